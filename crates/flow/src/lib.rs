@@ -1,0 +1,1 @@
+//! Control flow graphs: cycles cut, paths numbered, probes placed, paths regenerated

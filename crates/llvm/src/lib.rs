@@ -1,0 +1,1 @@
+//! The LLVM C API of the user's own libLLVM, made safe

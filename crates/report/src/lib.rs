@@ -1,0 +1,1 @@
+//! Answers shown: terminal and JSON

@@ -1,0 +1,1 @@
+//! The counter runtime that is linked into woven programs

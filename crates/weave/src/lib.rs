@@ -1,0 +1,1 @@
+//! Bitcode in, instrumented objects and path map out

@@ -12,7 +12,7 @@
 //! # The raw profile: one file for each process and image, written through a shared mapping
 //! ```text
 //! OFFSET  SIZE  MEANING
-//!      0  4096  RawHeader, zero padded
+//!      0  4096  RawHeader; what follows it in the page is the runtime's own (addresses in the process): not for readers
 //!   4096     …  extents, one after the other, up to RawHeader::end
 //! ```
 //! Each extent starts with a 64-byte [`ExtentHeader`], is a multiple of 4096 bytes long and is complete before
@@ -20,7 +20,8 @@
 //!
 //! A *block* extent's payload is `block_size` bytes of counters of one thread: function `f` of a module has its
 //! counters at `module base + f.offset`. Array functions: one `u64` for each path number. Hashed functions: one
-//! `u64` there, the address of the thread's current segment for that function (no meaning in the file).
+//! `u64` there, the address of the thread's current segment for that function plus the logarithm of its slots (no
+//! meaning in the file).
 //!
 //! A *segment* extent's payload is `slots` records of [`HashSlot`], open addressing; several segments of one
 //! function add up.
@@ -165,7 +166,7 @@ pub const EXTENT_SEGMENT: u32 = 2;
 ///     24    8  segment: offset of the function's head in the block; block: 0
 ///     32    8  segment: number of slots, a power of two; block: 0
 ///     40    8  segment: slots used; block: threads that have owned it
-///     48   16  reserved, 0
+///     48   16  the runtime's own (its list of extents, as addresses in the process): not for readers
 /// ```
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -184,7 +185,7 @@ pub struct ExtentHeader {
     pub slots: u64,
     /// Segment: slots used. Block: owners so far.
     pub used: u64,
-    /// 0.
+    /// The runtime's own; no meaning in the file.
     pub reserved: [u64; 2],
 }
 

@@ -1,2 +1,37 @@
 //! The records shared by weaver, runtime and reports: ABI, profile, path map.
+//!
+//! | file | module | written by | read by |
+//! |---|---|---|---|
+//! | raw profile, `*.hwp` | [`raw`] | the runtime, through a shared mapping | [`profile::read_profile`] |
+//! | sealed profile, `*.hwp` | [`sealed`] | `holloway run`, after the process ended | [`profile::read_profile`] |
+//! | path map of a module (*fragment*) | [`map`] | the weaver, once a module; cached | the link step, [`image`] |
+//! | path map of an image, `*.hwm` | [`image`] | the link step, into the program | reports |
+//!
+//! Any bytes give a value or a [`FormatError`] with the offset: no reader panics, allocates what a length merely
+//! claims, or takes more than `n log n` time. Damage inside a record costs that record and is listed as [`Damage`].
+#![forbid(unsafe_code)]
+
 pub mod abi;
+mod cursor;
+pub mod damage;
+pub mod error;
+mod frames;
+pub mod image;
+pub mod map;
+pub mod profile;
+pub mod raw;
+pub mod sealed;
+pub mod text;
+pub mod varint;
+
+pub use damage::{Damage, DamagedFile};
+pub use error::FormatError;
+pub use image::{ImageMap, PlacedModule, decode_image, encode_image};
+pub use map::{
+    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Gone, ModuleMap,
+    Outcome, Place, Scope, Skipped,
+};
+pub use profile::{FunctionCounts, Profile, ProfileHead, peek_profile, read_profile};
+pub use raw::{RawProfile, RawWriter};
+pub use sealed::write_sealed;
+pub use text::Text;

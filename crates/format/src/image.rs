@@ -1,0 +1,317 @@
+//! The path map of an image: the fragments of its modules, each with its base in a thread's block of counters.
+//!
+//! ```text
+//! OFFSET SIZE MEANING
+//!      0    8  "HLWIMMAP"
+//!      8    4  format version, 1
+//!     12    4  kind of profile
+//!     16   16  build id: the first 16 bytes of the blake3 hash of everything else, in order
+//!     32    4  m: number of modules
+//!     36    4  l: length of the name
+//!     40    8  length of the whole map
+//!     48    4  0
+//!     52    l  name of the image, UTF-8
+//!    52+l   4  crc32 of bytes 0..52+l
+//!    56+l 32m  modules:  0 8 base   8 8 offset of the fragment  16 8 its length  24 4 0
+//!                       28 4 crc32 of the module's number (4 bytes) and bytes 0..28
+//!      …       the fragments (crate::map)
+//! ```
+//! Bytes after the length of the whole map are ignored: linkers pad sections. A damaged entry or fragment head costs
+//! that module, a damaged function record that function. The build id is compared with profiles, not recomputed when read.
+//!
+//! Example, an image `x` of kind 0 without modules:
+//! ```text
+//! 48 4c 57 49 4d 4d 41 50  01 00 00 00  00 00 00 00  (16 bytes of build id)
+//! 00 00 00 00  01 00 00 00  39 00 00 00 00 00 00 00  00 00 00 00  78  (crc)
+//! ```
+
+use crate::cursor::Cursor;
+use crate::damage::{Damage, DamagedFile};
+use crate::error::FormatError;
+use crate::map::{FunctionMap, MAP_VERSION, ModuleMap};
+
+/// First eight bytes of an image's path map.
+pub const IMAGE_MAP_MAGIC: [u8; 8] = *b"HLWIMMAP";
+
+const FIXED: usize = 52;
+const ENTRY: usize = 32;
+
+/// The path map of a woven program or shared object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageMap {
+    /// Identifies the build: profiles carry the same.
+    pub build_id: [u8; 16],
+    /// Kind of profile it was woven for (`abi::KIND_…`).
+    pub kind: u32,
+    /// File name of the image.
+    pub name: String,
+    /// Its modules. Damaged ones keep their place, empty.
+    pub modules: Vec<PlacedModule>,
+    /// What is lost.
+    pub damage: Vec<Damage>,
+}
+
+/// A module and where its counters start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlacedModule {
+    /// Offset of the module's counters in a thread's block.
+    pub base: u64,
+    /// The module.
+    pub module: ModuleMap,
+}
+
+impl ImageMap {
+    /// The function, if there is one and its record is intact.
+    pub fn function(&self, module: u32, function: u32) -> Option<&FunctionMap> {
+        let module = self.modules.get(module as usize)?;
+        module
+            .module
+            .functions
+            .get(function as usize)
+            .filter(|function| !function.is_damaged())
+    }
+}
+
+/// The map of an image made of `parts`: base and fragment of each module. Gives the map and its build id.
+///
+/// # Panics
+/// If there are 2^32 modules, or the name reaches 4 GiB.
+pub fn encode_image(kind: u32, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>, [u8; 16]) {
+    let fragments: usize = parts.iter().map(|(_, fragment)| fragment.len()).sum();
+    let start = FIXED + name.len() + 4 + ENTRY * parts.len();
+    let length = (start + fragments) as u64;
+
+    let mut table = Vec::with_capacity(ENTRY * parts.len());
+    let mut offset = start as u64;
+    for (number, (base, fragment)) in parts.iter().enumerate() {
+        let entry = table.len();
+        for word in [*base, offset, fragment.len() as u64] {
+            table.extend_from_slice(&word.to_le_bytes());
+        }
+        table.extend_from_slice(&[0; 4]);
+        let crc = entry_crc(number, &table[entry..]);
+        table.extend_from_slice(&crc.to_le_bytes());
+        offset += fragment.len() as u64;
+    }
+
+    let mut head = Vec::with_capacity(start);
+    head.extend_from_slice(&IMAGE_MAP_MAGIC);
+    head.extend_from_slice(&MAP_VERSION.to_le_bytes());
+    head.extend_from_slice(&kind.to_le_bytes());
+    let id_at = head.len();
+    let mut rest = Vec::new();
+    rest.extend_from_slice(
+        &u32::try_from(parts.len())
+            .expect("fewer than 2^32 modules")
+            .to_le_bytes(),
+    );
+    rest.extend_from_slice(
+        &u32::try_from(name.len())
+            .expect("a name is below 4 GiB")
+            .to_le_bytes(),
+    );
+    rest.extend_from_slice(&length.to_le_bytes());
+    rest.extend_from_slice(&[0; 4]);
+    rest.extend_from_slice(name.as_bytes());
+
+    let mut hasher = blake3::Hasher::new();
+    for part in [&head, &rest, &table] {
+        hasher.update(part);
+    }
+    for (_, fragment) in parts {
+        hasher.update(fragment);
+    }
+    let build_id: [u8; 16] = *hasher
+        .finalize()
+        .as_bytes()
+        .first_chunk()
+        .expect("a blake3 hash has 32 bytes");
+    head.splice(id_at..id_at, build_id);
+    head.extend_from_slice(&rest);
+    let crc = crc32fast::hash(&head);
+    head.extend_from_slice(&crc.to_le_bytes());
+
+    let mut out = head;
+    out.reserve(table.len() + fragments);
+    out.extend_from_slice(&table);
+    for (_, fragment) in parts {
+        out.extend_from_slice(fragment);
+    }
+    (out, build_id)
+}
+
+fn entry_crc(number: usize, entry: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&(number as u32).to_le_bytes());
+    hasher.update(entry);
+    hasher.finalize()
+}
+
+/// Reads an image's path map.
+///
+/// # Errors
+/// If the bytes are no map, of another version, or damaged in the head. Other damage is listed in the map.
+pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
+    let (head, mut map) = read_head(bytes)?;
+    let available =
+        usize::try_from(head.length).map_or(bytes.len(), |length| length.min(bytes.len()));
+    let bytes = &bytes[..available];
+    if head.length > available as u64 {
+        let what = format!(
+            "the last {} bytes are missing",
+            head.length - available as u64
+        );
+        map.damage
+            .push(Damage::of_file(DamagedFile::Map, available as u64, what));
+    }
+    // Entries that are cut off are not even announced by placeholders: a lying count must not cost memory.
+    let entries = bytes
+        .get(head.table..)
+        .unwrap_or_default()
+        .chunks_exact(ENTRY)
+        .take(head.modules as usize);
+    let mut reader = Fragments { bytes, next: 0 };
+    for (number, entry) in entries.enumerate() {
+        let at = (head.table + number * ENTRY) as u64;
+        let placed = reader.read_module(number, entry, at, &mut map.damage);
+        map.modules.push(placed.unwrap_or_else(|error| {
+            let what = format!("the module is lost: {error}");
+            map.damage
+                .push(Damage::of_file(DamagedFile::Map, at, what).in_module(number));
+            PlacedModule::default()
+        }));
+    }
+    refuse_overlaps(&mut map);
+    Ok(map)
+}
+
+/// The build id of an image's path map, without reading the rest.
+///
+/// # Errors
+/// As [`decode_image`].
+pub fn peek_image(bytes: &[u8]) -> Result<[u8; 16], FormatError> {
+    read_head(bytes).map(|(_, map)| map.build_id)
+}
+
+struct Head {
+    modules: u32,
+    length: u64,
+    table: usize,
+}
+
+fn read_head(bytes: &[u8]) -> Result<(Head, ImageMap), FormatError> {
+    let mut cursor = Cursor::new(bytes, 0);
+    if !bytes.starts_with(&IMAGE_MAP_MAGIC) {
+        return Err(FormatError::NotAMap);
+    }
+    cursor.bytes(8)?;
+    let found = cursor.u32()?;
+    if found != MAP_VERSION {
+        return Err(FormatError::Version {
+            found,
+            reads: MAP_VERSION,
+        });
+    }
+    let kind = cursor.u32()?;
+    let build_id = cursor.id()?;
+    let modules = cursor.u32()?;
+    let name_length = cursor.u32()? as usize;
+    let length = cursor.u64()?;
+    cursor.u32()?;
+    let name = cursor.bytes(name_length)?;
+    let end = FIXED + name_length;
+    let crc = cursor.u32()?;
+    let name = str::from_utf8(name)
+        .ok()
+        .filter(|_| crc32fast::hash(&bytes[..end]) == crc);
+    let name = name.ok_or(FormatError::Head { offset: 0 })?.to_owned();
+    let map = ImageMap {
+        build_id,
+        kind,
+        name,
+        ..ImageMap::default()
+    };
+    Ok((
+        Head {
+            modules,
+            length,
+            table: end + 4,
+        },
+        map,
+    ))
+}
+
+struct Fragments<'a> {
+    bytes: &'a [u8],
+    /// End of the last fragment: none is read twice, whatever the table says.
+    next: u64,
+}
+
+impl Fragments<'_> {
+    fn read_module(
+        &mut self,
+        number: usize,
+        entry: &[u8],
+        at: u64,
+        damage: &mut Vec<Damage>,
+    ) -> Result<PlacedModule, FormatError> {
+        let mut cursor = Cursor::new(entry, at);
+        let (base, offset, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
+        cursor.u32()?;
+        if cursor.u32()? != entry_crc(number, &entry[..ENTRY - 4]) {
+            return Err(FormatError::Checksum { offset: at });
+        }
+        if offset < self.next {
+            return Err(FormatError::Order {
+                what: "fragment",
+                offset: at,
+            });
+        }
+        let all = self.bytes.len();
+        let truncated = FormatError::Truncated { offset: all as u64 };
+        let start = usize::try_from(offset)
+            .ok()
+            .filter(|&start| start <= all)
+            .ok_or(truncated)?;
+        let end =
+            usize::try_from(length).map_or(all, |length| start.saturating_add(length).min(all));
+        self.next = end as u64;
+        let (module, found) = ModuleMap::decode_at(&self.bytes[start..end], offset)?;
+        damage.extend(found.into_iter().map(|damage| {
+            let mut damage = damage.in_module(number);
+            if damage.name.is_empty() && damage.function.is_none() {
+                damage.name = module.name.to_string();
+            }
+            damage
+        }));
+        Ok(PlacedModule { base, module })
+    }
+}
+
+/// Of modules whose counters overlap, those that start later are refused: no counter may belong to two functions.
+fn refuse_overlaps(map: &mut ImageMap) {
+    let mut order: Vec<(u64, usize)> = map
+        .modules
+        .iter()
+        .enumerate()
+        .map(|(i, placed)| (placed.base, i))
+        .collect();
+    order.sort_unstable();
+    let mut end = 0;
+    for (base, number) in order {
+        let placed = &mut map.modules[number];
+        let size = placed.module.counters_size;
+        if size == 0 {
+            continue;
+        }
+        if base < end || base.checked_add(size).is_none() || !base.is_multiple_of(8) {
+            let what = "the module is lost: its counters lie over those of another";
+            let mut damage = Damage::of_file(DamagedFile::Map, 0, what).in_module(number);
+            damage.name = placed.module.name.to_string();
+            map.damage.push(damage);
+            *placed = PlacedModule::default();
+        } else {
+            end = base + size;
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The path map of one woven module: each function's graph, numbering, places in the source, counters.
+//!
+//! The weaver makes one *fragment* ([`ModuleMap::encode`]) a module; the link step puts the fragments of an image
+//! together ([`crate::image`]). Readers get the same structures back ([`ModuleMap::decode`]).
+//!
+//! # A fragment
+//! ```text
+//! OFFSET SIZE MEANING
+//!      0    8  "HLWMODUL"
+//!      8    4  format version, 1
+//!     12    4  n: number of functions
+//!     16    8  bytes of counters a thread
+//!     24    4  s: number of strings
+//!     28    4  t: bytes of string text
+//!     32    4  string: name of the module
+//!     36    4  string: producer
+//!     40    4  k: number of skipped functions
+//!     44    4  g: number of functions gone
+//!     48    8  r: bytes of function records
+//!     56    4  0
+//!     60    4  crc32 of bytes 0..60
+//!     64   8s  strings:  0 4 where the string ends in the text   4 4 crc32 of the string
+//!      …    t  text, UTF-8; a string starts where the one before it ends
+//!      …  12n+4  index of the function records (crate::frames): keys are linkage name and source name
+//!      …  16k  skipped functions:  0 4 name  4 4 linkage name  8 4 reason  12 4 crc32 of number and bytes 0..12
+//!      …  12g  functions gone:     0 4 name  4 4 linkage name  8 4 crc32 of number and bytes 0..8
+//!      …    r  function records (crate::frames)
+//! ```
+//! All integers are little-endian; *string* means a number in the table of strings.
+//!
+//! # A function record's payload
+//! `v`: varint, `z`: zigzag varint ([`crate::varint`]), lists: their length as `v`, then the items.
+//! ```text
+//! v name  v linkage name  v file  v line  8 bytes hash
+//! 1 byte counters: 0 array, then v offset, v len; 1 hash, then v offset
+//! v path count
+//! list of scopes: v name  v linkage name  v file  v line  v parent+1 (0: none)  v call line  v call column
+//! v number of blocks  v entry  v exit
+//! each block: v instructions, list of places
+//! list of edges: z from (less the previous edge's)  z to (less from)  1 byte: kind + 4 × outcome + 128 if a place follows
+//!                [z case value]  [place]
+//! list of dag edges: 1 byte: kind + 4 if its ends follow  z edge (less the previous one's + 1) or v block
+//!                [v from  v to]  v value
+//! place: v scope  z line (less the previous place's in the function)  v column
+//! ```
+//! The ends of a dag edge follow only where they are not those its kind implies ([`FunctionMap::implied_ends`]).
+//!
+//! Example: an empty function `f` in `a.c:1`, entry block 0, exit block 1, one return edge, one path, without scopes (strings:
+//! 0 "", 1 "f", 2 "a.c"; hash 0):
+//! ```text
+//! 01 01 02 01  00×8  00 00 01  01  00  02 00 01  00 00  00 00  01 00 02 24  01 00 00 00
+//! ```
+//! Read: `f`, `f`, `a.c`, line 1; hash; an array at 0 of 1 counter; 1 path; no scope; 2 blocks, entry 0, exit 1; both without
+//! instructions and places; one edge: from 0, to 0+1, plain and `Return` (4×9); one dag edge: kind edge, number 0, value 0.
+
+mod codes;
+mod decode;
+mod encode;
+mod strings;
+
+use crate::text::Text;
+
+/// Version of the fragment, the image map and the sealed profile.
+pub const MAP_VERSION: u32 = 1;
+/// First eight bytes of a fragment.
+pub const FRAGMENT_MAGIC: [u8; 8] = *b"HLWMODUL";
+
+/// The path map of one module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModuleMap {
+    /// Crate or object: `regex_automata`, `a.o`.
+    pub name: Text,
+    /// What the compiler calls itself.
+    pub producer: Text,
+    /// Bytes of counters a thread needs for this module.
+    pub counters_size: u64,
+    /// The instrumented functions. Damaged ones keep their place ([`FunctionMap::is_damaged`]).
+    pub functions: Vec<FunctionMap>,
+    /// Functions left alone, with the reason.
+    pub skipped: Vec<Skipped>,
+    /// Functions of the input without code of their own after optimisation.
+    pub gone: Vec<Gone>,
+}
+
+/// A function that is not instrumented.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Source name, may be empty.
+    pub name: Text,
+    /// Linkage name.
+    pub linkage_name: Text,
+    /// Why, in words.
+    pub reason: Text,
+}
+
+/// A function that was defined in the input and has no code after optimisation: inlined everywhere, or unused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gone {
+    /// Source name, may be empty.
+    pub name: Text,
+    /// Linkage name.
+    pub linkage_name: Text,
+}
+
+/// An instrumented function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionMap {
+    /// Source name from the debug info, may be empty.
+    pub name: Text,
+    /// Linkage name.
+    pub linkage_name: Text,
+    /// Source file, may be empty.
+    pub file: Text,
+    /// Line of the declaration, 0 if unknown.
+    pub line: u32,
+    /// [`FunctionMap::structure_hash`] when it was woven.
+    pub hash: u64,
+    /// Where its counters are.
+    pub counters: Counters,
+    /// Number of possible paths, at least 1; 0 only in a damaged function.
+    pub path_count: u64,
+    /// Entry block.
+    pub entry: u32,
+    /// Exit block.
+    pub exit: u32,
+    /// The blocks, the exit among them.
+    pub blocks: Vec<BlockMap>,
+    /// The edges of the graph.
+    pub edges: Vec<EdgeMap>,
+    /// The edges of the acyclic graph, with the values that number its paths.
+    pub dag: Vec<DagEdgeMap>,
+    /// The function itself (0), then the frames inlined into it, callers before callees.
+    pub scopes: Vec<Scope>,
+}
+
+/// Where a function's counters are in a thread's block; offsets in bytes from the module's base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counters {
+    /// One `u64` for each path number.
+    Array {
+        /// Offset of path 0's counter, a multiple of 8.
+        offset: u64,
+        /// Number of counters, at least the number of paths.
+        len: u64,
+    },
+    /// A hash table, reached through one `u64` here.
+    Hash {
+        /// Offset of the head, a multiple of 8.
+        offset: u64,
+    },
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self::Array { offset: 0, len: 0 }
+    }
+}
+
+impl Counters {
+    /// Offset of the first counter, or of the head.
+    pub fn offset(self) -> u64 {
+        match self {
+            Self::Array { offset, .. } | Self::Hash { offset } => offset,
+        }
+    }
+
+    /// Bytes in a thread's block; saturates.
+    pub fn size(self) -> u64 {
+        match self {
+            Self::Array { len, .. } => len.saturating_mul(8),
+            Self::Hash { .. } => 8,
+        }
+    }
+}
+
+/// A block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockMap {
+    /// Instructions of the woven IR, without probes, phis and debug markers.
+    pub instructions: u32,
+    /// The source places it runs through, in order, without repeats.
+    pub places: Vec<Place>,
+}
+
+/// An edge of the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EdgeMap {
+    /// Source block.
+    pub from: u32,
+    /// Target block.
+    pub to: u32,
+    /// What it can carry.
+    pub kind: EdgeKind,
+    /// What of the branch leads along it.
+    pub outcome: Outcome,
+    /// Where the branch stands.
+    pub place: Option<Place>,
+}
+
+/// As in `flow`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EdgeKind {
+    /// An edge like any other.
+    #[default]
+    Plain,
+    /// Can't carry a probe.
+    Pinned,
+    /// A path ends before it and another starts after it.
+    Cut,
+}
+
+/// What leads along an edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// Unconditional.
+    #[default]
+    Jump,
+    /// The condition holds.
+    True,
+    /// It doesn't.
+    False,
+    /// This case of a switch.
+    Case(i64),
+    /// The default of a switch.
+    Default,
+    /// A call that may unwind returns.
+    Normal,
+    /// It unwinds.
+    Unwind,
+    /// A computed goto.
+    Indirect,
+    /// A label of an `asm goto`.
+    AsmGoto,
+    /// The function returns.
+    Return,
+    /// A call that does not return, or unreachable code.
+    Noreturn,
+    /// Unwinding goes on to the caller.
+    Resume,
+    /// A `musttail` call.
+    TailCall,
+    /// On after a call that may return twice.
+    Again,
+    /// On inside a block that was split.
+    Split,
+}
+
+/// An edge of the acyclic graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DagEdgeMap {
+    /// Source block.
+    pub from: u32,
+    /// Target block.
+    pub to: u32,
+    /// What it stands for.
+    pub kind: DagKind,
+    /// What it adds to the path number.
+    pub value: u64,
+}
+
+/// What an edge of the acyclic graph stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DagKind {
+    /// This edge of the graph.
+    Edge(u32),
+    /// Paths that start at this block: entry → block.
+    Start(u32),
+    /// Paths that end with this back edge: its source → exit.
+    Back(u32),
+    /// Paths that end with this cut edge: its source → exit.
+    Cut(u32),
+}
+
+/// A place in the source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Frame, in [`FunctionMap::scopes`].
+    pub scope: u32,
+    /// Line, 0 if unknown.
+    pub line: u32,
+    /// Column, 0 if unknown.
+    pub column: u32,
+}
+
+/// The function or a frame inlined into it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Source name, may be empty.
+    pub name: Text,
+    /// Linkage name.
+    pub linkage_name: Text,
+    /// Source file.
+    pub file: Text,
+    /// Line of the declaration.
+    pub line: u32,
+    /// The frame it is inlined into, an earlier one.
+    pub parent: Option<u32>,
+    /// Line of the call in the parent.
+    pub call_line: u32,
+    /// Column of the call in the parent.
+    pub call_column: u32,
+}
+
+impl FunctionMap {
+    /// Whether its record was damaged: it only keeps its place, and its names where they were readable.
+    pub fn is_damaged(&self) -> bool {
+        self.path_count == 0
+    }
+
+    /// The source name, or the linkage name where there is none.
+    pub fn display_name(&self) -> &str {
+        if self.name.is_empty() {
+            &self.linkage_name
+        } else {
+            &self.name
+        }
+    }
+
+    /// Source and target that a dag edge of this kind has by its meaning; `None` if it refers to no edge.
+    pub fn implied_ends(&self, kind: DagKind) -> Option<(u32, u32)> {
+        implied_ends(kind, &self.edges, self.entry, self.exit)
+    }
+
+    /// Hash of graph and numbering: equal structures have equal path numbers. Names, places and counters don't count.
+    pub fn structure_hash(&self) -> u64 {
+        let mut hasher = blake3::Hasher::new();
+        let mut put = |words: &[u64]| {
+            for word in words {
+                hasher.update(&word.to_le_bytes());
+            }
+        };
+        put(&[
+            self.blocks.len() as u64,
+            self.entry.into(),
+            self.exit.into(),
+            self.path_count,
+            self.edges.len() as u64,
+        ]);
+        for edge in &self.edges {
+            put(&[edge.from.into(), edge.to.into(), edge.kind.code().into()]);
+        }
+        put(&[self.dag.len() as u64]);
+        for edge in &self.dag {
+            let (code, index) = edge.kind.code();
+            put(&[
+                edge.from.into(),
+                edge.to.into(),
+                code.into(),
+                index.into(),
+                edge.value,
+            ]);
+        }
+        let hash = hasher.finalize();
+        u64::from_le_bytes(
+            *hash
+                .as_bytes()
+                .first_chunk()
+                .expect("a blake3 hash has 32 bytes"),
+        )
+    }
+}
+
+fn implied_ends(kind: DagKind, edges: &[EdgeMap], entry: u32, exit: u32) -> Option<(u32, u32)> {
+    match kind {
+        DagKind::Edge(edge) => edges.get(edge as usize).map(|edge| (edge.from, edge.to)),
+        DagKind::Start(block) => Some((entry, block)),
+        DagKind::Back(edge) | DagKind::Cut(edge) => {
+            edges.get(edge as usize).map(|edge| (edge.from, exit))
+        }
+    }
+}

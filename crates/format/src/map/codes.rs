@@ -1,0 +1,97 @@
+//! The numbers that stand for edge kinds, outcomes and dag edge kinds.
+
+use crate::map::{DagKind, EdgeKind, Outcome};
+
+impl EdgeKind {
+    /// 0 plain, 1 pinned, 2 cut.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Plain => 0,
+            Self::Pinned => 1,
+            Self::Cut => 2,
+        }
+    }
+
+    pub(super) fn from_code(code: u8) -> Option<Self> {
+        [Self::Plain, Self::Pinned, Self::Cut]
+            .get(usize::from(code))
+            .copied()
+    }
+}
+
+/// In the order of their codes; `Case` without its value.
+const OUTCOMES: [Outcome; 15] = [
+    Outcome::Jump,
+    Outcome::True,
+    Outcome::False,
+    Outcome::Case(0),
+    Outcome::Default,
+    Outcome::Normal,
+    Outcome::Unwind,
+    Outcome::Indirect,
+    Outcome::AsmGoto,
+    Outcome::Return,
+    Outcome::Noreturn,
+    Outcome::Resume,
+    Outcome::TailCall,
+    Outcome::Again,
+    Outcome::Split,
+];
+
+impl Outcome {
+    /// Place in the list above, below 32.
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Jump => 0,
+            Self::True => 1,
+            Self::False => 2,
+            Self::Case(_) => 3,
+            Self::Default => 4,
+            Self::Normal => 5,
+            Self::Unwind => 6,
+            Self::Indirect => 7,
+            Self::AsmGoto => 8,
+            Self::Return => 9,
+            Self::Noreturn => 10,
+            Self::Resume => 11,
+            Self::TailCall => 12,
+            Self::Again => 13,
+            Self::Split => 14,
+        }
+    }
+
+    pub(super) fn from_code(code: u8) -> Option<Self> {
+        OUTCOMES.get(usize::from(code)).copied()
+    }
+}
+
+impl DagKind {
+    /// 0 edge, 1 start, 2 back, 3 cut, and the edge or block.
+    pub(crate) fn code(self) -> (u8, u32) {
+        match self {
+            Self::Edge(edge) => (0, edge),
+            Self::Start(block) => (1, block),
+            Self::Back(edge) => (2, edge),
+            Self::Cut(edge) => (3, edge),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_places_in_the_list() {
+        for (index, outcome) in OUTCOMES.iter().enumerate() {
+            assert_eq!(usize::from(outcome.code()), index);
+            assert_eq!(Outcome::from_code(outcome.code()), Some(*outcome));
+        }
+        assert_eq!(Outcome::from_code(15), None);
+        assert_eq!(
+            EdgeKind::from_code(EdgeKind::Cut.code()),
+            Some(EdgeKind::Cut)
+        );
+        assert_eq!(EdgeKind::from_code(3), None);
+    }
+}

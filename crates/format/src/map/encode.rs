@@ -1,0 +1,198 @@
+//! Writes a fragment: the layout is in [`crate::map`]. Deterministic: the same module gives the same bytes.
+
+use crate::frames::FrameWriter;
+use crate::map::strings::StringWriter;
+use crate::map::{
+    BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FRAGMENT_MAGIC, FunctionMap, MAP_VERSION,
+    ModuleMap, Outcome, Place, Scope,
+};
+use crate::varint::{put, put_signed};
+
+impl ModuleMap {
+    /// The module's fragment.
+    ///
+    /// # Panics
+    /// If the strings of the module, or one function's record, reach 4 GiB.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut strings = StringWriter::default();
+        let name = strings.number(&self.name);
+        let producer = strings.number(&self.producer);
+        let mut functions = FrameWriter::default();
+        let mut payload = Vec::new();
+        for function in &self.functions {
+            payload.clear();
+            put_function(&mut payload, &mut strings, function);
+            let keys = [
+                strings.number(&function.linkage_name),
+                strings.number(&function.name),
+            ];
+            functions.push(keys, &payload);
+        }
+        let skipped = numbered(self.skipped.iter().map(|skipped| {
+            [&skipped.name, &skipped.linkage_name, &skipped.reason]
+                .map(|string| strings.number(string))
+        }));
+        let gone = numbered(
+            self.gone
+                .iter()
+                .map(|gone| [&gone.name, &gone.linkage_name].map(|string| strings.number(string))),
+        );
+        let n = functions.len();
+        let (index, records) = functions.finish();
+        let (table, text) = strings.finish();
+        let length = |bytes: usize| {
+            u32::try_from(bytes)
+                .expect("a table has fewer than 2^32 entries")
+                .to_le_bytes()
+        };
+
+        let mut out =
+            Vec::with_capacity(64 + table.len() + text.len() + index.len() + records.len());
+        out.extend_from_slice(&FRAGMENT_MAGIC);
+        out.extend_from_slice(&MAP_VERSION.to_le_bytes());
+        out.extend_from_slice(&n.to_le_bytes());
+        out.extend_from_slice(&self.counters_size.to_le_bytes());
+        out.extend_from_slice(&length(table.len() / 8));
+        out.extend_from_slice(&length(text.len()));
+        out.extend_from_slice(&name.to_le_bytes());
+        out.extend_from_slice(&producer.to_le_bytes());
+        out.extend_from_slice(&length(self.skipped.len()));
+        out.extend_from_slice(&length(self.gone.len()));
+        out.extend_from_slice(&(records.len() as u64).to_le_bytes());
+        out.extend_from_slice(&[0; 4]);
+        let crc = crc32fast::hash(&out);
+        out.extend_from_slice(&crc.to_le_bytes());
+        for part in [table, text, index, skipped, gone, records] {
+            out.extend_from_slice(&part);
+        }
+        out
+    }
+}
+
+/// Entries of fixed size, each with the checksum of its number and content.
+fn numbered<const N: usize>(entries: impl Iterator<Item = [u32; N]>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (number, entry) in entries.enumerate() {
+        let start = out.len();
+        for word in entry {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        let crc = entry_crc(number, &out[start..]);
+        out.extend_from_slice(&crc.to_le_bytes());
+    }
+    out
+}
+
+/// Checksum of an entry of the skipped and gone lists.
+pub(super) fn entry_crc(number: usize, entry: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&(number as u32).to_le_bytes());
+    hasher.update(entry);
+    hasher.finalize()
+}
+
+fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function: &'a FunctionMap) {
+    put(out, strings.number(&function.name).into());
+    put(out, strings.number(&function.linkage_name).into());
+    put(out, strings.number(&function.file).into());
+    put(out, function.line.into());
+    out.extend_from_slice(&function.hash.to_le_bytes());
+    match function.counters {
+        Counters::Array { offset, len } => {
+            out.push(0);
+            put(out, offset);
+            put(out, len);
+        }
+        Counters::Hash { offset } => {
+            out.push(1);
+            put(out, offset);
+        }
+    }
+    put(out, function.path_count);
+    put_scopes(out, strings, &function.scopes);
+    let mut last_line = 0;
+    put_blocks(out, function, &mut last_line);
+    put_edges(out, &function.edges, &mut last_line);
+    put_dag(out, function);
+}
+
+fn put_scopes<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, scopes: &'a [Scope]) {
+    put(out, scopes.len() as u64);
+    for scope in scopes {
+        put(out, strings.number(&scope.name).into());
+        put(out, strings.number(&scope.linkage_name).into());
+        put(out, strings.number(&scope.file).into());
+        put(out, scope.line.into());
+        put(out, scope.parent.map_or(0, |parent| u64::from(parent) + 1));
+        put(out, scope.call_line.into());
+        put(out, scope.call_column.into());
+    }
+}
+
+fn put_place(out: &mut Vec<u8>, place: Place, last_line: &mut u32) {
+    put(out, place.scope.into());
+    put_signed(out, i64::from(place.line) - i64::from(*last_line));
+    put(out, place.column.into());
+    *last_line = place.line;
+}
+
+fn put_blocks(out: &mut Vec<u8>, function: &FunctionMap, last_line: &mut u32) {
+    put(out, function.blocks.len() as u64);
+    put(out, function.entry.into());
+    put(out, function.exit.into());
+    for BlockMap {
+        instructions,
+        places,
+    } in &function.blocks
+    {
+        put(out, (*instructions).into());
+        put(out, places.len() as u64);
+        for &place in places {
+            put_place(out, place, last_line);
+        }
+    }
+}
+
+fn put_edges(out: &mut Vec<u8>, edges: &[EdgeMap], last_line: &mut u32) {
+    put(out, edges.len() as u64);
+    let mut last_from = 0;
+    for edge in edges {
+        put_signed(out, i64::from(edge.from) - i64::from(last_from));
+        put_signed(out, i64::from(edge.to) - i64::from(edge.from));
+        last_from = edge.from;
+        out.push(edge.kind.code() | edge.outcome.code() << 2 | u8::from(edge.place.is_some()) << 7);
+        if let Outcome::Case(value) = edge.outcome {
+            put_signed(out, value);
+        }
+        if let Some(place) = edge.place {
+            put_place(out, place, last_line);
+        }
+    }
+}
+
+fn put_dag(out: &mut Vec<u8>, function: &FunctionMap) {
+    put(out, function.dag.len() as u64);
+    let mut next = 0u32;
+    for &DagEdgeMap {
+        from,
+        to,
+        kind,
+        value,
+    } in &function.dag
+    {
+        let implied = function.implied_ends(kind) == Some((from, to));
+        let (code, index) = kind.code();
+        out.push(code | u8::from(!implied) << 2);
+        if matches!(kind, DagKind::Start(_)) {
+            put(out, index.into());
+        } else {
+            put_signed(out, i64::from(index) - i64::from(next));
+            next = index.wrapping_add(1);
+        }
+        if !implied {
+            put(out, from.into());
+            put(out, to.into());
+        }
+        put(out, value);
+    }
+}

@@ -1,0 +1,178 @@
+//! Builds a raw profile in memory, as the runtime would: for tests of readers, here and in other crates.
+
+use std::collections::BTreeMap;
+
+use crate::abi::{
+    ABI_VERSION, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_SEGMENT, PAGE, RAW_MAGIC, hash_slot,
+};
+use crate::image::ImageMap;
+use crate::map::Counters;
+use crate::profile::ProfileHead;
+use crate::raw::{EXTENT_HEAD, SLOT, block_size, segment_extent};
+
+/// A raw profile in the making.
+#[derive(Clone, Debug)]
+pub struct RawWriter {
+    head: ProfileHead,
+    block_size: u64,
+    extents: Vec<u8>,
+}
+
+impl RawWriter {
+    /// A profile without threads, of an image whose threads have `block_size` bytes of counters.
+    pub fn new(head: ProfileHead, block_size: u64) -> Self {
+        Self {
+            head,
+            block_size,
+            extents: Vec::new(),
+        }
+    }
+
+    /// A profile of the map's image, of process 1.
+    pub fn of_map(map: &ImageMap) -> Self {
+        let end = map
+            .modules
+            .iter()
+            .map(|placed| placed.base + placed.module.counters_size)
+            .max();
+        let head = ProfileHead {
+            kind: map.kind,
+            build_id: map.build_id,
+            image: map.name.clone(),
+            image_path: map.name.clone(),
+            pid: 1,
+            ..ProfileHead::default()
+        };
+        Self::new(head, block_size(end.unwrap_or(0)))
+    }
+
+    /// The head, to be changed.
+    pub fn head(&mut self) -> &mut ProfileHead {
+        &mut self.head
+    }
+
+    /// Adds a block with these counters: byte offset in the block and count. Counters past the block are left out.
+    pub fn block(&mut self, tid: u32, counters: &[(u64, u64)]) -> &mut Self {
+        let start = self.extent_head(EXTENT_BLOCK, tid, self.block_size + EXTENT_HEAD, [0, 0, 1]);
+        let payload = start + EXTENT_HEAD as usize;
+        for &(offset, count) in counters
+            .iter()
+            .filter(|(offset, _)| offset + 8 <= self.block_size)
+        {
+            let at = payload + offset as usize;
+            self.extents[at..at + 8].copy_from_slice(&count.to_le_bytes());
+        }
+        self
+    }
+
+    /// Adds a segment of `slots` slots, a power of two, for the hashed function with this head.
+    ///
+    /// # Panics
+    /// If `slots` is no power of two or does not exceed the number of paths.
+    pub fn segment(&mut self, tid: u32, head: u64, slots: u64, counts: &[(u64, u64)]) -> &mut Self {
+        assert!(
+            slots.is_power_of_two() && (counts.len() as u64) < slots,
+            "a segment keeps a free slot"
+        );
+        let size = segment_extent(slots).expect("a segment fits in memory");
+        let start = self.extent_head(
+            EXTENT_SEGMENT,
+            tid,
+            size,
+            [head, slots, counts.len() as u64],
+        );
+        let payload = start + EXTENT_HEAD as usize;
+        for &(path, count) in counts {
+            let mut slot = hash_slot(path, slots.trailing_zeros());
+            let mut at = payload + slot as usize * SLOT;
+            while self.extents[at..at + 8] != [0; 8] {
+                slot = (slot + 1) & (slots - 1);
+                at = payload + slot as usize * SLOT;
+            }
+            self.extents[at..at + 8].copy_from_slice(&(path + 1).to_le_bytes());
+            self.extents[at + 8..at + 16].copy_from_slice(&count.to_le_bytes());
+        }
+        self
+    }
+
+    /// Adds one thread that ran these paths of the map's functions: module, function, path, count.
+    ///
+    /// # Panics
+    /// If the map has no such function, or has it damaged.
+    pub fn thread(
+        &mut self,
+        map: &ImageMap,
+        tid: u32,
+        counts: &[(u32, u32, u64, u64)],
+    ) -> &mut Self {
+        let mut counters = BTreeMap::new();
+        let mut hashed: BTreeMap<u64, BTreeMap<u64, u64>> = BTreeMap::new();
+        for &(module, function, path, count) in counts {
+            let base = map.modules[module as usize].base;
+            match map
+                .function(module, function)
+                .expect("the map has the function")
+                .counters
+            {
+                Counters::Array { offset, .. } => {
+                    *counters.entry(base + offset + 8 * path).or_insert(0) += count;
+                }
+                Counters::Hash { offset } => {
+                    // The address of the segment in the process, which readers must not mind.
+                    counters.insert(base + offset, 0x7f00_0000_1000);
+                    *hashed
+                        .entry(base + offset)
+                        .or_default()
+                        .entry(path)
+                        .or_insert(0) += count;
+                }
+            }
+        }
+        self.head.threads += 1;
+        self.block(tid, &counters.into_iter().collect::<Vec<_>>());
+        for (head, paths) in hashed {
+            let slots = (paths.len() as u64 * 2).next_power_of_two();
+            self.segment(tid, head, slots, &paths.into_iter().collect::<Vec<_>>());
+        }
+        self
+    }
+
+    fn extent_head(&mut self, kind: u32, tid: u32, size: u64, words: [u64; 3]) -> usize {
+        let start = self.extents.len();
+        self.extents.extend_from_slice(&EXTENT_MAGIC);
+        self.extents.extend_from_slice(&kind.to_le_bytes());
+        self.extents.extend_from_slice(&tid.to_le_bytes());
+        for word in [size, words[0], words[1], words[2]] {
+            self.extents.extend_from_slice(&word.to_le_bytes());
+        }
+        self.extents.resize(start + size as usize, 0);
+        start
+    }
+
+    /// The file.
+    pub fn finish(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(PAGE as usize + self.extents.len());
+        let head = &self.head;
+        out.extend_from_slice(&RAW_MAGIC);
+        out.extend_from_slice(&ABI_VERSION.to_le_bytes());
+        out.extend_from_slice(&head.kind.to_le_bytes());
+        out.extend_from_slice(&head.build_id);
+        out.extend_from_slice(&self.block_size.to_le_bytes());
+        out.extend_from_slice(&(PAGE + self.extents.len() as u64).to_le_bytes());
+        out.extend_from_slice(&head.pid.to_le_bytes());
+        out.extend_from_slice(&head.ppid.to_le_bytes());
+        out.extend_from_slice(&head.start_ns.to_le_bytes());
+        out.extend_from_slice(&head.lost.to_le_bytes());
+        out.extend_from_slice(&head.threads.to_le_bytes());
+        out.extend_from_slice(&u32::from(head.forked).to_le_bytes());
+        out.resize(128, 0);
+        for (text, size) in [(&head.image, 80), (&head.image_path, 1024)] {
+            let end = out.len() + size;
+            out.extend(text.bytes().take(size));
+            out.resize(end, 0);
+        }
+        out.resize(PAGE as usize, 0);
+        out.extend_from_slice(&self.extents);
+        out
+    }
+}

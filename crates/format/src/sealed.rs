@@ -1,0 +1,363 @@
+//! The sealed profile: compact, checksummed, made of a raw one when the process has ended.
+//!
+//! ```text
+//! OFFSET SIZE MEANING
+//!      0    8  "HLWSEALD"
+//!      8    4  format version, 1
+//!     12    4  kind of data
+//!     16   16  build id of the image
+//!     32    4  process id                 36  4  parent's process id
+//!     40    8  start: nanoseconds since 1970
+//!     48    8  lost: threads and hash segments whose counts could not be put in the raw file
+//!     56    4  threads                    60  4  flags: 1 child of fork
+//!     64    4  n: number of functions     68  4  d: number of notes of damage
+//!     72    4  l: length of image name    76  4  p: length of the image's path
+//!     80    8  r: bytes of function records
+//!     88    l  image name, UTF-8
+//!   88+l    p  path of the image's file, UTF-8
+//!      …    4  crc32 of all before
+//!      … 12n+4  index of the function records (crate::frames): keys are module and function
+//!      … 12d+4  index of the notes: keys are 0
+//!      …    r  function records (crate::frames), ascending by module and function
+//!      …       notes of damage (crate::frames)
+//! ```
+//! A function record's payload (`v`: varint): `v module  v function  8 bytes hash  v pairs`, then for each pair, ascending
+//! by path: `v path (less the previous one's + 1)  v count`. A note's: `1 byte file (0 map, 1 profile)  v module+1
+//! v function+1  v offset  v length of name, name  v length of text, text`.
+//!
+//! The head knows how many records there are, so a truncated file is noticed. Example, function 2 of module 0 (hash 0)
+//! that ran path 0 five times and path 300 once: `00 02  00×8  02  00 05  ab 02 01`.
+
+use crate::cursor::Cursor;
+use crate::damage::{Damage, DamagedFile};
+use crate::error::FormatError;
+use crate::frames::{Frame, FrameWriter, Frames, index_size};
+use crate::image::ImageMap;
+use crate::map::MAP_VERSION;
+use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up, lost_function};
+use crate::varint::put;
+
+/// First eight bytes of a sealed profile.
+pub const SEALED_MAGIC: [u8; 8] = *b"HLWSEALD";
+
+/// The profile as a sealed file. Deterministic: the same profile gives the same bytes, whatever the order of its lists.
+///
+/// # Panics
+/// If a function's counts, or a name, reach 4 GiB.
+pub fn write_sealed(profile: &Profile) -> Vec<u8> {
+    let mut functions = FrameWriter::default();
+    let mut order: Vec<&FunctionCounts> = profile.functions.iter().collect();
+    order.sort_by_key(|counts| (counts.module, counts.function));
+    let mut payload = Vec::new();
+    for counts in order {
+        payload.clear();
+        put_function(&mut payload, counts);
+        functions.push([counts.module, counts.function], &payload);
+    }
+    let mut notes = FrameWriter::default();
+    for damage in &profile.damage {
+        payload.clear();
+        put_note(&mut payload, damage);
+        notes.push([0, 0], &payload);
+    }
+    let (n, d) = (functions.len(), notes.len());
+    let (index, records) = functions.finish();
+    let (notes_index, notes) = notes.finish();
+    let mut out = head(profile, n, d, records.len() as u64);
+    for part in [index, notes_index, records, notes] {
+        out.extend_from_slice(&part);
+    }
+    out
+}
+
+fn head(profile: &Profile, functions: u32, notes: u32, records: u64) -> Vec<u8> {
+    let mut out = SEALED_MAGIC.to_vec();
+    let length = |text: &str| u32::try_from(text.len()).expect("a name is below 4 GiB");
+    for word in [MAP_VERSION, profile.kind] {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    out.extend_from_slice(&profile.build_id);
+    for word in [profile.pid, profile.ppid] {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    for word in [profile.start_ns, profile.lost] {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    let flags = u32::from(profile.forked);
+    for word in [
+        profile.threads,
+        flags,
+        functions,
+        notes,
+        length(&profile.image),
+        length(&profile.image_path),
+    ] {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    out.extend_from_slice(&records.to_le_bytes());
+    out.extend_from_slice(profile.image.as_bytes());
+    out.extend_from_slice(profile.image_path.as_bytes());
+    let crc = crc32fast::hash(&out);
+    out.extend_from_slice(&crc.to_le_bytes());
+    out
+}
+
+fn put_function(out: &mut Vec<u8>, counts: &FunctionCounts) {
+    let mut pairs = counts.counts.clone();
+    add_up(&mut pairs);
+    put(out, counts.module.into());
+    put(out, counts.function.into());
+    out.extend_from_slice(&counts.hash.to_le_bytes());
+    put(out, pairs.len() as u64);
+    let mut next = 0;
+    for (path, count) in pairs {
+        put(out, path - next);
+        put(out, count);
+        // Paths ascend, so only the last can be u64::MAX.
+        next = path.wrapping_add(1);
+    }
+}
+
+fn put_note(out: &mut Vec<u8>, damage: &Damage) {
+    out.push(match damage.file {
+        DamagedFile::Map => 0,
+        DamagedFile::Profile => 1,
+    });
+    put(out, damage.module.map_or(0, |module| u64::from(module) + 1));
+    put(
+        out,
+        damage
+            .function
+            .map_or(0, |function| u64::from(function) + 1),
+    );
+    put(out, damage.offset);
+    for text in [&damage.name, &damage.what] {
+        put(out, text.len() as u64);
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+struct Head {
+    profile: ProfileHead,
+    functions: u32,
+    notes: u32,
+    records: u64,
+    size: usize,
+}
+
+impl Head {
+    fn read(bytes: &[u8]) -> Result<Self, FormatError> {
+        let mut cursor = Cursor::new(bytes, 0);
+        if !bytes.starts_with(&SEALED_MAGIC) {
+            return Err(FormatError::NotAProfile);
+        }
+        cursor.bytes(8)?;
+        let found = cursor.u32()?;
+        if found != MAP_VERSION {
+            return Err(FormatError::Version {
+                found,
+                reads: MAP_VERSION,
+            });
+        }
+        let (kind, build_id) = (cursor.u32()?, cursor.id()?);
+        let (pid, ppid, start_ns, lost) =
+            (cursor.u32()?, cursor.u32()?, cursor.u64()?, cursor.u64()?);
+        let (threads, flags, functions, notes) =
+            (cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?);
+        let (image, path) = (cursor.u32()? as usize, cursor.u32()? as usize);
+        let records = cursor.u64()?;
+        let (image, image_path) = (cursor.bytes(image)?, cursor.bytes(path)?);
+        let end = cursor.offset() as usize;
+        let damaged = FormatError::Head { offset: 0 };
+        if cursor.u32()? != crc32fast::hash(&bytes[..end]) {
+            return Err(damaged);
+        }
+        let text = |bytes: &[u8]| str::from_utf8(bytes).map(str::to_owned);
+        let (Ok(image), Ok(image_path)) = (text(image), text(image_path)) else {
+            return Err(damaged);
+        };
+        let forked = flags & 1 != 0;
+        let profile = ProfileHead {
+            sealed: true,
+            kind,
+            build_id,
+            image,
+            image_path,
+            pid,
+            ppid,
+            start_ns,
+            threads,
+            lost,
+            forked,
+        };
+        Ok(Self {
+            profile,
+            functions,
+            notes,
+            records,
+            size: end + 4,
+        })
+    }
+}
+
+/// Reads the head.
+pub(crate) fn read_head(bytes: &[u8]) -> Result<ProfileHead, FormatError> {
+    Head::read(bytes).map(|head| head.profile)
+}
+
+/// Reads a sealed profile whose head fits the map.
+pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError> {
+    let head = Head::read(bytes)?;
+    let mut cursor = Cursor::new(&bytes[head.size..], head.size as u64);
+    let length = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
+    let index = cursor.bytes(length(index_size(head.functions.into())))?;
+    let notes_index = cursor.bytes(length(index_size(head.notes.into())))?;
+    let start = cursor.offset();
+    let rest = &bytes[start as usize..];
+    let (records, notes) = rest.split_at(length(head.records).min(rest.len()));
+    let mut profile = Profile::of_head(head.profile);
+
+    let frames = Frames::new(index, records, head.functions, start);
+    if !frames.index_intact() {
+        let what = "the index of functions is damaged; the functions were found without it";
+        profile.damage.push(Damage::of_file(
+            DamagedFile::Profile,
+            head.size as u64,
+            what,
+        ));
+    }
+    let mut last = None;
+    for frame in frames {
+        let (keys, offset) = (frame.keys, frame.offset);
+        match read_function(frame, map, last) {
+            Ok(counts) => {
+                last = Some((counts.module, counts.function));
+                profile.functions.push(counts);
+            }
+            Err(error) => {
+                let offset = error.offset().unwrap_or(offset);
+                profile.damage.push(match keys {
+                    Some([module, function]) => {
+                        lost_function(map, (module, function), offset, error)
+                    }
+                    None => Damage::of_file(
+                        DamagedFile::Profile,
+                        offset,
+                        format!("a function is lost: {error}"),
+                    ),
+                });
+            }
+        }
+    }
+    let notes_start = start + records.len() as u64;
+    for frame in Frames::new(notes_index, notes, head.notes, notes_start) {
+        let offset = frame.offset;
+        profile
+            .damage
+            .push(frame.payload.and_then(read_note).unwrap_or_else(|error| {
+                Damage::of_file(
+                    DamagedFile::Profile,
+                    offset,
+                    format!("a note of earlier damage is lost: {error}"),
+                )
+            }));
+    }
+    Ok(profile)
+}
+
+fn read_function(
+    frame: Frame<'_>,
+    map: &ImageMap,
+    last: Option<(u32, u32)>,
+) -> Result<FunctionCounts, FormatError> {
+    let offset = frame.offset;
+    let mut cursor = frame.payload?;
+    let module = cursor.index(map.modules.len(), "module")?;
+    let functions = &map.modules[module as usize].module.functions;
+    let function = cursor.index(functions.len(), "function")?;
+    if last >= Some((module, function)) {
+        return Err(FormatError::Order {
+            what: "function",
+            offset,
+        });
+    }
+    let shape = &functions[function as usize];
+    if shape.is_damaged() {
+        return Err(FormatError::NoMap { offset });
+    }
+    let hash = cursor.u64()?;
+    if hash != shape.hash {
+        return Err(FormatError::OtherFunction { offset });
+    }
+    let count = cursor.count(2, "number of paths")?;
+    let mut counts = Vec::with_capacity(count);
+    let mut next = 0u64;
+    for _ in 0..count {
+        let at = cursor.offset();
+        let path = next
+            .checked_add(cursor.var()?)
+            .filter(|&path| path < shape.path_count);
+        let path = path.ok_or(FormatError::Range {
+            what: "path",
+            value: next,
+            limit: shape.path_count,
+            offset: at,
+        })?;
+        let count = cursor.var()?;
+        if count == 0 {
+            return Err(FormatError::Code {
+                what: "count",
+                code: 0,
+                offset: at,
+            });
+        }
+        counts.push((path, count));
+        next = path + 1;
+    }
+    cursor.end()?;
+    Ok(FunctionCounts {
+        module,
+        function,
+        hash,
+        counts,
+    })
+}
+
+fn read_note(mut cursor: Cursor<'_>) -> Result<Damage, FormatError> {
+    let start = cursor.offset();
+    let file = match cursor.u8()? {
+        0 => DamagedFile::Map,
+        1 => DamagedFile::Profile,
+        code => {
+            return Err(FormatError::Code {
+                what: "damaged file",
+                code: code.into(),
+                offset: start,
+            });
+        }
+    };
+    let optional = |value: u64| {
+        value
+            .checked_sub(1)
+            .and_then(|index| u32::try_from(index).ok())
+    };
+    let (module, function, offset) = (
+        optional(cursor.var()?),
+        optional(cursor.var()?),
+        cursor.var()?,
+    );
+    let mut text = || -> Result<String, FormatError> {
+        let length = cursor.count(1, "length of a text")?;
+        Ok(String::from_utf8_lossy(cursor.bytes(length)?).into_owned())
+    };
+    let (name, what) = (text()?, text()?);
+    cursor.end()?;
+    Ok(Damage {
+        file,
+        module,
+        function,
+        name,
+        offset,
+        what,
+    })
+}

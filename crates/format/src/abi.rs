@@ -23,8 +23,9 @@
 //! `u64` there, the address of the thread's current segment for that function plus the logarithm of its slots (no
 //! meaning in the file).
 //!
-//! A *segment* extent's payload is `slots` records of [`HashSlot`], open addressing; several segments of one
-//! function add up.
+//! A *segment* extent's payload is `slots` records of [`HashSlot`], open addressing: a key stands at [`hash_slot`] or, with
+//! no free slot between, after it (wrapping); it never moves and its key is written before its count. Several segments of
+//! one function add up. Readers check all of that.
 
 /// Version of everything in this file. Woven objects, runtime and readers refuse another.
 pub const ABI_VERSION: u32 = 1;
@@ -162,7 +163,7 @@ pub const EXTENT_SEGMENT: u32 = 2;
 ///      0    8  EXTENT_MAGIC
 ///      8    4  kind
 ///     12    4  thread id of the owner (of the present one: blocks are handed on)
-///     16    8  size of the extent, this header included
+///     16    8  size of the extent, this header included: block_size + 64, or 64 + 16 × slots rounded up to 4096
 ///     24    8  segment: offset of the function's head in the block; block: 0
 ///     32    8  segment: number of slots, a power of two; block: 0
 ///     40    8  segment: slots used; block: threads that have owned it

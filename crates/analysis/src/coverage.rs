@@ -1,0 +1,142 @@
+//! What a run's numbers cover, and what they don't.
+//!
+//! Cost: linear in functions, scopes and counted paths.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use crate::run::{ModuleId, RunProfile};
+
+/// What was counted, and what was left out and why.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Coverage {
+    /// Processes that ran an instrumented image (distinct process ids).
+    pub processes: u64,
+    /// Of them, children of a fork.
+    pub forked: u64,
+    /// Threads that entered instrumented code, over all processes.
+    pub threads: u64,
+    /// Threads and hash segments whose counts were lost.
+    pub lost: u64,
+    /// Functions instrumented.
+    pub instrumented: u64,
+    /// Of them, functions that ran.
+    pub run: u64,
+    /// Functions left uninstrumented, by reason, the most frequent first.
+    pub skipped: Vec<(String, u64)>,
+    /// Functions without code of their own that live on inlined in instrumented ones.
+    pub inlined: u64,
+    /// Functions without code at all.
+    pub gone: u64,
+    /// Times the functions were entered.
+    pub calls: u64,
+    /// Paths executed.
+    pub path_executions: u64,
+    /// Of them, those counted in hash tables.
+    pub hashed_executions: u64,
+    /// Different paths executed.
+    pub distinct_paths: u64,
+    /// Paths there are in the functions that ran.
+    pub possible_paths: u64,
+    /// Instructions run on paths.
+    pub instructions: u64,
+}
+
+impl Coverage {
+    /// Functions left uninstrumented.
+    pub fn skipped_total(&self) -> u64 {
+        self.skipped.iter().map(|&(_, count)| count).sum()
+    }
+}
+
+/// Sums up a run.
+pub fn coverage(run: &RunProfile) -> Coverage {
+    let mut coverage = Coverage { instrumented: run.functions.len() as u64, ..Coverage::default() };
+    count_processes(run, &mut coverage);
+    count_left_out(run, &mut coverage);
+    for function in run.functions.iter().filter(|function| function.ran()) {
+        let flow = function.flow();
+        let executions = function.executions();
+        coverage.run += 1;
+        coverage.distinct_paths += function.counts.len() as u64;
+        add(&mut coverage.calls, flow.calls);
+        add(&mut coverage.path_executions, executions);
+        add(&mut coverage.possible_paths, function.map.path_count);
+        add(&mut coverage.instructions, flow.instructions);
+        if function.hashed() {
+            add(&mut coverage.hashed_executions, executions);
+        }
+    }
+    coverage
+}
+
+fn count_processes(run: &RunProfile, coverage: &mut Coverage) {
+    let mut pids = BTreeSet::new();
+    let mut forked = BTreeSet::new();
+    for process in run.images.iter().flat_map(|image| &image.processes) {
+        pids.insert(process.pid);
+        if process.forked {
+            forked.insert(process.pid);
+        }
+        add(&mut coverage.lost, process.lost);
+    }
+    coverage.processes = pids.len() as u64;
+    coverage.forked = forked.len() as u64;
+    coverage.threads = threads(run);
+}
+
+/// Threads of a process enter several images: the image that saw most of them tells their number.
+fn threads(run: &RunProfile) -> u64 {
+    let mut most: BTreeMap<u32, u64> = BTreeMap::new();
+    for image in &run.images {
+        let mut of_image: BTreeMap<u32, u64> = BTreeMap::new();
+        for process in &image.processes {
+            *of_image.entry(process.pid).or_default() += u64::from(process.threads);
+        }
+        for (pid, threads) in of_image {
+            let known = most.entry(pid).or_default();
+            *known = threads.max(*known);
+        }
+    }
+    most.values().sum()
+}
+
+fn count_left_out(run: &RunProfile, coverage: &mut Coverage) {
+    let instrumented: HashSet<Identity<'_>> =
+        run.functions.iter().map(|function| identity(function.module, &function.map.linkage_name)).collect();
+    let inlined: HashSet<&str> = run
+        .functions
+        .iter()
+        .flat_map(|function| &function.map.scopes)
+        .filter(|scope| scope.parent.is_some())
+        .map(|scope| if scope.linkage_name.is_empty() { &*scope.name } else { &*scope.linkage_name })
+        .collect();
+    let mut reasons: BTreeMap<&str, HashSet<Identity<'_>>> = BTreeMap::new();
+    let mut seen = HashSet::new();
+    for (id, module) in (0u32..).map(ModuleId).zip(&run.modules) {
+        for skipped in &module.skipped {
+            reasons.entry(&skipped.reason).or_default().insert(identity(id, &skipped.linkage_name));
+        }
+        for gone in &module.gone {
+            let identity = identity(id, &gone.linkage_name);
+            if !instrumented.contains(&identity) && seen.insert(identity) {
+                let lives = inlined.contains(&*gone.linkage_name) || inlined.contains(&*gone.name);
+                *(if lives { &mut coverage.inlined } else { &mut coverage.gone }) += 1;
+            }
+        }
+    }
+    coverage.skipped = reasons.into_iter().map(|(reason, names)| (reason.to_owned(), names.len() as u64)).collect();
+    coverage.skipped.sort_by_key(|&(_, count)| Reverse(count));
+}
+
+/// Tells functions apart by name: mangled names over all modules, the plain ones of C (`static`s often share one) in each.
+type Identity<'a> = (Option<ModuleId>, &'a str);
+
+fn identity(module: ModuleId, linkage_name: &str) -> Identity<'_> {
+    let mangled = linkage_name.starts_with("_R") || linkage_name.starts_with("_Z");
+    (if mangled { None } else { Some(module) }, linkage_name)
+}
+
+fn add(sum: &mut u64, count: u64) {
+    *sum = sum.saturating_add(count);
+}

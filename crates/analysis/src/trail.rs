@@ -1,0 +1,154 @@
+//! A path as what stands in the source: the places it runs through, with branch outcomes and inlined frames.
+//!
+//! Consecutive places of one line of one frame are one [`Step`]; compiler-made code without a line is left out.
+//! A branch's outcome goes to the step of the branch's own place. Outcomes are those of the compiled condition, which
+//! optimisation may have turned round.
+
+use holloway_flow::{Path, PathEnd, PathStart};
+use holloway_format::{EdgeMap, FunctionMap, Outcome, Place};
+
+/// Where a path starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// At the function's entry.
+    Entry,
+    /// At a loop head, or after a cut.
+    Loop,
+}
+
+/// Where a path ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// Leaves the function, in this way.
+    Exit(Outcome),
+    /// Takes a back edge to a loop head, whose first place this is.
+    Back(Option<Place>),
+    /// Takes an edge at which paths are cut, to the block with this first place.
+    Cut(Option<Place>),
+}
+
+/// A line of the path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The first place of the line that the path ran through.
+    pub place: Place,
+    /// Branches decided there, in order.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// A path on the source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trail {
+    /// Where it starts.
+    pub start: Start,
+    /// The first place of the block it starts with.
+    pub at: Option<Place>,
+    /// Its lines in order.
+    pub steps: Vec<Step>,
+    /// Where it ends.
+    pub end: End,
+}
+
+/// A frame of a place: the function's own, or one inlined.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Frame {
+    /// Scope of the map.
+    pub scope: u32,
+    /// Line the frame is at: of the place, or of the call that was inlined.
+    pub line: u32,
+}
+
+/// The frames a place is in, innermost first.
+pub fn frames<'a>(map: &'a FunctionMap, place: &Place) -> impl Iterator<Item = Frame> + use<'a> {
+    let mut next = Some(Frame { scope: place.scope, line: place.line });
+    // As many frames as scopes at most: a damaged map may chain them in a ring.
+    (0..map.scopes.len()).map_while(move |_| {
+        let frame = next?;
+        let scope = map.scopes.get(frame.scope as usize)?;
+        next = scope.parent.map(|parent| Frame { scope: parent, line: scope.call_line });
+        Some(frame)
+    })
+}
+
+/// Lays a path on the source.
+pub fn trail(map: &FunctionMap, path: &Path) -> Trail {
+    let mut steps = Vec::new();
+    let mut edges = path.edges.iter();
+    let first = path.blocks.first();
+    for (index, block) in path.blocks.iter().enumerate() {
+        let begin = steps.len();
+        for place in map.blocks.get(block.index()).map_or(&[][..], |block| &block.places) {
+            arrive(&mut steps, *place);
+        }
+        let taken = if index + 1 < path.blocks.len() { edges.next() } else { ended_by(&path.end) };
+        if let Some(edge) = taken.and_then(|edge| map.edges.get(edge.index())) {
+            decide(&mut steps, begin, edge);
+        }
+    }
+    let head = |block: u32| map.blocks.get(block as usize).and_then(|block| first_place(&block.places));
+    let target = |edge: &holloway_flow::EdgeId| map.edges.get(edge.index()).and_then(|edge| head(edge.to));
+    Trail {
+        start: if matches!(path.start, PathStart::Entry) { Start::Entry } else { Start::Loop },
+        at: first.and_then(|block| head(block.0)),
+        steps,
+        end: match &path.end {
+            PathEnd::Exit(edge) => End::Exit(map.edges.get(edge.index()).map_or(Outcome::Return, |edge| edge.outcome)),
+            PathEnd::Back(edge) => End::Back(target(edge)),
+            PathEnd::Cut(edge) => End::Cut(target(edge)),
+        },
+    }
+}
+
+/// The first place that has a line.
+pub fn first_place(places: &[Place]) -> Option<Place> {
+    places.iter().copied().find(|place| place.line != 0)
+}
+
+/// The last place that has a line.
+pub fn last_place(places: &[Place]) -> Option<Place> {
+    places.iter().rev().copied().find(|place| place.line != 0)
+}
+
+/// Whether an outcome tells the reader something: a choice was made.
+pub fn is_choice(outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::True | Outcome::False | Outcome::Case(_) | Outcome::Default | Outcome::Unwind => true,
+        Outcome::Indirect | Outcome::AsmGoto | Outcome::Again => true,
+        Outcome::Jump | Outcome::Normal | Outcome::Return | Outcome::Noreturn => false,
+        Outcome::Resume | Outcome::TailCall | Outcome::Split => false,
+    }
+}
+
+/// The edge that ends a path, if its outcome belongs to the path's last block.
+fn ended_by(end: &PathEnd) -> Option<&holloway_flow::EdgeId> {
+    match end {
+        PathEnd::Exit(edge) | PathEnd::Back(edge) | PathEnd::Cut(edge) => Some(edge),
+    }
+}
+
+fn arrive(steps: &mut Vec<Step>, place: Place) {
+    let same = |step: &Step| step.place.scope == place.scope && step.place.line == place.line;
+    if place.line != 0 && !steps.last().is_some_and(same) {
+        steps.push(Step { place, outcomes: Vec::new() });
+    }
+}
+
+/// Writes the outcome of a branch to the step of its place: the last such step since `begin`, else a new one.
+fn decide(steps: &mut Vec<Step>, begin: usize, edge: &EdgeMap) {
+    if !is_choice(edge.outcome) {
+        return;
+    }
+    let place = edge.place.filter(|place| place.line != 0);
+    if let Some(place) = place {
+        let begin = begin.saturating_sub(1).min(steps.len());
+        let same = |step: &&mut Step| step.place.scope == place.scope && step.place.line == place.line;
+        if let Some(step) = steps[begin..].iter_mut().rev().find(same) {
+            step.outcomes.push(edge.outcome);
+            return;
+        }
+        arrive(steps, place);
+    }
+    if let Some(step) = steps.last_mut() {
+        step.outcomes.push(edge.outcome);
+    }
+}

@@ -1,0 +1,203 @@
+//! Small programs for tests: functions by blocks and edges, numbered by `flow` as the weaver does it.
+#![allow(dead_code, reason = "each test takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use holloway_flow::{BlockId, Cfg, Dag, DagEdgeId, DagEdgeKind, Edge, EdgeKind, Numbering, SuccessorOrder};
+use holloway_format::{
+    BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap, Gone, ImageMap, ModuleMap, Outcome,
+    Place, PlacedModule, Profile, Scope, Skipped,
+};
+
+/// A function in the making: blocks in order, the last is the exit; block 0 is the entry.
+pub struct Build {
+    map: FunctionMap,
+    cuts: Vec<usize>,
+}
+
+/// A C-like function.
+pub fn function(name: &str, file: &str, line: u32) -> Build {
+    mangled(name, name, file, line)
+}
+
+/// A function whose linkage name differs.
+pub fn mangled(linkage_name: &str, name: &str, file: &str, line: u32) -> Build {
+    let scope = Scope {
+        name: name.into(),
+        linkage_name: linkage_name.into(),
+        file: file.into(),
+        line,
+        ..Scope::default()
+    };
+    let map = FunctionMap {
+        name: name.into(),
+        linkage_name: linkage_name.into(),
+        file: file.into(),
+        line,
+        scopes: vec![scope],
+        ..FunctionMap::default()
+    };
+    Build { map, cuts: Vec::new() }
+}
+
+impl Build {
+    /// A frame inlined into `parent` at `call_line`.
+    pub fn inlined(mut self, name: &str, file: &str, parent: u32, call_line: u32) -> Build {
+        self.map.scopes.push(Scope {
+            name: name.into(),
+            linkage_name: name.into(),
+            file: file.into(),
+            line: 1,
+            parent: Some(parent),
+            call_line,
+            call_column: 5,
+        });
+        self
+    }
+
+    /// A block with places (scope, line).
+    pub fn block(mut self, instructions: u32, places: &[(u32, u32)]) -> Build {
+        let places = places.iter().map(|&(scope, line)| Place { scope, line, column: 3 }).collect();
+        self.map.blocks.push(BlockMap { instructions, places });
+        self
+    }
+
+    /// An edge, whose branch stands at the last place of `from`.
+    pub fn edge(mut self, from: u32, to: u32, outcome: Outcome) -> Build {
+        let place = self.map.blocks[from as usize].places.last().copied();
+        let kind = holloway_format::EdgeKind::Plain;
+        self.map.edges.push(EdgeMap { from, to, kind, outcome, place });
+        self
+    }
+
+    /// Makes the last edge a cut.
+    pub fn cut(mut self) -> Build {
+        self.map.edges.last_mut().unwrap().kind = holloway_format::EdgeKind::Cut;
+        self
+    }
+
+    /// Counts in a hash table.
+    pub fn hashed(mut self) -> Build {
+        self.map.counters = Counters::Hash { offset: 0 };
+        self
+    }
+
+    /// Numbers the paths.
+    pub fn done(mut self) -> FunctionMap {
+        self.map.exit = self.map.blocks.len() as u32 - 1;
+        let numbering = number(&self.map);
+        self.map.path_count = numbering.path_count();
+        self.map.dag = (0u32..)
+            .zip(numbering.dag_edges())
+            .map(|(index, edge)| DagEdgeMap {
+                from: edge.from.0,
+                to: edge.to.0,
+                kind: match edge.kind {
+                    DagEdgeKind::Edge(edge) => DagKind::Edge(edge.0),
+                    DagEdgeKind::Start(block) => DagKind::Start(block.0),
+                    DagEdgeKind::Back(edge) => DagKind::Back(edge.0),
+                    DagEdgeKind::Cut(edge) => DagKind::Cut(edge.0),
+                },
+                value: numbering.value(DagEdgeId(index)),
+            })
+            .collect();
+        if let Counters::Array { len, .. } = &mut self.map.counters {
+            *len = self.map.path_count;
+        }
+        self.map
+    }
+}
+
+/// The graph of a map.
+pub fn cfg(map: &FunctionMap) -> Cfg {
+    let kind = |kind| match kind {
+        holloway_format::EdgeKind::Plain => EdgeKind::Plain,
+        holloway_format::EdgeKind::Pinned => EdgeKind::Pinned,
+        holloway_format::EdgeKind::Cut => EdgeKind::Cut,
+    };
+    let edges = map
+        .edges
+        .iter()
+        .map(|edge| Edge { from: BlockId(edge.from), to: BlockId(edge.to), kind: kind(edge.kind) })
+        .collect();
+    Cfg::new(map.blocks.len() as u32, BlockId(map.entry), BlockId(map.exit), edges).unwrap()
+}
+
+/// The numbering of a map's graph.
+pub fn number(map: &FunctionMap) -> Numbering {
+    let cfg = cfg(map);
+    let dag = Dag::new(&cfg).unwrap();
+    Numbering::new(&cfg, dag, SuccessorOrder::MostPathsLast, 1 << 31).unwrap()
+}
+
+/// A module of functions.
+pub fn module(name: &str, functions: Vec<FunctionMap>) -> ModuleMap {
+    ModuleMap { name: name.into(), producer: "test".into(), functions, ..ModuleMap::default() }
+}
+
+/// A function left alone.
+pub fn skipped(name: &str, reason: &str) -> Skipped {
+    Skipped { name: name.into(), linkage_name: name.into(), reason: reason.into() }
+}
+
+/// A function without code.
+pub fn gone(name: &str) -> Gone {
+    Gone { name: name.into(), linkage_name: name.into() }
+}
+
+/// An image of modules.
+pub fn image(name: &str, modules: Vec<ModuleMap>) -> ImageMap {
+    ImageMap {
+        build_id: [0xab; 16],
+        kind: 0,
+        name: name.into(),
+        modules: modules.into_iter().map(|module| PlacedModule { base: 0, module }).collect(),
+        damage: Vec::new(),
+    }
+}
+
+/// A profile of an image: (module, function, counts by path).
+pub fn profile(image: &ImageMap, pid: u32, functions: &[(u32, u32, &[(u64, u64)])]) -> Profile {
+    let functions = functions.iter().map(|&(module, function, counts)| FunctionCounts {
+        module,
+        function,
+        counts: counts.to_vec(),
+        ..FunctionCounts::default()
+    });
+    Profile {
+        build_id: image.build_id,
+        image: image.name.clone(),
+        image_path: format!("/tmp/{}", image.name),
+        pid,
+        ppid: 1,
+        threads: 1,
+        functions: functions.collect(),
+        ..Profile::default()
+    }
+}
+
+/// PP's slide example: A to F are blocks 0 to 5, 6 is the exit; paths 0 ACDF, 1 ACDEF, 2 ABCDF, 3 ABCDEF, 4 ABDF, 5 ABDEF.
+pub fn slide() -> FunctionMap {
+    function("slide", "slide.c", 1)
+        .block(2, &[(0, 2)])
+        .block(3, &[(0, 3)])
+        .block(1, &[(0, 5)])
+        .block(2, &[(0, 7)])
+        .block(4, &[(0, 8)])
+        .block(1, &[(0, 10)])
+        .block(0, &[])
+        .edge(0, 2, Outcome::False)
+        .edge(0, 1, Outcome::True)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 3, Outcome::False)
+        .edge(2, 3, Outcome::Jump)
+        .edge(3, 5, Outcome::False)
+        .edge(3, 4, Outcome::True)
+        .edge(4, 5, Outcome::Jump)
+        .edge(5, 6, Outcome::Return)
+        .done()
+}
+
+/// Two profiles of [`slide`] with the same edge counts (PP, slides, "why paths").
+pub const SLIDE_FIRST: &[(u64, u64)] = &[(0, 90), (1, 60), (3, 100), (4, 20)];
+/// The other one.
+pub const SLIDE_SECOND: &[(u64, u64)] = &[(0, 110), (1, 40), (3, 100), (5, 20)];

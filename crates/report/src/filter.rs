@@ -1,0 +1,62 @@
+//! Which functions the reader asked for, and their names.
+//!
+//! Demangling is slow next to everything else here, and scopes repeat names by the thousand: each is done once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use holloway_analysis::{Function, FunctionId, RunProfile};
+use holloway_format::Text;
+use regex::Regex;
+
+use crate::names;
+
+/// Names and the filter on them.
+pub(crate) struct Filter<'a> {
+    regex: Option<&'a Regex>,
+    names: RefCell<HashMap<(Text, Text), Name>>,
+}
+
+/// A name as shown, and whether it was asked for.
+#[derive(Clone)]
+struct Name {
+    text: Rc<str>,
+    matches: bool,
+}
+
+impl<'a> Filter<'a> {
+    pub(crate) fn new(regex: Option<&'a Regex>) -> Filter<'a> {
+        Filter { regex, names: RefCell::default() }
+    }
+
+    /// Whether a function is shown.
+    pub(crate) fn keeps(&self, run: &RunProfile, id: FunctionId) -> bool {
+        self.regex.is_none() || self.matches(&run.function(id).map.linkage_name, &run.function(id).map.name)
+    }
+
+    /// Whether a name is among those shown.
+    pub(crate) fn matches(&self, linkage_name: &Text, name: &Text) -> bool {
+        self.regex.is_none() || self.look_up(linkage_name, name).matches
+    }
+
+    /// The name to show of a function.
+    pub(crate) fn name(&self, function: &Function) -> Rc<str> {
+        self.name_of(&function.map.linkage_name, &function.map.name)
+    }
+
+    /// The name to show for a linkage name and a source name.
+    pub(crate) fn name_of(&self, linkage_name: &Text, name: &Text) -> Rc<str> {
+        self.look_up(linkage_name, name).text
+    }
+
+    fn look_up(&self, linkage_name: &Text, name: &Text) -> Name {
+        let mut names = self.names.borrow_mut();
+        let known = names.entry((linkage_name.clone(), name.clone())).or_insert_with(|| {
+            let text = names::display(linkage_name, name);
+            let matches = self.regex.is_none_or(|regex| regex.is_match(&text));
+            Name { text: text.into(), matches }
+        });
+        known.clone()
+    }
+}

@@ -1,0 +1,106 @@
+//! Where a function went that the reader asks for by name.
+
+use std::io;
+
+use holloway_analysis::FunctionId;
+use holloway_analysis::find::{Fate, where_is};
+
+use super::Sheet;
+use super::paint::{Ink, Line};
+use crate::numbers::{grouped, plural};
+
+/// Functions named after "inlined into".
+const INTO: usize = 5;
+
+pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let run = sheet.run;
+    let fates = where_is(run, &|linkage_name, name| {
+        sheet.names.matches(linkage_name, name).then(|| sheet.names.name_of(linkage_name, name))
+    });
+    let asked = sheet.options.function.as_ref().map_or("", regex::Regex::as_str);
+    sheet.page.gap()?;
+    let mut title = Line::new();
+    title.put(Ink::Strong, &format!("Functions that match {asked}"));
+    if fates.is_empty() {
+        sheet.page.line(&title)?;
+        let sentence = "none: no code generated for it; never instantiated, or not part of this program";
+        return sheet.page.line(Line::new().put(Ink::Plain, "  ").put(Ink::Alarm, sentence));
+    }
+    let (top, count) = (sheet.top(), fates.len());
+    if count > top {
+        title.put(Ink::Faint, &format!("  {top} of {}", grouped(count as u64)));
+    }
+    sheet.page.line(&title)?;
+    let mut fates: Vec<_> = fates.into_iter().collect();
+    fates.sort_by_key(|(_, fate)| std::cmp::Reverse(executions(sheet, fate)));
+    for (name, fate) in fates.iter().take(top) {
+        sheet.page.line(Line::new().put(Ink::Plain, "  ").put(Ink::Strong, name))?;
+        show(sheet, fate)?;
+    }
+    Ok(())
+}
+
+fn executions(sheet: &Sheet<'_>, fate: &Fate) -> u64 {
+    fate.instrumented.iter().fold(0, |sum, &id| sum.saturating_add(sheet.run.function(id).executions()))
+}
+
+fn show(sheet: &mut Sheet<'_>, fate: &Fate) -> io::Result<()> {
+    for &id in &fate.instrumented {
+        let text = instrumented(sheet, id);
+        row(sheet, "instrumented", &text)?;
+    }
+    if !fate.inlined.is_empty() {
+        let text = inlined(sheet, &fate.inlined);
+        row(sheet, "inlined into", &text)?;
+    }
+    for (module, reason) in &fate.skipped {
+        let text = format!("{reason} (in {})", sheet.run.modules[module.index()].name);
+        row(sheet, "skipped", &text)?;
+    }
+    // Without code in one module and with code in another: a copy, of which the other stayed.
+    if !fate.gone.is_empty() && fate.instrumented.is_empty() {
+        let modules: Vec<&str> = fate.gone.iter().map(|module| &*sheet.run.modules[module.index()].name).collect();
+        let how = if fate.inlined.is_empty() { "optimised away" } else { "all calls inlined" };
+        row(sheet, "no code", &format!("{how} (in {})", modules.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn row(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {
+    let mut line = Line::new();
+    line.put(Ink::Plain, "    ").left(Ink::Faint, label, 14).put(Ink::Plain, text);
+    sheet.page.line(&line)
+}
+
+fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
+    let function = sheet.run.function(id);
+    let mut text = if function.ran() {
+        let paths = format!("{} of {}", grouped(function.counts.len() as u64), plural(function.map.path_count, "path"));
+        format!("{} · {paths} ran", plural(function.flow().calls, "call"))
+    } else {
+        format!("did not run · {}", plural(function.map.path_count, "path"))
+    };
+    if function.map.line != 0 {
+        text += &format!(" · {}", sheet.place(&function.map.file, function.map.line));
+    }
+    text += &format!(" · in {}", sheet.run.module_of(function).name);
+    if function.copies > 1 {
+        text += &format!(" ({} modules hold a copy)", function.copies);
+    }
+    text
+}
+
+fn inlined(sheet: &Sheet<'_>, into: &[(FunctionId, u32)]) -> String {
+    let mut names: Vec<String> = into
+        .iter()
+        .take(INTO)
+        .map(|&(id, times)| {
+            let name = sheet.names.name(sheet.run.function(id));
+            if times == 1 { name.to_string() } else { format!("{name} (×{times})") }
+        })
+        .collect();
+    if into.len() > INTO {
+        names.push(format!("{} more", grouped((into.len() - INTO) as u64)));
+    }
+    names.join(", ")
+}

@@ -1,0 +1,244 @@
+//! Lines of coloured pieces, clipped to the width of the terminal.
+//!
+//! Names and source text come from files of any content: control characters (escape sequences, say) are replaced
+//! before they reach the terminal.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// What a piece of text is; colours follow from it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ink {
+    /// Text like any other.
+    Plain,
+    /// A heading, a name that matters.
+    Strong,
+    /// What can be passed over.
+    Faint,
+    /// A place in the source.
+    Place,
+    /// A count or share.
+    Number,
+    /// A branch outcome.
+    Outcome,
+    /// What is missing or wrong.
+    Alarm,
+}
+
+impl Ink {
+    fn style(self) -> Style {
+        let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+        match self {
+            Ink::Plain => Style::new(),
+            Ink::Strong => Style::new().bold(),
+            Ink::Faint => Style::new().dimmed(),
+            Ink::Place => colour(AnsiColor::Cyan),
+            Ink::Number => colour(AnsiColor::Green),
+            Ink::Outcome => colour(AnsiColor::Yellow),
+            Ink::Alarm => colour(AnsiColor::Red).bold(),
+        }
+    }
+}
+
+/// A line in the making.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Line {
+    pieces: Vec<(Ink, String)>,
+    width: usize,
+}
+
+impl Line {
+    pub(crate) fn new() -> Line {
+        Line::default()
+    }
+
+    /// Appends text.
+    pub(crate) fn put(&mut self, ink: Ink, text: &str) -> &mut Line {
+        let text = clean(text);
+        self.width += text.width();
+        self.pieces.push((ink, text));
+        self
+    }
+
+    /// Appends text, padded on the right to a width.
+    pub(crate) fn left(&mut self, ink: Ink, text: &str, width: usize) -> &mut Line {
+        let before = self.width;
+        self.put(ink, text);
+        self.to_column(before + width)
+    }
+
+    /// Appends text, padded on the left to a width.
+    pub(crate) fn right(&mut self, ink: Ink, text: &str, width: usize) -> &mut Line {
+        self.pad(width.saturating_sub(clean(text).width()));
+        self.put(ink, text)
+    }
+
+    /// Pads up to a column; nothing where the line is longer already.
+    pub(crate) fn to_column(&mut self, column: usize) -> &mut Line {
+        self.pad(column.saturating_sub(self.width))
+    }
+
+    /// Columns so far.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    fn pad(&mut self, columns: usize) -> &mut Line {
+        if columns > 0 {
+            self.width += columns;
+            self.pieces.push((Ink::Plain, " ".repeat(columns)));
+        }
+        self
+    }
+}
+
+/// Where lines go.
+pub(crate) struct Page<'a> {
+    out: &'a mut dyn Write,
+    color: bool,
+    width: usize,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write, color: bool, width: usize) -> Page<'a> {
+        Page { out, color, width }
+    }
+
+    /// Columns there are.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Writes a line, without spaces at its end, clipped.
+    pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = String::new();
+        let mut room = self.width;
+        let last = line.pieces.iter().rposition(|(_, piece)| !piece.trim_end().is_empty());
+        for (index, (ink, piece)) in line.pieces.iter().enumerate().take(last.map_or(0, |last| last + 1)) {
+            let piece = if Some(index) == last { piece.trim_end() } else { piece };
+            let fits = piece.width() <= room;
+            let piece = if fits { piece.to_owned() } else { clip(piece, room) };
+            let style = ink.style();
+            if self.color && style != Style::new() {
+                text.push_str(&format!("{style}{piece}{style:#}"));
+            } else {
+                text.push_str(&piece);
+            }
+            if !fits {
+                break;
+            }
+            room -= piece.width();
+        }
+        writeln!(self.out, "{text}")
+    }
+
+    /// Writes plain text as a line.
+    pub(crate) fn text(&mut self, ink: Ink, text: &str) -> io::Result<()> {
+        self.line(Line::new().put(ink, text))
+    }
+
+    /// Writes an empty line.
+    pub(crate) fn gap(&mut self) -> io::Result<()> {
+        writeln!(self.out)
+    }
+}
+
+/// The beginning of a text, with `…` in the last column.
+pub(crate) fn clip(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut clipped = String::new();
+    let mut room = width.saturating_sub(1);
+    for c in text.chars() {
+        let columns = c.width().unwrap_or(0);
+        if columns > room {
+            break;
+        }
+        room -= columns;
+        clipped.push(c);
+    }
+    if width > 0 {
+        clipped.push('…');
+    }
+    clipped
+}
+
+/// The end of a text, with `…` in the first column.
+pub(crate) fn clip_start(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut room = width.saturating_sub(1);
+    let mut kept: Vec<char> = Vec::new();
+    for c in text.chars().rev() {
+        let columns = c.width().unwrap_or(0);
+        if columns > room {
+            break;
+        }
+        room -= columns;
+        kept.push(c);
+    }
+    if width > 0 {
+        kept.push('…');
+    }
+    kept.into_iter().rev().collect()
+}
+
+/// Text without control characters: tabs as four spaces, others as `·`.
+fn clean(text: &str) -> String {
+    if !text.contains(char::is_control) {
+        return text.to_owned();
+    }
+    text.chars().fold(String::with_capacity(text.len()), |mut clean, c| {
+        match c {
+            '\t' => clean.push_str("    "),
+            c if c.is_control() => clean.push('·'),
+            c => clean.push(c),
+        }
+        clean
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use super::{Ink, Line, Page, clip, clip_start};
+
+    fn print(line: &Line, color: bool, width: usize) -> String {
+        let mut out = Vec::new();
+        Page::new(&mut out, color, width).line(line).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn columns_are_kept() {
+        let mut line = Line::new();
+        line.right(Ink::Number, "12", 4).put(Ink::Plain, " ").left(Ink::Place, "äö", 4).put(Ink::Plain, "| ");
+        assert_eq!(print(&line, false, 80), "  12 äö  |\n");
+        assert_eq!(print(&line, false, 6), "  12 …\n");
+    }
+
+    #[test]
+    fn colours_only_when_asked() {
+        let mut line = Line::new();
+        line.put(Ink::Alarm, "x").put(Ink::Plain, "y");
+        assert_eq!(print(&line, true, 80), "\u{1b}[1m\u{1b}[31mx\u{1b}[0my\n");
+        assert_eq!(print(&line, false, 80), "xy\n");
+    }
+
+    #[test]
+    fn source_text_cannot_drive_the_terminal() {
+        assert_eq!(print(Line::new().put(Ink::Plain, "a\u{1b}[2Jb\tc"), false, 80), "a·[2Jb    c\n");
+    }
+
+    #[test]
+    fn clipping_counts_columns() {
+        assert_eq!(clip("日本語", 5), "日本…");
+        assert_eq!(clip("abc", 3), "abc");
+        assert_eq!(clip("abc", 0), "");
+        assert_eq!(clip_start("src/deep/file.rs:1", 10), "…file.rs:1");
+    }
+}

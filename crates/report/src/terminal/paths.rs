@@ -1,0 +1,235 @@
+//! The hottest paths, each on the source.
+//!
+//! ```text
+//!   1   40.0 %    40.0 %        100 runs × 8 instructions   app::search  p12
+//!     ┌ loop head
+//!     │ src/search.rs:40           while let Some(x) = it.next() {
+//!     │                            ┊ inlined core::iter::Range::next at src/search.rs:40
+//!     │ <std>/core/src/…/range.rs:30 ┊ if self.start < self.end {  → true
+//!     │ src/search.rs:41           total += x;
+//!     └ back to src/search.rs:40
+//! ```
+//!
+//! Only the paths shown are regenerated.
+
+use std::io;
+
+use holloway_analysis::paths::{HotPath, hottest, regenerate};
+use holloway_analysis::trail::{End, Start, Step, Trail, frames, is_choice, trail};
+use holloway_analysis::{Function, Sort};
+use holloway_format::{Outcome, Place};
+use unicode_width::UnicodeWidthStr;
+
+use super::Sheet;
+use super::outcome;
+use super::paint::{Ink, Line, clip, clip_start};
+use crate::numbers::{grouped, plural, share};
+
+/// Rows of a path before its middle is left out, and the rows kept at its start and end.
+const ROWS: usize = 24;
+const FIRST: usize = 14;
+const LAST: usize = 8;
+/// Widest column of places.
+const PLACE: usize = 44;
+/// Columns that source text gets at least.
+const TEXT: usize = 20;
+
+pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let sort = sheet.options.sort;
+    let ranking = hottest(sheet.run, sort, Some(sheet.top()), &|id| sheet.keeps(id));
+    sheet.page.gap()?;
+    let of = match sort {
+        Sort::Count => "path executions",
+        Sort::Instructions => "instructions",
+    };
+    let shown = format!("{} of {}", grouped(ranking.paths.len() as u64), plural(ranking.ranked, "path"));
+    let mut title = Line::new();
+    title.put(Ink::Strong, "Hottest paths");
+    title.put(Ink::Faint, &format!("  {shown}, by share of {} {of} (alone, cumulative)", grouped(ranking.total)));
+    sheet.page.line(&title)?;
+    let widths = Widths::new(&ranking.paths);
+    let whole = ranking.paths.len() == 1;
+    let mut sum = 0u64;
+    for (index, path) in ranking.paths.iter().enumerate() {
+        let weight = path.weight(sort);
+        sum = sum.saturating_add(weight);
+        let shares = (share(weight, ranking.total), share(sum, ranking.total));
+        head(sheet, index + 1, path, &shares, &widths)?;
+        body(sheet, path, whole)?;
+    }
+    Ok(())
+}
+
+/// Columns of the numbers in the heads of paths.
+struct Widths {
+    rank: usize,
+    count: usize,
+    instructions: usize,
+}
+
+impl Widths {
+    fn new(paths: &[HotPath]) -> Widths {
+        let widest = |number: &dyn Fn(&HotPath) -> u64| paths.iter().map(|path| grouped(number(path)).len()).max();
+        Widths {
+            rank: paths.len().to_string().len().max(3),
+            count: widest(&|path| path.count).unwrap_or(0),
+            instructions: widest(&|path| path.instructions).unwrap_or(0),
+        }
+    }
+}
+
+fn head(
+    sheet: &mut Sheet<'_>,
+    rank: usize,
+    path: &HotPath,
+    (alone, cumulative): &(String, String),
+    widths: &Widths,
+) -> io::Result<()> {
+    let function = sheet.run.function(path.function);
+    let name = sheet.names.name(function);
+    let instructions = if path.instructions == 1 { "instruction " } else { "instructions" };
+    let mut line = Line::new();
+    line.right(Ink::Faint, &rank.to_string(), widths.rank);
+    line.right(Ink::Number, alone, 9).right(Ink::Faint, cumulative, 9).put(Ink::Plain, "  ");
+    line.right(Ink::Strong, &grouped(path.count), widths.count).put(Ink::Plain, " × ");
+    line.right(Ink::Plain, &grouped(path.instructions), widths.instructions);
+    line.put(Ink::Plain, &format!(" {instructions} = {}  ", grouped(path.total_instructions())));
+    line.put(Ink::Strong, &name).put(Ink::Faint, &format!("  {}", path.path));
+    sheet.page.gap()?;
+    sheet.page.line(&line)
+}
+
+fn body(sheet: &mut Sheet<'_>, path: &HotPath, whole: bool) -> io::Result<()> {
+    let function = sheet.run.function(path.function);
+    let Some(regenerated) = regenerate(function, path.path) else { return Ok(()) };
+    let trail = trail(&function.map, &regenerated);
+    let rows = rows(sheet, function, &trail);
+    let elided = if whole || rows.len() <= ROWS { 0..0 } else { FIRST..rows.len() - LAST };
+    let places = rows.iter().map(|row| row.place.width()).max().unwrap_or(0).min(PLACE);
+    gutter(sheet, "┌", &start(sheet, function, &trail))?;
+    for (index, row) in rows.iter().enumerate() {
+        if index == elided.start && !elided.is_empty() {
+            gutter(sheet, "│", &format!("… {} more", plural(elided.len() as u64, "line")))?;
+        }
+        if !elided.contains(&index) {
+            row.write(sheet, places)?;
+        }
+    }
+    gutter(sheet, "└", &end(sheet, function, &trail))
+}
+
+fn gutter(sheet: &mut Sheet<'_>, mark: &str, text: &str) -> io::Result<()> {
+    sheet.page.line(Line::new().put(Ink::Faint, &format!("    {mark} {text}")))
+}
+
+fn start(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
+    let map = &function.map;
+    match trail.start {
+        Start::Entry if map.line == 0 => "entry".to_owned(),
+        Start::Entry => format!("entry {}", sheet.place(&map.file, map.line)),
+        Start::Loop => format!("loop head{}", trail.at.map_or_else(String::new, |at| where_to(sheet, function, at))),
+    }
+}
+
+fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
+    let to = |place: Option<Place>| place.map_or_else(String::new, |place| where_to(sheet, function, place));
+    match trail.end {
+        End::Exit(Outcome::Return | Outcome::Jump) => "exit: returns".to_owned(),
+        End::Exit(outcome) => format!("exit: {}", outcome::word(outcome)),
+        End::Back(head) => match to(head) {
+            place if place.is_empty() => "back to the loop head".to_owned(),
+            place => format!("back to{place}"),
+        },
+        End::Cut(next) => format!("cut, goes on{}", to(next)),
+    }
+}
+
+fn where_to(sheet: &Sheet<'_>, function: &Function, place: Place) -> String {
+    let scope = function.map.scopes.get(place.scope as usize);
+    scope.map_or_else(String::new, |scope| format!(" {}", sheet.place(&scope.file, place.line)))
+}
+
+/// A row of a path: a line of the source, or the head of inlined frames.
+struct Row {
+    place: String,
+    depth: usize,
+    text: String,
+    outcomes: String,
+    ink: Ink,
+}
+
+impl Row {
+    fn write(&self, sheet: &mut Sheet<'_>, places: usize) -> io::Result<()> {
+        let mut line = Line::new();
+        line.put(Ink::Faint, "    │ ").left(Ink::Place, &clip_start(&self.place, places), places);
+        line.put(Ink::Faint, &format!("  {}", "┊ ".repeat(self.depth)));
+        let outcomes = if self.outcomes.is_empty() { 0 } else { self.outcomes.width() + 2 };
+        let room = sheet.page.width().saturating_sub(line.width() + outcomes).max(TEXT);
+        line.put(self.ink, &clip(&self.text, room));
+        if !self.outcomes.is_empty() {
+            line.put(Ink::Outcome, &format!("{}{}", if self.text.is_empty() { "" } else { "  " }, self.outcomes));
+        }
+        sheet.page.line(&line)
+    }
+}
+
+fn rows(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut stack: Vec<u32> = Vec::new();
+    for step in &trail.steps {
+        let mut now: Vec<u32> = frames(&function.map, &step.place).map(|frame| frame.scope).collect();
+        now.reverse();
+        let shared = now.iter().zip(&stack).take_while(|(a, b)| a == b).count().max(1);
+        if now.len() > shared {
+            rows.push(entered(sheet, function, &now, shared));
+        }
+        rows.push(row(sheet, function, step, now.len().saturating_sub(1)));
+        stack = now;
+    }
+    rows
+}
+
+/// The head of the frames of `stack` from `from` on: their names, outermost first, and where the first is inlined.
+fn entered(sheet: &Sheet<'_>, function: &Function, stack: &[u32], from: usize) -> Row {
+    let scopes = &function.map.scopes;
+    let names: Vec<_> = stack[from..]
+        .iter()
+        .map(|&scope| &scopes[scope as usize])
+        .map(|scope| sheet.names.name_of(&scope.linkage_name, &scope.name))
+        .collect();
+    let (caller, first) = (&scopes[stack[from - 1] as usize], &scopes[stack[from] as usize]);
+    let call = sheet.place(&caller.file, first.call_line);
+    Row {
+        place: String::new(),
+        depth: from,
+        text: format!("inlined {} at {call}", names.join(" › ")),
+        outcomes: String::new(),
+        ink: Ink::Faint,
+    }
+}
+
+fn row(sheet: &Sheet<'_>, function: &Function, step: &Step, depth: usize) -> Row {
+    let file = function.map.scopes.get(step.place.scope as usize).map_or("", |scope| &scope.file);
+    let text = sheet.options.source.line(file, step.place.line);
+    Row {
+        place: sheet.place(file, step.place.line),
+        depth,
+        text: text.map_or_else(String::new, |text| text.trim().to_owned()),
+        outcomes: outcomes(&step.outcomes),
+        ink: Ink::Plain,
+    }
+}
+
+/// `→ true`, `→ true, false`; repeats counted.
+fn outcomes(outcomes: &[Outcome]) -> String {
+    let mut words: Vec<(String, usize)> = Vec::new();
+    for word in outcomes.iter().filter(|outcome| is_choice(**outcome)).map(|outcome| outcome::word(*outcome)) {
+        match words.last_mut() {
+            Some((last, times)) if *last == word => *times += 1,
+            _ => words.push((word, 1)),
+        }
+    }
+    let words = words.into_iter().map(|(word, times)| if times > 1 { format!("{word} ×{times}") } else { word });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() { String::new() } else { format!("→ {}", words.join(", ")) }
+}

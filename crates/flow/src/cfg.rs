@@ -1,0 +1,204 @@
+//! The control flow graph of one function, as plain numbers.
+//!
+//! Blocks are `0..n`, edges are numbered in the order given, and a block's successors are in the order of their edge
+//! ids. The exit is a block of its own: every way out of the function (a return, a call that does not return, an
+//! unwinding) is an ordinary edge into it. The entry has no predecessors, as in LLVM; so a call of the function and a
+//! jump to a loop head are never the same thing.
+
+use crate::ids::{BlockId, EdgeId};
+use crate::lists::Lists;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// What may be done on an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EdgeKind {
+    /// An edge that can carry a probe.
+    Plain,
+    /// An edge that cannot carry a probe: to a landing pad, out of an `indirectbr` or a `callbr`.
+    Pinned,
+    /// An edge where one path ends and another starts: a call that returns twice, a block split by the caller.
+    Cut,
+}
+
+/// One edge of a [`Cfg`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Edge {
+    /// The block it leaves.
+    pub from: BlockId,
+    /// The block it enters.
+    pub to: BlockId,
+    /// What may be done on it.
+    pub kind: EdgeKind,
+}
+
+/// A control flow graph: checked when made, never changed after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cfg {
+    entry: BlockId,
+    exit: BlockId,
+    blocks: u32,
+    edges: Vec<Edge>,
+    successors: Lists<EdgeId>,
+    predecessors: Lists<EdgeId>,
+}
+
+/// Why a graph is not one that paths can be counted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CfgError {
+    /// The entry, the exit or an edge's end is not below the number of blocks.
+    NoSuchBlock(BlockId),
+    /// Entry and exit are the same block.
+    EntryIsExit(BlockId),
+    /// An edge leaves the exit block.
+    LeavesExit(EdgeId),
+    /// An edge enters the entry block.
+    EntersEntry(EdgeId),
+    /// An edge into the exit is pinned or cut: a path could not be counted on it.
+    ExitNotPlain(EdgeId),
+    /// More than 2^32 - 2 edges.
+    TooManyEdges(usize),
+}
+
+impl fmt::Display for CfgError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchBlock(block) => write!(f, "{block} is not a block of this graph"),
+            Self::EntryIsExit(block) => {
+                write!(
+                    f,
+                    "{block} is both entry and exit; give the exit a block of its own"
+                )
+            }
+            Self::LeavesExit(edge) => write!(f, "{edge} leaves the exit block"),
+            Self::EntersEntry(edge) => {
+                write!(
+                    f,
+                    "{edge} enters the entry block; put an empty block before it"
+                )
+            }
+            Self::ExitNotPlain(edge) => write!(f, "{edge} enters the exit and is not plain"),
+            Self::TooManyEdges(count) => write!(f, "{count} edges are more than ids can name"),
+        }
+    }
+}
+
+impl core::error::Error for CfgError {}
+
+impl Cfg {
+    /// Makes a graph of `blocks` blocks.
+    ///
+    /// # Errors
+    /// See [`CfgError`]. Unreachable blocks, parallel edges, self loops, blocks without a way out and graphs that
+    /// never reach the exit are all fine.
+    pub fn new(
+        blocks: u32,
+        entry: BlockId,
+        exit: BlockId,
+        edges: Vec<Edge>,
+    ) -> Result<Self, CfgError> {
+        check(blocks, entry, exit, &edges)?;
+        let ends = |end: fn(&Edge) -> BlockId| {
+            let ids = edges.iter().enumerate();
+            Lists::new(
+                blocks as usize,
+                ids.map(move |(i, e)| (end(e).index(), EdgeId::new(i))),
+            )
+        };
+        let (successors, predecessors) = (ends(|e| e.from), ends(|e| e.to));
+        Ok(Self {
+            entry,
+            exit,
+            blocks,
+            edges,
+            successors,
+            predecessors,
+        })
+    }
+
+    /// The block that a call of the function runs first.
+    #[must_use]
+    pub fn entry(&self) -> BlockId {
+        self.entry
+    }
+
+    /// The block that stands for having left the function.
+    #[must_use]
+    pub fn exit(&self) -> BlockId {
+        self.exit
+    }
+
+    /// How many blocks there are, entry and exit among them.
+    #[must_use]
+    pub fn block_count(&self) -> u32 {
+        self.blocks
+    }
+
+    /// All blocks, in order of their ids.
+    pub fn blocks(&self) -> impl DoubleEndedIterator<Item = BlockId> + ExactSizeIterator + use<> {
+        (0..self.blocks).map(BlockId)
+    }
+
+    /// All edges, in order of their ids.
+    #[must_use]
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// One edge.
+    ///
+    /// # Panics
+    /// Where `edge` is not one of this graph.
+    #[must_use]
+    pub fn edge(&self, edge: EdgeId) -> Edge {
+        self.edges[edge.index()]
+    }
+
+    /// The edges that leave a block, in order of their ids.
+    ///
+    /// # Panics
+    /// Where `block` is not one of this graph.
+    #[must_use]
+    pub fn successors(&self, block: BlockId) -> &[EdgeId] {
+        self.successors.list(block.index())
+    }
+
+    /// The edges that enter a block, in order of their ids.
+    ///
+    /// # Panics
+    /// Where `block` is not one of this graph.
+    #[must_use]
+    pub fn predecessors(&self, block: BlockId) -> &[EdgeId] {
+        self.predecessors.list(block.index())
+    }
+}
+
+fn check(blocks: u32, entry: BlockId, exit: BlockId, edges: &[Edge]) -> Result<(), CfgError> {
+    if edges.len() >= u32::MAX as usize {
+        return Err(CfgError::TooManyEdges(edges.len()));
+    }
+    let ends = edges.iter().flat_map(|edge| [edge.from, edge.to]);
+    if let Some(block) = [entry, exit]
+        .into_iter()
+        .chain(ends)
+        .find(|block| block.0 >= blocks)
+    {
+        return Err(CfgError::NoSuchBlock(block));
+    }
+    if entry == exit {
+        return Err(CfgError::EntryIsExit(entry));
+    }
+    for (index, edge) in edges.iter().enumerate() {
+        let id = EdgeId::new(index);
+        if edge.from == exit {
+            return Err(CfgError::LeavesExit(id));
+        }
+        if edge.to == entry {
+            return Err(CfgError::EntersEntry(id));
+        }
+        if edge.to == exit && edge.kind != EdgeKind::Plain {
+            return Err(CfgError::ExitNotPlain(id));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! A numbering from parts that someone else wrote: the path map of a program, read back.
+//!
+//! Nothing is believed. The parts are a numbering exactly if the dag has no cycle, dummy edges are where they belong,
+//! every block on the way ends somewhere, and each block's values are what the numbering's rule gives for *some* order
+//! of its successors: sorted, they are the running sums of their targets' path counts. By induction from the
+//! exit this is what makes the sums along paths a bijection to 0..path count.
+
+use crate::dag::{DagEdge, DagEdgeKind};
+use crate::ids::{BlockId, DagEdgeId, EdgeId};
+use crate::numbering::Numbering;
+use crate::shape::Shape;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// Why parts are not a numbering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberingError {
+    /// More edges than ids can name.
+    TooManyEdges,
+    /// Entry and exit are the same block.
+    EntryIsExit(BlockId),
+    /// The edges form a cycle.
+    Cycle,
+    /// An edge leaves the exit, enters the entry, or is a dummy between the wrong blocks.
+    Misplaced(DagEdgeId),
+    /// A real edge appears twice.
+    RepeatedEdge(EdgeId),
+    /// A head has two start edges.
+    RepeatedStart(BlockId),
+    /// No path from this block ends.
+    DeadEnd(BlockId),
+    /// The values of the edges that leave this block do not number its paths one after the other.
+    NotBijective(BlockId),
+    /// More than 2^64 - 1 paths.
+    TooManyPaths(BlockId),
+}
+
+impl fmt::Display for NumberingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyEdges => write!(f, "more edges than ids can name"),
+            Self::EntryIsExit(block) => write!(f, "{block} is both entry and exit"),
+            Self::Cycle => write!(f, "the edges that paths run along form a cycle"),
+            Self::Misplaced(edge) => {
+                write!(f, "{edge} is not between blocks where its kind can be")
+            }
+            Self::RepeatedEdge(edge) => write!(f, "{edge} appears twice"),
+            Self::RepeatedStart(block) => write!(f, "{block} has two start edges"),
+            Self::DeadEnd(block) => write!(f, "no path from {block} ends"),
+            Self::NotBijective(block) => write!(f, "the values at {block} do not number its paths"),
+            Self::TooManyPaths(block) => write!(f, "{block} has more paths than can be numbered"),
+        }
+    }
+}
+
+impl core::error::Error for NumberingError {}
+
+impl Numbering {
+    /// A numbering from the edges of its dag and their values, in the order of [`DagEdgeId`].
+    ///
+    /// # Errors
+    /// Where the parts are not a numbering, see [`NumberingError`]. Never panics, whatever is given.
+    pub fn from_parts(
+        entry: BlockId,
+        exit: BlockId,
+        edges: Vec<(DagEdge, u64)>,
+    ) -> Result<Self, NumberingError> {
+        if entry == exit {
+            return Err(NumberingError::EntryIsExit(entry));
+        }
+        let (edges, values): (Vec<DagEdge>, Vec<u64>) = edges.into_iter().unzip();
+        if u32::try_from(edges.len()).is_err() {
+            return Err(NumberingError::TooManyEdges);
+        }
+        if let Some(index) = edges.iter().position(|edge| misplaced(entry, exit, edge)) {
+            return Err(NumberingError::Misplaced(DagEdgeId::new(index)));
+        }
+        let mut shape = Shape::new(entry, exit, edges)?;
+        if let Some(edge) = shape.repeated_edge() {
+            return Err(NumberingError::RepeatedEdge(edge));
+        }
+        if let Some(head) = shape.repeated_start() {
+            return Err(NumberingError::RepeatedStart(head));
+        }
+        let path_counts = count_paths(&mut shape, &values)?;
+        Ok(Self {
+            shape,
+            values,
+            path_counts,
+        })
+    }
+}
+
+fn misplaced(entry: BlockId, exit: BlockId, edge: &DagEdge) -> bool {
+    let dummy = match edge.kind {
+        DagEdgeKind::Edge(_) => false,
+        DagEdgeKind::Start(head) => edge.from != entry || edge.to != head || head == exit,
+        DagEdgeKind::Back(_) | DagEdgeKind::Cut(_) => edge.to != exit,
+    };
+    dummy || edge.from == exit || edge.to == entry
+}
+
+/// Sorts each node's edges by value and checks that the values are the running sums of path counts.
+fn count_paths(shape: &mut Shape, values: &[u64]) -> Result<Vec<u64>, NumberingError> {
+    let mut path_counts = vec![0u64; shape.nodes.len()];
+    path_counts[shape.exit] = 1;
+    for node in (0..shape.nodes.len())
+        .rev()
+        .filter(|&node| node != shape.exit)
+    {
+        let block = shape.nodes[node];
+        let out = shape.out.list_mut(node);
+        out.sort_unstable_by_key(|edge| values[edge.index()]);
+        if out.is_empty() && node != shape.entry {
+            return Err(NumberingError::DeadEnd(block));
+        }
+        let mut sum = 0u64;
+        for edge in out {
+            if values[edge.index()] != sum {
+                return Err(NumberingError::NotBijective(block));
+            }
+            let paths = path_counts[shape.targets[edge.index()] as usize];
+            sum = sum
+                .checked_add(paths)
+                .ok_or(NumberingError::TooManyPaths(block))?;
+        }
+        path_counts[node] = sum;
+    }
+    Ok(path_counts)
+}

@@ -1,0 +1,175 @@
+//! A dag as its edges alone describe it: nodes in topological order, and each node's edges.
+//!
+//! The numbering of a graph and the numbering that a map's reader found are put in this form by the same code, so what
+//! one can write the other can check. Block ids need not be dense here (a damaged map may name any), nodes are.
+
+use crate::dag::{DagEdge, DagEdgeKind};
+use crate::ids::{BlockId, DagEdgeId, EdgeId};
+use crate::lists::Lists;
+use crate::parts::NumberingError;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// A dag with dense nodes in topological order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// The block of each node.
+    pub(crate) nodes: Vec<BlockId>,
+    /// The nodes in order of their blocks, to find one by.
+    by_block: Vec<u32>,
+    pub(crate) entry: usize,
+    pub(crate) exit: usize,
+    pub(crate) edges: Vec<DagEdge>,
+    /// The node that each edge leaves.
+    pub(crate) sources: Vec<u32>,
+    /// The node that each edge enters.
+    pub(crate) targets: Vec<u32>,
+    /// Each node's edges out; in order of their values once the paths are numbered.
+    pub(crate) out: Lists<DagEdgeId>,
+    /// `(real edge, edge of the dag)`, sorted.
+    real: Vec<(EdgeId, DagEdgeId)>,
+    /// `(head, edge of the dag)`, sorted.
+    starts: Vec<(BlockId, DagEdgeId)>,
+}
+
+impl Shape {
+    pub(crate) fn new(
+        entry: BlockId,
+        exit: BlockId,
+        edges: Vec<DagEdge>,
+    ) -> Result<Self, NumberingError> {
+        if u32::try_from(edges.len()).is_err() {
+            return Err(NumberingError::TooManyEdges);
+        }
+        let ends = edges.iter().flat_map(|edge| [edge.from, edge.to]);
+        let mut blocks: Vec<BlockId> = [entry, exit].into_iter().chain(ends).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let find = |block: BlockId| {
+            blocks
+                .binary_search(&block)
+                .expect("all ends were collected")
+        };
+        let ends: Vec<(usize, usize)> = edges
+            .iter()
+            .map(|edge| (find(edge.from), find(edge.to)))
+            .collect();
+        let order = sort_nodes(blocks.len(), find(entry), &ends).ok_or(NumberingError::Cycle)?;
+        let mut by_block = vec![0u32; blocks.len()];
+        for (node, &place) in (0u32..).zip(&order) {
+            by_block[place] = node;
+        }
+        let out = Lists::new(
+            blocks.len(),
+            ends.iter()
+                .enumerate()
+                .map(|(i, end)| (by_block[end.0] as usize, DagEdgeId::new(i))),
+        );
+        let shape = Self {
+            nodes: order.iter().map(|&place| blocks[place]).collect(),
+            entry: by_block[find(entry)] as usize,
+            exit: by_block[find(exit)] as usize,
+            sources: ends.iter().map(|end| by_block[end.0]).collect(),
+            targets: ends.iter().map(|end| by_block[end.1]).collect(),
+            real: real_edges(&edges),
+            starts: start_edges(&edges),
+            by_block,
+            edges,
+            out,
+        };
+        Ok(shape)
+    }
+
+    /// The node of a block.
+    pub(crate) fn node(&self, block: BlockId) -> Option<usize> {
+        let found = self
+            .by_block
+            .binary_search_by_key(&block, |&node| self.nodes[node as usize]);
+        found.ok().map(|place| self.by_block[place] as usize)
+    }
+
+    /// The edge of the dag that a real edge appears as.
+    pub(crate) fn of_real(&self, edge: EdgeId) -> Option<DagEdgeId> {
+        let found = self.real.binary_search_by_key(&edge, |entry| entry.0);
+        found.ok().map(|place| self.real[place].1)
+    }
+
+    /// The edge along which paths start at a head.
+    pub(crate) fn of_start(&self, head: BlockId) -> Option<DagEdgeId> {
+        let found = self.starts.binary_search_by_key(&head, |entry| entry.0);
+        found.ok().map(|place| self.starts[place].1)
+    }
+
+    /// The first real edge that appears twice.
+    pub(crate) fn repeated_edge(&self) -> Option<EdgeId> {
+        self.real
+            .windows(2)
+            .find(|pair| pair[0].0 == pair[1].0)
+            .map(|pair| pair[0].0)
+    }
+
+    /// The first head that has two starts.
+    pub(crate) fn repeated_start(&self) -> Option<BlockId> {
+        self.starts
+            .windows(2)
+            .find(|pair| pair[0].0 == pair[1].0)
+            .map(|pair| pair[0].0)
+    }
+
+    /// The edges, with their ids.
+    pub(crate) fn edge_ids(&self) -> impl Iterator<Item = DagEdgeId> + Clone + use<> {
+        (0..self.edges.len()).map(DagEdgeId::new)
+    }
+}
+
+fn real_edges(edges: &[DagEdge]) -> Vec<(EdgeId, DagEdgeId)> {
+    let real = edges
+        .iter()
+        .enumerate()
+        .filter_map(|(index, edge)| match edge.kind {
+            DagEdgeKind::Edge(id) | DagEdgeKind::Back(id) | DagEdgeKind::Cut(id) => {
+                Some((id, DagEdgeId::new(index)))
+            }
+            DagEdgeKind::Start(_) => None,
+        });
+    let mut real: Vec<_> = real.collect();
+    real.sort_unstable();
+    real
+}
+
+fn start_edges(edges: &[DagEdge]) -> Vec<(BlockId, DagEdgeId)> {
+    let starts = edges
+        .iter()
+        .enumerate()
+        .filter_map(|(index, edge)| match edge.kind {
+            DagEdgeKind::Start(head) => Some((head, DagEdgeId::new(index))),
+            _ => None,
+        });
+    let mut starts: Vec<_> = starts.collect();
+    starts.sort_unstable();
+    starts
+}
+
+/// A topological order (Kahn's), the entry first where nothing leads to it; `None` where there is a cycle.
+fn sort_nodes(count: usize, entry: usize, ends: &[(usize, usize)]) -> Option<Vec<usize>> {
+    let out = Lists::new(count, ends.iter().copied());
+    let mut missing = vec![0u32; count];
+    for &(_, to) in ends {
+        missing[to] += 1;
+    }
+    let free = |missing: &[u32], node: usize| missing[node] == 0;
+    let mut order: Vec<usize> = Vec::with_capacity(count);
+    order.extend(Some(entry).filter(|&node| free(&missing, node)));
+    order.extend((0..count).filter(|&node| node != entry && free(&missing, node)));
+    let mut next = 0;
+    while let Some(&node) = order.get(next) {
+        next += 1;
+        for &to in out.list(node) {
+            missing[to] -= 1;
+            if missing[to] == 0 {
+                order.push(to);
+            }
+        }
+    }
+    (order.len() == count).then_some(order)
+}

@@ -1,0 +1,221 @@
+//! Graphs as text, for tests, docs and bug reports.
+//!
+//! ```text
+//! ; a comment runs to the end of the line
+//! b0: entry
+//!   e0 -> b1
+//!   e1 -> b2 pinned
+//! b1:
+//!   e2 -> b2 cut
+//! b2:
+//!   e3 -> b3
+//! b3: exit
+//! ```
+//!
+//! Each block once, each edge once below the block it leaves; ids are dense, in any order. What is printed parses to
+//! the same graph.
+
+use crate::cfg::{Cfg, CfgError, Edge, EdgeKind};
+use crate::ids::BlockId;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+impl fmt::Display for Cfg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for block in self.blocks() {
+            let role = match block {
+                _ if block == self.entry() => " entry",
+                _ if block == self.exit() => " exit",
+                _ => "",
+            };
+            writeln!(f, "{block}:{role}")?;
+            for &id in self.successors(block) {
+                let edge = self.edge(id);
+                let kind = match edge.kind {
+                    EdgeKind::Plain => "",
+                    EdgeKind::Pinned => " pinned",
+                    EdgeKind::Cut => " cut",
+                };
+                writeln!(f, "  {id} -> {}{kind}", edge.to)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a text is not a graph, and in which line (from 1) that shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The line; the last one where something is missing.
+    pub line: usize,
+    /// What is wrong.
+    pub kind: ParseErrorKind,
+}
+
+/// What is wrong with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParseErrorKind {
+    /// Neither `b0:`, `b0: entry`, `b0: exit` nor `e0 -> b1`, the last maybe with `pinned` or `cut`.
+    Syntax,
+    /// An edge before the first block.
+    EdgeOutsideBlock,
+    /// A block, an edge, the entry or the exit a second time.
+    Repeated,
+    /// Ids of blocks or of edges are not 0, 1, 2 and so on without a gap.
+    Gap,
+    /// No block is the entry, or none the exit.
+    NoEntryOrExit,
+    /// The parts are there but make no graph.
+    Graph(CfgError),
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: ", self.line)?;
+        match self.kind {
+            ParseErrorKind::Syntax => {
+                write!(
+                    f,
+                    "neither a block (`b0:`, `b0: entry`) nor an edge (`e0 -> b1 pinned`)"
+                )
+            }
+            ParseErrorKind::EdgeOutsideBlock => {
+                write!(f, "an edge stands below the block it leaves")
+            }
+            ParseErrorKind::Repeated => write!(f, "this was given before"),
+            ParseErrorKind::Gap => write!(
+                f,
+                "ids of blocks and of edges count up from 0 without a gap"
+            ),
+            ParseErrorKind::NoEntryOrExit => {
+                write!(f, "one block must be the entry, another the exit")
+            }
+            ParseErrorKind::Graph(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl core::error::Error for ParseError {}
+
+impl FromStr for Cfg {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let mut parser = Parser::default();
+        let mut last = 1;
+        for (line, content) in (1..).zip(text.lines()) {
+            last = line;
+            let content = content.split(';').next().unwrap_or("");
+            parser
+                .line(content)
+                .map_err(|kind| ParseError { line, kind })?;
+        }
+        parser.finish(last)
+    }
+}
+
+/// What the lines so far held.
+#[derive(Default)]
+struct Parser {
+    current: Option<BlockId>,
+    blocks: Vec<u32>,
+    entry: Option<BlockId>,
+    exit: Option<BlockId>,
+    /// `(id, edge, line)`
+    edges: Vec<(u32, Edge)>,
+}
+
+impl Parser {
+    fn line(&mut self, content: &str) -> Result<(), ParseErrorKind> {
+        let mut words = content.split_whitespace();
+        let Some(first) = words.next() else {
+            return Ok(());
+        };
+        let rest = [words.next(), words.next(), words.next()];
+        if words.next().is_some() {
+            return Err(ParseErrorKind::Syntax);
+        }
+        match (first.strip_suffix(':'), rest) {
+            (Some(block), [role, None, None]) => self.block(number(block, 'b')?, role),
+            (None, [Some("->"), Some(to), kind]) => {
+                self.edge(number(first, 'e')?, BlockId(number(to, 'b')?), kind)
+            }
+            _ => Err(ParseErrorKind::Syntax),
+        }
+    }
+
+    fn block(&mut self, id: u32, role: Option<&str>) -> Result<(), ParseErrorKind> {
+        let block = BlockId(id);
+        let slot = match role {
+            None => None,
+            Some("entry") => Some(&mut self.entry),
+            Some("exit") => Some(&mut self.exit),
+            Some(_) => return Err(ParseErrorKind::Syntax),
+        };
+        if let Some(slot) = slot
+            && slot.replace(block).is_some()
+        {
+            return Err(ParseErrorKind::Repeated);
+        }
+        self.blocks.push(id);
+        self.current = Some(block);
+        Ok(())
+    }
+
+    fn edge(&mut self, id: u32, to: BlockId, kind: Option<&str>) -> Result<(), ParseErrorKind> {
+        let from = self.current.ok_or(ParseErrorKind::EdgeOutsideBlock)?;
+        let kind = match kind {
+            None => EdgeKind::Plain,
+            Some("pinned") => EdgeKind::Pinned,
+            Some("cut") => EdgeKind::Cut,
+            Some(_) => return Err(ParseErrorKind::Syntax),
+        };
+        self.edges.push((id, Edge { from, to, kind }));
+        Ok(())
+    }
+
+    fn finish(mut self, line: usize) -> Result<Cfg, ParseError> {
+        let fail = |kind| ParseError { line, kind };
+        self.blocks.sort_unstable();
+        self.edges.sort_by_key(|(id, _)| *id);
+        dense(self.blocks.iter().copied()).map_err(fail)?;
+        dense(self.edges.iter().map(|(id, _)| *id)).map_err(fail)?;
+        let (Some(entry), Some(exit)) = (self.entry, self.exit) else {
+            return Err(fail(ParseErrorKind::NoEntryOrExit));
+        };
+        let count = u32::try_from(self.blocks.len()).map_err(|_| fail(ParseErrorKind::Gap))?;
+        let edges = self.edges.into_iter().map(|(_, edge)| edge).collect();
+        Self::graph(count, entry, exit, edges).map_err(fail)
+    }
+
+    fn graph(
+        count: u32,
+        entry: BlockId,
+        exit: BlockId,
+        edges: Vec<Edge>,
+    ) -> Result<Cfg, ParseErrorKind> {
+        Cfg::new(count, entry, exit, edges).map_err(ParseErrorKind::Graph)
+    }
+}
+
+/// Sorted ids must be 0, 1, 2, ..
+fn dense(ids: impl Iterator<Item = u32>) -> Result<(), ParseErrorKind> {
+    for (expected, id) in (0..).zip(ids) {
+        if id < expected {
+            return Err(ParseErrorKind::Repeated);
+        }
+        if id > expected {
+            return Err(ParseErrorKind::Gap);
+        }
+    }
+    Ok(())
+}
+
+fn number(word: &str, letter: char) -> Result<u32, ParseErrorKind> {
+    let digits = word.strip_prefix(letter).ok_or(ParseErrorKind::Syntax)?;
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(ParseErrorKind::Syntax);
+    }
+    digits.parse().map_err(|_| ParseErrorKind::Syntax)
+}

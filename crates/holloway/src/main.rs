@@ -1,2 +1,5 @@
-//! Path profiler for native programs: which paths does your code really take?
-fn main() {}
+//! `holloway`: see [`holloway::main`].
+
+fn main() -> std::process::ExitCode {
+    holloway::main()
+}

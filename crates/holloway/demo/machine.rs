@@ -1,0 +1,58 @@
+//! The stack machine: one loop, one path through it for each kind of instruction.
+
+use crate::compiler::Instruction;
+
+/// Variables and stack, kept between runs.
+pub struct Machine {
+    variables: [i64; 16],
+    stack: Vec<i64>,
+}
+
+impl Machine {
+    /// A machine with all variables 0.
+    pub fn new() -> Self {
+        Self { variables: [0; 16], stack: Vec::new() }
+    }
+
+    /// Runs a program with variable 0 set to `round`; its value is what it returns, or 0.
+    pub fn run(&mut self, code: &[Instruction], round: i64) -> i64 {
+        self.variables[0] = round;
+        let mut at = 0;
+        while let Some(&instruction) = code.get(at) {
+            at += 1;
+            match instruction {
+                Instruction::Push(value) => self.stack.push(value),
+                Instruction::Load(variable) => self.stack.push(self.variables[variable]),
+                Instruction::Store(variable) => self.variables[variable] = self.pop(),
+                Instruction::Add => self.combine(i64::wrapping_add),
+                Instruction::Subtract => self.combine(i64::wrapping_sub),
+                Instruction::Multiply => self.combine(i64::wrapping_mul),
+                Instruction::Divide => self.combine(|a, b| if b == 0 { 0 } else { a.wrapping_div(b) }),
+                Instruction::Remainder => self.combine(|a, b| if b == 0 { 0 } else { a.wrapping_rem(b) }),
+                Instruction::Less => self.combine(|a, b| i64::from(a < b)),
+                Instruction::Equal => self.combine(|a, b| i64::from(a == b)),
+                Instruction::Swap => {
+                    let (b, a) = (self.pop(), self.pop());
+                    self.stack.extend([b, a]);
+                }
+                Instruction::JumpIfZero(target) => {
+                    if self.pop() == 0 {
+                        at = target;
+                    }
+                }
+                Instruction::Jump(target) => at = target,
+                Instruction::Return => return self.pop(),
+            }
+        }
+        0
+    }
+
+    fn pop(&mut self) -> i64 {
+        self.stack.pop().expect("the compiler balances the stack")
+    }
+
+    fn combine(&mut self, operation: impl Fn(i64, i64) -> i64) {
+        let (b, a) = (self.pop(), self.pop());
+        self.stack.push(operation(a, b));
+    }
+}

@@ -1,0 +1,274 @@
+//! `cargo holloway build|test|bench|run`: cargo with our rustc wrapper, in a build directory of its own.
+//!
+//! 1. part our options from cargo's (`split.rs`);
+//! 2. look at the project (`project.rs`);
+//! 3. forget what was linked with other settings (`settings.rs`);
+//! 4. call cargo with the environment the rustc wrapper and the link step read;
+//! 5. finish the run's directory and report.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use clap::Parser as _;
+
+use crate::args::{CargoArgs, CargoCommand, CargoHolloway};
+use crate::failure::{Context, Failure, Result};
+use crate::link::{self, RUST_LINKER, RUSTC};
+use crate::project::Project;
+use crate::settings::{self, WeaveSettings};
+use crate::split::{Split, split};
+use crate::{child, clean, finish, report, rundir, rustc, status};
+
+/// A verb of cargo's that we know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Build,
+    Run,
+    Test,
+    Bench,
+}
+
+impl Verb {
+    /// The verb of that name, or of cargo's one-letter alias.
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        match word {
+            "build" | "b" => Some(Self::Build),
+            "run" | "r" => Some(Self::Run),
+            "test" | "t" => Some(Self::Test),
+            "bench" => Some(Self::Bench),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Build => "build",
+            Self::Run => "run",
+            Self::Test => "test",
+            Self::Bench => "bench",
+        }
+    }
+}
+
+/// Runs `cargo holloway VERB ARGS`.
+///
+/// # Errors
+/// No project, an unwritable directory, cargo cannot be run, nothing can be reported.
+pub(crate) fn main(verb: Verb, args: &[OsString]) -> Result<ExitCode> {
+    let split = split(args, verb == Verb::Run);
+    let ours = parse_ours(verb, &split.ours);
+    let only_builds = verb == Verb::Build || split.cargo.iter().any(|arg| arg == "--no-run");
+    let call = CargoCall::plan(verb, split, &ours)?;
+    if only_builds { call.build() } else { call.run(&ours) }
+}
+
+/// Our options of a verb, as clap reads them; prints help or a usage error and exits if that is what they come to.
+fn parse_ours(verb: Verb, ours: &[OsString]) -> CargoArgs {
+    let words = ["cargo-holloway", verb.name()].map(OsString::from);
+    let parsed = CargoHolloway::parse_from(words.iter().chain(ours));
+    match parsed.command {
+        CargoCommand::Build(args) | CargoCommand::Run(args) | CargoCommand::Test(args) | CargoCommand::Bench(args) => args,
+        CargoCommand::Report(_) | CargoCommand::Doctor | CargoCommand::Clean(_) => unreachable!("the verb's name was given"),
+    }
+}
+
+/// A call of cargo, ready but for the run's directory.
+pub(crate) struct CargoCall {
+    project: Project,
+    command: Command,
+    split: Split,
+    verb: Verb,
+}
+
+impl CargoCall {
+    /// Prepares the project's build directory and cargo's command line and environment.
+    ///
+    /// # Errors
+    /// No project, or its build directory cannot be written.
+    pub(crate) fn plan(verb: Verb, split: Split, ours: &CargoArgs) -> Result<Self> {
+        let project = Project::find(&split.cargo)?;
+        let targets = project.chosen_targets(&split.cargo)?;
+        let settings = weave_settings(ours);
+        settings::apply(&project.home, &settings)?;
+        let mut command = Command::new(&project.cargo);
+        command.arg(verb.name()).args(without_target_dir(&split.cargo));
+        command.arg("--target-dir").arg(&project.home);
+        if targets.is_empty() {
+            command.args(["--target", &project.host]);
+        }
+        let target = targets.first().map_or(project.host.as_str(), String::as_str);
+        set_environment(&mut command, &project, &settings, target, verb)?;
+        Ok(Self { project, command, split, verb })
+    }
+
+    fn append_program_args(&mut self) {
+        if !self.split.program.is_empty() {
+            self.command.arg("--").args(&self.split.program);
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.split.cargo.iter().any(|arg| arg == "-q" || arg == "--quiet")
+    }
+
+    /// `build`, or `test --no-run`: builds, and says where the programs are.
+    fn build(mut self) -> Result<ExitCode> {
+        let formats = self.split.cargo.iter().any(|arg| arg.as_encoded_bytes().starts_with(b"--message-format"));
+        if formats || self.is_quiet() {
+            self.append_program_args();
+            let status = self.spawn()?;
+            return Ok(ExitCode::from(child::exit_code(status)));
+        }
+        // Diagnostics are still rendered by cargo, on stderr; stdout, else empty, names the programs.
+        self.command.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
+        self.append_program_args();
+        let output = self.command.stderr(Stdio::inherit()).output().map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?;
+        if output.status.success() {
+            say_programs(&executables(&output.stdout));
+        }
+        Ok(ExitCode::from(child::exit_code(output.status)))
+    }
+
+    /// `run`, `test`, `bench`: records, finishes the run's directory, reports.
+    fn run(mut self, ours: &CargoArgs) -> Result<ExitCode> {
+        let name = self.project.run_name(&self.split.cargo, self.verb.name());
+        let directory = rundir::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
+        let maps = finish::MapStore::new(&self.project.home)?;
+        self.command.env(rundir::DATA, &directory).env(finish::MAPS, maps.directory());
+        self.append_program_args();
+        let status = self.spawn()?;
+        let outcome = finish::finish(&directory, Some(&maps))?;
+        if outcome.profiles == 0 {
+            rundir::discard_if_empty(&directory);
+            if status.success() {
+                status::warn("no profile was written: nothing that ran was woven (only code built for the target is; proc macros and build scripts are not)");
+            }
+            return Ok(ExitCode::from(child::exit_code(status)));
+        }
+        if !self.is_quiet() {
+            status::line("Recorded", &directory.display().to_string());
+        }
+        if !ours.output.no_report {
+            report::print(&directory, &ours.view)?;
+        }
+        Ok(ExitCode::from(child::exit_code(status)))
+    }
+
+    fn spawn(&mut self) -> Result<std::process::ExitStatus> {
+        child::run(&mut self.command).map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?
+    }
+
+    /// Runs what is planned, without saying more than cargo does, into a given run directory.
+    ///
+    /// # Errors
+    /// Cargo cannot be run.
+    pub(crate) fn record_into(mut self, directory: &Path) -> Result<std::process::ExitStatus> {
+        self.command.env(rundir::DATA, directory);
+        self.append_program_args();
+        self.spawn()
+    }
+}
+
+/// Settings from the options, with the environment for those not given.
+fn weave_settings(ours: &CargoArgs) -> WeaveSettings {
+    let weave = &ours.weave;
+    WeaveSettings {
+        collect: weave.collect.clone().unwrap_or_else(|| "paths".to_owned()),
+        std: weave.std || std::env::var_os("HOLLOWAY_STD").is_some_and(|value| value == "1"),
+        only: or_environment(&weave.only, "HOLLOWAY_ONLY"),
+        skip: or_environment(&weave.skip, "HOLLOWAY_SKIP"),
+    }
+}
+
+fn or_environment(given: &[String], name: &str) -> Vec<String> {
+    if !given.is_empty() {
+        return given.to_vec();
+    }
+    let lines = std::env::var(name).unwrap_or_default();
+    lines.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+/// Cargo's options without `--target-dir`, for which ours stands.
+fn without_target_dir(cargo: &[OsString]) -> Vec<&OsString> {
+    let mut kept = Vec::new();
+    let mut rest = cargo.iter();
+    while let Some(arg) = rest.next() {
+        if arg == "--target-dir" {
+            rest.next();
+        } else if !arg.as_encoded_bytes().starts_with(b"--target-dir=") {
+            kept.push(arg);
+        }
+    }
+    kept
+}
+
+/// What the rustc wrapper, the link step and rustdoc are to know.
+fn set_environment(command: &mut Command, project: &Project, settings: &WeaveSettings, target: &str, verb: Verb) -> Result<()> {
+    let tools = link::tools_dir()?;
+    command.env("RUSTC_WRAPPER", tools.join(RUSTC));
+    match users_wrapper(project) {
+        Some(wrapper) => command.env(rustc::INNER_WRAPPER, wrapper),
+        None => command.env_remove(rustc::INNER_WRAPPER),
+    };
+    command.env_remove("HOLLOWAY_STD").envs(settings.environment());
+    command.env("HOLLOWAY_SYSROOT", &project.sysroot);
+    command.env("HOLLOWAY_RUNS", project.runs());
+    if std::env::var_os("HOLLOWAY_CACHE").is_none() {
+        command.env("HOLLOWAY_CACHE", project.home.join(clean::CACHE));
+    }
+    let linker = project.config.linker(target).cannot(|| format!("read cargo's linker setting for {target}"))?;
+    if let Some(linker) = linker {
+        command.env("HOLLOWAY_LINKER", linker);
+    }
+    if project.config.build.build_dir.is_some() {
+        // A build directory of the user's choice would mix woven crates with plain ones.
+        command.env("CARGO_BUILD_BUILD_DIR", &project.home);
+    }
+    if verb == Verb::Test {
+        command.env("CARGO_ENCODED_RUSTDOCFLAGS", rustdoc_flags(project, target, &tools)?);
+    }
+    Ok(())
+}
+
+/// The rustc wrapper the user has set, unless it is ours (from `holloway show-env`).
+fn users_wrapper(project: &Project) -> Option<PathBuf> {
+    let wrapper = project.config.build.rustc_wrapper.clone()?;
+    let ours = wrapper.file_name().is_some_and(|name| name == RUSTC);
+    Some(wrapper).filter(|wrapper| !ours && !wrapper.as_os_str().is_empty())
+}
+
+/// The user's rustdoc flags and ours: doctests are compiled by rustdoc itself, past the rustc wrapper.
+fn rustdoc_flags(project: &Project, target: &str, tools: &Path) -> Result<String> {
+    let configured = project.config.rustdocflags(target).cannot(|| format!("read cargo's rustdocflags for {target}"))?;
+    let mut flags = configured.unwrap_or_default();
+    for option in rustc::woven_options(&tools.join(RUST_LINKER)) {
+        let option = option.into_string().map_err(|option| {
+            Failure::new(format_args!("cannot weave doctests: {} is not UTF-8; set XDG_CACHE_HOME to another directory", option.display()))
+        })?;
+        flags.push(option);
+    }
+    flags.push("-Cdebuginfo=line-tables-only");
+    flags.encode().cannot(|| "hand on rustdocflags".to_owned())
+}
+
+/// Paths of the programs in cargo's JSON messages.
+fn executables(messages: &[u8]) -> Vec<PathBuf> {
+    let messages = cargo_metadata::Message::parse_stream(messages);
+    let programs = messages.filter_map(|message| match message.ok()? {
+        cargo_metadata::Message::CompilerArtifact(artifact) => artifact.executable,
+        _ => None,
+    });
+    programs.map(cargo_metadata::camino::Utf8PathBuf::into_std_path_buf).collect()
+}
+
+fn say_programs(programs: &[PathBuf]) {
+    let here = std::env::current_dir().unwrap_or_default();
+    let shown = |path: &Path| path.strip_prefix(&here).unwrap_or(path).display().to_string();
+    for program in programs {
+        status::line("Woven", &shown(program));
+    }
+    if let Some(program) = programs.first() {
+        status::line("Next", &format!("holloway run -- {}", shown(program)));
+    }
+}

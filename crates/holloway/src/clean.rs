@@ -1,0 +1,129 @@
+//! `holloway clean`: deletes what holloway has built below a target directory; recorded runs only by name.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::args::CleanArgs;
+use crate::failure::{Context, Failure, Result};
+use crate::project::{HOME, absolute};
+use crate::{rundir, status};
+
+/// Directory of woven modules below holloway's own, for the cargo verbs.
+pub(crate) const CACHE: &str = "cache";
+
+/// What may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Builds,
+    Cache,
+    Runs,
+}
+
+impl Part {
+    fn of(entry: &Path) -> Self {
+        match entry.file_name().and_then(|name| name.to_str()) {
+            Some(CACHE) => Self::Cache,
+            Some(rundir::RUNS) => Self::Runs,
+            _ => Self::Builds,
+        }
+    }
+
+    fn chosen(args: &CleanArgs) -> Vec<Self> {
+        if args.all {
+            return vec![Self::Builds, Self::Cache, Self::Runs];
+        }
+        match (args.runs, args.cache) {
+            (false, false) => vec![Self::Builds, Self::Cache],
+            (true, false) => vec![Self::Runs],
+            (false, true) => vec![Self::Cache],
+            (true, true) => vec![Self::Cache, Self::Runs],
+        }
+    }
+}
+
+/// Deletes.
+///
+/// # Errors
+/// There is nothing of holloway's here, or something cannot be deleted.
+pub(crate) fn main(args: &CleanArgs) -> Result<ExitCode> {
+    let chosen = Part::chosen(args);
+    let mut entries = own_entries(args, &chosen)?;
+    entries.sort();
+    let mut total = 0;
+    let word = if args.dry_run { "Would delete" } else { "Deleted" };
+    for entry in &entries {
+        let size = size_of(entry);
+        if !args.dry_run {
+            remove(entry).cannot(|| format!("delete {}", entry.display()))?;
+        }
+        status::line(word, &format!("{} ({})", entry.display(), human(size)));
+        total += size;
+    }
+    match entries.len() {
+        0 => status::line("Clean", "nothing to delete"),
+        _ => status::line(word, &format!("{} in all", human(total))),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What of the chosen parts lies in the project's `target/holloway` and, for the cache, in the user's cache directory.
+fn own_entries(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
+    let home = find_home(args.target_dir.as_deref())?;
+    let mut entries: Vec<PathBuf> = Vec::new();
+    if let Some(home) = &home {
+        let listed = fs::read_dir(home).cannot(|| format!("read {}", home.display()))?;
+        entries.extend(listed.filter_map(|entry| entry.ok().map(|entry| entry.path())));
+        entries.retain(|entry| chosen.contains(&Part::of(entry)));
+    }
+    if chosen.contains(&Part::Cache) {
+        entries.extend(shared_cache().filter(|cache| cache.is_dir()));
+    }
+    Ok(entries)
+}
+
+/// Where `holloway cc` keeps woven modules: `$HOLLOWAY_CACHE`, else in the user's cache directory.
+pub(crate) fn shared_cache() -> Option<PathBuf> {
+    match std::env::var_os("HOLLOWAY_CACHE") {
+        Some(cache) => (!cache.is_empty()).then(|| cache.into()),
+        None => crate::link::cache_home().map(|home| home.join("woven")),
+    }
+}
+
+/// `<target directory>/holloway`: named, in `$CARGO_TARGET_DIR`, of the project cargo knows, or at or above the current directory.
+fn find_home(named: Option<&Path>) -> Result<Option<PathBuf>> {
+    if let Some(target) = named {
+        let home = absolute(target)?.join(HOME);
+        if !home.is_dir() {
+            return Err(Failure::new(format_args!("cannot clean {}: no such directory; name cargo's target directory", home.display())));
+        }
+        return Ok(Some(home));
+    }
+    let here = std::env::current_dir().cannot(|| "find the current directory".to_owned())?;
+    let environment = std::env::var_os("CARGO_TARGET_DIR").map(|target| here.join(target).join(HOME));
+    let around = here.ancestors().map(|directory| directory.join("target").join(HOME));
+    let found = environment.into_iter().chain(around).find(|home| home.is_dir());
+    Ok(found.or_else(|| crate::project::Project::find(&[]).ok().map(|project| project.home).filter(|home| home.is_dir())))
+}
+
+fn remove(entry: &Path) -> std::io::Result<()> {
+    if entry.symlink_metadata()?.is_dir() { fs::remove_dir_all(entry) } else { fs::remove_file(entry) }
+}
+
+/// Bytes in a file or in a directory's files; links are not followed.
+fn size_of(path: &Path) -> u64 {
+    let Ok(metadata) = path.symlink_metadata() else { return 0 };
+    if !metadata.is_dir() {
+        return metadata.len();
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| size_of(&entry.path())).sum()
+}
+
+fn human(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+    match UNITS.iter().find(|&&(_, unit)| bytes >= unit) {
+        Some((name, unit)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
+        None => format!("{bytes} bytes"),
+    }
+}

@@ -1,0 +1,106 @@
+//! `holloway demo`: a small bundled Rust program, built, profiled and reported as `cargo holloway run --release` would.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::args::{CargoArgs, DemoArgs, OutputArgs, WeaveArgs};
+use crate::cargo_verb::{CargoCall, Verb};
+use crate::failure::{Context, Failure, Result};
+use crate::split::Split;
+use crate::{child, finish, report, rundir, status};
+
+/// A workspace of its own, wherever the directory lies.
+const MANIFEST: &str = "\
+[package]
+name = \"holloway-demo\"
+version = \"0.1.0\"
+edition = \"2024\"
+publish = false
+
+[workspace]
+";
+
+/// Files of the demo's `src`.
+const SOURCES: [(&str, &str); 6] = [
+    ("main.rs", include_str!("../demo/main.rs")),
+    ("program.txt", include_str!("../demo/program.txt")),
+    ("tokens.rs", include_str!("../demo/tokens.rs")),
+    ("compiler.rs", include_str!("../demo/compiler.rs")),
+    ("machine.rs", include_str!("../demo/machine.rs")),
+    ("words.rs", include_str!("../demo/words.rs")),
+];
+
+/// Builds, runs and reports the demo.
+///
+/// # Errors
+/// Its directory cannot be written, it cannot be built (cargo says why) or run.
+pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
+    let place = Place::choose(args.keep.as_deref())?;
+    let project = crate::project::absolute(place.path())?;
+    unpack(&project)?;
+    let target = project.join("target");
+    let home = target.join(crate::project::HOME);
+    let ours = CargoArgs {
+        weave: WeaveArgs::default(),
+        output: OutputArgs::default(),
+        view: args.view.clone(),
+    };
+    let words = ["--release", "--manifest-path"].map(OsString::from);
+    let mut cargo: Vec<OsString> = words.into();
+    cargo.push(project.join("Cargo.toml").into());
+    cargo.push("--target-dir".into());
+    cargo.push(target.into());
+    let call = CargoCall::plan(Verb::Run, Split { cargo, ..Split::default() }, &ours)?;
+    let run = rundir::create_in(&home.join(rundir::RUNS), "demo")?;
+    let status = call.record_into(&run)?;
+    if !status.success() {
+        return Err(Failure::with_code(child::exit_code(status), "cannot show the demo: it was not built or did not run (see above); `holloway doctor` says what is missing"));
+    }
+    finish::finish(&run, None)?;
+    report::print(&run, &args.view)?;
+    if let Place::Kept(directory) = &place {
+        status::line("Kept", &format!("{}; the run is {}", directory.display(), run.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the demo lies.
+enum Place {
+    Kept(PathBuf),
+    Temporary(tempfile::TempDir),
+}
+
+impl Place {
+    fn choose(keep: Option<&Path>) -> Result<Self> {
+        match keep {
+            Some(directory) => Ok(Self::Kept(directory.to_owned())),
+            None => {
+                let made = tempfile::Builder::new().prefix("holloway-demo-").tempdir();
+                made.map(Self::Temporary).cannot(|| "make a temporary directory for the demo; give one with --keep DIR".to_owned())
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Kept(directory) => directory,
+            Self::Temporary(directory) => directory.path(),
+        }
+    }
+}
+
+/// Writes the demo's files. A directory that holds another project is left alone.
+fn unpack(project: &Path) -> Result<()> {
+    let manifest = project.join("Cargo.toml");
+    if std::fs::read_to_string(&manifest).is_ok_and(|text| text != MANIFEST) {
+        return Err(Failure::new(format_args!("cannot put the demo into {}: another project is there; choose another directory", project.display())));
+    }
+    let source = project.join("src");
+    std::fs::create_dir_all(&source).cannot(|| format!("create {}", source.display()))?;
+    let files = SOURCES.iter().map(|&(name, text)| (source.join(name), text));
+    for (file, text) in files.chain([(manifest, MANIFEST)]) {
+        std::fs::write(&file, text).cannot(|| format!("write {}", file.display()))?;
+    }
+    Ok(())
+}

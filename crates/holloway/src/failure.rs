@@ -1,0 +1,77 @@
+//! What a command that cannot go on hands back: one line for stderr and an exit code.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 2 | usage error: unknown option, unknown kind of profile |
+//! | 101 | cargo's own: the build failed |
+//! | 125 | holloway itself failed: nothing readable, directory not writable, … |
+//! | 126 | the program was found but could not be run |
+//! | 127 | the program was not found |
+//! | 128+n | the program was killed by signal n |
+//! | other | the program's own |
+
+use std::fmt;
+
+/// Holloway itself could not do its work.
+pub(crate) const FAILED: u8 = 125;
+/// The program to profile exists but cannot be executed.
+pub(crate) const CANNOT_RUN: u8 = 126;
+/// The program to profile does not exist.
+pub(crate) const NOT_FOUND: u8 = 127;
+/// Wrong command line.
+pub(crate) const USAGE: u8 = 2;
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Exit code.
+    pub(crate) code: u8,
+    /// One line, without `holloway:` before it.
+    pub(crate) message: String,
+}
+
+/// Result of a command.
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    /// A failure of holloway itself ([`FAILED`]).
+    pub(crate) fn new(message: impl fmt::Display) -> Self {
+        Self::with_code(FAILED, message)
+    }
+
+    /// A wrong command line ([`USAGE`]).
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self::with_code(USAGE, message)
+    }
+
+    /// A failure with a given exit code. Newlines in the message become `; `: errors are one line.
+    pub(crate) fn with_code(code: u8, message: impl fmt::Display) -> Self {
+        let message = message.to_string();
+        let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        Self { code, message: lines.join("; ") }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::new(format_args!("{error:#}"))
+    }
+}
+
+/// Says what was being done, in the form `cannot …: cause`.
+pub(crate) trait Context<T> {
+    /// Turns an error into a [`Failure`] of holloway itself, with what could not be done before the cause.
+    fn cannot(self, what: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T, E: fmt::Display> Context<T> for std::result::Result<T, E> {
+    fn cannot(self, what: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|error| Failure::new(format_args!("cannot {}: {error}", what())))
+    }
+}

@@ -1,0 +1,122 @@
+//! The command line of Holloway. It is the only crate that prints.
+//!
+//! One executable under several names: [`main`] looks at the name it was called by.
+//!
+//! | called as | by | is |
+//! |---|---|---|
+//! | `holloway` | the user | the commands of `args.rs` |
+//! | `cargo-holloway` | `cargo holloway` | cargo's verbs, woven: `cargo_verb.rs` |
+//! | `holloway-rustc` | cargo (`RUSTC_WRAPPER`) | appends our options to rustc's: `rustc.rs` |
+//! | `holloway-cc` | rustc (`-Clinker`) | the link step that weaves: `link/` |
+//! | `holloway-ld` | clang (`--ld-path`) | the same for a raw ld line |
+//!
+//! A command is a file; exit codes are in `failure.rs`.
+
+mod args;
+mod cargo_verb;
+mod cc;
+mod child;
+mod clean;
+mod demo;
+mod doctor;
+mod failure;
+mod finish;
+mod images;
+mod link;
+mod load;
+mod manual;
+mod project;
+mod report;
+mod run;
+mod rundir;
+mod rustc;
+mod settings;
+mod show_env;
+mod split;
+mod status;
+mod toolchain;
+mod worker;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{CargoCommand, CargoHolloway, Command, Holloway};
+use cargo_verb::Verb;
+use failure::Result;
+
+/// Does what the command line says; the name the program is called by is part of it.
+pub fn main() -> ExitCode {
+    let argv: Vec<OsString> = std::env::args_os().collect();
+    let name = argv.first().and_then(|name| Path::new(name).file_stem()).unwrap_or_default();
+    let rest = argv.get(1..).unwrap_or_default();
+    let result = match name.to_str() {
+        Some(link::RUSTC) => rustc::wrap(&argv),
+        Some(link::RUST_LINKER) => Ok(link_and_store(rest, link::rust_linker)),
+        Some(link::LD) => Ok(link_and_store(rest, link::ld)),
+        Some("cargo-holloway") => cargo_holloway(rest),
+        _ => holloway(rest),
+    };
+    result.unwrap_or_else(|failure| {
+        use std::io::Write as _;
+        // Stderr may be closed; the exit code still says it.
+        writeln!(std::io::stderr(), "holloway: {failure}").ok();
+        ExitCode::from(failure.code)
+    })
+}
+
+fn link_and_store(args: &[OsString], link: impl FnOnce(Vec<OsString>) -> ExitCode) -> ExitCode {
+    let code = link(args.to_vec());
+    if code == ExitCode::SUCCESS {
+        finish::store_map(args);
+    }
+    code
+}
+
+/// `holloway …`. What belongs to a compiler is not for clap to read.
+fn holloway(args: &[OsString]) -> Result<ExitCode> {
+    let first = args.first().and_then(|word| word.to_str()).unwrap_or_default();
+    let rest = args.get(1..).unwrap_or_default();
+    match first {
+        worker::COMMAND => return Ok(worker::run(rest.to_vec())),
+        "cc" => return Ok(cc::cc(cc::Language::C, rest.to_vec())),
+        "c++" => return Ok(cc::cc(cc::Language::Cxx, rest.to_vec())),
+        "ld" => return Ok(link_and_store(rest, link::ld)),
+        _ => {}
+    }
+    match Holloway::parse().command {
+        Command::Run(args) => run::main(&args),
+        Command::Report(args) => report::main(&args),
+        Command::Demo(args) => demo::main(&args),
+        Command::Cc(_) | Command::Cxx(_) | Command::Ld(_) => unreachable!("taken above, before clap"),
+        Command::Doctor => doctor::main(),
+        Command::ShowEnv(args) => show_env::main(&args),
+        Command::Clean(args) => clean::main(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
+    }
+}
+
+/// `cargo holloway …`: cargo calls `cargo-holloway holloway …`.
+fn cargo_holloway(args: &[OsString]) -> Result<ExitCode> {
+    let args = match args.first() {
+        Some(first) if first == "holloway" => &args[1..],
+        _ => args,
+    };
+    if let Some((first, rest)) = args.split_first()
+        && let Some(verb) = first.to_str().and_then(Verb::parse)
+    {
+        return cargo_verb::main(verb, rest);
+    }
+    let words = std::iter::once(OsString::from("cargo-holloway")).chain(args.iter().cloned());
+    match CargoHolloway::parse_from(words).command {
+        CargoCommand::Report(args) => report::main(&args),
+        CargoCommand::Doctor => doctor::main(),
+        CargoCommand::Clean(args) => clean::main(&args),
+        CargoCommand::Build(_) | CargoCommand::Run(_) | CargoCommand::Test(_) | CargoCommand::Bench(_) => {
+            unreachable!("taken above, before clap")
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! `holloway run [-o RUN] -- ./app ARGS`: runs a woven program, finishes the run's directory, reports.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use crate::args::RunArgs;
+use crate::failure::Result;
+use crate::{child, finish, images, report, rundir, rustc, status};
+
+/// Runs the program.
+///
+/// # Errors
+/// It cannot be run (126, 127), the run's directory cannot be written, nothing can be reported.
+pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
+    let (program, program_args) = args.program.split_first().expect("clap requires a program");
+    let file = crate::link::find_program(program);
+    let woven = file.as_deref().and_then(|file| images::inspect(file).ok());
+    let runs = woven.as_ref().and_then(|image| image.runs.clone()).unwrap_or_else(|| PathBuf::from(rundir::DEFAULT_RUNS));
+    let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy().into_owned();
+    if file.is_none() {
+        // Ask the system for its reason before a directory is made for a run that cannot be.
+        let error = Command::new(program).spawn().err().unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into());
+        return Err(rustc::cannot_run(program, &error));
+    }
+    let directory = rundir::create(args.output.output.as_deref(), &runs, &name)?;
+    let mut command = Command::new(program);
+    command.args(program_args).env(rundir::DATA, &directory);
+    let status = match child::run(&mut command) {
+        Ok(status) => status?,
+        Err(error) => {
+            rundir::discard_if_empty(&directory);
+            return Err(rustc::cannot_run(program, &error));
+        }
+    };
+    let outcome = finish::finish(&directory, None)?;
+    let code = ExitCode::from(child::exit_code(status));
+    if outcome.profiles == 0 {
+        rundir::discard_if_empty(&directory);
+        status::warn(&no_profile(&program.to_string_lossy(), woven.is_some_and(|image| image.is_woven)));
+        return Ok(code);
+    }
+    if args.output.no_report {
+        status::line("Recorded", &directory.display().to_string());
+    } else {
+        report::print(&directory, &args.view)?;
+    }
+    Ok(code)
+}
+
+/// Why there may be no profile, and the way out.
+fn no_profile(program: &str, is_woven: bool) -> String {
+    if is_woven {
+        return format!("no profile was written: {program} ended before any instrumented function was entered, or started with an environment of its own (set {} for it)", rundir::DATA);
+    }
+    format!("no profile was written: {program} was not built by holloway; build it with `cargo holloway build` or CC=\"holloway cc\" CXX=\"holloway c++\"")
+}

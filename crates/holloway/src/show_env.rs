@@ -1,0 +1,101 @@
+//! `holloway show-env`: what another build system sets to weave, and the settings in force with where they come from.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::args::{EnvFormat, ShowEnvArgs};
+use crate::clean::shared_cache;
+use crate::failure::{Context, Result};
+use crate::link::{self, RUSTC};
+use crate::rundir::{DATA, DEFAULT_RUNS};
+use crate::toolchain::Rustc;
+
+/// A variable, or a setting that has no value.
+struct Setting {
+    name: &'static str,
+    value: Option<String>,
+    from: String,
+}
+
+/// Prints.
+///
+/// # Errors
+/// The directory of tool names cannot be made.
+pub(crate) fn main(args: &ShowEnvArgs) -> Result<ExitCode> {
+    let settings = settings()?;
+    let text = match args.format {
+        EnvFormat::Shell => shell(&settings),
+        EnvFormat::Json => json(&settings),
+    };
+    // A reader that goes away early is no error.
+    write!(std::io::stdout(), "{text}").ok();
+    Ok(ExitCode::SUCCESS)
+}
+
+fn settings() -> Result<Vec<Setting>> {
+    let exe = std::env::current_exe().cannot(|| "find holloway's own executable".to_owned())?;
+    let wrapper = link::tools_dir()?.join(RUSTC);
+    let mut settings = vec![
+        given("CC", format!("{} cc", exe.display()), "this holloway"),
+        given("CXX", format!("{} c++", exe.display()), "this holloway"),
+        given("RUSTC_WRAPPER", wrapper.display().to_string(), "this holloway; weaves what cargo builds with --target"),
+    ];
+    settings.push(environment_or("HOLLOWAY_SYSROOT", Rustc::find().map(|rustc| rustc.sysroot), "rustc --print sysroot"));
+    settings.push(environment_or("HOLLOWAY_CACHE", shared_cache(), "default"));
+    settings.push(environment_or("HOLLOWAY_COLLECT", Some("paths".into()), "default"));
+    for (name, unset) in UNSET {
+        settings.push(environment_or(name, None, unset));
+    }
+    settings.push(environment_or(DATA, None, &format!("runs go to {DEFAULT_RUNS}/<time>-<name>")));
+    Ok(settings)
+}
+
+/// Settings without a default value: what holds while they are not set.
+const UNSET: [(&str, &str); 9] = [
+    ("HOLLOWAY_STD", "the standard library is not woven"),
+    ("HOLLOWAY_ONLY", "everything is woven"),
+    ("HOLLOWAY_SKIP", "nothing is left out"),
+    ("HOLLOWAY_LLVM", "the libLLVM of the sysroot, else the system's"),
+    ("HOLLOWAY_CLANG", "clang, or the newest clang-N in PATH that fits the libLLVM"),
+    ("HOLLOWAY_LINKER", "rustc's links go on to cc"),
+    ("HOLLOWAY_LD", "clang's links go on to ld"),
+    ("HOLLOWAY_RUNS", "target/holloway/runs below the program's current directory"),
+    ("HOLLOWAY_JOBS", "a worker for each processor"),
+];
+
+fn given(name: &'static str, value: String, from: &str) -> Setting {
+    Setting { name, value: Some(value), from: from.to_owned() }
+}
+
+/// A variable of the environment, else its default.
+fn environment_or(name: &'static str, default: Option<PathBuf>, otherwise: &str) -> Setting {
+    match std::env::var(name) {
+        Ok(value) if !value.is_empty() => Setting { name, value: Some(value), from: "environment".to_owned() },
+        _ => Setting { name, value: default.map(|path| path.display().to_string()), from: otherwise.to_owned() },
+    }
+}
+
+fn shell(settings: &[Setting]) -> String {
+    let mut text = String::new();
+    for Setting { name, value, from } in settings {
+        match value {
+            Some(value) => text.push_str(&format!("export {name}={}  # {from}\n", quoted(value))),
+            None => text.push_str(&format!("# {name} is not set: {from}\n")),
+        }
+    }
+    text
+}
+
+/// A word for a POSIX shell.
+fn quoted(value: &str) -> String {
+    format!("'{}'", value.replace('\'', r"'\''"))
+}
+
+fn json(settings: &[Setting]) -> String {
+    let entries = settings.iter().map(|setting| {
+        let entry = serde_json::json!({ "value": setting.value, "from": setting.from });
+        (setting.name.to_owned(), entry)
+    });
+    format!("{:#}\n", serde_json::Value::Object(entries.collect()))
+}

@@ -1,0 +1,228 @@
+//! Parts our own options of `cargo holloway VERB …` from cargo's.
+//!
+//! Ours are those of [`CargoArgs`](crate::args::CargoArgs), wherever they stand before `--`; everything else goes to
+//! cargo unchanged and in order. To know where an option's value ends and (for `run`) the program's arguments begin,
+//! cargo's options that take a value are listed here; an option cargo adds later still passes, at worst its detached
+//! value is looked at as if it were an option of ours.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::{ArgAction, Args as _};
+
+use crate::args::CargoArgs;
+
+/// A command line of a cargo verb, parted.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Split {
+    /// Our options, `--help` among them.
+    pub(crate) ours: Vec<OsString>,
+    /// Cargo's options and positional arguments, in order.
+    pub(crate) cargo: Vec<OsString>,
+    /// What stands after `--` (or after cargo run's first positional argument, itself included).
+    pub(crate) program: Vec<OsString>,
+}
+
+/// Cargo's long options that take a value.
+const CARGO_LONG: &[&str] = &[
+    "--package",
+    "--exclude",
+    "--jobs",
+    "--features",
+    "--profile",
+    "--target",
+    "--target-dir",
+    "--artifact-dir",
+    "--out-dir",
+    "--manifest-path",
+    "--lockfile-path",
+    "--message-format",
+    "--color",
+    "--config",
+    "--bin",
+    "--example",
+    "--test",
+    "--bench",
+];
+
+/// Cargo's short options that take a value.
+const CARGO_SHORT: &[&str] = &["-p", "-j", "-F", "-Z", "-C"];
+
+/// Whose an argument is, and whether the next one is its value.
+enum Owner {
+    Ours { value_follows: bool },
+    Both { value_follows: bool },
+    Cargo { value_follows: bool },
+    Positional,
+}
+
+/// Parts `args`. With `run_semantics` the first positional argument starts the program's own, as in `cargo run`.
+pub(crate) fn split(args: &[OsString], run_semantics: bool) -> Split {
+    let ours = OurOptions::new();
+    let mut split = Split::default();
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        if arg == "--" {
+            split.program = rest.cloned().collect();
+            break;
+        }
+        let (to_ours, to_cargo, value_follows) = match ours.owner(arg) {
+            Owner::Ours { value_follows } => (true, false, value_follows),
+            Owner::Both { value_follows } => (true, true, value_follows),
+            Owner::Cargo { value_follows } => (false, true, value_follows),
+            Owner::Positional if run_semantics => {
+                split.program = std::iter::once(arg).chain(rest).cloned().collect();
+                break;
+            }
+            Owner::Positional => (false, true, false),
+        };
+        let value = if value_follows { detached_value(arg, &mut rest) } else { None };
+        for word in std::iter::once(arg).chain(value) {
+            if to_ours {
+                split.ours.push(word.clone());
+            }
+            if to_cargo {
+                split.cargo.push(word.clone());
+            }
+        }
+    }
+    split
+}
+
+/// The next argument if it can be the value of `option`. `--bin`, `--example`, `--test` and `--bench` may stand
+/// alone (cargo then lists what there is), so their value does not begin with a dash.
+fn detached_value<'a>(option: &OsStr, rest: &mut std::slice::Iter<'a, OsString>) -> Option<&'a OsString> {
+    let next = rest.as_slice().first()?;
+    let may_be_alone = matches!(option.to_str(), Some("--bin" | "--example" | "--test" | "--bench" | "--package" | "-p"));
+    if next == "--" || (may_be_alone && is_option(next)) {
+        return None;
+    }
+    rest.next()
+}
+
+fn is_option(arg: &OsStr) -> bool {
+    arg.as_encoded_bytes().starts_with(b"-") && arg.len() > 1
+}
+
+/// Names of our options, from clap's data.
+struct OurOptions {
+    /// (`--name` or `-n`, takes a value)
+    names: Vec<(String, bool)>,
+}
+
+impl OurOptions {
+    fn new() -> Self {
+        let command = CargoArgs::augment_args(clap::Command::new("verb"));
+        let mut names = vec![("--help".to_owned(), false), ("-h".to_owned(), false)];
+        for argument in command.get_arguments() {
+            let takes_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
+            names.extend(argument.get_long().map(|long| (format!("--{long}"), takes_value)));
+            names.extend(argument.get_short().map(|short| (format!("-{short}"), takes_value)));
+        }
+        Self { names }
+    }
+
+    fn owner(&self, arg: &OsStr) -> Owner {
+        if !is_option(arg) {
+            return Owner::Positional;
+        }
+        // An option that isn't UTF-8 can only be cargo's, with its value attached.
+        let Some(text) = arg.to_str() else { return Owner::Cargo { value_follows: false } };
+        let (name, attached) = match text.split_once('=') {
+            Some((name, _)) if name.starts_with("--") => (name, true),
+            _ => (text, false),
+        };
+        if let Some(takes_value) = self.takes_value(name) {
+            let value_follows = takes_value && !attached;
+            return match name {
+                "--color" => Owner::Both { value_follows },
+                _ => Owner::Ours { value_follows },
+            };
+        }
+        // `-oRUN`: a short option of ours with its value attached.
+        let ours_attached = self.names.iter().any(|(short, takes)| *takes && short.len() == 2 && name.starts_with(short.as_str()));
+        if ours_attached && !name.starts_with("--") {
+            return Owner::Ours { value_follows: false };
+        }
+        let takes_value = CARGO_LONG.contains(&name) || CARGO_SHORT.contains(&name);
+        Owner::Cargo { value_follows: takes_value && !attached }
+    }
+
+    fn takes_value(&self, name: &str) -> Option<bool> {
+        self.names.iter().find(|(known, _)| known == name).map(|(_, takes)| *takes)
+    }
+}
+
+/// The last value of a cargo option given as `--name value`, `--name=value`, `-n value` or `-nvalue`.
+pub(crate) fn cargo_value<'a>(cargo: &'a [OsString], long: &str, short: Option<&str>) -> Option<&'a str> {
+    cargo_values(cargo, long, short).pop()
+}
+
+/// All values of a cargo option, in order.
+pub(crate) fn cargo_values<'a>(cargo: &'a [OsString], long: &str, short: Option<&str>) -> Vec<&'a str> {
+    let mut values = Vec::new();
+    let mut rest = cargo.iter();
+    while let Some(arg) = rest.next() {
+        let Some(text) = arg.to_str() else { continue };
+        let wanted = text == long || Some(text) == short;
+        if wanted || CARGO_LONG.contains(&text) || CARGO_SHORT.contains(&text) {
+            let value = detached_value(arg, &mut rest).and_then(|value| value.to_str());
+            values.extend(value.filter(|_| wanted));
+        } else if let Some(value) = text.strip_prefix(long).and_then(|tail| tail.strip_prefix('=')) {
+            values.push(value);
+        } else if let Some(value) = short.and_then(|short| text.strip_prefix(short)) {
+            values.push(value.trim_start_matches('='));
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split_whitespace().map(OsString::from).collect()
+    }
+
+    fn check(run_semantics: bool, line: &str, ours: &str, cargo: &str, program: &str) {
+        let expected = Split { ours: words(ours), cargo: words(cargo), program: words(program) };
+        assert_eq!(split(&words(line), run_semantics), expected, "{line}");
+    }
+
+    #[test]
+    fn ours_are_found_anywhere_before_the_dashes() {
+        check(true, "--release --top 3 -p a", "--top 3", "--release -p a", "");
+        check(true, "-o d --bin top --std", "-o d --std", "--bin top", "");
+        check(true, "-od --only=x -q", "-od --only=x", "-q", "");
+        check(true, "--release -- --top 3", "", "--release", "--top 3");
+        check(false, "name --top 3 -- --skip x", "--top 3", "name", "--skip x");
+    }
+
+    #[test]
+    fn a_value_of_cargos_is_not_ours() {
+        check(true, "--config --std --top 1", "--top 1", "--config --std", "");
+        check(true, "--features=std -F std", "", "--features=std -F std", "");
+        check(true, "--bin -o d", "-o d", "--bin", "");
+    }
+
+    #[test]
+    fn run_hands_the_first_positional_and_all_after_it_to_the_program() {
+        check(true, "--bin a file --top 3", "", "--bin a", "file --top 3");
+        check(true, "- --top 3", "", "", "- --top 3");
+        check(false, "file --top 3", "--top 3", "file", "");
+    }
+
+    #[test]
+    fn color_is_for_both() {
+        check(true, "--color always -v", "--color always", "--color always -v", "");
+        check(true, "--color=never", "--color=never", "--color=never", "");
+    }
+
+    #[test]
+    fn values_are_read_in_every_spelling() {
+        let line = words("-p a -pb --package c --package=d --bin -q --target t");
+        assert_eq!(cargo_values(&line, "--package", Some("-p")), ["a", "b", "c", "d"]);
+        assert_eq!(cargo_value(&line, "--target", None), Some("t"));
+        assert_eq!(cargo_value(&words("--config --target"), "--target", None), None);
+    }
+}

@@ -1,0 +1,27 @@
+// _exit from the depths: what was finished before is counted, atexit doesn't run.
+//#exit 7
+//#expect-calls work 25
+// The innermost call ends at _exit, which does not return; the five above it never finish.
+//#expect-calls leave 1
+//#expect-calls at_exit 0
+//#open _exit
+#include "marks.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+KEPT void work(void) { MARK(1); }
+KEPT void at_exit(void) { MARK(2); }
+KEPT void leave(int depth) {
+  if (depth)
+    leave(depth - 1);
+  else
+    _exit(7);
+  MARK(3);
+}
+
+int main(void) {
+  atexit(at_exit);
+  for (int i = 0; i < 25; i++)
+    work();
+  leave(5);
+}

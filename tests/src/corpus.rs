@@ -1,0 +1,74 @@
+//! Generated input, the same on every machine: a tree of text files to search, and bytes to compress.
+
+use anyhow::Result;
+use std::path::Path;
+
+/// SplitMix64.
+#[derive(Debug, Clone)]
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next 64 bits.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `limit`.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
+
+const SYLLABLES: [&str; 24] = [
+    "an", "ber", "ca", "do", "el", "fin", "ga", "hol", "in", "ju", "ka", "low", "men", "no", "or", "pa", "qui", "re", "sto",
+    "ta", "un", "ver", "way", "zo",
+];
+
+/// Text of about `bytes` bytes: words of a skewed vocabulary, lines of differing length, now and then UTF-8.
+#[must_use]
+pub fn text(seed: u64, bytes: usize) -> String {
+    let mut random = Random(seed);
+    let vocabulary: Vec<String> = (0..3000)
+        .map(|_| (0..1 + random.below(4)).map(|_| SYLLABLES[random.below(24) as usize]).collect())
+        .collect();
+    let mut text = String::with_capacity(bytes + 100);
+    while text.len() < bytes {
+        for _ in 0..1 + random.below(14) {
+            // The product of two uniform numbers: few words are frequent, most are rare.
+            let index = random.below(3000) * random.below(3000) / 3000;
+            text.push_str(&vocabulary[index as usize]);
+            text.push(if random.below(12) == 0 { ',' } else { ' ' });
+        }
+        if random.below(40) == 0 {
+            text.push_str("größer → naïve");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A directory tree of text files with `bytes` bytes in all, some ignored, some binary.
+///
+/// # Errors
+/// A file can't be written.
+pub fn tree(root: &Path, seed: u64, bytes: usize) -> Result<()> {
+    let files = 60;
+    for i in 0..files {
+        let folder = root.join(format!("part{}", i % 6)).join(format!("deep{}", i % 3));
+        std::fs::create_dir_all(&folder)?;
+        let extension = ["txt", "rs", "log"][i % 3];
+        let file = folder.join(format!("file{i:02}.{extension}"));
+        let mut content = text(seed + i as u64, bytes / files).into_bytes();
+        if i % 20 == 7 {
+            content.insert(100, 0);
+        }
+        std::fs::write(file, content)?;
+    }
+    std::fs::create_dir_all(root.join(".git"))?;
+    std::fs::write(root.join(".gitignore"), "*.log\n")?;
+    Ok(())
+}

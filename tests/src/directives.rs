@@ -1,0 +1,208 @@
+//! The `//#` lines of a test program: how to build and run it, and what must be counted.
+//!
+//! ```text
+//! //#build FLAGS             added to the compiler's line            //#args WORDS        arguments of the run
+//! //#levels O0 O2            optimisation levels (C: O0 O1 O2;       //#exit N            expected exit status, else 0
+//!                            Rust: dev release)                      //#signal N          ended by this signal instead
+//! //#shared libx.so x.c …    a shared object built first             //#processes N       profiles written, else not looked at
+//! //#profile KEY = VALUE     a line for Cargo's profile              //#only C            C compilers: 19 | 22 only
+//! //#open WHY                calls are left unfinished or finish twice (exit, fork, longjmp): flow isn't conserved
+//!
+//! //#expect-calls F N        F was called N times
+//! //#expect-total F N        F's paths sum up to N
+//! //#expect-distinct F N     N different paths of F ran
+//! //#expect-possible F N     F has N paths, or more with N+
+//! //#expect-runs LABEL N     the line marked `// @LABEL` ran N times
+//! //#expect-path F N entry|loop LABELS… exit|back|cut     N paths of F run just through these marked lines
+//! //#expect-skipped F        F is listed as not profiled
+//! ```
+//! `//#[O0] …` holds at that level only. A line is marked by `// @LABEL` at its end. What can't be known before is
+//! said by the program itself, on standard error: `#calls F N`, `#total F N` or `#runs LABEL N`.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// All that the sources of one program say.
+#[derive(Debug, Default, Clone)]
+pub struct Directives {
+    /// Compiler flags.
+    pub build: Vec<String>,
+    /// Arguments of the run.
+    pub args: Vec<String>,
+    /// Levels to build at; empty: the language's usual ones.
+    pub levels: Vec<String>,
+    /// How it must end.
+    pub ending: Option<String>,
+    /// Shared objects to build first: name and words.
+    pub shared: Vec<(String, Vec<String>)>,
+    /// Profiles that must be written.
+    pub processes: Option<usize>,
+    /// Lines for Cargo's profile.
+    pub profile: Vec<String>,
+    /// The only C compiler version, if one.
+    pub only: Option<String>,
+    /// Calls are left unfinished or finish twice, so that flow isn't conserved.
+    pub open: bool,
+    /// What must be counted, with the level it holds at.
+    pub expectations: Vec<(Option<String>, Expectation)>,
+    /// Marked lines: (file name, line) to label.
+    pub labels: HashMap<(String, u64), String>,
+}
+
+/// One fact that the profile must show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expectation {
+    /// Calls of a function.
+    Calls(String, u64),
+    /// Sum of a function's path counts.
+    Total(String, u64),
+    /// Number of different paths that ran.
+    Distinct(String, u64),
+    /// Number of paths a function has; `true`: at least.
+    Possible(String, u64, bool),
+    /// Times a marked line ran.
+    Runs(String, u64),
+    /// Times the paths of a function ran that go from a start through just these marks to an end.
+    Path {
+        /// The function.
+        function: String,
+        /// How often.
+        count: u64,
+        /// Start, labels, end.
+        words: Vec<String>,
+    },
+    /// The function is listed as skipped.
+    Skipped(String),
+}
+
+/// Source files of a program's folder that may hold directives, in a fixed order.
+const EXTENSIONS: [&str; 5] = ["c", "cpp", "h", "rs", "toml"];
+
+impl Directives {
+    /// Reads every source file below a program's folder.
+    ///
+    /// # Errors
+    /// A file can't be read, or a directive isn't understood.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let mut all = Self::default();
+        for file in sources(folder)? {
+            let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            all.add(&name, &text).with_context(|| format!("in {}", file.display()))?;
+        }
+        Ok(all)
+    }
+
+    fn add(&mut self, file: &str, text: &str) -> Result<()> {
+        for (number, line) in (1..).zip(text.lines()) {
+            if let Some((_, label)) = line.rsplit_once("// @") {
+                self.labels.insert((file.to_owned(), number), label.trim().to_owned());
+            }
+            if let Some(directive) = line.trim_start().strip_prefix("//#") {
+                self.directive(directive).with_context(|| format!("line {number}: {}", line.trim()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn directive(&mut self, text: &str) -> Result<()> {
+        let (level, text) = match text.strip_prefix('[').and_then(|t| t.split_once(']')) {
+            Some((level, rest)) => (Some(level.to_owned()), rest.trim_start()),
+            None => (None, text),
+        };
+        let (verb, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let words: Vec<String> = rest.split_whitespace().map(str::to_owned).collect();
+        if verb.starts_with("expect-") {
+            self.expectations.push((level, expectation(verb, &words)?));
+            return Ok(());
+        }
+        let first = || words.first().cloned().context("a word is missing");
+        match verb {
+            "build" => self.build = words,
+            "args" => self.args = words,
+            "levels" => self.levels = words,
+            "exit" => self.ending = Some(format!("exit {}", first()?)),
+            "signal" => self.ending = Some(format!("signal {}", first()?)),
+            "shared" => self.shared.push((first()?, words[1..].to_vec())),
+            "processes" => self.processes = Some(first()?.parse()?),
+            "profile" => self.profile.push(rest.to_owned()),
+            "open" => self.open = !first()?.is_empty(),
+            "only" => self.only = Some(first()?),
+            _ => bail!("no directive is called {verb:?}"),
+        }
+        Ok(())
+    }
+
+    /// How the program must end: `exit 0` if it doesn't say.
+    #[must_use]
+    pub fn ending(&self) -> &str {
+        self.ending.as_deref().unwrap_or("exit 0")
+    }
+
+    /// The expectations that hold at a level.
+    pub fn expectations_at<'a>(&'a self, level: &'a str) -> impl Iterator<Item = &'a Expectation> {
+        self.expectations.iter().filter(move |(at, _)| at.as_deref().is_none_or(|at| at == level)).map(|(_, e)| e)
+    }
+}
+
+/// What the program says of itself on standard error: `#calls F N`, `#total F N`, `#runs LABEL N`.
+///
+/// # Errors
+/// A line begins like one of these, and isn't.
+pub fn self_reported(stderr: &str) -> Result<Vec<Expectation>> {
+    let mut all = Vec::new();
+    for line in stderr.lines() {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let verb = match words.first().map(String::as_str) {
+            Some("#calls") => "expect-calls",
+            Some("#total") => "expect-total",
+            Some("#runs") => "expect-runs",
+            _ => continue,
+        };
+        all.push(expectation(verb, &words[1..]).with_context(|| line.to_owned())?);
+    }
+    Ok(all)
+}
+
+fn expectation(verb: &str, words: &[String]) -> Result<Expectation> {
+    let name = words.first().context("a name is missing")?.clone();
+    let number = || -> Result<u64> { Ok(words.get(1).context("a number is missing")?.replace('_', "").parse()?) };
+    Ok(match verb {
+        "expect-calls" => Expectation::Calls(name, number()?),
+        "expect-total" => Expectation::Total(name, number()?),
+        "expect-distinct" => Expectation::Distinct(name, number()?),
+        "expect-possible" => {
+            let text = words.get(1).context("a number is missing")?;
+            let (digits, more) = text.strip_suffix('+').map_or((text.as_str(), false), |digits| (digits, true));
+            Expectation::Possible(name, digits.parse()?, more)
+        }
+        "expect-runs" => Expectation::Runs(name, number()?),
+        "expect-path" => {
+            let path = words.get(2..).unwrap_or_default().to_vec();
+            ensure!(path.len() >= 2, "a path has a start and an end");
+            ensure!(matches!(path[0].as_str(), "entry" | "loop"), "a path starts at entry or loop");
+            Expectation::Path { function: name, count: number()?, words: path }
+        }
+        "expect-skipped" => Expectation::Skipped(name),
+        _ => bail!("no expectation is called {verb:?}"),
+    })
+}
+
+fn sources(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))? {
+            let path = entry?.path();
+            let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if EXTENSIONS.contains(&&*extension) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,349 @@
+//! A program of tests/programs: built plain and woven, run both ways, counts compared.
+//!
+//! The kind follows from the main file: `main.c`, `main.cpp`, `main.rs` (a Cargo project is made around it) or
+//! `Cargo.toml` (a project of its own, copied before it is built).
+
+use crate::directives::{Directives, self_reported};
+use crate::report::Report;
+use crate::tool::{Output, cargo_holloway, clean, holloway_command, installed, libllvm_19, run, run_ok, scratch, shown};
+use crate::{expect, tool};
+use anyhow::{Context, Result, bail, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// In what a program is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// `main.c`.
+    C,
+    /// `main.cpp`.
+    Cpp,
+    /// `main.rs`, one file.
+    Rust,
+    /// A Cargo project.
+    Cargo,
+}
+
+/// One way to build a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variant {
+    /// Optimisation level: `O0`, `O2`; Cargo's profile for Rust.
+    pub level: String,
+    /// Version of clang; unused for Rust.
+    pub clang: u32,
+    /// Links with lld, not GNU ld; Rust links as rustc does.
+    pub lld: bool,
+}
+
+impl Variant {
+    /// A name for lists: `O2-clang22-lld`.
+    #[must_use]
+    pub fn name(&self, language: Language) -> String {
+        match language {
+            Language::C | Language::Cpp => {
+                format!("{}-clang{}-{}", self.level, self.clang, if self.lld { "lld" } else { "ld" })
+            }
+            Language::Rust | Language::Cargo => self.level.clone(),
+        }
+    }
+}
+
+/// A folder of tests/programs.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Name of the folder.
+    pub name: String,
+    /// The folder.
+    pub folder: PathBuf,
+    /// What it is written in.
+    pub language: Language,
+    /// What its sources say.
+    pub directives: Directives,
+}
+
+/// Every program, by name.
+///
+/// # Errors
+/// A folder has no main file, or a directive isn't understood.
+pub fn all() -> Result<Vec<Program>> {
+    let root = tool::tests_directory().join("programs");
+    let mut programs = Vec::new();
+    for entry in std::fs::read_dir(&root)? {
+        let folder = entry?.path();
+        if folder.is_dir() && !folder.ends_with("include") {
+            programs.push(Program::read(&folder)?);
+        }
+    }
+    programs.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(programs)
+}
+
+impl Program {
+    /// Reads a folder.
+    ///
+    /// # Errors
+    /// It has no main file, or a directive isn't understood.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let kinds = [
+            ("Cargo.toml", Language::Cargo),
+            ("main.rs", Language::Rust),
+            ("main.cpp", Language::Cpp),
+            ("main.c", Language::C),
+        ];
+        let language = kinds.iter().find(|(file, _)| folder.join(file).is_file()).map(|(_, l)| *l);
+        let language = language.with_context(|| format!("{}: no Cargo.toml, main.rs, main.cpp or main.c", folder.display()))?;
+        let name = folder.file_name().context("a folder has a name")?.to_string_lossy().into_owned();
+        Ok(Self { name, folder: folder.to_owned(), language, directives: Directives::read(folder)? })
+    }
+
+    /// The ways this program is built.
+    #[must_use]
+    pub fn variants(&self) -> Vec<Variant> {
+        let usual: &[(&str, u32, bool)] = match self.language {
+            Language::C | Language::Cpp => &[("O0", 22, false), ("O1", 19, false), ("O2", 22, true)],
+            Language::Rust | Language::Cargo => &[("dev", 22, true), ("release", 22, true)],
+        };
+        let d = &self.directives;
+        usual
+            .iter()
+            .filter(|(level, clang, _)| {
+                (d.levels.is_empty() || d.levels.iter().any(|l| l == level))
+                    && d.only.as_ref().is_none_or(|only| *only == clang.to_string())
+            })
+            .map(|(level, clang, lld)| Variant { level: (*level).to_owned(), clang: *clang, lld: *lld })
+            .collect()
+    }
+
+    /// Builds both ways, runs both, and holds endings, outputs and counts against each other.
+    ///
+    /// # Errors
+    /// Whatever differs from what must be.
+    pub fn check(&self, variant: &Variant) -> Result<()> {
+        let scratch = scratch(&self.name)?;
+        let plain = self.build(variant, scratch.path(), false).context("plain build")?;
+        let woven = self.build(variant, scratch.path(), true).context("woven build")?;
+        let data = scratch.path().join("data");
+        let plain = self.run(&plain, None).context("plain run")?;
+        let woven = self.run(&woven, Some(&data)).context("woven run")?;
+        let wanted = self.directives.ending();
+        ensure!(plain.ending() == wanted, "plain: {}, not {wanted}\n{}{}", plain.ending(), plain.text(), plain.stderr);
+        ensure!(woven.ending() == wanted, "woven: {}, not {wanted}\n{}{}", woven.ending(), woven.text(), woven.stderr);
+        ensure!(
+            plain.stdout == woven.stdout,
+            "other output\n--- plain\n{}--- woven\n{}",
+            plain.text(),
+            woven.text()
+        );
+        let report = Report::of_run(&data)?;
+        let reported = self_reported(&woven.stderr)?;
+        let expectations = self.directives.expectations_at(&variant.level).chain(&reported);
+        let mut failures = expect::failures(&report, &self.directives, expectations);
+        failures.extend(self.wrong_processes(&data)?);
+        failures.extend(inconsistencies(&report, self.directives.open));
+        ensure!(failures.is_empty(), "{}", failures.join("\n"));
+        Ok(())
+    }
+
+    fn wrong_processes(&self, data: &Path) -> Result<Option<String>> {
+        let Some(wanted) = self.directives.processes else { return Ok(None) };
+        let found = profiles(data)?.len();
+        Ok((found != wanted).then(|| format!("{found} profiles, not {wanted}")))
+    }
+
+    /// Builds into `scratch`; the executable's path.
+    ///
+    /// # Errors
+    /// The build fails.
+    pub fn build(&self, variant: &Variant, scratch: &Path, woven: bool) -> Result<PathBuf> {
+        let folder = scratch.join(if woven { "woven" } else { "plain" });
+        std::fs::create_dir_all(&folder)?;
+        match self.language {
+            Language::C | Language::Cpp => self.build_c(variant, &folder, woven),
+            Language::Rust | Language::Cargo => self.build_rust(variant, &folder, woven),
+        }
+    }
+
+    fn build_c(&self, variant: &Variant, folder: &Path, woven: bool) -> Result<PathBuf> {
+        for (name, words) in &self.directives.shared {
+            let mut command = compiler(self.language, variant, woven)?;
+            command.current_dir(folder).args(["-shared", "-fPIC", "-o", name]);
+            self.add_words(&mut command, words);
+            run_ok(&mut command)?;
+        }
+        let main = if self.language == Language::C { "main.c" } else { "main.cpp" };
+        let mut command = compiler(self.language, variant, woven)?;
+        command.current_dir(folder).arg(self.folder.join(main)).args(["-o", "program"]);
+        self.add_words(&mut command, &self.directives.build);
+        run_ok(&mut command)?;
+        Ok(folder.join("program"))
+    }
+
+    /// Words of a directive; those that name a file of the program's folder become its path.
+    fn add_words(&self, command: &mut Command, words: &[String]) {
+        for word in words {
+            let file = self.folder.join(word);
+            if file.is_file() { command.arg(file) } else { command.arg(word) };
+        }
+    }
+
+    fn build_rust(&self, variant: &Variant, folder: &Path, woven: bool) -> Result<PathBuf> {
+        let name = self.name.replace('_', "-");
+        if self.language == Language::Cargo {
+            copy_tree(&self.folder, folder)?;
+        } else {
+            std::fs::create_dir_all(folder.join("src"))?;
+            std::fs::copy(self.folder.join("main.rs"), folder.join("src/main.rs"))?;
+            let profile = self.directives.profile.join("\n");
+            let manifest = format!(
+                "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n\
+                 [profile.release]\n{profile}\n[profile.dev]\n{profile}\n"
+            );
+            std::fs::write(folder.join("Cargo.toml"), manifest)?;
+        }
+        build_cargo(folder, &name, &variant.level, woven)
+    }
+
+    /// Runs the program beside its executable; woven ones write to `data`.
+    ///
+    /// # Errors
+    /// It can't be started.
+    pub fn run(&self, executable: &Path, data: Option<&Path>) -> Result<Output> {
+        let mut command = Command::new(executable);
+        command.args(&self.directives.args);
+        if matches!(self.language, Language::C | Language::Cpp) {
+            command.current_dir(executable.parent().context("an executable lies in a directory")?);
+        }
+        run_program(&mut command, data)
+    }
+}
+
+/// Runs a program that was built, with its data going to `data`.
+///
+/// # Errors
+/// It can't be started.
+pub fn run_program(command: &mut Command, data: Option<&Path>) -> Result<Output> {
+    clean(command);
+    if let Some(data) = data {
+        command.env("HOLLOWAY_DATA", data);
+    }
+    run(command)
+}
+
+/// The compiler's line for C and C++ up to the level: clang itself, or `holloway cc` over the same clang.
+///
+/// # Errors
+/// A tool isn't installed.
+pub fn compiler(language: Language, variant: &Variant, woven: bool) -> Result<Command> {
+    let cpp = language == Language::Cpp;
+    let clang = installed(&format!("{}-{}", if cpp { "clang++" } else { "clang" }, variant.clang))?;
+    let mut command = if woven {
+        let mut command = holloway_command([if cpp { "c++" } else { "cc" }]);
+        command.env("HOLLOWAY_CLANG", clang);
+        if variant.clang == 19 {
+            command.env("HOLLOWAY_LLVM", libllvm_19()?);
+        }
+        command
+    } else {
+        let mut command = Command::new(clang);
+        clean(&mut command);
+        command
+    };
+    command.args(["-g", "-Wno-unused-command-line-argument", "-pthread"]).arg(format!("-{}", variant.level));
+    command.arg("-I").arg(tool::tests_directory().join("programs/include"));
+    if variant.lld {
+        command.arg("-fuse-ld=lld");
+    }
+    Ok(command)
+}
+
+/// Builds a Cargo project, plain or woven; the executable's path.
+///
+/// # Errors
+/// The build fails, or leaves no executable of that name.
+pub fn build_cargo(folder: &Path, binary: &str, profile: &str, woven: bool) -> Result<PathBuf> {
+    let mut command = if woven { cargo_holloway(["build"]) } else { Command::new("cargo") };
+    if !woven {
+        command.arg("build");
+        clean(&mut command);
+    }
+    command.current_dir(folder).args(["--profile", profile]);
+    command.env("CARGO_TARGET_DIR", folder.join("target"));
+    run_ok(&mut command)?;
+    find_executable(&folder.join("target"), binary).with_context(|| format!("after {}", shown(&command)))
+}
+
+/// The executable `name` below a target directory: in a profile's directory, not among the dependencies.
+pub(crate) fn find_executable(target: &Path, name: &str) -> Result<PathBuf> {
+    let mut folders = vec![target.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let file = folder.join(name);
+        if file.is_file() {
+            return Ok(file);
+        }
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            let skip = ["deps", "build", "incremental", ".fingerprint", "runs", "bin"].iter().any(|n| path.ends_with(n));
+            if path.is_dir() && !path.is_symlink() && !skip {
+                folders.push(path);
+            }
+        }
+    }
+    bail!("no executable {name} below {}", target.display())
+}
+
+/// The profiles in a run's directory.
+///
+/// # Errors
+/// The directory can't be read.
+pub fn profiles(data: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(data).with_context(|| format!("cannot list {}", data.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == "hwp") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Laws that hold in every report: edges agree with the paths, and, unless calls are left `open`, flow is conserved at
+/// each block.
+#[must_use]
+pub fn inconsistencies(report: &Report, open: bool) -> Vec<String> {
+    let mut all = Vec::new();
+    for f in &report.functions {
+        let mut net = std::collections::BTreeMap::<i64, i128>::new();
+        for (from, to, count) in &f.edges {
+            *net.entry(*from).or_default() -= i128::from(*count);
+            *net.entry(*to).or_default() += i128::from(*count);
+        }
+        net.remove(&-1);
+        if let Some((block, more)) = net.iter().find(|(_, n)| **n != 0 && !open) {
+            all.push(format!("{}: block {block} is entered {more} times more than left", f.name));
+        }
+        let from_entry: u64 = f.paths.iter().filter(|p| p.start == "entry").map(|p| p.count).sum();
+        if from_entry != f.calls() {
+            all.push(format!("{}: {} paths start at the entry, {} calls", f.name, from_entry, f.calls()));
+        }
+    }
+    all
+}
+
+/// Copies a folder with all below it.
+///
+/// # Errors
+/// Reading or writing fails.
+pub fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_tree(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! The JSON report (schema 1) as the tests read it.
+//!
+//! A reader of its own, written from docs/json.md and not from the product's source: what other programs would do.
+
+use crate::tool::{holloway_command, run_ok};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::path::Path;
+
+/// A whole report.
+#[derive(Debug)]
+pub struct Report {
+    /// Functions with their paths and edges.
+    pub functions: Vec<Function>,
+    /// Functions that aren't profiled, with the reason.
+    pub skipped: Vec<(String, String)>,
+    /// Everything, as it came.
+    pub json: Value,
+}
+
+/// One function of a report.
+#[derive(Debug)]
+pub struct Function {
+    /// Name in the source.
+    pub name: String,
+    /// Name in the object.
+    pub linkage_name: String,
+    /// File it is defined in.
+    pub file: String,
+    /// Paths its graph has.
+    pub possible_paths: u64,
+    /// Paths that ran.
+    pub paths: Vec<Path1>,
+    /// Edges: from, to, count; block -1 is outside.
+    pub edges: Vec<(i64, i64, u64)>,
+}
+
+/// One executed path.
+#[derive(Debug)]
+pub struct Path1 {
+    /// Times it ran.
+    pub count: u64,
+    /// Its blocks in order.
+    pub blocks: Vec<i64>,
+    /// `entry` or `loop`.
+    pub start: String,
+    /// `exit`, `back` or `cut`.
+    pub end: String,
+    /// `file:line:column` of the places it runs through, in order.
+    pub places: Vec<String>,
+}
+
+impl Report {
+    /// Asks `holloway report DIRECTORY --format json`.
+    ///
+    /// # Errors
+    /// The command fails, or what it prints isn't schema 1.
+    pub fn of_run(directory: &Path) -> Result<Self> {
+        let output = run_ok(holloway_command(["report", "--format", "json"]).arg(directory))?;
+        Self::parse(&output.text()).with_context(|| format!("the report of {}", directory.display()))
+    }
+
+    /// Reads the JSON text.
+    ///
+    /// # Errors
+    /// Not JSON, another schema, or a field is missing.
+    pub fn parse(text: &str) -> Result<Self> {
+        let json: Value = serde_json::from_str(text).context("not JSON")?;
+        ensure!(json["schema"] == 1, "schema is {}, not 1", json["schema"]);
+        let functions = list(&json, "functions")?.iter().map(function).collect::<Result<_>>()?;
+        let skipped = list(&json, "skipped")?
+            .iter()
+            .map(|s| Ok((word(s, "name")?, word(s, "reason")?)))
+            .collect::<Result<_>>()?;
+        Ok(Self { functions, skipped, json })
+    }
+
+    /// Functions that answer to a name: in the source, in the object, or the last part of `a::b::name`.
+    pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Function> {
+        self.functions.iter().filter(move |f| f.answers_to(name))
+    }
+
+    /// Times the functions of that name were called.
+    #[must_use]
+    pub fn calls(&self, name: &str) -> u64 {
+        self.named(name).map(Function::calls).sum()
+    }
+
+    /// Sum of all path counts.
+    #[must_use]
+    pub fn path_executions(&self) -> u64 {
+        self.functions.iter().map(Function::total).sum()
+    }
+
+    /// A number among the totals.
+    ///
+    /// # Errors
+    /// There is no such number.
+    pub fn total(&self, name: &str) -> Result<u64> {
+        self.json["totals"][name].as_u64().with_context(|| format!("no totals.{name} in {}", self.json["totals"]))
+    }
+}
+
+impl Function {
+    /// Times it was entered: the edge from outside to the entry.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.edges.iter().filter(|e| e.0 == -1).map(|e| e.2).sum()
+    }
+
+    /// Sum of its path counts.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.paths.iter().map(|p| p.count).sum()
+    }
+
+    fn answers_to(&self, name: &str) -> bool {
+        let plain = self.name.split(['(', '<']).next().unwrap_or(&self.name);
+        self.name == name || self.linkage_name == name || plain == name || plain.rsplit("::").next() == Some(name)
+    }
+}
+
+fn function(json: &Value) -> Result<Function> {
+    let name = word(json, "name")?;
+    let inner = || -> Result<Function> {
+        Ok(Function {
+            name: name.clone(),
+            linkage_name: word(json, "linkage_name")?,
+            file: json["file"].as_str().unwrap_or_default().to_owned(),
+            possible_paths: number(json, "possible_paths")?,
+            paths: list(json, "paths")?.iter().map(path).collect::<Result<_>>()?,
+            edges: list(json, "edges")?.iter().map(edge).collect::<Result<_>>()?,
+        })
+    };
+    inner().with_context(|| format!("function {name}"))
+}
+
+fn path(json: &Value) -> Result<Path1> {
+    let blocks = list(json, "blocks")?.iter().map(|b| b.as_i64().context("a block is a number")).collect::<Result<_>>()?;
+    let places = list(json, "places")?
+        .iter()
+        .map(|p| Ok(p.as_str().context("a place is a text")?.to_owned()))
+        .collect::<Result<_>>()?;
+    Ok(Path1 { count: number(json, "count")?, blocks, start: word(json, "start")?, end: word(json, "end")?, places })
+}
+
+fn edge(json: &Value) -> Result<(i64, i64, u64)> {
+    let end = |name: &str| json[name].as_i64().with_context(|| format!("an edge needs {name:?}: {json}"));
+    Ok((end("from")?, end("to")?, number(json, "count")?))
+}
+
+fn list<'a>(json: &'a Value, name: &str) -> Result<&'a Vec<Value>> {
+    json[name].as_array().with_context(|| format!("no list {name:?}"))
+}
+
+fn number(json: &Value, name: &str) -> Result<u64> {
+    json[name].as_u64().with_context(|| format!("no number {name:?} in {json}"))
+}
+
+fn word(json: &Value, name: &str) -> Result<String> {
+    Ok(json[name].as_str().with_context(|| format!("no text {name:?}"))?.to_owned())
+}

@@ -104,7 +104,7 @@ impl Graph {
                 DagKind::Edge(real) | DagKind::Back(real) | DagKind::Cut(real) => {
                     add(&mut flow.edges[real as usize], count);
                 }
-                DagKind::Start(_) => total -= count,
+                DagKind::Start(_) => total = total.saturating_sub(count),
             }
         }
         flow.calls = total;

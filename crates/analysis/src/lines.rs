@@ -3,8 +3,8 @@
 //! A line counts in the *frame* it is in: a place inlined from elsewhere is at its own line, and all the while also
 //! at the line of the call, in the caller's frame. Execution comes to a line when it enters a block that begins with it
 //! from a block that did not end in it; when a block reaches it further on (once a block, since instructions of
-//! several lines may be interleaved); and when a back edge comes round to it in the frame of the loop. Counts of all
-//! frames of a line are added, whichever function it was inlined into.
+//! several lines may be interleaved); and at each round of a loop that lies on it whole. Counts of all frames of a
+//! line are added, whichever function it was inlined into.
 //!
 //! In unoptimised code that is the number of times the line was executed, as gcov counts it. Where the compiler
 //! unrolled a line into copies inside one block, or hoisted it, it is the number of times its code was reached.
@@ -64,10 +64,10 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
     }
     for (index, edge) in function.map.edges.iter().enumerate() {
         let (last, first) = (&ends.last[edge.from as usize], &ends.first[edge.to as usize]);
-        let around = ends.back[index].then(|| common(last, first));
+        let outside = ends.back[index].then(|| outside(last, first));
         for &frame in first {
-            let afresh = around.as_ref().is_some_and(|outside| !outside.contains(&frame.scope));
-            if afresh || !last.contains(&frame) {
+            let round = outside.as_ref().is_some_and(|outside| !outside.contains(&frame.scope));
+            if !last.contains(&frame) || round && ends.stays_on(function, frame, edge.to, edge.from) {
                 add(frame, flow.edges[index]);
             }
         }
@@ -76,17 +76,18 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
 }
 
 /// Scopes that lie outside the innermost one that both places are in: a loop between them is not in these.
-fn common(last: &[Frame], first: &[Frame]) -> BTreeSet<u32> {
+fn outside(last: &[Frame], first: &[Frame]) -> BTreeSet<u32> {
     let scopes: BTreeSet<u32> = last.iter().map(|frame| frame.scope).collect();
     let shared = first.iter().map(|frame| frame.scope).filter(|scope| scopes.contains(scope));
     shared.skip(1).collect()
 }
 
-/// The frames each block begins and ends in, innermost first; which edges are back edges.
+/// The frames each block begins and ends in, innermost first; which edges are back edges; the blocks after each.
 struct Ends {
     first: Vec<Vec<Frame>>,
     last: Vec<Vec<Frame>>,
     back: Vec<bool>,
+    after: Vec<Vec<u32>>,
 }
 
 impl Ends {
@@ -95,8 +96,10 @@ impl Ends {
         let of = |place: Option<Place>| place.map_or_else(Vec::new, |place| stack(function, &place).collect());
         let first = map.blocks.iter().map(|block| of(first_place(&block.places))).collect();
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); map.blocks.len()];
+        let mut after = before.clone();
         for edge in &map.edges {
             before[edge.to as usize].push(edge.from);
+            after[edge.from as usize].push(edge.to);
         }
         let last = (0..map.blocks.len()).map(|block| of(last_before(map, &before, block))).collect();
         let mut back = vec![false; map.edges.len()];
@@ -107,7 +110,24 @@ impl Ends {
                 *back = true;
             }
         }
-        Ends { first, last, back }
+        Ends { first, last, back, after }
+    }
+
+    /// Whether there is a way from block to block that never leaves the line of a frame.
+    fn stays_on(&self, function: &Function, frame: Frame, from: u32, to: u32) -> bool {
+        let blocks = &function.map.blocks;
+        let holds = |place: &Place| place.line == 0 || stack(function, place).any(|held| held == frame);
+        let mut seen = BTreeSet::new();
+        let mut next = vec![from];
+        while let Some(block) = next.pop() {
+            if blocks[block as usize].places.iter().all(holds) && seen.insert(block) {
+                if block == to {
+                    return true;
+                }
+                next.extend(&self.after[block as usize]);
+            }
+        }
+        false
     }
 }
 

@@ -1,5 +1,5 @@
 //! Small programs for tests: functions by blocks and edges, numbered by `flow` as the weaver does it.
-#![allow(dead_code, reason = "each test takes what it needs")]
+#![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_flow::{BlockId, Cfg, Dag, DagEdgeId, DagEdgeKind, Edge, EdgeKind, Numbering, SuccessorOrder};

@@ -1,0 +1,236 @@
+//! Everything printed, as golden files in tests/snapshots; `INSTA_UPDATE=always cargo test -p holloway-report` writes them anew.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+#[path = "../../analysis/tests/build/mod.rs"]
+mod build;
+
+use std::path::PathBuf;
+
+use build::{SLIDE_FIRST, SLIDE_SECOND, function, gone, image, mangled, module, profile, skipped, slide};
+use holloway_analysis::RunProfile;
+use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome};
+use holloway_report::{Options, Sort, Source, View, json, terminal};
+use insta::assert_snapshot;
+use regex::Regex;
+
+/// Sources of the test program.
+struct Sources;
+
+impl Source for Sources {
+    fn line(&self, file: &str, line: u32) -> Option<String> {
+        let text = match file {
+            "slide.c" => SLIDE,
+            "/home/me/app/src/search.rs" => SEARCH,
+            _ => return None,
+        };
+        text.lines().nth(line.checked_sub(1)? as usize).map(str::to_owned)
+    }
+}
+
+const SLIDE: &str = "int slide(int a) {
+\tif (a > 2)
+\t\tif (f(a))
+\t\t\t{
+\tc(a);
+\t\t\t}
+\tif (d(a))
+\t\te(a);
+
+\treturn a;
+}";
+
+const SEARCH: &str = "pub fn search(text: &[u8], wanted: u8) -> usize {
+    let mut found = 0;
+    for byte in text.iter() {
+        match byte {
+            0 => found += 1,
+            7 => panic!(\"\\u{1b}[31mbell\"),
+            _ if *byte == wanted => found += 2,
+            _ => {}
+        }
+    }
+    found
+}";
+
+const RANGE: &str = "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/slice/iter/macros.rs";
+
+/// A Rust function: a loop over an inlined iterator, a match, a panic.
+fn search() -> FunctionMap {
+    let file = "/home/me/app/src/search.rs";
+    mangled("_RNvCs1234_3app6search", "search", file, 1)
+        .inlined("_RNvNvCs1_4core5slice4next", RANGE, 0, 3)
+        .inlined("_RNvCs1_4core2eq", RANGE, 1, 160)
+        .block(3, &[(0, 2)])
+        .block(4, &[(1, 159), (2, 90), (1, 161)])
+        .block(2, &[(0, 4)])
+        .block(1, &[(0, 5)])
+        .block(2, &[(0, 6)])
+        .block(2, &[(0, 7)])
+        .block(1, &[(0, 11)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 6, Outcome::False)
+        .edge(2, 3, Outcome::Case(0))
+        .edge(2, 4, Outcome::Case(7))
+        .edge(2, 5, Outcome::Default)
+        .edge(3, 1, Outcome::Jump)
+        .edge(5, 1, Outcome::True)
+        .edge(5, 1, Outcome::False)
+        .edge(4, 7, Outcome::Noreturn)
+        .edge(6, 7, Outcome::Return)
+        .done()
+}
+
+/// A straight function of many lines, counted in a hash table.
+fn long() -> FunctionMap {
+    let places: Vec<(u32, u32)> = (2..60).map(|line| (0, line)).collect();
+    function("long_one", "gen/long.c", 1)
+        .block(100, &places[..30])
+        .block(100, &places[30..])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .cut()
+        .edge(1, 2, Outcome::TailCall)
+        .hashed()
+        .done()
+}
+
+fn never() -> FunctionMap {
+    function("never", "slide.c", 11).block(1, &[(0, 11)]).block(0, &[]).edge(0, 1, Outcome::Return).done()
+}
+
+fn app() -> ImageMap {
+    let mut c = module("slide.o", vec![slide(), never()]);
+    c.skipped = vec![skipped("start", "naked function"), skipped("resolve", "resolver of an ifunc")];
+    c.gone = vec![gone("unused")];
+    let mut rust = module("app", vec![search(), long()]);
+    rust.skipped = vec![skipped("_RNvCs1234_3app4left", "left out by --only")];
+    rust.gone = vec![gone("_RNvCs1_4core2eq")];
+    image("app", vec![c, rust])
+}
+
+fn run() -> RunProfile {
+    let app = app();
+    // search: entry into the loop 3 times, rounds of all kinds, two returns, one panic.
+    let search: &[(u64, u64)] = &[(0, 3), (5, 1200), (6, 34_500), (7, 2), (9, 1)];
+    let one = profile(&app, 100, &[(0, 0, SLIDE_FIRST), (1, 0, search), (1, 1, &[(0, 5), (1, 5)])]);
+    let mut two = profile(&app, 101, &[(0, 0, SLIDE_SECOND)]);
+    (two.forked, two.threads) = (true, 16);
+    RunProfile::new(vec![(app, vec![one, two])])
+}
+
+fn options(view: View) -> Options<'static> {
+    Options { view, width: 110, cwd: Some(PathBuf::from("/home/me/app")), ..Options::new(&Sources) }
+}
+
+fn print(run: &RunProfile, options: &Options<'_>) -> String {
+    let mut out = Vec::new();
+    terminal::write(run, options, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn print_json(run: &RunProfile, options: &Options<'_>) -> String {
+    let mut out = Vec::new();
+    json::write(run, options, &mut out).unwrap();
+    let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    serde_json::to_string_pretty(&value).unwrap()
+}
+
+#[test]
+fn paths_by_count() {
+    assert_snapshot!(print(&run(), &options(View::Paths)));
+}
+
+#[test]
+fn paths_by_instructions_in_a_narrow_terminal() {
+    let narrow = Options { sort: Sort::Instructions, top: Some(4), width: 60, ..options(View::Paths) };
+    let text = print(&run(), &narrow);
+    assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn one_path_is_shown_whole() {
+    let function = Some(Regex::new("long").unwrap());
+    assert_snapshot!(print(&run(), &Options { top: Some(1), function, ..options(View::Paths) }));
+}
+
+#[test]
+fn colours() {
+    assert_snapshot!(print(&run(), &Options { color: true, top: Some(2), ..options(View::Paths) }).replace('\u{1b}', "^"));
+}
+
+#[test]
+fn functions() {
+    assert_snapshot!(print(&run(), &options(View::Functions)));
+}
+
+#[test]
+fn edges() {
+    assert_snapshot!(print(&run(), &options(View::Edges)));
+}
+
+#[test]
+fn lines() {
+    assert_snapshot!(print(&run(), &options(View::Lines)));
+}
+
+#[test]
+fn lines_of_one_function() {
+    let function = Some(Regex::new("^slide$").unwrap());
+    assert_snapshot!(print(&run(), &Options { function, ..options(View::Lines) }));
+}
+
+#[test]
+fn where_functions_went() {
+    let function = Some(Regex::new("search|eq|left|start|unused|never").unwrap());
+    assert_snapshot!(print(&run(), &Options { function, top: Some(6), ..options(View::Functions) }));
+}
+
+#[test]
+fn a_function_that_is_nowhere() {
+    let function = Some(Regex::new("no_such").unwrap());
+    assert_snapshot!(print(&run(), &Options { function, ..options(View::Paths) }));
+}
+
+#[test]
+fn nothing_ran() {
+    let app = app();
+    let empty = profile(&app, 1, &[]);
+    assert_snapshot!(print(&RunProfile::new(vec![(app, vec![empty])]), &options(View::Paths)));
+    assert_snapshot!(print(&RunProfile::new(vec![(app_without_functions(), vec![])]), &options(View::Paths)));
+}
+
+fn app_without_functions() -> ImageMap {
+    image("empty", vec![ModuleMap::default()])
+}
+
+#[test]
+fn damage_and_loss_are_said() {
+    let mut app = app();
+    app.damage = vec![Damage::of_file(DamagedFile::Map, 99, "bad checksum").of_function(3, "lost_one").in_module(0)];
+    let mut hurt = profile(&app, 7, &[(0, 0, &[(0, 1), (77, 5)])]);
+    hurt.damage = vec![Damage::of_file(DamagedFile::Profile, 4096, "extent cut short")];
+    hurt.lost = 2;
+    let run = RunProfile::new(vec![(app, vec![hurt])]);
+    assert_snapshot!(print(&run, &options(View::Functions)));
+}
+
+#[test]
+fn slide_as_json() {
+    let app = image("slide", vec![module("slide.o", vec![slide()])]);
+    let profile = profile(&app, 42, &[(0, 0, SLIDE_FIRST)]);
+    assert_snapshot!(print_json(&RunProfile::new(vec![(app, vec![profile])]), &options(View::Paths)));
+}
+
+#[test]
+fn all_as_json() {
+    assert_snapshot!(print_json(&run(), &options(View::Paths)));
+}
+
+#[test]
+fn some_as_json() {
+    let function = Some(Regex::new("search|start|eq").unwrap());
+    assert_snapshot!(print_json(&run(), &Options { function, top: Some(2), ..options(View::Paths) }));
+}

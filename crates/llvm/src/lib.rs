@@ -1,1 +1,47 @@
-//! The LLVM C API of the user's own libLLVM, made safe
+//! The LLVM C API of the user's own libLLVM, made safe.
+//!
+//! [`Library`] finds and loads it; a [`Context`] collects its diagnostics; a [`Module`] is parsed from bitcode, inspected
+//! through handles that borrow it, changed with a [`Builder`], run through passes, and used up by code generation.
+//! Mechanism only: what to instrument and how is the weaver's business.
+//!
+//! Tested with LLVM 19 (Debian) and 22 (Debian, rustc 1.95); newer ones are tried, and refused with the name of the
+//! first function they lack.
+
+mod builder;
+mod context;
+mod error;
+mod instruction;
+mod library;
+mod metadata;
+mod module;
+mod reshape;
+mod sys;
+mod target;
+mod value;
+
+pub use builder::Builder;
+pub use context::Context;
+pub use error::LlvmError;
+pub use instruction::{Opcode, TailKind};
+pub use library::Library;
+pub use metadata::{Location, Metadata, Subprogram};
+pub use module::Module;
+pub use reshape::Choice;
+pub use target::{CodeGenLevel, CodeModel, Machine, PassOptions, Reloc};
+pub use value::{
+    AttributeKind, Block, Function, Global, Instruction, Linkage, TlsModel, Type, TypeKind, Value,
+};
+
+/// Whether the intrinsic of this name makes no code: debug markers, ends of lifetimes, assumptions.
+pub fn is_marker(intrinsic: &str) -> bool {
+    [
+        "llvm.dbg.",
+        "llvm.lifetime.",
+        "llvm.assume",
+        "llvm.experimental.noalias.scope",
+        "llvm.pseudoprobe",
+        "llvm.fake.use",
+    ]
+    .iter()
+    .any(|prefix| intrinsic.starts_with(prefix))
+}

@@ -1,0 +1,124 @@
+//! A context: what owns types, constants and metadata, and collects what LLVM has to say.
+//!
+//! The C API reports some failures (invalid inline assembly, unreadable bitcode) *only* through the diagnostic
+//! handler, and without one LLVM prints and may exit. So every context has one: errors are kept, warnings, remarks
+//! and notes are dropped (there are hundreds of remarks a module).
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::NonNull;
+
+use crate::library::Library;
+use crate::sys::{Api, LContext, LDiagnostic};
+
+/// An LLVM context with its diagnostics. Modules borrow it.
+pub struct Context {
+    raw: NonNull<LContext>,
+    library: Library,
+    sink: Box<Sink>,
+}
+
+/// Where the handler puts what it hears.
+struct Sink {
+    library: Library,
+    errors: RefCell<Vec<String>>,
+}
+
+/// Severity of an error, among LLVM's four.
+const SEVERITY_ERROR: i32 = 0;
+
+impl Context {
+    /// A new context of this library.
+    pub fn new(library: &Library) -> Self {
+        let api = library.api();
+        // SAFETY: takes nothing; returns a new context, never null.
+        let raw = NonNull::new(unsafe { (api.LLVMContextCreate)() })
+            .expect("LLVMContextCreate returns a context");
+        let sink = Box::new(Sink {
+            library: library.clone(),
+            errors: RefCell::default(),
+        });
+        // SAFETY: the sink is boxed and lives as long as the context, which `Drop` ends first.
+        unsafe {
+            (api.LLVMContextSetDiagnosticHandler)(
+                raw.as_ptr(),
+                Some(hear),
+                (&raw const *sink).cast_mut().cast(),
+            );
+        }
+        Self {
+            raw,
+            library: library.clone(),
+            sink,
+        }
+    }
+
+    /// The library it belongs to.
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The errors LLVM reported since the last call, in its words.
+    pub fn take_errors(&self) -> Vec<String> {
+        self.sink.errors.take()
+    }
+
+    pub(crate) fn api(&self) -> &Api {
+        self.library.api()
+    }
+
+    pub(crate) fn raw(&self) -> *mut LContext {
+        self.raw.as_ptr()
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: modules borrow the context, so none is left; the handler's sink is dropped after it.
+        unsafe { (self.api().LLVMContextDispose)(self.raw()) }
+    }
+}
+
+/// The diagnostic handler.
+extern "C" fn hear(diagnostic: *mut LDiagnostic, sink: *mut c_void) {
+    // SAFETY: LLVM hands back the pointer given with the handler, to a sink that lives as long as the context; it is
+    // only read.
+    let sink = unsafe { &*sink.cast::<Sink>() };
+    let api = sink.library.api();
+    // SAFETY: the diagnostic is alive during the call.
+    if unsafe { (api.LLVMGetDiagInfoSeverity)(diagnostic) } != SEVERITY_ERROR {
+        return;
+    }
+    // SAFETY: as above; the message is a new string for us.
+    let text = unsafe { take_message(api, (api.LLVMGetDiagInfoDescription)(diagnostic)) };
+    sink.errors.borrow_mut().push(text);
+}
+
+/// Copies a message of LLVM's and frees it.
+///
+/// # Safety
+/// `message` is null or a string that `LLVMDisposeMessage` may free.
+pub(crate) unsafe fn take_message(api: &Api, message: *mut c_char) -> String {
+    if message.is_null() {
+        return String::new();
+    }
+    // SAFETY: by the contract it is a C string, ours to free, and not used after.
+    unsafe {
+        let text = CStr::from_ptr(message).to_string_lossy().trim().to_string();
+        (api.LLVMDisposeMessage)(message);
+        text
+    }
+}
+
+/// Text of a pointer and a length, replaced where it isn't UTF-8.
+///
+/// # Safety
+/// `start` is null or points to `length` readable bytes.
+pub(crate) unsafe fn text_of(start: *const c_char, length: usize) -> String {
+    if start.is_null() {
+        return String::new();
+    }
+    // SAFETY: by the contract.
+    let bytes = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), length) };
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,136 @@
+//! What can go wrong between us and libLLVM, one sentence a variant, LLVM's own words kept.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// An error of this crate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LlvmError {
+    /// No libLLVM was found in any of these places.
+    NoLibrary {
+        /// Where it was looked for.
+        searched: Vec<String>,
+    },
+    /// The library can't be loaded.
+    CannotOpen {
+        /// Its path.
+        path: PathBuf,
+        /// The loader's words.
+        why: String,
+    },
+    /// The library lacks a function that is needed.
+    MissingFunction {
+        /// Its path.
+        path: PathBuf,
+        /// Its version, if it says one.
+        version: Option<(u32, u32, u32)>,
+        /// The function.
+        function: String,
+    },
+    /// The library is older than any that works.
+    TooOld {
+        /// Its path.
+        path: PathBuf,
+        /// Its version.
+        version: (u32, u32, u32),
+    },
+    /// The bytes are not bitcode.
+    NotBitcode {
+        /// Name of the input.
+        name: String,
+    },
+    /// The bitcode was written by a newer LLVM than the one loaded.
+    NewerBitcode {
+        /// Name of the input.
+        name: String,
+        /// LLVM's words; they name producer and reader.
+        text: String,
+        /// The library that read it.
+        library: PathBuf,
+    },
+    /// The file holds several modules (a split LTO unit).
+    SeveralModules {
+        /// Name of the input.
+        name: String,
+    },
+    /// The bitcode is damaged or truncated.
+    BadBitcode {
+        /// Name of the input.
+        name: String,
+        /// LLVM's words.
+        text: String,
+    },
+    /// The library has no code generator for the module's target.
+    NoTarget {
+        /// The target triple.
+        triple: String,
+        /// LLVM's words.
+        text: String,
+    },
+    /// A step over a module failed.
+    Failed {
+        /// What was being done.
+        doing: String,
+        /// LLVM's words.
+        text: String,
+    },
+}
+
+impl fmt::Display for LlvmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoLibrary { searched } => write!(
+                f,
+                "no libLLVM found (looked in {}); install rustup's toolchain or llvm, or set HOLLOWAY_LLVM to a libLLVM.so",
+                searched.join(", ")
+            ),
+            Self::CannotOpen { path, why } => write!(f, "cannot load {}: {why}", path.display()),
+            Self::MissingFunction {
+                path,
+                version,
+                function,
+            } => {
+                let version = version.map_or_else(
+                    || "of unknown version".into(),
+                    |(a, b, c)| format!("LLVM {a}.{b}.{c}"),
+                );
+                write!(
+                    f,
+                    "{} ({version}) lacks the function {function}; set HOLLOWAY_LLVM to a libLLVM of version 19 to 22",
+                    path.display()
+                )
+            }
+            Self::TooOld {
+                path,
+                version: (a, b, c),
+            } => write!(
+                f,
+                "{} is LLVM {a}.{b}.{c}, holloway needs 19 or newer; set HOLLOWAY_LLVM to a newer libLLVM",
+                path.display()
+            ),
+            Self::NotBitcode { name } => write!(f, "{name}: not LLVM bitcode"),
+            Self::NewerBitcode {
+                name,
+                text,
+                library,
+            } => write!(
+                f,
+                "{name}: written by a newer LLVM than {}: {text}; compile it with an older compiler or set HOLLOWAY_LLVM to a newer libLLVM",
+                library.display()
+            ),
+            Self::SeveralModules { name } => write!(
+                f,
+                "{name}: holds several bitcode modules (a split LTO unit); compile it with -fno-split-lto-unit -fno-whole-program-vtables"
+            ),
+            Self::BadBitcode { name, text } => write!(
+                f,
+                "{name}: damaged or truncated bitcode: {text}; compile it again"
+            ),
+            Self::NoTarget { triple, text } => write!(f, "no code generator for {triple}: {text}"),
+            Self::Failed { doing, text } => write!(f, "{doing}: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for LlvmError {}

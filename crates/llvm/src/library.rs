@@ -1,0 +1,230 @@
+//! Finding and loading libLLVM: the one named, that of the user's Rust toolchain, or the system's.
+
+use std::ffi::c_uint;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use crate::error::LlvmError;
+use crate::sys::Api;
+
+/// The oldest LLVM whose C API is enough.
+const OLDEST: u32 = 19;
+
+/// A loaded libLLVM. Cheap to clone; it stays loaded until the process ends.
+#[derive(Clone)]
+pub struct Library {
+    api: Arc<Api>,
+    path: Arc<Path>,
+    version: (u32, u32, u32),
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Library")
+            .field("path", &self.path)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Library {
+    /// Loads the library at `path`.
+    ///
+    /// # Errors
+    /// [`LlvmError::CannotOpen`], [`LlvmError::TooOld`], or [`LlvmError::MissingFunction`] with path, version and
+    /// function.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, LlvmError> {
+        let path = path.as_ref();
+        // SAFETY: loading runs the library's initialisers; the file is the libLLVM that the user chose.
+        let library =
+            unsafe { libloading::Library::new(path) }.map_err(|error| LlvmError::CannotOpen {
+                path: path.into(),
+                why: error.to_string(),
+            })?;
+        let version = version_of(&library);
+        if let Some(version) = version
+            && version.0 < OLDEST
+        {
+            return Err(LlvmError::TooOld {
+                path: path.into(),
+                version,
+            });
+        }
+        let missing = |function: &str| LlvmError::MissingFunction {
+            path: path.into(),
+            version,
+            function: function.into(),
+        };
+        let version = version.ok_or_else(|| missing("LLVMGetVersion"))?;
+        let api = Api::load(library).map_err(missing)?;
+        Ok(Self {
+            api: Arc::new(api),
+            path: path.into(),
+            version,
+        })
+    }
+
+    /// The library to use: `explicit` (HOLLOWAY_LLVM) if given; else the one in the toolchain's sysroot, where
+    /// `rustc` is that directory or a rustc to ask; else the newest of the system's that works.
+    ///
+    /// # Errors
+    /// That of [`Library::open`] for an explicit path; [`LlvmError::NoLibrary`] with all places, or the last
+    /// candidate's error, if none works.
+    pub fn find(explicit: Option<&Path>, rustc: Option<&Path>) -> Result<Self, LlvmError> {
+        if let Some(path) = explicit {
+            return Self::open(path);
+        }
+        let mut searched = Vec::new();
+        let mut failed = None;
+        for directory in rustc
+            .and_then(sysroot)
+            .map(|root| root.join("lib"))
+            .into_iter()
+            .chain(system_directories())
+        {
+            searched.push(directory.display().to_string());
+            for candidate in libraries_in(&directory) {
+                match Self::open(candidate) {
+                    Ok(library) => return Ok(library),
+                    Err(error) => failed = Some(error),
+                }
+            }
+        }
+        Err(failed.unwrap_or(LlvmError::NoLibrary { searched }))
+    }
+
+    /// Major, minor, patch.
+    pub fn version(&self) -> (u32, u32, u32) {
+        self.version
+    }
+
+    /// The file it was loaded from.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn api(&self) -> &Api {
+        &self.api
+    }
+}
+
+type GetVersion = unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint);
+
+fn version_of(library: &libloading::Library) -> Option<(u32, u32, u32)> {
+    // SAFETY: the type is the one LLVM's headers give; the function writes three integers through its arguments.
+    unsafe {
+        let function = library.get::<GetVersion>("LLVMGetVersion").ok()?;
+        let (mut major, mut minor, mut patch) = (0, 0, 0);
+        function(&mut major, &mut minor, &mut patch);
+        Some((major, minor, patch))
+    }
+}
+
+/// The sysroot: the directory itself, or what the compiler says.
+fn sysroot(rustc: &Path) -> Option<PathBuf> {
+    if rustc.is_dir() {
+        return Some(rustc.into());
+    }
+    let output = Command::new(rustc)
+        .args(["--print", "sysroot"])
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    (output.status.success() && !text.trim().is_empty()).then(|| PathBuf::from(text.trim()))
+}
+
+/// Directories where distributions put libLLVM, newest LLVM first.
+fn system_directories() -> Vec<PathBuf> {
+    let mut versioned: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let version = name
+                .to_str()?
+                .strip_prefix("llvm")?
+                .trim_start_matches('-')
+                .parse()
+                .ok()?;
+            Some((version, entry.path().join("lib")))
+        })
+        .collect();
+    versioned.sort_by(|a, b| b.cmp(a));
+    let triple = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    let plain = ["/usr/local/lib", &triple, "/usr/lib64", "/usr/lib"].map(PathBuf::from);
+    versioned
+        .into_iter()
+        .map(|(_, path)| path)
+        .chain(plain)
+        .collect()
+}
+
+/// The libLLVM shared libraries in a directory, newest first, each file once. Linker scripts (rustc's sysroot holds
+/// one of 42 bytes) are left out.
+fn libraries_in(directory: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<(Vec<u32>, PathBuf)> = std::fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let name = name.to_str()?;
+            let rest = name.strip_prefix("libLLVM")?;
+            let path = std::fs::canonicalize(entry.path()).ok()?;
+            let shared = rest.starts_with(".so") || (rest.starts_with('-') && rest.contains(".so"));
+            (shared && is_elf(&path))
+                .then(|| (numbers(path.file_name()?.to_str()?), path).into())?
+        })
+        .collect();
+    found.sort_by(|a, b| b.cmp(a));
+    found.dedup_by(|a, b| a.1 == b.1);
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+fn is_elf(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut magic = [0; 4];
+    std::fs::File::open(path)
+        .is_ok_and(|mut file| file.read_exact(&mut magic).is_ok() && magic == *b"\x7fELF")
+}
+
+/// The numbers in a file name, in order: how `libLLVM.so.22.1-rust-1.95.0-stable` compares.
+fn numbers(name: &str) -> Vec<u32> {
+    name.split(|c: char| !c.is_ascii_digit())
+        .filter_map(|digits| digits.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn newest_name_sorts_last() {
+        assert!(numbers("libLLVM.so.22.1-rust-1.95.0-stable") > numbers("libLLVM.so.19.1"));
+        assert!(numbers("libLLVM.so.19.1") > numbers("libLLVM-14.so.1"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_library_is_refused_with_its_path() {
+        let error = Library::open("/etc/passwd").expect_err("not a library");
+        assert!(
+            error.to_string().starts_with("cannot load /etc/passwd: "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_library_without_llvm_names_the_function() {
+        let error = Library::open("libc.so.6").expect_err("not LLVM");
+        assert!(
+            error
+                .to_string()
+                .contains("libc.so.6 (of unknown version) lacks the function LLVMGetVersion"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,271 @@
+//! Metadata: debug locations, scopes, subprograms, files; tuples like branch weights.
+
+use std::hash::{Hash, Hasher};
+use std::ptr::NonNull;
+
+use crate::context::text_of;
+use crate::module::Module;
+use crate::sys::LMetadata;
+use crate::value::Value;
+
+/// A metadata node. Equal handles are the same node.
+#[derive(Clone, Copy)]
+pub struct Metadata<'m> {
+    raw: NonNull<LMetadata>,
+    module: &'m Module<'m>,
+}
+
+impl PartialEq for Metadata<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw == other.raw
+    }
+}
+
+impl Eq for Metadata<'_> {}
+
+impl Hash for Metadata<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.raw.hash(state);
+    }
+}
+
+/// Kinds, as `LLVMGetMetadataKind` numbers them; the list only grows at its end.
+const STRING: u32 = 0;
+const TUPLE: u32 = 4;
+const LOCATION: u32 = 5;
+const FIRST_NODE: u32 = 4;
+const FILE: u32 = 15;
+const SUBPROGRAM: u32 = 17;
+const LEXICAL_BLOCK: u32 = 18;
+const LEXICAL_BLOCK_FILE: u32 = 19;
+const COMMON_BLOCK: u32 = 31;
+
+impl<'m> Metadata<'m> {
+    pub(crate) fn new(raw: *mut LMetadata, module: &'m Module<'m>) -> Option<Self> {
+        NonNull::new(raw).map(|raw| Self { raw, module })
+    }
+
+    pub(crate) fn raw(self) -> *mut LMetadata {
+        self.raw.as_ptr()
+    }
+
+    fn kind(self) -> u32 {
+        // SAFETY: a live node.
+        unsafe { (self.module.api().LLVMGetMetadataKind)(self.raw()) }
+    }
+
+    /// The node as a value, which is how its operands are read.
+    pub(crate) fn as_value(self) -> Value<'m> {
+        // SAFETY: a live node of this context.
+        let raw = unsafe {
+            (self.module.api().LLVMMetadataAsValue)(self.module.context().raw(), self.raw())
+        };
+        Value::new(raw, self.module).expect("LLVMMetadataAsValue returns a value")
+    }
+
+    /// Its operands; absent ones are `None`. A string or constant has none.
+    pub fn operands(self) -> Vec<Option<Metadata<'m>>> {
+        if self.kind() < FIRST_NODE {
+            return Vec::new();
+        }
+        let api = self.module.api();
+        let value = self.as_value().raw();
+        // SAFETY: a node wrapped as value; the buffer holds as many operands as it says. Operands are null or values
+        // that wrap metadata (constants come out as themselves and are wrapped again).
+        unsafe {
+            let count = (api.LLVMGetMDNodeNumOperands)(value) as usize;
+            let mut operands = vec![std::ptr::null_mut(); count];
+            (api.LLVMGetMDNodeOperands)(value, operands.as_mut_ptr());
+            operands
+                .into_iter()
+                .map(|operand| {
+                    let raw = if operand.is_null() {
+                        return None;
+                    } else {
+                        (api.LLVMValueAsMetadata)(operand)
+                    };
+                    Metadata::new(raw, self.module)
+                })
+                .collect()
+        }
+    }
+
+    /// One operand.
+    pub fn operand(self, index: usize) -> Option<Metadata<'m>> {
+        self.operands().into_iter().nth(index).flatten()
+    }
+
+    /// The text of a metadata string.
+    pub fn as_string(self) -> Option<String> {
+        if self.kind() != STRING {
+            return None;
+        }
+        let mut length = 0;
+        // SAFETY: a string; the text belongs to the context.
+        Some(unsafe {
+            let start = (self.module.api().LLVMGetMDString)(self.as_value().raw(), &mut length);
+            text_of(start, length as usize)
+        })
+    }
+
+    /// The integer that a metadata constant wraps.
+    pub fn as_int(self) -> Option<u64> {
+        const CONSTANT: u32 = 1;
+        if self.kind() != CONSTANT {
+            return None;
+        }
+        let api = self.module.api();
+        let mut operand = std::ptr::null_mut();
+        // SAFETY: of a value around a constant, the one operand is that constant.
+        unsafe { (api.LLVMGetMDNodeOperands)(self.as_value().raw(), &mut operand) };
+        Value::new(operand, self.module)?
+            .as_int()
+            .map(|int| int as u64)
+    }
+
+    /// A tuple of operands.
+    pub fn node(module: &'m Module<'m>, operands: &[Metadata<'m>]) -> Metadata<'m> {
+        let mut raw: Vec<_> = operands.iter().map(|operand| operand.raw()).collect();
+        // SAFETY: live nodes of this context, given with their number.
+        let node = unsafe {
+            (module.api().LLVMMDNodeInContext2)(module.context().raw(), raw.as_mut_ptr(), raw.len())
+        };
+        Metadata::new(node, module).expect("LLVMMDNodeInContext2 returns a node")
+    }
+
+    /// A string.
+    pub fn string(module: &'m Module<'m>, text: &str) -> Metadata<'m> {
+        // SAFETY: the text is given with its length.
+        let raw = unsafe {
+            (module.api().LLVMMDStringInContext2)(
+                module.context().raw(),
+                text.as_ptr().cast(),
+                text.len(),
+            )
+        };
+        Metadata::new(raw, module).expect("LLVMMDStringInContext2 returns a string")
+    }
+
+    /// A constant.
+    pub fn constant(value: Value<'m>) -> Metadata<'m> {
+        assert!(value.is_constant(), "only constants are metadata constants");
+        // SAFETY: a live constant.
+        let raw = unsafe { (value.module().api().LLVMValueAsMetadata)(value.raw()) };
+        Metadata::new(raw, value.module()).expect("LLVMValueAsMetadata returns metadata")
+    }
+
+    /// Whether it is a tuple.
+    pub fn is_tuple(self) -> bool {
+        self.kind() == TUPLE
+    }
+
+    /// The debug location it is, if it is one.
+    pub fn as_location(self) -> Option<Location<'m>> {
+        (self.kind() == LOCATION).then_some(Location(self))
+    }
+
+    /// The subprogram it is, or the one around the lexical block it is.
+    pub fn subprogram(self) -> Option<Subprogram<'m>> {
+        let mut scope = self;
+        loop {
+            match scope.kind() {
+                SUBPROGRAM => return Some(Subprogram(scope)),
+                // Operand 1 of a lexical block: the scope around it.
+                LEXICAL_BLOCK | LEXICAL_BLOCK_FILE | COMMON_BLOCK => scope = scope.operand(1)?,
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// A place in the source, perhaps of an inlined function. Equal handles are the same node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Location<'m>(Metadata<'m>);
+
+impl<'m> Location<'m> {
+    /// Line, 0 if unknown.
+    pub fn line(self) -> u32 {
+        // SAFETY: a location.
+        unsafe { (self.0.module.api().LLVMDILocationGetLine)(self.0.raw()) }
+    }
+
+    /// Column, 0 if unknown.
+    pub fn column(self) -> u32 {
+        // SAFETY: a location.
+        unsafe { (self.0.module.api().LLVMDILocationGetColumn)(self.0.raw()) }
+    }
+
+    /// The function or block it is in.
+    pub fn scope(self) -> Option<Metadata<'m>> {
+        // SAFETY: a location.
+        Metadata::new(
+            unsafe { (self.0.module.api().LLVMDILocationGetScope)(self.0.raw()) },
+            self.0.module,
+        )
+    }
+
+    /// The place of the call, where the function was inlined.
+    pub fn inlined_at(self) -> Option<Location<'m>> {
+        // SAFETY: a location; null if not inlined.
+        let raw = unsafe { (self.0.module.api().LLVMDILocationGetInlinedAt)(self.0.raw()) };
+        Metadata::new(raw, self.0.module).map(Location)
+    }
+}
+
+/// A function as the debug info describes it. Equal handles are the same node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Subprogram<'m>(Metadata<'m>);
+
+impl<'m> Subprogram<'m> {
+    /// Source name.
+    pub fn name(self) -> String {
+        self.0
+            .operand(2)
+            .and_then(Metadata::as_string)
+            .unwrap_or_default()
+    }
+
+    /// Linkage name; empty where it is the source name (C).
+    pub fn linkage_name(self) -> String {
+        self.0
+            .operand(3)
+            .and_then(Metadata::as_string)
+            .unwrap_or_default()
+    }
+
+    /// Whether it says that it has template parameters: an instance of a generic function.
+    pub fn is_generic(self) -> bool {
+        // Operand 9 of a DISubprogram, where there: the template parameters.
+        self.0
+            .operand(9)
+            .is_some_and(|parameters| !parameters.operands().is_empty())
+    }
+
+    /// Line of the declaration.
+    pub fn line(self) -> u32 {
+        // SAFETY: a subprogram.
+        unsafe { (self.0.module.api().LLVMDISubprogramGetLine)(self.0.raw()) }
+    }
+
+    /// Directory and file name; the file name may be absolute.
+    pub fn file(self) -> (String, String) {
+        let api = self.0.module.api();
+        // SAFETY: a subprogram is a scope; its file is null or a file, whose strings belong to the context.
+        unsafe {
+            let Some(file) = Metadata::new((api.LLVMDIScopeGetFile)(self.0.raw()), self.0.module)
+            else {
+                return Default::default();
+            };
+            if file.kind() != FILE {
+                return Default::default();
+            }
+            let (mut first, mut second) = (0, 0);
+            let directory = (api.LLVMDIFileGetDirectory)(file.raw(), &mut first);
+            let name = (api.LLVMDIFileGetFilename)(file.raw(), &mut second);
+            (
+                text_of(directory, first as usize),
+                text_of(name, second as usize),
+            )
+        }
+    }
+}

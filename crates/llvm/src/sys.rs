@@ -1,0 +1,240 @@
+//! The functions of the LLVM C API that are used, as a table of pointers loaded from a library at run time.
+//!
+//! Each is declared as in LLVM's headers of version 19 and 22 (`llvm-c/*.h`); where the two differ it is in the
+//! `optional` part. Nothing here is safe; nothing outside this crate sees it.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::mem::ManuallyDrop;
+
+macro_rules! opaque {
+    ($($name:ident)*) => { $(
+        #[repr(C)]
+        pub(crate) struct $name { _private: [u8; 0] }
+    )* };
+}
+
+opaque! { LContext LModule LValue LType LBlock LBuilder LMetadata LAttribute LComdat LBuffer LError LMachine LTarget LPassOptions LDiagnostic }
+
+pub(crate) type Bool = c_int;
+pub(crate) type DiagnosticHandler = extern "C" fn(*mut LDiagnostic, *mut c_void);
+
+macro_rules! api {
+    (
+        required { $( fn $name:ident($($arg:ty),*) $(-> $ret:ty)?; )* }
+        optional { $( fn $oname:ident($($oarg:ty),*) $(-> $oret:ty)?; )* }
+    ) => {
+        /// The loaded functions. The library stays loaded for good: LLVM registers destructors of its own.
+        #[allow(non_snake_case, reason = "the names are LLVM's")]
+        pub(crate) struct Api {
+            $( pub(crate) $name: unsafe extern "C" fn($($arg),*) $(-> $ret)?, )*
+            $( pub(crate) $oname: Option<unsafe extern "C" fn($($oarg),*) $(-> $oret)?>, )*
+            pub(crate) library: ManuallyDrop<libloading::Library>,
+        }
+
+        impl Api {
+            /// Looks every function up; the error is the name of a required one that the library lacks.
+            pub(crate) fn load(library: libloading::Library) -> Result<Self, &'static str> {
+                Ok(Self {
+                    $( $name: symbol(&library, stringify!($name)).ok_or(stringify!($name))?, )*
+                    $( $oname: symbol(&library, stringify!($oname)), )*
+                    library: ManuallyDrop::new(library),
+                })
+            }
+        }
+    };
+}
+
+/// A symbol's address, taken for a function of type `F`.
+fn symbol<F: Copy>(library: &libloading::Library, name: &str) -> Option<F> {
+    // SAFETY: `F` is the type that LLVM's headers give the function of this name; the pointer is used only while
+    // the library is loaded, which is for good.
+    unsafe { library.get::<F>(name).ok().map(|symbol| *symbol) }
+}
+
+api! {
+    required {
+        fn LLVMDisposeMessage(*mut c_char);
+
+        fn LLVMContextCreate() -> *mut LContext;
+        fn LLVMContextDispose(*mut LContext);
+        fn LLVMContextSetDiagnosticHandler(*mut LContext, Option<DiagnosticHandler>, *mut c_void);
+        fn LLVMGetDiagInfoDescription(*mut LDiagnostic) -> *mut c_char;
+        fn LLVMGetDiagInfoSeverity(*mut LDiagnostic) -> c_int;
+        fn LLVMGetMDKindIDInContext(*mut LContext, *const c_char, c_uint) -> c_uint;
+        fn LLVMGetEnumAttributeKindForName(*const c_char, usize) -> c_uint;
+        fn LLVMCreateEnumAttribute(*mut LContext, c_uint, u64) -> *mut LAttribute;
+        fn LLVMCreateTypeAttribute(*mut LContext, c_uint, *mut LType) -> *mut LAttribute;
+
+        fn LLVMCreateMemoryBufferWithMemoryRange(*const c_char, usize, *const c_char, Bool) -> *mut LBuffer;
+        fn LLVMDisposeMemoryBuffer(*mut LBuffer);
+        fn LLVMGetBufferStart(*mut LBuffer) -> *const c_char;
+        fn LLVMGetBufferSize(*mut LBuffer) -> usize;
+        fn LLVMParseBitcodeInContext2(*mut LContext, *mut LBuffer, *mut *mut LModule) -> Bool;
+
+        fn LLVMDisposeModule(*mut LModule);
+        fn LLVMGetTarget(*mut LModule) -> *const c_char;
+        fn LLVMGetModuleInlineAsm(*mut LModule, *mut usize) -> *const c_char;
+        fn LLVMGetModuleFlag(*mut LModule, *const c_char, usize) -> *mut LMetadata;
+        fn LLVMGetNamedMetadataNumOperands(*mut LModule, *const c_char) -> c_uint;
+        fn LLVMGetNamedMetadataOperands(*mut LModule, *const c_char, *mut *mut LValue);
+        fn LLVMPrintModuleToString(*mut LModule) -> *mut c_char;
+        fn LLVMVerifyModule(*mut LModule, c_int, *mut *mut c_char) -> Bool;
+        fn LLVMGetFirstFunction(*mut LModule) -> *mut LValue;
+        fn LLVMGetNextFunction(*mut LValue) -> *mut LValue;
+        fn LLVMGetNamedFunction(*mut LModule, *const c_char) -> *mut LValue;
+        fn LLVMAddFunction(*mut LModule, *const c_char, *mut LType) -> *mut LValue;
+        fn LLVMGetNamedGlobal(*mut LModule, *const c_char) -> *mut LValue;
+        fn LLVMAddGlobal(*mut LModule, *mut LType, *const c_char) -> *mut LValue;
+        fn LLVMDeleteGlobal(*mut LValue);
+        fn LLVMGetNamedGlobalAlias(*mut LModule, *const c_char, usize) -> *mut LValue;
+        fn LLVMAliasGetAliasee(*mut LValue) -> *mut LValue;
+        fn LLVMGetFirstGlobalIFunc(*mut LModule) -> *mut LValue;
+        fn LLVMGetNextGlobalIFunc(*mut LValue) -> *mut LValue;
+        fn LLVMGetGlobalIFuncResolver(*mut LValue) -> *mut LValue;
+
+        fn LLVMGetValueName2(*mut LValue, *mut usize) -> *const c_char;
+        fn LLVMTypeOf(*mut LValue) -> *mut LType;
+        fn LLVMIsAFunction(*mut LValue) -> *mut LValue;
+        fn LLVMIsAInstruction(*mut LValue) -> *mut LValue;
+        fn LLVMIsAConstantInt(*mut LValue) -> *mut LValue;
+        fn LLVMIsConstant(*mut LValue) -> Bool;
+        fn LLVMIsNull(*mut LValue) -> Bool;
+        fn LLVMIsAInlineAsm(*mut LValue) -> *mut LValue;
+        fn LLVMGetNumOperands(*mut LValue) -> c_int;
+        fn LLVMGetOperand(*mut LValue, c_uint) -> *mut LValue;
+        fn LLVMGetFirstUse(*mut LValue) -> *mut LUse;
+        fn LLVMGetNextUse(*mut LUse) -> *mut LUse;
+        fn LLVMGetUser(*mut LUse) -> *mut LValue;
+        fn LLVMReplaceAllUsesWith(*mut LValue, *mut LValue);
+
+        fn LLVMIsDeclaration(*mut LValue) -> Bool;
+        fn LLVMGlobalGetValueType(*mut LValue) -> *mut LType;
+        fn LLVMGetLinkage(*mut LValue) -> c_int;
+        fn LLVMSetLinkage(*mut LValue, c_int);
+        fn LLVMGetSection(*mut LValue) -> *const c_char;
+        fn LLVMSetSection(*mut LValue, *const c_char);
+        fn LLVMSetVisibility(*mut LValue, c_int);
+        fn LLVMSetAlignment(*mut LValue, c_uint);
+        fn LLVMSetThreadLocalMode(*mut LValue, c_int);
+        fn LLVMSetGlobalConstant(*mut LValue, Bool);
+        fn LLVMGetInitializer(*mut LValue) -> *mut LValue;
+        fn LLVMSetInitializer(*mut LValue, *mut LValue);
+        fn LLVMGlobalSetMetadata(*mut LValue, c_uint, *mut LMetadata);
+        fn LLVMGetComdat(*mut LValue) -> *mut LComdat;
+        fn LLVMSetComdat(*mut LValue, *mut LComdat);
+
+        fn LLVMGetFunctionCallConv(*mut LValue) -> c_uint;
+        fn LLVMSetFunctionCallConv(*mut LValue, c_uint);
+        fn LLVMGetGC(*mut LValue) -> *const c_char;
+        fn LLVMGetEnumAttributeAtIndex(*mut LValue, c_uint, c_uint) -> *mut LAttribute;
+        fn LLVMGetStringAttributeAtIndex(*mut LValue, c_uint, *const c_char, c_uint) -> *mut LAttribute;
+        fn LLVMAddAttributeAtIndex(*mut LValue, c_uint, *mut LAttribute);
+        fn LLVMRemoveEnumAttributeAtIndex(*mut LValue, c_uint, c_uint);
+        fn LLVMGetCallSiteEnumAttribute(*mut LValue, c_uint, c_uint) -> *mut LAttribute;
+        fn LLVMAddCallSiteAttribute(*mut LValue, c_uint, *mut LAttribute);
+        fn LLVMGetFirstBasicBlock(*mut LValue) -> *mut LBlock;
+        fn LLVMGetNextBasicBlock(*mut LBlock) -> *mut LBlock;
+        fn LLVMGetEntryBasicBlock(*mut LValue) -> *mut LBlock;
+        fn LLVMAppendBasicBlockInContext(*mut LContext, *mut LValue, *const c_char) -> *mut LBlock;
+        fn LLVMInsertBasicBlockInContext(*mut LContext, *mut LBlock, *const c_char) -> *mut LBlock;
+        fn LLVMDeleteBasicBlock(*mut LBlock);
+        fn LLVMGetBasicBlockTerminator(*mut LBlock) -> *mut LValue;
+        fn LLVMGetFirstInstruction(*mut LBlock) -> *mut LValue;
+        fn LLVMGetNextInstruction(*mut LValue) -> *mut LValue;
+        fn LLVMGetPreviousInstruction(*mut LValue) -> *mut LValue;
+        fn LLVMBasicBlockAsValue(*mut LBlock) -> *mut LValue;
+
+        fn LLVMGetInstructionOpcode(*mut LValue) -> c_int;
+        fn LLVMGetInstructionParent(*mut LValue) -> *mut LBlock;
+        fn LLVMGetNumSuccessors(*mut LValue) -> c_uint;
+        fn LLVMGetSuccessor(*mut LValue, c_uint) -> *mut LBlock;
+        fn LLVMSetSuccessor(*mut LValue, c_uint, *mut LBlock);
+        fn LLVMGetCalledValue(*mut LValue) -> *mut LValue;
+        fn LLVMGetTailCallKind(*mut LValue) -> c_int;
+        fn LLVMGetMetadata(*mut LValue, c_uint) -> *mut LValue;
+        fn LLVMSetMetadata(*mut LValue, c_uint, *mut LValue);
+        fn LLVMInstructionRemoveFromParent(*mut LValue);
+        fn LLVMInstructionEraseFromParent(*mut LValue);
+        fn LLVMCountIncoming(*mut LValue) -> c_uint;
+        fn LLVMGetIncomingValue(*mut LValue, c_uint) -> *mut LValue;
+        fn LLVMGetIncomingBlock(*mut LValue, c_uint) -> *mut LBlock;
+        fn LLVMAddIncoming(*mut LValue, *mut *mut LValue, *mut *mut LBlock, c_uint);
+        fn LLVMCanValueUseFastMathFlags(*mut LValue) -> Bool;
+        fn LLVMGetFastMathFlags(*mut LValue) -> c_uint;
+        fn LLVMSetFastMathFlags(*mut LValue, c_uint);
+
+        fn LLVMGetTypeKind(*mut LType) -> c_int;
+        fn LLVMGetIntTypeWidth(*mut LType) -> c_uint;
+        fn LLVMInt8TypeInContext(*mut LContext) -> *mut LType;
+        fn LLVMInt32TypeInContext(*mut LContext) -> *mut LType;
+        fn LLVMInt64TypeInContext(*mut LContext) -> *mut LType;
+        fn LLVMVoidTypeInContext(*mut LContext) -> *mut LType;
+        fn LLVMPointerTypeInContext(*mut LContext, c_uint) -> *mut LType;
+        fn LLVMFunctionType(*mut LType, *mut *mut LType, c_uint, Bool) -> *mut LType;
+        fn LLVMConstInt(*mut LType, u64, Bool) -> *mut LValue;
+        fn LLVMConstNull(*mut LType) -> *mut LValue;
+        fn LLVMConstIntGetSExtValue(*mut LValue) -> i64;
+        fn LLVMConstPtrToInt(*mut LValue, *mut LType) -> *mut LValue;
+        fn LLVMGetInlineAsm(*mut LType, *const c_char, usize, *const c_char, usize, Bool, Bool, c_int, Bool) -> *mut LValue;
+
+        fn LLVMCreateBuilderInContext(*mut LContext) -> *mut LBuilder;
+        fn LLVMDisposeBuilder(*mut LBuilder);
+        fn LLVMPositionBuilderBefore(*mut LBuilder, *mut LValue);
+        fn LLVMPositionBuilderAtEnd(*mut LBuilder, *mut LBlock);
+        fn LLVMInsertIntoBuilder(*mut LBuilder, *mut LValue);
+        fn LLVMBuildLoad2(*mut LBuilder, *mut LType, *mut LValue, *const c_char) -> *mut LValue;
+        fn LLVMBuildStore(*mut LBuilder, *mut LValue, *mut LValue) -> *mut LValue;
+        fn LLVMBuildAdd(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
+        fn LLVMBuildICmp(*mut LBuilder, c_int, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
+        fn LLVMBuildGEP2(*mut LBuilder, *mut LType, *mut LValue, *mut *mut LValue, c_uint, *const c_char) -> *mut LValue;
+        fn LLVMBuildCall2(*mut LBuilder, *mut LType, *mut LValue, *mut *mut LValue, c_uint, *const c_char) -> *mut LValue;
+        fn LLVMBuildPhi(*mut LBuilder, *mut LType, *const c_char) -> *mut LValue;
+        fn LLVMBuildBr(*mut LBuilder, *mut LBlock) -> *mut LValue;
+        fn LLVMBuildCondBr(*mut LBuilder, *mut LValue, *mut LBlock, *mut LBlock) -> *mut LValue;
+        fn LLVMBuildRet(*mut LBuilder, *mut LValue) -> *mut LValue;
+        fn LLVMBuildRetVoid(*mut LBuilder) -> *mut LValue;
+        fn LLVMSetInstructionCallConv(*mut LValue, c_uint);
+
+        fn LLVMGetSubprogram(*mut LValue) -> *mut LMetadata;
+        fn LLVMInstructionGetDebugLoc(*mut LValue) -> *mut LMetadata;
+        fn LLVMInstructionSetDebugLoc(*mut LValue, *mut LMetadata);
+        fn LLVMDILocationGetLine(*mut LMetadata) -> c_uint;
+        fn LLVMDILocationGetColumn(*mut LMetadata) -> c_uint;
+        fn LLVMDILocationGetScope(*mut LMetadata) -> *mut LMetadata;
+        fn LLVMDILocationGetInlinedAt(*mut LMetadata) -> *mut LMetadata;
+        fn LLVMDISubprogramGetLine(*mut LMetadata) -> c_uint;
+        fn LLVMDIScopeGetFile(*mut LMetadata) -> *mut LMetadata;
+        fn LLVMDIFileGetDirectory(*mut LMetadata, *mut c_uint) -> *const c_char;
+        fn LLVMDIFileGetFilename(*mut LMetadata, *mut c_uint) -> *const c_char;
+        fn LLVMGetMetadataKind(*mut LMetadata) -> c_uint;
+        fn LLVMMetadataAsValue(*mut LContext, *mut LMetadata) -> *mut LValue;
+        fn LLVMValueAsMetadata(*mut LValue) -> *mut LMetadata;
+        fn LLVMMDStringInContext2(*mut LContext, *const c_char, usize) -> *mut LMetadata;
+        fn LLVMMDNodeInContext2(*mut LContext, *mut *mut LMetadata, usize) -> *mut LMetadata;
+        fn LLVMGetMDString(*mut LValue, *mut c_uint) -> *const c_char;
+        fn LLVMGetMDNodeNumOperands(*mut LValue) -> c_uint;
+        fn LLVMGetMDNodeOperands(*mut LValue, *mut *mut LValue);
+
+        fn LLVMCreatePassBuilderOptions() -> *mut LPassOptions;
+        fn LLVMDisposePassBuilderOptions(*mut LPassOptions);
+        fn LLVMPassBuilderOptionsSetLoopInterleaving(*mut LPassOptions, Bool);
+        fn LLVMPassBuilderOptionsSetLoopVectorization(*mut LPassOptions, Bool);
+        fn LLVMPassBuilderOptionsSetSLPVectorization(*mut LPassOptions, Bool);
+        fn LLVMPassBuilderOptionsSetLoopUnrolling(*mut LPassOptions, Bool);
+        fn LLVMPassBuilderOptionsSetMergeFunctions(*mut LPassOptions, Bool);
+        fn LLVMRunPasses(*mut LModule, *const c_char, *mut LMachine, *mut LPassOptions) -> *mut LError;
+        fn LLVMGetErrorMessage(*mut LError) -> *mut c_char;
+        fn LLVMDisposeErrorMessage(*mut c_char);
+
+        fn LLVMGetTargetFromTriple(*const c_char, *mut *mut LTarget, *mut *mut c_char) -> Bool;
+        fn LLVMCreateTargetMachine(*mut LTarget, *const c_char, *const c_char, *const c_char, c_int, c_int, c_int) -> *mut LMachine;
+        fn LLVMDisposeTargetMachine(*mut LMachine);
+        fn LLVMTargetMachineEmitToMemoryBuffer(*mut LMachine, *mut LModule, c_int, *mut *mut c_char, *mut *mut LBuffer) -> Bool;
+    }
+    optional {
+        // Since LLVM 20; before, case values are operands of the switch.
+        fn LLVMGetSwitchCaseValue(*mut LValue, c_uint) -> *mut LValue;
+    }
+}
+
+opaque! { LUse }

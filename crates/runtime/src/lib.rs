@@ -1,1 +1,24 @@
-//! The counter runtime that is linked into woven programs
+//! The counter runtime, as the object file that is linked into every woven image.
+//!
+//! The object itself is written in `src/rt.rs` and the files below it, which are no part of this library: `build.rs`
+//! compiles them on their own (`no_std`, no panic, no allocator, raw system calls only) and this library carries the
+//! bytes. Its undefined symbols are `pthread_atfork`, `__holloway_image` and `__holloway_slot`, nothing else.
+
+/// The runtime's source, compiled here only so that clippy reads it with the workspace's lints.
+#[cfg(clippy)]
+mod rt;
+
+/// The runtime object (ELF, relocatable) for the target that this crate was built for.
+pub const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/holloway_rt.o"));
+
+/// The runtime object for programs of `target` (a target triple), if this build of Holloway has one.
+///
+/// One object serves glibc and musl, static and dynamic programs, and shared objects of its processor.
+pub fn object_for(target: &str) -> Option<&'static [u8]> {
+    let mut parts = target.split('-');
+    let machine = parts.next()?;
+    let linux = parts.any(|part| part == "linux");
+    let ilp32 = target.ends_with("x32");
+    (linux && !ilp32 && machine == std::env::consts::ARCH && cfg!(target_os = "linux"))
+        .then_some(OBJECT)
+}

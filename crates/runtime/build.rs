@@ -1,0 +1,118 @@
+//! Compiles the runtime object: `src/object.rs` with the rustc that builds this crate, as one `no_std` object file.
+//!
+//! An object and not a staticlib: a staticlib brings a panic handler and compiler builtins, which collide with std's
+//! in a Rust program. `-Crelocation-model=pic` makes one object fit programs, position independent programs and shared
+//! objects alike.
+//!
+//! rustc gives small functions default visibility, as another crate might inline them. A woven shared object must not
+//! export them, so every defined symbol is made hidden here: in an ELF symbol table that is a byte of the record.
+//! Cost: about a second.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, exit};
+
+/// Everything the object is made from; `abi.rs` comes in by path.
+const SOURCES: [&str; 2] = ["src", "../format/src/abi.rs"];
+
+fn main() {
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+    }
+    let out = PathBuf::from(variable("OUT_DIR")).join("holloway_rt.o");
+    let status = Command::new(variable("RUSTC"))
+        .args([
+            "--crate-name=holloway_rt",
+            "--crate-type=rlib",
+            "--edition=2024",
+        ])
+        .args(["-Copt-level=2", "-Cpanic=abort", "-Crelocation-model=pic"])
+        .args(["-Ccodegen-units=1", "-Cdebuginfo=0", "-Cembed-bitcode=no"])
+        .args([
+            "-Coverflow-checks=no",
+            "-Cdebug-assertions=no",
+            "-Cforce-unwind-tables=yes",
+        ])
+        .arg(format!("--target={}", variable("TARGET")))
+        .arg(format!("--emit=obj={}", out.display()))
+        .arg("src/object.rs")
+        .status();
+    match status {
+        Ok(status) if status.success() => hide_symbols(&out),
+        Ok(status) => fail(&format!(
+            "rustc could not compile the runtime object: {status}"
+        )),
+        Err(error) => fail(&format!("cannot run rustc for the runtime object: {error}")),
+    }
+}
+
+/// Makes every defined symbol of an object hidden.
+fn hide_symbols(path: &Path) {
+    let result = fs::read(path)
+        .map_err(|error| error.to_string())
+        .and_then(|mut object| {
+            hide_all(&mut object).ok_or("not a 64-bit little-endian ELF object")?;
+            fs::write(path, object).map_err(|error| error.to_string())
+        });
+    if let Err(error) = result {
+        fail(&format!(
+            "cannot hide the symbols of {}: {error}",
+            path.display()
+        ));
+    }
+}
+
+/// ELF header: `e_shoff` at 40, `e_shentsize` at 58, `e_shnum` at 60. Section: type at 4, offset at 24, size at 32. Symbol,
+/// 24 bytes: info at 4 (binding in the high half), other at 5 (visibility), section at 6 (0: undefined).
+fn hide_all(object: &mut [u8]) -> Option<()> {
+    const SYMBOL_TABLE: u64 = 2;
+    const SYMBOL_SIZE: usize = 24;
+    const LOCAL: u8 = 0;
+    const HIDDEN: u8 = 2;
+    if object.get(..6)? != b"\x7fELF\x02\x01" {
+        return None;
+    }
+    let sections = number(object, 40, 8)? as usize;
+    let size = number(object, 58, 2)? as usize;
+    for index in 0..number(object, 60, 2)? as usize {
+        let section = sections + index * size;
+        if number(object, section + 4, 4)? != SYMBOL_TABLE {
+            continue;
+        }
+        let start = number(object, section + 24, 8)? as usize;
+        let end = start + number(object, section + 32, 8)? as usize;
+        for symbol in object.get_mut(start..end)?.chunks_exact_mut(SYMBOL_SIZE) {
+            let defined = symbol[6..8] != [0, 0];
+            if defined && symbol[4] >> 4 != LOCAL {
+                symbol[5] = HIDDEN;
+            }
+        }
+    }
+    Some(())
+}
+
+/// A little-endian number in the object.
+fn number(object: &[u8], offset: usize, size: usize) -> Option<u64> {
+    let bytes = object.get(offset..offset + size)?;
+    Some(
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |value, byte| value << 8 | u64::from(*byte)),
+    )
+}
+
+/// A variable that cargo always sets for a build script.
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| {
+        fail(&format!(
+            "{name} is not set: run this build script by cargo"
+        ))
+    })
+}
+
+fn fail(message: &str) -> ! {
+    eprintln!("{message}");
+    exit(1);
+}

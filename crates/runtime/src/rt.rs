@@ -1,0 +1,103 @@
+//! The runtime inside a woven program: gives each thread its block of counters, and counts hashed paths.
+//!
+//! Woven code reaches it by two symbols (see `abi.rs`), which the processor's file (`x86_64.rs`, `aarch64.rs`) defines
+//! in assembly around the two bodies here:
+//! - `__holloway_enter`: the thread's slot is null. [`enter`] finds or makes a block and stores it.
+//! - `__holloway_hash`: counts a path of a function with too many paths for an array. The way to a path that has its
+//!   record already is all in assembly; [`segment::count`] is the rest.
+//!
+//! | file | what |
+//! |---|---|
+//! | `store` | extents of the profile file, blocks of counters, the pool of blocks of dead threads |
+//! | `segment` | hash counters |
+//! | `opening` | first use in a process: directory, file, or taking over from an unloaded library |
+//! | `fork` | a profile file for the child |
+//! | `page` | the file's first page: header, and the runtime's own notes |
+//! | `files` | directory and file of the profile, descriptors out of the program's way |
+//! | `proc` | what `/proc` tells: environment, maps, start time |
+//! | `report` | the one line on stderr when counts are lost |
+//! | `lock`, `sys`, `text` | signal mask and lock, system calls, bytes |
+//!
+//! # What it keeps
+//! - **Exact**: a thread counts in a block of its own with plain increments. Slow paths run with every signal masked, so
+//!   a handler never sees one half done, and under one lock.
+//! - **Nothing lost at an end of any kind**: blocks lie in a shared mapping of the file; the kernel keeps what was
+//!   counted, whether the process exits, execs or is killed. There is nothing to do at exit.
+//! - **No trace in the program**: no libc state (errno, malloc, stdio), no signal handler, descriptors above 1,000,
+//!   less than 4 KiB of stack; whatever fails, the program runs on.
+//!
+//! # Limits
+//! A child made by a raw `clone` or `_Fork` (no atfork handlers) counts into its parent's file until it first comes to
+//! a slow path. A `fork` in a signal handler that interrupted `__holloway_hash` between finding the record and adding 1
+//! loses that one path. Fibres that move between threads within one call of a woven function count in the block of the
+//! thread they started on.
+//!
+//! Cost: entering for the first time about 100 us (some 40 system calls), a new thread 2-10 us.
+
+#[allow(
+    unreachable_pub,
+    dead_code,
+    reason = "shared with holloway-format, which exports all of it"
+)]
+#[path = "../../format/src/abi.rs"]
+mod abi;
+
+#[cfg(target_arch = "aarch64")]
+#[path = "rt/aarch64.rs"]
+mod arch;
+#[cfg(target_arch = "x86_64")]
+#[path = "rt/x86_64.rs"]
+mod arch;
+
+mod files;
+mod fork;
+mod lock;
+mod opening;
+mod page;
+mod proc;
+mod report;
+mod segment;
+mod store;
+mod sys;
+mod text;
+
+use abi::ImageHeader;
+use lock::{Lock, Masked};
+use page::Inner;
+
+unsafe extern "C" {
+    /// The image that this runtime is part of; made at its link.
+    static __holloway_image: ImageHeader;
+}
+
+/// The image's header.
+fn image() -> &'static ImageHeader {
+    // SAFETY: the link of every image defines the symbol, as read-only data of this type.
+    unsafe { &__holloway_image }
+}
+
+/// All state of this image's runtime.
+static RUNTIME: Lock<Inner> = Lock::new(Inner::new());
+
+/// Body of `__holloway_enter`: the calling thread's block, stored in its slot as well.
+extern "C" fn enter() -> *mut u8 {
+    let _masked = Masked::all();
+    fork::notice_raw_fork();
+    let known = arch::slot();
+    if !known.is_null() {
+        return known; // a signal handler entered between the caller's test and the mask
+    }
+    let mut inner = RUNTIME.lock();
+    opening::open_once(&mut inner);
+    let block = store::block_for_thread(&mut inner);
+    arch::set_slot(block);
+    block
+}
+
+/// Runs before every other constructor of the image, so that fork handlers of the program come after ours: in the child
+/// ours has made the child's file before woven handlers count, in the parent ours locks last.
+///
+/// Not at the first [`enter`]: libc may use vector registers, which `enter` has to keep.
+extern "C" fn constructor() {
+    fork::register();
+}

@@ -1,0 +1,272 @@
+//! The profile's directory and file.
+//!
+//! Descriptors live at 1,000 and above, close on exec, and are not trusted: a program may close every descriptor
+//! ("closefrom(3)") and open its own files with the same numbers, so device and inode are compared before each use, and
+//! what is gone is opened again by name. The directory is kept open, too: the path may mean nothing any more after a
+//! `chroot`.
+
+use super::abi::PAGE;
+use super::page::Inner;
+use super::proc;
+use super::sys::{
+    self, At, EBADF, EFBIG, EINTR, EINVAL, ENAMETOOLONG, ENOSPC, ENOSYS, EOPNOTSUPP, Errno, File,
+};
+use super::text::{Text, file_name, push_time, until_nul};
+use super::{image, sys::EEXIST};
+
+/// Where runs go by default, below the current directory.
+const DEFAULT_RUNS: &[u8] = b"target/holloway/runs";
+
+/// Files of one process and image, at most (`exec` of the same program again and again).
+const FILES: u64 = 1_000_000;
+
+/// Finds the profile's directory and makes it: HOLLOWAY_DATA, or a directory of this process's own among the runs.
+pub(super) fn make_directory(inner: &mut Inner, boot_start: u64) -> Result<(), Errno> {
+    if proc::variable(b"HOLLOWAY_DATA", &mut inner.scratch, &mut inner.directory) {
+        make_absolute(inner)?;
+        return make_path(&mut inner.directory);
+    }
+    inner.directory.clear();
+    let runs = until_nul(&image().runs);
+    inner
+        .directory
+        .push_all(if runs.is_empty() { DEFAULT_RUNS } else { runs });
+    make_absolute(inner)?;
+    make_path(&mut inner.directory)?;
+    make_run(inner, boot_start)
+}
+
+/// Puts the current directory before a relative path.
+fn make_absolute(inner: &mut Inner) -> Result<(), Errno> {
+    let Inner {
+        directory, scratch, ..
+    } = inner;
+    if directory.as_bytes().first() == Some(&b'/') {
+        return if directory.is_whole() {
+            Ok(())
+        } else {
+            Err(ENAMETOOLONG)
+        };
+    }
+    let length = sys::current_directory(scratch.room())?;
+    scratch.set_len(length.saturating_sub(1));
+    if scratch.as_bytes().last() != Some(&b'/') {
+        scratch.push(b'/');
+    }
+    scratch.push_all(directory.as_bytes());
+    directory.clear();
+    directory.push_all(scratch.as_bytes());
+    if directory.is_whole() {
+        Ok(())
+    } else {
+        Err(ENAMETOOLONG)
+    }
+}
+
+/// `mkdir -p`. What is there already is fine; whether it is a directory shows when it is opened.
+fn make_path(path: &mut Text<4096>) -> Result<(), Errno> {
+    let length = path.len();
+    let mut result = Ok(());
+    for end in 1..=length {
+        let is_end = end == length || path.as_bytes().get(end) == Some(&b'/');
+        if !is_end {
+            continue;
+        }
+        path.cover(end);
+        result = match sys::make_directory(path) {
+            Err(EEXIST) => Ok(()),
+            other => other,
+        };
+        path.uncover();
+    }
+    // an ancestor may be unwritable and there, so only the last one's answer says something
+    result
+}
+
+/// `<runs>/<YYYYMMDD-HHMMSS>-<program>-<pid>`, and the link `latest` to it.
+///
+/// The time is the process's start, so that every image of the process comes to the same name. It is found as
+/// now - time since boot + start on the boot clock, which may differ by a little from one image to the next: a directory
+/// a second away with the rest of the name equal is ours as well.
+fn make_run(inner: &mut Inner, boot_start: u64) -> Result<(), Errno> {
+    const SECOND: u64 = 1_000_000_000;
+    let now = sys::now();
+    let start = if boot_start == 0 {
+        now
+    } else {
+        now.wrapping_sub(sys::since_boot()).wrapping_add(boot_start)
+    };
+    let start = start / SECOND;
+    let runs = inner.directory.len();
+    for second in [start - 1, start + 1] {
+        name_run(inner, runs, second)?;
+        if let Ok(found) = sys::open_directory(&inner.directory) {
+            sys::close(found);
+            return Ok(());
+        }
+    }
+    name_run(inner, runs, start)?;
+    match sys::make_directory(&inner.directory) {
+        Ok(()) => {
+            point_latest(inner, runs);
+            Ok(())
+        }
+        Err(EEXIST) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Appends the run's name to the path of the runs, which is `runs` bytes long.
+fn name_run(inner: &mut Inner, runs: usize, second: u64) -> Result<(), Errno> {
+    let Inner {
+        directory, scratch, ..
+    } = inner;
+    let length = sys::read_link(c"/proc/self/exe", scratch.room()).unwrap_or(0);
+    scratch.set_len(length);
+    let program = match file_name(scratch.as_bytes()) {
+        [] => until_nul(&image().name),
+        name => name,
+    };
+    directory.truncate(runs);
+    directory.push(b'/');
+    push_time(directory, second);
+    directory.push(b'-');
+    directory.push_all(program);
+    directory.push(b'-');
+    directory.push_decimal(u64::from(sys::process_id()), 1);
+    if directory.is_whole() {
+        Ok(())
+    } else {
+        Err(ENAMETOOLONG)
+    }
+}
+
+/// Points `latest` at the run: a new link under a name of its own, renamed over the old one, so there always is one.
+/// Failing changes nothing but comfort.
+fn point_latest(inner: &mut Inner, runs: usize) {
+    let Inner {
+        directory,
+        scratch,
+        name,
+        ..
+    } = inner;
+    name.clear();
+    name.push_all(directory.as_bytes().get(runs + 1..).unwrap_or(&[]));
+    scratch.clear();
+    scratch.push_all(directory.as_bytes().get(..runs).unwrap_or(&[]));
+    let Ok(number) = sys::open_directory(scratch) else {
+        return;
+    };
+    let at = At::directory(&File::of(number));
+    scratch.clear();
+    scratch.push_all(b".latest-");
+    scratch.push_decimal(u64::from(sys::process_id()), 1);
+    sys::unlink(at, scratch);
+    if sys::symlink(name, at, scratch).is_ok() && sys::rename_over(at, scratch, c"latest").is_err()
+    {
+        sys::unlink(at, scratch);
+    }
+    sys::close(number);
+}
+
+/// The directory, open; by name if the descriptor isn't ours any more.
+pub(super) fn directory(inner: &Inner, kept: &mut File) -> Result<At, Errno> {
+    if !kept.is_ours() {
+        *kept = File::of(sys::move_high(sys::open_directory(&inner.directory)?));
+    }
+    Ok(At::directory(kept))
+}
+
+/// Makes a file that nobody sees before it is complete; its name is in `scratch`.
+pub(super) fn create_hidden(inner: &mut Inner, at: At) -> Result<usize, Errno> {
+    let mut result = Err(EEXIST);
+    for count in 0..FILES {
+        inner.scratch.clear();
+        inner.scratch.push(b'.');
+        name_profile(&mut inner.scratch, count);
+        inner.scratch.push_all(b".new");
+        result = sys::create(at, &inner.scratch);
+        if result != Err(EEXIST) {
+            break;
+        }
+    }
+    result.map(sys::move_high)
+}
+
+/// Gives the file named in `scratch` its name, the first one free; it is in `name` then.
+pub(super) fn show(inner: &mut Inner, at: At) -> Result<(), Errno> {
+    let mut result = Err(EEXIST);
+    for count in 0..FILES {
+        inner.name.clear();
+        name_profile(&mut inner.name, count);
+        result = sys::rename_new(at, &inner.scratch, &inner.name);
+        if result != Err(EEXIST) {
+            break;
+        }
+    }
+    result
+}
+
+/// `<pid>-<image>.hwp`, `<pid>-<image>-1.hwp` and so on.
+pub(super) fn name_profile<const N: usize>(name: &mut Text<N>, count: u64) {
+    name.push_decimal(u64::from(sys::process_id()), 1);
+    name.push(b'-');
+    name.push_all(until_nul(&image().name));
+    if count > 0 {
+        name.push(b'-');
+        name.push_decimal(count, 1);
+    }
+    name.push_all(b".hwp");
+}
+
+/// The profile, open; by name if the descriptor isn't ours any more.
+pub(super) fn profile(inner: &mut Inner) -> Result<usize, Errno> {
+    let Some(page) = inner.page() else {
+        return Err(EBADF);
+    };
+    let (file, mut kept) = (page.live.file, page.live.directory);
+    if file.is_ours() {
+        return Ok(file.number as usize);
+    }
+    let at = directory(inner, &mut kept)?;
+    let again = File::of(sys::open_existing(at, &inner.name)?);
+    if !again.is_same_file(&file) {
+        sys::close(again.number as usize);
+        return Err(EBADF);
+    }
+    let again = File::of(sys::move_high(again.number as usize));
+    if let Some(page) = inner.page() {
+        (page.live.file, page.live.directory) = (again, kept);
+    }
+    Ok(again.number as usize)
+}
+
+/// Lengthens a file with space that is really there: later stores through a mapping can't fail (SIGBUS) for a full disk.
+pub(super) fn reserve(number: usize, offset: u64, length: u64) -> Result<(), Errno> {
+    if offset.saturating_add(length) > sys::file_size_limit() {
+        return Err(EFBIG); // the kernel would send SIGXFSZ
+    }
+    loop {
+        match sys::allocate(number, offset, length) {
+            Err(EINTR) => {}
+            Err(EOPNOTSUPP | ENOSYS | EINVAL) => return write_zeros(number, offset, length),
+            result => return result,
+        }
+    }
+}
+
+/// For file systems without `fallocate`.
+fn write_zeros(number: usize, offset: u64, length: u64) -> Result<(), Errno> {
+    const ZEROS: &[u8; PAGE as usize] = &[0; PAGE as usize];
+    let mut done = 0;
+    while done < length {
+        let now = ZEROS.get(..(length - done) as usize).unwrap_or(ZEROS);
+        match sys::write_at(number, now, offset + done) {
+            Ok(0) => return Err(ENOSPC),
+            Ok(count) => done += count as u64,
+            Err(EINTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! Signal mask and lock of the slow paths.
+//!
+//! Masking comes first, always: a handler that met the lock held by its own thread would wait for ever. Raw system
+//! calls mask even the signals libc keeps for itself (cancellation, setuid), so that nothing unwinds out of the middle.
+
+use core::cell::UnsafeCell;
+use core::ops::{Deref, DerefMut};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::sys;
+
+/// Every signal is masked while this lives.
+pub(super) struct Masked {
+    old: u64,
+}
+
+impl Masked {
+    pub(super) fn all() -> Masked {
+        Masked {
+            old: sys::set_signal_mask(u64::MAX),
+        }
+    }
+
+    /// Ends the guard without restoring; the mask to restore later.
+    pub(super) fn into_mask(self) -> u64 {
+        let old = self.old;
+        core::mem::forget(self);
+        old
+    }
+
+    /// The opposite of [`Masked::into_mask`].
+    pub(super) fn from_mask(old: u64) -> Masked {
+        Masked { old }
+    }
+}
+
+impl Drop for Masked {
+    fn drop(&mut self) {
+        sys::set_signal_mask(self.old);
+    }
+}
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const CONTENDED: u32 = 2;
+
+/// Turns before a thread sleeps; holders are short, except for the first one.
+const SPINS: u32 = 100;
+
+/// A futex lock around a value. Taken with signals masked only.
+pub(super) struct Lock<T> {
+    word: AtomicU32,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached through a `Guard` only, and the lock gives out one at a time. It holds raw pointers into
+// mappings of this process, which every thread may use.
+unsafe impl<T> Sync for Lock<T> {}
+
+/// The right to use the locked value.
+pub(super) struct Guard<'a, T> {
+    lock: &'a Lock<T>,
+}
+
+impl<T> Lock<T> {
+    pub(super) const fn new(value: T) -> Lock<T> {
+        Lock {
+            word: AtomicU32::new(FREE),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    pub(super) fn lock(&self) -> Guard<'_, T> {
+        for _ in 0..SPINS {
+            if self
+                .word
+                .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+            {
+                return Guard { lock: self };
+            }
+            core::hint::spin_loop();
+        }
+        while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
+            sys::futex_wait(&self.word, CONTENDED);
+        }
+        Guard { lock: self }
+    }
+
+    /// Takes over the lock where this thread is known to hold it (after a fork), or to be the only one (in the child of
+    /// a raw fork, where the holder may not exist).
+    ///
+    /// # Safety
+    /// No other thread holds a guard.
+    pub(super) unsafe fn held(&self) -> Guard<'_, T> {
+        self.word.store(CONTENDED, Ordering::Relaxed);
+        Guard { lock: self }
+    }
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: this guard is the only one, so nobody else has the value.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: this guard is the only one, so nobody else has the value.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    fn drop(&mut self) {
+        if self.lock.word.swap(FREE, Ordering::Release) == CONTENDED {
+            sys::futex_wake(&self.lock.word);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The first enter of an image: directory, file, first page.
+//!
+//! An image that is loaded again into the same process (`dlopen` after `dlclose`) finds the page of its earlier load
+//! among the mappings and goes on with it. The page says which load it belongs to, by the address of the image's header;
+//! if that load is still there (`dlmopen` makes two at a time), the new one gets a file of its own.
+
+use super::abi::{ABI_VERSION, PAGE};
+use super::page::{Inner, LIVE_STAMP, Live, Page};
+use super::proc::{self, Mapping};
+use super::sys::{self, File, Where};
+use super::text::{Text, copy_padded, file_name, same, starts_with, until_nul};
+use super::{files, fork, image, report, store};
+
+/// Value of `RawHeader::flags` for a process that the program started with `exec`.
+pub(super) const STARTED: u32 = 0;
+/// Value of `RawHeader::flags` for the child of a fork.
+pub(super) const FORKED: u32 = 1;
+
+/// Earlier loads looked at.
+const CANDIDATES: usize = 8;
+
+/// Opens the profile at the first call in a process.
+pub(super) fn open_once(inner: &mut Inner) {
+    if inner.is_open() {
+        return;
+    }
+    inner.stderr = File::of(2);
+    if adopt(inner) {
+        return;
+    }
+    let start = proc::start_on_boot_clock(&mut inner.scratch);
+    if let Err(error) = files::make_directory(inner, start) {
+        inner.trouble = Some(error);
+    }
+    new_page(inner, &mut File::NONE.clone(), STARTED, start);
+    if let Some(page) = inner.page() {
+        page.live.token = fork::make_token();
+    }
+    report::tell(inner);
+}
+
+/// Makes a file with its first page and sets the page; without a file if none can be made (`trouble` says why).
+pub(super) fn new_page(inner: &mut Inner, directory: &mut File, flags: u32, boot_start: u64) {
+    let result = match inner.trouble {
+        Some(error) => Err(error),
+        None => file_page(inner, directory, flags, boot_start),
+    };
+    let page = match result {
+        Ok(page) => page,
+        Err(error) => {
+            inner.trouble = Some(error);
+            memory_page(inner, flags, boot_start)
+        }
+    };
+    if let Some(page) = page_mut(page) {
+        page.live.directory = *directory;
+    }
+    // SAFETY: null, or a page just made.
+    unsafe { inner.set_page(page) };
+}
+
+/// A page just mapped, as a reference.
+fn page_mut<'a>(page: *mut Page) -> Option<&'a mut Page> {
+    // SAFETY: null, or a mapping of a whole page that nobody else in this process has; zero bytes are a valid `Page`.
+    unsafe { page.as_mut() }
+}
+
+/// A page of a new file. The file gets its name when it is complete.
+fn file_page(
+    inner: &mut Inner,
+    directory: &mut File,
+    flags: u32,
+    boot_start: u64,
+) -> Result<*mut Page, sys::Errno> {
+    inner.name.clear();
+    files::name_profile(&mut inner.name, 0); // for the message, if it fails
+    let at = files::directory(inner, directory)?;
+    let number = files::create_hidden(inner, at)?;
+    let result = map_first_page(number).and_then(|address| {
+        let page = address.cast::<Page>();
+        if let Some(page) = page_mut(page) {
+            fill(page, inner, flags, boot_start);
+            page.live.file = File::of(number);
+        }
+        files::show(inner, at).map(|()| page).inspect_err(|_| {
+            // SAFETY: nobody has seen this page yet.
+            unsafe { sys::unmap(address, PAGE as usize) };
+        })
+    });
+    result.inspect_err(|_| {
+        sys::unlink(at, &inner.scratch);
+        sys::close(number);
+    })
+}
+
+fn map_first_page(number: usize) -> Result<*mut u8, sys::Errno> {
+    files::reserve(number, 0, PAGE)?;
+    // SAFETY: a new mapping, over nothing.
+    unsafe { sys::map_file(Where::Anywhere, number, 0, PAGE as usize) }
+}
+
+/// A page of memory; named, so that a later load of the image finds it. Null if there is no memory at all.
+fn memory_page(inner: &mut Inner, flags: u32, boot_start: u64) -> *mut Page {
+    inner.name.clear();
+    files::name_profile(&mut inner.name, 0);
+    let address = named_memory(inner).unwrap_or_else(|_| {
+        // SAFETY: a new mapping, over nothing.
+        unsafe { sys::map_memory(Where::Anywhere, PAGE as usize) }.unwrap_or(core::ptr::null_mut())
+    });
+    let page = address.cast::<Page>();
+    if let Some(page) = page_mut(page) {
+        fill(page, inner, flags, boot_start);
+    }
+    page
+}
+
+fn named_memory(inner: &Inner) -> Result<*mut u8, sys::Errno> {
+    let number = sys::create_in_memory(&inner.name)?;
+    // SAFETY: a new mapping, over nothing.
+    let map = || unsafe { sys::map_file(Where::Anywhere, number, 0, PAGE as usize) };
+    let result = sys::set_length(number, PAGE).and_then(|()| map());
+    sys::close(number);
+    result
+}
+
+/// Writes the header.
+fn fill(page: &mut Page, inner: &Inner, flags: u32, boot_start: u64) {
+    let image = image();
+    let header = &mut page.header;
+    header.version = ABI_VERSION;
+    header.kind = image.kind;
+    header.build_id = image.build_id;
+    header.block_size = image.block_size;
+    header.end = PAGE;
+    header.pid = sys::process_id();
+    header.ppid = sys::parent_id();
+    header.start = sys::now();
+    header.flags = flags;
+    header.boot_start = boot_start;
+    copy_padded(&mut header.name, until_nul(&image.name));
+    if inner.image_path.is_whole() {
+        copy_padded(&mut header.path, inner.image_path.as_bytes());
+    }
+    page.live = Live {
+        image: image_address(),
+        ..Live::NEW
+    };
+    page.seal();
+}
+
+fn image_address() -> usize {
+    (&raw const *image()).addr()
+}
+
+/// Looks the image up in the maps: sets its path, and takes over from an earlier load of it in this process.
+fn adopt(inner: &mut Inner) -> bool {
+    let Inner {
+        scratch,
+        image_path,
+        name,
+        ..
+    } = inner;
+    name.clear();
+    name.push_decimal(u64::from(sys::process_id()), 1);
+    name.push(b'-');
+    name.push_all(until_nul(&image().name));
+    let mut found = [0_usize; CANDIDATES];
+    let mut places = found.iter_mut();
+    let mut own = Text::<64>::new();
+    proc::each_mapping(scratch, &mut |mapping| {
+        if holds(mapping, image_address()) {
+            image_path.clear();
+            image_path.push_all(mapping.path);
+            own.push_all(mapping.file);
+        }
+        if is_profile(mapping, name.as_bytes())
+            && let Some(place) = places.next()
+        {
+            *place = mapping.start;
+        }
+        true
+    });
+    found
+        .into_iter()
+        .any(|address| address != 0 && take_over(inner, address, own.as_bytes()))
+}
+
+fn holds(mapping: &Mapping<'_>, address: usize) -> bool {
+    mapping.start <= address && address < mapping.end
+}
+
+/// The first page of one of our profiles, by its name?
+fn is_profile(mapping: &Mapping<'_>, name: &[u8]) -> bool {
+    let file = file_name(mapping.path);
+    let file = file
+        .get(b"memfd:".len()..)
+        .filter(|_| starts_with(file, b"memfd:"))
+        .unwrap_or(file);
+    mapping.offset == 0 && starts_with(file, name)
+}
+
+/// Goes on with the page at `address`, if it is this image's and the load that made it is gone.
+fn take_over(inner: &mut Inner, address: usize, own: &[u8]) -> bool {
+    let address = address as *mut Page;
+    let Some(page) = page_mut(address) else {
+        return false;
+    };
+    let ours = page.header.version == ABI_VERSION
+        && page.header.pid == sys::process_id()
+        && page.live.stamp == LIVE_STAMP
+        && page.header.block_size == image().block_size
+        && same(&page.header.build_id, &image().build_id);
+    if !ours || is_loaded(inner, page.live.image, own) {
+        return false;
+    }
+    page.live.image = image_address();
+    store::free_all_blocks(page);
+    fork::keep_token(page.live.token);
+    set_paths(inner, address.addr());
+    // SAFETY: a page of this layout (stamp and version), whose image is gone from memory.
+    unsafe { inner.set_page(address) };
+    true
+}
+
+/// Is a load of this image (a mapping of the file `own`) still at this address?
+fn is_loaded(inner: &mut Inner, image: usize, own: &[u8]) -> bool {
+    let mut loaded = false;
+    if image != image_address() {
+        proc::each_mapping(&mut inner.scratch, &mut |mapping| {
+            loaded |= holds(mapping, image) && same(mapping.file, own);
+            !loaded
+        });
+    }
+    loaded
+}
+
+/// Sets directory and name of the profile mapped at `address`, for opening it again.
+fn set_paths(inner: &mut Inner, address: usize) {
+    let Inner {
+        scratch,
+        directory,
+        name,
+        ..
+    } = inner;
+    directory.clear();
+    proc::each_mapping(scratch, &mut |mapping| {
+        if !holds(mapping, address) {
+            return true;
+        }
+        let file = file_name(mapping.path);
+        let parent = mapping.path.len() - file.len();
+        directory.push_all(mapping.path.get(..parent.saturating_sub(1)).unwrap_or(&[]));
+        name.clear();
+        name.push_all(file);
+        false
+    });
+}

@@ -1,0 +1,140 @@
+//! What `/proc` tells about the process. Where it is missing or closed, nothing is told, and the caller does without.
+
+use core::ffi::CStr;
+
+use super::sys;
+use super::text::{Text, number, position, starts_with};
+
+/// Room for one record: a line of the maps is a path and some 100 bytes.
+pub(super) type Scratch = Text<8192>;
+
+/// The value of a variable of the environment the process was started with; false if it isn't there or is empty.
+///
+/// Not libc's `environ`: it is not ours to name, and may be changing.
+pub(super) fn variable(name: &[u8], scratch: &mut Scratch, value: &mut Text<4096>) -> bool {
+    value.clear();
+    each_record(c"/proc/self/environ", 0, scratch, &mut |record| {
+        let found = starts_with(record, name) && record.get(name.len()) == Some(&b'=');
+        if found {
+            value.push_all(record.get(name.len() + 1..).unwrap_or(&[]));
+        }
+        !found
+    });
+    value.len() > 0
+}
+
+/// When the process started, on the boot clock in nanoseconds; 0 if unknown. All images of a process get the same.
+pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
+    const TICK: u64 = 10_000_000; // USER_HZ is 100 for programs on every processor Linux runs on today
+    const FIELD_AFTER_NAME: usize = 19; // starttime is field 22; the name in parentheses (which may hold anything) is 2
+    let mut ticks = 0;
+    each_record(c"/proc/self/stat", b'\n', scratch, &mut |line| {
+        let after = line.iter().rposition(|byte| *byte == b')').unwrap_or(0);
+        let mut rest = line.get(after + 2..).unwrap_or(&[]);
+        for _ in 0..FIELD_AFTER_NAME {
+            rest = after_space(rest);
+        }
+        ticks = number(rest, 10).0;
+        false
+    });
+    ticks.wrapping_mul(TICK)
+}
+
+/// A line of `/proc/self/maps`.
+pub(super) struct Mapping<'a> {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) offset: u64,
+    /// Major and minor number and inode, as text: they are only compared.
+    pub(super) file: &'a [u8],
+    pub(super) path: &'a [u8],
+}
+
+/// Calls `visit` with each mapping until it returns false.
+pub(super) fn each_mapping(scratch: &mut Scratch, visit: &mut dyn FnMut(&Mapping<'_>) -> bool) {
+    each_record(c"/proc/self/maps", b'\n', scratch, &mut |line| {
+        visit(&mapping(line))
+    });
+}
+
+/// `55d0c2a00000-55d0c2a02000 r--p 00000000 fe:00 1234          /usr/bin/app`
+fn mapping(line: &[u8]) -> Mapping<'_> {
+    let (start, rest) = number(line, 16);
+    let (end, rest) = number(rest.get(1..).unwrap_or(&[]), 16);
+    let (offset, rest) = number(after_space(after_space(rest)), 16);
+    let file = after_space(rest);
+    let path = after_space(after_space(file));
+    let blank = path
+        .iter()
+        .position(|byte| *byte != b' ')
+        .unwrap_or(path.len());
+    let file = file.get(..file.len() - path.len()).unwrap_or(&[]);
+    let file = file.get(..end_of_fields(file)).unwrap_or(file);
+    Mapping {
+        start: start as usize,
+        end: end as usize,
+        offset,
+        file,
+        path: path.get(blank..).unwrap_or(&[]),
+    }
+}
+
+/// Length without the blanks at the end.
+fn end_of_fields(text: &[u8]) -> usize {
+    text.iter()
+        .rposition(|byte| *byte != b' ')
+        .map_or(0, |last| last + 1)
+}
+
+/// What follows the first space.
+fn after_space(text: &[u8]) -> &[u8] {
+    match position(text, b' ') {
+        Some(space) => text.get(space + 1..).unwrap_or(&[]),
+        None => &[],
+    }
+}
+
+/// Calls `visit` with each record of a file until it returns false. Records longer than the scratch are left out.
+fn each_record(
+    path: &CStr,
+    separator: u8,
+    scratch: &mut Scratch,
+    visit: &mut dyn FnMut(&[u8]) -> bool,
+) {
+    scratch.clear();
+    let Ok(file) = sys::open_to_read(path) else {
+        return;
+    };
+    let mut too_long = false;
+    loop {
+        let old = scratch.len();
+        let count = scratch
+            .room()
+            .get_mut(old..)
+            .map_or(0, |room| sys::read(file, room).unwrap_or(0));
+        scratch.set_len(old + count);
+        if count == 0 {
+            if old > 0 && !too_long {
+                visit(scratch.as_bytes());
+            }
+            break;
+        }
+        let mut rest = scratch.as_bytes();
+        let mut more = true;
+        while let (true, Some(end)) = (more, position(rest, separator)) {
+            more = too_long || rest.get(..end).is_none_or(&mut *visit);
+            too_long = false;
+            rest = rest.get(end + 1..).unwrap_or(&[]);
+        }
+        if !more {
+            break;
+        }
+        let kept = rest.len();
+        scratch.drop_front(scratch.len() - kept);
+        if scratch.room().len() == kept {
+            scratch.clear();
+            too_long = true;
+        }
+    }
+    sys::close(file);
+}

@@ -1,0 +1,286 @@
+//! Extents of the profile, and the blocks of counters among them.
+//!
+//! File offset `end` is always mapped somewhere as *room*: extents are cut from its front, one after the other, so that
+//! file and memory stay in step and most extents need no system call. When the room is too small, the file is reserved
+//! and mapped from `end` on again, a quarter of its size at a time (1 MiB at most).
+//!
+//! # Blocks of dead threads
+//! A block belongs to the thread whose id is in its header. `tgkill` with signal 0 says when that thread is gone from the
+//! kernel, which is after the last instruction of its own: no thread-local destructor, of whatever library, comes after
+//! it. The next thread gets the block with what was counted in it. A new thread looks at [`CHECKS`] blocks, going round.
+
+use core::sync::atomic::Ordering;
+
+use super::abi::{EXTENT_BLOCK, EXTENT_MAGIC, ExtentHeader, PAGE};
+use super::page::{Inner, Page};
+use super::sys::{self, EBADF, EDQUOT, EFBIG, ENOMEM, ENOSPC, Errno, Where};
+use super::{files, image, report};
+
+/// Blocks looked at for a dead owner, for each new thread: some 100 ns each.
+const CHECKS: usize = 48;
+
+/// Most room taken beyond what is needed.
+const ROOM: u64 = 1 << 20;
+
+/// Owner of a block that anyone may have.
+const NOBODY: u32 = 0;
+
+/// Owner of a block that is never handed on: it was given out in the child of a `vfork`, whose thread has an id of its own
+/// but the slot of the parent's thread, which goes on with the block.
+const UNKNOWN: u32 = u32::MAX;
+
+/// A block for the calling thread: a dead thread's, a new one, or, if there is no memory at all, a living thread's.
+pub(super) fn block_for_thread(inner: &mut Inner) -> *mut u8 {
+    let tid = sys::thread_id();
+    let Some(page) = inner.page() else {
+        report::die()
+    };
+    page.header.threads = page.header.threads.wrapping_add(1);
+    let owner = if sys::process_id() == page.header.pid {
+        tid
+    } else {
+        UNKNOWN
+    };
+    let block = match take_dead(page, owner) {
+        Some(block) => block,
+        None => new_block(inner, owner),
+    };
+    block.wrapping_add(1).cast()
+}
+
+/// Bytes of a block's extent.
+fn block_extent_size() -> usize {
+    round_up(image().block_size as usize + size_of::<ExtentHeader>())
+}
+
+fn round_up(size: usize) -> usize {
+    let page = PAGE as usize;
+    size.div_ceil(page) * page
+}
+
+/// Next of a list of extents.
+///
+/// # Safety
+/// `extent` is an extent of this process (not null).
+pub(super) unsafe fn next(extent: *mut ExtentHeader) -> *mut ExtentHeader {
+    // SAFETY: the caller's.
+    let [next, _] = unsafe { (*extent).reserved };
+    next as usize as *mut ExtentHeader
+}
+
+/// A link to the next of a list, for `reserved`.
+pub(super) fn link(next: *mut ExtentHeader) -> [u64; 2] {
+    [next.addr() as u64, 0]
+}
+
+/// Hands on the block of a thread that is gone.
+fn take_dead(page: &mut Page, owner: u32) -> Option<*mut ExtentHeader> {
+    let pid = page.header.pid;
+    let first = page.live.cursor;
+    let mut block = first;
+    for _ in 0..CHECKS {
+        if block.is_null() {
+            block = page.live.blocks;
+        }
+        if block.is_null() {
+            return None;
+        }
+        // SAFETY: a block of the list; blocks stay mapped, and under the lock nobody else writes their headers.
+        let (header, after) = unsafe { (&mut *block, next(block)) };
+        page.live.cursor = after;
+        // a thread without a slot that has the id of a block's owner is not that owner
+        if header.tid == NOBODY
+            || header.tid == owner
+            || (header.tid != UNKNOWN && sys::is_dead(pid, header.tid))
+        {
+            header.tid = owner;
+            header.used = header.used.wrapping_add(1);
+            return Some(block);
+        }
+        block = after;
+        if block == first {
+            return None; // once round
+        }
+    }
+    None
+}
+
+/// A block in a new extent, or of the process's own memory.
+fn new_block(inner: &mut Inner, owner: u32) -> *mut ExtentHeader {
+    let size = block_extent_size();
+    let (block, published) = match allocate(inner, size) {
+        Ok(extent) => (extent, true),
+        Err(_) => return lost_block(inner, owner, size),
+    };
+    write_block(inner, block, owner, size);
+    if published {
+        publish(inner, size);
+    }
+    block
+}
+
+/// A block outside the file; if there is no memory either, the first thread's block, whose counts may then suffer.
+fn lost_block(inner: &mut Inner, owner: u32, size: usize) -> *mut ExtentHeader {
+    let block = match lost(inner, size) {
+        Some(block) => block,
+        None => {
+            return inner
+                .page()
+                .map_or(core::ptr::null_mut(), |page| page.live.blocks)
+                .or_die();
+        }
+    };
+    write_block(inner, block, owner, size);
+    block
+}
+
+/// A pointer that must not be null for the program to go on.
+trait OrDie {
+    fn or_die(self) -> Self;
+}
+
+impl OrDie for *mut ExtentHeader {
+    fn or_die(self) -> Self {
+        if self.is_null() { report::die() } else { self }
+    }
+}
+
+/// Fills in the header of a new block and puts it in the list.
+pub(super) fn write_block(inner: &mut Inner, block: *mut ExtentHeader, owner: u32, size: usize) {
+    let Some(page) = inner.page() else { return };
+    let header = ExtentHeader {
+        magic: EXTENT_MAGIC,
+        kind: EXTENT_BLOCK,
+        tid: owner,
+        size: size as u64,
+        head: 0,
+        slots: 0,
+        used: 1,
+        reserved: link(page.live.blocks),
+    };
+    page.live.blocks = block;
+    // SAFETY: a new extent of `size` bytes, which nobody has yet.
+    unsafe { block.write(header) };
+}
+
+/// Gives every block back: no code of the image is left that could count.
+pub(super) fn free_all_blocks(page: &mut Page) {
+    let mut block = page.live.blocks;
+    while !block.is_null() {
+        // SAFETY: a block of the list, which stays mapped.
+        unsafe {
+            (*block).tid = NOBODY;
+            block = next(block);
+        }
+    }
+    page.live.cursor = core::ptr::null_mut();
+}
+
+/// Memory of the process's own, in place of an extent that can't be had. It counts as lost, and the reason is told.
+pub(super) fn lost(inner: &mut Inner, size: usize) -> Option<*mut ExtentHeader> {
+    if let Some(page) = inner.page() {
+        page.header.lost = page.header.lost.wrapping_add(1);
+    }
+    report::tell(inner);
+    // SAFETY: a new mapping, over nothing.
+    unsafe { sys::map_memory(Where::Anywhere, size) }
+        .ok()
+        .map(<*mut u8>::cast)
+}
+
+/// `size` bytes of zeros at the end of the file, mapped; [`publish`] makes them part of it. Failing leaves the reason in
+/// `trouble`.
+pub(super) fn allocate(inner: &mut Inner, size: usize) -> Result<*mut ExtentHeader, Errno> {
+    let result = cut(inner, size);
+    if let Err(error) = result {
+        inner.trouble.get_or_insert(error);
+    }
+    result.map(<*mut u8>::cast)
+}
+
+fn cut(inner: &mut Inner, size: usize) -> Result<*mut u8, Errno> {
+    let Some(page) = inner.page() else {
+        return Err(EBADF);
+    };
+    if !page.has_file() {
+        return Err(EBADF);
+    }
+    if page.live.room_size < size {
+        make_room(inner, size)?;
+    }
+    inner.page().map(|page| page.live.room).ok_or(EBADF)
+}
+
+/// Makes the extent at the front of the room a part of the file. Everything in it is written.
+pub(super) fn publish(inner: &mut Inner, size: usize) {
+    let Some(page) = inner.page() else { return };
+    page.live.room = page.live.room.wrapping_add(size);
+    page.live.room_size -= size;
+    page.end().fetch_add(size as u64, Ordering::Release);
+}
+
+/// Reserves and maps the file from `end` on: `size` bytes and some to spare, or if there is no space for that, `size`.
+fn make_room(inner: &mut Inner, size: usize) -> Result<(), Errno> {
+    let number = files::profile(inner)?;
+    let Some(page) = inner.page() else {
+        return Err(EBADF);
+    };
+    let end = page.end().load(Ordering::Relaxed);
+    let spare = round_up((end / 4).min(ROOM) as usize);
+    let wanted = size.max(spare);
+    let length = match files::reserve(number, end, wanted as u64) {
+        Ok(()) => wanted,
+        Err(ENOSPC | EDQUOT | EFBIG) if wanted > size => {
+            files::reserve(number, end, size as u64).map(|()| size)?
+        }
+        Err(error) => return Err(error),
+    };
+    // SAFETY: a new mapping, over nothing.
+    let map = |length| unsafe { sys::map_file(Where::Anywhere, number, end, length) };
+    let (room, length) = match map(length) {
+        Err(ENOMEM) if length > size => (map(size)?, size),
+        result => (result?, length),
+    };
+    // SAFETY: the rest of the old room holds no extent.
+    unsafe { sys::unmap(page.live.room, page.live.room_size) };
+    (page.live.room, page.live.room_size) = (room, length);
+    Ok(())
+}
+
+/// Puts a fresh block of the (new, empty) file over the block at `block`, in the child of a fork.
+pub(super) fn replace_block(inner: &mut Inner, block: *mut ExtentHeader, size: usize) {
+    let result = map_over(inner, block.cast(), size);
+    let in_file = match result {
+        Ok(()) => true,
+        Err(error) => {
+            inner.trouble.get_or_insert(error);
+            if let Some(page) = inner.page() {
+                page.header.lost = page.header.lost.wrapping_add(1);
+            }
+            report::tell(inner);
+            // SAFETY: the block's counts are the parent's, in the parent's file; the child's start at zero.
+            if unsafe { sys::map_memory(Where::Over(block.cast()), size) }.is_err() {
+                return;
+            }
+            false
+        }
+    };
+    write_block(inner, block, sys::thread_id(), size);
+    if in_file && let Some(page) = inner.page() {
+        page.end().fetch_add(size as u64, Ordering::Release);
+    }
+}
+
+fn map_over(inner: &mut Inner, address: *mut u8, size: usize) -> Result<(), Errno> {
+    if !inner.page().is_some_and(|page| page.has_file()) {
+        return Err(EBADF);
+    }
+    let number = files::profile(inner)?;
+    let Some(page) = inner.page() else {
+        return Err(EBADF);
+    };
+    let end = page.end().load(Ordering::Relaxed);
+    files::reserve(number, end, size as u64)?;
+    // SAFETY: the block's counts are the parent's, in the parent's file; the child's start at zero.
+    unsafe { sys::map_file(Where::Over(address), number, end, size) }.map(|_| ())
+}

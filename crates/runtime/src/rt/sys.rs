@@ -1,0 +1,535 @@
+//! The system calls the runtime makes, each as a function that says what can go wrong.
+//!
+//! Raw, because libc's wrappers set `errno`, may be interposed, and may be cancellation points. Layouts are the
+//! kernel's, the same on all 64-bit Linux systems for what is used here.
+
+use core::sync::atomic::AtomicU32;
+
+use super::arch::{self, number};
+
+/// An error number of the kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Errno(pub(super) u32);
+
+pub(super) const EINTR: Errno = Errno(4);
+pub(super) const EAGAIN: Errno = Errno(11);
+pub(super) const ENOMEM: Errno = Errno(12);
+pub(super) const EEXIST: Errno = Errno(17);
+pub(super) const EINVAL: Errno = Errno(22);
+pub(super) const EFBIG: Errno = Errno(27);
+pub(super) const ENOSPC: Errno = Errno(28);
+pub(super) const ENAMETOOLONG: Errno = Errno(36);
+pub(super) const ENOSYS: Errno = Errno(38);
+pub(super) const EOPNOTSUPP: Errno = Errno(95);
+pub(super) const EDQUOT: Errno = Errno(122);
+pub(super) const EBADF: Errno = Errno(9);
+pub(super) const ESRCH: Errno = Errno(3);
+
+const AT_FDCWD: usize = -100_isize as usize;
+const O_RDONLY: usize = 0;
+const O_RDWR: usize = 2;
+const O_CREAT: usize = 0o100;
+const O_EXCL: usize = 0o200;
+const O_CLOEXEC: usize = 0o2_000_000;
+const O_PATH: usize = 0o10_000_000;
+const F_DUPFD_CLOEXEC: usize = 1030;
+const RLIMIT_FSIZE: usize = 1;
+const RLIMIT_NOFILE: usize = 7;
+const PROT_READ_WRITE: usize = 3;
+const MAP_SHARED: usize = 1;
+const MAP_PRIVATE: usize = 2;
+const MAP_FIXED: usize = 0x10;
+const MAP_ANONYMOUS: usize = 0x20;
+const MAP_NORESERVE: usize = 0x4000;
+
+/// # Safety
+/// As the call demands.
+unsafe fn call(number: usize, a: [usize; 6]) -> Result<usize, Errno> {
+    // SAFETY: the caller's.
+    let result = unsafe { arch::system_call(number, a) };
+    if result < 0 {
+        Err(Errno(result.unsigned_abs() as u32))
+    } else {
+        Ok(result as usize)
+    }
+}
+
+/// A call that changes no memory of ours beyond what its pointers (all valid) say.
+macro_rules! call {
+    ($number:expr $(, $argument:expr)*) => {{
+        let mut list = [$($argument as usize),*].into_iter();
+        let mut next = || list.next().unwrap_or(0);
+        let arguments = [next(), next(), next(), next(), next(), next()];
+        // SAFETY: the pointers among the arguments point to live memory of the length given beside them.
+        unsafe { call($number, arguments) }
+    }};
+}
+
+/// Sets the thread's mask of blocked signals; the old one.
+pub(super) fn set_signal_mask(mask: u64) -> u64 {
+    const SIG_SETMASK: usize = 2;
+    let mut old = 0_u64;
+    let _ = call!(
+        number::RT_SIGPROCMASK,
+        SIG_SETMASK,
+        &raw const mask,
+        &raw mut old,
+        size_of::<u64>()
+    );
+    old
+}
+
+/// Sleeps while the word has this value; returns early at will.
+pub(super) fn futex_wait(word: &AtomicU32, value: u32) {
+    const WAIT_PRIVATE: usize = 128;
+    match call!(number::FUTEX, word.as_ptr(), WAIT_PRIVATE, value, 0_usize) {
+        Ok(_) | Err(EAGAIN | EINTR) => {}
+        Err(_) => {
+            let _ = call!(number::SCHED_YIELD);
+        }
+    }
+}
+
+/// Wakes a sleeper.
+pub(super) fn futex_wake(word: &AtomicU32) {
+    const WAKE_PRIVATE: usize = 129;
+    let _ = call!(number::FUTEX, word.as_ptr(), WAKE_PRIVATE, 1_usize);
+}
+
+pub(super) fn process_id() -> u32 {
+    call!(number::GETPID).unwrap_or(0) as u32
+}
+
+pub(super) fn parent_id() -> u32 {
+    call!(number::GETPPID).unwrap_or(0) as u32
+}
+
+pub(super) fn thread_id() -> u32 {
+    call!(number::GETTID).unwrap_or(0) as u32
+}
+
+/// Is there no thread `tid` in process `pid` any more? Only a clear "no" counts.
+pub(super) fn is_dead(pid: u32, tid: u32) -> bool {
+    call!(number::TGKILL, pid, tid, 0_usize) == Err(ESRCH)
+}
+
+/// Nanoseconds since 1970.
+pub(super) fn now() -> u64 {
+    clock(0)
+}
+
+/// Nanoseconds since the machine's start, sleep included.
+pub(super) fn since_boot() -> u64 {
+    clock(7)
+}
+
+fn clock(id: usize) -> u64 {
+    let mut time = [0_i64; 2];
+    let _ = call!(number::CLOCK_GETTIME, id, time.as_mut_ptr());
+    let [seconds, nanoseconds] = time;
+    (seconds as u64)
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(nanoseconds as u64)
+}
+
+/// Ends the process.
+pub(super) fn exit(code: u32) -> ! {
+    loop {
+        let _ = call!(number::EXIT_GROUP, code);
+    }
+}
+
+/// An open file by its number, with what tells whether the number is still that file.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct File {
+    /// The descriptor; perhaps not open any more.
+    pub(super) number: i32,
+    device: u64,
+    inode: u64,
+}
+
+impl File {
+    pub(super) const NONE: File = File {
+        number: 0,
+        device: 0,
+        inode: 0,
+    };
+
+    /// The file behind a descriptor just opened.
+    pub(super) fn of(number: usize) -> File {
+        match identity(number as i32) {
+            Some((device, inode)) => File {
+                number: number as i32,
+                device,
+                inode,
+            },
+            None => File {
+                number: number as i32,
+                device: 0,
+                inode: 0,
+            },
+        }
+    }
+
+    /// Was there ever such a file (open or not)?
+    pub(super) fn exists(&self) -> bool {
+        self.inode != 0
+    }
+
+    /// Is the descriptor still this file? A program may close every descriptor it did not open, and open its own files
+    /// with the same numbers.
+    pub(super) fn is_ours(&self) -> bool {
+        self.exists() && identity(self.number) == Some((self.device, self.inode))
+    }
+
+    /// The same file, whatever the number?
+    pub(super) fn is_same_file(&self, other: &File) -> bool {
+        self.device == other.device && self.inode == other.inode
+    }
+
+    /// Closes the descriptor if it still is this file.
+    pub(super) fn close(&self) {
+        if self.is_ours() {
+            close(self.number as usize);
+        }
+    }
+}
+
+/// Device and inode of a descriptor.
+fn identity(number: i32) -> Option<(u64, u64)> {
+    let mut stat = [0_u64; 18]; // struct stat begins with st_dev and st_ino everywhere
+    call!(number::FSTAT, number as usize, stat.as_mut_ptr()).ok()?;
+    let [device, inode, ..] = stat;
+    Some((device, inode))
+}
+
+pub(super) fn close(number: usize) {
+    let _ = call!(number::CLOSE, number);
+}
+
+/// Moves a descriptor out of the program's way, to 1,000 or as high as its limit lets us.
+pub(super) fn move_high(number: usize) -> usize {
+    let limit = limit(RLIMIT_NOFILE);
+    let from = if limit > 1_016 {
+        1_000
+    } else {
+        limit.saturating_sub(16) as usize
+    };
+    match call!(number::FCNTL, number, F_DUPFD_CLOEXEC, from) {
+        Ok(high) => {
+            close(number);
+            high
+        }
+        Err(_) => number,
+    }
+}
+
+/// The process's present limit of a resource; everything if unknown.
+fn limit(resource: usize) -> u64 {
+    let mut pair = [u64::MAX; 2];
+    let _ = call!(
+        number::PRLIMIT64,
+        0_usize,
+        resource,
+        0_usize,
+        pair.as_mut_ptr()
+    );
+    let [now, _] = pair;
+    now
+}
+
+/// Largest file the process may write; beyond it, the kernel sends SIGXFSZ.
+pub(super) fn file_size_limit() -> u64 {
+    limit(RLIMIT_FSIZE)
+}
+
+/// A path for a system call.
+pub(super) trait Path {
+    fn pointer(&self) -> *const u8;
+}
+
+impl Path for core::ffi::CStr {
+    fn pointer(&self) -> *const u8 {
+        self.as_ptr().cast()
+    }
+}
+
+impl<const N: usize> Path for super::text::Text<N> {
+    fn pointer(&self) -> *const u8 {
+        self.as_ptr()
+    }
+}
+
+/// The directory a path is relative to.
+#[derive(Clone, Copy)]
+pub(super) struct At(usize);
+
+impl At {
+    pub(super) fn directory(file: &File) -> At {
+        At(file.number as usize)
+    }
+}
+
+pub(super) fn open_to_read(path: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+    call!(
+        number::OPENAT,
+        AT_FDCWD,
+        path.pointer(),
+        O_RDONLY | O_CLOEXEC,
+        0_usize
+    )
+}
+
+/// A directory, to name files in it.
+pub(super) fn open_directory(path: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+    call!(
+        number::OPENAT,
+        AT_FDCWD,
+        path.pointer(),
+        O_PATH | arch::O_DIRECTORY | O_CLOEXEC,
+        0_usize
+    )
+}
+
+/// A file that exists, to read and write.
+pub(super) fn open_existing(at: At, path: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+    call!(
+        number::OPENAT,
+        at.0,
+        path.pointer(),
+        O_RDWR | arch::O_NOFOLLOW | O_CLOEXEC,
+        0_usize
+    )
+}
+
+/// A file that must not exist yet, to read and write.
+pub(super) fn create(at: At, path: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+    let flags = O_RDWR | O_CREAT | O_EXCL | arch::O_NOFOLLOW | O_CLOEXEC;
+    call!(number::OPENAT, at.0, path.pointer(), flags, 0o666_usize)
+}
+
+/// A file without a place, shown in the maps by `name`.
+pub(super) fn create_in_memory(name: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+    const MFD_CLOEXEC: usize = 1;
+    call!(number::MEMFD_CREATE, name.pointer(), MFD_CLOEXEC)
+}
+
+/// Renames, if nothing has the new name yet.
+pub(super) fn rename_new(at: At, from: &impl Path, to: &impl Path) -> Result<(), Errno> {
+    const NOREPLACE: usize = 1;
+    match call!(
+        number::RENAMEAT2,
+        at.0,
+        from.pointer(),
+        at.0,
+        to.pointer(),
+        NOREPLACE
+    ) {
+        Ok(_) => Ok(()),
+        Err(EINVAL | ENOSYS) => {
+            call!(
+                number::LINKAT,
+                at.0,
+                from.pointer(),
+                at.0,
+                to.pointer(),
+                0_usize
+            )?;
+            unlink(at, from);
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Renames over whatever has the new name.
+pub(super) fn rename_over(
+    at: At,
+    from: &(impl Path + ?Sized),
+    to: &(impl Path + ?Sized),
+) -> Result<(), Errno> {
+    call!(number::RENAMEAT, at.0, from.pointer(), at.0, to.pointer()).map(|_| ())
+}
+
+pub(super) fn unlink(at: At, path: &(impl Path + ?Sized)) {
+    let _ = call!(number::UNLINKAT, at.0, path.pointer(), 0_usize);
+}
+
+/// A symbolic link at `path` that says `target`.
+pub(super) fn symlink(target: &impl Path, at: At, path: &impl Path) -> Result<(), Errno> {
+    call!(number::SYMLINKAT, target.pointer(), at.0, path.pointer()).map(|_| ())
+}
+
+pub(super) fn make_directory(path: &impl Path) -> Result<(), Errno> {
+    call!(number::MKDIRAT, AT_FDCWD, path.pointer(), 0o777_usize).map(|_| ())
+}
+
+/// What a symbolic link says; the length of it.
+pub(super) fn read_link(path: &(impl Path + ?Sized), to: &mut [u8]) -> Result<usize, Errno> {
+    call!(
+        number::READLINKAT,
+        AT_FDCWD,
+        path.pointer(),
+        to.as_mut_ptr(),
+        to.len()
+    )
+}
+
+/// The current directory with its NUL; the length of both.
+pub(super) fn current_directory(to: &mut [u8]) -> Result<usize, Errno> {
+    call!(number::GETCWD, to.as_mut_ptr(), to.len())
+}
+
+/// Reads at the descriptor's place; 0 at the end.
+pub(super) fn read(number: usize, to: &mut [u8]) -> Result<usize, Errno> {
+    loop {
+        match call!(number::READ, number, to.as_mut_ptr(), to.len()) {
+            Err(EINTR) => {}
+            result => return result,
+        }
+    }
+}
+
+pub(super) fn write(number: usize, bytes: &[u8]) -> Result<usize, Errno> {
+    call!(number::WRITE, number, bytes.as_ptr(), bytes.len())
+}
+
+pub(super) fn write_at(number: usize, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
+    call!(
+        number::PWRITE64,
+        number,
+        bytes.as_ptr(),
+        bytes.len(),
+        offset
+    )
+}
+
+pub(super) fn set_length(number: usize, length: u64) -> Result<(), Errno> {
+    call!(number::FTRUNCATE, number, length).map(|_| ())
+}
+
+/// Reserves space, reading as zeros, and lengthens the file to hold it.
+pub(super) fn allocate(number: usize, offset: u64, length: u64) -> Result<(), Errno> {
+    call!(number::FALLOCATE, number, 0_usize, offset, length).map(|_| ())
+}
+
+/// Can `number` take a line now, without waiting?
+pub(super) fn is_writable(number: i32) -> bool {
+    const POLLOUT: i16 = 4;
+    #[repr(C)]
+    struct Poll {
+        number: i32,
+        wanted: i16,
+        seen: i16,
+    }
+    let mut poll = Poll {
+        number,
+        wanted: POLLOUT,
+        seen: 0,
+    };
+    let no_time = [0_i64; 2];
+    let count = call!(
+        number::PPOLL,
+        &raw mut poll,
+        1_usize,
+        no_time.as_ptr(),
+        0_usize,
+        8_usize
+    );
+    count == Ok(1) && poll.seen & POLLOUT != 0
+}
+
+/// Is the signal pending for this thread or process?
+pub(super) fn is_pending(signal: u32) -> bool {
+    let mut pending = 0_u64;
+    let _ = call!(number::RT_SIGPENDING, &raw mut pending, size_of::<u64>());
+    pending & (1 << (signal - 1)) != 0
+}
+
+/// Takes a pending (and blocked) signal away.
+pub(super) fn consume(signal: u32) {
+    let set = 1_u64 << (signal - 1);
+    let no_time = [0_i64; 2];
+    let _ = call!(
+        number::RT_SIGTIMEDWAIT,
+        &raw const set,
+        0_usize,
+        no_time.as_ptr(),
+        size_of::<u64>()
+    );
+}
+
+/// Where a mapping goes.
+#[derive(Clone, Copy)]
+pub(super) enum Where {
+    /// Wherever the kernel likes.
+    Anywhere,
+    /// Over what is there.
+    Over(*mut u8),
+}
+
+impl Where {
+    fn address_and_flag(self) -> (usize, usize) {
+        match self {
+            Where::Anywhere => (0, 0),
+            Where::Over(address) => (address.addr(), MAP_FIXED),
+        }
+    }
+}
+
+/// Maps `length` bytes of a file, shared.
+///
+/// # Safety
+/// With [`Where::Over`], nothing needs what was there.
+pub(super) unsafe fn map_file(
+    place: Where,
+    number: usize,
+    offset: u64,
+    length: usize,
+) -> Result<*mut u8, Errno> {
+    let (address, fixed) = place.address_and_flag();
+    let result = call!(
+        number::MMAP,
+        address,
+        length,
+        PROT_READ_WRITE,
+        MAP_SHARED | fixed,
+        number,
+        offset
+    );
+    result.map(|address| address as *mut u8)
+}
+
+/// Maps memory of the process's own, zero.
+///
+/// # Safety
+/// With [`Where::Over`], nothing needs what was there.
+pub(super) unsafe fn map_memory(place: Where, length: usize) -> Result<*mut u8, Errno> {
+    let (address, fixed) = place.address_and_flag();
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed;
+    let result = call!(
+        number::MMAP,
+        address,
+        length,
+        PROT_READ_WRITE,
+        flags,
+        usize::MAX,
+        0_usize
+    );
+    result.map(|address| address as *mut u8)
+}
+
+/// # Safety
+/// Nothing needs these bytes any more.
+pub(super) unsafe fn unmap(address: *mut u8, length: usize) {
+    if length != 0 {
+        let _ = call!(number::MUNMAP, address, length);
+    }
+}
+
+/// Asks that a private page of our own be all zeros in a child of a fork, however it is made.
+pub(super) fn wipe_on_fork(page: *mut u8, length: usize) -> Result<(), Errno> {
+    const MADV_WIPEONFORK: usize = 18;
+    call!(number::MADVISE, page, length, MADV_WIPEONFORK).map(|_| ())
+}

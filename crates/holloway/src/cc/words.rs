@@ -1,0 +1,181 @@
+//! What a compiler's command line asks for, as far as it decides which words we add.
+
+use std::ffi::OsString;
+
+use crate::failure::Result;
+use crate::link::{expand, takes_value};
+
+/// What the words ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    /// C, C++ or LLVM IR becomes an object.
+    pub(super) compiles: bool,
+    /// Something is linked.
+    pub(super) links: bool,
+    /// Debug information with lines is asked for.
+    pub(super) debug: bool,
+    /// Optimisation level, as in `HOLLOWAY_OPT`.
+    pub(super) opt: Option<&'static str>,
+}
+
+impl Words {
+    /// Reads `args`, response files too.
+    ///
+    /// # Errors
+    /// When response files name each other without end.
+    pub(super) fn read(args: &[OsString]) -> Result<Self> {
+        let args = expand(args.to_vec())?;
+        let mut reader = Reader::default();
+        let mut args = args.iter().map(|arg| arg.to_string_lossy());
+        while let Some(arg) = args.next() {
+            match &*arg {
+                "-x" | "--language" => reader.language = args.next().map(|language| language.into_owned()),
+                "-Xclang" => {
+                    reader.emits_other |= args.next().is_some_and(|option| OTHER_OUTPUT.contains(&&*option));
+                }
+                "-Xlinker" => {
+                    args.next();
+                }
+                option if takes_value(option) => {
+                    args.next();
+                }
+                word => reader.word(word),
+            }
+        }
+        Ok(reader.finish())
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    words: Words,
+    language: Option<String>,
+    sources: bool,
+    inputs: bool,
+    object_only: bool,
+    emits_other: bool,
+}
+
+impl Reader {
+    fn word(&mut self, word: &str) {
+        if word == "-" || !word.starts_with('-') {
+            self.inputs = true;
+            self.sources |= self.is_source(word);
+            return;
+        }
+        if let Some(language) = word.strip_prefix("-x").or_else(|| word.strip_prefix("--language=")) {
+            self.language = Some(language.to_owned());
+        } else if word == "-c" {
+            self.object_only = true;
+        } else if OTHER_OUTPUT.contains(&word) || word.starts_with("-print-") || word.starts_with("--print-") {
+            self.emits_other = true;
+        } else if let Some(level) = word.strip_prefix("-O") {
+            self.words.opt = Some(level_of(level));
+        } else if word.starts_with("-l") || word.starts_with("-Wl,") {
+            self.inputs |= word.starts_with("-l");
+        } else if let Some(debug) = debug_lines(word) {
+            self.words.debug = debug;
+        }
+    }
+
+    /// Sources that clang turns into code through LLVM; assembly is not among them.
+    fn is_source(&self, file: &str) -> bool {
+        match self.language.as_deref() {
+            Some("none") | None => {
+                let extension = file.rsplit_once('.').map(|(_, extension)| extension);
+                extension.is_some_and(|extension| SOURCES.contains(&extension))
+            }
+            Some(language) => !language.starts_with("assembler") && !language.ends_with("-header"),
+        }
+    }
+
+    fn finish(self) -> Words {
+        let works = self.inputs && !self.emits_other;
+        Words { compiles: works && self.sources, links: works && !self.object_only, ..self.words }
+    }
+}
+
+/// `-O2` and the like, in the four levels and two sizes LLVM knows.
+fn level_of(level: &str) -> &'static str {
+    match level {
+        "0" => "O0",
+        "" | "1" | "g" => "O1",
+        "s" => "Os",
+        "z" => "Oz",
+        "3" | "4" | "fast" => "O3",
+        _ => "O2",
+    }
+}
+
+/// Whether an option turns line tables on or off; nothing when it does neither.
+fn debug_lines(word: &str) -> Option<bool> {
+    match word {
+        "-g0" | "-ggdb0" | "-gline-directives-only" => Some(false),
+        "-g" | "-g1" | "-g2" | "-g3" | "-gline-tables-only" | "-gmlt" | "-gfull" | "-gused" | "-gmodules" => Some(true),
+        _ if word.starts_with("-ggdb") || word.starts_with("-glldb") || word.starts_with("-gdwarf-") && word != "-gdwarf-aranges" => Some(true),
+        _ => None,
+    }
+}
+
+/// Options after which no object comes out, or nothing that could be woven.
+const OTHER_OUTPUT: [&str; 27] = [
+    "-E", "-S", "-M", "-MM", "-fsyntax-only", "-emit-llvm", "-emit-ast", "-emit-pch", "-emit-llvm-bc", "--analyze",
+    "--precompile", "--preprocess", "--assemble", "-dM", "-fdriver-only", "--version", "--help", "-help", "-dumpmachine",
+    "-dumpversion", "-emit-interface-stubs", "--help-hidden", "-verify-pch", "-rewrite-objc", "-extract-api", "-E=", "-cc1",
+];
+
+/// Extensions of sources that become LLVM IR.
+const SOURCES: [&str; 22] = [
+    "c", "cc", "cp", "cpp", "CPP", "cxx", "c++", "C", "CC", "CXX", "C++", "i", "ii", "m", "mm", "M", "mi", "mii", "ll", "bc",
+    "cppm", "ixx",
+];
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn check(line: &str, expect: &str) {
+        let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        let words = Words::read(&args).unwrap();
+        let mut said = Vec::new();
+        said.extend(words.compiles.then_some("compiles"));
+        said.extend(words.links.then_some("links"));
+        said.extend(words.debug.then_some("debug"));
+        said.extend(words.opt);
+        assert_eq!(said.join(" "), expect, "{line}");
+    }
+
+    #[test]
+    fn the_line_says_what_is_done() {
+        check("-c a.c", "compiles");
+        check("a.c b.o -o app", "compiles links");
+        check("-O2 -g a.c", "compiles links debug O2");
+        check("a.o b.o -lm", "links");
+        check("-O a.o -Og", "links O1");
+        check("--version", "");
+        check("-v", "");
+        check("-print-prog-name=ld", "");
+        check("-E a.c", "");
+        check("-S -O1 a.c -o a.s", "O1");
+        check("-M a.c", "");
+        check("-MD -MF a.d -c a.c", "compiles");
+        check("-fsyntax-only a.c", "");
+        check("-c -emit-llvm a.c", "");
+        check("-c a.s", "");
+        check("-c a.S", "");
+        check("-x assembler -c a", "");
+        check("-x c -c -", "compiles");
+        check("-xc++ -", "compiles links");
+        check("-x c++-header a.h -o a.pch", "links");
+        check("-x c a -x none b.o", "compiles links");
+        check("-D x.c -I y.c -c z.s", "");
+        check("-g0 -c a.c", "compiles");
+        check("-ggdb3 -c a.c", "compiles debug");
+        check("-gdwarf-4 -c a.c", "compiles debug");
+        check("-gcc-toolchain x -c a.c", "compiles");
+        check("-dumpmachine", "");
+        check("-c -Xclang -emit-llvm a.c", "");
+        check("-shared -fPIC a.cpp -o a.so -Wl,-soname,a.c", "compiles links");
+    }
+}

@@ -1,0 +1,289 @@
+//! Weaves the modules of a link: from the cache, else each in a worker process of its own, several at a time.
+//!
+//! A process each because LLVM may abort, and because that makes them parallel without sharing anything. The largest
+//! module goes first, so that it doesn't run alone at the end. A worker writes the name of the function it is at into
+//! a file; when it dies, that name is in the message, and the module is woven again without probes, then without
+//! optimisation; an object that has machine code beside its bitcode falls back to that. Whatever was not woven is said
+//! on stderr and listed in the map.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use holloway_weave::cache::{self, Cache, Key};
+use holloway_weave::{OptLevel, WovenModule};
+
+use super::inputs::{Inputs, Module};
+use super::llvm::find_llvm;
+use super::settings::{Settings, level_name};
+use crate::failure::{Context, Failure, Result};
+use crate::worker;
+
+/// What became of a module.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Woven with probes.
+    Woven(WovenModule),
+    /// Compiled without probes, and why.
+    Plain(WovenModule, String),
+    /// Its own machine code is linked, and why.
+    MachineCode(String),
+}
+
+/// Weaves every module of `inputs`; the result has one outcome a module, in order.
+///
+/// # Errors
+/// When there is no libLLVM, or a module cannot be read and has no machine code beside it.
+pub(crate) fn weave_all(inputs: &Inputs, settings: &Settings, scratch: &Path) -> Result<Vec<Outcome>> {
+    let farm = Farm::new(inputs, settings, scratch)?;
+    let mut outcomes: Vec<Option<Outcome>> = inputs.modules.iter().map(|module| farm.cached(module)).collect();
+    let mut queue: Vec<usize> = (0..outcomes.len()).filter(|&number| outcomes[number].is_none()).collect();
+    queue.sort_by_key(|&number| std::cmp::Reverse(inputs.modules[number].range.len()));
+    for (number, outcome) in farm.run(&queue)? {
+        outcomes[number] = Some(outcome);
+    }
+    if !queue.is_empty()
+        && let Some(cache) = &farm.cache
+    {
+        cache.prune();
+    }
+    Ok(outcomes.into_iter().map(|outcome| outcome.expect("cached, or in the queue")).collect())
+}
+
+struct Farm<'a> {
+    inputs: &'a Inputs,
+    settings: &'a Settings,
+    scratch: &'a Path,
+    exe: PathBuf,
+    llvm: PathBuf,
+    /// Everything that all keys have in common.
+    identity: String,
+    cache: Option<Cache>,
+}
+
+/// How a module is tried.
+#[derive(Clone, Copy)]
+struct Attempt {
+    probes: bool,
+    opt: Option<OptLevel>,
+}
+
+/// How a try ended.
+enum End {
+    Done(WovenModule),
+    /// The bitcode or the machine refused it; linking on would leave it out or fail.
+    Error(String),
+    /// It can be compiled but not woven exactly.
+    Refused(String),
+    Crash(String),
+}
+
+impl<'a> Farm<'a> {
+    fn new(inputs: &'a Inputs, settings: &'a Settings, scratch: &'a Path) -> Result<Self> {
+        let exe = std::env::current_exe().cannot(|| "find holloway's own executable".to_owned())?;
+        let library = find_llvm()?.library;
+        let llvm = library.path().to_owned();
+        let identity = format!(
+            "holloway {} {} llvm {:?} {}\nkind {} collect {} std {} only {:?} skip {:?} sections {}\n",
+            env!("CARGO_PKG_VERSION"),
+            file_identity(&exe),
+            library.version(),
+            file_identity(&llvm),
+            settings.shared,
+            settings.collect,
+            settings.std,
+            settings.only,
+            settings.skip,
+            settings.function_sections,
+        );
+        let cache = settings.cache.as_deref().and_then(|dir| match Cache::open(dir) {
+            Ok(cache) => Some(cache),
+            Err(error) => {
+                warn(&format!("cannot write the cache {}: {error}; weaving without it (set HOLLOWAY_CACHE)", dir.display()));
+                None
+            }
+        });
+        Ok(Self { inputs, settings, scratch, exe, llvm, identity, cache })
+    }
+
+    fn key(&self, module: &Module) -> Key {
+        let settings = format!(
+            "{}name {:?} opt {} fat {} probes {}",
+            self.identity,
+            module.name,
+            self.settings.opt.map_or("own", level_name),
+            self.inputs.fat,
+            self.settings.probes
+        );
+        Key::new(&module.digest, &settings)
+    }
+
+    fn cached(&self, module: &Module) -> Option<Outcome> {
+        let woven = self.cache.as_ref()?.find(self.key(module))?;
+        Some(self.done(woven))
+    }
+
+    fn done(&self, woven: WovenModule) -> Outcome {
+        if self.settings.probes { Outcome::Woven(woven) } else { Outcome::Plain(woven, String::new()) }
+    }
+
+    /// Weaves the modules of `queue` on as many threads as jobs, each thread waiting for one worker process.
+    fn run(&self, queue: &[usize]) -> Result<Vec<(usize, Outcome)>> {
+        let next = AtomicUsize::new(0);
+        let results = Mutex::new(Vec::with_capacity(queue.len()));
+        let failed = Mutex::new(None);
+        std::thread::scope(|scope| {
+            for _ in 0..self.settings.jobs.min(queue.len()) {
+                scope.spawn(|| {
+                    while let Some(&number) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        match self.weave(number) {
+                            Ok(outcome) => locked(&results).push((number, outcome)),
+                            Err(failure) => {
+                                // The failure of the earliest module is told, whichever came first.
+                                let mut failed = locked(&failed);
+                                if failed.as_ref().is_none_or(|&(earlier, _)| number < earlier) {
+                                    *failed = Some((number, failure));
+                                }
+                                next.store(queue.len(), Ordering::Relaxed);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        match locked(&failed).take() {
+            Some((_, failure)) => Err(failure),
+            None => Ok(std::mem::take(&mut *locked(&results))),
+        }
+    }
+
+    fn weave(&self, number: usize) -> Result<Outcome> {
+        let module = &self.inputs.modules[number];
+        let opt = self.settings.opt;
+        let crash = match self.attempt(number, Attempt { probes: self.settings.probes, opt })? {
+            End::Done(woven) => {
+                self.keep(module, &woven);
+                return Ok(self.done(woven));
+            }
+            End::Error(why) => return Err(Failure::new(format_args!("{}: {why}", module.shown))),
+            End::Refused(why) => return self.refused(number, &why),
+            End::Crash(at) => format!("weaving {} {at}", module.shown),
+        };
+        let reason = format!("{crash}: linked without probes");
+        for opt in [opt, Some(OptLevel::O0)] {
+            if let End::Done(woven) = self.attempt(number, Attempt { probes: false, opt })? {
+                warn(&reason);
+                return Ok(Outcome::Plain(woven, reason));
+            }
+        }
+        if module.fat.is_some() {
+            warn(&reason);
+            return Ok(Outcome::MachineCode(reason));
+        }
+        Err(Failure::new(format_args!("{crash}, without probes too; link this program without holloway, or name another libLLVM in HOLLOWAY_LLVM")))
+    }
+
+    fn refused(&self, number: usize, why: &str) -> Result<Outcome> {
+        let module = &self.inputs.modules[number];
+        if module.fat.is_none() {
+            return Err(Failure::new(format_args!("{}: {why}", module.shown)));
+        }
+        warn(&format!("{}: {why}: linked without probes", module.shown));
+        Ok(Outcome::MachineCode(why.to_owned()))
+    }
+
+    fn keep(&self, module: &Module, woven: &WovenModule) {
+        static WARNED: AtomicUsize = AtomicUsize::new(0);
+        if let Some(cache) = &self.cache
+            && let Err(error) = cache.store(self.key(module), woven)
+            && WARNED.fetch_add(1, Ordering::Relaxed) == 0
+        {
+            warn(&format!("cannot write to the cache: {error}; woven modules are not kept"));
+        }
+    }
+
+    fn attempt(&self, number: usize, attempt: Attempt) -> Result<End> {
+        let module = &self.inputs.modules[number];
+        let file = |extension: &str| self.scratch.join(format!("module-{number}.{extension}"));
+        let (out, at) = (file("woven"), file("at"));
+        let mut command = Command::new(&self.exe);
+        command.args(self.worker_args(module, attempt, &out, &at)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let ended = command.output().cannot(|| format!("start a worker process for {}", module.shown))?;
+        let message = String::from_utf8_lossy(&ended.stderr).into_owned();
+        let end = match ended.status.code() {
+            Some(0) => match std::fs::read(&out).ok().as_deref().and_then(cache::decode) {
+                Some(woven) => End::Done(woven),
+                None => End::Error(format!("its worker left no object in {}; is the disk full?", self.scratch.display())),
+            },
+            Some(code) if code == i32::from(worker::ERROR) => End::Error(last_line(&message)),
+            Some(code) if code == i32::from(worker::REFUSED) => End::Refused(last_line(&message)),
+            _ => End::Crash(crash(ended.status, &at)),
+        };
+        let _ = std::fs::remove_file(&out);
+        Ok(end)
+    }
+
+    fn worker_args(&self, module: &Module, attempt: Attempt, out: &Path, at: &Path) -> Vec<OsString> {
+        let settings = self.settings;
+        let mut args: Vec<OsString> = [worker::COMMAND, "--llvm"].map(Into::into).into();
+        args.push(self.llvm.clone().into());
+        let mut option = |name: &str, value: OsString| args.extend([name.into(), value]);
+        option("--file", module.path.clone().into());
+        option("--range", format!("{}..{}", module.range.start, module.range.end).into());
+        option("--name", module.name.clone().into());
+        option("--out", out.into());
+        option("--at", at.into());
+        option("--collect", settings.collect.clone().into());
+        option("--only", settings.only.clone().into());
+        option("--skip", settings.skip.clone().into());
+        if let Some(opt) = attempt.opt {
+            option("--opt", level_name(opt).into());
+        }
+        let flags = [
+            ("--shared", settings.shared),
+            ("--std", settings.std),
+            ("--fat", self.inputs.fat),
+            ("--function-sections", settings.function_sections),
+            ("--no-probes", !attempt.probes),
+        ];
+        args.extend(flags.iter().filter(|flag| flag.1).map(|flag| flag.0.into()));
+        args
+    }
+}
+
+/// How a worker died, as the middle of a sentence: `crashed in LLVM at function f`.
+fn crash(status: ExitStatus, at: &Path) -> String {
+    let what = match status.signal() {
+        Some(9) => "was killed (signal 9; is memory short?)".to_owned(),
+        Some(_) => "crashed in LLVM".to_owned(),
+        // LLVM's fatal errors exit with 1 or 70; 101 is a panic of ours.
+        None if status.code() == Some(101) => "failed inside holloway (please report it)".to_owned(),
+        None => "was given up by LLVM".to_owned(),
+    };
+    match std::fs::read_to_string(at) {
+        Ok(name) if !name.is_empty() => format!("{what} at function {name}"),
+        _ => what,
+    }
+}
+
+fn last_line(message: &str) -> String {
+    message.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("weaving failed without a message").to_owned()
+}
+
+/// Length and time of a file: another build of it gives another.
+fn file_identity(path: &Path) -> String {
+    let meta = std::fs::metadata(path).ok();
+    let modified = meta.as_ref().and_then(|meta| meta.modified().ok()).and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    format!("{} {} {}", path.display(), meta.map_or(0, |meta| meta.len()), modified.unwrap_or_default().as_nanos())
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn warn(message: &str) {
+    eprintln!("holloway: warning: {message}");
+}

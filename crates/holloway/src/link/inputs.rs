@@ -1,0 +1,289 @@
+//! The inputs of a link: which bitcode modules they hold, and what holds none.
+//!
+//! Objects, archives and rlibs named on the line, and archives behind `-l`, each looked at once however often they
+//! stand there. What has code but no bitcode is linked as it is and listed in the map: nothing disappears silently.
+//! Files that cannot be found are left to the linker, whose message the user knows.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use holloway_weave::archive::{Archive, MemberPlace};
+use holloway_weave::input::{InputKind, NoBitcode, Sections, classify, has_code};
+
+use super::line::{Line, Output, Role};
+use super::search::Search;
+use super::settings::Settings;
+use crate::failure::{Context, Failure, Result};
+
+/// Everything a link has to weave, and what it cannot.
+#[derive(Debug, Default)]
+pub(crate) struct Inputs {
+    /// The modules, in the order of the line.
+    pub(crate) modules: Vec<Module>,
+    /// The files they come from.
+    pub(crate) files: Vec<InputFile>,
+    /// Inputs without bitcode: name and reason.
+    pub(crate) without: Vec<(String, String)>,
+    /// Word of the line before which the image's own objects go: the first input that is not a start file.
+    pub(crate) first: Option<usize>,
+    /// The one module is all of a program, std included (rustc's `lto = "fat"`).
+    pub(crate) fat: bool,
+}
+
+/// A file with at least one module.
+#[derive(Debug)]
+pub(crate) struct InputFile {
+    /// Its path.
+    pub(crate) path: PathBuf,
+    /// The words of the line that mean it.
+    pub(crate) words: Vec<usize>,
+    /// What it is.
+    pub(crate) kind: FileKind,
+}
+
+/// Kinds of [`InputFile`].
+#[derive(Debug)]
+pub(crate) enum FileKind {
+    /// An object of one module.
+    Object(usize),
+    /// An archive: its members, and the modules among them by member number.
+    Archive(Archive, HashMap<usize, usize>),
+}
+
+/// One bitcode module.
+#[derive(Debug)]
+pub(crate) struct Module {
+    /// Crate or object: `regex_automata`, `a.o`.
+    pub(crate) name: String,
+    /// The file it is read from, and where in it.
+    pub(crate) path: PathBuf,
+    /// Place of the bitcode in the file.
+    pub(crate) range: Range<usize>,
+    /// For messages: `libx.a(b.o)`.
+    pub(crate) shown: String,
+    /// Place of the whole object in the file when it holds machine code too.
+    pub(crate) fat: Option<Range<usize>>,
+    /// BLAKE3 of the bitcode.
+    pub(crate) digest: [u8; 32],
+}
+
+/// Finds the modules of `line`.
+///
+/// # Errors
+/// When an input is there but cannot be read, or is damaged.
+pub(crate) fn gather(line: &Line, settings: &Settings) -> Result<Inputs> {
+    let search = Search::new(line, line.makes != Output::Relocatable);
+    let mut gatherer = Gatherer { settings, inputs: Inputs::default(), seen: HashMap::new() };
+    let mut std_apart = false;
+    for (number, word) in line.words.iter().enumerate() {
+        let path = match &word.role {
+            Role::Other => continue,
+            Role::Input => Some(PathBuf::from(&word.text)),
+            Role::Library { name, .. } if name == "gcc" || name == "gcc_eh" => None,
+            Role::Library { name, fixed } => search.archive(name, *fixed),
+        };
+        let start_file = path.as_deref().is_some_and(is_start_file);
+        if !start_file {
+            gatherer.inputs.first.get_or_insert(number);
+        }
+        std_apart |= names_std(&word.text);
+        if let Some(path) = path.filter(|_| !start_file) {
+            gatherer.file(path, number)?;
+        }
+    }
+    let mut inputs = gatherer.inputs;
+    let rust = inputs.modules.first().is_some_and(|module| module.path.as_os_str().as_encoded_bytes().ends_with(b".rcgu.o"));
+    inputs.fat = inputs.modules.len() == 1 && rust && !std_apart;
+    Ok(inputs)
+}
+
+struct Gatherer<'a> {
+    settings: &'a Settings,
+    inputs: Inputs,
+    /// File → place in `inputs.files`, or nothing when it holds no module.
+    seen: HashMap<PathBuf, Option<usize>>,
+}
+
+impl Gatherer<'_> {
+    fn file(&mut self, path: PathBuf, word: usize) -> Result<()> {
+        let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if let Some(seen) = self.seen.get(&real) {
+            if let Some(file) = *seen {
+                self.inputs.files[file].words.push(word);
+            }
+            return Ok(());
+        }
+        let found = self.look(path, word)?;
+        self.seen.insert(real, found);
+        Ok(())
+    }
+
+    fn look(&mut self, path: PathBuf, word: usize) -> Result<Option<usize>> {
+        let shown = path.display().to_string();
+        let Some(bytes) = read_linkable(&path).cannot(|| format!("read {shown}"))? else { return Ok(None) };
+        let kind = self.classify(&bytes, &path, &shown)?;
+        let kind = match kind {
+            InputKind::Archive => match self.archive(&bytes, &path)? {
+                Some(kind) => kind,
+                None => return Ok(None),
+            },
+            InputKind::MachineCode(why) => {
+                if has_code(&bytes) {
+                    self.without(&path, why, 1);
+                }
+                return Ok(None);
+            }
+            InputKind::Bitcode(_) | InputKind::FatObject(_) => {
+                match self.module(&bytes, 0, &kind, &path, file_name(&path), shown) {
+                    Some(module) => FileKind::Object(module),
+                    None => return Ok(None),
+                }
+            }
+            InputKind::SharedObject | InputKind::Other => return Ok(None),
+        };
+        self.inputs.files.push(InputFile { path, words: vec![word], kind });
+        Ok(Some(self.inputs.files.len() - 1))
+    }
+
+    fn archive(&mut self, bytes: &[u8], path: &Path) -> Result<Option<FileKind>> {
+        let shown = path.display();
+        let archive = Archive::parse(bytes, path).map_err(|error| Failure::new(format_args!("{shown}: {error}")))?;
+        let mut modules = HashMap::new();
+        let mut machine: Vec<(NoBitcode, usize)> = Vec::new();
+        for (number, member) in archive.members.iter().enumerate() {
+            let name = String::from_utf8_lossy(&member.name).into_owned();
+            let shown = format!("{shown}({name})");
+            let data = member.data(bytes).map_err(|error| Failure::new(format_args!("{}: {error}", path.display())))?;
+            let kind = self.classify(&data, path, &shown)?;
+            let (file, start) = match &member.place {
+                MemberPlace::Inside(range) => (path, range.start),
+                MemberPlace::File(file) => (file.as_path(), 0),
+            };
+            if let InputKind::MachineCode(why) = kind {
+                if has_code(&data) {
+                    match machine.iter_mut().find(|(known, _)| *known == why) {
+                        Some((_, count)) => *count += 1,
+                        None => machine.push((why, 1)),
+                    }
+                }
+            } else if let Some(module) = self.module(&data, start, &kind, file, &name, shown) {
+                modules.insert(number, module);
+            }
+        }
+        machine.into_iter().for_each(|(why, count)| self.without(path, why, count));
+        Ok((!modules.is_empty()).then_some(FileKind::Archive(archive, modules)))
+    }
+
+    fn classify(&self, bytes: &[u8], path: &Path, shown: &str) -> Result<InputKind> {
+        // compiler_builtins holds what the runtime itself may call (memcpy): woven, it would call back.
+        let builtins = file_name(path).starts_with("libcompiler_builtins");
+        let embedded = self.settings.std && path.extension().is_some_and(|extension| extension == "rlib") && !builtins;
+        let sections = if embedded { Sections::Embedded } else { Sections::Lto };
+        classify(bytes, sections).map_err(|error| Failure::new(format_args!("{shown}: {error}")))
+    }
+
+    /// Notes a module of the object `data`, which starts at `start` of `file`.
+    fn module(&mut self, data: &[u8], start: usize, kind: &InputKind, file: &Path, name: &str, shown: String) -> Option<usize> {
+        let (range, fat) = match kind {
+            InputKind::Bitcode(range) => (range, None),
+            InputKind::FatObject(range) => (range, Some(start..start + data.len())),
+            _ => return None,
+        };
+        // ld -r: objects with machine code stay as they are, and keep their bitcode for the final link.
+        if fat.is_some() && !self.settings.probes {
+            return None;
+        }
+        self.inputs.modules.push(Module {
+            name: module_name(name),
+            path: file.to_owned(),
+            range: start + range.start..start + range.end,
+            shown,
+            fat,
+            digest: *blake3::hash(&data[range.clone()]).as_bytes(),
+        });
+        Some(self.inputs.modules.len() - 1)
+    }
+
+    fn without(&mut self, path: &Path, why: NoBitcode, count: usize) {
+        let objects = if count == 1 { "1 object".to_owned() } else { format!("{count} objects") };
+        let sysroot = path.components().any(|part| part.as_os_str() == "rustlib");
+        let hint = if sysroot && !self.settings.std { "; --std weaves std" } else { "" };
+        self.inputs.without.push((file_name(path).to_owned(), format!("{why} ({objects}{hint})")));
+    }
+}
+
+/// Reads a file whole if it may hold modules: not shared libraries, which are large and many.
+fn read_linkable(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let mut head = Vec::new();
+    file.by_ref().take(18).read_to_end(&mut head)?;
+    let elf = head.starts_with(b"\x7fELF");
+    let relocatable = matches!(head.get(16..18), None | Some([1, 0] | [0, 1]));
+    let archive = head.starts_with(b"!<");
+    if !(archive || elf && relocatable || holloway_weave::input::is_bitcode(&head)) {
+        return Ok(None);
+    }
+    file.rewind()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(OsStr::to_str).unwrap_or("?")
+}
+
+/// The C library's and compiler's start and end files.
+fn is_start_file(path: &Path) -> bool {
+    const NAMES: [&str; 14] = [
+        "crt1.o", "crti.o", "crtn.o", "crtbegin.o", "crtbeginS.o", "crtbeginT.o", "crtend.o", "crtendS.o", "Scrt1.o",
+        "rcrt1.o", "gcrt1.o", "grcrt1.o", "Mcrt1.o", "crtfastmath.o",
+    ];
+    let name = file_name(path);
+    NAMES.contains(&name) || name.starts_with("clang_rt.crt")
+}
+
+/// Whether a word of the line brings core or std as a crate of its own.
+fn names_std(word: &OsStr) -> bool {
+    let word = word.to_string_lossy();
+    let name = word.rsplit('/').next().unwrap_or(&word);
+    name.starts_with("libcore-") || name.starts_with("libstd-") || name.starts_with("-lstd-")
+}
+
+/// `regex_automata` of `regex_automata-0a1b2c3d4e5f6071.….rcgu.o`; other objects keep their file name.
+fn module_name(file: &str) -> String {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    if !name.ends_with(".rcgu.o") {
+        return name.to_owned();
+    }
+    let stem = name.split('.').next().unwrap_or(name);
+    let hash = |part: &str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let stem = stem.rsplit_once('-').filter(|(_, last)| hash(last)).map_or(stem, |(name, _)| name);
+    stem.replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_named_for_their_crate_or_object() {
+        let check = |file, expect| assert_eq!(module_name(file), expect, "{file}");
+        check("regex_automata-0a1b2c3d4e5f6071.regex_automata.1234-cgu.0.rcgu.o", "regex_automata");
+        check("app.7hq1.rcgu.o", "app");
+        check("my-bin-0a1b2c3d4e5f6071.x.rcgu.o", "my_bin");
+        check("sub/a.o", "a.o");
+        check("a-0a1b2c3d4e5f6071.o", "a-0a1b2c3d4e5f6071.o");
+    }
+}

@@ -1,0 +1,40 @@
+//! Which libLLVM weaves: `HOLLOWAY_LLVM`, else that of the Rust toolchain, else the system's.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use holloway_llvm::Library;
+
+use crate::failure::{Failure, Result};
+
+/// A loaded libLLVM and how it was found.
+#[derive(Debug)]
+pub(crate) struct Llvm {
+    /// The library.
+    pub(crate) library: Library,
+    /// The toolchain that was looked in first, when one was: `HOLLOWAY_SYSROOT`, or what `rustc` says.
+    pub(crate) sysroot: Option<PathBuf>,
+}
+
+/// Finds and loads libLLVM.
+///
+/// # Errors
+/// When none is found or can be loaded.
+pub(crate) fn find_llvm() -> Result<Llvm> {
+    let explicit = path("HOLLOWAY_LLVM");
+    let sysroot = path("HOLLOWAY_SYSROOT").or_else(|| if explicit.is_some() { None } else { rustc_sysroot() });
+    let library = Library::find(explicit.as_deref(), sysroot.as_deref()).map_err(Failure::new)?;
+    Ok(Llvm { library, sysroot })
+}
+
+fn path(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// What `rustc` in `PATH` (commonly rustup's, which looks at the directory) calls its sysroot; 20 ms.
+fn rustc_sysroot() -> Option<PathBuf> {
+    let rustc = super::find_program("rustc".as_ref())?;
+    let output = Command::new(rustc).args(["--print", "sysroot"]).stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+    Some(PathBuf::from(text.trim_end()))
+}

@@ -1,0 +1,97 @@
+//! The link step: a linker that weaves its inputs before it links them.
+//!
+//! rustc (`holloway-cc`, a compiler driver's line) and clang (`holloway-ld`, a raw ld line) hand us whole links.
+//! The stages, each a file:
+//!
+//! 1. `response`, `line`: words → what is linked, into what;
+//! 2. `search`, `inputs`: files and libraries → bitcode modules, and what has none;
+//! 3. `farm`: each module in a worker process of its own, largest first, cached by content;
+//! 4. `place`: a base for each module's counters, patched in; path map, image object, runtime object;
+//! 5. `real`: the real linker on the line with woven files in the places of the old ones.
+//!
+//! A link without bitcode, a question (`--version`) or a line that links nothing goes straight to the real linker.
+
+mod farm;
+mod inputs;
+mod line;
+mod llvm;
+mod place;
+mod real;
+mod response;
+mod search;
+mod settings;
+mod tools;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::failure::{Context, Result};
+use line::{Flavour, Line, Output};
+use settings::Settings;
+
+pub(crate) use line::takes_value;
+pub(crate) use llvm::{Llvm, find_llvm};
+pub(crate) use real::find_program;
+pub(crate) use response::expand;
+pub(crate) use settings::level;
+pub(crate) use tools::{LD, RUST_LINKER, RUSTC, cache_home, tools_dir};
+
+/// `holloway-cc`: linker of rustc. Takes a compiler driver's line, or a raw ld line when rustc hands one over.
+pub(crate) fn rust_linker(args: Vec<OsString>) -> ExitCode {
+    finish(response::expand(args).and_then(|args| {
+        let flavour = guess_flavour(&args);
+        link(flavour, args)
+    }))
+}
+
+/// `holloway-ld`: linker of clang, and `holloway ld`. Takes a raw ld line.
+pub(crate) fn ld(args: Vec<OsString>) -> ExitCode {
+    finish(response::expand(args).and_then(|args| link(Flavour::Ld, args)))
+}
+
+fn finish(result: Result<u8>) -> ExitCode {
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            eprintln!("holloway: {failure}");
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// rustc passes a raw line when the target's linker flavour is `ld`: such a line has options only ld knows, and no
+/// `-Wl,`.
+fn guess_flavour(args: &[OsString]) -> Flavour {
+    let has = |test: &dyn Fn(&str) -> bool| args.iter().filter_map(|arg| arg.to_str()).any(test);
+    let raw = has(&|arg| matches!(arg, "--as-needed" | "--eh-frame-hdr" | "--gc-sections" | "-Bdynamic" | "-Bstatic" | "--start-group"));
+    if raw && !has(&|arg| arg.starts_with("-Wl,")) { Flavour::Ld } else { Flavour::Driver }
+}
+
+fn link(flavour: Flavour, args: Vec<OsString>) -> Result<u8> {
+    let linker = real::real_linker(flavour)?;
+    let line = Line::parse(flavour, args.clone());
+    if line.makes == Output::NotALink {
+        return real::run(&linker, &args, None);
+    }
+    let settings = Settings::from_env(&line)?;
+    let inputs = inputs::gather(&line, &settings)?;
+    if inputs.modules.is_empty() {
+        return plain(&linker, &line);
+    }
+    let scratch = tempfile::Builder::new().prefix("holloway-link-").tempdir().cannot(|| "make a temporary directory".to_owned())?;
+    let woven = farm::weave_all(&inputs, &settings, scratch.path())?;
+    let placed = place::place(&line, &inputs, woven, &settings, scratch.path())?;
+    let args = line.write(&|word| placed.swaps.get(&word).cloned(), &placed.objects, placed.at);
+    let code = real::run(&linker, &args, Some(scratch.path()))?;
+    if code != 0 && line.no_libc && placed.has_runtime() {
+        eprintln!("holloway: note: this link leaves out the C library, and the runtime needs pthread_atfork from it; link it (-lc), or link this image without holloway");
+    }
+    Ok(code)
+}
+
+/// A link with nothing to weave: the line as it came, less what was meant for an LTO plugin.
+fn plain(linker: &std::path::Path, line: &Line) -> Result<u8> {
+    let args = line.write(&|_| None, &[], usize::MAX);
+    let scratch = tempfile::tempdir().ok();
+    real::run(linker, &args, scratch.as_ref().map(tempfile::TempDir::path))
+}

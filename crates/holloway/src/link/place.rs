@@ -1,0 +1,219 @@
+//! Puts woven modules into a link: a base for each module's counters, the path map, the image object, and woven
+//! files in the places of the old ones.
+//!
+//! Woven files keep their names (in numbered directories): `--exclude-libs` and linker scripts go by name. Bases are
+//! multiples of a cache line, so that two modules never share one.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use holloway_format::abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, KIND_PATHS, PAGE};
+use holloway_format::{ModuleMap, Skipped, encode_image};
+use holloway_weave::image::{Machine, image_object};
+use holloway_weave::symbols::same_exports;
+use holloway_weave::{archive, patch};
+
+use super::farm::Outcome;
+use super::inputs::{FileKind, InputFile, Inputs};
+use super::line::Line;
+use super::settings::Settings;
+use crate::failure::{Context, Failure, Result};
+
+/// Bytes of a cache line.
+const LINE: u64 = 64;
+/// Bytes in front of a block (`abi::ExtentHeader`).
+const BLOCK_HEAD: u64 = 64;
+/// Woven x86-64 code reaches its counters by 31 bits.
+const LIMIT: u64 = 1 << 31;
+
+/// The woven link, on disk.
+#[derive(Debug, Default)]
+pub(crate) struct Placed {
+    /// Word of the line → the file to link in its place.
+    pub(crate) swaps: HashMap<usize, PathBuf>,
+    /// Image and runtime object; none for `-r`.
+    pub(crate) objects: Vec<PathBuf>,
+    /// Word before which they go.
+    pub(crate) at: usize,
+}
+
+impl Placed {
+    /// Whether the runtime is linked.
+    pub(crate) fn has_runtime(&self) -> bool {
+        !self.objects.is_empty()
+    }
+}
+
+/// Places `outcomes` (one a module of `inputs`) and writes what is to be linked into `scratch`.
+///
+/// # Errors
+/// When there are too many counters, or a file cannot be written.
+pub(crate) fn place(line: &Line, inputs: &Inputs, outcomes: Vec<Outcome>, settings: &Settings, scratch: &Path) -> Result<Placed> {
+    let mut image = Image::default();
+    let mut objects = Vec::with_capacity(outcomes.len());
+    for (number, outcome) in outcomes.into_iter().enumerate() {
+        objects.push(image.module(inputs, number, outcome)?);
+    }
+    inputs.without.iter().for_each(|(name, reason)| image.skip(name, reason));
+    let mut placed = Placed { at: inputs.first.unwrap_or(0), ..Placed::default() };
+    for (number, file) in inputs.files.iter().enumerate() {
+        if let Some(path) = write_file(file, &objects, &scratch.join(number.to_string()))? {
+            placed.swaps.extend(file.words.iter().map(|&word| (word, path.clone())));
+        }
+    }
+    if settings.probes {
+        placed.objects = image.finish(&line.output_name(), settings, scratch)?;
+    }
+    Ok(placed)
+}
+
+/// The image as it grows.
+#[derive(Default)]
+struct Image {
+    parts: Vec<(u64, Vec<u8>)>,
+    skipped: Vec<Skipped>,
+    end: u64,
+    machine: Option<Machine>,
+    bases: Vec<(String, u64)>,
+}
+
+impl Image {
+    /// Takes a module in. Returns the object to link, or nothing when its own machine code is linked.
+    fn module(&mut self, inputs: &Inputs, number: usize, outcome: Outcome) -> Result<Option<Vec<u8>>> {
+        let module = &inputs.modules[number];
+        let mut woven = match outcome {
+            Outcome::Woven(woven) => woven,
+            Outcome::Plain(woven, reason) => {
+                self.skip(&module.name, &reason);
+                return Ok(Some(woven.object));
+            }
+            Outcome::MachineCode(reason) => {
+                self.skip(&module.name, &reason);
+                return Ok(None);
+            }
+        };
+        if let Some(range) = &module.fat {
+            let bytes = std::fs::read(&module.path).cannot(|| format!("read {}", module.path.display()))?;
+            let original = bytes.get(range.clone()).unwrap_or_default();
+            if !same_exports(original, &woven.object) {
+                self.skip(&module.name, "its symbols were changed after compilation (objcopy, ld -r): linked without probes");
+                return Ok(None);
+            }
+        }
+        let machine = Machine::of_object(&woven.object)
+            .ok_or_else(|| Failure::new(format_args!("{}: weaving supports x86-64 and aarch64 only; link this program without holloway", module.shown)))?;
+        if *self.machine.get_or_insert(machine) != machine {
+            return Err(Failure::new(format_args!("{}: another machine than the modules before it", module.shown)));
+        }
+        let base = self.base(machine, &woven.base_symbol, woven.counters_size)?;
+        if machine.patches_bases() {
+            patch::resolve_base(&mut woven.object, &woven.base_symbol, base)
+                .map_err(|error| Failure::new(format_args!("{}: {error}", module.shown)))?;
+        }
+        self.parts.push((base, woven.fragment));
+        Ok(Some(woven.object))
+    }
+
+    /// Room for a module's counters. Where the base is a symbol, equal modules share it: they have one name.
+    fn base(&mut self, machine: Machine, symbol: &str, size: u64) -> Result<u64> {
+        if !machine.patches_bases() {
+            if let Some((_, base)) = self.bases.iter().find(|(known, _)| known == symbol) {
+                return Ok(*base);
+            }
+            self.bases.push((symbol.to_owned(), self.end));
+        }
+        let base = self.end;
+        let end = base.checked_add(size).and_then(|end| end.checked_next_multiple_of(LINE)).filter(|&end| end < LIMIT);
+        self.end = end.ok_or_else(|| {
+            Failure::new("more than 2 GiB of counters in one image; weave less of it (--only, --skip)")
+        })?;
+        Ok(base)
+    }
+
+    fn skip(&mut self, name: &str, reason: &str) {
+        self.skipped.push(Skipped { name: name.into(), linkage_name: "".into(), reason: reason.into() });
+    }
+
+    fn finish(self, name: &str, settings: &Settings, scratch: &Path) -> Result<Vec<PathBuf>> {
+        let skipped = ModuleMap { name: "linked as it is".into(), skipped: self.skipped, ..ModuleMap::default() };
+        let mut parts = self.parts;
+        if !skipped.skipped.is_empty() {
+            parts.push((self.end, skipped.encode()));
+        }
+        let parts: Vec<(u64, &[u8])> = parts.iter().map(|(base, fragment)| (*base, &fragment[..])).collect();
+        let (map, build_id) = encode_image(KIND_PATHS, name, &parts);
+        let header = ImageHeader {
+            magic: IMAGE_MAGIC,
+            version: ABI_VERSION,
+            kind: KIND_PATHS,
+            build_id,
+            block_size: (self.end.max(LINE) + BLOCK_HEAD).next_multiple_of(PAGE) - BLOCK_HEAD,
+            reserved: 0,
+            name: padded(cut(name, 79)),
+            runs: runs(settings)?,
+        };
+        let runtime = holloway_runtime::OBJECT;
+        let machine = self.machine.or_else(|| Machine::of_object(runtime)).expect("the runtime is an object of a known machine");
+        if Machine::of_object(runtime) != Some(machine) {
+            return Err(Failure::new("this holloway has no runtime for the machine linked for; build holloway on it"));
+        }
+        let image = image_object(&header, &map, machine, &self.bases).map_err(|error| Failure::new(format_args!("cannot build the path map's object: {error}")))?;
+        let files = [("holloway-image.o", &image[..]), ("holloway-runtime.o", runtime)];
+        files.iter().map(|(name, bytes)| write(scratch.join(name), bytes)).collect()
+    }
+}
+
+/// Writes the woven form of `file` below `dir`; nothing when it is linked as it is.
+fn write_file(file: &InputFile, objects: &[Option<Vec<u8>>], dir: &Path) -> Result<Option<PathBuf>> {
+    let name = file.path.file_name().expect("a file that was read has a name");
+    match &file.kind {
+        FileKind::Object(module) => {
+            objects[*module].as_ref().map(|object| write(dir.join(name), object)).transpose()
+        }
+        FileKind::Archive(archive, modules) => {
+            let shown = file.path.display();
+            let old = std::fs::read(&file.path).cannot(|| format!("read {shown}"))?;
+            let changed = || Failure::new(format_args!("{shown} changed while it was being linked; link again"));
+            if *archive != archive::Archive::parse(&old, &file.path).map_err(|_| changed())? {
+                return Err(changed());
+            }
+            let mut members = Vec::with_capacity(archive.members.len());
+            for (number, member) in archive.members.iter().enumerate() {
+                let woven = modules.get(&number).and_then(|&module| objects[module].as_deref());
+                let data = match woven {
+                    Some(object) => Cow::Borrowed(object),
+                    None => member.data(&old).map_err(|error| Failure::new(format_args!("{shown}: {error}")))?,
+                };
+                members.push((member.name.clone(), data));
+            }
+            let new = archive::build(&members).map_err(|error| Failure::new(format_args!("{shown}: {error}")))?;
+            write(dir.join(name), &new).map(Some)
+        }
+    }
+}
+
+fn write(path: PathBuf, bytes: &[u8]) -> Result<PathBuf> {
+    let dir = path.parent().expect("a file in a directory");
+    std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, bytes)).cannot(|| format!("write {}", path.display()))?;
+    Ok(path)
+}
+
+fn runs(settings: &Settings) -> Result<[u8; 896]> {
+    let runs = settings.runs.as_encoded_bytes();
+    if runs.len() < 896 {
+        return Ok(padded(runs));
+    }
+    Err(Failure::usage("HOLLOWAY_RUNS is longer than 895 bytes: name a directory with a shorter path"))
+}
+
+fn padded<const N: usize>(text: &[u8]) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes[..text.len()].copy_from_slice(text);
+    bytes
+}
+
+/// At most `limit` bytes of `text`, whole characters.
+fn cut(text: &str, limit: usize) -> &[u8] {
+    &text.as_bytes()[..text.floor_char_boundary(limit)]
+}

@@ -1,0 +1,117 @@
+//! What the link step is told through the environment (set by `cargo holloway` and `holloway cc`, or by the user).
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `HOLLOWAY_COLLECT` | kind of profile, `paths` by default |
+//! | `HOLLOWAY_STD` | 1: std's embedded bitcode too |
+//! | `HOLLOWAY_ONLY`, `HOLLOWAY_SKIP` | patterns, one a line |
+//! | `HOLLOWAY_LLVM`, `HOLLOWAY_SYSROOT` | libLLVM, or the toolchain it comes with |
+//! | `HOLLOWAY_CACHE` | directory of woven modules; empty: none |
+//! | `HOLLOWAY_RUNS` | directory of runs, written into the image |
+//! | `HOLLOWAY_JOBS` | worker processes at a time |
+//! | `HOLLOWAY_OPT` | optimisation level of the link (`holloway cc` passes its `-O` on) |
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use holloway_weave::OptLevel;
+
+use super::line::{Line, Output};
+use super::tools::cache_home;
+use crate::failure::{Failure, Result};
+
+/// Settings of one link.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// Kind of profile.
+    pub(crate) collect: String,
+    /// Std's embedded bitcode counts.
+    pub(crate) std: bool,
+    /// Patterns, one a line.
+    pub(crate) only: String,
+    /// Patterns, one a line.
+    pub(crate) skip: String,
+    /// Where woven modules are kept.
+    pub(crate) cache: Option<PathBuf>,
+    /// Default directory of runs.
+    pub(crate) runs: OsString,
+    /// Worker processes at a time, at least 1.
+    pub(crate) jobs: usize,
+    /// Level of all modules; each module's own otherwise.
+    pub(crate) opt: Option<OptLevel>,
+    /// Code for a shared object (or for one not known yet: `-r`).
+    pub(crate) shared: bool,
+    /// Probes are put in.
+    pub(crate) probes: bool,
+    /// Each function in a section of its own.
+    pub(crate) function_sections: bool,
+}
+
+impl Settings {
+    /// Settings of `line`, from this process's environment.
+    ///
+    /// # Errors
+    /// When a variable makes no sense.
+    pub(crate) fn from_env(line: &Line) -> Result<Self> {
+        let collect = text("HOLLOWAY_COLLECT")?;
+        let jobs = text("HOLLOWAY_JOBS")?;
+        let jobs = match jobs.as_str() {
+            "" => std::thread::available_parallelism().map_or(1, usize::from),
+            number => number
+                .parse()
+                .ok()
+                .filter(|&jobs| jobs > 0)
+                .ok_or_else(|| Failure::usage(format_args!("HOLLOWAY_JOBS={number}: give a number of processes, 1 or more")))?,
+        };
+        let opt = text("HOLLOWAY_OPT")?;
+        Ok(Self {
+            collect: if collect.is_empty() { "paths".to_owned() } else { collect },
+            std: matches!(text("HOLLOWAY_STD")?.as_str(), "1" | "true" | "yes"),
+            only: text("HOLLOWAY_ONLY")?,
+            skip: text("HOLLOWAY_SKIP")?,
+            cache: match std::env::var_os("HOLLOWAY_CACHE") {
+                Some(dir) => (!dir.is_empty()).then(|| dir.into()),
+                None => cache_home().map(|home| home.join("woven")),
+            },
+            runs: std::env::var_os("HOLLOWAY_RUNS").unwrap_or_default(),
+            jobs,
+            opt: line.opt.or_else(|| level(&opt)),
+            shared: line.makes != Output::Executable,
+            probes: line.makes != Output::Relocatable,
+            function_sections: line.function_sections,
+        })
+    }
+}
+
+/// `O2` and the like; `holloway cc` knows no other spelling.
+pub(crate) fn level(text: &str) -> Option<OptLevel> {
+    Some(match text {
+        "O0" => OptLevel::O0,
+        "O1" => OptLevel::O1,
+        "O2" => OptLevel::O2,
+        "O3" => OptLevel::O3,
+        "Os" => OptLevel::Os,
+        "Oz" => OptLevel::Oz,
+        _ => return None,
+    })
+}
+
+/// The inverse of [`level`].
+pub(crate) fn level_name(level: OptLevel) -> &'static str {
+    match level {
+        OptLevel::O0 => "O0",
+        OptLevel::O1 => "O1",
+        OptLevel::O2 => "O2",
+        OptLevel::O3 => "O3",
+        OptLevel::Os => "Os",
+        OptLevel::Oz => "Oz",
+    }
+}
+
+fn text(name: &str) -> Result<String> {
+    match std::env::var(name) {
+        Ok(value) => Ok(value),
+        Err(std::env::VarError::NotPresent) => Ok(String::new()),
+        Err(std::env::VarError::NotUnicode(_)) => Err(Failure::usage(format_args!("{name} is not UTF-8"))),
+    }
+}

@@ -1,0 +1,79 @@
+//! The directory of names under which other programs call holloway.
+//!
+//! rustc and clang take a linker (and cargo a wrapper) as *one path*, and rustc judges a linker by its file name. So
+//! the one executable gets symlinks, and looks at the name it was called by. They live in a private directory, one
+//! for each place the executable lies in, so that several installed versions don't fight over them.
+
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Context, Failure, Result};
+
+/// Name of the linker that rustc calls in place of `cc`. It must not look like an `ld` (LLVM-NOTES: rustc would
+/// then pass a raw line).
+pub(crate) const RUST_LINKER: &str = "holloway-cc";
+/// Name of the linker that clang calls in place of `ld`.
+pub(crate) const LD: &str = "holloway-ld";
+/// Name of the wrapper that cargo calls in place of `rustc`.
+pub(crate) const RUSTC: &str = "holloway-rustc";
+
+const NAMES: [&str; 3] = [RUST_LINKER, LD, RUSTC];
+
+/// The directory with the symlinks `holloway-cc`, `holloway-ld` and `holloway-rustc` to this executable, made or
+/// mended first. Safe when several processes do it at once.
+///
+/// # Errors
+/// When neither the user's cache directory nor the temporary directory can be written.
+pub(crate) fn tools_dir() -> Result<PathBuf> {
+    let exe = std::env::current_exe().cannot(|| "find holloway's own executable".to_owned())?;
+    let hash = blake3::hash(exe.as_os_str().as_encoded_bytes()).to_hex();
+    let leaf = format!("bin-{}", &hash[..16]);
+    let mut why = String::new();
+    for home in homes() {
+        let dir = home.join(&leaf);
+        match fill(&dir, &exe) {
+            Ok(()) => return Ok(dir),
+            Err(error) => why = format!("{}: {error}", dir.display()),
+        }
+    }
+    Err(Failure::new(format_args!("cannot make the directory of linker names {why}; set XDG_CACHE_HOME to a writable directory")))
+}
+
+/// Directory for what may be thrown away: `$XDG_CACHE_HOME/holloway`, else `~/.cache/holloway`.
+pub(crate) fn cache_home() -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(cache.join("holloway"))
+}
+
+fn homes() -> impl Iterator<Item = PathBuf> {
+    let user = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());
+    cache_home().into_iter().chain([std::env::temp_dir().join(format!("holloway-{user}"))])
+}
+
+fn fill(dir: &Path, exe: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    own(dir)?;
+    NAMES.iter().try_for_each(|name| point(&dir.join(name), exe))
+}
+
+/// Refuses a directory that belongs to someone else: in `/tmp` he could swap the linker.
+fn own(dir: &Path) -> io::Result<()> {
+    let me = std::fs::metadata("/proc/self")?.uid();
+    if std::fs::metadata(dir)?.uid() == me {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "belongs to another user"))
+}
+
+/// Makes `link` point at `exe`: under a name of this process first, then renamed, so nobody ever misses it.
+fn point(link: &Path, exe: &Path) -> io::Result<()> {
+    if std::fs::read_link(link).is_ok_and(|target| target == exe) {
+        return Ok(());
+    }
+    let fresh = link.with_extension(format!("{}", std::process::id()));
+    let _ = std::fs::remove_file(&fresh);
+    symlink(exe, &fresh)?;
+    std::fs::rename(&fresh, link)
+}

@@ -1,0 +1,137 @@
+//! Static archives and rlibs: their members listed, and written anew with woven members.
+//!
+//! A rewritten archive keeps the order and names of its members, machine code and `lib.rmeta` included, always has a
+//! symbol index (archives of bitcode made by a plain `ar` have none) and no dates or owners: same input, same
+//! output. Members of a thin archive are read from beside it, and written into an ordinary one.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::Cursor;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream};
+use object::read::archive::ArchiveFile;
+
+/// An archive's members, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archive {
+    /// In the archive's order.
+    pub members: Vec<Member>,
+}
+
+/// A member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name as stored.
+    pub name: Vec<u8>,
+    /// Where its bytes are.
+    pub place: MemberPlace,
+}
+
+/// Where a member's bytes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemberPlace {
+    /// In the archive.
+    Inside(Range<usize>),
+    /// In this file (thin archive).
+    File(PathBuf),
+}
+
+/// Why an archive cannot be read or written.
+#[derive(Debug)]
+pub enum ArchiveError {
+    /// A header is wrong.
+    Broken(String),
+    /// A member of a thin archive cannot be read.
+    Member(PathBuf, std::io::Error),
+    /// The new archive cannot be built.
+    Write(std::io::Error),
+}
+
+impl fmt::Display for ArchiveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broken(why) => write!(f, "archive is truncated or damaged ({why}); build it again"),
+            Self::Member(path, why) => {
+                write!(f, "member {} of the thin archive cannot be read: {why}", path.display())
+            }
+            Self::Write(why) => write!(f, "archive cannot be written anew: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ArchiveError {}
+
+impl Archive {
+    /// Lists the members of the archive `bytes`, which was read from `path` (members of a thin archive are named
+    /// from its directory).
+    ///
+    /// # Errors
+    /// When a header is wrong or a member reaches beyond the end.
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, ArchiveError> {
+        let broken = |error: object::Error| ArchiveError::Broken(error.to_string());
+        let archive = ArchiveFile::parse(bytes).map_err(broken)?;
+        let dir = path.parent().unwrap_or(Path::new(""));
+        let mut members = Vec::new();
+        for member in archive.members() {
+            let member = member.map_err(broken)?;
+            let name = member.name().to_vec();
+            let place = if member.is_thin() {
+                MemberPlace::File(dir.join(std::ffi::OsStr::from_bytes(&name)))
+            } else {
+                member.data(bytes).map_err(broken)?;
+                let (start, size) = member.file_range();
+                let range = usize::try_from(start).ok().zip(usize::try_from(start + size).ok());
+                MemberPlace::Inside(range.map(|(start, end)| start..end).expect("data() has found the range inside"))
+            };
+            members.push(Member { name, place });
+        }
+        Ok(Self { members })
+    }
+}
+
+impl Member {
+    /// The member's bytes; `archive` are the bytes of its archive.
+    ///
+    /// # Errors
+    /// When a thin archive's member cannot be read.
+    pub fn data<'a>(&self, archive: &'a [u8]) -> Result<Cow<'a, [u8]>, ArchiveError> {
+        match &self.place {
+            MemberPlace::Inside(range) => Ok(Cow::Borrowed(&archive[range.clone()])),
+            MemberPlace::File(path) => match std::fs::read(path) {
+                Ok(bytes) => Ok(Cow::Owned(bytes)),
+                Err(error) => Err(ArchiveError::Member(path.clone(), error)),
+            },
+        }
+    }
+}
+
+/// Writes an archive of `members` (name, content), with an index.
+///
+/// # Errors
+/// When a member's symbols cannot be read.
+pub fn build(members: &[(Vec<u8>, Cow<'_, [u8]>)]) -> Result<Vec<u8>, ArchiveError> {
+    let members: Vec<_> = members
+        .iter()
+        .map(|(name, data)| NewArchiveMember {
+            buf: Box::new(&**data),
+            object_reader: &DEFAULT_OBJECT_READER,
+            member_name: file_name(name),
+            mtime: 0,
+            uid: 0,
+            gid: 0,
+            perms: 0o644,
+        })
+        .collect();
+    let mut out = Cursor::new(Vec::new());
+    write_archive_to_stream(&mut out, &members, ArchiveKind::Gnu, false, Some(false)).map_err(ArchiveError::Write)?;
+    Ok(out.into_inner())
+}
+
+/// Members of thin archives are stored with their path.
+fn file_name(name: &[u8]) -> String {
+    let last = name.rsplit(|&byte| byte == b'/').find(|part| !part.is_empty()).unwrap_or(name);
+    String::from_utf8_lossy(last).into_owned()
+}

@@ -1,0 +1,255 @@
+//! Woven modules kept by content, so that a relink weaves only what changed.
+//!
+//! The key is a hash of everything that determines the result; an entry is one file named by its key, written under
+//! another name and renamed, so that links at the same time see it whole or not at all. Each entry carries a
+//! checksum: a damaged one is as good as none, and is written again. The cache is bounded: when it is over its
+//! limit, the entries used longest ago go.
+//!
+//! ```text
+//! OFFSET SIZE MEANING
+//!      0    8  HLWCACHE
+//!      8   32  BLAKE3 of all that follows
+//!     40    8  bytes of counters
+//!     48    8  length s of the base symbol
+//!     56    8  length f of the fragment
+//!     64    s  base symbol
+//!      …    f  fragment (format::map)
+//!      …    …  object
+//! ```
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use crate::WovenModule;
+
+const MAGIC: [u8; 8] = *b"HLWCACHE";
+const HEAD: usize = 64;
+/// Bytes a cache may grow to: some hundred builds of a program the size of ripgrep (10 MB woven).
+const LIMIT: u64 = 4 << 30;
+/// How often the limit is looked after.
+const PRUNE_EVERY: Duration = Duration::from_secs(3600);
+
+/// Names an entry: hash of all that determines it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key(blake3::Hash);
+
+impl Key {
+    /// The key of what comes of `bitcode` under `settings`: every option and every version that matters, as text.
+    pub fn new(bitcode: &[u8], settings: &str) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&(settings.len() as u64).to_le_bytes());
+        hasher.update(settings.as_bytes());
+        hasher.update(bitcode);
+        Self(hasher.finalize())
+    }
+}
+
+/// A directory of entries.
+#[derive(Debug)]
+pub struct Cache {
+    dir: PathBuf,
+}
+
+impl Cache {
+    /// Opens (makes) the cache at `dir`.
+    ///
+    /// # Errors
+    /// When the directory cannot be made or written.
+    pub fn open(dir: &Path) -> io::Result<Self> {
+        fs::create_dir_all(dir)?;
+        let probe = temporary(dir);
+        fs::write(&probe, b"")?;
+        fs::remove_file(&probe)?;
+        Ok(Self { dir: dir.to_owned() })
+    }
+
+    /// The entry of `key`, when there is a sound one.
+    pub fn find(&self, key: Key) -> Option<WovenModule> {
+        let path = self.path(key);
+        let entry = decode(&fs::read(&path).ok()?)?;
+        // Marks it as used; a cache on a read-only disk still serves.
+        let _ = fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        Some(entry)
+    }
+
+    /// Stores `entry` under `key`.
+    ///
+    /// # Errors
+    /// When it cannot be written (disk full); nothing is left behind then.
+    pub fn store(&self, key: Key, entry: &WovenModule) -> io::Result<()> {
+        let path = self.path(key);
+        let dir = path.parent().expect("entries lie in a subdirectory");
+        fs::create_dir_all(dir)?;
+        write_whole(&temporary(dir), &path, &encode(entry))
+    }
+
+    /// Deletes the entries used longest ago until the cache is within its limit. Looks at most once an hour.
+    pub fn prune(&self) {
+        let stamp = self.dir.join("pruned");
+        let recent = fs::metadata(&stamp).and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+        if recent.is_some_and(|age| age < PRUNE_EVERY) || fs::write(&stamp, b"").is_err() {
+            return;
+        }
+        self.prune_to(LIMIT);
+    }
+
+    fn prune_to(&self, limit: u64) {
+        let mut entries: Vec<_> = subdirectories(&self.dir).flat_map(|dir| files(&dir)).collect();
+        let mut total: u64 = entries.iter().map(|entry| entry.1).sum();
+        entries.sort_unstable();
+        for (_, size, path) in entries {
+            if total <= limit {
+                break;
+            }
+            if fs::remove_file(path).is_ok() {
+                total -= size;
+            }
+        }
+    }
+
+    fn path(&self, key: Key) -> PathBuf {
+        let hex = key.0.to_hex();
+        self.dir.join(&hex[..2]).join(&hex[2..])
+    }
+}
+
+fn subdirectories(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).filter(|path| path.is_dir())
+}
+
+/// (last use, size, path) of the files in `dir`.
+fn files(dir: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let described = entries.filter_map(|entry| {
+        let meta = entry.metadata().ok()?;
+        Some((meta.modified().ok()?, meta.len(), entry.path()))
+    });
+    described.collect()
+}
+
+fn temporary(dir: &Path) -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    dir.join(format!(".new-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+fn write_whole(fresh: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let result = fs::File::create_new(fresh).and_then(|mut file| file.write_all(bytes)).and_then(|()| fs::rename(fresh, path));
+    if result.is_err() {
+        let _ = fs::remove_file(fresh);
+    }
+    result
+}
+
+/// An entry as bytes; workers hand their result to the link step in this form too.
+pub fn encode(entry: &WovenModule) -> Vec<u8> {
+    let WovenModule { object, fragment, counters_size, base_symbol } = entry;
+    let mut bytes = Vec::with_capacity(HEAD + base_symbol.len() + fragment.len() + object.len());
+    bytes.extend(MAGIC);
+    bytes.extend([0; 32]);
+    bytes.extend(counters_size.to_le_bytes());
+    bytes.extend((base_symbol.len() as u64).to_le_bytes());
+    bytes.extend((fragment.len() as u64).to_le_bytes());
+    bytes.extend(base_symbol.as_bytes());
+    bytes.extend(fragment);
+    bytes.extend(object);
+    let sum = blake3::hash(&bytes[40..]);
+    bytes[8..40].copy_from_slice(sum.as_bytes());
+    bytes
+}
+
+/// Reads what [`encode`] wrote; nothing when a bit is wrong.
+pub fn decode(bytes: &[u8]) -> Option<WovenModule> {
+    if bytes.len() < HEAD || bytes[..8] != MAGIC || blake3::hash(&bytes[40..]).as_bytes() != &bytes[8..40] {
+        return None;
+    }
+    let field = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    let rest = &bytes[HEAD..];
+    let (symbol, rest) = rest.split_at_checked(usize::try_from(field(48)).ok()?)?;
+    let (fragment, object) = rest.split_at_checked(usize::try_from(field(56)).ok()?)?;
+    Some(WovenModule {
+        object: object.to_vec(),
+        fragment: fragment.to_vec(),
+        counters_size: field(40),
+        base_symbol: String::from_utf8(symbol.to_vec()).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(seed: u8, size: usize) -> WovenModule {
+        WovenModule {
+            object: vec![seed; size],
+            fragment: vec![seed ^ 1; 33],
+            counters_size: 64 * u64::from(seed),
+            base_symbol: format!("__holloway_base_{seed:032x}"),
+        }
+    }
+
+    fn same(left: &WovenModule, right: &WovenModule) -> bool {
+        encode(left) == encode(right)
+    }
+
+    #[test]
+    fn what_is_stored_is_found() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let cache = Cache::open(&dir.path().join("deep/cache")).expect("opens");
+        let (one, two) = (Key::new(b"one", "O2"), Key::new(b"one", "O3"));
+        assert!(cache.find(one).is_none());
+        cache.store(one, &module(1, 1000)).expect("stores");
+        cache.store(two, &module(2, 0)).expect("stores");
+        cache.store(two, &module(2, 0)).expect("stores again");
+        assert!(same(&cache.find(one).expect("found"), &module(1, 1000)));
+        assert!(same(&cache.find(two).expect("found"), &module(2, 0)));
+    }
+
+    #[test]
+    fn keys_do_not_run_together() {
+        assert_ne!(Key::new(b"bc", "a"), Key::new(b"c", "ab"));
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_truncation_is_found() {
+        let bytes = encode(&module(3, 50));
+        for bit in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(decode(&damaged).is_none(), "bit {bit}");
+        }
+        for length in 0..bytes.len() {
+            assert!(decode(&bytes[..length]).is_none(), "length {length}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_entry_is_replaced() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let cache = Cache::open(dir.path()).expect("opens");
+        let key = Key::new(b"x", "");
+        cache.store(key, &module(4, 9)).expect("stores");
+        fs::write(cache.path(key), b"rubbish").expect("written");
+        assert!(cache.find(key).is_none());
+        cache.store(key, &module(4, 9)).expect("stores");
+        assert!(cache.find(key).is_some());
+    }
+
+    #[test]
+    fn the_oldest_entries_go_first() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let cache = Cache::open(dir.path()).expect("opens");
+        let keys: Vec<_> = (0..5).map(|seed| Key::new(&[seed], "")).collect();
+        for (age, &key) in keys.iter().enumerate() {
+            cache.store(key, &module(5, 1000)).expect("stores");
+            let file = fs::File::options().append(true).open(cache.path(key)).expect("opens");
+            let used = SystemTime::now() - Duration::from_secs(1000 - age as u64);
+            file.set_modified(used).expect("dated");
+        }
+        cache.prune_to(2 * encode(&module(5, 1000)).len() as u64);
+        let left: Vec<bool> = keys.iter().map(|&key| cache.find(key).is_some()).collect();
+        assert_eq!(left, [false, false, false, true, true]);
+    }
+}

@@ -1,0 +1,115 @@
+//! The one object that makes a woven link an *image*: header, thread-local slot and path map.
+//!
+//! ```text
+//! SECTION         FLAGS                 CONTENT
+//! .rodata         alloc                 __holloway_image: format::abi::ImageHeader (1024 bytes)
+//!                                       on machines without patched bases: each __holloway_base_…, 8 bytes
+//! .tbss           alloc, write, tls     __holloway_slot: 8 bytes
+//! .holloway_map   alloc, retain         the path map
+//! ```
+//! Every symbol is hidden: several woven shared objects live in one process, each with its own. The map is allocated
+//! so that `strip` keeps it, and kept under `--gc-sections` two ways: SHF_GNU_RETAIN, and a relocation of type NONE from
+//! the header to it (GNU ld honours the flag only in files marked as GNU's own; gold does not know it).
+
+use holloway_format::abi::{IMAGE_SYMBOL, ImageHeader, MAP_SECTION, SLOT_SYMBOL};
+use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};
+use object::{
+    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
+    SymbolScope, elf,
+};
+
+/// The machine an image is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// x86-64: bases are patched into the woven objects.
+    X86_64,
+    /// 64-bit Arm, little endian: woven code loads its base.
+    Aarch64,
+}
+
+impl Machine {
+    /// The machine of an ELF object, when it is one we know.
+    pub fn of_object(object: &[u8]) -> Option<Self> {
+        match object::File::parse(object).map(|file| object::Object::architecture(&file)) {
+            Ok(Architecture::X86_64) => Some(Self::X86_64),
+            Ok(Architecture::Aarch64) => Some(Self::Aarch64),
+            _ => None,
+        }
+    }
+
+    /// Whether the link step writes the bases into the objects ([`crate::patch`]).
+    pub fn patches_bases(self) -> bool {
+        self == Self::X86_64
+    }
+}
+
+/// Builds the image object. `bases` are the constants to define, for machines whose bases are not patched.
+///
+/// # Errors
+/// When the map is too large for an object file (4 GiB).
+pub fn image_object(header: &ImageHeader, map: &[u8], machine: Machine, bases: &[(String, u64)]) -> Result<Vec<u8>, object::write::Error> {
+    let (architecture, none) = match machine {
+        Machine::X86_64 => (Architecture::X86_64, elf::R_X86_64_NONE),
+        Machine::Aarch64 => (Architecture::Aarch64, elf::R_AARCH64_NONE),
+    };
+    let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
+    let rodata = object.section_id(StandardSection::ReadOnlyData);
+    let start = define(&mut object, rodata, IMAGE_SYMBOL, &header_bytes(header));
+    for (name, base) in bases {
+        define(&mut object, rodata, name, &base.to_le_bytes());
+    }
+    let section = object.add_section(Vec::new(), MAP_SECTION.into(), SectionKind::ReadOnlyData);
+    object.section_mut(section).flags = SectionFlags::Elf {
+        sh_type: elf::SHT_PROGBITS,
+        sh_flags: elf::SectionFlags(elf::SHF_ALLOC.0 | elf::SHF_GNU_RETAIN.0),
+    };
+    object.append_section_data(section, map, 16);
+    let symbol = object.section_symbol(section);
+    object.add_relocation(
+        rodata,
+        Relocation { offset: start, symbol, addend: 0, flags: RelocationFlags::Elf { r_type: none } },
+    )?;
+    slot(&mut object);
+    object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
+    object.write()
+}
+
+fn define(object: &mut Object<'_>, section: object::write::SectionId, name: &str, data: &[u8]) -> u64 {
+    let symbol = object.add_symbol(hidden(name, SymbolKind::Data));
+    object.add_symbol_data(symbol, section, data, 8)
+}
+
+fn slot(object: &mut Object<'_>) {
+    let symbol = object.add_symbol(hidden(SLOT_SYMBOL, SymbolKind::Tls));
+    let section = object.section_id(StandardSection::UninitializedTls);
+    object.add_symbol_bss(symbol, section, 8, 8);
+}
+
+/// A global symbol of hidden visibility ([`SymbolScope::Linkage`]).
+fn hidden(name: &str, kind: SymbolKind) -> Symbol {
+    Symbol {
+        name: name.into(),
+        value: 0,
+        size: 0,
+        kind,
+        scope: SymbolScope::Linkage,
+        weak: false,
+        section: SymbolSection::Undefined,
+        flags: SymbolFlags::None,
+    }
+}
+
+/// The header's bytes, field by field in the order of its table.
+fn header_bytes(header: &ImageHeader) -> Vec<u8> {
+    let ImageHeader { magic, version, kind, build_id, block_size, reserved, name, runs } = header;
+    let mut bytes = Vec::with_capacity(size_of::<ImageHeader>());
+    bytes.extend(magic);
+    bytes.extend(version.to_le_bytes());
+    bytes.extend(kind.to_le_bytes());
+    bytes.extend(build_id);
+    bytes.extend(block_size.to_le_bytes());
+    bytes.extend(reserved.to_le_bytes());
+    bytes.extend(name);
+    bytes.extend(runs);
+    bytes
+}

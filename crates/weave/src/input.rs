@@ -1,0 +1,296 @@
+//! What the bytes of a link's input are, and where the bitcode in them lies.
+//!
+//! Bitcode comes bare (rustc's `-Clinker-plugin-lto` objects), in a wrapper, in the section `.llvm.lto` of an ELF
+//! object (clang's `-ffat-lto-objects`, machine code beside it), or in `.llvmbc` (std's rlibs). A file may hold the
+//! bitcode of several modules (split LTO units; `ld -r` puts sections one after the other): LLVM's C API reads one
+//! only, so they are counted here, by walking the top-level blocks of the bit stream. The walk also finds truncated
+//! files, with the offset. Cost: it reads a few words a block, not the bitcode itself.
+
+use std::fmt;
+use std::ops::Range;
+
+use object::read::elf::{FileHeader, SectionHeader};
+use object::{Endianness, elf};
+
+/// Section of clang's fat objects that holds the bitcode for the linker.
+pub const LTO_SECTION: &str = ".llvm.lto";
+/// Section with embedded bitcode (`-fembed-bitcode`, std's rlibs).
+pub const EMBEDDED_SECTION: &str = ".llvmbc";
+
+/// What an input is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InputKind {
+    /// One module of LLVM bitcode, at this place in the file.
+    Bitcode(Range<usize>),
+    /// A relocatable ELF object with one module of bitcode in a section, at this place in the file.
+    FatObject(Range<usize>),
+    /// A relocatable ELF object without bitcode for us, or whose bitcode cannot be used.
+    MachineCode(NoBitcode),
+    /// An archive, thin or not.
+    Archive,
+    /// A shared object or program.
+    SharedObject,
+    /// Anything else: linker scripts, objects of other systems.
+    Other,
+}
+
+/// Why an object is taken as machine code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoBitcode {
+    /// It has none.
+    None,
+    /// It has that of so many modules.
+    SeveralModules(usize),
+}
+
+impl fmt::Display for NoBitcode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => write!(f, "machine code without bitcode"),
+            Self::SeveralModules(count) => write!(f, "bitcode of {count} modules in one object (made by ld -r?)"),
+        }
+    }
+}
+
+/// Why an input cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InputError {
+    /// The bitcode ends or breaks at this offset of the file.
+    BrokenBitcode(usize),
+    /// Bare bitcode of several modules: nothing else could be linked in its place.
+    SeveralModules(usize),
+    /// The ELF headers are wrong.
+    BrokenElf(String),
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BrokenBitcode(offset) => {
+                write!(f, "bitcode is truncated or damaged at offset {offset}; build it again")
+            }
+            Self::SeveralModules(count) => write!(
+                f,
+                "bitcode of {count} modules in one file; compile it with -fno-split-lto-unit -fno-whole-program-vtables"
+            ),
+            Self::BrokenElf(why) => write!(f, "not a sound ELF file ({why}); build it again"),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// Which sections of an object count as bitcode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sections {
+    /// `.llvm.lto` only.
+    Lto,
+    /// `.llvmbc` too: std's embedded bitcode.
+    Embedded,
+}
+
+/// Says what `bytes`, the whole of a file or archive member, are.
+///
+/// # Errors
+/// When they begin as bitcode or ELF and do not go on so.
+pub fn classify(bytes: &[u8], sections: Sections) -> Result<InputKind, InputError> {
+    if is_bitcode(bytes) {
+        return bare(bytes);
+    }
+    if bytes.starts_with(b"!<arch>\n") || bytes.starts_with(b"!<thin>\n") {
+        return Ok(InputKind::Archive);
+    }
+    let broken = |error: object::Error| InputError::BrokenElf(error.to_string());
+    match bytes.get(..5) {
+        Some(b"\x7fELF\x02") => {
+            elf_kind(bytes, elf::FileHeader64::<Endianness>::parse(bytes).map_err(broken)?, sections)
+        }
+        Some(b"\x7fELF\x01") => {
+            elf_kind(bytes, elf::FileHeader32::<Endianness>::parse(bytes).map_err(broken)?, sections)
+        }
+        _ => Ok(InputKind::Other),
+    }
+}
+
+/// Whether `bytes` begin as bitcode, bare or in a wrapper.
+pub fn is_bitcode(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC) || bytes.starts_with(&WRAPPER)
+}
+
+/// Whether an ELF object has machine code in it: compilers also write objects that only hold names or metadata.
+pub fn has_code(bytes: &[u8]) -> bool {
+    use object::{Object, ObjectSection, SectionKind};
+    let Ok(file) = object::File::parse(bytes) else { return false };
+    file.sections().any(|section| section.kind() == SectionKind::Text && section.size() > 0)
+}
+
+const MAGIC: [u8; 4] = *b"BC\xC0\xDE";
+const WRAPPER: [u8; 4] = [0xDE, 0xC0, 0x17, 0x0B];
+
+fn bare(bytes: &[u8]) -> Result<InputKind, InputError> {
+    let range = unwrapped(bytes)?;
+    match count_modules(&bytes[range.clone()]).map_err(|at| InputError::BrokenBitcode(range.start + at))? {
+        1 => Ok(InputKind::Bitcode(range)),
+        0 => Err(InputError::BrokenBitcode(range.end)),
+        several => Err(InputError::SeveralModules(several)),
+    }
+}
+
+/// Takes the wrapper off.
+///
+/// ```text
+/// OFFSET SIZE MEANING
+///      0    4  0x0B17C0DE
+///      4    4  version
+///      8    4  offset of the bitcode
+///     12    4  size of the bitcode
+///     16    4  CPU type
+/// ```
+fn unwrapped(bytes: &[u8]) -> Result<Range<usize>, InputError> {
+    if !bytes.starts_with(&WRAPPER) {
+        return Ok(0..bytes.len());
+    }
+    let field = |at: usize| word(bytes, at).map(|value| value as usize).ok_or(InputError::BrokenBitcode(bytes.len()));
+    let (start, size) = (field(8)?, field(12)?);
+    match start.checked_add(size) {
+        Some(end) if end <= bytes.len() => Ok(start..end),
+        _ => Err(InputError::BrokenBitcode(bytes.len())),
+    }
+}
+
+fn elf_kind<H: FileHeader<Endian = Endianness>>(
+    bytes: &[u8],
+    header: &H,
+    sections: Sections,
+) -> Result<InputKind, InputError> {
+    let broken = |error: object::Error| InputError::BrokenElf(error.to_string());
+    let endian = header.endian().map_err(broken)?;
+    match header.e_type(endian) {
+        elf::ET_REL => {}
+        elf::ET_DYN | elf::ET_EXEC => return Ok(InputKind::SharedObject),
+        _ => return Ok(InputKind::Other),
+    }
+    let table = header.sections(endian, bytes).map_err(broken)?;
+    let mut names = vec![LTO_SECTION];
+    if sections == Sections::Embedded {
+        names.push(EMBEDDED_SECTION);
+    }
+    for name in names {
+        let Some((_, section)) = table.section_by_name(endian, name.as_bytes()) else { continue };
+        let Some((start, size)) = section.file_range(endian) else { continue };
+        let range = usize::try_from(start).ok().zip(usize::try_from(start.saturating_add(size)).ok());
+        let Some(range) = range.map(|(start, end)| start..end).filter(|range| range.end <= bytes.len()) else {
+            return Err(InputError::BrokenElf(format!("section {name} reaches beyond the end")));
+        };
+        if !range.is_empty() {
+            return in_section(bytes, range);
+        }
+    }
+    Ok(InputKind::MachineCode(NoBitcode::None))
+}
+
+fn in_section(bytes: &[u8], range: Range<usize>) -> Result<InputKind, InputError> {
+    match count_modules(&bytes[range.clone()]).map_err(|at| InputError::BrokenBitcode(range.start + at))? {
+        0 => Ok(InputKind::MachineCode(NoBitcode::None)),
+        1 => Ok(InputKind::FatObject(range)),
+        several => Ok(InputKind::MachineCode(NoBitcode::SeveralModules(several))),
+    }
+}
+
+const MODULE_BLOCK: u32 = 8;
+const ENTER_BLOCK: u32 = 1;
+
+/// Counts the module blocks of a bit stream, or says at which offset it breaks.
+///
+/// On the top level every item is a block: abbreviation id 1 in 2 bits, block id as 8-bit VBR, width of its own ids
+/// as 4-bit VBR, zero bits up to a multiple of 32, length in 32-bit words. Ids are small, so each VBR is one piece
+/// and the head fits 32 bits. Streams one after the other each begin with the magic; zero words pad.
+fn count_modules(bytes: &[u8]) -> Result<usize, usize> {
+    let (mut at, mut modules) = (0, 0);
+    while at < bytes.len() {
+        if bytes.len() - at < 4 && bytes[at..].iter().all(|&byte| byte == 0) {
+            break;
+        }
+        let head = word(bytes, at).ok_or(at)?;
+        if head == u32::from_le_bytes(MAGIC) || (head == 0 && at > 0) {
+            at += 4;
+            continue;
+        }
+        let block = head >> 2 & 0xff;
+        if at == 0 || head & 3 != ENTER_BLOCK || block >= 0x80 {
+            return Err(at);
+        }
+        let length = word(bytes, at + 4).ok_or(bytes.len())? as usize;
+        let end = length.checked_mul(4).and_then(|length| length.checked_add(at + 8)).filter(|&end| end <= bytes.len());
+        at = end.ok_or(bytes.len())?;
+        modules += usize::from(block == MODULE_BLOCK);
+    }
+    Ok(modules)
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_le_bytes(four.try_into().expect("four bytes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(id: u32, words: u32) -> Vec<u8> {
+        let mut bytes = (ENTER_BLOCK | id << 2 | 3 << 10).to_le_bytes().to_vec();
+        bytes.extend(words.to_le_bytes());
+        bytes.extend(vec![0xAA; words as usize * 4]);
+        bytes
+    }
+
+    fn stream(blocks: &[(u32, u32)]) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        blocks.iter().for_each(|&(id, words)| bytes.extend(block(id, words)));
+        bytes
+    }
+
+    const ONE: &[(u32, u32)] = &[(13, 5), (MODULE_BLOCK, 40), (23, 3)];
+
+    #[test]
+    fn bare_bitcode_is_counted() {
+        let one = stream(ONE);
+        assert_eq!(classify(&one, Sections::Lto), Ok(InputKind::Bitcode(0..one.len())));
+        let two = stream(&[(13, 5), (MODULE_BLOCK, 4), (MODULE_BLOCK, 9), (23, 3)]);
+        assert_eq!(classify(&two, Sections::Lto), Err(InputError::SeveralModules(2)));
+        let joined = [one.clone(), vec![0; 8], one.clone()].concat();
+        assert_eq!(classify(&joined, Sections::Lto), Err(InputError::SeveralModules(2)));
+    }
+
+    #[test]
+    fn every_truncation_is_found() {
+        let one = stream(ONE);
+        for length in 4..one.len() {
+            let whole = length == 4 + 28 + 168;
+            assert_eq!(classify(&one[..length], Sections::Lto).is_ok(), whole, "{length}");
+        }
+    }
+
+    #[test]
+    fn the_wrapper_is_taken_off() {
+        let one = stream(ONE);
+        let mut wrapped = WRAPPER.to_vec();
+        for field in [0, 20, u32::try_from(one.len()).expect("small"), 7] {
+            wrapped.extend(field.to_le_bytes());
+        }
+        wrapped.extend(&one);
+        wrapped.extend([0; 12]);
+        assert_eq!(classify(&wrapped, Sections::Lto), Ok(InputKind::Bitcode(20..20 + one.len())));
+        wrapped.truncate(100);
+        assert!(classify(&wrapped, Sections::Lto).is_err());
+    }
+
+    #[test]
+    fn other_files_are_told_apart() {
+        assert_eq!(classify(b"!<arch>\n", Sections::Lto), Ok(InputKind::Archive));
+        assert_eq!(classify(b"!<thin>\n", Sections::Lto), Ok(InputKind::Archive));
+        assert_eq!(classify(b"GROUP ( libc.so.6 )", Sections::Lto), Ok(InputKind::Other));
+        assert_eq!(classify(b"", Sections::Lto), Ok(InputKind::Other));
+        assert!(matches!(classify(b"\x7fELF\x02\x01\x01", Sections::Lto), Err(InputError::BrokenElf(_))));
+    }
+}

@@ -61,7 +61,7 @@ impl FrameWriter {
     }
 }
 
-fn record_crc(number: u32, length: u32, payload: &[u8]) -> u32 {
+pub(crate) fn record_crc(number: u32, length: u32, payload: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&number.to_le_bytes());
     hasher.update(&length.to_le_bytes());

@@ -28,7 +28,8 @@
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
-use crate::map::{FunctionMap, MAP_VERSION, ModuleMap};
+use crate::map::{self, FunctionMap, MAP_VERSION, ModuleMap};
+use crate::repair;
 
 /// First eight bytes of an image's path map.
 pub const IMAGE_MAP_MAGIC: [u8; 8] = *b"HLWIMMAP";
@@ -191,6 +192,35 @@ pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
 /// As [`decode_image`].
 pub fn peek_image(bytes: &[u8]) -> Result<[u8; 16], FormatError> {
     read_head(bytes).map(|(_, map)| map.build_id)
+}
+
+/// Puts the checksums of an image's path map right ([`crate::repair`]).
+pub(crate) fn repair(bytes: &mut [u8]) {
+    let name = repair::load(bytes, 36) as usize;
+    repair::checksum(bytes, 0, FIXED.saturating_add(name));
+    let Ok((head, _)) = read_head(bytes) else {
+        return;
+    };
+    for number in 0..head.modules as usize {
+        let at = head.table + number * ENTRY;
+        let Some(entry) = bytes.get(at..at + ENTRY) else {
+            return;
+        };
+        let crc = entry_crc(number, &entry[..ENTRY - 4]);
+        let word = |at: usize| {
+            usize::try_from(
+                u64::from(repair::load(entry, at)) | u64::from(repair::load(entry, at + 4)) << 32,
+            )
+        };
+        let (offset, length) = (
+            word(8).unwrap_or(usize::MAX),
+            word(16).unwrap_or(usize::MAX),
+        );
+        repair::store(bytes, at + ENTRY - 4, crc);
+        if let Some(fragment) = bytes.get_mut(offset..offset.saturating_add(length)) {
+            map::repair(fragment);
+        }
+    }
 }
 
 struct Head {

@@ -20,6 +20,7 @@ pub mod image;
 pub mod map;
 pub mod profile;
 pub mod raw;
+pub mod repair;
 pub mod sealed;
 pub mod text;
 pub mod varint;

@@ -58,6 +58,8 @@ mod decode;
 mod encode;
 mod strings;
 
+pub(crate) use decode::repair;
+
 use crate::text::Text;
 
 /// Version of the fragment, the image map and the sealed profile.

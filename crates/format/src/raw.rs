@@ -10,7 +10,7 @@
 mod writer;
 
 use crate::abi::{
-    ABI_VERSION, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_SEGMENT, PAGE, RAW_MAGIC, RawHeader, hash_slot,
+    ABI_VERSION, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_SEGMENT, PAGE, RAW_MAGIC, hash_slot,
 };
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
@@ -158,20 +158,15 @@ impl RawHead {
     /// # Errors
     /// If the bytes are no raw profile, of another version, cut off in the head, or damaged there.
     pub fn read(bytes: &[u8]) -> Result<Self, FormatError> {
-        if bytes.len() >= 8 && !bytes.starts_with(&RAW_MAGIC) && bytes[..8] != [0; 8] {
+        let magic = &bytes[..bytes.len().min(8)];
+        if magic.iter().all(|&byte| byte == 0) {
+            return Err(FormatError::Unfinished);
+        }
+        if !RAW_MAGIC.starts_with(magic) {
             return Err(FormatError::NotAProfile);
         }
-        if bytes
-            .iter()
-            .take(size_of::<RawHeader>())
-            .all(|&byte| byte == 0)
-        {
-            return Err(FormatError::Unfinished);
-        }
         let mut cursor = Cursor::new(bytes, 0);
-        if cursor.bytes(8)? != RAW_MAGIC {
-            return Err(FormatError::Unfinished);
-        }
+        cursor.bytes(8)?;
         let found = cursor.u32()?;
         if found != ABI_VERSION {
             return Err(FormatError::Version {

@@ -35,7 +35,10 @@ use crate::frames::{Frame, FrameWriter, Frames, index_size};
 use crate::image::ImageMap;
 use crate::map::MAP_VERSION;
 use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up, lost_function};
+use crate::repair;
 use crate::varint::put;
+
+const FIXED: usize = 88;
 
 /// First eight bytes of a sealed profile.
 pub const SEALED_MAGIC: [u8; 8] = *b"HLWSEALD";
@@ -218,13 +221,16 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
     let mut profile = Profile::of_head(head.profile);
 
     let frames = Frames::new(index, records, head.functions, start);
-    if !frames.index_intact() {
-        let what = "the index of functions is damaged; the functions were found without it";
-        profile.damage.push(Damage::of_file(
-            DamagedFile::Profile,
-            head.size as u64,
-            what,
-        ));
+    let notes = Frames::new(notes_index, notes, head.notes, start + records.len() as u64);
+    for intact in [frames.index_intact(), notes.index_intact()] {
+        if !intact {
+            let what = "an index of records is damaged; the records were found without it";
+            profile.damage.push(Damage::of_file(
+                DamagedFile::Profile,
+                head.size as u64,
+                what,
+            ));
+        }
     }
     let mut last = None;
     for frame in frames {
@@ -249,8 +255,7 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
             }
         }
     }
-    let notes_start = start + records.len() as u64;
-    for frame in Frames::new(notes_index, notes, head.notes, notes_start) {
+    for frame in notes {
         let offset = frame.offset;
         profile
             .damage
@@ -263,6 +268,19 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
             }));
     }
     Ok(profile)
+}
+
+/// Puts the checksums of a sealed profile right ([`crate::repair`]).
+pub(crate) fn repair(bytes: &mut [u8]) {
+    let names = repair::load(bytes, 72) as usize + repair::load(bytes, 76) as usize;
+    repair::checksum(bytes, 0, names.saturating_add(FIXED));
+    let Ok(head) = Head::read(bytes) else { return };
+    let notes_index = head.size.saturating_add(12 * head.functions as usize + 4);
+    let records = notes_index.saturating_add(12 * head.notes as usize + 4);
+    repair::records(bytes, head.size, records, head.functions);
+    let notes =
+        usize::try_from(head.records).map_or(usize::MAX, |length| records.saturating_add(length));
+    repair::records(bytes, notes_index, notes, head.notes);
 }
 
 fn read_function(

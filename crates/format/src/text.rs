@@ -6,11 +6,12 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// A string, cheap to clone. Made by `"…".into()` or from a `String`; used like a `&str`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Eq, PartialOrd, Ord)]
 pub struct Text(Arc<str>);
 
 impl Text {
@@ -66,6 +67,18 @@ impl From<&String> for Text {
 impl From<Text> for String {
     fn from(text: Text) -> Self {
         text.as_str().to_owned()
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 

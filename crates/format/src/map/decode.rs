@@ -16,6 +16,7 @@ use crate::map::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FRAGMENT_MAGIC, FunctionMap, Gone,
     MAP_VERSION, ModuleMap, Outcome, Place, Scope, Skipped, implied_ends,
 };
+use crate::repair;
 use crate::text::Text;
 
 /// Bytes of a fragment's head.
@@ -207,6 +208,45 @@ impl Head {
             gone,
             records,
         })
+    }
+}
+
+/// Puts the checksums of a fragment right ([`crate::repair`]).
+pub(crate) fn repair(bytes: &mut [u8]) {
+    if bytes.len() < HEAD {
+        return;
+    }
+    repair::store(bytes, HEAD - 8, 0);
+    repair::checksum(bytes, 0, HEAD - 4);
+    let Ok(head) = Head::read(bytes, 0) else {
+        return;
+    };
+    let Ok(parts) = head.split(bytes, 0) else {
+        return;
+    };
+    let text = HEAD + 8 * head.strings as usize;
+    let [index, skipped, gone, records] = [
+        parts.index.1,
+        parts.skipped.1,
+        parts.gone.1,
+        parts.records.1,
+    ]
+    .map(|at| at as usize);
+    let mut start = 0;
+    for string in 0..head.strings as usize {
+        let end = repair::load(bytes, HEAD + 8 * string) as usize;
+        let content = bytes[text..].get(start..end).unwrap_or_default();
+        let crc = crc32fast::hash(content);
+        repair::store(bytes, HEAD + 8 * string + 4, crc);
+        start = end;
+    }
+    repair::records(bytes, index, records, head.functions);
+    for (list, count, size) in [(skipped, head.skipped, 12), (gone, head.gone, 8)] {
+        for number in 0..count as usize {
+            let at = list + number * (size + 4);
+            let crc = entry_crc(number, &bytes[at..at + size]);
+            repair::store(bytes, at + size, crc);
+        }
     }
 }
 

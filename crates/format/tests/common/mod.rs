@@ -1,0 +1,398 @@
+//! Random maps and profiles, and a small fixed one.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use holloway_format::{
+    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts, FunctionMap, Gone,
+    ImageMap, ModuleMap, Outcome, Place, Profile, ProfileHead, Scope, Skipped, Text, decode_image,
+    encode_image,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+/// Few different strings, so that functions share them; some long, some not ASCII.
+fn text() -> impl Strategy<Value = Text> {
+    prop_oneof![
+        Just(Text::default()),
+        Just(Text::from("main")),
+        Just(Text::from("src/main.rs")),
+        "[a-zé∀ ]{0,12}".prop_map(Text::from),
+        Just(Text::from(
+            "core::iter::adapters::map::Map<I, F>::fold".repeat(9)
+        )),
+    ]
+}
+
+fn number() -> impl Strategy<Value = u32> {
+    prop_oneof![0..300u32, any::<u32>()]
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        Just(Outcome::Jump),
+        Just(Outcome::True),
+        Just(Outcome::False),
+        any::<i64>().prop_map(Outcome::Case),
+        Just(Outcome::Default),
+        Just(Outcome::Normal),
+        Just(Outcome::Unwind),
+        Just(Outcome::Indirect),
+        Just(Outcome::AsmGoto),
+        Just(Outcome::Return),
+        Just(Outcome::Noreturn),
+        Just(Outcome::Resume),
+        Just(Outcome::TailCall),
+        Just(Outcome::Again),
+        Just(Outcome::Split),
+    ]
+}
+
+fn place(scopes: u32) -> impl Strategy<Value = Place> {
+    (0..scopes, number(), number()).prop_map(|(scope, line, column)| Place {
+        scope,
+        line,
+        column,
+    })
+}
+
+fn scope(index: u32) -> impl Strategy<Value = Scope> {
+    let parent = if index == 0 {
+        Just(None).boxed()
+    } else {
+        option::of(0..index).boxed()
+    };
+    (text(), text(), text(), number(), parent, number(), number()).prop_map(
+        |(name, linkage_name, file, line, parent, call_line, call_column)| Scope {
+            name,
+            linkage_name,
+            file,
+            line,
+            parent,
+            call_line,
+            call_column,
+        },
+    )
+}
+
+fn edge(blocks: u32, scopes: u32) -> impl Strategy<Value = EdgeMap> {
+    let kind = prop_oneof![
+        Just(EdgeKind::Plain),
+        Just(EdgeKind::Pinned),
+        Just(EdgeKind::Cut)
+    ];
+    (
+        0..blocks,
+        0..blocks,
+        kind,
+        outcome(),
+        option::of(place(scopes)),
+    )
+        .prop_map(|(from, to, kind, outcome, place)| EdgeMap {
+            from,
+            to,
+            kind,
+            outcome,
+            place,
+        })
+}
+
+fn dag_edge(blocks: u32, edges: u32) -> impl Strategy<Value = DagEdgeMap> {
+    let kind = if edges == 0 {
+        (0..blocks).prop_map(DagKind::Start).boxed()
+    } else {
+        prop_oneof![
+            (0..edges).prop_map(DagKind::Edge),
+            (0..blocks).prop_map(DagKind::Start),
+            (0..edges).prop_map(DagKind::Back),
+            (0..edges).prop_map(DagKind::Cut),
+        ]
+        .boxed()
+    };
+    (
+        0..blocks,
+        0..blocks,
+        kind,
+        prop_oneof![0..9u64, any::<u64>()],
+    )
+        .prop_map(|(from, to, kind, value)| DagEdgeMap {
+            from,
+            to,
+            kind,
+            value,
+        })
+}
+
+prop_compose! {
+    fn shape()(blocks in 1..6u32, scopes in 1..5u32, edges in 0..8u32)
+        (entry in 0..blocks, exit in 0..blocks,
+         blocks_ in vec((number(), vec(place(scopes), 0..4)), blocks as usize..=blocks as usize),
+         edges_ in vec(edge(blocks, scopes), edges as usize..=edges as usize),
+         dag in vec(dag_edge(blocks, edges), 0..9),
+         scopes in (0..scopes).map(|index| scope(index).boxed()).collect::<Vec<_>>(),
+         imply in any::<bool>())
+        -> FunctionMap {
+        let blocks = blocks_.into_iter().map(|(instructions, places)| BlockMap { instructions, places }).collect();
+        let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, scopes, ..FunctionMap::default() };
+        for index in 0..function.dag.len() {
+            // Half of the functions have dag edges as the weaver makes them.
+            if let (true, Some((from, to))) = (imply, function.implied_ends(function.dag[index].kind)) {
+                function.dag[index] = DagEdgeMap { from, to, ..function.dag[index] };
+            }
+        }
+        function
+    }
+}
+
+/// A valid function whose counters are still to be placed.
+pub(crate) fn function() -> impl Strategy<Value = FunctionMap> {
+    let array = (1..9u64, 0..3u64).prop_map(|(paths, gap)| {
+        (
+            paths,
+            Counters::Array {
+                offset: 0,
+                len: paths + gap,
+            },
+        )
+    });
+    let hash = prop_oneof![5000..9000u64, Just(u64::MAX)]
+        .prop_map(|paths| (paths, Counters::Hash { offset: 0 }));
+    let counters = prop_oneof![3 => array, 1 => hash];
+    (shape(), text(), text(), text(), number(), counters).prop_map(
+        |(shape, name, linkage_name, file, line, (path_count, counters))| {
+            let mut function = FunctionMap {
+                name,
+                linkage_name,
+                file,
+                line,
+                path_count,
+                counters,
+                ..shape
+            };
+            function.hash = function.structure_hash();
+            function
+        },
+    )
+}
+
+/// A valid module.
+pub(crate) fn module() -> impl Strategy<Value = ModuleMap> {
+    let skipped = (text(), text(), text()).prop_map(|(name, linkage_name, reason)| Skipped {
+        name,
+        linkage_name,
+        reason,
+    });
+    let gone = (text(), text()).prop_map(|(name, linkage_name)| Gone { name, linkage_name });
+    (
+        text(),
+        text(),
+        vec((function(), 0..3u64), 0..5),
+        vec(skipped, 0..3),
+        vec(gone, 0..3),
+    )
+        .prop_map(|(name, producer, functions, skipped, gone)| {
+            let mut module = ModuleMap {
+                name,
+                producer,
+                skipped,
+                gone,
+                ..ModuleMap::default()
+            };
+            for (function, gap) in functions {
+                module.counters_size += 8 * gap;
+                add(&mut module, function);
+            }
+            module
+        })
+}
+
+/// Appends a function and places its counters.
+pub(crate) fn add(module: &mut ModuleMap, mut function: FunctionMap) {
+    match &mut function.counters {
+        Counters::Array { offset, .. } | Counters::Hash { offset } => {
+            *offset = module.counters_size;
+        }
+    }
+    module.counters_size += function.counters.size();
+    module.functions.push(function);
+}
+
+/// The encoded map of an image with these modules, one after the other.
+pub(crate) fn image(modules: &[ModuleMap]) -> Vec<u8> {
+    let fragments: Vec<Vec<u8>> = modules.iter().map(ModuleMap::encode).collect();
+    let mut base = 0;
+    let mut parts: Vec<(u64, &[u8])> = Vec::new();
+    for (module, fragment) in modules.iter().zip(&fragments) {
+        parts.push((base, fragment));
+        base += module.counters_size;
+    }
+    encode_image(0, "app", &parts).0
+}
+
+/// A valid map and a profile of it, as read.
+pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
+    let head = (
+        any::<u32>(),
+        any::<u32>(),
+        any::<u64>(),
+        any::<u32>(),
+        any::<u64>(),
+        any::<bool>(),
+    );
+    let runs = vec(
+        (
+            any::<prop::sample::Index>(),
+            vec((any::<u64>(), 1..u64::MAX / 64), 1..9),
+        ),
+        0..9,
+    );
+    (vec(module(), 0..4), head, runs).prop_map(
+        |(modules, (pid, ppid, start_ns, threads, lost, forked), runs)| {
+            let map = decode_image(&image(&modules)).unwrap();
+            let head = ProfileHead {
+                build_id: map.build_id,
+                image: "app".into(),
+                image_path: "/somewhere/app".into(),
+                pid,
+                ppid,
+                start_ns,
+                threads,
+                lost,
+                forked,
+                ..ProfileHead::default()
+            };
+            let mut profile = Profile::of_head(head);
+            let places: Vec<(u32, u32)> = places(&map);
+            if !places.is_empty() {
+                for (index, mut counts) in runs {
+                    let (module, function) = *index.get(&places);
+                    let shape = map.function(module, function).unwrap();
+                    counts
+                        .iter_mut()
+                        .for_each(|(path, _)| *path %= shape.path_count);
+                    counts.sort_unstable();
+                    counts.dedup_by_key(|&mut (path, _)| path);
+                    profile.functions.push(FunctionCounts {
+                        module,
+                        function,
+                        hash: shape.hash,
+                        counts,
+                    });
+                }
+            }
+            profile
+                .functions
+                .sort_by_key(|counts| (counts.module, counts.function));
+            profile
+                .functions
+                .dedup_by_key(|counts| (counts.module, counts.function));
+            (map, profile)
+        },
+    )
+}
+
+/// Module and function numbers of all functions.
+pub(crate) fn places(map: &ImageMap) -> Vec<(u32, u32)> {
+    let modules = (0..).zip(&map.modules);
+    modules
+        .flat_map(|(m, placed)| {
+            (0..)
+                .zip(&placed.module.functions)
+                .map(move |(f, _)| (m, f))
+        })
+        .collect()
+}
+
+/// A function with `paths` paths, one after the other edges from block 0 to block 1, the exit.
+pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> FunctionMap {
+    let edges = (0..paths.min(4)).map(|case| EdgeMap {
+        from: 0,
+        to: 1,
+        kind: EdgeKind::Plain,
+        outcome: Outcome::Case(case as i64),
+        place: Some(Place {
+            scope: 0,
+            line: 2,
+            column: 5,
+        }),
+    });
+    let edges: Vec<EdgeMap> = edges.collect();
+    let dag = (0..edges.len() as u32).map(|e| DagEdgeMap {
+        from: 0,
+        to: 1,
+        kind: DagKind::Edge(e),
+        value: e.into(),
+    });
+    let mut function = FunctionMap {
+        name: name.into(),
+        linkage_name: format!("_R{name}").into(),
+        file: format!("{name}.rs").into(),
+        line: 1,
+        hash: 0,
+        counters,
+        path_count: paths,
+        entry: 0,
+        exit: 1,
+        blocks: vec![
+            BlockMap {
+                instructions: 7,
+                places: vec![Place {
+                    scope: 0,
+                    line: 1,
+                    column: 1,
+                }],
+            },
+            BlockMap::default(),
+        ],
+        dag: dag.collect(),
+        edges,
+        scopes: vec![Scope {
+            name: name.into(),
+            linkage_name: format!("_R{name}").into(),
+            file: format!("{name}.rs").into(),
+            line: 1,
+            ..Scope::default()
+        }],
+    };
+    function.hash = function.structure_hash();
+    function
+}
+
+/// Two modules: one with an array, a hashed and another array function, one with an array function.
+pub(crate) fn small_modules() -> [ModuleMap; 2] {
+    let mut first = ModuleMap {
+        name: "first".into(),
+        producer: "test".into(),
+        ..ModuleMap::default()
+    };
+    add(
+        &mut first,
+        small_function("one", 3, Counters::Array { offset: 0, len: 4 }),
+    );
+    add(
+        &mut first,
+        small_function("two", 1 << 40, Counters::Hash { offset: 0 }),
+    );
+    add(
+        &mut first,
+        small_function("three", 2, Counters::Array { offset: 0, len: 2 }),
+    );
+    first.skipped.push(Skipped {
+        name: "naked".into(),
+        linkage_name: "_Rnaked".into(),
+        reason: "naked".into(),
+    });
+    first.gone.push(Gone {
+        name: "tiny".into(),
+        linkage_name: "_Rtiny".into(),
+    });
+    let mut second = ModuleMap {
+        name: "second".into(),
+        producer: "test".into(),
+        ..ModuleMap::default()
+    };
+    add(
+        &mut second,
+        small_function("four", 1, Counters::Array { offset: 0, len: 1 }),
+    );
+    [first, second]
+}

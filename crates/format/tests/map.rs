@@ -1,0 +1,331 @@
+//! Maps: round trips, and what damage costs.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{image, module, places, small_function, small_modules};
+use holloway_format::{
+    Counters, DamagedFile, FormatError, ImageMap, ModuleMap, Text, decode_image, encode_image,
+    image::peek_image, repair,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+proptest! {
+    #[test]
+    fn a_module_survives(module in module()) {
+        let bytes = module.encode();
+        prop_assert_eq!(&bytes, &module.encode());
+        let (decoded, damage) = ModuleMap::decode(&bytes).unwrap();
+        prop_assert_eq!(damage, []);
+        prop_assert_eq!(decoded, module);
+    }
+
+    #[test]
+    fn an_image_survives(modules in vec(module(), 0..4)) {
+        let bytes = image(&modules);
+        prop_assert_eq!(&bytes, &image(&modules));
+        let map = decode_image(&bytes).unwrap();
+        prop_assert_eq!(&map.damage, &[]);
+        prop_assert_eq!(map.name.as_str(), "app");
+        prop_assert_eq!(peek_image(&bytes), Ok(map.build_id));
+        prop_assert_eq!(map.modules.into_iter().map(|placed| placed.module).collect::<Vec<_>>(), modules);
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..300)) {
+        let _ = ModuleMap::decode(&bytes);
+        let _ = decode_image(&bytes);
+    }
+
+    /// Behind right checksums too, nothing is believed: what is read without damage is a valid map.
+    #[test]
+    fn altered_content_is_checked(module in module(), edits in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+        let mut bytes = module.encode();
+        for (index, byte) in edits {
+            *index.get_mut(&mut bytes[12..]) = byte;
+        }
+        repair::fragment(&mut bytes);
+        if let Ok((module, damage)) = ModuleMap::decode(&bytes) {
+            module.functions.iter().filter(|function| !function.is_damaged()).for_each(|function| valid(&module, function));
+            if damage.is_empty() {
+                prop_assert_eq!(ModuleMap::decode(&module.encode()), Ok((module, damage)));
+            }
+        }
+    }
+
+    #[test]
+    fn altered_images_are_checked(modules in vec(module(), 1..4), edits in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+        let mut bytes = image(&modules);
+        for (index, byte) in edits {
+            *index.get_mut(&mut bytes[12..]) = byte;
+        }
+        repair::image_map(&mut bytes);
+        let _ = decode_image(&bytes);
+    }
+}
+
+/// What readers of a map rely on.
+fn valid(module: &ModuleMap, function: &holloway_format::FunctionMap) {
+    let blocks = function.blocks.len() as u32;
+    assert!(function.entry < blocks && function.exit < blocks && function.path_count > 0);
+    assert!(
+        function
+            .edges
+            .iter()
+            .all(|edge| edge.from < blocks && edge.to < blocks)
+    );
+    assert!(
+        function
+            .dag
+            .iter()
+            .all(|edge| edge.from < blocks && edge.to < blocks)
+    );
+    assert!(function.dag.iter().all(|edge| {
+        function
+            .implied_ends(edge.kind)
+            .is_some_and(|(_, to)| to < blocks)
+    }));
+    let places = function.blocks.iter().flat_map(|block| &block.places);
+    let mut places = places.chain(function.edges.iter().filter_map(|edge| edge.place.as_ref()));
+    assert!(places.all(|place| (place.scope as usize) < function.scopes.len()));
+    for (index, scope) in function.scopes.iter().enumerate() {
+        assert!(scope.parent.is_none_or(|parent| (parent as usize) < index));
+    }
+    let end = function.counters.offset() + function.counters.size();
+    assert!(end <= module.counters_size && function.counters.offset().is_multiple_of(8));
+}
+
+/// Functions of `damaged` that differ from those of `whole`; they must be empty and listed.
+fn lost(whole: &ImageMap, damaged: &ImageMap) -> BTreeSet<(u32, u32)> {
+    let mut lost = BTreeSet::new();
+    for (m, f) in places(whole) {
+        let function = whole.function(m, f).unwrap();
+        if damaged.function(m, f) == Some(function) {
+            continue;
+        }
+        lost.insert((m, f));
+        assert_eq!(
+            damaged.function(m, f),
+            None,
+            "function {f} of module {m} is altered and not refused"
+        );
+        let listed = damaged.damage.iter().any(|damage| {
+            damage.file == DamagedFile::Map
+                && (damage.module == Some(m)
+                    && damage.function.is_none_or(|function| function == f)
+                    || damage.what.contains("bytes are missing"))
+        });
+        assert!(listed, "function {f} of module {m} is lost and not listed");
+    }
+    lost
+}
+
+#[test]
+fn every_flipped_bit_is_noticed_and_costs_one_function() {
+    let bytes = image(&small_modules());
+    let whole = decode_image(&bytes).unwrap();
+    let (mut refused, mut single) = (0, 0);
+    for bit in 0..8 * bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let Ok(map) = decode_image(&flipped) else {
+            refused += 1;
+            continue;
+        };
+        assert!(!map.damage.is_empty(), "bit {bit}");
+        let lost = lost(&whole, &map);
+        let modules_lost = map
+            .damage
+            .iter()
+            .filter(|damage| damage.what.starts_with("the module is lost"))
+            .count();
+        if modules_lost == 0 {
+            // The strings of a function are its own here; an end of a string is shared by two.
+            assert!(lost.len() <= 2, "bit {bit}: {lost:?}");
+            single += usize::from(lost.len() == 1);
+        }
+        assert!(modules_lost <= 1);
+    }
+    // Only the head of the image is refused as a whole.
+    assert_eq!(refused, 8 * (52 + 3 + 4));
+    assert!(single > 1000);
+}
+
+#[test]
+fn every_truncation_is_noticed() {
+    let bytes = image(&small_modules());
+    let whole = decode_image(&bytes).unwrap();
+    for length in 0..bytes.len() {
+        match decode_image(&bytes[..length]) {
+            Ok(map) => {
+                assert!(!map.damage.is_empty(), "{length}");
+                lost(&whole, &map);
+            }
+            Err(error) => assert!(length < 52 + 3 + 4, "{length}: {error}"),
+        }
+    }
+    // A map cut in the last function keeps the others.
+    let map = decode_image(&bytes[..bytes.len() - 1]).unwrap();
+    assert_eq!(lost(&whole, &map), BTreeSet::from([(1, 0)]));
+}
+
+#[test]
+fn a_section_may_be_padded() {
+    let mut bytes = image(&small_modules());
+    let whole = decode_image(&bytes).unwrap();
+    bytes.extend_from_slice(&[0; 13]);
+    assert_eq!(decode_image(&bytes).unwrap(), whole);
+}
+
+#[test]
+fn damage_names_its_function() {
+    let bytes = image(&small_modules());
+    let at = bytes.len() - 1;
+    let mut flipped = bytes.clone();
+    flipped[at] ^= 0x10;
+    let map = decode_image(&flipped).unwrap();
+    let [damage] = &map.damage[..] else {
+        panic!("{:?}", map.damage)
+    };
+    assert_eq!(
+        (damage.module, damage.function, damage.name.as_str()),
+        (Some(1), Some(0), "four")
+    );
+    let text = damage.to_string();
+    assert!(text.starts_with("path map damaged at byte "), "{text}");
+    assert!(
+        text.contains(", function 0 of module 1 (four): the checksum of the record"),
+        "{text}"
+    );
+}
+
+#[test]
+fn another_format_is_named() {
+    let mut bytes = image(&small_modules());
+    bytes[8] = 7;
+    let error = decode_image(&bytes).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "format 7, this holloway reads 1; record it again"
+    );
+    assert_eq!(
+        decode_image(b"\x7fELF\x02\x01\x01\0").unwrap_err(),
+        FormatError::NotAMap
+    );
+    assert_eq!(decode_image(b"").unwrap_err(), FormatError::NotAMap);
+    assert_eq!(
+        ModuleMap::decode(b"BC\xc0\xde12345678").unwrap_err(),
+        FormatError::NotAFragment
+    );
+}
+
+#[test]
+fn the_example_of_the_layout() {
+    let mut function = small_function("f", 1, Counters::Array { offset: 0, len: 1 });
+    function.linkage_name = "f".into();
+    function.file = "a.c".into();
+    function.hash = 0;
+    function.scopes.clear();
+    function
+        .blocks
+        .iter_mut()
+        .for_each(|block| *block = holloway_format::BlockMap::default());
+    function.edges[0].outcome = holloway_format::Outcome::Return;
+    function.edges[0].place = None;
+    let module = ModuleMap {
+        counters_size: 8,
+        functions: vec![function],
+        ..ModuleMap::default()
+    };
+    let record = [
+        1, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 2, 0, 1, 0, 0, 0, 0, 1, 0, 2, 0x24, 1,
+        0, 0, 0,
+    ];
+    assert!(module.encode().ends_with(&record), "{:x?}", module.encode());
+}
+
+#[test]
+fn the_build_id_follows_the_content() {
+    let [first, second] = small_modules();
+    let (a, b) = (first.encode(), second.encode());
+    let id = |kind, name: &str, parts: &[(u64, &[u8])]| encode_image(kind, name, parts).1;
+    let ids = [
+        id(0, "app", &[(0, &a), (48, &b)]),
+        id(1, "app", &[(0, &a), (48, &b)]),
+        id(0, "apq", &[(0, &a), (48, &b)]),
+        id(0, "app", &[(0, &a), (56, &b)]),
+        id(0, "app", &[(0, &b), (48, &a)]),
+        id(0, "app", &[(0, &a)]),
+        id(0, "app", &[]),
+    ];
+    assert_eq!(BTreeSet::from(ids).len(), ids.len());
+}
+
+#[test]
+fn the_structure_hash_is_of_graph_and_numbering() {
+    let function = small_function("f", 3, Counters::Array { offset: 0, len: 3 });
+    let hash = function.structure_hash();
+    let mut other = function.clone();
+    other.name = "g".into();
+    other.blocks[0].places.clear();
+    other.counters = Counters::Hash { offset: 8 };
+    assert_eq!(other.structure_hash(), hash);
+    other.dag[0].value = 9;
+    assert_ne!(other.structure_hash(), hash);
+    let mut other = function.clone();
+    other.edges[0].to = 0;
+    assert_ne!(other.structure_hash(), hash);
+    let mut other = function;
+    other.exit = 0;
+    assert_ne!(other.structure_hash(), hash);
+}
+
+#[test]
+fn counters_never_overlap() {
+    let mut module = small_modules()[0].clone();
+    module.functions[2].counters = Counters::Array { offset: 8, len: 2 };
+    let (decoded, damage) = ModuleMap::decode(&module.encode()).unwrap();
+    assert!(decoded.functions[2].is_damaged());
+    assert_eq!(decoded.functions[2].name, "three");
+    assert_eq!(damage.len(), 1);
+    let (a, b) = (small_modules()[0].encode(), small_modules()[1].encode());
+    let map = decode_image(&encode_image(0, "app", &[(0, &a), (8, &b)]).0).unwrap();
+    assert_eq!(
+        (map.modules[1].module.functions.len(), map.damage.len()),
+        (0, 1)
+    );
+}
+
+/// 64 KiB of string used by 2,000 scopes, lengths that claim 2^32 of everything: neither costs memory or time.
+#[test]
+fn small_files_stay_small() {
+    let mut function = small_function("f", 1, Counters::Array { offset: 0, len: 1 });
+    function.scopes = vec![function.scopes[0].clone(); 2_000];
+    let long = Text::from("x".repeat(1 << 16));
+    for scope in &mut function.scopes {
+        scope.name = long.clone();
+    }
+    let module = ModuleMap {
+        counters_size: 8,
+        functions: vec![function],
+        ..ModuleMap::default()
+    };
+    let bytes = module.encode();
+    assert!(bytes.len() < 1 << 17);
+    let (decoded, _) = ModuleMap::decode(&bytes).unwrap();
+    let scopes = &decoded.functions[0].scopes;
+    assert!(
+        scopes
+            .iter()
+            .all(|scope| scope.name.as_ptr() == scopes[0].name.as_ptr())
+    );
+    for at in (12..60).step_by(4) {
+        let mut bytes = small_modules()[0].encode();
+        bytes[at..at + 4].copy_from_slice(&[0xff; 4]);
+        repair::fragment(&mut bytes);
+        let _ = ModuleMap::decode(&bytes);
+    }
+}

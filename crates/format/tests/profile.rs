@@ -1,0 +1,528 @@
+//! Profiles, raw and sealed: round trips, sums over threads and processes, and what damage costs.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{image, map_and_profile, small_modules};
+use holloway_format::{
+    FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile, RawWriter,
+    decode_image, peek_profile, raw, read_profile, repair, write_sealed,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Module, function, and the paths' counts.
+type Counted = (u32, u32, Vec<(u64, u64)>);
+
+fn map() -> ImageMap {
+    decode_image(&image(&small_modules())).unwrap()
+}
+
+fn counts(profile: &Profile) -> Vec<Counted> {
+    profile
+        .functions
+        .iter()
+        .map(|counts| (counts.module, counts.function, counts.counts.clone()))
+        .collect()
+}
+
+/// Two threads of the small map.
+fn writer(map: &ImageMap) -> RawWriter {
+    let mut writer = RawWriter::of_map(map);
+    writer.thread(
+        map,
+        11,
+        &[
+            (0, 0, 0, 5),
+            (0, 0, 2, 1),
+            (0, 1, 1 << 39, 4),
+            (0, 1, 3, 2),
+            (1, 0, 0, 9),
+        ],
+    );
+    writer.thread(map, 12, &[(0, 0, 0, 10), (0, 1, 3, 7), (0, 2, 1, 1)]);
+    writer
+}
+
+fn sums() -> Vec<Counted> {
+    vec![
+        (0, 0, vec![(0, 15), (2, 1)]),
+        (0, 1, vec![(3, 9), (1 << 39, 4)]),
+        (0, 2, vec![(1, 1)]),
+        (1, 0, vec![(0, 9)]),
+    ]
+}
+
+#[test]
+fn threads_are_summed() {
+    let map = map();
+    let bytes = writer(&map).finish();
+    let profile = read_profile(&bytes, &map).unwrap();
+    assert_eq!(profile.damage, []);
+    assert_eq!(counts(&profile), sums());
+    assert_eq!(
+        (profile.threads, profile.pid, profile.image.as_str()),
+        (2, 1, "app")
+    );
+    assert_eq!(profile.function(0, 1).unwrap().total(), 13);
+    let sealed = write_sealed(&profile);
+    assert_eq!(read_profile(&sealed, &map).unwrap(), profile);
+}
+
+#[test]
+fn a_file_may_be_longer_than_its_end() {
+    let map = map();
+    let mut bytes = writer(&map).finish();
+    bytes.extend(vec![0xaa; 5000]);
+    let profile = read_profile(&bytes, &map).unwrap();
+    assert_eq!((counts(&profile), profile.damage.len()), (sums(), 0));
+}
+
+#[test]
+fn another_build_is_refused_by_name() {
+    let mut map = map();
+    let bytes = writer(&map).finish();
+    let sealed = write_sealed(&read_profile(&bytes, &map).unwrap());
+    let found = map.build_id;
+    map.build_id = *b"0123456789abcdef";
+    for bytes in [bytes, sealed] {
+        let error = read_profile(&bytes, &map).unwrap_err();
+        assert_eq!(
+            error,
+            FormatError::BuildMismatch {
+                profile: found,
+                map: map.build_id,
+                image: "app".into()
+            }
+        );
+        let found: String = found[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let expected = format!(
+            "the profile is of build {found} of app, the path map of build 3031323334353637; record it again with this build"
+        );
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn other_files_and_formats_are_refused() {
+    let map = map();
+    let check = |bytes: &[u8], error: FormatError| {
+        assert_eq!(read_profile(bytes, &map), Err(error.clone()));
+        assert_eq!(peek_profile(bytes), Err(error));
+    };
+    check(b"\x7fELF\x02\x01\x01\0", FormatError::NotAProfile);
+    check(b"", FormatError::Unfinished);
+    check(&[0; 8192], FormatError::Unfinished);
+    check(b"HLWRAWPR", FormatError::Truncated { offset: 8 });
+    check(b"HLWSEALD", FormatError::Truncated { offset: 8 });
+    check(b"short", FormatError::NotAProfile);
+    let mut raw = writer(&map).finish();
+    let mut sealed = write_sealed(&read_profile(&raw, &map).unwrap());
+    raw[8] = 7;
+    sealed[8] = 9;
+    check(&raw, FormatError::Version { found: 7, reads: 1 });
+    check(&sealed, FormatError::Version { found: 9, reads: 1 });
+    raw[8] = 1;
+    raw[12] = 3;
+    assert_eq!(
+        read_profile(&raw, &map),
+        Err(FormatError::UnknownKind {
+            kind: 3,
+            offset: 12
+        })
+    );
+}
+
+#[test]
+fn counts_where_no_path_is_cost_the_function() {
+    let map = map();
+    let mut writer = writer(&map);
+    // Function 0 has 3 paths and 4 counters; the block has more room than counters.
+    writer.block(13, &[(24, 1), (32, 1 << 20), (8 * 100, 3)]);
+    writer.segment(13, 32, 2, &[(1 << 40, 6)]);
+    writer.segment(13, 8, 2, &[(0, 6)]);
+    let profile = read_profile(&writer.finish(), &map).unwrap();
+    assert_eq!(counts(&profile), sums()[2..]);
+    let damage: Vec<String> = profile.damage.iter().map(ToString::to_string).collect();
+    assert_eq!(damage.len(), 4, "{damage:#?}");
+    assert!(
+        damage[0]
+            .ends_with("a segment of counters belongs to no function that the path map has intact")
+    );
+    assert!(
+        damage[1].ends_with("function 0 of module 0 (one): a count for path 3, of 3"),
+        "{damage:?}"
+    );
+    assert!(damage[2].ends_with(
+        "function 1 of module 0 (two): a count for path 1099511627776, of 1099511627776"
+    ));
+    assert!(
+        damage[3].ends_with("1 counters belong to no function that the path map has intact"),
+        "{damage:?}"
+    );
+}
+
+#[test]
+fn counts_past_u64_cost_the_function() {
+    let map = map();
+    let mut writer = RawWriter::of_map(&map);
+    writer.thread(
+        &map,
+        1,
+        &[(0, 0, 1, u64::MAX - 1), (0, 1, 7, 1 << 63), (1, 0, 0, 2)],
+    );
+    writer.thread(&map, 2, &[(0, 0, 1, 3), (0, 1, 7, 1 << 63)]);
+    let profile = read_profile(&writer.finish(), &map).unwrap();
+    assert_eq!(counts(&profile), [(1, 0, vec![(0, 2)])]);
+    assert_eq!(profile.damage.len(), 2);
+}
+
+#[test]
+fn functions_the_map_lost_are_said() {
+    let map_bytes = image(&small_modules());
+    let whole = decode_image(&map_bytes).unwrap();
+    let raw = writer(&whole).finish();
+    let sealed = write_sealed(&read_profile(&raw, &whole).unwrap());
+    let mut bytes = map_bytes.clone();
+    *bytes.last_mut().unwrap() ^= 1;
+    let map = decode_image(&bytes).unwrap();
+    for bytes in [raw, sealed] {
+        let profile = read_profile(&bytes, &map).unwrap();
+        assert_eq!(counts(&profile), sums()[..3]);
+        assert_eq!(profile.damage.len(), 1);
+        assert!(
+            profile.damage[0].what.contains("path map"),
+            "{}",
+            profile.damage[0]
+        );
+    }
+}
+
+#[test]
+fn processes_are_summed() {
+    let map = map();
+    let profile = read_profile(&writer(&map).finish(), &map).unwrap();
+    let mut other = profile.clone();
+    other.functions.remove(1);
+    other.functions[0].counts = vec![(1, 7), (2, u64::MAX)];
+    let sum = Profile::sum([profile.clone(), other]).unwrap().unwrap();
+    let mut expected = sums();
+    expected[0].2 = vec![(0, 15), (1, 7), (2, u64::MAX)];
+    expected[2].2 = vec![(1, 2)];
+    expected[3].2 = vec![(0, 18)];
+    assert_eq!(counts(&sum), expected);
+    assert_eq!(sum.threads, 4);
+    assert_eq!(Profile::sum([]).unwrap(), None);
+    let mut stranger = profile.clone();
+    stranger.build_id[3] ^= 1;
+    let mut profile = profile;
+    let before = profile.clone();
+    assert!(matches!(
+        profile.merge(stranger),
+        Err(FormatError::BuildMismatch { .. })
+    ));
+    assert_eq!(profile, before);
+}
+
+#[test]
+fn a_head_is_enough_to_peek() {
+    let map = map();
+    let mut writer = writer(&map);
+    *writer.head() = ProfileHead {
+        image_path: "/a/path".into(),
+        ppid: 3,
+        start_ns: 4,
+        threads: 5,
+        lost: 6,
+        forked: true,
+        ..writer.head().clone()
+    };
+    let raw = writer.finish();
+    let mut head = peek_profile(&raw[..4096]).unwrap();
+    assert_eq!(head, *writer.head());
+    let profile = read_profile(&raw, &map).unwrap();
+    head.sealed = true;
+    assert_eq!(peek_profile(&write_sealed(&profile)).unwrap(), head);
+}
+
+#[test]
+fn damage_is_sealed_too() {
+    let map = map();
+    let mut writer = writer(&map);
+    writer.block(13, &[(24, 1)]);
+    let profile = read_profile(&writer.finish(), &map).unwrap();
+    assert_eq!(profile.damage.len(), 1);
+    assert_eq!(
+        read_profile(&write_sealed(&profile), &map).unwrap(),
+        profile
+    );
+}
+
+/// A function's counts in `damaged` are those of `whole`, or it is missing.
+fn missing(whole: &Profile, damaged: &Profile) -> Vec<(u32, u32)> {
+    let mut missing = Vec::new();
+    for function in &whole.functions {
+        match damaged.function(function.module, function.function) {
+            Some(counts) => assert_eq!(counts, function),
+            None => missing.push((function.module, function.function)),
+        }
+    }
+    assert!(damaged.functions.len() + missing.len() == whole.functions.len());
+    missing
+}
+
+#[test]
+fn every_flipped_bit_of_a_sealed_profile_is_noticed_and_costs_one_function() {
+    let map = map();
+    let mut writer = writer(&map);
+    writer.block(13, &[(800, 1)]);
+    let whole = read_profile(&writer.finish(), &map).unwrap();
+    let bytes = write_sealed(&whole);
+    let head = 88 + 3 + 3 + 4;
+    for bit in 0..8 * bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        match read_profile(&flipped, &map) {
+            Ok(profile) => {
+                assert!(
+                    bit >= 8 * head && profile.damage != whole.damage,
+                    "bit {bit}"
+                );
+                let missing = missing(&whole, &profile);
+                assert!(missing.len() <= 1, "bit {bit}: {missing:?}");
+                for (module, function) in missing {
+                    let of = (Some(module), Some(function));
+                    assert!(
+                        profile
+                            .damage
+                            .iter()
+                            .any(|damage| (damage.module, damage.function) == of),
+                        "bit {bit}"
+                    );
+                }
+            }
+            Err(_) => assert!(bit < 8 * head, "bit {bit}"),
+        }
+    }
+}
+
+#[test]
+fn every_truncation_of_a_sealed_profile_is_noticed() {
+    let map = map();
+    let whole = read_profile(&writer(&map).finish(), &map).unwrap();
+    let bytes = write_sealed(&whole);
+    for length in 0..bytes.len() {
+        if let Ok(profile) = read_profile(&bytes[..length], &map) {
+            assert!(!profile.damage.is_empty(), "{length}");
+            missing(&whole, &profile);
+        }
+    }
+}
+
+#[test]
+fn a_truncated_raw_profile_keeps_its_complete_extents() {
+    let map = map();
+    let mut writer = RawWriter::of_map(&map);
+    writer
+        .thread(&map, 1, &[(0, 0, 0, 1)])
+        .thread(&map, 2, &[(0, 0, 0, 10)])
+        .thread(&map, 3, &[(0, 0, 0, 100)]);
+    let bytes = writer.finish();
+    assert_eq!(bytes.len(), 4 * 4096);
+    let heads = (0..1232).chain((1232..bytes.len()).step_by(97));
+    for length in heads.chain(bytes.len() - 100..bytes.len()) {
+        match read_profile(&bytes[..length], &map) {
+            Ok(profile) => {
+                let threads = (length / 4096).saturating_sub(1);
+                let expected = [0, 1, 11, 111][threads];
+                assert_eq!(
+                    profile
+                        .functions
+                        .iter()
+                        .map(FunctionCounts::total)
+                        .sum::<u128>(),
+                    expected,
+                    "{length}"
+                );
+                let missing = format!("the last {} bytes are missing", bytes.len() - length);
+                assert_eq!(profile.damage[0].what, missing);
+            }
+            Err(_) => assert!(length < 1232, "{length}"),
+        }
+    }
+}
+
+/// Extents whose heads are damaged are lost with a word; those around them are not.
+#[test]
+fn a_damaged_extent_costs_itself() {
+    let map = map();
+    let mut writer = RawWriter::of_map(&map);
+    writer
+        .thread(&map, 1, &[(0, 0, 0, 1)])
+        .thread(&map, 2, &[(0, 0, 0, 10)])
+        .thread(&map, 3, &[(0, 0, 0, 100)]);
+    let bytes = writer.finish();
+    for byte in (0..12).chain(16..24) {
+        let mut flipped = bytes.clone();
+        flipped[2 * 4096 + byte] ^= 4;
+        let profile = read_profile(&flipped, &map).unwrap();
+        assert_eq!(counts(&profile), [(0, 0, vec![(0, 101)])], "byte {byte}");
+        let what = "4096 bytes of counters are lost: the head of an extent is damaged or cut off";
+        assert_eq!(
+            (profile.damage[0].offset, profile.damage[0].what.as_str()),
+            (8192, what)
+        );
+    }
+}
+
+#[test]
+fn no_flipped_bit_of_a_raw_profile_does_harm() {
+    let map = map();
+    let bytes = writer(&map).finish();
+    let heads = (0..bytes.len())
+        .step_by(4096)
+        .flat_map(|page| page..page + 300);
+    for byte in heads {
+        for bit in 0..8 {
+            let mut flipped = bytes.clone();
+            flipped[byte] ^= 1 << bit;
+            let Ok(profile) = read_profile(&flipped, &map) else {
+                assert!(byte < 1232);
+                continue;
+            };
+            // Whatever is read is a count of a path there is.
+            for function in &profile.functions {
+                let path_count = map
+                    .function(function.module, function.function)
+                    .unwrap()
+                    .path_count;
+                assert!(
+                    function
+                        .counts
+                        .iter()
+                        .all(|&(path, count)| path < path_count && count > 0)
+                );
+            }
+            let _ = peek_profile(&flipped);
+        }
+    }
+}
+
+#[test]
+fn a_key_in_a_wrong_slot_costs_the_function() {
+    let map = map();
+    let bytes = writer(&map).finish();
+    let raw = RawProfile::parse(&bytes).unwrap();
+    let segment = raw.segments()[0];
+    assert_eq!(
+        (segment.head, segment.entries().count(), segment.misplaced()),
+        (32, 2, None)
+    );
+    let slots = segment.offset as usize..segment.offset as usize + 64;
+    let at = slots.step_by(16).find(|&at| bytes[at] != 0).unwrap();
+    let noticed = (0..40).filter(|bit| {
+        let mut flipped = bytes.clone();
+        flipped[at + bit / 8] ^= 1 << (bit % 8);
+        let profile = read_profile(&flipped, &map).unwrap();
+        profile.function(0, 1).is_none() && !profile.damage.is_empty()
+    });
+    // With half of the four slots in use, a wrong key fits its slot with a chance of 1/4 to 1/2.
+    assert!(noticed.count() >= 15);
+}
+
+proptest! {
+    #[test]
+    fn a_profile_survives((map, profile) in map_and_profile()) {
+        let bytes = write_sealed(&profile);
+        prop_assert_eq!(&read_profile(&bytes, &map).unwrap(), &profile);
+        let mut shuffled = profile.clone();
+        shuffled.functions.reverse();
+        shuffled.functions.iter_mut().for_each(|function| function.counts.reverse());
+        prop_assert_eq!(write_sealed(&shuffled), bytes);
+    }
+
+    /// Against the sum of all counts, kept in a map.
+    #[test]
+    fn sums_over_threads_are_exact((map, profile) in map_and_profile(), split in vec(0..3usize, 64)) {
+        let mut threads = vec![Vec::new(); 3];
+        let mut naive: BTreeMap<(u32, u32, u64), u64> = BTreeMap::new();
+        let mut split = split.into_iter().cycle();
+        for function in &profile.functions {
+            for &(path, count) in function.counts.iter().filter(|&&(path, _)| path < u64::MAX - 1) {
+                for part in [count / 3, count - count / 3] {
+                    threads[split.next().unwrap()].push((function.module, function.function, path, part));
+                    if part > 0 {
+                        *naive.entry((function.module, function.function, path)).or_default() += part;
+                    }
+                }
+            }
+        }
+        let mut writer = RawWriter::of_map(&map);
+        for thread in &threads {
+            writer.thread(&map, 1, thread);
+        }
+        let read = read_profile(&writer.finish(), &map).unwrap();
+        prop_assert_eq!(&read.damage, &[]);
+        let flat = read.functions.iter().flat_map(|f| f.counts.iter().map(|&(path, count)| ((f.module, f.function, path), count)));
+        prop_assert_eq!(flat.collect::<BTreeMap<_, _>>(), naive);
+    }
+
+    #[test]
+    fn merged_sums_are_exact((_, profile) in map_and_profile(), keep in vec(any::<bool>(), 9)) {
+        let mut part = profile.clone();
+        let mut keep = keep.into_iter().cycle();
+        part.functions.retain(|_| keep.next().unwrap());
+        let sum = Profile::sum([part.clone(), profile.clone()]).unwrap().unwrap();
+        for function in &profile.functions {
+            let times = 1 + u64::from(part.function(function.module, function.function).is_some());
+            let expected: Vec<_> = function.counts.iter().map(|&(path, count)| (path, count * times)).collect();
+            prop_assert_eq!(&sum.function(function.module, function.function).unwrap().counts, &expected);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..300), magic in 0..3usize) {
+        let map = map();
+        let mut bytes = bytes;
+        if magic < 2 {
+            bytes.splice(..0, [*b"HLWRAWPR\x01\0\0\0", *b"HLWSEALD\x01\0\0\0"][magic]);
+        }
+        let _ = read_profile(&bytes, &map);
+        let _ = peek_profile(&bytes);
+        let _ = RawProfile::parse(&bytes);
+    }
+
+    /// Behind right checksums too, nothing is believed.
+    #[test]
+    fn altered_content_is_checked(
+        (map, profile) in map_and_profile(),
+        edits in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut bytes = write_sealed(&profile);
+        for (index, byte) in edits {
+            *index.get_mut(&mut bytes[32..]) = byte;
+        }
+        repair::sealed_profile(&mut bytes);
+        if let Ok(profile) = read_profile(&bytes, &map) {
+            for function in &profile.functions {
+                let shape = map.function(function.module, function.function).unwrap();
+                prop_assert!(function.counts.is_sorted());
+                prop_assert!(function.counts.iter().all(|&(path, count)| path < shape.path_count && count > 0));
+            }
+        }
+    }
+}
+
+#[test]
+fn block_sizes_fill_pages() {
+    let check = |counters: u64, size: u64| assert_eq!(raw::block_size(counters), size);
+    check(0, 4032);
+    check(4032, 4032);
+    check(4033, 8128);
+    check(u64::MAX, 0u64.wrapping_sub(4096 + 64));
+}

@@ -38,7 +38,13 @@ struct Compiler<'a> {
 /// Compiles a program. Variable 0 is `round`.
 pub fn compile(tokens: &[Token]) -> Vec<Instruction> {
     let names = vec!["round".to_owned()];
-    let mut compiler = Compiler { tokens, at: 0, code: Vec::new(), names, open: Vec::new() };
+    let mut compiler = Compiler {
+        tokens,
+        at: 0,
+        code: Vec::new(),
+        names,
+        open: Vec::new(),
+    };
     while compiler.at < tokens.len() {
         compiler.statement();
     }
@@ -53,12 +59,17 @@ impl Compiler<'_> {
                 "while" => {
                     let start = self.code.len();
                     self.comparison();
-                    self.open.push(Open::While { start, exit: self.code.len() });
+                    self.open.push(Open::While {
+                        start,
+                        exit: self.code.len(),
+                    });
                     self.code.push(Instruction::JumpIfZero(0));
                 }
                 "if" => {
                     self.comparison();
-                    self.open.push(Open::If { jump: self.code.len() });
+                    self.open.push(Open::If {
+                        jump: self.code.len(),
+                    });
                     self.code.push(Instruction::JumpIfZero(0));
                 }
                 "else" => self.otherwise(),
@@ -68,7 +79,11 @@ impl Compiler<'_> {
                     self.code.push(Instruction::Return);
                 }
                 _ => {
-                    assert_eq!(self.next(), Token::Symbol("="), "only assignments start with a name");
+                    assert_eq!(
+                        self.next(),
+                        Token::Symbol("="),
+                        "only assignments start with a name"
+                    );
                     self.comparison();
                     let variable = self.variable(&word);
                     self.code.push(Instruction::Store(variable));
@@ -79,8 +94,12 @@ impl Compiler<'_> {
     }
 
     fn otherwise(&mut self) {
-        let Some(Open::If { jump }) = self.open.pop() else { panic!("else without if") };
-        self.open.push(Open::If { jump: self.code.len() });
+        let Some(Open::If { jump }) = self.open.pop() else {
+            panic!("else without if")
+        };
+        self.open.push(Open::If {
+            jump: self.code.len(),
+        });
         self.code.push(Instruction::Jump(0));
         self.code[jump] = Instruction::JumpIfZero(self.code.len());
     }
@@ -109,7 +128,11 @@ impl Compiler<'_> {
             if symbol == ">" {
                 self.code.push(Instruction::Swap);
             }
-            self.code.push(if symbol == "==" { Instruction::Equal } else { Instruction::Less });
+            self.code.push(if symbol == "==" {
+                Instruction::Equal
+            } else {
+                Instruction::Less
+            });
         }
     }
 
@@ -118,7 +141,11 @@ impl Compiler<'_> {
         while let Some(Token::Symbol(symbol @ ("+" | "-"))) = self.peek() {
             self.at += 1;
             self.product();
-            self.code.push(if symbol == "+" { Instruction::Add } else { Instruction::Subtract });
+            self.code.push(if symbol == "+" {
+                Instruction::Add
+            } else {
+                Instruction::Subtract
+            });
         }
     }
 
@@ -166,6 +193,9 @@ impl Compiler<'_> {
 
     fn next(&mut self) -> Token {
         self.at += 1;
-        self.tokens.get(self.at - 1).cloned().unwrap_or(Token::NewLine)
+        self.tokens
+            .get(self.at - 1)
+            .cloned()
+            .unwrap_or(Token::NewLine)
     }
 }

@@ -11,7 +11,10 @@ pub struct Machine {
 impl Machine {
     /// A machine with all variables 0.
     pub fn new() -> Self {
-        Self { variables: [0; 16], stack: Vec::new() }
+        Self {
+            variables: [0; 16],
+            stack: Vec::new(),
+        }
     }
 
     /// Runs a program with variable 0 set to `round`; its value is what it returns, or 0.
@@ -27,8 +30,12 @@ impl Machine {
                 Instruction::Add => self.combine(i64::wrapping_add),
                 Instruction::Subtract => self.combine(i64::wrapping_sub),
                 Instruction::Multiply => self.combine(i64::wrapping_mul),
-                Instruction::Divide => self.combine(|a, b| if b == 0 { 0 } else { a.wrapping_div(b) }),
-                Instruction::Remainder => self.combine(|a, b| if b == 0 { 0 } else { a.wrapping_rem(b) }),
+                Instruction::Divide => {
+                    self.combine(|a, b| if b == 0 { 0 } else { a.wrapping_div(b) })
+                }
+                Instruction::Remainder => {
+                    self.combine(|a, b| if b == 0 { 0 } else { a.wrapping_rem(b) })
+                }
                 Instruction::Less => self.combine(|a, b| i64::from(a < b)),
                 Instruction::Equal => self.combine(|a, b| i64::from(a == b)),
                 Instruction::Swap => {

@@ -11,7 +11,10 @@ mod words;
 const PROGRAM: &str = include_str!("program.txt");
 
 fn main() {
-    let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(400);
+    let rounds = std::env::args()
+        .nth(1)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(400);
     let tokens = tokens::tokenize(PROGRAM);
     let code = compiler::compile(&tokens);
     let mut machine = machine::Machine::new();
@@ -19,12 +22,22 @@ fn main() {
     for round in 0..rounds {
         sum = sum.wrapping_add(machine.run(&code, round));
     }
-    println!("{} tokens, {} instructions, {rounds} rounds: {sum}", tokens.len(), code.len());
+    println!(
+        "{} tokens, {} instructions, {rounds} rounds: {sum}",
+        tokens.len(),
+        code.len()
+    );
     let text = words::invent(20_000);
     let mut counts = words::count(&text);
     words::sort(&mut counts);
-    let vowels: usize = counts.iter().map(|entry| words::syllables(&entry.word)).sum();
-    println!("{} different words, {vowels} syllables; the commonest:", counts.len());
+    let vowels: usize = counts
+        .iter()
+        .map(|entry| words::syllables(&entry.word))
+        .sum();
+    println!(
+        "{} different words, {vowels} syllables; the commonest:",
+        counts.len()
+    );
     for entry in counts.iter().take(3) {
         println!("  {:6} {}", entry.count, entry.word);
     }

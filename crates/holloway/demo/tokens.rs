@@ -50,7 +50,9 @@ fn number(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> usize {
 
 fn name(text: &str, start: usize, tokens: &mut Vec<Token>) -> usize {
     let rest = &text[start..];
-    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+    let end = rest
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .unwrap_or(rest.len());
     tokens.push(Token::Name(rest[..end].to_owned()));
     start + end
 }

@@ -38,7 +38,10 @@ pub fn count(text: &str) -> Vec<Entry> {
                 }
                 Some(_) => slot = (slot + 1) & 8191,
                 empty => {
-                    *empty = Some(Entry { word: word.to_owned(), count: 1 });
+                    *empty = Some(Entry {
+                        word: word.to_owned(),
+                        count: 1,
+                    });
                     break;
                 }
             }
@@ -48,7 +51,9 @@ pub fn count(text: &str) -> Vec<Entry> {
 }
 
 fn hash(word: &str) -> usize {
-    word.bytes().fold(5381, |hash: usize, byte| (hash << 5).wrapping_add(hash) ^ usize::from(byte))
+    word.bytes().fold(5381, |hash: usize, byte| {
+        (hash << 5).wrapping_add(hash) ^ usize::from(byte)
+    })
 }
 
 /// Sorts by count, most first, then by word: heapsort, whose branches follow the data.

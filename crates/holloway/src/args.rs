@@ -236,7 +236,11 @@ pub(crate) struct DemoArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CompilerArgs {
     /// `--collect KIND` first if wanted, then the compiler's own options
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
     pub(crate) args: Vec<OsString>,
 }
 
@@ -365,7 +369,9 @@ fn parse_pattern(text: &str) -> Result<String, String> {
     if text.is_empty() {
         return Err("an empty pattern would match everything".to_owned());
     }
-    regex::Regex::new(text).map(|_| text.to_owned()).map_err(|error| last_line(&error))
+    regex::Regex::new(text)
+        .map(|_| text.to_owned())
+        .map_err(|error| last_line(&error))
 }
 
 fn parse_regex(text: &str) -> Result<regex::Regex, String> {
@@ -375,5 +381,9 @@ fn parse_regex(text: &str) -> Result<regex::Regex, String> {
 /// The regex crate draws a picture above its message: the message is the last line.
 fn last_line(error: &regex::Error) -> String {
     let text = error.to_string();
-    text.lines().last().unwrap_or(&text).trim_start_matches("error: ").to_owned()
+    text.lines()
+        .last()
+        .unwrap_or(&text)
+        .trim_start_matches("error: ")
+        .to_owned()
 }

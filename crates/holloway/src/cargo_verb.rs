@@ -60,7 +60,11 @@ pub(crate) fn main(verb: Verb, args: &[OsString]) -> Result<ExitCode> {
     let ours = parse_ours(verb, &split.ours);
     let only_builds = verb == Verb::Build || split.cargo.iter().any(|arg| arg == "--no-run");
     let call = CargoCall::plan(verb, split, &ours)?;
-    if only_builds { call.build() } else { call.run(&ours) }
+    if only_builds {
+        call.build()
+    } else {
+        call.run(&ours)
+    }
 }
 
 /// Our options of a verb, as clap reads them; prints help or a usage error and exits if that is what they come to.
@@ -68,8 +72,13 @@ fn parse_ours(verb: Verb, ours: &[OsString]) -> CargoArgs {
     let words = ["cargo-holloway", verb.name()].map(OsString::from);
     let parsed = CargoHolloway::parse_from(words.iter().chain(ours));
     match parsed.command {
-        CargoCommand::Build(args) | CargoCommand::Run(args) | CargoCommand::Test(args) | CargoCommand::Bench(args) => args,
-        CargoCommand::Report(_) | CargoCommand::Doctor | CargoCommand::Clean(_) => unreachable!("the verb's name was given"),
+        CargoCommand::Build(args)
+        | CargoCommand::Run(args)
+        | CargoCommand::Test(args)
+        | CargoCommand::Bench(args) => args,
+        CargoCommand::Report(_) | CargoCommand::Doctor | CargoCommand::Clean(_) => {
+            unreachable!("the verb's name was given")
+        }
     }
 }
 
@@ -92,14 +101,23 @@ impl CargoCall {
         let settings = weave_settings(ours);
         settings::apply(&project.home, &settings)?;
         let mut command = Command::new(&project.cargo);
-        command.arg(verb.name()).args(without_target_dir(&split.cargo));
+        command
+            .arg(verb.name())
+            .args(without_target_dir(&split.cargo));
         command.arg("--target-dir").arg(&project.home);
         if targets.is_empty() {
             command.args(["--target", &project.host]);
         }
-        let target = targets.first().map_or(project.host.as_str(), String::as_str);
+        let target = targets
+            .first()
+            .map_or(project.host.as_str(), String::as_str);
         set_environment(&mut command, &project, &settings, target, verb)?;
-        Ok(Self { project, command, split, verb })
+        Ok(Self {
+            project,
+            command,
+            split,
+            verb,
+        })
     }
 
     fn append_program_args(&mut self) {
@@ -109,21 +127,34 @@ impl CargoCall {
     }
 
     fn is_quiet(&self) -> bool {
-        self.split.cargo.iter().any(|arg| arg == "-q" || arg == "--quiet")
+        self.split
+            .cargo
+            .iter()
+            .any(|arg| arg == "-q" || arg == "--quiet")
     }
 
     /// `build`, or `test --no-run`: builds, and says where the programs are.
     fn build(mut self) -> Result<ExitCode> {
-        let formats = self.split.cargo.iter().any(|arg| arg.as_encoded_bytes().starts_with(b"--message-format"));
+        let formats = self
+            .split
+            .cargo
+            .iter()
+            .any(|arg| arg.as_encoded_bytes().starts_with(b"--message-format"));
         if formats || self.is_quiet() {
             self.append_program_args();
             let status = self.spawn()?;
             return Ok(ExitCode::from(child::exit_code(status)));
         }
         // Diagnostics are still rendered by cargo, on stderr; stdout, else empty, names the programs.
-        self.command.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
+        self.command
+            .arg("--message-format=json-render-diagnostics")
+            .stdout(Stdio::piped());
         self.append_program_args();
-        let output = self.command.stderr(Stdio::inherit()).output().map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?;
+        let output = self
+            .command
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?;
         if output.status.success() {
             say_programs(&executables(&output.stdout));
         }
@@ -135,14 +166,18 @@ impl CargoCall {
         let name = self.project.run_name(&self.split.cargo, self.verb.name());
         let directory = rundir::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
         let maps = finish::MapStore::new(&self.project.home)?;
-        self.command.env(rundir::DATA, &directory).env(finish::MAPS, maps.directory());
+        self.command
+            .env(rundir::DATA, &directory)
+            .env(finish::MAPS, maps.directory());
         self.append_program_args();
         let status = self.spawn()?;
         let outcome = finish::finish(&directory, Some(&maps))?;
         if outcome.profiles == 0 {
             rundir::discard_if_empty(&directory);
             if status.success() {
-                status::warn("no profile was written: nothing that ran was woven (only code built for the target is; proc macros and build scripts are not)");
+                status::warn(
+                    "no profile was written: nothing that ran was woven (only code built for the target is; proc macros and build scripts are not)",
+                );
             }
             return Ok(ExitCode::from(child::exit_code(status)));
         }
@@ -156,7 +191,8 @@ impl CargoCall {
     }
 
     fn spawn(&mut self) -> Result<std::process::ExitStatus> {
-        child::run(&mut self.command).map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?
+        child::run(&mut self.command)
+            .map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?
     }
 
     /// Runs what is planned, without saying more than cargo does, into a given run directory.
@@ -186,7 +222,11 @@ fn or_environment(given: &[String], name: &str) -> Vec<String> {
         return given.to_vec();
     }
     let lines = std::env::var(name).unwrap_or_default();
-    lines.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    lines
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Cargo's options without `--target-dir`, for which ours stands.
@@ -204,20 +244,31 @@ fn without_target_dir(cargo: &[OsString]) -> Vec<&OsString> {
 }
 
 /// What the rustc wrapper, the link step and rustdoc are to know.
-fn set_environment(command: &mut Command, project: &Project, settings: &WeaveSettings, target: &str, verb: Verb) -> Result<()> {
+fn set_environment(
+    command: &mut Command,
+    project: &Project,
+    settings: &WeaveSettings,
+    target: &str,
+    verb: Verb,
+) -> Result<()> {
     let tools = link::tools_dir()?;
     command.env("RUSTC_WRAPPER", tools.join(RUSTC));
     match users_wrapper(project) {
         Some(wrapper) => command.env(rustc::INNER_WRAPPER, wrapper),
         None => command.env_remove(rustc::INNER_WRAPPER),
     };
-    command.env_remove("HOLLOWAY_STD").envs(settings.environment());
+    command
+        .env_remove("HOLLOWAY_STD")
+        .envs(settings.environment());
     command.env("HOLLOWAY_SYSROOT", &project.sysroot);
     command.env("HOLLOWAY_RUNS", project.runs());
     if std::env::var_os("HOLLOWAY_CACHE").is_none() {
         command.env("HOLLOWAY_CACHE", project.home.join(clean::CACHE));
     }
-    let linker = project.config.linker(target).cannot(|| format!("read cargo's linker setting for {target}"))?;
+    let linker = project
+        .config
+        .linker(target)
+        .cannot(|| format!("read cargo's linker setting for {target}"))?;
     if let Some(linker) = linker {
         command.env("HOLLOWAY_LINKER", linker);
     }
@@ -226,7 +277,10 @@ fn set_environment(command: &mut Command, project: &Project, settings: &WeaveSet
         command.env("CARGO_BUILD_BUILD_DIR", &project.home);
     }
     if verb == Verb::Test {
-        command.env("CARGO_ENCODED_RUSTDOCFLAGS", rustdoc_flags(project, target, &tools)?);
+        command.env(
+            "CARGO_ENCODED_RUSTDOCFLAGS",
+            rustdoc_flags(project, target, &tools)?,
+        );
     }
     Ok(())
 }
@@ -240,11 +294,17 @@ fn users_wrapper(project: &Project) -> Option<PathBuf> {
 
 /// The user's rustdoc flags and ours: doctests are compiled by rustdoc itself, past the rustc wrapper.
 fn rustdoc_flags(project: &Project, target: &str, tools: &Path) -> Result<String> {
-    let configured = project.config.rustdocflags(target).cannot(|| format!("read cargo's rustdocflags for {target}"))?;
+    let configured = project
+        .config
+        .rustdocflags(target)
+        .cannot(|| format!("read cargo's rustdocflags for {target}"))?;
     let mut flags = configured.unwrap_or_default();
     for option in rustc::woven_options(&tools.join(RUST_LINKER)) {
         let option = option.into_string().map_err(|option| {
-            Failure::new(format_args!("cannot weave doctests: {} is not UTF-8; set XDG_CACHE_HOME to another directory", option.display()))
+            Failure::new(format_args!(
+                "cannot weave doctests: {} is not UTF-8; set XDG_CACHE_HOME to another directory",
+                option.display()
+            ))
         })?;
         flags.push(option);
     }
@@ -259,12 +319,19 @@ fn executables(messages: &[u8]) -> Vec<PathBuf> {
         cargo_metadata::Message::CompilerArtifact(artifact) => artifact.executable,
         _ => None,
     });
-    programs.map(cargo_metadata::camino::Utf8PathBuf::into_std_path_buf).collect()
+    programs
+        .map(cargo_metadata::camino::Utf8PathBuf::into_std_path_buf)
+        .collect()
 }
 
 fn say_programs(programs: &[PathBuf]) {
     let here = std::env::current_dir().unwrap_or_default();
-    let shown = |path: &Path| path.strip_prefix(&here).unwrap_or(path).display().to_string();
+    let shown = |path: &Path| {
+        path.strip_prefix(&here)
+            .unwrap_or(path)
+            .display()
+            .to_string()
+    };
     for program in programs {
         status::line("Woven", &shown(program));
     }

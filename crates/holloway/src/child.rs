@@ -27,7 +27,10 @@ pub(crate) fn exit_code(status: ExitStatus) -> u8 {
         }
     }
     // Exit codes are one byte on unix; elsewhere larger ones are not passed through.
-    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+    status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(u8::MAX)
 }
 
 #[cfg(unix)]
@@ -51,14 +54,16 @@ mod forward {
             let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
             let child = Arc::new(AtomicU32::new(0));
             let receiver = Arc::clone(&child);
-            std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-                for signal in signals.forever() {
-                    match receiver.load(Ordering::SeqCst) {
-                        0 => drop(signal_hook::low_level::emulate_default_handler(signal)),
-                        child => hand_on(signal, child),
+            std::thread::Builder::new()
+                .name("signals".to_owned())
+                .spawn(move || {
+                    for signal in signals.forever() {
+                        match receiver.load(Ordering::SeqCst) {
+                            0 => drop(signal_hook::low_level::emulate_default_handler(signal)),
+                            child => hand_on(signal, child),
+                        }
                     }
-                }
-            })?;
+                })?;
             Ok(Self { child })
         }
 
@@ -89,7 +94,9 @@ mod forward {
     }
 
     fn in_foreground() -> bool {
-        let Ok(terminal) = std::fs::File::open("/dev/tty") else { return false };
+        let Ok(terminal) = std::fs::File::open("/dev/tty") else {
+            return false;
+        };
         rustix::termios::tcgetpgrp(&terminal).is_ok_and(|group| group == getpgrp())
     }
 }

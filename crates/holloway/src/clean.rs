@@ -51,7 +51,11 @@ pub(crate) fn main(args: &CleanArgs) -> Result<ExitCode> {
     let mut entries = own_entries(args, &chosen)?;
     entries.sort();
     let mut total = 0;
-    let word = if args.dry_run { "Would delete" } else { "Deleted" };
+    let word = if args.dry_run {
+        "Would delete"
+    } else {
+        "Deleted"
+    };
     for entry in &entries {
         let size = size_of(entry);
         if !args.dry_run {
@@ -95,24 +99,44 @@ fn find_home(named: Option<&Path>) -> Result<Option<PathBuf>> {
     if let Some(target) = named {
         let home = absolute(target)?.join(HOME);
         if !home.is_dir() {
-            return Err(Failure::new(format_args!("cannot clean {}: no such directory; name cargo's target directory", home.display())));
+            return Err(Failure::new(format_args!(
+                "cannot clean {}: no such directory; name cargo's target directory",
+                home.display()
+            )));
         }
         return Ok(Some(home));
     }
     let here = std::env::current_dir().cannot(|| "find the current directory".to_owned())?;
-    let environment = std::env::var_os("CARGO_TARGET_DIR").map(|target| here.join(target).join(HOME));
-    let around = here.ancestors().map(|directory| directory.join("target").join(HOME));
-    let found = environment.into_iter().chain(around).find(|home| home.is_dir());
-    Ok(found.or_else(|| crate::project::Project::find(&[]).ok().map(|project| project.home).filter(|home| home.is_dir())))
+    let environment =
+        std::env::var_os("CARGO_TARGET_DIR").map(|target| here.join(target).join(HOME));
+    let around = here
+        .ancestors()
+        .map(|directory| directory.join("target").join(HOME));
+    let found = environment
+        .into_iter()
+        .chain(around)
+        .find(|home| home.is_dir());
+    Ok(found.or_else(|| {
+        crate::project::Project::find(&[])
+            .ok()
+            .map(|project| project.home)
+            .filter(|home| home.is_dir())
+    }))
 }
 
 fn remove(entry: &Path) -> std::io::Result<()> {
-    if entry.symlink_metadata()?.is_dir() { fs::remove_dir_all(entry) } else { fs::remove_file(entry) }
+    if entry.symlink_metadata()?.is_dir() {
+        fs::remove_dir_all(entry)
+    } else {
+        fs::remove_file(entry)
+    }
 }
 
 /// Bytes in a file or in a directory's files; links are not followed.
 fn size_of(path: &Path) -> u64 {
-    let Ok(metadata) = path.symlink_metadata() else { return 0 };
+    let Ok(metadata) = path.symlink_metadata() else {
+        return 0;
+    };
     if !metadata.is_dir() {
         return metadata.len();
     }

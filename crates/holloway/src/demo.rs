@@ -51,16 +51,29 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
     cargo.push(project.join("Cargo.toml").into());
     cargo.push("--target-dir".into());
     cargo.push(target.into());
-    let call = CargoCall::plan(Verb::Run, Split { cargo, ..Split::default() }, &ours)?;
+    let call = CargoCall::plan(
+        Verb::Run,
+        Split {
+            cargo,
+            ..Split::default()
+        },
+        &ours,
+    )?;
     let run = rundir::create_in(&home.join(rundir::RUNS), "demo")?;
     let status = call.record_into(&run)?;
     if !status.success() {
-        return Err(Failure::with_code(child::exit_code(status), "cannot show the demo: it was not built or did not run (see above); `holloway doctor` says what is missing"));
+        return Err(Failure::with_code(
+            child::exit_code(status),
+            "cannot show the demo: it was not built or did not run (see above); `holloway doctor` says what is missing",
+        ));
     }
     finish::finish(&run, None)?;
     report::print(&run, &args.view)?;
     if let Place::Kept(directory) = &place {
-        status::line("Kept", &format!("{}; the run is {}", directory.display(), run.display()));
+        status::line(
+            "Kept",
+            &format!("{}; the run is {}", directory.display(), run.display()),
+        );
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -77,7 +90,9 @@ impl Place {
             Some(directory) => Ok(Self::Kept(directory.to_owned())),
             None => {
                 let made = tempfile::Builder::new().prefix("holloway-demo-").tempdir();
-                made.map(Self::Temporary).cannot(|| "make a temporary directory for the demo; give one with --keep DIR".to_owned())
+                made.map(Self::Temporary).cannot(|| {
+                    "make a temporary directory for the demo; give one with --keep DIR".to_owned()
+                })
             }
         }
     }
@@ -94,11 +109,16 @@ impl Place {
 fn unpack(project: &Path) -> Result<()> {
     let manifest = project.join("Cargo.toml");
     if std::fs::read_to_string(&manifest).is_ok_and(|text| text != MANIFEST) {
-        return Err(Failure::new(format_args!("cannot put the demo into {}: another project is there; choose another directory", project.display())));
+        return Err(Failure::new(format_args!(
+            "cannot put the demo into {}: another project is there; choose another directory",
+            project.display()
+        )));
     }
     let source = project.join("src");
     std::fs::create_dir_all(&source).cannot(|| format!("create {}", source.display()))?;
-    let files = SOURCES.iter().map(|&(name, text)| (source.join(name), text));
+    let files = SOURCES
+        .iter()
+        .map(|&(name, text)| (source.join(name), text));
     for (file, text) in files.chain([(manifest, MANIFEST)]) {
         std::fs::write(&file, text).cannot(|| format!("write {}", file.display()))?;
     }

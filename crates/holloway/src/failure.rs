@@ -47,8 +47,15 @@ impl Failure {
     /// A failure with a given exit code. Newlines in the message become `; `: errors are one line.
     pub(crate) fn with_code(code: u8, message: impl fmt::Display) -> Self {
         let message = message.to_string();
-        let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        Self { code, message: lines.join("; ") }
+        let lines: Vec<&str> = message
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect();
+        Self {
+            code,
+            message: lines.join("; "),
+        }
     }
 }
 

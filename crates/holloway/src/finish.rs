@@ -8,7 +8,9 @@
 
 use std::path::{Path, PathBuf};
 
-use holloway_format::{ImageMap, ProfileHead, decode_image, peek_profile, read_profile, write_sealed};
+use holloway_format::{
+    ImageMap, ProfileHead, decode_image, peek_profile, read_profile, write_sealed,
+};
 
 use crate::failure::{Context, Failure, Result};
 use crate::images;
@@ -37,7 +39,8 @@ impl MapStore {
     /// The directory cannot be made.
     pub(crate) fn new(home: &Path) -> Result<Self> {
         let made = tempfile::Builder::new().prefix(".maps-").tempdir_in(home);
-        made.map(Self).cannot(|| format!("make a directory in {}", home.display()))
+        made.map(Self)
+            .cannot(|| format!("make a directory in {}", home.display()))
     }
 
     /// Where the maps lie.
@@ -54,9 +57,15 @@ pub(crate) fn finish(directory: &Path, maps: Option<&MapStore>) -> Result<Outcom
     let mut outcome = Outcome::default();
     for path in profiles(directory)? {
         outcome.profiles += 1;
-        let Ok(bytes) = std::fs::read(&path) else { continue };
-        let Ok(head) = peek_profile(&bytes) else { continue };
-        let Ok(map) = keep_map(directory, &head, maps)? else { continue };
+        let Ok(bytes) = std::fs::read(&path) else {
+            continue;
+        };
+        let Ok(head) = peek_profile(&bytes) else {
+            continue;
+        };
+        let Ok(map) = keep_map(directory, &head, maps)? else {
+            continue;
+        };
         if !head.sealed && has_ended(&head) {
             seal(&path, &bytes, &map)?;
         }
@@ -69,25 +78,39 @@ pub(crate) fn finish(directory: &Path, maps: Option<&MapStore>) -> Result<Outcom
 /// # Errors
 /// The directory cannot be read.
 pub(crate) fn profiles(directory: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(directory).cannot(|| format!("read the run's directory {}", directory.display()))?;
+    let entries = std::fs::read_dir(directory)
+        .cannot(|| format!("read the run's directory {}", directory.display()))?;
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|extension| extension == PROFILE)).collect();
+    let mut paths: Vec<_> = paths
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == PROFILE)
+        })
+        .collect();
     paths.sort();
     Ok(paths)
 }
 
 /// Makes sure the run's directory holds the path map of a profile's image, and reads it. The inner error says why
 /// there is none.
-fn keep_map(directory: &Path, head: &ProfileHead, maps: Option<&MapStore>) -> Result<std::result::Result<ImageMap, String>> {
+fn keep_map(
+    directory: &Path,
+    head: &ProfileHead,
+    maps: Option<&MapStore>,
+) -> Result<std::result::Result<ImageMap, String>> {
     let name = map_name(&head.build_id);
     let kept = directory.join(&name);
     if let Ok(map) = read_map_file(&kept) {
         return Ok(Ok(map));
     }
     let stored = maps.map(|maps| maps.directory().join(&name));
-    let found = map_of_image(head).or_else(|why| match stored.and_then(|stored| std::fs::read(stored).ok()) {
-        Some(bytes) => decode_image(&bytes).map(|map| (map, bytes)).map_err(|error| error.to_string()),
-        None => Err(why),
+    let found = map_of_image(head).or_else(|why| {
+        match stored.and_then(|stored| std::fs::read(stored).ok()) {
+            Some(bytes) => decode_image(&bytes)
+                .map(|map| (map, bytes))
+                .map_err(|error| error.to_string()),
+            None => Err(why),
+        }
     });
     match found {
         Ok((map, bytes)) => {
@@ -105,7 +128,8 @@ pub(crate) fn map_name(build_id: &[u8; 16]) -> String {
 
 /// Reads a `.hwm` file.
 pub(crate) fn read_map_file(path: &Path) -> std::result::Result<ImageMap, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let bytes =
+        std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     decode_image(&bytes).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
@@ -113,7 +137,8 @@ pub(crate) fn read_map_file(path: &Path) -> std::result::Result<ImageMap, String
 pub(crate) fn map_of_image(head: &ProfileHead) -> std::result::Result<(ImageMap, Vec<u8>), String> {
     let path = Path::new(&head.image_path);
     let bytes = images::read_map(path).map_err(|failure| failure.message)?;
-    let map = decode_image(&bytes).map_err(|error| format!("cannot read the path map of {}: {error}", path.display()))?;
+    let map = decode_image(&bytes)
+        .map_err(|error| format!("cannot read the path map of {}: {error}", path.display()))?;
     if map.build_id != head.build_id {
         return Err(format!(
             "the profile is of build {} of {}, {} is build {} now; record it again",
@@ -137,10 +162,14 @@ fn seal(path: &Path, raw: &[u8], map: &ImageMap) -> Result<()> {
 /// Whether the process that wrote a profile is gone: no process of its id that began when it began.
 fn has_ended(head: &ProfileHead) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{}/stat", head.pid)) else {
-        return !Path::new("/proc/self/stat").exists() || !Path::new(&format!("/proc/{}", head.pid)).exists();
+        return !Path::new("/proc/self/stat").exists()
+            || !Path::new(&format!("/proc/{}", head.pid)).exists();
     };
     // `pid (name) state …`: the name may hold anything, so fields are counted from the last parenthesis.
-    let fields: Vec<&str> = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
+    let fields: Vec<&str> = stat
+        .rsplit_once(')')
+        .map(|(_, rest)| rest.split_whitespace().collect())
+        .unwrap_or_default();
     matches!(fields.first(), Some(&"Z" | &"X"))
 }
 
@@ -149,7 +178,9 @@ fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     use std::io::Write as _;
     let directory = path.parent().unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".holloway-").tempfile_in(directory)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(".holloway-")
+            .tempfile_in(directory)?;
         file.write_all(bytes)?;
         file.persist(path)?;
         Ok(())
@@ -160,8 +191,15 @@ fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
 /// After a link: leaves the output's path map in `$HOLLOWAY_MAPS`, for programs that will be gone when the run is
 /// finished. Best effort: the program's file is the first place to look.
 pub(crate) fn store_map(linker_args: &[std::ffi::OsString]) {
-    let Some(store) = std::env::var_os(MAPS).map(PathBuf::from).filter(|store| store.is_dir()) else { return };
-    let Some(output) = output_of_link(linker_args) else { return };
+    let Some(store) = std::env::var_os(MAPS)
+        .map(PathBuf::from)
+        .filter(|store| store.is_dir())
+    else {
+        return;
+    };
+    let Some(output) = output_of_link(linker_args) else {
+        return;
+    };
     let stored = images::read_map(&output).and_then(|bytes| {
         let map = decode_image(&bytes).map_err(Failure::new)?;
         write_atomically(&store.join(map_name(&map.build_id)), &bytes)

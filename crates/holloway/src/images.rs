@@ -22,12 +22,20 @@ pub(crate) struct WovenFile {
 /// It cannot be read.
 pub(crate) fn inspect(path: &Path) -> Result<WovenFile> {
     let bytes = std::fs::read(path).cannot(|| format!("read {}", path.display()))?;
-    let Ok(file) = object::File::parse(bytes.as_slice()) else { return Ok(WovenFile::default()) };
+    let Ok(file) = object::File::parse(bytes.as_slice()) else {
+        return Ok(WovenFile::default());
+    };
     if file.section_by_name(abi::MAP_SECTION).is_none() {
         return Ok(WovenFile::default());
     }
-    let runs = file.sections().filter(|section| section.kind() == object::SectionKind::ReadOnlyData).find_map(|section| header_runs(section.data().ok()?));
-    Ok(WovenFile { is_woven: true, runs })
+    let runs = file
+        .sections()
+        .filter(|section| section.kind() == object::SectionKind::ReadOnlyData)
+        .find_map(|section| header_runs(section.data().ok()?));
+    Ok(WovenFile {
+        is_woven: true,
+        runs,
+    })
 }
 
 /// `ImageHeader::runs` of the header somewhere in `data`: eight bytes of magic, the version, and the directory at 128.
@@ -48,8 +56,16 @@ fn header_runs(data: &[u8]) -> Option<PathBuf> {
 pub(crate) fn read_map(path: &Path) -> Result<Vec<u8>> {
     let shown = path.display();
     let bytes = std::fs::read(path).cannot(|| format!("read {shown}"))?;
-    let file = object::File::parse(bytes.as_slice()).cannot(|| format!("read {shown} as a program"))?;
+    let file =
+        object::File::parse(bytes.as_slice()).cannot(|| format!("read {shown} as a program"))?;
     let section = file.section_by_name(abi::MAP_SECTION);
-    let section = section.ok_or_else(|| Failure::new(format_args!("cannot find a path map in {shown}: it was not built by holloway")))?;
-    section.uncompressed_data().map(std::borrow::Cow::into_owned).cannot(|| format!("read the path map of {shown}"))
+    let section = section.ok_or_else(|| {
+        Failure::new(format_args!(
+            "cannot find a path map in {shown}: it was not built by holloway"
+        ))
+    })?;
+    section
+        .uncompressed_data()
+        .map(std::borrow::Cow::into_owned)
+        .cannot(|| format!("read the path map of {shown}"))
 }

@@ -50,7 +50,10 @@ use failure::Result;
 /// Does what the command line says; the name the program is called by is part of it.
 pub fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
-    let name = argv.first().and_then(|name| Path::new(name).file_stem()).unwrap_or_default();
+    let name = argv
+        .first()
+        .and_then(|name| Path::new(name).file_stem())
+        .unwrap_or_default();
     let rest = argv.get(1..).unwrap_or_default();
     let result = match name.to_str() {
         Some(link::RUSTC) => rustc::wrap(&argv),
@@ -77,7 +80,10 @@ fn link_and_store(args: &[OsString], link: impl FnOnce(Vec<OsString>) -> ExitCod
 
 /// `holloway …`. What belongs to a compiler is not for clap to read.
 fn holloway(args: &[OsString]) -> Result<ExitCode> {
-    let first = args.first().and_then(|word| word.to_str()).unwrap_or_default();
+    let first = args
+        .first()
+        .and_then(|word| word.to_str())
+        .unwrap_or_default();
     let rest = args.get(1..).unwrap_or_default();
     match first {
         worker::COMMAND => return Ok(worker::run(rest.to_vec())),
@@ -90,7 +96,9 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         Command::Run(args) => run::main(&args),
         Command::Report(args) => report::main(&args),
         Command::Demo(args) => demo::main(&args),
-        Command::Cc(_) | Command::Cxx(_) | Command::Ld(_) => unreachable!("taken above, before clap"),
+        Command::Cc(_) | Command::Cxx(_) | Command::Ld(_) => {
+            unreachable!("taken above, before clap")
+        }
         Command::Doctor => doctor::main(),
         Command::ShowEnv(args) => show_env::main(&args),
         Command::Clean(args) => clean::main(&args),
@@ -115,7 +123,10 @@ fn cargo_holloway(args: &[OsString]) -> Result<ExitCode> {
         CargoCommand::Report(args) => report::main(&args),
         CargoCommand::Doctor => doctor::main(),
         CargoCommand::Clean(args) => clean::main(&args),
-        CargoCommand::Build(_) | CargoCommand::Run(_) | CargoCommand::Test(_) | CargoCommand::Bench(_) => {
+        CargoCommand::Build(_)
+        | CargoCommand::Run(_)
+        | CargoCommand::Test(_)
+        | CargoCommand::Bench(_) => {
             unreachable!("taken above, before clap")
         }
     }

@@ -4,6 +4,7 @@
 //! image's file as the profile names it. What cannot be read is named and left out; the rest is shown.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use holloway_analysis::RunProfile;
@@ -37,8 +38,12 @@ pub(crate) fn load(run: &Path) -> Result<RunProfile> {
 }
 
 fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
-    let metadata = std::fs::metadata(run)
-        .map_err(|error| Failure::new(format_args!("cannot read the run {}: {error}; name a run's directory, as in target/holloway/runs", run.display())))?;
+    let metadata = std::fs::metadata(run).map_err(|error| {
+        Failure::new(format_args!(
+            "cannot read the run {}: {error}; name a run's directory, as in target/holloway/runs",
+            run.display()
+        ))
+    })?;
     if metadata.is_file() {
         return Ok(vec![run.to_owned()]);
     }
@@ -49,11 +54,10 @@ fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
 fn add(file: &Path, images: &mut Images) -> std::result::Result<(), String> {
     let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
     let head = peek_profile(&bytes).map_err(|error| error.to_string())?;
-    if !images.contains_key(&head.build_id) {
-        let map = find_map(file, &head)?;
-        images.insert(head.build_id, (map, Vec::new()));
-    }
-    let (map, profiles) = images.get_mut(&head.build_id).expect("put there just now");
+    let (map, profiles) = match images.entry(head.build_id) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(new) => new.insert((find_map(file, &head)?, Vec::new())),
+    };
     match read_profile(&bytes, map) {
         Ok(profile) => profiles.push(profile),
         Err(error) => {
@@ -74,7 +78,11 @@ fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, St
         if map.build_id == head.build_id {
             return Ok(map);
         }
-        return Err(format!("{} is of build {}", beside.display(), holloway_format::error::short_id(&map.build_id)));
+        return Err(format!(
+            "{} is of build {}",
+            beside.display(),
+            holloway_format::error::short_id(&map.build_id)
+        ));
     }
     finish::map_of_image(head).map(|(map, _)| map)
 }
@@ -82,7 +90,12 @@ fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, St
 /// The image whose process began first is the program asked for, so it comes first.
 fn in_order(images: Images) -> Vec<(ImageMap, Vec<Profile>)> {
     let mut images: Vec<_> = images.into_values().collect();
-    let began = |profiles: &[Profile]| profiles.iter().map(|profile| (profile.start_ns, profile.pid)).min();
+    let began = |profiles: &[Profile]| {
+        profiles
+            .iter()
+            .map(|profile| (profile.start_ns, profile.pid))
+            .min()
+    };
     images.sort_by_cached_key(|(map, profiles)| (began(profiles), map.name.clone()));
     images
 }
@@ -90,8 +103,13 @@ fn in_order(images: Images) -> Vec<(ImageMap, Vec<Profile>)> {
 fn nothing_readable(run: &Path, unreadable: &[String]) -> Failure {
     let shown = run.display();
     match unreadable {
-        [] => Failure::new(format_args!("cannot find a profile in {shown}: no .hwp file there; record a run with `holloway run -- ./app` or `cargo holloway run`")),
+        [] => Failure::new(format_args!(
+            "cannot find a profile in {shown}: no .hwp file there; record a run with `holloway run -- ./app` or `cargo holloway run`"
+        )),
         [only] => Failure::new(format_args!("cannot read {only}")),
-        [first, others @ ..] => Failure::new(format_args!("cannot read any profile in {shown}: {first}; and {} more", others.len())),
+        [first, others @ ..] => Failure::new(format_args!(
+            "cannot read any profile in {shown}: {first}; and {} more",
+            others.len()
+        )),
     }
 }

@@ -16,7 +16,12 @@ use crate::status;
 /// Stdout cannot be written.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Holloway::command(), "holloway", &mut script);
+    clap_complete::generate(
+        args.shell,
+        &mut Holloway::command(),
+        "holloway",
+        &mut script,
+    );
     write_out(&script)
 }
 
@@ -29,7 +34,10 @@ pub(crate) fn man(args: &ManArgs) -> Result<ExitCode> {
         return write_out(&page(Holloway::command())?);
     };
     std::fs::create_dir_all(directory).cannot(|| format!("create {}", directory.display()))?;
-    for (root, name) in [(Holloway::command(), "holloway"), (CargoHolloway::command(), "cargo-holloway")] {
+    for (root, name) in [
+        (Holloway::command(), "holloway"),
+        (CargoHolloway::command(), "cargo-holloway"),
+    ] {
         write_pages(root, name, directory)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -50,7 +58,9 @@ fn write_pages(command: Command, name: &str, directory: &Path) -> Result<()> {
 
 fn page(command: Command) -> Result<Vec<u8>> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page).map_err(|error| Failure::new(format_args!("cannot make the man page: {error}")))?;
+    clap_mangen::Man::new(command)
+        .render(&mut page)
+        .map_err(|error| Failure::new(format_args!("cannot make the man page: {error}")))?;
     Ok(page)
 }
 
@@ -58,7 +68,9 @@ fn page(command: Command) -> Result<Vec<u8>> {
 fn write_out(bytes: &[u8]) -> Result<ExitCode> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(format_args!("cannot write to stdout: {error}"))),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(format_args!(
+            "cannot write to stdout: {error}"
+        ))),
         _ => Ok(ExitCode::SUCCESS),
     }
 }

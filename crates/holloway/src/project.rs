@@ -39,21 +39,36 @@ impl Project {
     pub(crate) fn find(cargo_options: &[OsString]) -> Result<Self> {
         let cargo = cargo_program();
         let manifest = cargo_value(cargo_options, "--manifest-path", None).map(PathBuf::from);
-        let metadata = metadata(&cargo, manifest.as_deref(), &cargo_values(cargo_options, "--config", None))?;
-        let config = cargo_config2::Config::load().cannot(|| "read cargo's configuration".to_owned())?;
+        let metadata = metadata(
+            &cargo,
+            manifest.as_deref(),
+            &cargo_values(cargo_options, "--config", None),
+        )?;
+        let config =
+            cargo_config2::Config::load().cannot(|| "read cargo's configuration".to_owned())?;
         let rustc: Command = config.rustc().into();
         let (host, sysroot) = ask_rustc(&rustc)?;
         let target_dir = match cargo_value(cargo_options, "--target-dir", None) {
             Some(directory) => absolute(Path::new(directory))?,
             None => metadata.target_directory.clone().into_std_path_buf(),
         };
-        Ok(Self { cargo, config, host, sysroot, home: target_dir.join(HOME), metadata, manifest })
+        Ok(Self {
+            cargo,
+            config,
+            host,
+            sysroot,
+            home: target_dir.join(HOME),
+            metadata,
+            manifest,
+        })
     }
 
     /// Triples cargo builds for: `--target`, else its configuration's `build.target`, else none (the host).
     pub(crate) fn chosen_targets(&self, cargo_options: &[OsString]) -> Result<Vec<String>> {
         let given = cargo_values(cargo_options, "--target", None);
-        self.config.build_target_for_cli(given).cannot(|| "read build.target of cargo's configuration".to_owned())
+        self.config
+            .build_target_for_cli(given)
+            .cannot(|| "read build.target of cargo's configuration".to_owned())
     }
 
     /// Where runs are recorded.
@@ -63,15 +78,22 @@ impl Project {
 
     /// A name for a run of this project: the binary, example, test or bench chosen, else the package's, else the directory's.
     pub(crate) fn run_name(&self, cargo_options: &[OsString], verb: &str) -> String {
-        let chosen = ["--bin", "--example", "--test", "--bench"].iter().find_map(|option| cargo_value(cargo_options, option, None));
-        let package = cargo_value(cargo_options, "--package", Some("-p")).map(|spec| spec.rsplit(['/', '#']).next().unwrap_or(spec));
+        let chosen = ["--bin", "--example", "--test", "--bench"]
+            .iter()
+            .find_map(|option| cargo_value(cargo_options, option, None));
+        let package = cargo_value(cargo_options, "--package", Some("-p"))
+            .map(|spec| spec.rsplit(['/', '#']).next().unwrap_or(spec));
         let name = chosen
             .or(package)
             .map(str::to_owned)
             .or_else(|| self.current_package().map(default_name))
             .or_else(|| self.metadata.workspace_root.file_name().map(str::to_owned))
             .unwrap_or_else(|| verb.to_owned());
-        if verb == "run" { name } else { format!("{name}-{verb}") }
+        if verb == "run" {
+            name
+        } else {
+            format!("{name}-{verb}")
+        }
     }
 
     /// The package whose manifest is named or lies in the current directory or above.
@@ -80,13 +102,22 @@ impl Project {
             Some(manifest) => absolute(manifest).ok()?,
             None => {
                 let here = std::env::current_dir().ok()?;
-                here.ancestors().map(|directory| directory.join("Cargo.toml")).find(|path| path.is_file())?
+                here.ancestors()
+                    .map(|directory| directory.join("Cargo.toml"))
+                    .find(|path| path.is_file())?
             }
         };
         let manifest = manifest.canonicalize().ok()?;
         let packages = self.metadata.packages.iter();
-        let found = packages.clone().find(|package| package.manifest_path.as_std_path() == manifest);
-        found.or_else(|| packages.clone().next().filter(|_| self.metadata.packages.len() == 1))
+        let found = packages
+            .clone()
+            .find(|package| package.manifest_path.as_std_path() == manifest);
+        found.or_else(|| {
+            packages
+                .clone()
+                .next()
+                .filter(|_| self.metadata.packages.len() == 1)
+        })
     }
 }
 
@@ -97,12 +128,18 @@ fn default_name(package: &Package) -> String {
         (Some(target), None) => Some(target.name.clone()),
         _ => None,
     };
-    package.default_run.clone().or(only).unwrap_or_else(|| package.name.to_string())
+    package
+        .default_run
+        .clone()
+        .or(only)
+        .unwrap_or_else(|| package.name.to_string())
 }
 
 /// The cargo to call: the one that called us (`$CARGO`), else the one in `PATH`.
 pub(crate) fn cargo_program() -> OsString {
-    std::env::var_os("CARGO").filter(|cargo| !cargo.is_empty()).unwrap_or_else(|| "cargo".into())
+    std::env::var_os("CARGO")
+        .filter(|cargo| !cargo.is_empty())
+        .unwrap_or_else(|| "cargo".into())
 }
 
 fn metadata(cargo: &OsStr, manifest: Option<&Path>, config: &[&str]) -> Result<Metadata> {
@@ -114,22 +151,31 @@ fn metadata(cargo: &OsStr, manifest: Option<&Path>, config: &[&str]) -> Result<M
     for value in config {
         command.args(["--config", value]);
     }
-    let output = command.output().cannot(|| format!("run {}", cargo.display()))?;
+    let output = command
+        .output()
+        .cannot(|| format!("run {}", cargo.display()))?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
         let cause = text.trim().trim_start_matches("error: ");
-        return Err(Failure::new(format_args!("cannot find the cargo project: {cause}")));
+        return Err(Failure::new(format_args!(
+            "cannot find the cargo project: {cause}"
+        )));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let json = text.lines().find(|line| line.starts_with('{')).unwrap_or_default();
-    cargo_metadata::MetadataCommand::parse(json).cannot(|| "read what cargo metadata says".to_owned())
+    let json = text
+        .lines()
+        .find(|line| line.starts_with('{'))
+        .unwrap_or_default();
+    cargo_metadata::MetadataCommand::parse(json)
+        .cannot(|| "read what cargo metadata says".to_owned())
 }
 
 /// Host triple and sysroot of a rustc.
 fn ask_rustc(rustc: &Command) -> Result<(String, PathBuf)> {
     let version = output_of(rustc, &["-vV"])?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.ok_or_else(|| Failure::new("cannot tell rustc's host: `rustc -vV` has no `host:` line"))?;
+    let host = host
+        .ok_or_else(|| Failure::new("cannot tell rustc's host: `rustc -vV` has no `host:` line"))?;
     let sysroot = output_of(rustc, &["--print", "sysroot"])?;
     Ok((host.to_owned(), PathBuf::from(sysroot.trim_end())))
 }
@@ -139,10 +185,16 @@ fn output_of(program: &Command, args: &[&str]) -> Result<String> {
     let name = program.get_program();
     let mut command = Command::new(name);
     command.args(program.get_args()).args(args);
-    let output = command.output().cannot(|| format!("run {}", name.display()))?;
+    let output = command
+        .output()
+        .cannot(|| format!("run {}", name.display()))?;
     if !output.status.success() {
         let cause = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(Failure::new(format_args!("cannot run {} {}: {cause}", name.display(), args.join(" "))));
+        return Err(Failure::new(format_args!(
+            "cannot run {} {}: {cause}",
+            name.display(),
+            args.join(" ")
+        )));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -50,7 +50,9 @@ pub(crate) fn print(run: &Path, view: &ViewArgs) -> Result<()> {
         OutputFormat::Json => holloway_report::json::write(&profile, &options, &mut out),
     };
     match written.and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(format_args!("cannot write the report: {error}"))),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(format_args!(
+            "cannot write the report: {error}"
+        ))),
         _ => Ok(()),
     }
 }
@@ -69,7 +71,9 @@ fn wants_color(when: ColorWhen) -> bool {
     match when {
         ColorWhen::Always => true,
         ColorWhen::Never => false,
-        ColorWhen::Auto => anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
+        ColorWhen::Auto => {
+            anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+        }
     }
 }
 

@@ -15,11 +15,21 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     let (program, program_args) = args.program.split_first().expect("clap requires a program");
     let file = crate::link::find_program(program);
     let woven = file.as_deref().and_then(|file| images::inspect(file).ok());
-    let runs = woven.as_ref().and_then(|image| image.runs.clone()).unwrap_or_else(|| PathBuf::from(rundir::DEFAULT_RUNS));
-    let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy().into_owned();
+    let runs = woven
+        .as_ref()
+        .and_then(|image| image.runs.clone())
+        .unwrap_or_else(|| PathBuf::from(rundir::DEFAULT_RUNS));
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or(program)
+        .to_string_lossy()
+        .into_owned();
     if file.is_none() {
         // Ask the system for its reason before a directory is made for a run that cannot be.
-        let error = Command::new(program).spawn().err().unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into());
+        let error = Command::new(program)
+            .spawn()
+            .err()
+            .unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into());
         return Err(rustc::cannot_run(program, &error));
     }
     let directory = rundir::create(args.output.output.as_deref(), &runs, &name)?;
@@ -36,7 +46,10 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     let code = ExitCode::from(child::exit_code(status));
     if outcome.profiles == 0 {
         rundir::discard_if_empty(&directory);
-        status::warn(&no_profile(&program.to_string_lossy(), woven.is_some_and(|image| image.is_woven)));
+        status::warn(&no_profile(
+            &program.to_string_lossy(),
+            woven.is_some_and(|image| image.is_woven),
+        ));
         return Ok(code);
     }
     if args.output.no_report {
@@ -50,7 +63,12 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
 /// Why there may be no profile, and the way out.
 fn no_profile(program: &str, is_woven: bool) -> String {
     if is_woven {
-        return format!("no profile was written: {program} ended before any instrumented function was entered, or started with an environment of its own (set {} for it)", rundir::DATA);
+        return format!(
+            "no profile was written: {program} ended before any instrumented function was entered, or started with an environment of its own (set {} for it)",
+            rundir::DATA
+        );
     }
-    format!("no profile was written: {program} was not built by holloway; build it with `cargo holloway build` or CC=\"holloway cc\" CXX=\"holloway c++\"")
+    format!(
+        "no profile was written: {program} was not built by holloway; build it with `cargo holloway build` or CC=\"holloway cc\" CXX=\"holloway c++\""
+    )
 }

@@ -51,16 +51,20 @@ fn create_named(output: &Path) -> Result<PathBuf> {
             ))),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            std::fs::create_dir_all(output).cannot(|| format!("create the run's directory {shown}"))?;
+            std::fs::create_dir_all(output)
+                .cannot(|| format!("create the run's directory {shown}"))?;
             Ok(output.to_owned())
         }
-        Err(error) => Err(Failure::new(format_args!("cannot record into {shown}: {error}; choose another directory"))),
+        Err(error) => Err(Failure::new(format_args!(
+            "cannot record into {shown}: {error}; choose another directory"
+        ))),
     }
 }
 
 /// `$HOLLOWAY_DATA`: several programs may share it.
 fn create_shared(data: &Path) -> Result<PathBuf> {
-    std::fs::create_dir_all(data).cannot(|| format!("create the run's directory {} ({DATA})", data.display()))?;
+    std::fs::create_dir_all(data)
+        .cannot(|| format!("create the run's directory {} ({DATA})", data.display()))?;
     Ok(data.to_owned())
 }
 
@@ -70,7 +74,8 @@ fn create_shared(data: &Path) -> Result<PathBuf> {
 /// It cannot be made.
 pub(crate) fn create_in(runs: &Path, name: &str) -> Result<PathBuf> {
     let stem = format!("{}-{}", timestamp(SystemTime::now()), file_name(name));
-    std::fs::create_dir_all(runs).cannot(|| format!("create the directory of runs {}", runs.display()))?;
+    std::fs::create_dir_all(runs)
+        .cannot(|| format!("create the directory of runs {}", runs.display()))?;
     for attempt in 1.. {
         let directory = match attempt {
             1 => runs.join(&stem),
@@ -109,23 +114,36 @@ pub(crate) fn discard_if_empty(directory: &Path) {
     if std::fs::remove_dir(directory).is_err() {
         return;
     }
-    let Some(runs) = directory.parent() else { return };
+    let Some(runs) = directory.parent() else {
+        return;
+    };
     let link = runs.join(LATEST);
     let pointed_here = std::fs::read_link(&link).is_ok_and(|to| runs.join(to) == directory);
-    if pointed_here && std::fs::remove_file(&link).is_ok() {
-        let before = std::fs::read_dir(runs).into_iter().flatten().flatten();
-        if let Some(previous) = before.map(|entry| entry.path()).filter(|path| path.is_dir()).max() {
-            point_latest(runs, &previous);
-        }
+    if !pointed_here || std::fs::remove_file(&link).is_err() {
+        return;
+    }
+    let before = std::fs::read_dir(runs).into_iter().flatten().flatten();
+    match before
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .max()
+    {
+        Some(previous) => point_latest(runs, &previous),
+        // The first run ever leaves no empty `target/holloway/runs` behind.
+        None => drop(runs.ancestors().take(3).try_for_each(std::fs::remove_dir)),
     }
 }
 
 /// Points `latest` at a run. A file system without symlinks goes without.
 #[cfg(unix)]
 fn point_latest(runs: &Path, directory: &Path) {
-    let Some(name) = directory.file_name() else { return };
+    let Some(name) = directory.file_name() else {
+        return;
+    };
     let temporary = runs.join(format!(".latest-{}", std::process::id()));
-    if std::os::unix::fs::symlink(name, &temporary).is_ok() && std::fs::rename(&temporary, runs.join(LATEST)).is_err() {
+    if std::os::unix::fs::symlink(name, &temporary).is_ok()
+        && std::fs::rename(&temporary, runs.join(LATEST)).is_err()
+    {
         std::fs::remove_file(&temporary).ok();
     }
 }
@@ -143,8 +161,11 @@ pub(crate) fn latest() -> Result<PathBuf> {
         return Ok(PathBuf::from(data));
     }
     let here = std::env::current_dir().cannot(|| "find the current directory".to_owned())?;
-    let chosen = std::env::var_os("CARGO_TARGET_DIR").map(|target| here.join(target).join(crate::project::HOME).join(RUNS));
-    let around = here.ancestors().map(|directory| directory.join(DEFAULT_RUNS));
+    let chosen = std::env::var_os("CARGO_TARGET_DIR")
+        .map(|target| here.join(target).join(crate::project::HOME).join(RUNS));
+    let around = here
+        .ancestors()
+        .map(|directory| directory.join(DEFAULT_RUNS));
     chosen.into_iter().chain(around).find_map(|runs| latest_in(&runs)).ok_or_else(|| {
         Failure::new(format_args!(
             "cannot find a run: no {DEFAULT_RUNS}/{LATEST} here or above {}; name a run's directory, or record one with `cargo holloway run` or `holloway run -- ./app`",
@@ -164,28 +185,50 @@ fn latest_in(runs: &Path) -> Option<PathBuf> {
 
 /// `name` as part of a file name: anything unusual becomes `_`.
 fn file_name(name: &str) -> String {
-    let plain = |c: char| if c.is_alphanumeric() || "._+-".contains(c) { c } else { '_' };
+    let plain = |c: char| {
+        if c.is_alphanumeric() || "._+-".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
     let name: String = name.chars().map(plain).take(60).collect();
-    if name.is_empty() { "program".to_owned() } else { name }
+    if name.is_empty() {
+        "program".to_owned()
+    } else {
+        name
+    }
 }
 
 /// `YYYYMMDD-HHMMSS` in UTC.
 fn timestamp(time: SystemTime) -> String {
-    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let seconds = time
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs());
     let (year, month, day) = civil(seconds / 86_400);
     let second = seconds % 86_400;
-    format!("{year:04}{month:02}{day:02}-{:02}{:02}{:02}", second / 3600, second / 60 % 60, second % 60)
+    format!(
+        "{year:04}{month:02}{day:02}-{:02}{:02}{:02}",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
 }
 
 /// Days since 1970-01-01 as (year, month, day) of the Gregorian calendar (H. Hinnant, `civil_from_days`).
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
@@ -221,6 +264,9 @@ mod tests {
         assert!(create_named(runs.path()).is_ok());
         std::fs::write(runs.path().join("kept"), "x").unwrap();
         let refusal = create_named(runs.path()).unwrap_err().message;
-        assert!(refusal.contains("not empty") && refusal.contains("choose another"), "{refusal}");
+        assert!(
+            refusal.contains("not empty") && refusal.contains("choose another"),
+            "{refusal}"
+        );
     }
 }

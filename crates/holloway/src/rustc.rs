@@ -22,7 +22,9 @@ pub(crate) const INNER_WRAPPER: &str = "HOLLOWAY_INNER_WRAPPER";
 /// The program is missing or cannot be run.
 pub(crate) fn wrap(argv: &[OsString]) -> Result<ExitCode> {
     let Some((program, args)) = argv.get(1..).and_then(<[OsString]>::split_first) else {
-        return Err(Failure::usage("holloway-rustc is called by cargo (RUSTC_WRAPPER), with rustc and its arguments"));
+        return Err(Failure::usage(
+            "holloway-rustc is called by cargo (RUSTC_WRAPPER), with rustc and its arguments",
+        ));
     };
     let call = RustcCall::read(args);
     let mut command = match std::env::var_os(INNER_WRAPPER).filter(|inner| !inner.is_empty()) {
@@ -46,7 +48,10 @@ pub(crate) fn wrap(argv: &[OsString]) -> Result<ExitCode> {
 
 /// Our linker's name lies beside the name we were called by.
 fn linker_beside(own_name: &OsStr) -> Result<PathBuf> {
-    match Path::new(own_name).parent().filter(|directory| directory.is_absolute()) {
+    match Path::new(own_name)
+        .parent()
+        .filter(|directory| directory.is_absolute())
+    {
         Some(directory) => Ok(directory.join(RUST_LINKER)),
         None => Ok(link::tools_dir()?.join(RUST_LINKER)),
     }
@@ -63,14 +68,28 @@ fn replace_process(mut command: Command) -> Result<ExitCode> {
 /// Runs `command` and passes its exit code on.
 #[cfg(not(unix))]
 fn replace_process(mut command: Command) -> Result<ExitCode> {
-    let status = command.status().map_err(|error| cannot_run(command.get_program(), &error))?;
-    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+    let status = command
+        .status()
+        .map_err(|error| cannot_run(command.get_program(), &error))?;
+    Ok(ExitCode::from(
+        status
+            .code()
+            .and_then(|code| u8::try_from(code).ok())
+            .unwrap_or(1),
+    ))
 }
 
 /// The failure to start a program, with env(1)'s exit codes.
 pub(crate) fn cannot_run(program: &OsStr, error: &std::io::Error) -> Failure {
-    let code = if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { CANNOT_RUN };
-    Failure::with_code(code, format_args!("cannot run {}: {error}", program.display()))
+    let code = if error.kind() == std::io::ErrorKind::NotFound {
+        NOT_FOUND
+    } else {
+        CANNOT_RUN
+    };
+    Failure::with_code(
+        code,
+        format_args!("cannot run {}: {error}", program.display()),
+    )
 }
 
 /// What we need to know of a rustc command line.
@@ -94,7 +113,10 @@ impl RustcCall {
         let mut words = expanded.iter().map(String::as_str);
         while let Some(word) = words.next() {
             match word {
-                "-C" | "--codegen" => words.next().into_iter().for_each(|option| call.codegen(option)),
+                "-C" | "--codegen" => words
+                    .next()
+                    .into_iter()
+                    .for_each(|option| call.codegen(option)),
                 "--crate-type" => call.crate_type(words.next().unwrap_or_default()),
                 "--target" => call.has_target = words.next().is_some(),
                 "--print" | "-vV" | "-V" | "--version" | "-" => call.is_query = true,
@@ -106,7 +128,10 @@ impl RustcCall {
     }
 
     fn attached(&mut self, word: &str) {
-        if let Some(option) = word.strip_prefix("-C").or_else(|| word.strip_prefix("--codegen=")) {
+        if let Some(option) = word
+            .strip_prefix("-C")
+            .or_else(|| word.strip_prefix("--codegen="))
+        {
             self.codegen(option);
         } else if let Some(kind) = word.strip_prefix("--crate-type=") {
             self.crate_type(kind);
@@ -148,7 +173,10 @@ impl RustcCall {
             // The objects rustc would collect split debug information from hold bitcode.
             options.push("-Csplit-debuginfo=off".into());
         }
-        if let (None, Some(flavor)) = (&self.linker_flavor, self.user_linker().and_then(bare_flavor)) {
+        if let (None, Some(flavor)) = (
+            &self.linker_flavor,
+            self.user_linker().and_then(bare_flavor),
+        ) {
             options.push(format!("-Clinker-flavor={flavor}").into());
         }
         options
@@ -169,11 +197,17 @@ impl RustcCall {
     }
 
     fn is_fat(&self) -> bool {
-        matches!(self.lto.as_deref(), Some("" | "fat" | "yes" | "y" | "on" | "true"))
+        matches!(
+            self.lto.as_deref(),
+            Some("" | "fat" | "yes" | "y" | "on" | "true")
+        )
     }
 
     fn has_line_tables(&self) -> bool {
-        !matches!(self.debuginfo.as_deref(), None | Some("0" | "none" | "line-directives-only"))
+        !matches!(
+            self.debuginfo.as_deref(),
+            None | Some("0" | "none" | "line-directives-only")
+        )
     }
 }
 
@@ -182,7 +216,11 @@ pub(crate) fn woven_options(our_linker: &Path) -> Vec<OsString> {
     let mut linker = OsString::from("-Clinker=");
     linker.push(our_linker);
     // One codegen unit: inlining across units would be lost, as no module is merged with another.
-    vec!["-Clinker-plugin-lto".into(), "-Ccodegen-units=1".into(), linker]
+    vec![
+        "-Clinker-plugin-lto".into(),
+        "-Ccodegen-units=1".into(),
+        linker,
+    ]
 }
 
 /// rustc takes the flavour of a linker from its file name; ours hides that of a bare linker, so it is said aloud.
@@ -191,7 +229,11 @@ fn bare_flavor(linker: &str) -> Option<&'static str> {
     if linker.ends_with("ld.lld") || stem == "rust-lld" || stem == "lld" || stem.ends_with("-lld") {
         return Some("ld.lld");
     }
-    (stem == "ld" || stem.ends_with("-ld") || linker.ends_with("ld.bfd") || linker.ends_with("ld.gold")).then_some("ld")
+    (stem == "ld"
+        || stem.ends_with("-ld")
+        || linker.ends_with("ld.bfd")
+        || linker.ends_with("ld.gold"))
+    .then_some("ld")
 }
 
 /// The words as text, those in argument files in place of `@file` (rustc: one a line, nothing quoted).
@@ -199,7 +241,10 @@ fn expand(args: &[OsString]) -> Vec<String> {
     let mut words = Vec::new();
     for arg in args {
         let word = arg.to_string_lossy();
-        match word.strip_prefix('@').and_then(|file| std::fs::read_to_string(file).ok()) {
+        match word
+            .strip_prefix('@')
+            .and_then(|file| std::fs::read_to_string(file).ok())
+        {
             Some(text) => words.extend(text.lines().map(str::to_owned)),
             None => words.push(word.into_owned()),
         }
@@ -218,7 +263,11 @@ mod tests {
 
     fn options(line: &str) -> String {
         let options = call(line).extra_options(Path::new("/x/holloway-cc"));
-        options.iter().map(|option| option.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        options
+            .iter()
+            .map(|option| option.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     const BASE: &str = "-Clinker-plugin-lto -Ccodegen-units=1 -Clinker=/x/holloway-cc";
@@ -236,21 +285,42 @@ mod tests {
 
     #[test]
     fn line_tables_are_added_unless_there_is_more() {
-        assert_eq!(options("-C debuginfo=0"), format!("{BASE} -Cdebuginfo=line-tables-only"));
+        assert_eq!(
+            options("-C debuginfo=0"),
+            format!("{BASE} -Cdebuginfo=line-tables-only")
+        );
         assert_eq!(options(""), format!("{BASE} -Cdebuginfo=line-tables-only"));
         assert_eq!(options("-Cdebuginfo=2"), BASE);
         assert_eq!(options("-g"), BASE);
         assert_eq!(options("-C debuginfo=line-tables-only"), BASE);
-        assert_eq!(options("-Cdebuginfo=2 -C debuginfo=none"), format!("{BASE} -Cdebuginfo=line-tables-only"));
+        assert_eq!(
+            options("-Cdebuginfo=2 -C debuginfo=none"),
+            format!("{BASE} -Cdebuginfo=line-tables-only")
+        );
     }
 
     #[test]
     fn the_users_linker_and_lto_are_handed_on() {
-        assert_eq!(call("-C linker=clang -C lto").extra_environment(), [("HOLLOWAY_LINKER", "clang"), ("HOLLOWAY_RUST_LTO", "fat")]);
-        assert_eq!(call("-Clinker=/usr/bin/gcc-12 -Clto=thin").extra_environment(), [("HOLLOWAY_LINKER", "/usr/bin/gcc-12")]);
-        assert_eq!(call("-Clinker=/x/holloway-cc -Clto=off").extra_environment(), []);
-        assert_eq!(options("-g -Clinker=rust-lld"), format!("{BASE} -Clinker-flavor=ld.lld"));
-        assert_eq!(options("-g -Clinker=x86_64-linux-gnu-ld"), format!("{BASE} -Clinker-flavor=ld"));
+        assert_eq!(
+            call("-C linker=clang -C lto").extra_environment(),
+            [("HOLLOWAY_LINKER", "clang"), ("HOLLOWAY_RUST_LTO", "fat")]
+        );
+        assert_eq!(
+            call("-Clinker=/usr/bin/gcc-12 -Clto=thin").extra_environment(),
+            [("HOLLOWAY_LINKER", "/usr/bin/gcc-12")]
+        );
+        assert_eq!(
+            call("-Clinker=/x/holloway-cc -Clto=off").extra_environment(),
+            []
+        );
+        assert_eq!(
+            options("-g -Clinker=rust-lld"),
+            format!("{BASE} -Clinker-flavor=ld.lld")
+        );
+        assert_eq!(
+            options("-g -Clinker=x86_64-linux-gnu-ld"),
+            format!("{BASE} -Clinker-flavor=ld")
+        );
         assert_eq!(options("-g -Clinker=clang-22"), BASE);
     }
 }

@@ -38,9 +38,16 @@ impl WeaveSettings {
 
     /// Settings as text, with what identifies the holloway and the libLLVM that apply them.
     fn record(&self) -> String {
-        let mut text = format!("holloway {} abi {}\n", env!("CARGO_PKG_VERSION"), holloway_format::abi::ABI_VERSION);
+        let mut text = format!(
+            "holloway {} abi {}\n",
+            env!("CARGO_PKG_VERSION"),
+            holloway_format::abi::ABI_VERSION
+        );
         text.push_str(&executable_identity());
-        text.push_str(&format!("llvm {}\n", std::env::var("HOLLOWAY_LLVM").unwrap_or_default()));
+        text.push_str(&format!(
+            "llvm {}\n",
+            std::env::var("HOLLOWAY_LLVM").unwrap_or_default()
+        ));
         for (name, value) in self.environment() {
             text.push_str(&format!("{name} {value:?}\n"));
         }
@@ -51,10 +58,22 @@ impl WeaveSettings {
 /// Size and time of our own executable: another build of holloway may weave otherwise.
 fn executable_identity() -> String {
     let metadata = std::env::current_exe().and_then(fs::metadata);
-    let modified = |metadata: &fs::Metadata| metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok();
+    let modified = |metadata: &fs::Metadata| {
+        metadata
+            .modified()
+            .ok()?
+            .duration_since(std::time::UNIX_EPOCH)
+            .ok()
+    };
     metadata.map_or_else(
         |_| String::new(),
-        |metadata| format!("executable {} bytes, {:?}\n", metadata.len(), modified(&metadata).unwrap_or_default()),
+        |metadata| {
+            format!(
+                "executable {} bytes, {:?}\n",
+                metadata.len(),
+                modified(&metadata).unwrap_or_default()
+            )
+        },
     )
 }
 
@@ -70,25 +89,44 @@ pub(crate) fn apply(home: &Path, settings: &WeaveSettings) -> Result<()> {
         return Ok(());
     }
     for linked in linked_files(home) {
-        fs::remove_file(&linked).cannot(|| format!("remove {}, which is woven with other settings", linked.display()))?;
+        fs::remove_file(&linked).cannot(|| {
+            format!(
+                "remove {}, which is woven with other settings",
+                linked.display()
+            )
+        })?;
     }
     fs::write(&file, record).cannot(|| format!("write {}", file.display()))
 }
 
 /// Programs and shared objects in `<home>/<triple>/<profile>/{.,deps,examples}`.
 fn linked_files(home: &Path) -> Vec<PathBuf> {
-    let profiles = directories(home).into_iter().flat_map(|triple| directories(&triple));
+    let profiles = directories(home)
+        .into_iter()
+        .flat_map(|triple| directories(&triple));
     let places = profiles.filter(|profile| profile.join("deps").is_dir());
-    let places = places.flat_map(|profile| [profile.join("deps"), profile.join("examples"), profile]);
-    places.flat_map(|place| entries(&place)).filter(|path| is_linked(path)).collect()
+    let places =
+        places.flat_map(|profile| [profile.join("deps"), profile.join("examples"), profile]);
+    places
+        .flat_map(|place| entries(&place))
+        .filter(|path| is_linked(path))
+        .collect()
 }
 
 fn entries(directory: &Path) -> Vec<PathBuf> {
-    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect()
 }
 
 fn directories(parent: &Path) -> Vec<PathBuf> {
-    entries(parent).into_iter().filter(|path| path.is_dir()).collect()
+    entries(parent)
+        .into_iter()
+        .filter(|path| path.is_dir())
+        .collect()
 }
 
 /// Whether a file is an ELF program or shared object (e_type 2 or 3), from its first 18 bytes.
@@ -114,13 +152,27 @@ mod tests {
             fs::write(deps.join(name), elf(kind)).unwrap();
         }
         fs::write(deps.join("lib.rlib"), "!<arch>\n................").unwrap();
-        let paths = WeaveSettings { collect: "paths".to_owned(), ..WeaveSettings::default() };
+        let paths = WeaveSettings {
+            collect: "paths".to_owned(),
+            ..WeaveSettings::default()
+        };
         apply(home.path(), &paths).unwrap();
-        assert!(!deps.join("app-1").exists() && deps.join("a.o").exists() && deps.join("lib.rlib").exists());
+        assert!(
+            !deps.join("app-1").exists()
+                && deps.join("a.o").exists()
+                && deps.join("lib.rlib").exists()
+        );
         fs::write(deps.join("app-1"), elf(3)).unwrap();
         apply(home.path(), &paths).unwrap();
         assert!(deps.join("app-1").exists());
-        apply(home.path(), &WeaveSettings { skip: vec!["x".to_owned()], ..paths }).unwrap();
+        apply(
+            home.path(),
+            &WeaveSettings {
+                skip: vec!["x".to_owned()],
+                ..paths
+            },
+        )
+        .unwrap();
         assert!(!deps.join("app-1").exists());
     }
 }

@@ -39,15 +39,31 @@ fn settings() -> Result<Vec<Setting>> {
     let mut settings = vec![
         given("CC", format!("{} cc", exe.display()), "this holloway"),
         given("CXX", format!("{} c++", exe.display()), "this holloway"),
-        given("RUSTC_WRAPPER", wrapper.display().to_string(), "this holloway; weaves what cargo builds with --target"),
+        given(
+            "RUSTC_WRAPPER",
+            wrapper.display().to_string(),
+            "this holloway; weaves what cargo builds with --target",
+        ),
     ];
-    settings.push(environment_or("HOLLOWAY_SYSROOT", Rustc::find().map(|rustc| rustc.sysroot), "rustc --print sysroot"));
+    settings.push(environment_or(
+        "HOLLOWAY_SYSROOT",
+        Rustc::find().map(|rustc| rustc.sysroot),
+        "rustc --print sysroot",
+    ));
     settings.push(environment_or("HOLLOWAY_CACHE", shared_cache(), "default"));
-    settings.push(environment_or("HOLLOWAY_COLLECT", Some("paths".into()), "default"));
+    settings.push(environment_or(
+        "HOLLOWAY_COLLECT",
+        Some("paths".into()),
+        "default",
+    ));
     for (name, unset) in UNSET {
         settings.push(environment_or(name, None, unset));
     }
-    settings.push(environment_or(DATA, None, &format!("runs go to {DEFAULT_RUNS}/<time>-<name>")));
+    settings.push(environment_or(
+        DATA,
+        None,
+        &format!("runs go to {DEFAULT_RUNS}/<time>-<name>"),
+    ));
     Ok(settings)
 }
 
@@ -56,23 +72,44 @@ const UNSET: [(&str, &str); 9] = [
     ("HOLLOWAY_STD", "the standard library is not woven"),
     ("HOLLOWAY_ONLY", "everything is woven"),
     ("HOLLOWAY_SKIP", "nothing is left out"),
-    ("HOLLOWAY_LLVM", "the libLLVM of the sysroot, else the system's"),
-    ("HOLLOWAY_CLANG", "clang, or the newest clang-N in PATH that fits the libLLVM"),
+    (
+        "HOLLOWAY_LLVM",
+        "the libLLVM of the sysroot, else the system's",
+    ),
+    (
+        "HOLLOWAY_CLANG",
+        "clang, or the newest clang-N in PATH that fits the libLLVM",
+    ),
     ("HOLLOWAY_LINKER", "rustc's links go on to cc"),
     ("HOLLOWAY_LD", "clang's links go on to ld"),
-    ("HOLLOWAY_RUNS", "target/holloway/runs below the program's current directory"),
+    (
+        "HOLLOWAY_RUNS",
+        "target/holloway/runs below the program's current directory",
+    ),
     ("HOLLOWAY_JOBS", "a worker for each processor"),
 ];
 
 fn given(name: &'static str, value: String, from: &str) -> Setting {
-    Setting { name, value: Some(value), from: from.to_owned() }
+    Setting {
+        name,
+        value: Some(value),
+        from: from.to_owned(),
+    }
 }
 
 /// A variable of the environment, else its default.
 fn environment_or(name: &'static str, default: Option<PathBuf>, otherwise: &str) -> Setting {
     match std::env::var(name) {
-        Ok(value) if !value.is_empty() => Setting { name, value: Some(value), from: "environment".to_owned() },
-        _ => Setting { name, value: default.map(|path| path.display().to_string()), from: otherwise.to_owned() },
+        Ok(value) if !value.is_empty() => Setting {
+            name,
+            value: Some(value),
+            from: "environment".to_owned(),
+        },
+        _ => Setting {
+            name,
+            value: default.map(|path| path.display().to_string()),
+            from: otherwise.to_owned(),
+        },
     }
 }
 

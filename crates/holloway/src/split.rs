@@ -75,7 +75,11 @@ pub(crate) fn split(args: &[OsString], run_semantics: bool) -> Split {
             }
             Owner::Positional => (false, true, false),
         };
-        let value = if value_follows { detached_value(arg, &mut rest) } else { None };
+        let value = if value_follows {
+            detached_value(arg, &mut rest)
+        } else {
+            None
+        };
         for word in std::iter::once(arg).chain(value) {
             if to_ours {
                 split.ours.push(word.clone());
@@ -90,9 +94,15 @@ pub(crate) fn split(args: &[OsString], run_semantics: bool) -> Split {
 
 /// The next argument if it can be the value of `option`. `--bin`, `--example`, `--test` and `--bench` may stand
 /// alone (cargo then lists what there is), so their value does not begin with a dash.
-fn detached_value<'a>(option: &OsStr, rest: &mut std::slice::Iter<'a, OsString>) -> Option<&'a OsString> {
+fn detached_value<'a>(
+    option: &OsStr,
+    rest: &mut std::slice::Iter<'a, OsString>,
+) -> Option<&'a OsString> {
     let next = rest.as_slice().first()?;
-    let may_be_alone = matches!(option.to_str(), Some("--bin" | "--example" | "--test" | "--bench" | "--package" | "-p"));
+    let may_be_alone = matches!(
+        option.to_str(),
+        Some("--bin" | "--example" | "--test" | "--bench" | "--package" | "-p")
+    );
     if next == "--" || (may_be_alone && is_option(next)) {
         return None;
     }
@@ -115,8 +125,16 @@ impl OurOptions {
         let mut names = vec![("--help".to_owned(), false), ("-h".to_owned(), false)];
         for argument in command.get_arguments() {
             let takes_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
-            names.extend(argument.get_long().map(|long| (format!("--{long}"), takes_value)));
-            names.extend(argument.get_short().map(|short| (format!("-{short}"), takes_value)));
+            names.extend(
+                argument
+                    .get_long()
+                    .map(|long| (format!("--{long}"), takes_value)),
+            );
+            names.extend(
+                argument
+                    .get_short()
+                    .map(|short| (format!("-{short}"), takes_value)),
+            );
         }
         Self { names }
     }
@@ -126,7 +144,11 @@ impl OurOptions {
             return Owner::Positional;
         }
         // An option that isn't UTF-8 can only be cargo's, with its value attached.
-        let Some(text) = arg.to_str() else { return Owner::Cargo { value_follows: false } };
+        let Some(text) = arg.to_str() else {
+            return Owner::Cargo {
+                value_follows: false,
+            };
+        };
         let (name, attached) = match text.split_once('=') {
             Some((name, _)) if name.starts_with("--") => (name, true),
             _ => (text, false),
@@ -139,26 +161,44 @@ impl OurOptions {
             };
         }
         // `-oRUN`: a short option of ours with its value attached.
-        let ours_attached = self.names.iter().any(|(short, takes)| *takes && short.len() == 2 && name.starts_with(short.as_str()));
+        let ours_attached = self
+            .names
+            .iter()
+            .any(|(short, takes)| *takes && short.len() == 2 && name.starts_with(short.as_str()));
         if ours_attached && !name.starts_with("--") {
-            return Owner::Ours { value_follows: false };
+            return Owner::Ours {
+                value_follows: false,
+            };
         }
         let takes_value = CARGO_LONG.contains(&name) || CARGO_SHORT.contains(&name);
-        Owner::Cargo { value_follows: takes_value && !attached }
+        Owner::Cargo {
+            value_follows: takes_value && !attached,
+        }
     }
 
     fn takes_value(&self, name: &str) -> Option<bool> {
-        self.names.iter().find(|(known, _)| known == name).map(|(_, takes)| *takes)
+        self.names
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, takes)| *takes)
     }
 }
 
 /// The last value of a cargo option given as `--name value`, `--name=value`, `-n value` or `-nvalue`.
-pub(crate) fn cargo_value<'a>(cargo: &'a [OsString], long: &str, short: Option<&str>) -> Option<&'a str> {
+pub(crate) fn cargo_value<'a>(
+    cargo: &'a [OsString],
+    long: &str,
+    short: Option<&str>,
+) -> Option<&'a str> {
     cargo_values(cargo, long, short).pop()
 }
 
 /// All values of a cargo option, in order.
-pub(crate) fn cargo_values<'a>(cargo: &'a [OsString], long: &str, short: Option<&str>) -> Vec<&'a str> {
+pub(crate) fn cargo_values<'a>(
+    cargo: &'a [OsString],
+    long: &str,
+    short: Option<&str>,
+) -> Vec<&'a str> {
     let mut values = Vec::new();
     let mut rest = cargo.iter();
     while let Some(arg) = rest.next() {
@@ -167,7 +207,10 @@ pub(crate) fn cargo_values<'a>(cargo: &'a [OsString], long: &str, short: Option<
         if wanted || CARGO_LONG.contains(&text) || CARGO_SHORT.contains(&text) {
             let value = detached_value(arg, &mut rest).and_then(|value| value.to_str());
             values.extend(value.filter(|_| wanted));
-        } else if let Some(value) = text.strip_prefix(long).and_then(|tail| tail.strip_prefix('=')) {
+        } else if let Some(value) = text
+            .strip_prefix(long)
+            .and_then(|tail| tail.strip_prefix('='))
+        {
             values.push(value);
         } else if let Some(value) = short.and_then(|short| text.strip_prefix(short)) {
             values.push(value.trim_start_matches('='));
@@ -185,23 +228,51 @@ mod tests {
     }
 
     fn check(run_semantics: bool, line: &str, ours: &str, cargo: &str, program: &str) {
-        let expected = Split { ours: words(ours), cargo: words(cargo), program: words(program) };
+        let expected = Split {
+            ours: words(ours),
+            cargo: words(cargo),
+            program: words(program),
+        };
         assert_eq!(split(&words(line), run_semantics), expected, "{line}");
     }
 
     #[test]
     fn ours_are_found_anywhere_before_the_dashes() {
-        check(true, "--release --top 3 -p a", "--top 3", "--release -p a", "");
+        check(
+            true,
+            "--release --top 3 -p a",
+            "--top 3",
+            "--release -p a",
+            "",
+        );
         check(true, "-o d --bin top --std", "-o d --std", "--bin top", "");
         check(true, "-od --only=x -q", "-od --only=x", "-q", "");
         check(true, "--release -- --top 3", "", "--release", "--top 3");
-        check(false, "name --top 3 -- --skip x", "--top 3", "name", "--skip x");
+        check(
+            false,
+            "name --top 3 -- --skip x",
+            "--top 3",
+            "name",
+            "--skip x",
+        );
     }
 
     #[test]
     fn a_value_of_cargos_is_not_ours() {
-        check(true, "--config --std --top 1", "--top 1", "--config --std", "");
-        check(true, "--features=std -F std", "", "--features=std -F std", "");
+        check(
+            true,
+            "--config --std --top 1",
+            "--top 1",
+            "--config --std",
+            "",
+        );
+        check(
+            true,
+            "--features=std -F std",
+            "",
+            "--features=std -F std",
+            "",
+        );
         check(true, "--bin -o d", "-o d", "--bin", "");
     }
 
@@ -214,15 +285,27 @@ mod tests {
 
     #[test]
     fn color_is_for_both() {
-        check(true, "--color always -v", "--color always", "--color always -v", "");
+        check(
+            true,
+            "--color always -v",
+            "--color always",
+            "--color always -v",
+            "",
+        );
         check(true, "--color=never", "--color=never", "--color=never", "");
     }
 
     #[test]
     fn values_are_read_in_every_spelling() {
         let line = words("-p a -pb --package c --package=d --bin -q --target t");
-        assert_eq!(cargo_values(&line, "--package", Some("-p")), ["a", "b", "c", "d"]);
+        assert_eq!(
+            cargo_values(&line, "--package", Some("-p")),
+            ["a", "b", "c", "d"]
+        );
         assert_eq!(cargo_value(&line, "--target", None), Some("t"));
-        assert_eq!(cargo_value(&words("--config --target"), "--target", None), None);
+        assert_eq!(
+            cargo_value(&words("--config --target"), "--target", None),
+            None
+        );
     }
 }

@@ -14,5 +14,9 @@ pub(crate) fn line(word: &str, rest: &str) {
 /// `holloway: warning: …`
 pub(crate) fn warn(message: &str) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
-    writeln!(anstream::stderr(), "holloway: {style}warning{style:#}: {message}").ok();
+    writeln!(
+        anstream::stderr(),
+        "holloway: {style}warning{style:#}: {message}"
+    )
+    .ok();
 }

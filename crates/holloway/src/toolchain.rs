@@ -20,10 +20,14 @@ pub(crate) struct Rustc {
 impl Rustc {
     /// Asks `$RUSTC`, else the rustc in `PATH` (rustup's proxy chooses by directory and `RUSTUP_TOOLCHAIN`).
     pub(crate) fn find() -> Option<Self> {
-        let program = std::env::var_os("RUSTC").filter(|rustc| !rustc.is_empty()).unwrap_or_else(|| "rustc".into());
+        let program = std::env::var_os("RUSTC")
+            .filter(|rustc| !rustc.is_empty())
+            .unwrap_or_else(|| "rustc".into());
         let verbose = first_output(&program, &["-vV"])?;
         let sysroot = first_output(&program, &["--print", "sysroot"])?;
-        let host = verbose.lines().find_map(|line| line.strip_prefix("host: "))?;
+        let host = verbose
+            .lines()
+            .find_map(|line| line.strip_prefix("host: "))?;
         Some(Self {
             version: verbose.lines().next().unwrap_or_default().to_owned(),
             host: host.to_owned(),
@@ -33,7 +37,8 @@ impl Rustc {
 
     /// The directory with `library/` in it, if the component rust-src is installed.
     pub(crate) fn source(&self) -> Option<PathBuf> {
-        Some(self.sysroot.join("lib/rustlib/src/rust")).filter(|source| source.join("library").is_dir())
+        Some(self.sysroot.join("lib/rustlib/src/rust"))
+            .filter(|source| source.join("library").is_dir())
     }
 }
 
@@ -51,8 +56,13 @@ pub(crate) struct Clang {
 /// `$HOLLOWAY_CLANG` and every `clang`, `clang-N` in `PATH`, each file once.
 pub(crate) fn clangs() -> Vec<Clang> {
     let chosen = std::env::var_os("HOLLOWAY_CLANG").filter(|clang| !clang.is_empty());
-    let numbered = (10..60).rev().map(|number| format!("clang-{number}").into());
-    let names = chosen.into_iter().chain([OsStr::new("clang").to_owned()]).chain(numbered);
+    let numbered = (10..60)
+        .rev()
+        .map(|number| format!("clang-{number}").into());
+    let names = chosen
+        .into_iter()
+        .chain([OsStr::new("clang").to_owned()])
+        .chain(numbered);
     let mut found: Vec<Clang> = Vec::new();
     let mut seen = Vec::new();
     for path in names.filter_map(|name| find_program(&name)) {
@@ -67,11 +77,18 @@ pub(crate) fn clangs() -> Vec<Clang> {
 
 fn ask_clang(path: &Path) -> Option<Clang> {
     let text = first_output(path.as_os_str(), &["--version"])?;
-    let version = text.split_whitespace().skip_while(|&word| word != "version").nth(1)?;
+    let version = text
+        .split_whitespace()
+        .skip_while(|&word| word != "version")
+        .nth(1)?;
     let number = |c: char| c.is_ascii_digit() || c == '.';
     let version: String = version.chars().take_while(|&c| number(c)).collect();
     let major = version.split('.').next()?.parse().ok()?;
-    Some(Clang { path: path.to_owned(), major, version })
+    Some(Clang {
+        path: path.to_owned(),
+        major,
+        version,
+    })
 }
 
 /// First line of what a program says to `--version`.
@@ -83,5 +100,8 @@ pub(crate) fn version_line(program: &Path) -> Option<String> {
 /// Stdout of a program that succeeds.
 fn first_output(program: &OsStr, args: &[&str]) -> Option<String> {
     let output = Command::new(program).args(args).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    output
+        .status
+        .success()
+        .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -211,7 +211,9 @@ fn weave_settings(ours: &CargoArgs) -> WeaveSettings {
     let weave = &ours.weave;
     WeaveSettings {
         collect: weave.collect.clone().unwrap_or_else(|| "paths".to_owned()),
-        std: weave.std || std::env::var_os("HOLLOWAY_STD").is_some_and(|value| value == "1"),
+        std: weave.std
+            || std::env::var_os("HOLLOWAY_STD")
+                .is_some_and(|value| ["1", "true", "yes"].iter().any(|&yes| value == yes)),
         only: or_environment(&weave.only, "HOLLOWAY_ONLY"),
         skip: or_environment(&weave.skip, "HOLLOWAY_SKIP"),
     }

@@ -6,6 +6,8 @@
 //!
 //! A profile that cannot be sealed without loss (damage, no map) stays as it is.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
 use holloway_format::{
@@ -53,8 +55,9 @@ impl MapStore {
 ///
 /// # Errors
 /// The directory cannot be read or written.
-pub(crate) fn finish(directory: &Path, maps: Option<&MapStore>) -> Result<Outcome> {
+pub(crate) fn finish(directory: &Path, store: Option<&MapStore>) -> Result<Outcome> {
     let mut outcome = Outcome::default();
+    let mut maps: HashMap<[u8; 16], Option<ImageMap>> = HashMap::new();
     for path in profiles(directory)? {
         outcome.profiles += 1;
         let Ok(bytes) = std::fs::read(&path) else {
@@ -63,11 +66,15 @@ pub(crate) fn finish(directory: &Path, maps: Option<&MapStore>) -> Result<Outcom
         let Ok(head) = peek_profile(&bytes) else {
             continue;
         };
-        let Ok(map) = keep_map(directory, &head, maps)? else {
-            continue;
+        let map = match maps.entry(head.build_id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(keep_map(directory, &head, store)?),
         };
-        if !head.sealed && has_ended(&head) {
-            seal(&path, &bytes, &map)?;
+        if let Some(map) = map
+            && !head.sealed
+            && has_ended(&head)
+        {
+            seal(&path, &bytes, map)?;
         }
     }
     Ok(outcome)
@@ -91,34 +98,27 @@ pub(crate) fn profiles(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Makes sure the run's directory holds the path map of a profile's image, and reads it. The inner error says why
-/// there is none.
+/// Makes sure the run's directory holds the path map of a profile's image, and reads it. Nothing if there is none:
+/// the report says why.
 fn keep_map(
     directory: &Path,
     head: &ProfileHead,
-    maps: Option<&MapStore>,
-) -> Result<std::result::Result<ImageMap, String>> {
+    store: Option<&MapStore>,
+) -> Result<Option<ImageMap>> {
     let name = map_name(&head.build_id);
     let kept = directory.join(&name);
     if let Ok(map) = read_map_file(&kept) {
-        return Ok(Ok(map));
+        return Ok(Some(map));
     }
-    let stored = maps.map(|maps| maps.directory().join(&name));
-    let found = map_of_image(head).or_else(|why| {
-        match stored.and_then(|stored| std::fs::read(stored).ok()) {
-            Some(bytes) => decode_image(&bytes)
-                .map(|map| (map, bytes))
-                .map_err(|error| error.to_string()),
-            None => Err(why),
-        }
-    });
-    match found {
-        Ok((map, bytes)) => {
-            write_atomically(&kept, &bytes)?;
-            Ok(Ok(map))
-        }
-        Err(why) => Ok(Err(why)),
-    }
+    let stored = || {
+        let bytes = std::fs::read(store?.directory().join(&name)).ok()?;
+        Some((decode_image(&bytes).ok()?, bytes))
+    };
+    let Some((map, bytes)) = map_of_image(head).ok().or_else(stored) else {
+        return Ok(None);
+    };
+    write_atomically(&kept, &bytes)?;
+    Ok(Some(map))
 }
 
 /// `<build id>.hwm`
@@ -153,6 +153,9 @@ pub(crate) fn map_of_image(head: &ProfileHead) -> std::result::Result<(ImageMap,
 
 /// Replaces a raw profile by its sealed form, if nothing is lost by it.
 fn seal(path: &Path, raw: &[u8], map: &ImageMap) -> Result<()> {
+    if !map.damage.is_empty() {
+        return Ok(());
+    }
     match read_profile(raw, map) {
         Ok(profile) if profile.damage.is_empty() => write_atomically(path, &write_sealed(&profile)),
         _ => Ok(()),

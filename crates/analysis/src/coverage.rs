@@ -5,6 +5,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use holloway_format::{Gone, Skipped};
+
 use crate::run::{ModuleId, RunProfile};
 
 /// What was counted, and what was left out and why.
@@ -51,7 +53,10 @@ impl Coverage {
 
 /// Sums up a run.
 pub fn coverage(run: &RunProfile) -> Coverage {
-    let mut coverage = Coverage { instrumented: run.functions.len() as u64, ..Coverage::default() };
+    let mut coverage = Coverage {
+        instrumented: run.functions.len() as u64,
+        ..Coverage::default()
+    };
     count_processes(run, &mut coverage);
     count_left_out(run, &mut coverage);
     for function in run.functions.iter().filter(|function| function.ran()) {
@@ -102,31 +107,71 @@ fn threads(run: &RunProfile) -> u64 {
 }
 
 fn count_left_out(run: &RunProfile, coverage: &mut Coverage) {
-    let instrumented: HashSet<Identity<'_>> =
-        run.functions.iter().map(|function| identity(function.module, &function.map.linkage_name)).collect();
+    let LeftOut { skipped, gone } = left_out(run);
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for (_, skipped) in skipped {
+        *reasons.entry(&skipped.reason).or_default() += 1;
+    }
+    for (_, _, inlined) in gone {
+        *(if inlined {
+            &mut coverage.inlined
+        } else {
+            &mut coverage.gone
+        }) += 1;
+    }
+    coverage.skipped = reasons
+        .into_iter()
+        .map(|(reason, count)| (reason.to_owned(), count))
+        .collect();
+    coverage.skipped.sort_by_key(|&(_, count)| Reverse(count));
+}
+
+/// Functions without counters, each once.
+#[derive(Clone, Debug, Default)]
+pub struct LeftOut<'a> {
+    /// Uninstrumented functions.
+    pub skipped: Vec<(ModuleId, &'a Skipped)>,
+    /// Functions without code of their own in any module, and whether they live on inlined in instrumented ones.
+    pub gone: Vec<(ModuleId, &'a Gone, bool)>,
+}
+
+/// Lists the functions without counters, in the order of the modules.
+pub fn left_out(run: &RunProfile) -> LeftOut<'_> {
+    let instrumented: HashSet<Identity<'_>> = run
+        .functions
+        .iter()
+        .map(|function| identity(function.module, &function.map.linkage_name))
+        .collect();
     let inlined: HashSet<&str> = run
         .functions
         .iter()
         .flat_map(|function| &function.map.scopes)
         .filter(|scope| scope.parent.is_some())
-        .map(|scope| if scope.linkage_name.is_empty() { &*scope.name } else { &*scope.linkage_name })
+        .map(|scope| {
+            if scope.linkage_name.is_empty() {
+                &*scope.name
+            } else {
+                &*scope.linkage_name
+            }
+        })
         .collect();
-    let mut reasons: BTreeMap<&str, HashSet<Identity<'_>>> = BTreeMap::new();
-    let mut seen = HashSet::new();
+    let (mut seen_skipped, mut seen_gone) = (HashSet::new(), HashSet::new());
+    let mut left_out = LeftOut::default();
     for (id, module) in (0u32..).map(ModuleId).zip(&run.modules) {
         for skipped in &module.skipped {
-            reasons.entry(&skipped.reason).or_default().insert(identity(id, &skipped.linkage_name));
+            if seen_skipped.insert((identity(id, &skipped.linkage_name), &skipped.reason)) {
+                left_out.skipped.push((id, skipped));
+            }
         }
         for gone in &module.gone {
             let identity = identity(id, &gone.linkage_name);
-            if !instrumented.contains(&identity) && seen.insert(identity) {
+            if !instrumented.contains(&identity) && seen_gone.insert(identity) {
                 let lives = inlined.contains(&*gone.linkage_name) || inlined.contains(&*gone.name);
-                *(if lives { &mut coverage.inlined } else { &mut coverage.gone }) += 1;
+                left_out.gone.push((id, gone, lives));
             }
         }
     }
-    coverage.skipped = reasons.into_iter().map(|(reason, names)| (reason.to_owned(), names.len() as u64)).collect();
-    coverage.skipped.sort_by_key(|&(_, count)| Reverse(count));
+    left_out
 }
 
 /// Tells functions apart by name: mangled names over all modules, the plain ones of C (`static`s often share one) in each.

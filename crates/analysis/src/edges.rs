@@ -22,7 +22,11 @@ pub struct EdgeCount {
 
 /// A block's number, -1 for the exit.
 pub fn block_number(function: &Function, block: u32) -> i64 {
-    if block == function.map.exit { -1 } else { i64::from(block) }
+    if block == function.map.exit {
+        -1
+    } else {
+        i64::from(block)
+    }
 }
 
 /// All edges of a function by (from, to), those never taken too; the calls are the edge from -1 to the entry.
@@ -30,13 +34,20 @@ pub fn block_number(function: &Function, block: u32) -> i64 {
 /// Several edges between the same two blocks (cases of a switch) are one here.
 pub fn of_function(function: &Function) -> Vec<EdgeCount> {
     let flow = function.flow();
-    let mut counts = BTreeMap::from([((-1, block_number(function, function.map.entry)), flow.calls)]);
+    let mut counts =
+        BTreeMap::from([((-1, block_number(function, function.map.entry)), flow.calls)]);
     for (edge, count) in function.map.edges.iter().zip(&flow.edges) {
-        let ends = (block_number(function, edge.from), block_number(function, edge.to));
+        let ends = (
+            block_number(function, edge.from),
+            block_number(function, edge.to),
+        );
         let sum: &mut u64 = counts.entry(ends).or_default();
         *sum = sum.saturating_add(*count);
     }
-    counts.into_iter().map(|((from, to), count)| EdgeCount { from, to, count }).collect()
+    counts
+        .into_iter()
+        .map(|((from, to), count)| EdgeCount { from, to, count })
+        .collect()
 }
 
 /// An edge that was taken.
@@ -62,7 +73,11 @@ pub struct Ranking<'a> {
 }
 
 /// Ranks the edges of the functions that `keep` holds for; at most `top`, all without.
-pub fn hottest<'a>(run: &'a RunProfile, top: Option<usize>, keep: &dyn Fn(FunctionId) -> bool) -> Ranking<'a> {
+pub fn hottest<'a>(
+    run: &'a RunProfile,
+    top: Option<usize>,
+    keep: &dyn Fn(FunctionId) -> bool,
+) -> Ranking<'a> {
     let mut total = 0u64;
     let mut edges: Vec<HotEdge<'a>> = Vec::new();
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
@@ -70,7 +85,11 @@ pub fn hottest<'a>(run: &'a RunProfile, top: Option<usize>, keep: &dyn Fn(Functi
         for (edge, &count) in function.map.edges.iter().zip(&function.flow().edges) {
             total = total.saturating_add(count);
             if kept && count > 0 {
-                edges.push(HotEdge { function: id, edge, count });
+                edges.push(HotEdge {
+                    function: id,
+                    edge,
+                    count,
+                });
             }
         }
     }
@@ -78,5 +97,9 @@ pub fn hottest<'a>(run: &'a RunProfile, top: Option<usize>, keep: &dyn Fn(Functi
     // Stable: equal counts stay by function and edge.
     edges.sort_by_key(|edge| Reverse(edge.count));
     edges.truncate(top.unwrap_or(usize::MAX));
-    Ranking { edges, ranked, total }
+    Ranking {
+        edges,
+        ranked,
+        total,
+    }
 }

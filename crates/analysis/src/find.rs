@@ -26,7 +26,10 @@ pub struct Fate {
 ///
 /// `named` gives the name a reader knows the function of (linkage name, source name) by, if it is one of those asked
 /// for. The answer has one entry for each such name.
-pub fn where_is(run: &RunProfile, named: &dyn Fn(&Text, &Text) -> Option<Rc<str>>) -> BTreeMap<Rc<str>, Fate> {
+pub fn where_is(
+    run: &RunProfile,
+    named: &dyn Fn(&Text, &Text) -> Option<Rc<str>>,
+) -> BTreeMap<Rc<str>, Fate> {
     let mut fates: BTreeMap<Rc<str>, Fate> = BTreeMap::new();
     for (id, function) in run.ids() {
         let map = &function.map;
@@ -34,7 +37,9 @@ pub fn where_is(run: &RunProfile, named: &dyn Fn(&Text, &Text) -> Option<Rc<str>
             fates.entry(name).or_default().instrumented.push(id);
         }
         for scope in map.scopes.iter().filter(|scope| scope.parent.is_some()) {
-            let Some(name) = named(&scope.linkage_name, &scope.name) else { continue };
+            let Some(name) = named(&scope.linkage_name, &scope.name) else {
+                continue;
+            };
             let inlined = &mut fates.entry(name).or_default().inlined;
             match inlined.last_mut() {
                 Some((last, times)) if *last == id => *times += 1,
@@ -45,7 +50,11 @@ pub fn where_is(run: &RunProfile, named: &dyn Fn(&Text, &Text) -> Option<Rc<str>
     for (id, module) in (0u32..).map(ModuleId).zip(&run.modules) {
         for skipped in &module.skipped {
             if let Some(name) = named(&skipped.linkage_name, &skipped.name) {
-                fates.entry(name).or_default().skipped.push((id, skipped.reason.clone()));
+                fates
+                    .entry(name)
+                    .or_default()
+                    .skipped
+                    .push((id, skipped.reason.clone()));
             }
         }
         for gone in &module.gone {

@@ -50,11 +50,18 @@ pub struct Ranking {
 }
 
 /// Ranks the functions that `keep` holds for; at most `top`, all without.
-pub fn hottest(run: &RunProfile, sort: Sort, top: Option<usize>, keep: &dyn Fn(FunctionId) -> bool) -> Ranking {
+pub fn hottest(
+    run: &RunProfile,
+    sort: Sort,
+    top: Option<usize>,
+    keep: &dyn Fn(FunctionId) -> bool,
+) -> Ranking {
     let mut total = 0u64;
     let mut functions = Vec::new();
     for (id, function) in run.ids() {
-        let Some(summary) = summary(id, function) else { continue };
+        let Some(summary) = summary(id, function) else {
+            continue;
+        };
         total = total.saturating_add(summary.weight(sort));
         if keep(id) {
             functions.push(summary);
@@ -64,12 +71,19 @@ pub fn hottest(run: &RunProfile, sort: Sort, top: Option<usize>, keep: &dyn Fn(F
     // Stable: equal ones stay by id.
     functions.sort_by_key(|summary| Reverse(summary.weight(sort)));
     functions.truncate(top.unwrap_or(usize::MAX));
-    Ranking { functions, ranked, total }
+    Ranking {
+        functions,
+        ranked,
+        total,
+    }
 }
 
 /// What ran in a function; nothing if it didn't run.
 pub fn summary(id: FunctionId, function: &Function) -> Option<Summary> {
-    let &(path, count) = function.counts.iter().max_by_key(|&&(path, count)| (count, Reverse(path)))?;
+    let &(path, count) = function
+        .counts
+        .iter()
+        .max_by_key(|&&(path, count)| (count, Reverse(path)))?;
     let flow = function.flow();
     Some(Summary {
         function: id,

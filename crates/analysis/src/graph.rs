@@ -46,7 +46,12 @@ pub struct Flow {
 impl Flow {
     /// The counts of a function that never ran.
     pub fn zero(map: &FunctionMap) -> Flow {
-        Flow { edges: vec![0; map.edges.len()], blocks: vec![0; map.blocks.len()], calls: 0, instructions: 0 }
+        Flow {
+            edges: vec![0; map.edges.len()],
+            blocks: vec![0; map.blocks.len()],
+            calls: 0,
+            instructions: 0,
+        }
     }
 }
 
@@ -57,7 +62,13 @@ impl Graph {
     /// Says what in the map is inconsistent.
     pub fn new(map: &FunctionMap) -> Result<Graph, String> {
         let blocks = map.blocks.len() as u32;
-        let inside = |block: u32| if block < blocks { Ok(BlockId(block)) } else { Err(format!("no block b{block} in its map")) };
+        let inside = |block: u32| {
+            if block < blocks {
+                Ok(BlockId(block))
+            } else {
+                Err(format!("no block b{block} in its map"))
+            }
+        };
         for edge in &map.edges {
             inside(edge.from)?;
             inside(edge.to)?;
@@ -65,7 +76,9 @@ impl Graph {
         let mut edges = Vec::with_capacity(map.dag.len());
         for (index, edge) in map.dag.iter().enumerate() {
             if map.implied_ends(edge.kind) != Some((edge.from, edge.to)) {
-                return Err(format!("edge d{index} of its map is not between the blocks it stands for"));
+                return Err(format!(
+                    "edge d{index} of its map is not between the blocks it stands for"
+                ));
             }
             let kind = match edge.kind {
                 DagKind::Edge(real) => DagEdgeKind::Edge(EdgeId(real)),
@@ -73,12 +86,25 @@ impl Graph {
                 DagKind::Cut(real) => DagEdgeKind::Cut(EdgeId(real)),
                 DagKind::Start(head) => DagEdgeKind::Start(BlockId(head)),
             };
-            edges.push((DagEdge { from: inside(edge.from)?, to: inside(edge.to)?, kind }, edge.value));
+            edges.push((
+                DagEdge {
+                    from: inside(edge.from)?,
+                    to: inside(edge.to)?,
+                    kind,
+                },
+                edge.value,
+            ));
         }
         let (entry, exit) = (inside(map.entry)?, inside(map.exit)?);
         let (first, out) = by_block(&edges, blocks);
-        let numbering = Numbering::from_parts(entry, exit, edges).map_err(|error| format!("its map is no numbering: {error}"))?;
-        Ok(Graph { numbering, root: entry.0, first, out })
+        let numbering = Numbering::from_parts(entry, exit, edges)
+            .map_err(|error| format!("its map is no numbering: {error}"))?;
+        Ok(Graph {
+            numbering,
+            root: entry.0,
+            first,
+            out,
+        })
     }
 
     /// Paths of the function.
@@ -96,9 +122,13 @@ impl Graph {
         let mut flow = Flow::zero(map);
         let mut dag = vec![0; map.dag.len()];
         self.walk(map, counts, &mut dag, |_, count, instructions| {
-            flow.instructions = flow.instructions.saturating_add(instructions.saturating_mul(count));
+            flow.instructions = flow
+                .instructions
+                .saturating_add(instructions.saturating_mul(count));
         });
-        let mut total: u64 = counts.iter().fold(0, |sum, &(_, count)| sum.saturating_add(count));
+        let mut total: u64 = counts
+            .iter()
+            .fold(0, |sum, &(_, count)| sum.saturating_add(count));
         for (edge, &count) in map.dag.iter().zip(&dag) {
             match edge.kind {
                 DagKind::Edge(real) | DagKind::Back(real) | DagKind::Cut(real) => {
@@ -116,13 +146,26 @@ impl Graph {
     }
 
     /// Tells the instructions of each counted path: (number, times run, instructions of one run), by number.
-    pub fn instructions(&self, map: &FunctionMap, counts: &[(u64, u64)], mut each: impl FnMut(PathId, u64, u64)) {
+    pub fn instructions(
+        &self,
+        map: &FunctionMap,
+        counts: &[(u64, u64)],
+        mut each: impl FnMut(PathId, u64, u64),
+    ) {
         let mut dag = vec![0; map.dag.len()];
-        self.walk(map, counts, &mut dag, |path, count, instructions| each(PathId(path), count, instructions));
+        self.walk(map, counts, &mut dag, |path, count, instructions| {
+            each(PathId(path), count, instructions);
+        });
     }
 
     /// Visits sorted paths as a dictionary; adds to `dag` the runs of each DAG edge.
-    fn walk(&self, map: &FunctionMap, counts: &[(u64, u64)], dag: &mut [u64], mut leaf: impl FnMut(u64, u64, u64)) {
+    fn walk(
+        &self,
+        map: &FunctionMap,
+        counts: &[(u64, u64)],
+        dag: &mut [u64],
+        mut leaf: impl FnMut(u64, u64, u64),
+    ) {
         let mut stack: Vec<Visit> = Vec::new();
         let root = Visit {
             block: self.root,
@@ -158,12 +201,23 @@ impl Graph {
         let block = at.block as usize;
         let out = &self.out[self.first[block] as usize..self.first[block + 1] as usize];
         let rest = path - at.base;
-        let taken = out.partition_point(|edge| edge.value <= rest).checked_sub(1)?;
+        let taken = out
+            .partition_point(|edge| edge.value <= rest)
+            .checked_sub(1)?;
         let edge = out[taken];
-        let end = out.get(taken + 1).map_or(at.end, |next| at.base + next.value);
+        let end = out
+            .get(taken + 1)
+            .map_or(at.end, |next| at.base + next.value);
         let before = if edge.start { 0 } else { at.instructions };
         let instructions = before + u64::from(map.blocks[edge.to as usize].instructions);
-        Some(Visit { block: edge.to, base: at.base + edge.value, end, edge: Some(edge.dag), count: 0, instructions })
+        Some(Visit {
+            block: edge.to,
+            base: at.base + edge.value,
+            end,
+            edge: Some(edge.dag),
+            count: 0,
+            instructions,
+        })
     }
 }
 
@@ -206,7 +260,12 @@ fn by_block(edges: &[(DagEdge, u64)], blocks: u32) -> (Vec<u32>, Vec<Out>) {
         .iter()
         .map(|&dag| {
             let (edge, value) = &edges[dag as usize];
-            Out { value: *value, to: edge.to.0, dag, start: matches!(edge.kind, DagEdgeKind::Start(_)) }
+            Out {
+                value: *value,
+                to: edge.to.0,
+                dag,
+                start: matches!(edge.kind, DagEdgeKind::Start(_)),
+            }
         })
         .collect();
     (first, out)

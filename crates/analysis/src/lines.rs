@@ -24,22 +24,37 @@ pub type Lines = BTreeMap<u32, u64>;
 /// Counts of all lines of the scopes that `keep` holds for, by file as the map names it.
 ///
 /// `keep` is asked with the function and the scope of it (the function itself, or one inlined).
-pub fn counts(run: &RunProfile, keep: &dyn Fn(&Function, &Scope) -> bool) -> BTreeMap<String, Lines> {
+pub fn counts(
+    run: &RunProfile,
+    keep: &dyn Fn(&Function, &Scope) -> bool,
+) -> BTreeMap<String, Lines> {
     let mut files: BTreeMap<&str, Lines> = BTreeMap::new();
     for function in &run.functions {
-        let kept: Vec<bool> = function.map.scopes.iter().map(|scope| keep(function, scope)).collect();
+        let kept: Vec<bool> = function
+            .map
+            .scopes
+            .iter()
+            .map(|scope| keep(function, scope))
+            .collect();
         if !kept.contains(&true) {
             continue;
         }
         for (frame, count) in arrivals(function) {
             let scope = &function.map.scopes[frame.scope as usize];
             if kept[frame.scope as usize] && frame.line != 0 && !scope.file.is_empty() {
-                let sum = files.entry(&scope.file).or_default().entry(frame.line).or_default();
+                let sum = files
+                    .entry(&scope.file)
+                    .or_default()
+                    .entry(frame.line)
+                    .or_default();
                 *sum = sum.saturating_add(count);
             }
         }
     }
-    files.into_iter().map(|(file, lines)| (file.to_owned(), lines)).collect()
+    files
+        .into_iter()
+        .map(|(file, lines)| (file.to_owned(), lines))
+        .collect()
 }
 
 /// How often execution came to each line of each frame of a function.
@@ -53,21 +68,38 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
     };
     for (block, of_block) in function.map.blocks.iter().enumerate() {
         let begun = &ends.first[block];
-        let held: BTreeSet<Frame> = of_block.places.iter().flat_map(|place| stack(function, place)).collect();
+        let held: BTreeSet<Frame> = of_block
+            .places
+            .iter()
+            .flat_map(|place| stack(function, place))
+            .collect();
         for frame in held {
             // Begun lines are counted by the edges into the block, below; here they are only made known.
-            add(frame, if begun.contains(&frame) { 0 } else { flow.blocks[block] });
+            add(
+                frame,
+                if begun.contains(&frame) {
+                    0
+                } else {
+                    flow.blocks[block]
+                },
+            );
         }
     }
     for &frame in &ends.first[function.map.entry as usize] {
         add(frame, flow.calls);
     }
     for (index, edge) in function.map.edges.iter().enumerate() {
-        let (last, first) = (&ends.last[edge.from as usize], &ends.first[edge.to as usize]);
+        let (last, first) = (
+            &ends.last[edge.from as usize],
+            &ends.first[edge.to as usize],
+        );
         let outside = ends.back[index].then(|| outside(last, first));
         for &frame in first {
-            let round = outside.as_ref().is_some_and(|outside| !outside.contains(&frame.scope));
-            if !last.contains(&frame) || round && ends.stays_on(function, frame, edge.to, edge.from) {
+            let round = outside
+                .as_ref()
+                .is_some_and(|outside| !outside.contains(&frame.scope));
+            if !last.contains(&frame) || round && ends.stays_on(function, frame, edge.to, edge.from)
+            {
                 add(frame, flow.edges[index]);
             }
         }
@@ -78,7 +110,10 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
 /// Scopes that lie outside the innermost one that both places are in: a loop between them is not in these.
 fn outside(last: &[Frame], first: &[Frame]) -> BTreeSet<u32> {
     let scopes: BTreeSet<u32> = last.iter().map(|frame| frame.scope).collect();
-    let shared = first.iter().map(|frame| frame.scope).filter(|scope| scopes.contains(scope));
+    let shared = first
+        .iter()
+        .map(|frame| frame.scope)
+        .filter(|scope| scopes.contains(scope));
     shared.skip(1).collect()
 }
 
@@ -93,15 +128,23 @@ struct Ends {
 impl Ends {
     fn new(function: &Function) -> Ends {
         let map = &function.map;
-        let of = |place: Option<Place>| place.map_or_else(Vec::new, |place| stack(function, &place).collect());
-        let first = map.blocks.iter().map(|block| of(first_place(&block.places))).collect();
+        let of = |place: Option<Place>| {
+            place.map_or_else(Vec::new, |place| stack(function, &place).collect())
+        };
+        let first = map
+            .blocks
+            .iter()
+            .map(|block| of(first_place(&block.places)))
+            .collect();
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); map.blocks.len()];
         let mut after = before.clone();
         for edge in &map.edges {
             before[edge.to as usize].push(edge.from);
             after[edge.from as usize].push(edge.to);
         }
-        let last = (0..map.blocks.len()).map(|block| of(last_before(map, &before, block))).collect();
+        let last = (0..map.blocks.len())
+            .map(|block| of(last_before(map, &before, block)))
+            .collect();
         let mut back = vec![false; map.edges.len()];
         for edge in &map.dag {
             if let DagKind::Back(edge) = edge.kind
@@ -110,13 +153,19 @@ impl Ends {
                 *back = true;
             }
         }
-        Ends { first, last, back, after }
+        Ends {
+            first,
+            last,
+            back,
+            after,
+        }
     }
 
     /// Whether there is a way from block to block that never leaves the line of a frame.
     fn stays_on(&self, function: &Function, frame: Frame, from: u32, to: u32) -> bool {
         let blocks = &function.map.blocks;
-        let holds = |place: &Place| place.line == 0 || stack(function, place).any(|held| held == frame);
+        let holds =
+            |place: &Place| place.line == 0 || stack(function, place).any(|held| held == frame);
         let mut seen = BTreeSet::new();
         let mut next = vec![from];
         while let Some(block) = next.pop() {

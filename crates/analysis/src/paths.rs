@@ -59,7 +59,12 @@ pub struct Ranking {
 }
 
 /// Ranks the paths of the functions that `keep` holds for; at most `top`, all without.
-pub fn hottest(run: &RunProfile, sort: Sort, top: Option<usize>, keep: &dyn Fn(FunctionId) -> bool) -> Ranking {
+pub fn hottest(
+    run: &RunProfile,
+    sort: Sort,
+    top: Option<usize>,
+    keep: &dyn Fn(FunctionId) -> bool,
+) -> Ranking {
     match sort {
         Sort::Count => by_count(run, top, keep),
         Sort::Instructions => by_instructions(run, top, keep),
@@ -73,7 +78,10 @@ pub fn regenerate(function: &Function, path: PathId) -> Option<Path> {
 
 /// Instructions on a path.
 pub fn instructions(function: &Function, path: &Path) -> u64 {
-    path.blocks.iter().map(|block| u64::from(function.map.blocks[block.0 as usize].instructions)).sum()
+    path.blocks
+        .iter()
+        .map(|block| u64::from(function.map.blocks[block.0 as usize].instructions))
+        .sum()
 }
 
 fn by_count(run: &RunProfile, top: Option<usize>, keep: &dyn Fn(FunctionId) -> bool) -> Ranking {
@@ -82,42 +90,73 @@ fn by_count(run: &RunProfile, top: Option<usize>, keep: &dyn Fn(FunctionId) -> b
     for (id, function) in run.ids() {
         total = total.saturating_add(function.executions());
         if keep(id) {
-            ranked.extend(function.counts.iter().map(|&(path, count)| (Reverse(count), id, path)));
+            ranked.extend(
+                function
+                    .counts
+                    .iter()
+                    .map(|&(path, count)| (Reverse(count), id, path)),
+            );
         }
     }
     let distinct = ranked.len() as u64;
     select(&mut ranked, top);
     let paths = ranked.into_iter().map(|(Reverse(count), id, path)| {
         let function = run.function(id);
-        let instructions = regenerate(function, PathId(path)).map_or(0, |path| instructions(function, &path));
-        HotPath { function: id, path: PathId(path), count, instructions }
+        let instructions =
+            regenerate(function, PathId(path)).map_or(0, |path| instructions(function, &path));
+        HotPath {
+            function: id,
+            path: PathId(path),
+            count,
+            instructions,
+        }
     });
-    Ranking { paths: paths.collect(), ranked: distinct, total }
+    Ranking {
+        paths: paths.collect(),
+        ranked: distinct,
+        total,
+    }
 }
 
-fn by_instructions(run: &RunProfile, top: Option<usize>, keep: &dyn Fn(FunctionId) -> bool) -> Ranking {
+fn by_instructions(
+    run: &RunProfile,
+    top: Option<usize>,
+    keep: &dyn Fn(FunctionId) -> bool,
+) -> Ranking {
     let mut total = 0u64;
     let mut ranked: Vec<(Reverse<u64>, FunctionId, u64, u64, u64)> = Vec::new();
     for (id, function) in run.ids() {
-        let Some(graph) = function.graph() else { continue };
+        let Some(graph) = function.graph() else {
+            continue;
+        };
         let kept = keep(id);
-        graph.instructions(&function.map, &function.counts, |path, count, instructions| {
-            let weight = instructions.saturating_mul(count);
-            total = total.saturating_add(weight);
-            if kept {
-                ranked.push((Reverse(weight), id, path.0, count, instructions));
-            }
-        });
+        graph.instructions(
+            &function.map,
+            &function.counts,
+            |path, count, instructions| {
+                let weight = instructions.saturating_mul(count);
+                total = total.saturating_add(weight);
+                if kept {
+                    ranked.push((Reverse(weight), id, path.0, count, instructions));
+                }
+            },
+        );
     }
     let distinct = ranked.len() as u64;
     select(&mut ranked, top);
-    let paths = ranked.into_iter().map(|(_, function, path, count, instructions)| HotPath {
-        function,
-        path: PathId(path),
-        count,
-        instructions,
-    });
-    Ranking { paths: paths.collect(), ranked: distinct, total }
+    let paths = ranked
+        .into_iter()
+        .map(|(_, function, path, count, instructions)| HotPath {
+            function,
+            path: PathId(path),
+            count,
+            instructions,
+        });
+    Ranking {
+        paths: paths.collect(),
+        ranked: distinct,
+        total,
+    }
 }
 
 /// Leaves the `top` smallest, sorted.

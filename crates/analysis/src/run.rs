@@ -126,7 +126,9 @@ pub struct Function {
 impl Function {
     /// Path executions.
     pub fn executions(&self) -> u64 {
-        self.counts.iter().fold(0, |sum, &(_, count)| sum.saturating_add(count))
+        self.counts
+            .iter()
+            .fold(0, |sum, &(_, count)| sum.saturating_add(count))
     }
 
     /// Whether any path of it ran.
@@ -158,9 +160,14 @@ impl RunProfile {
     ///
     /// A function whose counts don't fit its map is left out and named in [`damage`](Self::damage).
     pub fn new(images: Vec<(ImageMap, Vec<Profile>)>) -> RunProfile {
-        let mut run = RunProfile { images: Vec::new(), modules: Vec::new(), functions: Vec::new(), damage: Vec::new() };
+        let mut run = RunProfile {
+            images: Vec::new(),
+            modules: Vec::new(),
+            functions: Vec::new(),
+            damage: Vec::new(),
+        };
         for (map, profiles) in images {
-            run.add(map, profiles);
+            run.add(map, &profiles);
         }
         run
     }
@@ -180,21 +187,45 @@ impl RunProfile {
         (0u32..).map(FunctionId).zip(&self.functions)
     }
 
-    fn add(&mut self, map: ImageMap, profiles: Vec<Profile>) {
+    fn add(&mut self, map: ImageMap, profiles: &[Profile]) {
         let image = ImageId(self.images.len() as u32);
-        self.damage.extend(map.damage.iter().map(|damage| format!("{}: {damage}", map.name)));
-        let mut counts = self.sum(&map, &profiles);
-        self.images.push(Image { name: map.name, build_id: map.build_id, processes: processes(&profiles) });
+        self.damage.extend(
+            map.damage
+                .iter()
+                .map(|damage| format!("{}: {damage}", map.name)),
+        );
+        let mut counts = self.sum(&map, profiles);
+        self.images.push(Image {
+            name: map.name,
+            build_id: map.build_id,
+            processes: processes(profiles),
+        });
         let mut functions = Vec::new();
         for (index, placed) in (0u32..).zip(map.modules) {
             let id = ModuleId(self.modules.len() as u32);
             let module = placed.module;
-            for (number, map) in (0u32..).zip(module.functions).filter(|(_, map)| !map.is_damaged()) {
+            for (number, map) in (0u32..)
+                .zip(module.functions)
+                .filter(|(_, map)| !map.is_damaged())
+            {
                 let counts = counts.remove(&(index, number)).unwrap_or_default();
-                functions.push(Function { module: id, copies: 1, map, counts, graph: None, flow: OnceLock::new() });
+                functions.push(Function {
+                    module: id,
+                    copies: 1,
+                    map,
+                    counts,
+                    graph: None,
+                    flow: OnceLock::new(),
+                });
             }
             let (name, producer) = (module.name, module.producer);
-            self.modules.push(Module { image, name, producer, skipped: module.skipped, gone: module.gone });
+            self.modules.push(Module {
+                image,
+                name,
+                producer,
+                skipped: module.skipped,
+                gone: module.gone,
+            });
         }
         for mut function in without_copies(functions) {
             self.number(&mut function);
@@ -203,13 +234,24 @@ impl RunProfile {
     }
 
     /// Sums the counts of all profiles of an image, by module and function.
-    fn sum(&mut self, map: &ImageMap, profiles: &[Profile]) -> HashMap<(u32, u32), Vec<(u64, u64)>> {
+    fn sum(
+        &mut self,
+        map: &ImageMap,
+        profiles: &[Profile],
+    ) -> HashMap<(u32, u32), Vec<(u64, u64)>> {
         let mut sums: HashMap<(u32, u32), Vec<(u64, u64)>> = HashMap::new();
         for profile in profiles {
             let origin = format!("{}, process {}", map.name, profile.pid);
-            self.damage.extend(profile.damage.iter().map(|damage| format!("{origin}: {damage}")));
+            self.damage.extend(
+                profile
+                    .damage
+                    .iter()
+                    .map(|damage| format!("{origin}: {damage}")),
+            );
             for function in &profile.functions {
-                let sum = sums.entry((function.module, function.function)).or_default();
+                let sum = sums
+                    .entry((function.module, function.function))
+                    .or_default();
                 sum.extend(function.counts.iter().filter(|&&(_, count)| count > 0));
             }
         }
@@ -226,11 +268,17 @@ impl RunProfile {
         }
         match Graph::new(&function.map) {
             Ok(graph) => {
-                let fit = function.counts.partition_point(|&(path, _)| path < graph.path_count());
+                let fit = function
+                    .counts
+                    .partition_point(|&(path, _)| path < graph.path_count());
                 let beyond = function.counts.split_off(fit);
                 if let Some((path, _)) = beyond.first() {
-                    let sentence = format!("path number {path} and {} more", beyond.len() - 1);
-                    self.damage_in(function, &format!("{sentence} beyond its {} paths", graph.path_count()));
+                    let numbers = beyond.len();
+                    let sentence = format!(
+                        "{numbers} path numbers from {path} on, where it has {}",
+                        graph.path_count()
+                    );
+                    self.damage_in(function, &sentence);
                 }
                 function.graph = Some(graph);
             }
@@ -244,7 +292,10 @@ impl RunProfile {
     fn damage_in(&mut self, function: &Function, reason: &str) {
         let module = self.module_of(function);
         let image = &self.images[module.image.index()].name;
-        let sentence = format!("{image}: {} in {}: {reason}; left out", function.map.linkage_name, module.name);
+        let sentence = format!(
+            "{image}: {} in {}: {reason}; left out",
+            function.map.linkage_name, module.name
+        );
         self.damage.push(sentence);
     }
 }

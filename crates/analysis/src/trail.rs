@@ -60,12 +60,18 @@ pub struct Frame {
 
 /// The frames a place is in, innermost first.
 pub fn frames<'a>(map: &'a FunctionMap, place: &Place) -> impl Iterator<Item = Frame> + use<'a> {
-    let mut next = Some(Frame { scope: place.scope, line: place.line });
+    let mut next = Some(Frame {
+        scope: place.scope,
+        line: place.line,
+    });
     // As many frames as scopes at most: a damaged map may chain them in a ring.
     (0..map.scopes.len()).map_while(move |_| {
         let frame = next?;
         let scope = map.scopes.get(frame.scope as usize)?;
-        next = scope.parent.map(|parent| Frame { scope: parent, line: scope.call_line });
+        next = scope.parent.map(|parent| Frame {
+            scope: parent,
+            line: scope.call_line,
+        });
         Some(frame)
     })
 }
@@ -77,22 +83,43 @@ pub fn trail(map: &FunctionMap, path: &Path) -> Trail {
     let first = path.blocks.first();
     for (index, block) in path.blocks.iter().enumerate() {
         let begin = steps.len();
-        for place in map.blocks.get(block.index()).map_or(&[][..], |block| &block.places) {
+        for place in map
+            .blocks
+            .get(block.index())
+            .map_or(&[][..], |block| &block.places)
+        {
             arrive(&mut steps, *place);
         }
-        let taken = if index + 1 < path.blocks.len() { edges.next() } else { ended_by(&path.end) };
+        let taken = if index + 1 < path.blocks.len() {
+            edges.next()
+        } else {
+            ended_by(&path.end)
+        };
         if let Some(edge) = taken.and_then(|edge| map.edges.get(edge.index())) {
             decide(&mut steps, begin, edge);
         }
     }
-    let head = |block: u32| map.blocks.get(block as usize).and_then(|block| first_place(&block.places));
-    let target = |edge: &holloway_flow::EdgeId| map.edges.get(edge.index()).and_then(|edge| head(edge.to));
+    let head = |block: u32| {
+        map.blocks
+            .get(block as usize)
+            .and_then(|block| first_place(&block.places))
+    };
+    let target =
+        |edge: &holloway_flow::EdgeId| map.edges.get(edge.index()).and_then(|edge| head(edge.to));
     Trail {
-        start: if matches!(path.start, PathStart::Entry) { Start::Entry } else { Start::Loop },
+        start: if matches!(path.start, PathStart::Entry) {
+            Start::Entry
+        } else {
+            Start::Loop
+        },
         at: first.and_then(|block| head(block.0)),
         steps,
         end: match &path.end {
-            PathEnd::Exit(edge) => End::Exit(map.edges.get(edge.index()).map_or(Outcome::Return, |edge| edge.outcome)),
+            PathEnd::Exit(edge) => End::Exit(
+                map.edges
+                    .get(edge.index())
+                    .map_or(Outcome::Return, |edge| edge.outcome),
+            ),
             PathEnd::Back(edge) => End::Back(target(edge)),
             PathEnd::Cut(edge) => End::Cut(target(edge)),
         },
@@ -112,7 +139,9 @@ pub fn last_place(places: &[Place]) -> Option<Place> {
 /// Whether an outcome tells the reader something: a choice was made.
 pub fn is_choice(outcome: Outcome) -> bool {
     match outcome {
-        Outcome::True | Outcome::False | Outcome::Case(_) | Outcome::Default | Outcome::Unwind => true,
+        Outcome::True | Outcome::False | Outcome::Case(_) | Outcome::Default | Outcome::Unwind => {
+            true
+        }
         Outcome::Indirect | Outcome::AsmGoto | Outcome::Again => true,
         Outcome::Jump | Outcome::Normal | Outcome::Return | Outcome::Noreturn => false,
         Outcome::Resume | Outcome::TailCall | Outcome::Split => false,
@@ -129,7 +158,10 @@ fn ended_by(end: &PathEnd) -> Option<&holloway_flow::EdgeId> {
 fn arrive(steps: &mut Vec<Step>, place: Place) {
     let same = |step: &Step| step.place.scope == place.scope && step.place.line == place.line;
     if place.line != 0 && !steps.last().is_some_and(same) {
-        steps.push(Step { place, outcomes: Vec::new() });
+        steps.push(Step {
+            place,
+            outcomes: Vec::new(),
+        });
     }
 }
 
@@ -141,7 +173,8 @@ fn decide(steps: &mut Vec<Step>, begin: usize, edge: &EdgeMap) {
     let place = edge.place.filter(|place| place.line != 0);
     if let Some(place) = place {
         let begin = begin.saturating_sub(1).min(steps.len());
-        let same = |step: &&mut Step| step.place.scope == place.scope && step.place.line == place.line;
+        let same =
+            |step: &&mut Step| step.place.scope == place.scope && step.place.line == place.line;
         if let Some(step) = steps[begin..].iter_mut().rev().find(same) {
             step.outcomes.push(edge.outcome);
             return;

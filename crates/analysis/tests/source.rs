@@ -23,22 +23,38 @@ fn path(map: &FunctionMap, blocks: &[u32]) -> u64 {
     let numbering = build::number(map);
     let is = |path: &u64| {
         let path = numbering.regenerate(PathId(*path)).unwrap();
-        path.blocks.iter().map(|block| block.0).eq(blocks.iter().copied())
+        path.blocks
+            .iter()
+            .map(|block| block.0)
+            .eq(blocks.iter().copied())
     };
     (0..map.path_count).find(is).unwrap()
 }
 
 fn lines(map: FunctionMap, counts_of: &[(&[u32], u64)]) -> Vec<(String, u32, u64)> {
-    let mut by_path: Vec<(u64, u64)> = counts_of.iter().map(|(blocks, count)| (path(&map, blocks), *count)).collect();
+    let mut by_path: Vec<(u64, u64)> = counts_of
+        .iter()
+        .map(|(blocks, count)| (path(&map, blocks), *count))
+        .collect();
     by_path.sort_unstable();
     let run = run_of(map, &by_path);
     let files = counts(&run, &|_, _| true);
-    files.into_iter().flat_map(|(file, lines)| lines.into_iter().map(move |(line, count)| (file.clone(), line, count))).collect()
+    files
+        .into_iter()
+        .flat_map(|(file, lines)| {
+            lines
+                .into_iter()
+                .map(move |(line, count)| (file.clone(), line, count))
+        })
+        .collect()
 }
 
 fn check_lines(map: FunctionMap, counts_of: &[(&[u32], u64)], expect: &[(&str, u32, u64)]) {
     let found = lines(map, counts_of);
-    let found: Vec<_> = found.iter().map(|(file, line, count)| (file.as_str(), *line, *count)).collect();
+    let found: Vec<_> = found
+        .iter()
+        .map(|(file, line, count)| (file.as_str(), *line, *count))
+        .collect();
     assert_eq!(found, expect);
 }
 
@@ -55,7 +71,11 @@ fn a_loop_on_one_line_counts_its_rounds() {
         .edge(1, 2, Outcome::False)
         .edge(2, 3, Outcome::Return)
         .done();
-    check_lines(map, &[(&[0, 1], 5), (&[1], 15), (&[1, 2], 5)], &[("f.c", 2, 5), ("f.c", 3, 25), ("f.c", 4, 5)]);
+    check_lines(
+        map,
+        &[(&[0, 1], 5), (&[1], 15), (&[1, 2], 5)],
+        &[("f.c", 2, 5), ("f.c", 3, 25), ("f.c", 4, 5)],
+    );
 }
 
 /// `for (i = 0; i < n; i++)` on line 2, body on line 3: initialisation, test and step are three blocks of one line.
@@ -77,7 +97,11 @@ fn a_for_line_counts_its_tests() {
         .done();
     // One call with ten rounds: eleven tests; step and test are one coming to the line.
     let counts: &[(&[u32], u64)] = &[(&[0, 1, 2, 3], 1), (&[1, 2, 3], 9), (&[1, 4], 1)];
-    check_lines(map, counts, &[("f.c", 2, 11), ("f.c", 3, 10), ("f.c", 4, 1)]);
+    check_lines(
+        map,
+        counts,
+        &[("f.c", 2, 11), ("f.c", 3, 10), ("f.c", 4, 1)],
+    );
 }
 
 /// `x = c ? f() : g(); y();` all on one line counts once, through a block without places too.
@@ -95,7 +119,11 @@ fn branches_inside_a_line_count_once() {
         .edge(2, 3, Outcome::Jump)
         .edge(3, 4, Outcome::Return)
         .done();
-    check_lines(map, &[(&[0, 1, 3], 3), (&[0, 2, 3], 4)], &[("f.c", 2, 7), ("f.c", 3, 7)]);
+    check_lines(
+        map,
+        &[(&[0, 1, 3], 3), (&[0, 2, 3], 4)],
+        &[("f.c", 2, 7), ("f.c", 3, 7)],
+    );
 }
 
 /// A call inlined on line 2, with a loop in it: the line of the call counts once a call, the callee's lines their rounds.
@@ -113,20 +141,29 @@ fn inlined_code_counts_at_its_own_line_and_at_the_call() {
         .edge(2, 3, Outcome::Return)
         .done();
     let counts: &[(&[u32], u64)] = &[(&[0, 1], 2), (&[1], 6), (&[1, 2], 2)];
-    let expect = [("f.c", 2, 2), ("f.c", 3, 2), ("g.h", 10, 2), ("g.h", 11, 10)];
+    let expect = [
+        ("f.c", 2, 2),
+        ("f.c", 3, 2),
+        ("g.h", 10, 2),
+        ("g.h", 11, 10),
+    ];
     check_lines(map, counts, &expect);
 }
 
 #[test]
 fn code_that_never_ran_counts_zero() {
-    check_lines(slide(), &[(&[0, 2, 3, 5], 4)], &[
-        ("slide.c", 2, 4),
-        ("slide.c", 3, 0),
-        ("slide.c", 5, 4),
-        ("slide.c", 7, 4),
-        ("slide.c", 8, 0),
-        ("slide.c", 10, 4),
-    ]);
+    check_lines(
+        slide(),
+        &[(&[0, 2, 3, 5], 4)],
+        &[
+            ("slide.c", 2, 4),
+            ("slide.c", 3, 0),
+            ("slide.c", 5, 4),
+            ("slide.c", 7, 4),
+            ("slide.c", 8, 0),
+            ("slide.c", 10, 4),
+        ],
+    );
 }
 
 #[test]
@@ -135,7 +172,11 @@ fn a_path_is_its_lines_with_outcomes() {
     let path = build::number(&map).regenerate(PathId(3)).unwrap();
     let trail = trail(&map, &path);
     assert_eq!(trail.start, Start::Entry);
-    let steps: Vec<_> = trail.steps.iter().map(|step| (step.place.line, step.outcomes.clone())).collect();
+    let steps: Vec<_> = trail
+        .steps
+        .iter()
+        .map(|step| (step.place.line, step.outcomes.clone()))
+        .collect();
     let expect = [
         (2, vec![Outcome::True]),
         (3, vec![Outcome::True]),
@@ -164,11 +205,22 @@ fn lines_of_several_blocks_are_one_step_and_keep_their_outcomes() {
     let id = path(&map, &[0, 1, 2]);
     let trail_of = |id| trail(&map, &build::number(&map).regenerate(PathId(id)).unwrap());
     let whole = trail_of(id);
-    let steps: Vec<_> = whole.steps.iter().map(|step| (step.place.line, step.outcomes.clone())).collect();
-    assert_eq!(steps, [(2, vec![Outcome::True, Outcome::Case(-3)]), (4, vec![])]);
+    let steps: Vec<_> = whole
+        .steps
+        .iter()
+        .map(|step| (step.place.line, step.outcomes.clone()))
+        .collect();
+    assert_eq!(
+        steps,
+        [(2, vec![Outcome::True, Outcome::Case(-3)]), (4, vec![])]
+    );
     assert_eq!(whole.end, End::Exit(Outcome::Noreturn));
     let round = trail_of(path(&map, &[1]));
-    let head = Place { scope: 0, line: 2, column: 3 };
+    let head = Place {
+        scope: 0,
+        line: 2,
+        column: 3,
+    };
     assert_eq!((round.start, round.at), (Start::Loop, Some(head)));
     assert_eq!(round.steps[0].outcomes, [Outcome::Default]);
     assert_eq!(round.end, End::Back(Some(head)));
@@ -183,11 +235,22 @@ fn house() -> RunProfile {
         .edge(0, 1, Outcome::Return)
         .done();
     let mut first = module("a", vec![caller, slide().clone()]);
-    first.skipped = vec![skipped("naked", "naked function"), skipped("_Zcopy", "left out by --only")];
+    first.skipped = vec![
+        skipped("naked", "naked function"),
+        skipped("_Zcopy", "left out by --only"),
+    ];
     first.gone = vec![gone("helper"), gone("unused"), gone("slide")];
-    let hash = function("hashed", "f.c", 9).block(1, &[]).block(0, &[]).edge(0, 1, Outcome::Return).hashed().done();
+    let hash = function("hashed", "f.c", 9)
+        .block(1, &[])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Return)
+        .hashed()
+        .done();
     let mut second = module("b", vec![hash]);
-    second.skipped = vec![skipped("_Zcopy", "left out by --only"), skipped("other", "naked function")];
+    second.skipped = vec![
+        skipped("_Zcopy", "left out by --only"),
+        skipped("other", "naked function"),
+    ];
     let image = image("app", vec![first, second]);
     let one = profile(&image, 10, &[(0, 0, &[(0, 4)]), (1, 0, &[(0, 6)])]);
     let mut two = profile(&image, 11, &[(0, 0, &[(0, 1)])]);
@@ -198,12 +261,27 @@ fn house() -> RunProfile {
 #[test]
 fn coverage_says_what_is_left_out() {
     let coverage = coverage(&house());
-    assert_eq!((coverage.processes, coverage.forked, coverage.threads, coverage.lost), (2, 1, 4, 2));
+    assert_eq!(
+        (
+            coverage.processes,
+            coverage.forked,
+            coverage.threads,
+            coverage.lost
+        ),
+        (2, 1, 4, 2)
+    );
     assert_eq!((coverage.run, coverage.instrumented), (2, 3));
-    let reasons: Vec<_> = coverage.skipped.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
+    let reasons: Vec<_> = coverage
+        .skipped
+        .iter()
+        .map(|(reason, count)| (reason.as_str(), *count))
+        .collect();
     assert_eq!(reasons, [("naked function", 2), ("left out by --only", 1)]);
     assert_eq!((coverage.inlined, coverage.gone), (1, 1));
-    assert_eq!((coverage.path_executions, coverage.hashed_executions), (11, 6));
+    assert_eq!(
+        (coverage.path_executions, coverage.hashed_executions),
+        (11, 6)
+    );
     assert_eq!((coverage.distinct_paths, coverage.possible_paths), (2, 2));
     assert_eq!((coverage.calls, coverage.instructions), (11, 31));
 }
@@ -212,14 +290,19 @@ fn coverage_says_what_is_left_out() {
 fn functions_are_found_wherever_they_went() {
     let run = house();
     let fate = |asked: &str| {
-        let mut fates = where_is(&run, &|_, name| (&**name == asked).then(|| name.as_str().into()));
+        let mut fates = where_is(&run, &|_, name| {
+            (&**name == asked).then(|| name.as_str().into())
+        });
         fates.pop_first().map(|(_, fate)| fate)
     };
     let helper = fate("helper").unwrap();
     assert_eq!(helper.inlined, [(FunctionId(0), 2)]);
     assert_eq!(helper.gone, [ModuleId(0)]);
     assert!(helper.instrumented.is_empty());
-    assert_eq!(fate("naked").unwrap().skipped, [(ModuleId(0), "naked function".into())]);
+    assert_eq!(
+        fate("naked").unwrap().skipped,
+        [(ModuleId(0), "naked function".into())]
+    );
     assert_eq!(fate("slide").unwrap().instrumented, [FunctionId(1)]);
     assert_eq!(fate("unused").unwrap().gone, [ModuleId(0)]);
     assert_eq!(fate("nobody"), None);

@@ -27,12 +27,19 @@ struct Name {
 
 impl<'a> Filter<'a> {
     pub(crate) fn new(regex: Option<&'a Regex>) -> Filter<'a> {
-        Filter { regex, names: RefCell::default() }
+        Filter {
+            regex,
+            names: RefCell::default(),
+        }
     }
 
     /// Whether a function is shown.
     pub(crate) fn keeps(&self, run: &RunProfile, id: FunctionId) -> bool {
-        self.regex.is_none() || self.matches(&run.function(id).map.linkage_name, &run.function(id).map.name)
+        self.regex.is_none()
+            || self.matches(
+                &run.function(id).map.linkage_name,
+                &run.function(id).map.name,
+            )
     }
 
     /// Whether a name is among those shown.
@@ -52,11 +59,16 @@ impl<'a> Filter<'a> {
 
     fn look_up(&self, linkage_name: &Text, name: &Text) -> Name {
         let mut names = self.names.borrow_mut();
-        let known = names.entry((linkage_name.clone(), name.clone())).or_insert_with(|| {
-            let text = names::display(linkage_name, name);
-            let matches = self.regex.is_none_or(|regex| regex.is_match(&text));
-            Name { text: text.into(), matches }
-        });
+        let known = names
+            .entry((linkage_name.clone(), name.clone()))
+            .or_insert_with(|| {
+                let text = names::display(linkage_name, name);
+                let matches = self.regex.is_none_or(|regex| regex.is_match(&text));
+                Name {
+                    text: text.into(),
+                    matches,
+                }
+            });
         known.clone()
     }
 }

@@ -6,15 +6,15 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
-use holloway_analysis::coverage::coverage;
+use holloway_analysis::coverage::{LeftOut, coverage, left_out};
 use holloway_analysis::edges::{EdgeCount, block_number, of_function};
 use holloway_analysis::find::{Fate, where_is};
 use holloway_analysis::paths::{hottest, regenerate};
 use holloway_analysis::{Function, FunctionId, ModuleId, RunProfile, Sort};
 use holloway_flow::{Path, PathEnd, PathId, PathStart};
-use holloway_format::{Place, Text};
+use holloway_format::{Gone, Place, Skipped, Text};
 use serde::ser::{SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 
@@ -30,9 +30,15 @@ pub const SCHEMA: u32 = 1;
 /// # Errors
 /// Whatever `out` fails with.
 pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let document = Document { run, names: Filter::new(options.function.as_ref()), options };
-    serde_json::to_writer(&mut *out, &document)?;
-    writeln!(out)
+    let document = Document {
+        run,
+        names: Filter::new(options.function.as_ref()),
+        options,
+    };
+    let mut out = BufWriter::new(out);
+    serde_json::to_writer(&mut out, &document)?;
+    writeln!(out)?;
+    out.flush()
 }
 
 struct Document<'a> {
@@ -52,8 +58,9 @@ impl Serialize for Document<'_> {
             document.serialize_field("found", &self.found())?;
         }
         document.serialize_field("functions", &Functions(self))?;
-        document.serialize_field("skipped", &self.skipped())?;
-        document.serialize_field("gone", &self.gone())?;
+        let left_out = left_out(self.run);
+        document.serialize_field("skipped", &self.skipped(&left_out))?;
+        document.serialize_field("gone", &self.gone(&left_out))?;
         document.end()
     }
 }
@@ -106,6 +113,7 @@ struct GoneRecord<'a> {
     name: String,
     linkage_name: &'a str,
     module: &'a str,
+    inlined: bool,
 }
 
 #[derive(Serialize)]
@@ -142,7 +150,11 @@ impl<'a> Document<'a> {
         };
         let image = |image: &'a holloway_analysis::Image| ImageRecord {
             name: &image.name,
-            build_id: image.build_id.iter().map(|byte| format!("{byte:02x}")).collect(),
+            build_id: image
+                .build_id
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
             processes: image.processes.iter().map(process).collect(),
         };
         self.run.images.iter().map(image).collect()
@@ -168,45 +180,55 @@ impl<'a> Document<'a> {
         }
     }
 
-    fn skipped(&self) -> BTreeSet<SkippedRecord<'a>> {
-        let modules = self.run.modules.iter();
-        let skipped = modules.flat_map(|module| module.skipped.iter().map(move |skipped| (module, skipped)));
-        skipped
-            .filter(|(_, skipped)| self.names.matches(&skipped.linkage_name, &skipped.name))
-            .map(|(module, skipped)| SkippedRecord {
-                name: self.name(&skipped.linkage_name, &skipped.name),
-                linkage_name: &skipped.linkage_name,
-                module: &module.name,
-                reason: &skipped.reason,
-            })
-            .collect()
+    fn skipped(&self, left_out: &LeftOut<'a>) -> BTreeSet<SkippedRecord<'a>> {
+        let asked = left_out
+            .skipped
+            .iter()
+            .filter(|(_, one)| self.names.matches(&one.linkage_name, &one.name));
+        let record = |&(id, one): &(ModuleId, &'a Skipped)| SkippedRecord {
+            name: self.name(&one.linkage_name, &one.name),
+            linkage_name: &one.linkage_name,
+            module: self.module(id),
+            reason: &one.reason,
+        };
+        asked.map(record).collect()
     }
 
-    fn gone(&self) -> BTreeSet<GoneRecord<'a>> {
-        let modules = self.run.modules.iter();
-        let gone = modules.flat_map(|module| module.gone.iter().map(move |gone| (module, gone)));
-        gone.filter(|(_, gone)| self.names.matches(&gone.linkage_name, &gone.name))
-            .map(|(module, gone)| GoneRecord {
-                name: self.name(&gone.linkage_name, &gone.name),
-                linkage_name: &gone.linkage_name,
-                module: &module.name,
-            })
-            .collect()
+    fn gone(&self, left_out: &LeftOut<'a>) -> BTreeSet<GoneRecord<'a>> {
+        let asked = left_out
+            .gone
+            .iter()
+            .filter(|(_, one, _)| self.names.matches(&one.linkage_name, &one.name));
+        let record = |&(id, one, inlined): &(ModuleId, &'a Gone, bool)| GoneRecord {
+            name: self.name(&one.linkage_name, &one.name),
+            linkage_name: &one.linkage_name,
+            module: self.module(id),
+            inlined,
+        };
+        asked.map(record).collect()
     }
 
     fn found(&self) -> Vec<FoundRecord<'a>> {
         let fates = where_is(self.run, &|linkage_name, name| {
-            self.names.matches(linkage_name, name).then(|| self.names.name_of(linkage_name, name))
+            self.names
+                .matches(linkage_name, name)
+                .then(|| self.names.name_of(linkage_name, name))
         });
-        fates.into_iter().map(|(name, fate)| self.found_one(&name, &fate)).collect()
+        fates
+            .into_iter()
+            .map(|(name, fate)| self.found_one(&name, &fate))
+            .collect()
     }
 
     fn found_one(&self, name: &str, fate: &Fate) -> FoundRecord<'a> {
-        let module = |id: ModuleId| &*self.run.modules[id.index()].name;
         let map = |id: FunctionId| &self.run.function(id).map;
         FoundRecord {
             name: name.to_owned(),
-            instrumented: fate.instrumented.iter().map(|&id| &*map(id).linkage_name).collect(),
+            instrumented: fate
+                .instrumented
+                .iter()
+                .map(|&id| &*map(id).linkage_name)
+                .collect(),
             inlined_into: fate
                 .inlined
                 .iter()
@@ -219,10 +241,17 @@ impl<'a> Document<'a> {
             skipped: fate
                 .skipped
                 .iter()
-                .map(|(id, reason)| ReasonRecord { module: module(*id), reason: reason.to_string() })
+                .map(|(id, reason)| ReasonRecord {
+                    module: self.module(*id),
+                    reason: reason.to_string(),
+                })
                 .collect(),
-            gone: fate.gone.iter().map(|&id| module(id)).collect(),
+            gone: fate.gone.iter().map(|&id| self.module(id)).collect(),
         }
+    }
+
+    fn module(&self, id: ModuleId) -> &'a str {
+        &self.run.modules[id.index()].name
     }
 
     fn name(&self, linkage_name: &Text, name: &Text) -> String {
@@ -235,7 +264,11 @@ struct Functions<'a>(&'a Document<'a>);
 
 impl Serialize for Functions<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Document { run, names, options } = self.0;
+        let Document {
+            run,
+            names,
+            options,
+        } = self.0;
         let keep = |id: FunctionId| names.keeps(run, id);
         let top = options.top.map(|top| {
             let mut listed: BTreeMap<FunctionId, BTreeSet<PathId>> = BTreeMap::new();
@@ -248,8 +281,14 @@ impl Serialize for Functions<'_> {
         ids.sort_by_cached_key(|&id| Reverse(run.function(id).executions()));
         let mut functions = serializer.serialize_seq(Some(ids.len()))?;
         for id in ids {
-            let listed = top.as_ref().map(|top| top.get(&id).cloned().unwrap_or_default());
-            functions.serialize_element(&FunctionRecord { document: self.0, function: run.function(id), listed })?;
+            let listed = top
+                .as_ref()
+                .map(|top| top.get(&id).cloned().unwrap_or_default());
+            functions.serialize_element(&FunctionRecord {
+                document: self.0,
+                function: run.function(id),
+                listed,
+            })?;
         }
         functions.end()
     }
@@ -285,14 +324,22 @@ struct Paths<'a>(&'a FunctionRecord<'a>);
 
 impl Serialize for Paths<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let FunctionRecord { document, function, listed } = self.0;
+        let FunctionRecord {
+            document,
+            function,
+            listed,
+        } = self.0;
         let mut paths: Vec<(PathId, u64, u64)> = Vec::new();
         if let Some(graph) = function.graph() {
-            graph.instructions(&function.map, &function.counts, |path, count, instructions| {
-                if listed.as_ref().is_none_or(|listed| listed.contains(&path)) {
-                    paths.push((path, count, instructions));
-                }
-            });
+            graph.instructions(
+                &function.map,
+                &function.counts,
+                |path, count, instructions| {
+                    if listed.as_ref().is_none_or(|listed| listed.contains(&path)) {
+                        paths.push((path, count, instructions));
+                    }
+                },
+            );
         }
         paths.sort_by_key(|&(_, count, instructions)| match document.options.sort {
             Sort::Count => Reverse(count),
@@ -302,7 +349,13 @@ impl Serialize for Paths<'_> {
         let mut records = serializer.serialize_seq(Some(paths.len()))?;
         for (id, count, instructions) in paths {
             if let Some(path) = regenerate(function, id) {
-                records.serialize_element(&path_record(function, &places, id, (count, instructions), &path))?;
+                records.serialize_element(&path_record(
+                    function,
+                    &places,
+                    id,
+                    (count, instructions),
+                    &path,
+                ))?;
             }
         }
         records.end()
@@ -333,15 +386,23 @@ fn path_record<'a>(
         PathEnd::Back(edge) => ("back", edge),
         PathEnd::Cut(edge) => ("cut", edge),
     };
-    let mut passed: Vec<&str> =
-        path.blocks.iter().flat_map(|block| &places[block.index()]).map(String::as_str).collect();
+    let mut passed: Vec<&str> = path
+        .blocks
+        .iter()
+        .flat_map(|block| &places[block.index()])
+        .map(String::as_str)
+        .collect();
     passed.dedup();
     PathRecord {
         id: id.0,
         count,
         instructions,
         blocks: path.blocks.iter().map(|block| block.0).collect(),
-        start: if matches!(path.start, PathStart::Entry) { "entry" } else { "loop" },
+        start: if matches!(path.start, PathStart::Entry) {
+            "entry"
+        } else {
+            "loop"
+        },
         end,
         next: block_number(function, function.map.edges[edge.index()].to),
         places: passed,
@@ -350,10 +411,27 @@ fn path_record<'a>(
 
 /// The places of each block as `file:line:column`.
 fn places(function: &Function) -> Vec<Vec<String>> {
-    let file = |place: &Place| function.map.scopes.get(place.scope as usize).map_or("", |scope| &scope.file);
+    let file = |place: &Place| {
+        function
+            .map
+            .scopes
+            .get(place.scope as usize)
+            .map_or("", |scope| &scope.file)
+    };
     let text = |place: &Place| format!("{}:{}:{}", file(place), place.line, place.column);
-    let lines = |places: &[Place]| places.iter().filter(|place| place.line != 0).map(text).collect();
-    function.map.blocks.iter().map(|block| lines(&block.places)).collect()
+    let lines = |places: &[Place]| {
+        places
+            .iter()
+            .filter(|place| place.line != 0)
+            .map(text)
+            .collect()
+    };
+    function
+        .map
+        .blocks
+        .iter()
+        .map(|block| lines(&block.places))
+        .collect()
 }
 
 struct Edges(Vec<EdgeCount>);
@@ -366,6 +444,10 @@ impl Serialize for Edges {
             to: i64,
             count: u64,
         }
-        serializer.collect_seq(self.0.iter().map(|&EdgeCount { from, to, count }| Edge { from, to, count }))
+        serializer.collect_seq(self.0.iter().map(|&EdgeCount { from, to, count }| Edge {
+            from,
+            to,
+            count,
+        }))
     }
 }

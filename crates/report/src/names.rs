@@ -14,12 +14,19 @@ pub fn display(linkage_name: &str, name: &str) -> String {
     {
         return demangled;
     }
-    if name.is_empty() { without_suffix(symbol).to_owned() } else { name.to_owned() }
+    if name.is_empty() {
+        without_suffix(symbol).to_owned()
+    } else {
+        name.to_owned()
+    }
 }
 
 fn demangle_cpp(symbol: &str) -> Option<String> {
     let options = DemangleOptions::new().no_return_type();
-    Symbol::new(without_clone_marks(symbol)).ok()?.demangle_with_options(&options).ok()
+    Symbol::new(without_clone_marks(symbol))
+        .ok()?
+        .demangle_with_options(&options)
+        .ok()
 }
 
 /// Without what compilers append to clones: `.llvm.123`, `.cold`, `.part.0`, `.constprop.1`.
@@ -29,7 +36,9 @@ fn without_clone_marks(symbol: &str) -> &str {
 
 /// Without what LLVM appends to a local symbol that it makes global: `.llvm.123`.
 fn without_suffix(symbol: &str) -> &str {
-    symbol.split_once(".llvm.").map_or(symbol, |(symbol, _)| symbol)
+    symbol
+        .split_once(".llvm.")
+        .map_or(symbol, |(symbol, _)| symbol)
 }
 
 #[cfg(test)]
@@ -42,8 +51,16 @@ mod tests {
 
     #[test]
     fn rust_names_lose_their_hash() {
-        check("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "pad", "core::fmt::Formatter::pad");
-        check("_ZN4main4loop17h0123456789abcdefE.llvm.77", "loop", "main::loop");
+        check(
+            "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
+            "pad",
+            "core::fmt::Formatter::pad",
+        );
+        check(
+            "_ZN4main4loop17h0123456789abcdefE.llvm.77",
+            "loop",
+            "main::loop",
+        );
         check("_RNvCs1234_7mycrate3foo", "foo", "mycrate::foo");
     }
 

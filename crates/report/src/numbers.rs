@@ -17,8 +17,14 @@ pub(crate) fn grouped(number: u64) -> String {
 
 /// `part` of `whole` as `42.3 %`; rounded down to less than 100.0 where it isn't all.
 pub(crate) fn share(part: u64, whole: u64) -> String {
-    let tenths = (u128::from(part) * 1000 + u128::from(whole) / 2).checked_div(u128::from(whole)).unwrap_or(0);
-    let tenths = if part < whole { tenths.min(999) } else { tenths };
+    let tenths = (u128::from(part) * 1000 + u128::from(whole) / 2)
+        .checked_div(u128::from(whole))
+        .unwrap_or(0);
+    let tenths = if part < whole {
+        tenths.min(999)
+    } else {
+        tenths
+    };
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 

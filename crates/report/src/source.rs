@@ -31,14 +31,19 @@ pub struct Files {
 impl Files {
     /// Files as named; those of the standard library in `rust_src` (the directory that holds `library/`), if given.
     pub fn new(rust_src: Option<PathBuf>) -> Files {
-        Files { rust_src, read: RefCell::default() }
+        Files {
+            rust_src,
+            read: RefCell::default(),
+        }
     }
 
     fn lines(&self, file: &str) -> Option<Rc<Lines>> {
         if let Some(known) = self.read.borrow().get(file) {
             return known.clone();
         }
-        let read = fs::read(self.path(file)).ok().map(|bytes| Rc::new(Lines::new(&bytes)));
+        let read = fs::read(self.path(file))
+            .ok()
+            .map(|bytes| Rc::new(Lines::new(&bytes)));
         self.read.borrow_mut().insert(file.to_owned(), read.clone());
         read
     }
@@ -79,7 +84,11 @@ impl Lines {
 
     fn line(&self, line: u32) -> Option<String> {
         let index = (line as usize).checked_sub(1)?;
-        let start = if index == 0 { 0 } else { self.ends.get(index - 1)? + 1 };
+        let start = if index == 0 {
+            0
+        } else {
+            self.ends.get(index - 1)? + 1
+        };
         let text = self.text.get(start..*self.ends.get(index)?)?;
         Some(text.trim_end_matches('\r').to_owned())
     }
@@ -99,7 +108,10 @@ mod tests {
 
     #[test]
     fn std_is_found_behind_its_remapped_name() {
-        assert_eq!(below_rustc("/rustc/abc/library/core/src/a.rs"), Some("library/core/src/a.rs"));
+        assert_eq!(
+            below_rustc("/rustc/abc/library/core/src/a.rs"),
+            Some("library/core/src/a.rs")
+        );
         assert_eq!(below_rustc("/home/rustc/abc/library/a.rs"), None);
     }
 }

@@ -6,7 +6,9 @@ mod build;
 
 use std::path::PathBuf;
 
-use build::{SLIDE_FIRST, SLIDE_SECOND, function, gone, image, mangled, module, profile, skipped, slide};
+use build::{
+    SLIDE_FIRST, SLIDE_SECOND, function, gone, image, mangled, module, profile, skipped, slide,
+};
 use holloway_analysis::RunProfile;
 use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome};
 use holloway_report::{Options, Sort, Source, View, json, terminal};
@@ -23,7 +25,9 @@ impl Source for Sources {
             "/home/me/app/src/search.rs" => SEARCH,
             _ => return None,
         };
-        text.lines().nth(line.checked_sub(1)? as usize).map(str::to_owned)
+        text.lines()
+            .nth(line.checked_sub(1)? as usize)
+            .map(str::to_owned)
     }
 }
 
@@ -52,7 +56,8 @@ const SEARCH: &str = "pub fn search(text: &[u8], wanted: u8) -> usize {
     found
 }";
 
-const RANGE: &str = "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/slice/iter/macros.rs";
+const RANGE: &str =
+    "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/slice/iter/macros.rs";
 
 /// A Rust function: a loop over an inlined iterator, a match, a panic.
 fn search() -> FunctionMap {
@@ -97,12 +102,19 @@ fn long() -> FunctionMap {
 }
 
 fn never() -> FunctionMap {
-    function("never", "slide.c", 11).block(1, &[(0, 11)]).block(0, &[]).edge(0, 1, Outcome::Return).done()
+    function("never", "slide.c", 11)
+        .block(1, &[(0, 11)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Return)
+        .done()
 }
 
 fn app() -> ImageMap {
     let mut c = module("slide.o", vec![slide(), never()]);
-    c.skipped = vec![skipped("start", "naked function"), skipped("resolve", "resolver of an ifunc")];
+    c.skipped = vec![
+        skipped("start", "naked function"),
+        skipped("resolve", "resolver of an ifunc"),
+    ];
     c.gone = vec![gone("unused")];
     let mut rust = module("app", vec![search(), long()]);
     rust.skipped = vec![skipped("_RNvCs1234_3app4left", "left out by --only")];
@@ -114,14 +126,27 @@ fn run() -> RunProfile {
     let app = app();
     // search: entry into the loop 3 times, rounds of all kinds, two returns, one panic.
     let search: &[(u64, u64)] = &[(0, 3), (5, 1200), (6, 34_500), (7, 2), (9, 1)];
-    let one = profile(&app, 100, &[(0, 0, SLIDE_FIRST), (1, 0, search), (1, 1, &[(0, 5), (1, 5)])]);
+    let one = profile(
+        &app,
+        100,
+        &[
+            (0, 0, SLIDE_FIRST),
+            (1, 0, search),
+            (1, 1, &[(0, 5), (1, 5)]),
+        ],
+    );
     let mut two = profile(&app, 101, &[(0, 0, SLIDE_SECOND)]);
     (two.forked, two.threads) = (true, 16);
     RunProfile::new(vec![(app, vec![one, two])])
 }
 
 fn options(view: View) -> Options<'static> {
-    Options { view, width: 110, cwd: Some(PathBuf::from("/home/me/app")), ..Options::new(&Sources) }
+    Options {
+        view,
+        width: 110,
+        cwd: Some(PathBuf::from("/home/me/app")),
+        ..Options::new(&Sources)
+    }
 }
 
 fn print(run: &RunProfile, options: &Options<'_>) -> String {
@@ -144,21 +169,46 @@ fn paths_by_count() {
 
 #[test]
 fn paths_by_instructions_in_a_narrow_terminal() {
-    let narrow = Options { sort: Sort::Instructions, top: Some(4), width: 60, ..options(View::Paths) };
+    let narrow = Options {
+        sort: Sort::Instructions,
+        top: Some(4),
+        width: 60,
+        ..options(View::Paths)
+    };
     let text = print(&run(), &narrow);
-    assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 60),
+        "{text}"
+    );
     assert_snapshot!(text);
 }
 
 #[test]
 fn one_path_is_shown_whole() {
     let function = Some(Regex::new("long").unwrap());
-    assert_snapshot!(print(&run(), &Options { top: Some(1), function, ..options(View::Paths) }));
+    assert_snapshot!(print(
+        &run(),
+        &Options {
+            top: Some(1),
+            function,
+            ..options(View::Paths)
+        }
+    ));
 }
 
 #[test]
 fn colours() {
-    assert_snapshot!(print(&run(), &Options { color: true, top: Some(2), ..options(View::Paths) }).replace('\u{1b}', "^"));
+    assert_snapshot!(
+        print(
+            &run(),
+            &Options {
+                color: true,
+                top: Some(2),
+                ..options(View::Paths)
+            }
+        )
+        .replace('\u{1b}', "^")
+    );
 }
 
 #[test]
@@ -179,27 +229,52 @@ fn lines() {
 #[test]
 fn lines_of_one_function() {
     let function = Some(Regex::new("^slide$").unwrap());
-    assert_snapshot!(print(&run(), &Options { function, ..options(View::Lines) }));
+    assert_snapshot!(print(
+        &run(),
+        &Options {
+            function,
+            ..options(View::Lines)
+        }
+    ));
 }
 
 #[test]
 fn where_functions_went() {
     let function = Some(Regex::new("search|eq|left|start|unused|never").unwrap());
-    assert_snapshot!(print(&run(), &Options { function, top: Some(6), ..options(View::Functions) }));
+    assert_snapshot!(print(
+        &run(),
+        &Options {
+            function,
+            top: Some(6),
+            ..options(View::Functions)
+        }
+    ));
 }
 
 #[test]
 fn a_function_that_is_nowhere() {
     let function = Some(Regex::new("no_such").unwrap());
-    assert_snapshot!(print(&run(), &Options { function, ..options(View::Paths) }));
+    assert_snapshot!(print(
+        &run(),
+        &Options {
+            function,
+            ..options(View::Paths)
+        }
+    ));
 }
 
 #[test]
 fn nothing_ran() {
     let app = app();
     let empty = profile(&app, 1, &[]);
-    assert_snapshot!(print(&RunProfile::new(vec![(app, vec![empty])]), &options(View::Paths)));
-    assert_snapshot!(print(&RunProfile::new(vec![(app_without_functions(), vec![])]), &options(View::Paths)));
+    assert_snapshot!(print(
+        &RunProfile::new(vec![(app, vec![empty])]),
+        &options(View::Paths)
+    ));
+    assert_snapshot!(print(
+        &RunProfile::new(vec![(app_without_functions(), vec![])]),
+        &options(View::Paths)
+    ));
 }
 
 fn app_without_functions() -> ImageMap {
@@ -209,19 +284,43 @@ fn app_without_functions() -> ImageMap {
 #[test]
 fn damage_and_loss_are_said() {
     let mut app = app();
-    app.damage = vec![Damage::of_file(DamagedFile::Map, 99, "bad checksum").of_function(3, "lost_one").in_module(0)];
+    app.damage = vec![
+        Damage::of_file(DamagedFile::Map, 99, "bad checksum")
+            .of_function(3, "lost_one")
+            .in_module(0),
+    ];
     let mut hurt = profile(&app, 7, &[(0, 0, &[(0, 1), (77, 5)])]);
-    hurt.damage = vec![Damage::of_file(DamagedFile::Profile, 4096, "extent cut short")];
+    hurt.damage = vec![Damage::of_file(
+        DamagedFile::Profile,
+        4096,
+        "extent cut short",
+    )];
     hurt.lost = 2;
     let run = RunProfile::new(vec![(app, vec![hurt])]);
     assert_snapshot!(print(&run, &options(View::Functions)));
 }
 
+/// The example of docs/json.md: PP's slide, first profile.
 #[test]
-fn slide_as_json() {
-    let app = image("slide", vec![module("slide.o", vec![slide()])]);
+fn the_documented_json_is_what_is_written() {
+    let mut slide = module("slide.o", vec![slide()]);
+    slide.skipped = vec![skipped("_start", "naked function")];
+    slide.gone = vec![gone("f")];
+    let app = image("slide", vec![slide]);
     let profile = profile(&app, 42, &[(0, 0, SLIDE_FIRST)]);
-    assert_snapshot!(print_json(&RunProfile::new(vec![(app, vec![profile])]), &options(View::Paths)));
+    let mut out = Vec::new();
+    json::write(
+        &RunProfile::new(vec![(app, vec![profile])]),
+        &options(View::Paths),
+        &mut out,
+    )
+    .unwrap();
+    let docs = include_str!("../../../docs/json.md");
+    let (_, example) = docs.split_once("```json\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    // Line breaks and spaces apart, byte for byte: no string of the example holds a space but the reason.
+    let bare = |text: &str| text.replace([' ', '\n'], "");
+    assert_eq!(bare(example), bare(&String::from_utf8(out).unwrap()));
 }
 
 #[test]
@@ -232,5 +331,12 @@ fn all_as_json() {
 #[test]
 fn some_as_json() {
     let function = Some(Regex::new("search|start|eq").unwrap());
-    assert_snapshot!(print_json(&run(), &Options { function, top: Some(2), ..options(View::Paths) }));
+    assert_snapshot!(print_json(
+        &run(),
+        &Options {
+            function,
+            top: Some(2),
+            ..options(View::Paths)
+        }
+    ));
 }

@@ -2,10 +2,12 @@
 #![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use holloway_flow::{BlockId, Cfg, Dag, DagEdgeId, DagEdgeKind, Edge, EdgeKind, Numbering, SuccessorOrder};
+use holloway_flow::{
+    BlockId, Cfg, Dag, DagEdgeId, DagEdgeKind, Edge, EdgeKind, Numbering, SuccessorOrder,
+};
 use holloway_format::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap, Gone, ImageMap, ModuleMap, Outcome,
-    Place, PlacedModule, Profile, Scope, Skipped,
+    BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap, Gone, ImageMap,
+    ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped,
 };
 
 /// A function in the making: blocks in order, the last is the exit; block 0 is the entry.
@@ -36,7 +38,10 @@ pub fn mangled(linkage_name: &str, name: &str, file: &str, line: u32) -> Build {
         scopes: vec![scope],
         ..FunctionMap::default()
     };
-    Build { map, cuts: Vec::new() }
+    Build {
+        map,
+        cuts: Vec::new(),
+    }
 }
 
 impl Build {
@@ -56,8 +61,18 @@ impl Build {
 
     /// A block with places (scope, line).
     pub fn block(mut self, instructions: u32, places: &[(u32, u32)]) -> Build {
-        let places = places.iter().map(|&(scope, line)| Place { scope, line, column: 3 }).collect();
-        self.map.blocks.push(BlockMap { instructions, places });
+        let places = places
+            .iter()
+            .map(|&(scope, line)| Place {
+                scope,
+                line,
+                column: 3,
+            })
+            .collect();
+        self.map.blocks.push(BlockMap {
+            instructions,
+            places,
+        });
         self
     }
 
@@ -65,7 +80,13 @@ impl Build {
     pub fn edge(mut self, from: u32, to: u32, outcome: Outcome) -> Build {
         let place = self.map.blocks[from as usize].places.last().copied();
         let kind = holloway_format::EdgeKind::Plain;
-        self.map.edges.push(EdgeMap { from, to, kind, outcome, place });
+        self.map.edges.push(EdgeMap {
+            from,
+            to,
+            kind,
+            outcome,
+            place,
+        });
         self
     }
 
@@ -117,9 +138,19 @@ pub fn cfg(map: &FunctionMap) -> Cfg {
     let edges = map
         .edges
         .iter()
-        .map(|edge| Edge { from: BlockId(edge.from), to: BlockId(edge.to), kind: kind(edge.kind) })
+        .map(|edge| Edge {
+            from: BlockId(edge.from),
+            to: BlockId(edge.to),
+            kind: kind(edge.kind),
+        })
         .collect();
-    Cfg::new(map.blocks.len() as u32, BlockId(map.entry), BlockId(map.exit), edges).unwrap()
+    Cfg::new(
+        map.blocks.len() as u32,
+        BlockId(map.entry),
+        BlockId(map.exit),
+        edges,
+    )
+    .unwrap()
 }
 
 /// The numbering of a map's graph.
@@ -131,17 +162,29 @@ pub fn number(map: &FunctionMap) -> Numbering {
 
 /// A module of functions.
 pub fn module(name: &str, functions: Vec<FunctionMap>) -> ModuleMap {
-    ModuleMap { name: name.into(), producer: "test".into(), functions, ..ModuleMap::default() }
+    ModuleMap {
+        name: name.into(),
+        producer: "test".into(),
+        functions,
+        ..ModuleMap::default()
+    }
 }
 
 /// A function left alone.
 pub fn skipped(name: &str, reason: &str) -> Skipped {
-    Skipped { name: name.into(), linkage_name: name.into(), reason: reason.into() }
+    Skipped {
+        name: name.into(),
+        linkage_name: name.into(),
+        reason: reason.into(),
+    }
 }
 
 /// A function without code.
 pub fn gone(name: &str) -> Gone {
-    Gone { name: name.into(), linkage_name: name.into() }
+    Gone {
+        name: name.into(),
+        linkage_name: name.into(),
+    }
 }
 
 /// An image of modules.
@@ -150,19 +193,24 @@ pub fn image(name: &str, modules: Vec<ModuleMap>) -> ImageMap {
         build_id: [0xab; 16],
         kind: 0,
         name: name.into(),
-        modules: modules.into_iter().map(|module| PlacedModule { base: 0, module }).collect(),
+        modules: modules
+            .into_iter()
+            .map(|module| PlacedModule { base: 0, module })
+            .collect(),
         damage: Vec::new(),
     }
 }
 
 /// A profile of an image: (module, function, counts by path).
 pub fn profile(image: &ImageMap, pid: u32, functions: &[(u32, u32, &[(u64, u64)])]) -> Profile {
-    let functions = functions.iter().map(|&(module, function, counts)| FunctionCounts {
-        module,
-        function,
-        counts: counts.to_vec(),
-        ..FunctionCounts::default()
-    });
+    let functions = functions
+        .iter()
+        .map(|&(module, function, counts)| FunctionCounts {
+            module,
+            function,
+            counts: counts.to_vec(),
+            ..FunctionCounts::default()
+        });
     Profile {
         build_id: image.build_id,
         image: image.name.clone(),

@@ -15,16 +15,26 @@ const INTO: usize = 5;
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let run = sheet.run;
     let fates = where_is(run, &|linkage_name, name| {
-        sheet.names.matches(linkage_name, name).then(|| sheet.names.name_of(linkage_name, name))
+        sheet
+            .names
+            .matches(linkage_name, name)
+            .then(|| sheet.names.name_of(linkage_name, name))
     });
-    let asked = sheet.options.function.as_ref().map_or("", regex::Regex::as_str);
+    let asked = sheet
+        .options
+        .function
+        .as_ref()
+        .map_or("", regex::Regex::as_str);
     sheet.page.gap()?;
     let mut title = Line::new();
     title.put(Ink::Strong, &format!("Functions that match {asked}"));
     if fates.is_empty() {
         sheet.page.line(&title)?;
-        let sentence = "none: no code generated for it; never instantiated, or not part of this program";
-        return sheet.page.line(Line::new().put(Ink::Plain, "  ").put(Ink::Alarm, sentence));
+        let sentence =
+            "none: no code generated for it; never instantiated, or not part of this program";
+        let mut line = Line::new();
+        line.put(Ink::Plain, "  ");
+        return sheet.page.wrapped(line, Ink::Alarm, sentence);
     }
     let (top, count) = (sheet.top(), fates.len());
     if count > top {
@@ -34,14 +44,18 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let mut fates: Vec<_> = fates.into_iter().collect();
     fates.sort_by_key(|(_, fate)| std::cmp::Reverse(executions(sheet, fate)));
     for (name, fate) in fates.iter().take(top) {
-        sheet.page.line(Line::new().put(Ink::Plain, "  ").put(Ink::Strong, name))?;
+        sheet
+            .page
+            .line(Line::new().put(Ink::Plain, "  ").put(Ink::Strong, name))?;
         show(sheet, fate)?;
     }
     Ok(())
 }
 
 fn executions(sheet: &Sheet<'_>, fate: &Fate) -> u64 {
-    fate.instrumented.iter().fold(0, |sum, &id| sum.saturating_add(sheet.run.function(id).executions()))
+    fate.instrumented.iter().fold(0, |sum, &id| {
+        sum.saturating_add(sheet.run.function(id).executions())
+    })
 }
 
 fn show(sheet: &mut Sheet<'_>, fate: &Fate) -> io::Result<()> {
@@ -59,23 +73,39 @@ fn show(sheet: &mut Sheet<'_>, fate: &Fate) -> io::Result<()> {
     }
     // Without code in one module and with code in another: a copy, of which the other stayed.
     if !fate.gone.is_empty() && fate.instrumented.is_empty() {
-        let modules: Vec<&str> = fate.gone.iter().map(|module| &*sheet.run.modules[module.index()].name).collect();
-        let how = if fate.inlined.is_empty() { "optimised away" } else { "all calls inlined" };
-        row(sheet, "no code", &format!("{how} (in {})", modules.join(", ")))?;
+        let modules: Vec<&str> = fate
+            .gone
+            .iter()
+            .map(|module| &*sheet.run.modules[module.index()].name)
+            .collect();
+        let how = if fate.inlined.is_empty() {
+            "optimised away"
+        } else {
+            "all calls inlined"
+        };
+        row(
+            sheet,
+            "no code",
+            &format!("{how} (in {})", modules.join(", ")),
+        )?;
     }
     Ok(())
 }
 
 fn row(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {
     let mut line = Line::new();
-    line.put(Ink::Plain, "    ").left(Ink::Faint, label, 14).put(Ink::Plain, text);
-    sheet.page.line(&line)
+    line.put(Ink::Plain, "    ").left(Ink::Faint, label, 14);
+    sheet.page.wrapped(line, Ink::Plain, text)
 }
 
 fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
     let function = sheet.run.function(id);
     let mut text = if function.ran() {
-        let paths = format!("{} of {}", grouped(function.counts.len() as u64), plural(function.map.path_count, "path"));
+        let paths = format!(
+            "{} of {}",
+            grouped(function.counts.len() as u64),
+            plural(function.map.path_count, "path")
+        );
         format!("{} · {paths} ran", plural(function.flow().calls, "call"))
     } else {
         format!("did not run · {}", plural(function.map.path_count, "path"))
@@ -96,7 +126,11 @@ fn inlined(sheet: &Sheet<'_>, into: &[(FunctionId, u32)]) -> String {
         .take(INTO)
         .map(|&(id, times)| {
             let name = sheet.names.name(sheet.run.function(id));
-            if times == 1 { name.to_string() } else { format!("{name} (×{times})") }
+            if times == 1 {
+                name.to_string()
+            } else {
+                format!("{name} (×{times})")
+            }
         })
         .collect();
     if into.len() > INTO {

@@ -17,30 +17,42 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let coverage = coverage(sheet.run);
     sheet.page.text(Ink::Strong, "Coverage")?;
     row(sheet, "processes", &processes(sheet, &coverage))?;
-    let ran = format!("{} of {} instrumented ran", grouped(coverage.run), grouped(coverage.instrumented));
+    let ran = format!(
+        "{} of {} instrumented ran",
+        grouped(coverage.run),
+        grouped(coverage.instrumented)
+    );
     row(sheet, "functions", &format!("{ran}{}", left_out(&coverage)))?;
     if !coverage.skipped.is_empty() {
         row(sheet, "skipped", &skipped(&coverage))?;
     }
     row(sheet, "paths", &paths(&coverage))?;
-    row(sheet, "instructions", &format!("{} on these paths", grouped(coverage.instructions)))?;
+    row(
+        sheet,
+        "instructions",
+        &format!("{} on these paths", grouped(coverage.instructions)),
+    )?;
     if coverage.lost > 0 {
         let what = plural(coverage.lost, "counter block");
-        alarm(sheet, "lost", &format!("{what} could not be written (disk full?): all counts are too low"))?;
+        alarm(
+            sheet,
+            "lost",
+            &format!("{what} could not be written (disk full?): all counts are too low"),
+        )?;
     }
     damage(sheet)
 }
 
 fn row(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {
     let mut line = Line::new();
-    line.put(Ink::Plain, "  ").left(Ink::Faint, label, 14).put(Ink::Plain, text);
-    sheet.page.line(&line)
+    line.put(Ink::Plain, "  ").left(Ink::Faint, label, 14);
+    sheet.page.wrapped(line, Ink::Plain, text)
 }
 
 fn alarm(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {
     let mut line = Line::new();
-    line.put(Ink::Plain, "  ").left(Ink::Alarm, label, 14).put(Ink::Plain, text);
-    sheet.page.line(&line)
+    line.put(Ink::Plain, "  ").left(Ink::Alarm, label, 14);
+    sheet.page.wrapped(line, Ink::Plain, text)
 }
 
 fn processes(sheet: &Sheet<'_>, coverage: &Coverage) -> String {
@@ -70,9 +82,18 @@ fn left_out(coverage: &Coverage) -> String {
 }
 
 fn skipped(coverage: &Coverage) -> String {
-    let mut parts: Vec<String> =
-        coverage.skipped.iter().take(REASONS).map(|(reason, count)| format!("{} {reason}", grouped(*count))).collect();
-    let rest: u64 = coverage.skipped.iter().skip(REASONS).map(|&(_, count)| count).sum();
+    let mut parts: Vec<String> = coverage
+        .skipped
+        .iter()
+        .take(REASONS)
+        .map(|(reason, count)| format!("{} {reason}", grouped(*count)))
+        .collect();
+    let rest: u64 = coverage
+        .skipped
+        .iter()
+        .skip(REASONS)
+        .map(|&(_, count)| count)
+        .sum();
     if rest > 0 {
         parts.push(format!("{} for other reasons", grouped(rest)));
     }
@@ -81,7 +102,10 @@ fn skipped(coverage: &Coverage) -> String {
 
 fn paths(coverage: &Coverage) -> String {
     let executed = grouped(coverage.path_executions);
-    let (distinct, possible) = (grouped(coverage.distinct_paths), grouped(coverage.possible_paths));
+    let (distinct, possible) = (
+        grouped(coverage.distinct_paths),
+        grouped(coverage.possible_paths),
+    );
     let hashed = share(coverage.hashed_executions, coverage.path_executions);
     format!("{executed} executed · {distinct} different of {possible} possible · {hashed} hashed")
 }
@@ -93,6 +117,10 @@ fn damage(sheet: &mut Sheet<'_>) -> io::Result<()> {
     }
     match run.damage.len().saturating_sub(DAMAGED) {
         0 => Ok(()),
-        more => alarm(sheet, "damaged", &format!("{} more", plural(more as u64, "record"))),
+        more => alarm(
+            sheet,
+            "damaged",
+            &format!("{} more", plural(more as u64, "record")),
+        ),
     }
 }

@@ -12,7 +12,7 @@ mod paint;
 mod paths;
 mod table;
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::{FunctionId, RunProfile};
 use paint::{Ink, Page};
@@ -28,19 +28,32 @@ const TOP: usize = 10;
 /// # Errors
 /// Whatever `out` fails with.
 pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut sheet = Sheet::new(run, options, out);
-    coverage::write(&mut sheet)?;
+    let mut out = BufWriter::new(out);
+    write_all(&mut Sheet::new(run, options, &mut out))?;
+    out.flush()
+}
+
+fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let Sheet { run, options, .. } = *sheet;
+    coverage::write(sheet)?;
     if options.function.is_some() {
-        answer::write(&mut sheet)?;
+        answer::write(sheet)?;
     }
     if !run.functions.iter().any(holloway_analysis::Function::ran) {
         return sheet.nothing_ran();
     }
+    let kept = run
+        .ids()
+        .any(|(id, function)| function.ran() && sheet.keeps(id));
+    if !kept && options.view != View::Lines {
+        // The answer above says where the functions asked for went.
+        return Ok(());
+    }
     match options.view {
-        View::Paths => paths::write(&mut sheet),
-        View::Functions => functions::write(&mut sheet),
-        View::Edges => edges::write(&mut sheet),
-        View::Lines => lines::write(&mut sheet),
+        View::Paths => paths::write(sheet),
+        View::Functions => functions::write(sheet),
+        View::Edges => edges::write(sheet),
+        View::Lines => lines::write(sheet),
     }
 }
 
@@ -48,7 +61,11 @@ pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io
 ///
 /// # Errors
 /// Whatever `out` fails with.
-pub fn write_coverage(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_coverage(
+    run: &RunProfile,
+    options: &Options<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     coverage::write(&mut Sheet::new(run, options, out))
 }
 
@@ -63,7 +80,12 @@ struct Sheet<'a> {
 impl<'a> Sheet<'a> {
     fn new(run: &'a RunProfile, options: &'a Options<'a>, out: &'a mut dyn Write) -> Sheet<'a> {
         let names = Filter::new(options.function.as_ref());
-        Sheet { run, options, names, page: Page::new(out, options.color, options.width) }
+        Sheet {
+            run,
+            options,
+            names,
+            page: Page::new(out, options.color, options.width),
+        }
     }
 
     /// Rows to show.
@@ -81,7 +103,12 @@ impl<'a> Sheet<'a> {
 
     fn nothing_ran(&mut self) -> io::Result<()> {
         self.page.gap()?;
-        let text = if self.run.images.iter().all(|image| image.processes.is_empty()) {
+        let text = if self
+            .run
+            .images
+            .iter()
+            .all(|image| image.processes.is_empty())
+        {
             "no profile of this program: it has not run, or its data went elsewhere (HOLLOWAY_DATA)"
         } else if self.run.functions.is_empty() {
             "no function is instrumented: nothing was counted"

@@ -57,8 +57,10 @@ impl Line {
     /// Appends text.
     pub(crate) fn put(&mut self, ink: Ink, text: &str) -> &mut Line {
         let text = clean(text);
-        self.width += text.width();
-        self.pieces.push((ink, text));
+        if !text.is_empty() {
+            self.width += text.width();
+            self.pieces.push((ink, text));
+        }
         self
     }
 
@@ -66,7 +68,7 @@ impl Line {
     pub(crate) fn left(&mut self, ink: Ink, text: &str, width: usize) -> &mut Line {
         let before = self.width;
         self.put(ink, text);
-        self.to_column(before + width)
+        self.up_to(before + width)
     }
 
     /// Appends text, padded on the left to a width.
@@ -75,8 +77,15 @@ impl Line {
         self.put(ink, text)
     }
 
+    /// Appends another line.
+    pub(crate) fn join(&mut self, other: Line) -> &mut Line {
+        self.width += other.width;
+        self.pieces.extend(other.pieces);
+        self
+    }
+
     /// Pads up to a column; nothing where the line is longer already.
-    pub(crate) fn to_column(&mut self, column: usize) -> &mut Line {
+    pub(crate) fn up_to(&mut self, column: usize) -> &mut Line {
         self.pad(column.saturating_sub(self.width))
     }
 
@@ -115,11 +124,27 @@ impl<'a> Page<'a> {
     pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
         let mut text = String::new();
         let mut room = self.width;
-        let last = line.pieces.iter().rposition(|(_, piece)| !piece.trim_end().is_empty());
-        for (index, (ink, piece)) in line.pieces.iter().enumerate().take(last.map_or(0, |last| last + 1)) {
-            let piece = if Some(index) == last { piece.trim_end() } else { piece };
+        let last = line
+            .pieces
+            .iter()
+            .rposition(|(_, piece)| !piece.trim_end().is_empty());
+        for (index, (ink, piece)) in line
+            .pieces
+            .iter()
+            .enumerate()
+            .take(last.map_or(0, |last| last + 1))
+        {
+            let piece = if Some(index) == last {
+                piece.trim_end()
+            } else {
+                piece
+            };
             let fits = piece.width() <= room;
-            let piece = if fits { piece.to_owned() } else { clip(piece, room) };
+            let piece = if fits {
+                piece.to_owned()
+            } else {
+                clip(piece, room)
+            };
             let style = ink.style();
             if self.color && style != Style::new() {
                 text.push_str(&format!("{style}{piece}{style:#}"));
@@ -132,6 +157,25 @@ impl<'a> Page<'a> {
             room -= piece.width();
         }
         writeln!(self.out, "{text}")
+    }
+
+    /// Writes a line and, after it, words as far as they fit; the rest below them on lines of their own.
+    pub(crate) fn wrapped(&mut self, mut line: Line, ink: Ink, words: &str) -> io::Result<()> {
+        let indent = line.width();
+        let mut text = String::new();
+        for word in words.split(' ') {
+            if !text.is_empty() && indent + text.width() + 1 + word.width() > self.width {
+                self.line(line.put(ink, &text))?;
+                line = Line::new();
+                line.up_to(indent);
+                text.clear();
+            }
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(word);
+        }
+        self.line(line.put(ink, &text))
     }
 
     /// Writes plain text as a line.
@@ -192,14 +236,15 @@ fn clean(text: &str) -> String {
     if !text.contains(char::is_control) {
         return text.to_owned();
     }
-    text.chars().fold(String::with_capacity(text.len()), |mut clean, c| {
-        match c {
-            '\t' => clean.push_str("    "),
-            c if c.is_control() => clean.push('·'),
-            c => clean.push(c),
-        }
-        clean
-    })
+    text.chars()
+        .fold(String::with_capacity(text.len()), |mut clean, c| {
+            match c {
+                '\t' => clean.push_str("    "),
+                c if c.is_control() => clean.push('·'),
+                c => clean.push(c),
+            }
+            clean
+        })
 }
 
 #[cfg(test)]
@@ -216,7 +261,10 @@ mod tests {
     #[test]
     fn columns_are_kept() {
         let mut line = Line::new();
-        line.right(Ink::Number, "12", 4).put(Ink::Plain, " ").left(Ink::Place, "äö", 4).put(Ink::Plain, "| ");
+        line.right(Ink::Number, "12", 4)
+            .put(Ink::Plain, " ")
+            .left(Ink::Place, "äö", 4)
+            .put(Ink::Plain, "| ");
         assert_eq!(print(&line, false, 80), "  12 äö  |\n");
         assert_eq!(print(&line, false, 6), "  12 …\n");
     }
@@ -231,7 +279,10 @@ mod tests {
 
     #[test]
     fn source_text_cannot_drive_the_terminal() {
-        assert_eq!(print(Line::new().put(Ink::Plain, "a\u{1b}[2Jb\tc"), false, 80), "a·[2Jb    c\n");
+        assert_eq!(
+            print(Line::new().put(Ink::Plain, "a\u{1b}[2Jb\tc"), false, 80),
+            "a·[2Jb    c\n"
+        );
     }
 
     #[test]

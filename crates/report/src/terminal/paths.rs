@@ -15,7 +15,7 @@
 use std::io;
 
 use holloway_analysis::paths::{HotPath, hottest, regenerate};
-use holloway_analysis::trail::{End, Start, Step, Trail, frames, is_choice, trail};
+use holloway_analysis::trail::{End, Frame, Start, Step, Trail, frames, is_choice, trail};
 use holloway_analysis::{Function, Sort};
 use holloway_format::{Outcome, Place};
 use unicode_width::UnicodeWidthStr;
@@ -42,11 +42,23 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         Sort::Count => "path executions",
         Sort::Instructions => "instructions",
     };
-    let shown = format!("{} of {}", grouped(ranking.paths.len() as u64), plural(ranking.ranked, "path"));
+    let shown = format!(
+        "{} of {}",
+        grouped(ranking.paths.len() as u64),
+        plural(ranking.ranked, "path")
+    );
     let mut title = Line::new();
-    title.put(Ink::Strong, "Hottest paths");
-    title.put(Ink::Faint, &format!("  {shown}, by share of {} {of} (alone, cumulative)", grouped(ranking.total)));
-    sheet.page.line(&title)?;
+    title
+        .put(Ink::Strong, "Hottest paths")
+        .put(Ink::Plain, "  ");
+    sheet.page.wrapped(
+        title,
+        Ink::Faint,
+        &format!(
+            "{shown}, by share of {} {of} (alone, cumulative)",
+            grouped(ranking.total)
+        ),
+    )?;
     let widths = Widths::new(&ranking.paths);
     let whole = ranking.paths.len() == 1;
     let mut sum = 0u64;
@@ -69,7 +81,9 @@ struct Widths {
 
 impl Widths {
     fn new(paths: &[HotPath]) -> Widths {
-        let widest = |number: &dyn Fn(&HotPath) -> u64| paths.iter().map(|path| grouped(number(path)).len()).max();
+        let widest = |number: &dyn Fn(&HotPath) -> u64| {
+            paths.iter().map(|path| grouped(number(path)).len()).max()
+        };
         Widths {
             rank: paths.len().to_string().len().max(3),
             count: widest(&|path| path.count).unwrap_or(0),
@@ -87,29 +101,63 @@ fn head(
 ) -> io::Result<()> {
     let function = sheet.run.function(path.function);
     let name = sheet.names.name(function);
-    let instructions = if path.instructions == 1 { "instruction " } else { "instructions" };
+    let instructions = if path.instructions == 1 {
+        "instruction "
+    } else {
+        "instructions"
+    };
     let mut line = Line::new();
     line.right(Ink::Faint, &rank.to_string(), widths.rank);
-    line.right(Ink::Number, alone, 9).right(Ink::Faint, cumulative, 9).put(Ink::Plain, "  ");
-    line.right(Ink::Strong, &grouped(path.count), widths.count).put(Ink::Plain, " × ");
+    line.right(Ink::Number, alone, 9)
+        .right(Ink::Faint, cumulative, 9)
+        .put(Ink::Plain, "  ");
+    line.right(Ink::Strong, &grouped(path.count), widths.count)
+        .put(Ink::Plain, " × ");
     line.right(Ink::Plain, &grouped(path.instructions), widths.instructions);
-    line.put(Ink::Plain, &format!(" {instructions} = {}  ", grouped(path.total_instructions())));
-    line.put(Ink::Strong, &name).put(Ink::Faint, &format!("  {}", path.path));
+    line.put(
+        Ink::Plain,
+        &format!(" {instructions} = {}  ", grouped(path.total_instructions())),
+    );
+    let mut which = Line::new();
+    which
+        .put(Ink::Strong, &name)
+        .put(Ink::Faint, &format!("  {}", path.path));
     sheet.page.gap()?;
-    sheet.page.line(&line)
+    if line.width() + which.width() > sheet.page.width() {
+        sheet.page.line(&line)?;
+        line = Line::new();
+        line.up_to(4);
+    }
+    sheet.page.line(line.join(which))
 }
 
 fn body(sheet: &mut Sheet<'_>, path: &HotPath, whole: bool) -> io::Result<()> {
     let function = sheet.run.function(path.function);
-    let Some(regenerated) = regenerate(function, path.path) else { return Ok(()) };
+    let Some(regenerated) = regenerate(function, path.path) else {
+        return Ok(());
+    };
     let trail = trail(&function.map, &regenerated);
     let rows = rows(sheet, function, &trail);
-    let elided = if whole || rows.len() <= ROWS { 0..0 } else { FIRST..rows.len() - LAST };
-    let places = rows.iter().map(|row| row.place.width()).max().unwrap_or(0).min(PLACE);
+    let elided = if whole || rows.len() <= ROWS {
+        0..0
+    } else {
+        FIRST..rows.len() - LAST
+    };
+    let most = PLACE.min(sheet.page.width() / 2);
+    let places = rows
+        .iter()
+        .map(|row| row.place.width())
+        .max()
+        .unwrap_or(0)
+        .min(most);
     gutter(sheet, "┌", &start(sheet, function, &trail))?;
     for (index, row) in rows.iter().enumerate() {
         if index == elided.start && !elided.is_empty() {
-            gutter(sheet, "│", &format!("… {} more", plural(elided.len() as u64, "line")))?;
+            gutter(
+                sheet,
+                "│",
+                &format!("… {} more", plural(elided.len() as u64, "line")),
+            )?;
         }
         if !elided.contains(&index) {
             row.write(sheet, places)?;
@@ -119,7 +167,9 @@ fn body(sheet: &mut Sheet<'_>, path: &HotPath, whole: bool) -> io::Result<()> {
 }
 
 fn gutter(sheet: &mut Sheet<'_>, mark: &str, text: &str) -> io::Result<()> {
-    sheet.page.line(Line::new().put(Ink::Faint, &format!("    {mark} {text}")))
+    sheet
+        .page
+        .line(Line::new().put(Ink::Faint, &format!("    {mark} {text}")))
 }
 
 fn start(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
@@ -127,12 +177,19 @@ fn start(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
     match trail.start {
         Start::Entry if map.line == 0 => "entry".to_owned(),
         Start::Entry => format!("entry {}", sheet.place(&map.file, map.line)),
-        Start::Loop => format!("loop head{}", trail.at.map_or_else(String::new, |at| where_to(sheet, function, at))),
+        Start::Loop => format!(
+            "loop head{}",
+            trail
+                .at
+                .map_or_else(String::new, |at| where_to(sheet, function, at))
+        ),
     }
 }
 
 fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
-    let to = |place: Option<Place>| place.map_or_else(String::new, |place| where_to(sheet, function, place));
+    let to = |place: Option<Place>| {
+        place.map_or_else(String::new, |place| where_to(sheet, function, place))
+    };
     match trail.end {
         End::Exit(Outcome::Return | Outcome::Jump) => "exit: returns".to_owned(),
         End::Exit(outcome) => format!("exit: {}", outcome::word(outcome)),
@@ -144,9 +201,16 @@ fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
     }
 }
 
+/// A place in the function itself, and where in inlined code that is.
 fn where_to(sheet: &Sheet<'_>, function: &Function, place: Place) -> String {
-    let scope = function.map.scopes.get(place.scope as usize);
-    scope.map_or_else(String::new, |scope| format!(" {}", sheet.place(&scope.file, place.line)))
+    let at =
+        |frame: Frame| sheet.place(&function.map.scopes[frame.scope as usize].file, frame.line);
+    let frames: Vec<Frame> = frames(&function.map, &place).collect();
+    match frames[..] {
+        [] => String::new(),
+        [only] => format!(" {}", at(only)),
+        [inner, .., outer] => format!(" {} (inlined {})", at(outer), at(inner)),
+    }
 }
 
 /// A row of a path: a line of the source, or the head of inlined frames.
@@ -161,13 +225,29 @@ struct Row {
 impl Row {
     fn write(&self, sheet: &mut Sheet<'_>, places: usize) -> io::Result<()> {
         let mut line = Line::new();
-        line.put(Ink::Faint, "    │ ").left(Ink::Place, &clip_start(&self.place, places), places);
+        line.put(Ink::Faint, "    │ ")
+            .left(Ink::Place, &clip_start(&self.place, places), places);
         line.put(Ink::Faint, &format!("  {}", "┊ ".repeat(self.depth)));
-        let outcomes = if self.outcomes.is_empty() { 0 } else { self.outcomes.width() + 2 };
-        let room = sheet.page.width().saturating_sub(line.width() + outcomes).max(TEXT);
+        let outcomes = if self.outcomes.is_empty() {
+            0
+        } else {
+            self.outcomes.width() + 2
+        };
+        let room = sheet
+            .page
+            .width()
+            .saturating_sub(line.width() + outcomes)
+            .max(TEXT);
         line.put(self.ink, &clip(&self.text, room));
         if !self.outcomes.is_empty() {
-            line.put(Ink::Outcome, &format!("{}{}", if self.text.is_empty() { "" } else { "  " }, self.outcomes));
+            line.put(
+                Ink::Outcome,
+                &format!(
+                    "{}{}",
+                    if self.text.is_empty() { "" } else { "  " },
+                    self.outcomes
+                ),
+            );
         }
         sheet.page.line(&line)
     }
@@ -177,9 +257,16 @@ fn rows(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut stack: Vec<u32> = Vec::new();
     for step in &trail.steps {
-        let mut now: Vec<u32> = frames(&function.map, &step.place).map(|frame| frame.scope).collect();
+        let mut now: Vec<u32> = frames(&function.map, &step.place)
+            .map(|frame| frame.scope)
+            .collect();
         now.reverse();
-        let shared = now.iter().zip(&stack).take_while(|(a, b)| a == b).count().max(1);
+        let shared = now
+            .iter()
+            .zip(&stack)
+            .take_while(|(a, b)| a == b)
+            .count()
+            .max(1);
         if now.len() > shared {
             rows.push(entered(sheet, function, &now, shared));
         }
@@ -197,7 +284,10 @@ fn entered(sheet: &Sheet<'_>, function: &Function, stack: &[u32], from: usize) -
         .map(|&scope| &scopes[scope as usize])
         .map(|scope| sheet.names.name_of(&scope.linkage_name, &scope.name))
         .collect();
-    let (caller, first) = (&scopes[stack[from - 1] as usize], &scopes[stack[from] as usize]);
+    let (caller, first) = (
+        &scopes[stack[from - 1] as usize],
+        &scopes[stack[from] as usize],
+    );
     let call = sheet.place(&caller.file, first.call_line);
     Row {
         place: String::new(),
@@ -209,7 +299,11 @@ fn entered(sheet: &Sheet<'_>, function: &Function, stack: &[u32], from: usize) -
 }
 
 fn row(sheet: &Sheet<'_>, function: &Function, step: &Step, depth: usize) -> Row {
-    let file = function.map.scopes.get(step.place.scope as usize).map_or("", |scope| &scope.file);
+    let file = function
+        .map
+        .scopes
+        .get(step.place.scope as usize)
+        .map_or("", |scope| &scope.file);
     let text = sheet.options.source.line(file, step.place.line);
     Row {
         place: sheet.place(file, step.place.line),
@@ -223,13 +317,27 @@ fn row(sheet: &Sheet<'_>, function: &Function, step: &Step, depth: usize) -> Row
 /// `→ true`, `→ true, false`; repeats counted.
 fn outcomes(outcomes: &[Outcome]) -> String {
     let mut words: Vec<(String, usize)> = Vec::new();
-    for word in outcomes.iter().filter(|outcome| is_choice(**outcome)).map(|outcome| outcome::word(*outcome)) {
+    for word in outcomes
+        .iter()
+        .filter(|outcome| is_choice(**outcome))
+        .map(|outcome| outcome::word(*outcome))
+    {
         match words.last_mut() {
             Some((last, times)) if *last == word => *times += 1,
             _ => words.push((word, 1)),
         }
     }
-    let words = words.into_iter().map(|(word, times)| if times > 1 { format!("{word} ×{times}") } else { word });
+    let words = words.into_iter().map(|(word, times)| {
+        if times > 1 {
+            format!("{word} ×{times}")
+        } else {
+            word
+        }
+    });
     let words: Vec<String> = words.collect();
-    if words.is_empty() { String::new() } else { format!("→ {}", words.join(", ")) }
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!("→ {}", words.join(", "))
+    }
 }

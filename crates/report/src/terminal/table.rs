@@ -21,7 +21,10 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     pub(super) fn new(columns: &'a [(&'a str, Align)]) -> Table<'a> {
-        Table { columns, rows: Vec::new() }
+        Table {
+            columns,
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row: a cell for each column.
@@ -31,9 +34,20 @@ impl<'a> Table<'a> {
     }
 
     pub(super) fn write(&self, page: &mut Page<'_>) -> io::Result<()> {
-        let heads: Vec<_> = self.columns.iter().map(|(head, _)| (Ink::Faint, (*head).to_owned())).collect();
+        let heads: Vec<_> = self
+            .columns
+            .iter()
+            .map(|(head, _)| (Ink::Faint, (*head).to_owned()))
+            .collect();
         let widths: Vec<usize> = (0..self.columns.len())
-            .map(|column| self.rows.iter().chain([&heads]).map(|row| row[column].1.width()).max().unwrap_or(0))
+            .map(|column| {
+                self.rows
+                    .iter()
+                    .chain([&heads])
+                    .map(|row| row[column].1.width())
+                    .max()
+                    .unwrap_or(0)
+            })
             .collect();
         for row in [&heads].into_iter().chain(&self.rows) {
             let mut line = Line::new();

@@ -1,0 +1,100 @@
+//! How long the report takes on a million distinct paths: builds such a run and prints the time of each view.
+//!
+//! `cargo run --release -p holloway-report --example million`
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a measurement, run by hand"
+)]
+
+#[path = "../../analysis/tests/build/mod.rs"]
+mod build;
+
+use std::io::sink;
+use std::time::Instant;
+
+use build::{function, image, module, profile};
+use holloway_analysis::RunProfile;
+use holloway_format::{FunctionMap, ImageMap, Outcome, Profile};
+use holloway_report::source::Nothing;
+use holloway_report::{Options, Sort, View, json, terminal};
+
+/// A chain of `n` diamonds: 2^n paths.
+fn diamonds(name: &str, n: u32) -> FunctionMap {
+    let mut build = function(name, "chain.c", 1);
+    for block in 0..=3 * n {
+        build = build.block(1 + block % 7, &[(0, 2 + block), (0, 3 + block)]);
+    }
+    build = build.block(0, &[]);
+    for diamond in 0..n {
+        let at = 3 * diamond;
+        build = build
+            .edge(at, at + 1, Outcome::True)
+            .edge(at, at + 2, Outcome::False)
+            .edge(at + 1, at + 3, Outcome::Jump)
+            .edge(at + 2, at + 3, Outcome::Jump);
+    }
+    build.edge(3 * n, 3 * n + 1, Outcome::Return).done()
+}
+
+/// One function with 2^19 paths run, 1,000 with 2^9: a million in all.
+fn million() -> (ImageMap, Profile) {
+    let mut functions = vec![diamonds("big", 19)];
+    functions.extend((0..1000).map(|number| diamonds(&format!("small_{number}"), 9)));
+    let image = image("million", vec![module("chain", functions)]);
+    let mut profile = profile(&image, 1, &[]);
+    for (index, function) in (0u32..).zip(&image.modules[0].module.functions) {
+        // Any spread of counts will do.
+        let count = |path: u64| 1 + (path.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44);
+        profile.functions.push(holloway_format::FunctionCounts {
+            function: index,
+            counts: (0..function.path_count)
+                .map(|path| (path, count(path)))
+                .collect(),
+            ..Default::default()
+        });
+    }
+    (image, profile)
+}
+
+fn main() {
+    let (image, profile) = million();
+    let paths: usize = profile
+        .functions
+        .iter()
+        .map(|function| function.counts.len())
+        .sum();
+    println!(
+        "{paths} distinct paths in {} functions",
+        profile.functions.len()
+    );
+    let time = |what: &str, work: &dyn Fn(&RunProfile)| {
+        let whole = Instant::now();
+        let run = RunProfile::new(vec![(image.clone(), vec![profile.clone()])]);
+        let joined = whole.elapsed();
+        work(&run);
+        println!(
+            "{what:28} {:7.1} ms, {:5.1} of them to join map and profile",
+            ms(whole.elapsed()),
+            ms(joined)
+        );
+    };
+    for view in [View::Paths, View::Functions, View::Edges, View::Lines] {
+        for sort in [Sort::Count, Sort::Instructions] {
+            let options = Options {
+                view,
+                sort,
+                ..Options::new(&Nothing)
+            };
+            let write = |run: &RunProfile| terminal::write(run, &options, &mut sink()).unwrap();
+            time(&format!("{view:?} by {sort:?}"), &write);
+        }
+    }
+    time("JSON, all paths", &|run| {
+        json::write(run, &Options::new(&Nothing), &mut sink()).unwrap()
+    });
+}
+
+fn ms(time: std::time::Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

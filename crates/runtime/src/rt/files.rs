@@ -6,13 +6,14 @@
 //! `chroot`.
 
 use super::abi::PAGE;
+use super::image;
 use super::page::Inner;
 use super::proc;
 use super::sys::{
-    self, At, EBADF, EFBIG, EINTR, EINVAL, ENAMETOOLONG, ENOSPC, ENOSYS, EOPNOTSUPP, Errno, File,
+    self, At, EBADF, EEXIST, EFBIG, EINTR, EINVAL, ENAMETOOLONG, ENOENT, ENOSPC, ENOSYS,
+    EOPNOTSUPP, Errno, File,
 };
 use super::text::{Text, file_name, push_time, until_nul};
-use super::{image, sys::EEXIST};
 
 /// Where runs go by default, below the current directory.
 const DEFAULT_RUNS: &[u8] = b"target/holloway/runs";
@@ -65,22 +66,19 @@ fn make_absolute(inner: &mut Inner) -> Result<(), Errno> {
 
 /// `mkdir -p`. What is there already is fine; whether it is a directory shows when it is opened.
 fn make_path(path: &mut Text<4096>) -> Result<(), Errno> {
-    let length = path.len();
-    let mut result = Ok(());
-    for end in 1..=length {
-        let is_end = end == length || path.as_bytes().get(end) == Some(&b'/');
-        if !is_end {
-            continue;
+    if sys::make_directory(path) == Err(ENOENT) {
+        for end in 1..path.len() {
+            if path.as_bytes().get(end) == Some(&b'/') {
+                path.cover(end);
+                let _ = sys::make_directory(path); // the last one's answer will do
+                path.uncover();
+            }
         }
-        path.cover(end);
-        result = match sys::make_directory(path) {
-            Err(EEXIST) => Ok(()),
-            other => other,
-        };
-        path.uncover();
     }
-    // an ancestor may be unwritable and there, so only the last one's answer says something
-    result
+    match sys::make_directory(path) {
+        Err(EEXIST) => Ok(()),
+        result => result,
+    }
 }
 
 /// `<runs>/<YYYYMMDD-HHMMSS>-<program>-<pid>`, and the link `latest` to it.
@@ -172,7 +170,7 @@ fn point_latest(inner: &mut Inner, runs: usize) {
 /// The directory, open; by name if the descriptor isn't ours any more.
 pub(super) fn directory(inner: &Inner, kept: &mut File) -> Result<At, Errno> {
     if !kept.is_ours() {
-        *kept = File::of(sys::move_high(sys::open_directory(&inner.directory)?));
+        *kept = File::of(sys::move_high(sys::open_directory(&inner.directory)?)?);
     }
     Ok(At::directory(kept))
 }
@@ -190,7 +188,7 @@ pub(super) fn create_hidden(inner: &mut Inner, at: At) -> Result<usize, Errno> {
             break;
         }
     }
-    result.map(sys::move_high)
+    result.and_then(sys::move_high)
 }
 
 /// Gives the file named in `scratch` its name, the first one free; it is in `name` then.
@@ -234,7 +232,7 @@ pub(super) fn profile(inner: &mut Inner) -> Result<usize, Errno> {
         sys::close(again.number as usize);
         return Err(EBADF);
     }
-    let again = File::of(sys::move_high(again.number as usize));
+    let again = File::of(sys::move_high(again.number as usize)?);
     if let Some(page) = inner.page() {
         (page.live.file, page.live.directory) = (again, kept);
     }

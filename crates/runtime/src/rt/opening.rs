@@ -32,7 +32,7 @@ pub(super) fn open_once(inner: &mut Inner) {
     if let Err(error) = files::make_directory(inner, start) {
         inner.trouble = Some(error);
     }
-    new_page(inner, &mut File::NONE.clone(), STARTED, start);
+    new_page(inner, &mut { File::NONE }, STARTED, start);
     if let Some(page) = inner.page() {
         page.live.token = fork::make_token();
     }
@@ -52,17 +52,11 @@ pub(super) fn new_page(inner: &mut Inner, directory: &mut File, flags: u32, boot
             memory_page(inner, flags, boot_start)
         }
     };
-    if let Some(page) = page_mut(page) {
-        page.live.directory = *directory;
-    }
     // SAFETY: null, or a page just made.
     unsafe { inner.set_page(page) };
-}
-
-/// A page just mapped, as a reference.
-fn page_mut<'a>(page: *mut Page) -> Option<&'a mut Page> {
-    // SAFETY: null, or a mapping of a whole page that nobody else in this process has; zero bytes are a valid `Page`.
-    unsafe { page.as_mut() }
+    if let Some(page) = inner.page() {
+        page.live.directory = *directory;
+    }
 }
 
 /// A page of a new file. The file gets its name when it is complete.
@@ -78,7 +72,8 @@ fn file_page(
     let number = files::create_hidden(inner, at)?;
     let result = map_first_page(number).and_then(|address| {
         let page = address.cast::<Page>();
-        if let Some(page) = page_mut(page) {
+        // SAFETY: a mapping of a whole page that nobody else has yet; zeros are a valid `Page`.
+        if let Some(page) = unsafe { page.as_mut() } {
             fill(page, inner, flags, boot_start);
             page.live.file = File::of(number);
         }
@@ -108,7 +103,8 @@ fn memory_page(inner: &mut Inner, flags: u32, boot_start: u64) -> *mut Page {
         unsafe { sys::map_memory(Where::Anywhere, PAGE as usize) }.unwrap_or(core::ptr::null_mut())
     });
     let page = address.cast::<Page>();
-    if let Some(page) = page_mut(page) {
+    // SAFETY: null, or a mapping of a whole page that nobody else has yet; zeros are a valid `Page`.
+    if let Some(page) = unsafe { page.as_mut() } {
         fill(page, inner, flags, boot_start);
     }
     page
@@ -202,7 +198,9 @@ fn is_profile(mapping: &Mapping<'_>, name: &[u8]) -> bool {
 /// Goes on with the page at `address`, if it is this image's and the load that made it is gone.
 fn take_over(inner: &mut Inner, address: usize, own: &[u8]) -> bool {
     let address = address as *mut Page;
-    let Some(page) = page_mut(address) else {
+    // SAFETY: a mapping of a file with the name of a profile of this process and image, so a page of this layout or of
+    // another version; any bytes are a valid `Page`.
+    let Some(page) = (unsafe { address.as_mut() }) else {
         return false;
     };
     let ours = page.header.version == ABI_VERSION

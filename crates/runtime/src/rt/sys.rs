@@ -14,6 +14,7 @@ pub(super) struct Errno(pub(super) u32);
 pub(super) const EINTR: Errno = Errno(4);
 pub(super) const EAGAIN: Errno = Errno(11);
 pub(super) const ENOMEM: Errno = Errno(12);
+pub(super) const ENOENT: Errno = Errno(2);
 pub(super) const EEXIST: Errno = Errno(17);
 pub(super) const EINVAL: Errno = Errno(22);
 pub(super) const EFBIG: Errno = Errno(27);
@@ -208,8 +209,9 @@ pub(super) fn close(number: usize) {
     let _ = call!(number::CLOSE, number);
 }
 
-/// Moves a descriptor out of the program's way, to 1,000 or as high as its limit lets us.
-pub(super) fn move_high(number: usize) -> usize {
+/// Moves a descriptor out of the program's way, to 1,000 or as high as its limit lets us. Where there is no room it
+/// stays, but never as standard input, output or error, which the program may use without having opened them.
+pub(super) fn move_high(number: usize) -> Result<usize, Errno> {
     let limit = limit(RLIMIT_NOFILE);
     let from = if limit > 1_016 {
         1_000
@@ -219,9 +221,13 @@ pub(super) fn move_high(number: usize) -> usize {
     match call!(number::FCNTL, number, F_DUPFD_CLOEXEC, from) {
         Ok(high) => {
             close(number);
-            high
+            Ok(high)
         }
-        Err(_) => number,
+        Err(error) if number <= 2 => {
+            close(number);
+            Err(error)
+        }
+        Err(_) => Ok(number),
     }
 }
 

@@ -53,22 +53,46 @@ pub fn count(
     let start = || {
         let mut command = Command::new(&clang);
         clean(&mut command);
-        command.current_dir(scratch).args(["-O0", "-g", "-w"]).args(flags);
+        command
+            .current_dir(scratch)
+            .args(["-O0", "-g", "-w"])
+            .args(flags);
         command
     };
     let executable = scratch.join("clang-counted");
     let generate = format!("-fprofile-generate={}", raw.display());
-    run_ok(start().arg(generate).args(files).args(libraries).arg("-o").arg(&executable))?;
+    run_ok(
+        start()
+            .arg(generate)
+            .args(files)
+            .args(libraries)
+            .arg("-o")
+            .arg(&executable),
+    )?;
     run(&executable)?;
     let merged = scratch.join("clang.profdata");
-    run_ok(Command::new(installed("llvm-profdata-22")?).args(["merge", "-o"]).arg(&merged).arg(&raw))?;
+    run_ok(
+        Command::new(installed("llvm-profdata-22")?)
+            .args(["merge", "-o"])
+            .arg(&merged)
+            .arg(&raw),
+    )?;
     let mut all = Vec::new();
     for file in files {
         let ir = scratch.join("clang-counted.ll");
         let used = format!("-fprofile-use={}", merged.display());
-        run_ok(start().args([&used, "-S", "-emit-llvm"]).arg(file).arg("-o").arg(&ir))?;
+        run_ok(
+            start()
+                .args([&used, "-S", "-emit-llvm"])
+                .arg(file)
+                .arg("-o")
+                .arg(&ir),
+        )?;
         let text = std::fs::read_to_string(&ir)?;
-        all.push((file.clone(), parse(&text).with_context(|| format!("clang's IR of {}", file.display()))?));
+        all.push((
+            file.clone(),
+            parse(&text).with_context(|| format!("clang's IR of {}", file.display()))?,
+        ));
     }
     Ok(all)
 }
@@ -96,8 +120,17 @@ pub fn parse(text: &str) -> Result<Vec<Function>> {
             if line.starts_with("br i1 ") {
                 branches.push(branch(line, None, &nodes)?);
             } else if line.starts_with("switch ") {
-                branches.push(Branch { line: 0, column: 0, cases: Some(Vec::new()), counts: Vec::new() });
-            } else if let Some(Branch { cases: Some(cases), counts, .. }) = branches.last_mut()
+                branches.push(Branch {
+                    line: 0,
+                    column: 0,
+                    cases: Some(Vec::new()),
+                    counts: Vec::new(),
+                });
+            } else if let Some(Branch {
+                cases: Some(cases),
+                counts,
+                ..
+            }) = branches.last_mut()
                 && counts.is_empty()
             {
                 // Inside the brackets of a switch: `i32 7, label %x`, then `], !dbg !1, !prof !2`.
@@ -106,12 +139,19 @@ pub fn parse(text: &str) -> Result<Vec<Function>> {
                     branches.pop();
                     branches.push(branch(line, Some(cases), &nodes)?);
                 } else {
-                    let value = line.split_whitespace().nth(1).and_then(|v| v.trim_end_matches(',').parse().ok());
+                    let value = line
+                        .split_whitespace()
+                        .nth(1)
+                        .and_then(|v| v.trim_end_matches(',').parse().ok());
                     cases.push(value.with_context(|| format!("no case value in {line}"))?);
                 }
             }
         }
-        functions.push(Function { name, calls, branches });
+        functions.push(Function {
+            name,
+            calls,
+            branches,
+        });
     }
     Ok(functions)
 }
@@ -122,14 +162,29 @@ fn branch(line: &str, cases: Option<Vec<i64>>, nodes: &HashMap<&str, &str>) -> R
         Some(node) => weights(node),
         None => vec![0; outcomes],
     };
-    ensure!(counts.len() == outcomes, "{} weights for {outcomes} outcomes in {line}", counts.len());
-    let place = attached(line, "!dbg").and_then(|id| nodes.get(id)).copied().unwrap_or_default();
-    Ok(Branch { line: field(place, "line: "), column: field(place, "column: "), cases, counts })
+    ensure!(
+        counts.len() == outcomes,
+        "{} weights for {outcomes} outcomes in {line}",
+        counts.len()
+    );
+    let place = attached(line, "!dbg")
+        .and_then(|id| nodes.get(id))
+        .copied()
+        .unwrap_or_default();
+    Ok(Branch {
+        line: field(place, "line: "),
+        column: field(place, "column: "),
+        cases,
+        counts,
+    })
 }
 
 /// `!12 = …` lines by number.
 fn metadata(text: &str) -> HashMap<&str, &str> {
-    text.lines().filter(|l| l.starts_with('!')).filter_map(|l| l.split_once(" = ")).collect()
+    text.lines()
+        .filter(|l| l.starts_with('!'))
+        .filter_map(|l| l.split_once(" = "))
+        .collect()
 }
 
 /// The node attached under a kind: `… !prof !46` gives `!46`.
@@ -153,11 +208,15 @@ fn entry_count(node: &str) -> Option<u64> {
 
 /// `!{!"branch_weights", i32 5, i32 -1}`: weights are unsigned, printed signed.
 fn weights(node: &str) -> Vec<u64> {
-    let numbers = node.split([',', '}']).filter_map(|part| part.trim().strip_prefix("i32 ")?.parse::<i64>().ok());
+    let numbers = node
+        .split([',', '}'])
+        .filter_map(|part| part.trim().strip_prefix("i32 ")?.parse::<i64>().ok());
     numbers.map(|n| u64::from(n as u32)).collect()
 }
 
 fn field(node: &str, name: &str) -> u32 {
-    let number = node.split_once(name).and_then(|(_, rest)| rest.split([',', ')']).next());
+    let number = node
+        .split_once(name)
+        .and_then(|(_, rest)| rest.split([',', ')']).next());
     number.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
 }

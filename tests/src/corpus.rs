@@ -24,8 +24,8 @@ impl Random {
 }
 
 const SYLLABLES: [&str; 24] = [
-    "an", "ber", "ca", "do", "el", "fin", "ga", "hol", "in", "ju", "ka", "low", "men", "no", "or", "pa", "qui", "re", "sto",
-    "ta", "un", "ver", "way", "zo",
+    "an", "ber", "ca", "do", "el", "fin", "ga", "hol", "in", "ju", "ka", "low", "men", "no", "or",
+    "pa", "qui", "re", "sto", "ta", "un", "ver", "way", "zo",
 ];
 
 /// Text of about `bytes` bytes: words of a skewed vocabulary, lines of differing length, now and then UTF-8.
@@ -33,7 +33,11 @@ const SYLLABLES: [&str; 24] = [
 pub fn text(seed: u64, bytes: usize) -> String {
     let mut random = Random(seed);
     let vocabulary: Vec<String> = (0..3000)
-        .map(|_| (0..1 + random.below(4)).map(|_| SYLLABLES[random.below(24) as usize]).collect())
+        .map(|_| {
+            (0..1 + random.below(4))
+                .map(|_| SYLLABLES[random.below(24) as usize])
+                .collect()
+        })
         .collect();
     let mut text = String::with_capacity(bytes + 100);
     while text.len() < bytes {
@@ -58,7 +62,9 @@ pub fn text(seed: u64, bytes: usize) -> String {
 pub fn tree(root: &Path, seed: u64, bytes: usize) -> Result<()> {
     let files = 60;
     for i in 0..files {
-        let folder = root.join(format!("part{}", i % 6)).join(format!("deep{}", i % 3));
+        let folder = root
+            .join(format!("part{}", i % 6))
+            .join(format!("deep{}", i % 3));
         std::fs::create_dir_all(&folder)?;
         let extension = ["txt", "rs", "log"][i % 3];
         let file = folder.join(format!("file{i:02}.{extension}"));

@@ -87,9 +87,15 @@ impl Directives {
     pub fn read(folder: &Path) -> Result<Self> {
         let mut all = Self::default();
         for file in sources(folder)? {
-            let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            all.add(&name, &text).with_context(|| format!("in {}", file.display()))?;
+            let text = std::fs::read_to_string(&file)
+                .with_context(|| format!("cannot read {}", file.display()))?;
+            let name = file
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            all.add(&name, &text)
+                .with_context(|| format!("in {}", file.display()))?;
         }
         Ok(all)
     }
@@ -97,10 +103,12 @@ impl Directives {
     fn add(&mut self, file: &str, text: &str) -> Result<()> {
         for (number, line) in (1..).zip(text.lines()) {
             if let Some((_, label)) = line.rsplit_once("// @") {
-                self.labels.insert((file.to_owned(), number), label.trim().to_owned());
+                self.labels
+                    .insert((file.to_owned(), number), label.trim().to_owned());
             }
             if let Some(directive) = line.trim_start().strip_prefix("//#") {
-                self.directive(directive).with_context(|| format!("line {number}: {}", line.trim()))?;
+                self.directive(directive)
+                    .with_context(|| format!("line {number}: {}", line.trim()))?;
             }
         }
         Ok(())
@@ -142,7 +150,10 @@ impl Directives {
 
     /// The expectations that hold at a level.
     pub fn expectations_at<'a>(&'a self, level: &'a str) -> impl Iterator<Item = &'a Expectation> {
-        self.expectations.iter().filter(move |(at, _)| at.as_deref().is_none_or(|at| at == level)).map(|(_, e)| e)
+        self.expectations
+            .iter()
+            .filter(move |(at, _)| at.as_deref().is_none_or(|at| at == level))
+            .map(|(_, e)| e)
     }
 }
 
@@ -167,22 +178,37 @@ pub fn self_reported(stderr: &str) -> Result<Vec<Expectation>> {
 
 fn expectation(verb: &str, words: &[String]) -> Result<Expectation> {
     let name = words.first().context("a name is missing")?.clone();
-    let number = || -> Result<u64> { Ok(words.get(1).context("a number is missing")?.replace('_', "").parse()?) };
+    let number = || -> Result<u64> {
+        Ok(words
+            .get(1)
+            .context("a number is missing")?
+            .replace('_', "")
+            .parse()?)
+    };
     Ok(match verb {
         "expect-calls" => Expectation::Calls(name, number()?),
         "expect-total" => Expectation::Total(name, number()?),
         "expect-distinct" => Expectation::Distinct(name, number()?),
         "expect-possible" => {
             let text = words.get(1).context("a number is missing")?;
-            let (digits, more) = text.strip_suffix('+').map_or((text.as_str(), false), |digits| (digits, true));
+            let (digits, more) = text
+                .strip_suffix('+')
+                .map_or((text.as_str(), false), |digits| (digits, true));
             Expectation::Possible(name, digits.parse()?, more)
         }
         "expect-runs" => Expectation::Runs(name, number()?),
         "expect-path" => {
             let path = words.get(2..).unwrap_or_default().to_vec();
             ensure!(path.len() >= 2, "a path has a start and an end");
-            ensure!(matches!(path[0].as_str(), "entry" | "loop"), "a path starts at entry or loop");
-            Expectation::Path { function: name, count: number()?, words: path }
+            ensure!(
+                matches!(path[0].as_str(), "entry" | "loop"),
+                "a path starts at entry or loop"
+            );
+            Expectation::Path {
+                function: name,
+                count: number()?,
+                words: path,
+            }
         }
         "expect-skipped" => Expectation::Skipped(name),
         _ => bail!("no expectation is called {verb:?}"),
@@ -193,9 +219,15 @@ fn sources(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))? {
+        for entry in std::fs::read_dir(&folder)
+            .with_context(|| format!("cannot list {}", folder.display()))?
+        {
             let path = entry?.path();
-            let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+            let extension = path
+                .extension()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             if path.is_dir() {
                 folders.push(path);
             } else if EXTENSIONS.contains(&&*extension) {

@@ -13,40 +13,72 @@ pub fn failures<'a>(
     directives: &Directives,
     expectations: impl IntoIterator<Item = &'a Expectation>,
 ) -> Vec<String> {
-    expectations.into_iter().filter_map(|e| failure(report, &directives.labels, e)).collect()
+    expectations
+        .into_iter()
+        .filter_map(|e| failure(report, &directives.labels, e))
+        .collect()
 }
 
 fn failure(report: &Report, labels: &Labels, expectation: &Expectation) -> Option<String> {
     match expectation {
-        Expectation::Calls(name, count) => differs(&format!("calls of {name}"), report.calls(name), *count),
-        Expectation::Total(name, count) => {
-            differs(&format!("paths run in {name}"), report.named(name).map(Function::total).sum(), *count)
+        Expectation::Calls(name, count) => {
+            differs(&format!("calls of {name}"), report.calls(name), *count)
         }
+        Expectation::Total(name, count) => differs(
+            &format!("paths run in {name}"),
+            report.named(name).map(Function::total).sum(),
+            *count,
+        ),
         Expectation::Distinct(name, count) => {
             let found = report.named(name).map(|f| f.paths.len() as u64).sum();
             differs(&format!("different paths of {name}"), found, *count)
         }
         Expectation::Possible(name, count, at_least) => {
             let found: u64 = report.named(name).map(|f| f.possible_paths).sum();
-            if *at_least && found >= *count { None } else { differs(&format!("possible paths of {name}"), found, *count) }
+            if *at_least && found >= *count {
+                None
+            } else {
+                differs(&format!("possible paths of {name}"), found, *count)
+            }
         }
         Expectation::Runs(label, count) => {
             if !labels.values().any(|l| l == label) {
                 return Some(format!("no line is marked // @{label}"));
             }
             let paths = report.functions.iter().flat_map(|f| &f.paths);
-            let found = paths.filter(|p| words_of(p, labels).iter().any(|w| w == label)).map(|p| p.count).sum();
+            let found = paths
+                .filter(|p| words_of(p, labels).iter().any(|w| w == label))
+                .map(|p| p.count)
+                .sum();
             differs(&format!("runs of line @{label}"), found, *count)
         }
-        Expectation::Path { function, count, words } => {
+        Expectation::Path {
+            function,
+            count,
+            words,
+        } => {
             let paths: Vec<&Path1> = report.named(function).flat_map(|f| &f.paths).collect();
-            let found = paths.iter().filter(|p| words_of(p, labels) == *words).map(|p| p.count).sum();
-            let line = differs(&format!("path {} of {function}", words.join(" ")), found, *count)?;
-            let all: Vec<String> = paths.iter().map(|p| format!("{} {}", p.count, words_of(p, labels).join(" "))).collect();
+            let found = paths
+                .iter()
+                .filter(|p| words_of(p, labels) == *words)
+                .map(|p| p.count)
+                .sum();
+            let line = differs(
+                &format!("path {} of {function}", words.join(" ")),
+                found,
+                *count,
+            )?;
+            let all: Vec<String> = paths
+                .iter()
+                .map(|p| format!("{} {}", p.count, words_of(p, labels).join(" ")))
+                .collect();
             Some(format!("{line}; there are: {}", all.join(" | ")))
         }
         Expectation::Skipped(name) => {
-            let listed = report.skipped.iter().any(|(n, _)| n == name || n.rsplit("::").next() == Some(name));
+            let listed = report
+                .skipped
+                .iter()
+                .any(|(n, _)| n == name || n.rsplit("::").next() == Some(name));
             (!listed).then(|| format!("{name} isn't listed as skipped"))
         }
     }

@@ -5,7 +5,10 @@
 
 use crate::directives::{Directives, self_reported};
 use crate::report::Report;
-use crate::tool::{Output, cargo_holloway, clean, holloway_command, installed, libllvm_19, run, run_ok, scratch, shown};
+use crate::tool::{
+    Output, cargo_holloway, clean, holloway_command, installed, libllvm_19, run, run_ok, scratch,
+    shown,
+};
 use crate::{expect, tool};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
@@ -41,7 +44,12 @@ impl Variant {
     pub fn name(&self, language: Language) -> String {
         match language {
             Language::C | Language::Cpp => {
-                format!("{}-clang{}-{}", self.level, self.clang, if self.lld { "lld" } else { "ld" })
+                format!(
+                    "{}-clang{}-{}",
+                    self.level,
+                    self.clang,
+                    if self.lld { "lld" } else { "ld" }
+                )
             }
             Language::Rust | Language::Cargo => self.level.clone(),
         }
@@ -90,17 +98,36 @@ impl Program {
             ("main.cpp", Language::Cpp),
             ("main.c", Language::C),
         ];
-        let language = kinds.iter().find(|(file, _)| folder.join(file).is_file()).map(|(_, l)| *l);
-        let language = language.with_context(|| format!("{}: no Cargo.toml, main.rs, main.cpp or main.c", folder.display()))?;
-        let name = folder.file_name().context("a folder has a name")?.to_string_lossy().into_owned();
-        Ok(Self { name, folder: folder.to_owned(), language, directives: Directives::read(folder)? })
+        let language = kinds
+            .iter()
+            .find(|(file, _)| folder.join(file).is_file())
+            .map(|(_, l)| *l);
+        let language = language.with_context(|| {
+            format!(
+                "{}: no Cargo.toml, main.rs, main.cpp or main.c",
+                folder.display()
+            )
+        })?;
+        let name = folder
+            .file_name()
+            .context("a folder has a name")?
+            .to_string_lossy()
+            .into_owned();
+        Ok(Self {
+            name,
+            folder: folder.to_owned(),
+            language,
+            directives: Directives::read(folder)?,
+        })
     }
 
     /// The ways this program is built.
     #[must_use]
     pub fn variants(&self) -> Vec<Variant> {
         let usual: &[(&str, u32, bool)] = match self.language {
-            Language::C | Language::Cpp => &[("O0", 22, false), ("O1", 19, false), ("O2", 22, true)],
+            Language::C | Language::Cpp => {
+                &[("O0", 22, false), ("O1", 19, false), ("O2", 22, true)]
+            }
             Language::Rust | Language::Cargo => &[("dev", 22, true), ("release", 22, true)],
         };
         let d = &self.directives;
@@ -108,9 +135,15 @@ impl Program {
             .iter()
             .filter(|(level, clang, _)| {
                 (d.levels.is_empty() || d.levels.iter().any(|l| l == level))
-                    && d.only.as_ref().is_none_or(|only| *only == clang.to_string())
+                    && d.only
+                        .as_ref()
+                        .is_none_or(|only| *only == clang.to_string())
             })
-            .map(|(level, clang, lld)| Variant { level: (*level).to_owned(), clang: *clang, lld: *lld })
+            .map(|(level, clang, lld)| Variant {
+                level: (*level).to_owned(),
+                clang: *clang,
+                lld: *lld,
+            })
             .collect()
     }
 
@@ -120,14 +153,30 @@ impl Program {
     /// Whatever differs from what must be.
     pub fn check(&self, variant: &Variant) -> Result<()> {
         let scratch = scratch(&self.name)?;
-        let plain = self.build(variant, scratch.path(), false).context("plain build")?;
-        let woven = self.build(variant, scratch.path(), true).context("woven build")?;
+        let plain = self
+            .build(variant, scratch.path(), false)
+            .context("plain build")?;
+        let woven = self
+            .build(variant, scratch.path(), true)
+            .context("woven build")?;
         let data = scratch.path().join("data");
         let plain = self.run(&plain, None).context("plain run")?;
         let woven = self.run(&woven, Some(&data)).context("woven run")?;
         let wanted = self.directives.ending();
-        ensure!(plain.ending() == wanted, "plain: {}, not {wanted}\n{}{}", plain.ending(), plain.text(), plain.stderr);
-        ensure!(woven.ending() == wanted, "woven: {}, not {wanted}\n{}{}", woven.ending(), woven.text(), woven.stderr);
+        ensure!(
+            plain.ending() == wanted,
+            "plain: {}, not {wanted}\n{}{}",
+            plain.ending(),
+            plain.text(),
+            plain.stderr
+        );
+        ensure!(
+            woven.ending() == wanted,
+            "woven: {}, not {wanted}\n{}{}",
+            woven.ending(),
+            woven.text(),
+            woven.stderr
+        );
         ensure!(
             plain.stdout == woven.stdout,
             "other output\n--- plain\n{}--- woven\n{}",
@@ -136,7 +185,10 @@ impl Program {
         );
         let report = Report::of_run(&data)?;
         let reported = self_reported(&woven.stderr)?;
-        let expectations = self.directives.expectations_at(&variant.level).chain(&reported);
+        let expectations = self
+            .directives
+            .expectations_at(&variant.level)
+            .chain(&reported);
         let mut failures = expect::failures(&report, &self.directives, expectations);
         failures.extend(self.wrong_processes(&data)?);
         failures.extend(inconsistencies(&report, self.directives.open));
@@ -145,7 +197,9 @@ impl Program {
     }
 
     fn wrong_processes(&self, data: &Path) -> Result<Option<String>> {
-        let Some(wanted) = self.directives.processes else { return Ok(None) };
+        let Some(wanted) = self.directives.processes else {
+            return Ok(None);
+        };
         let found = profiles(data)?.len();
         Ok((found != wanted).then(|| format!("{found} profiles, not {wanted}")))
     }
@@ -166,13 +220,22 @@ impl Program {
     fn build_c(&self, variant: &Variant, folder: &Path, woven: bool) -> Result<PathBuf> {
         for (name, words) in &self.directives.shared {
             let mut command = compiler(self.language, variant, woven)?;
-            command.current_dir(folder).args(["-shared", "-fPIC", "-o", name]);
+            command
+                .current_dir(folder)
+                .args(["-shared", "-fPIC", "-o", name]);
             self.add_words(&mut command, words);
             run_ok(&mut command)?;
         }
-        let main = if self.language == Language::C { "main.c" } else { "main.cpp" };
+        let main = if self.language == Language::C {
+            "main.c"
+        } else {
+            "main.cpp"
+        };
         let mut command = compiler(self.language, variant, woven)?;
-        command.current_dir(folder).arg(self.folder.join(main)).args(["-o", "program"]);
+        command
+            .current_dir(folder)
+            .arg(self.folder.join(main))
+            .args(["-o", "program"]);
         self.add_words(&mut command, &self.directives.build);
         run_ok(&mut command)?;
         Ok(folder.join("program"))
@@ -182,7 +245,11 @@ impl Program {
     fn add_words(&self, command: &mut Command, words: &[String]) {
         for word in words {
             let file = self.folder.join(word);
-            if file.is_file() { command.arg(file) } else { command.arg(word) };
+            if file.is_file() {
+                command.arg(file)
+            } else {
+                command.arg(word)
+            };
         }
     }
 
@@ -211,7 +278,11 @@ impl Program {
         let mut command = Command::new(executable);
         command.args(&self.directives.args);
         if matches!(self.language, Language::C | Language::Cpp) {
-            command.current_dir(executable.parent().context("an executable lies in a directory")?);
+            command.current_dir(
+                executable
+                    .parent()
+                    .context("an executable lies in a directory")?,
+            );
         }
         run_program(&mut command, data)
     }
@@ -235,7 +306,11 @@ pub fn run_program(command: &mut Command, data: Option<&Path>) -> Result<Output>
 /// A tool isn't installed.
 pub fn compiler(language: Language, variant: &Variant, woven: bool) -> Result<Command> {
     let cpp = language == Language::Cpp;
-    let clang = installed(&format!("{}-{}", if cpp { "clang++" } else { "clang" }, variant.clang))?;
+    let clang = installed(&format!(
+        "{}-{}",
+        if cpp { "clang++" } else { "clang" },
+        variant.clang
+    ))?;
     let mut command = if woven {
         let mut command = holloway_command([if cpp { "c++" } else { "cc" }]);
         command.env("HOLLOWAY_CLANG", clang);
@@ -248,8 +323,12 @@ pub fn compiler(language: Language, variant: &Variant, woven: bool) -> Result<Co
         clean(&mut command);
         command
     };
-    command.args(["-g", "-Wno-unused-command-line-argument", "-pthread"]).arg(format!("-{}", variant.level));
-    command.arg("-I").arg(tool::tests_directory().join("programs/include"));
+    command
+        .args(["-g", "-Wno-unused-command-line-argument", "-pthread"])
+        .arg(format!("-{}", variant.level));
+    command
+        .arg("-I")
+        .arg(tool::tests_directory().join("programs/include"));
     if variant.lld {
         command.arg("-fuse-ld=lld");
     }
@@ -261,7 +340,11 @@ pub fn compiler(language: Language, variant: &Variant, woven: bool) -> Result<Co
 /// # Errors
 /// The build fails, or leaves no executable of that name.
 pub fn build_cargo(folder: &Path, binary: &str, profile: &str, woven: bool) -> Result<PathBuf> {
-    let mut command = if woven { cargo_holloway(["build"]) } else { Command::new("cargo") };
+    let mut command = if woven {
+        cargo_holloway(["build"])
+    } else {
+        Command::new("cargo")
+    };
     if !woven {
         command.arg("build");
         clean(&mut command);
@@ -269,7 +352,8 @@ pub fn build_cargo(folder: &Path, binary: &str, profile: &str, woven: bool) -> R
     command.current_dir(folder).args(["--profile", profile]);
     command.env("CARGO_TARGET_DIR", folder.join("target"));
     run_ok(&mut command)?;
-    find_executable(&folder.join("target"), binary).with_context(|| format!("after {}", shown(&command)))
+    find_executable(&folder.join("target"), binary)
+        .with_context(|| format!("after {}", shown(&command)))
 }
 
 /// The executable `name` below a target directory: in a profile's directory, not among the dependencies.
@@ -282,7 +366,16 @@ pub(crate) fn find_executable(target: &Path, name: &str) -> Result<PathBuf> {
         }
         for entry in std::fs::read_dir(&folder)? {
             let path = entry?.path();
-            let skip = ["deps", "build", "incremental", ".fingerprint", "runs", "bin"].iter().any(|n| path.ends_with(n));
+            let skip = [
+                "deps",
+                "build",
+                "incremental",
+                ".fingerprint",
+                "runs",
+                "bin",
+            ]
+            .iter()
+            .any(|n| path.ends_with(n));
             if path.is_dir() && !path.is_symlink() && !skip {
                 folders.push(path);
             }
@@ -297,7 +390,9 @@ pub(crate) fn find_executable(target: &Path, name: &str) -> Result<PathBuf> {
 /// The directory can't be read.
 pub fn profiles(data: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(data).with_context(|| format!("cannot list {}", data.display()))? {
+    for entry in
+        std::fs::read_dir(data).with_context(|| format!("cannot list {}", data.display()))?
+    {
         let path = entry?.path();
         if path.extension().is_some_and(|e| e == "hwp") {
             files.push(path);
@@ -320,11 +415,24 @@ pub fn inconsistencies(report: &Report, open: bool) -> Vec<String> {
         }
         net.remove(&-1);
         if let Some((block, more)) = net.iter().find(|(_, n)| **n != 0 && !open) {
-            all.push(format!("{}: block {block} is entered {more} times more than left", f.name));
+            all.push(format!(
+                "{}: block {block} is entered {more} times more than left",
+                f.name
+            ));
         }
-        let from_entry: u64 = f.paths.iter().filter(|p| p.start == "entry").map(|p| p.count).sum();
+        let from_entry: u64 = f
+            .paths
+            .iter()
+            .filter(|p| p.start == "entry")
+            .map(|p| p.count)
+            .sum();
         if from_entry != f.calls() {
-            all.push(format!("{}: {} paths start at the entry, {} calls", f.name, from_entry, f.calls()));
+            all.push(format!(
+                "{}: {} paths start at the entry, {} calls",
+                f.name,
+                from_entry,
+                f.calls()
+            ));
         }
     }
     all
@@ -336,7 +444,9 @@ pub fn inconsistencies(report: &Report, open: bool) -> Vec<String> {
 /// Reading or writing fails.
 pub fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     std::fs::create_dir_all(to)?;
-    for entry in std::fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+    for entry in
+        std::fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))?
+    {
         let entry = entry?;
         let target = to.join(entry.file_name());
         if entry.file_type()?.is_dir() {

@@ -59,8 +59,11 @@ void finish(void) {
 #[must_use]
 pub fn generate(seed: u64, functions: u64, blocks: u64, calls: u64) -> Source {
     let mut random = Random(seed);
-    let mut writer = Writer { text: String::new(), line: 1 };
-    writer.add("void trace(unsigned); void refuel(long); int spent(void); unsigned draw(void); void finish(void);");
+    let mut writer = Writer {
+        text: String::new(),
+        line: 1,
+    };
+    writer.add("__attribute__((nomerge)) void trace(unsigned); void refuel(long); int spent(void); unsigned draw(void); void finish(void);");
     let mut traced = Vec::new();
     for index in 0..functions {
         let name = format!("f{index}");
@@ -76,7 +79,10 @@ pub fn generate(seed: u64, functions: u64, blocks: u64, calls: u64) -> Source {
     writer.add("  finish();");
     writer.add("  return 0;");
     writer.add("}");
-    Source { text: writer.text, functions: traced }
+    Source {
+        text: writer.text,
+        functions: traced,
+    }
 }
 
 struct Writer {
@@ -97,7 +103,13 @@ impl Writer {
     }
 }
 
-fn function(writer: &mut Writer, random: &mut Random, name: &str, index: u64, most: u64) -> Vec<(u32, u32)> {
+fn function(
+    writer: &mut Writer,
+    random: &mut Random,
+    name: &str,
+    index: u64,
+    most: u64,
+) -> Vec<(u32, u32)> {
     let blocks = 1 + random.below(most.min(200));
     let first = index as u32 * 256;
     let mut lines = Vec::new();
@@ -117,7 +129,10 @@ fn function(writer: &mut Writer, random: &mut Random, name: &str, index: u64, mo
         let targets: Vec<String> = (0..5).map(|_| target()).collect();
         match random.below(5) {
             0 => writer.add(&format!("  goto {};", targets[0])),
-            1 | 2 => writer.add(&format!("  if (draw() & 1) goto {}; else goto {};", targets[0], targets[1])),
+            1 | 2 => writer.add(&format!(
+                "  if (draw() & 1) goto {}; else goto {};",
+                targets[0], targets[1]
+            )),
             3 => writer.add(&format!("  if (draw() % 5 == 0) goto {};", targets[0])),
             _ => {
                 writer.add("  switch (draw() % 6) {");

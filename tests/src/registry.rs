@@ -25,14 +25,20 @@ pub fn copy(name: &str, target: &Path) -> Result<()> {
 pub fn source(name: &str) -> Result<PathBuf> {
     let version = version(name)?;
     let folder = unpacked()?.join(format!("{name}-{version}"));
-    ensure!(folder.is_dir(), "cargo fetched {name} {version}, but didn't unpack it as {}", folder.display());
+    ensure!(
+        folder.is_dir(),
+        "cargo fetched {name} {version}, but didn't unpack it as {}",
+        folder.display()
+    );
     Ok(folder)
 }
 
 /// The version that tests/registry/Cargo.lock holds.
 fn version(name: &str) -> Result<String> {
     let lock = std::fs::read_to_string(tests_directory().join("registry/Cargo.lock"))?;
-    let (_, rest) = lock.split_once(&format!("name = \"{name}\"\nversion = \"")).with_context(|| format!("{name} isn't locked"))?;
+    let (_, rest) = lock
+        .split_once(&format!("name = \"{name}\"\nversion = \""))
+        .with_context(|| format!("{name} isn't locked"))?;
     Ok(rest.split('"').next().unwrap_or_default().to_owned())
 }
 
@@ -46,15 +52,34 @@ fn unpacked() -> Result<PathBuf> {
     let cargo = |verb: &str, more: &[&str]| {
         let mut command = Command::new("cargo");
         clean(&mut command);
-        command.arg(verb).arg("--manifest-path").arg(&manifest).args(more);
+        command
+            .arg(verb)
+            .arg("--manifest-path")
+            .arg(&manifest)
+            .args(more);
         run_ok(&mut command)
     };
     cargo("fetch", &["--locked", "--quiet"])?;
-    let metadata = cargo("metadata", &["--locked", "--offline", "--format-version", "1"])?;
+    let metadata = cargo(
+        "metadata",
+        &["--locked", "--offline", "--format-version", "1"],
+    )?;
     let json: serde_json::Value = serde_json::from_slice(&metadata.stdout)?;
-    let packages = json["packages"].as_array().context("metadata lists packages")?;
-    let library = packages.iter().find(|p| p["name"] == "bzip2-sys").context("bzip2-sys is a dependency")?;
-    let manifest = Path::new(library["manifest_path"].as_str().context("a package has a manifest")?);
-    let folder = manifest.parent().and_then(Path::parent).context("a crate is unpacked in a folder")?;
+    let packages = json["packages"]
+        .as_array()
+        .context("metadata lists packages")?;
+    let library = packages
+        .iter()
+        .find(|p| p["name"] == "bzip2-sys")
+        .context("bzip2-sys is a dependency")?;
+    let manifest = Path::new(
+        library["manifest_path"]
+            .as_str()
+            .context("a package has a manifest")?,
+    );
+    let folder = manifest
+        .parent()
+        .and_then(Path::parent)
+        .context("a crate is unpacked in a folder")?;
     Ok(FOLDER.get_or_init(|| folder.to_owned()).clone())
 }

@@ -57,7 +57,8 @@ impl Report {
     /// The command fails, or what it prints isn't schema 1.
     pub fn of_run(directory: &Path) -> Result<Self> {
         let output = run_ok(holloway_command(["report", "--format", "json"]).arg(directory))?;
-        Self::parse(&output.text()).with_context(|| format!("the report of {}", directory.display()))
+        Self::parse(&output.text())
+            .with_context(|| format!("the report of {}", directory.display()))
     }
 
     /// Reads the JSON text.
@@ -67,12 +68,19 @@ impl Report {
     pub fn parse(text: &str) -> Result<Self> {
         let json: Value = serde_json::from_str(text).context("not JSON")?;
         ensure!(json["schema"] == 1, "schema is {}, not 1", json["schema"]);
-        let functions = list(&json, "functions")?.iter().map(function).collect::<Result<_>>()?;
+        let functions = list(&json, "functions")?
+            .iter()
+            .map(function)
+            .collect::<Result<_>>()?;
         let skipped = list(&json, "skipped")?
             .iter()
             .map(|s| Ok((word(s, "name")?, word(s, "reason")?)))
             .collect::<Result<_>>()?;
-        Ok(Self { functions, skipped, json })
+        Ok(Self {
+            functions,
+            skipped,
+            json,
+        })
     }
 
     /// Functions that answer to a name: in the source, in the object, or the last part of `a::b::name`.
@@ -97,7 +105,9 @@ impl Report {
     /// # Errors
     /// There is no such number.
     pub fn total(&self, name: &str) -> Result<u64> {
-        self.json["totals"][name].as_u64().with_context(|| format!("no totals.{name} in {}", self.json["totals"]))
+        self.json["totals"][name]
+            .as_u64()
+            .with_context(|| format!("no totals.{name} in {}", self.json["totals"]))
     }
 }
 
@@ -116,7 +126,10 @@ impl Function {
 
     fn answers_to(&self, name: &str) -> bool {
         let plain = self.name.split(['(', '<']).next().unwrap_or(&self.name);
-        self.name == name || self.linkage_name == name || plain == name || plain.rsplit("::").next() == Some(name)
+        self.name == name
+            || self.linkage_name == name
+            || plain == name
+            || plain.rsplit("::").next() == Some(name)
     }
 }
 
@@ -128,35 +141,61 @@ fn function(json: &Value) -> Result<Function> {
             linkage_name: word(json, "linkage_name")?,
             file: json["file"].as_str().unwrap_or_default().to_owned(),
             possible_paths: number(json, "possible_paths")?,
-            paths: list(json, "paths")?.iter().map(path).collect::<Result<_>>()?,
-            edges: list(json, "edges")?.iter().map(edge).collect::<Result<_>>()?,
+            paths: list(json, "paths")?
+                .iter()
+                .map(path)
+                .collect::<Result<_>>()?,
+            edges: list(json, "edges")?
+                .iter()
+                .map(edge)
+                .collect::<Result<_>>()?,
         })
     };
     inner().with_context(|| format!("function {name}"))
 }
 
 fn path(json: &Value) -> Result<Path1> {
-    let blocks = list(json, "blocks")?.iter().map(|b| b.as_i64().context("a block is a number")).collect::<Result<_>>()?;
+    let blocks = list(json, "blocks")?
+        .iter()
+        .map(|b| b.as_i64().context("a block is a number"))
+        .collect::<Result<_>>()?;
     let places = list(json, "places")?
         .iter()
         .map(|p| Ok(p.as_str().context("a place is a text")?.to_owned()))
         .collect::<Result<_>>()?;
-    Ok(Path1 { count: number(json, "count")?, blocks, start: word(json, "start")?, end: word(json, "end")?, places })
+    Ok(Path1 {
+        count: number(json, "count")?,
+        blocks,
+        start: word(json, "start")?,
+        end: word(json, "end")?,
+        places,
+    })
 }
 
 fn edge(json: &Value) -> Result<(i64, i64, u64)> {
-    let end = |name: &str| json[name].as_i64().with_context(|| format!("an edge needs {name:?}: {json}"));
+    let end = |name: &str| {
+        json[name]
+            .as_i64()
+            .with_context(|| format!("an edge needs {name:?}: {json}"))
+    };
     Ok((end("from")?, end("to")?, number(json, "count")?))
 }
 
 fn list<'a>(json: &'a Value, name: &str) -> Result<&'a Vec<Value>> {
-    json[name].as_array().with_context(|| format!("no list {name:?}"))
+    json[name]
+        .as_array()
+        .with_context(|| format!("no list {name:?}"))
 }
 
 fn number(json: &Value, name: &str) -> Result<u64> {
-    json[name].as_u64().with_context(|| format!("no number {name:?} in {json}"))
+    json[name]
+        .as_u64()
+        .with_context(|| format!("no number {name:?} in {json}"))
 }
 
 fn word(json: &Value, name: &str) -> Result<String> {
-    Ok(json[name].as_str().with_context(|| format!("no text {name:?}"))?.to_owned())
+    Ok(json[name]
+        .as_str()
+        .with_context(|| format!("no text {name:?}"))?
+        .to_owned())
 }

@@ -63,8 +63,14 @@ pub fn run(command: &mut Command) -> Result<Output> {
 /// # Errors
 /// As [`run`].
 pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
-    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().with_context(|| format!("cannot start {}", shown(command)))?;
+    command
+        .stdin(input)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("cannot start {}", shown(command)))?;
     let stdout = drain(child.stdout.take().context("stdout was piped")?);
     let stderr = drain(child.stderr.take().context("stderr was piped")?);
     let start = Instant::now();
@@ -74,16 +80,30 @@ pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
             break status;
         }
         if start.elapsed() > PATIENCE {
-            let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status();
+            let _ = Command::new("kill")
+                .args(["-KILL", "--", &format!("-{}", child.id())])
+                .status();
             let _ = child.wait();
-            bail!("{} still ran after {} s and was killed", shown(command), PATIENCE.as_secs());
+            bail!(
+                "{} still ran after {} s and was killed",
+                shown(command),
+                PATIENCE.as_secs()
+            );
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(10));
     };
-    let stdout = stdout.join().map_err(|_| anyhow::anyhow!("the reader of stdout panicked"))?;
-    let stderr = stderr.join().map_err(|_| anyhow::anyhow!("the reader of stderr panicked"))?;
-    Ok(Output { status, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() })
+    let stdout = stdout
+        .join()
+        .map_err(|_| anyhow::anyhow!("the reader of stdout panicked"))?;
+    let stderr = stderr
+        .join()
+        .map_err(|_| anyhow::anyhow!("the reader of stderr panicked"))?;
+    Ok(Output {
+        status,
+        stdout,
+        stderr: String::from_utf8_lossy(&stderr).into_owned(),
+    })
 }
 
 /// [`run`], where only success will do.
@@ -149,7 +169,9 @@ pub fn holloway() -> &'static Path {
 fn beside_the_test(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a running test has a path");
     let deps = test.parent().expect("an executable lies in a directory");
-    deps.parent().expect("deps lies in the profile's directory").join(name)
+    deps.parent()
+        .expect("deps lies in the profile's directory")
+        .join(name)
 }
 
 /// A `holloway` command that sees no setting of the caller's and keeps its cache to this test process.
@@ -165,7 +187,11 @@ pub fn holloway_command(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) 
 #[must_use]
 pub fn cargo_holloway(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let exe = holloway().with_file_name("cargo-holloway");
-    assert!(exe.is_file(), "no cargo-holloway beside {}: run `cargo xtask test`", holloway().display());
+    assert!(
+        exe.is_file(),
+        "no cargo-holloway beside {}: run `cargo xtask test`",
+        holloway().display()
+    );
     let mut command = Command::new(exe);
     command.arg("holloway").args(arguments);
     clean(&mut command);
@@ -177,8 +203,15 @@ pub fn clean(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let ours = text.starts_with("HOLLOWAY_");
-        let cargos = text.starts_with("CARGO_") && !matches!(&*text, "CARGO_HOME" | "CARGO_NET_OFFLINE");
-        if ours || cargos || matches!(&*text, "CC" | "CXX" | "CFLAGS" | "RUSTFLAGS" | "RUSTC_WRAPPER" | "MAKEFLAGS" | "CARGO") {
+        let cargos =
+            text.starts_with("CARGO_") && !matches!(&*text, "CARGO_HOME" | "CARGO_NET_OFFLINE");
+        if ours
+            || cargos
+            || matches!(
+                &*text,
+                "CC" | "CXX" | "CFLAGS" | "RUSTFLAGS" | "RUSTC_WRAPPER" | "MAKEFLAGS" | "CARGO"
+            )
+        {
             command.env_remove(&name);
         }
     }
@@ -188,7 +221,14 @@ pub fn clean(command: &mut Command) {
 /// Woven objects of this test process: a directory of its own, so that no run sees what an older weaver made.
 fn cache_directory() -> &'static Path {
     static CACHE: OnceLock<tempfile::TempDir> = OnceLock::new();
-    CACHE.get_or_init(|| tempfile::Builder::new().prefix("holloway-test-cache").tempdir().expect("a temporary directory")).path()
+    CACHE
+        .get_or_init(|| {
+            tempfile::Builder::new()
+                .prefix("holloway-test-cache")
+                .tempdir()
+                .expect("a temporary directory")
+        })
+        .path()
 }
 
 /// A directory for one test, gone when the test passes; `HOLLOWAY_TEST_KEEP=1` keeps it.
@@ -196,7 +236,9 @@ fn cache_directory() -> &'static Path {
 /// # Errors
 /// The temporary directory can't be made.
 pub fn scratch(name: &str) -> Result<tempfile::TempDir> {
-    let mut dir = tempfile::Builder::new().prefix(&format!("holloway-{name}-")).tempdir()?;
+    let mut dir = tempfile::Builder::new()
+        .prefix(&format!("holloway-{name}-"))
+        .tempdir()?;
     if std::env::var_os("HOLLOWAY_TEST_KEEP").is_some() {
         dir.disable_cleanup(true);
         eprintln!("{name}: kept in {}", dir.path().display());
@@ -219,7 +261,9 @@ pub fn installed(name: &str) -> Result<PathBuf> {
     std::env::split_paths(&path)
         .map(|dir| dir.join(name))
         .find(|file| file.is_file())
-        .with_context(|| format!("{name} isn't installed: `cargo xtask test` installs what the tests need"))
+        .with_context(|| {
+            format!("{name} isn't installed: `cargo xtask test` installs what the tests need")
+        })
 }
 
 /// Debian's libLLVM 19, the oldest that is supported.
@@ -227,9 +271,12 @@ pub fn installed(name: &str) -> Result<PathBuf> {
 /// # Errors
 /// It isn't there: says what to do.
 pub fn libllvm_19() -> Result<PathBuf> {
-    ["/usr/lib/llvm-19/lib/libLLVM.so.1", "/usr/lib/llvm-19/lib/libLLVM.so.19.1"]
-        .iter()
-        .map(PathBuf::from)
-        .find(|p| p.exists())
-        .context("no libLLVM 19: `cargo xtask test` installs what the tests need")
+    [
+        "/usr/lib/llvm-19/lib/libLLVM.so.1",
+        "/usr/lib/llvm-19/lib/libLLVM.so.19.1",
+    ]
+    .iter()
+    .map(PathBuf::from)
+    .find(|p| p.exists())
+    .context("no libLLVM 19: `cargo xtask test` installs what the tests need")
 }

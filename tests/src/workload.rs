@@ -9,7 +9,9 @@
 //! | sqlite | libsqlite3-sys and a driver | fills and queries a database in memory |
 
 use crate::program::{copy_tree, run_program};
-use crate::tool::{Output, cargo_holloway, clean, holloway_command, installed, run_ok, tests_directory};
+use crate::tool::{
+    Output, cargo_holloway, clean, holloway_command, installed, run_ok, tests_directory,
+};
 use crate::{corpus, registry};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
@@ -42,7 +44,13 @@ pub enum Flavour {
 }
 
 /// Every workload, in the order of the tables.
-pub const ALL: [Workload; 5] = [Workload::Ripgrep, Workload::Parallel, Workload::Bzip2, Workload::Lua, Workload::Sqlite];
+pub const ALL: [Workload; 5] = [
+    Workload::Ripgrep,
+    Workload::Parallel,
+    Workload::Bzip2,
+    Workload::Lua,
+    Workload::Sqlite,
+];
 
 /// Every flavour, in the order of the tables.
 pub const FLAVOURS: [Flavour; 3] = [Flavour::Native, Flavour::Woven, Flavour::Peer];
@@ -97,11 +105,20 @@ impl Workload {
             Self::Bzip2 => copy_tree(&registry::source("bzip2-sys")?.join("bzip2-1.0.8"), &folder)?,
             Self::Lua => {
                 copy_tree(&registry::source("lua-src")?.join("lua-5.4.9"), &folder)?;
-                std::fs::copy(tests_directory().join("workloads/lua/driver.c"), folder.join("driver.c"))?;
+                std::fs::copy(
+                    tests_directory().join("workloads/lua/driver.c"),
+                    folder.join("driver.c"),
+                )?;
             }
             Self::Sqlite => {
-                copy_tree(&registry::source("libsqlite3-sys")?.join("sqlite3"), &folder)?;
-                std::fs::copy(tests_directory().join("workloads/sqlite/driver.c"), folder.join("driver.c"))?;
+                copy_tree(
+                    &registry::source("libsqlite3-sys")?.join("sqlite3"),
+                    &folder,
+                )?;
+                std::fs::copy(
+                    tests_directory().join("workloads/sqlite/driver.c"),
+                    folder.join("driver.c"),
+                )?;
             }
         }
         Ok(folder)
@@ -113,12 +130,23 @@ impl Workload {
     /// The folder can't be read.
     pub fn c_project(self, folder: &Path) -> Result<Option<CProject>> {
         let named = |names: &[&str]| names.iter().map(|n| folder.join(n)).collect::<Vec<_>>();
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let words = |text: &str| {
+            text.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
         let (files, flags, libraries) = match self {
             Self::Ripgrep | Self::Parallel => return Ok(None),
             Self::Bzip2 => (
                 named(&[
-                    "bzip2.c", "blocksort.c", "bzlib.c", "compress.c", "crctable.c", "decompress.c", "huffman.c", "randtable.c",
+                    "bzip2.c",
+                    "blocksort.c",
+                    "bzlib.c",
+                    "compress.c",
+                    "crctable.c",
+                    "decompress.c",
+                    "huffman.c",
+                    "randtable.c",
                 ]),
                 words("-D_FILE_OFFSET_BITS=64"),
                 words(""),
@@ -126,11 +154,18 @@ impl Workload {
             Self::Lua => (c_files(folder)?, words("-DLUA_USE_POSIX"), words("-lm")),
             Self::Sqlite => (
                 named(&["sqlite3.c", "driver.c"]),
-                words("-DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_DEFAULT_MEMSTATUS=0"),
+                words(
+                    "-DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_DEFAULT_MEMSTATUS=0",
+                ),
                 words("-lm"),
             ),
         };
-        Ok(Some(CProject { folder: folder.to_owned(), files, flags, libraries }))
+        Ok(Some(CProject {
+            folder: folder.to_owned(),
+            files,
+            flags,
+            libraries,
+        }))
     }
 
     /// Builds a prepared folder at the release level, with line tables in each flavour.
@@ -140,7 +175,15 @@ impl Workload {
     pub fn build(self, folder: &Path, flavour: Flavour) -> Result<PathBuf> {
         match self.c_project(folder)? {
             Some(project) => project.build(flavour, "-O2"),
-            None => build_rust(folder, flavour, if self == Self::Ripgrep { "rg" } else { "parallel" }),
+            None => build_rust(
+                folder,
+                flavour,
+                if self == Self::Ripgrep {
+                    "rg"
+                } else {
+                    "parallel"
+                },
+            ),
         }
     }
 
@@ -169,11 +212,31 @@ impl Workload {
         let number = |n: usize| n.to_string();
         match self {
             Self::Ripgrep => vec![
-                line(&["-j1", "--sort", "path", "--no-config", "-c", r"\b\w{5}\s\w{7}\b", "tree"]),
-                line(&["-j1", "--sort", "path", "--no-config", "-n", "-i", "holway|zoquist?a", "tree"]),
+                line(&[
+                    "-j1",
+                    "--sort",
+                    "path",
+                    "--no-config",
+                    "-c",
+                    r"\b\w{5}\s\w{7}\b",
+                    "tree",
+                ]),
+                line(&[
+                    "-j1",
+                    "--sort",
+                    "path",
+                    "--no-config",
+                    "-n",
+                    "-i",
+                    "holway|zoquist?a",
+                    "tree",
+                ]),
             ],
             Self::Parallel => vec![line(&[&number(200 * size)])],
-            Self::Bzip2 => vec![line(&["-k", "-f", "-9", "text"]), line(&["-k", "-d", "-c", "text.bz2"])],
+            Self::Bzip2 => vec![
+                line(&["-k", "-f", "-9", "text"]),
+                line(&["-k", "-d", "-c", "text.bz2"]),
+            ],
             Self::Lua => {
                 let script = tests_directory().join("workloads/lua/work.lua");
                 vec![line(&[&script.to_string_lossy(), &number(6 + size)])]
@@ -186,11 +249,23 @@ impl Workload {
     ///
     /// # Errors
     /// One can't be started or fails.
-    pub fn run(self, executable: &Path, input: &Path, size: usize, data: Option<&Path>) -> Result<Vec<Output>> {
+    pub fn run(
+        self,
+        executable: &Path,
+        input: &Path,
+        size: usize,
+        data: Option<&Path>,
+    ) -> Result<Vec<Output>> {
         let mut outputs = Vec::new();
         for mut command in self.commands(executable, input, size) {
             let output = run_program(&mut command, data)?;
-            ensure!(output.status.success(), "{}: {}\n{}", self.name(), output.ending(), output.stderr);
+            ensure!(
+                output.status.success(),
+                "{}: {}\n{}",
+                self.name(),
+                output.ending(),
+                output.stderr
+            );
             outputs.push(output);
         }
         Ok(outputs)
@@ -205,7 +280,11 @@ impl CProject {
     pub fn build(&self, flavour: Flavour, level: &str) -> Result<PathBuf> {
         let clang = installed("clang-22")?;
         let start = || {
-            let mut command = if flavour == Flavour::Woven { holloway_command(["cc"]) } else { Command::new(&clang) };
+            let mut command = if flavour == Flavour::Woven {
+                holloway_command(["cc"])
+            } else {
+                Command::new(&clang)
+            };
             clean(&mut command);
             if flavour == Flavour::Woven {
                 command.env("HOLLOWAY_CLANG", &clang);
@@ -223,19 +302,31 @@ impl CProject {
                     .iter()
                     .map(|file| {
                         let mut command = start();
-                        command.args(&self.flags).arg("-c").arg(file).arg("-o").arg(object(file));
+                        command
+                            .args(&self.flags)
+                            .arg("-c")
+                            .arg(file)
+                            .arg("-o")
+                            .arg(object(file));
                         scope.spawn(move || run_ok(&mut command))
                     })
                     .collect();
                 for step in steps {
-                    step.join().map_err(|_| anyhow::anyhow!("a compilation's thread panicked"))??;
+                    step.join()
+                        .map_err(|_| anyhow::anyhow!("a compilation's thread panicked"))??;
                 }
                 Ok(())
             })?;
         }
-        let executable = self.folder.join(format!("program-{}{level}", flavour.name()));
+        let executable = self
+            .folder
+            .join(format!("program-{}{level}", flavour.name()));
         let mut command = start();
-        command.args(self.files.iter().map(|f| object(f))).args(&self.libraries).arg("-o").arg(&executable);
+        command
+            .args(self.files.iter().map(|f| object(f)))
+            .args(&self.libraries)
+            .arg("-o")
+            .arg(&executable);
         run_ok(&mut command)?;
         Ok(executable)
     }
@@ -259,18 +350,25 @@ pub fn rust_build_command(folder: &Path, flavour: Flavour, target: &Path) -> Com
             command
         }
     };
-    command.current_dir(folder).args(["--release", "--locked"]).env("CARGO_TARGET_DIR", target);
+    command
+        .current_dir(folder)
+        .args(["--release", "--locked"])
+        .env("CARGO_TARGET_DIR", target);
     command.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
     if flavour == Flavour::Peer {
         // With --target the flags stay away from build scripts and proc macros.
-        command.args(["--target", "x86_64-unknown-linux-gnu"]).env("RUSTFLAGS", "-Cprofile-generate");
+        command
+            .args(["--target", "x86_64-unknown-linux-gnu"])
+            .env("RUSTFLAGS", "-Cprofile-generate");
     }
     command
 }
 
 fn c_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
+    for entry in
+        std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?
+    {
         let path = entry?.path();
         if path.extension().is_some_and(|e| e == "c") {
             files.push(path);

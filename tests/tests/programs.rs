@@ -7,13 +7,18 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
     let arguments = Arguments::from_args();
-    let programs = program::all().expect("tests/programs is readable and its directives are understood");
+    let programs =
+        program::all().expect("tests/programs is readable and its directives are understood");
     let mut trials = Vec::new();
     for program in programs {
         for variant in program.variants() {
             let name = format!("{}::{}", program.name, variant.name(program.language));
             let program = program.clone();
-            trials.push(Trial::test(name, move || program.check(&variant).map_err(|e| Failed::from(format!("{e:#}")))));
+            trials.push(Trial::test(name, move || {
+                program
+                    .check(&variant)
+                    .map_err(|e| Failed::from(format!("{e:#}")))
+            }));
         }
     }
     libtest_mimic::run(&arguments, trials).exit();

@@ -1,0 +1,271 @@
+//! A naive tracer: programs of random graphs whose blocks write their id to a file.
+//!
+//! From the trace, each call's blocks are cut into paths where the map says that paths end (back edges and cuts), and
+//! counted in a hash map: nothing of numbering, spanning trees or increments is used. At -O0 this must be the report,
+//! path by path; at -O2, where blocks are copied and merged, each traced line must have run as often as it was traced.
+
+use crate::ours::{Counted, Recorded, record};
+use anyhow::{Context, Result, ensure};
+use holloway_format::DagKind;
+use holloway_tests::random_graph::{ENTER, LEAVE, Source, TRACER, Traced, generate};
+use holloway_tests::tool::{clean, holloway_command, installed, libllvm_19, run_ok, scratch};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+use std::process::Command;
+
+/// Where a path starts, the traced ids on it, how it ends.
+type Key = (String, Vec<u32>, String);
+
+#[test]
+fn paths_of_random_graphs_equal_the_trace() {
+    for seed in 0..6 {
+        check(seed, "-O0", 22, 14).unwrap();
+    }
+}
+
+#[test]
+fn paths_of_large_random_graphs_equal_the_trace() {
+    check(100, "-O0", 22, 150).unwrap();
+}
+
+#[test]
+fn paths_of_random_graphs_equal_the_trace_with_llvm_19() {
+    for seed in 10..13 {
+        check(seed, "-O0", 19, 14).unwrap();
+    }
+}
+
+#[test]
+fn blocks_of_optimised_random_graphs_run_as_often_as_traced() {
+    for (seed, level) in [(20, "-O1"), (21, "-O2"), (22, "-O3"), (23, "-Os")] {
+        check(seed, level, 22, 14).unwrap();
+    }
+}
+
+fn check(seed: u64, level: &str, clang: u32, blocks: u64) -> Result<()> {
+    let scratch = scratch("tracer")?;
+    let source = generate(seed, 30, blocks, 60);
+    let program = build(scratch.path(), &source, level, clang)?;
+    let trace_file = scratch.path().join("trace");
+    let recorded = record(
+        &program,
+        &[],
+        &scratch.path().join("data"),
+        &[("TRACE", &trace_file)],
+    )?;
+    let trace = std::fs::read(&trace_file)?;
+    let ids: Vec<u32> = trace
+        .chunks_exact(4)
+        .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        .collect();
+    let functions = recorded.functions();
+    for (index, traced) in (0..).zip(&source.functions) {
+        let of_this = |f: &&Counted| f.map.linkage_name.as_str() == traced.name;
+        let function = functions
+            .iter()
+            .find(of_this)
+            .with_context(|| format!("{} isn't in the map", traced.name))?;
+        function.agrees_with(&recorded.report)?;
+        let calls = calls_of(index, &ids);
+        let same = if level == "-O0" {
+            same_paths
+        } else {
+            same_runs
+        };
+        same(function, traced, &calls, &recorded)
+            .with_context(|| format!("seed {seed}, {level}: {}", traced.name))?;
+    }
+    Ok(())
+}
+
+fn build(folder: &Path, source: &Source, level: &str, clang: u32) -> Result<std::path::PathBuf> {
+    std::fs::write(folder.join("random.c"), &source.text)?;
+    std::fs::write(folder.join("tracer.c"), TRACER)?;
+    let clang_path = installed(&format!("clang-{clang}"))?;
+    let mut plain = Command::new(&clang_path);
+    clean(&mut plain);
+    run_ok(plain.current_dir(folder).args(["-O1", "-c", "tracer.c"]))?;
+    let mut woven = holloway_command([
+        "cc", level, "-g", "-w", "random.c", "tracer.o", "-o", "program",
+    ]);
+    woven.current_dir(folder).env("HOLLOWAY_CLANG", clang_path);
+    if clang == 19 {
+        woven.env("HOLLOWAY_LLVM", libllvm_19()?);
+    }
+    run_ok(&mut woven)?;
+    Ok(folder.join("program"))
+}
+
+/// The ids traced in each call of a function, its own only: what its callees trace is theirs.
+fn calls_of(function: u32, trace: &[u32]) -> Vec<Vec<u32>> {
+    let (mut open, mut done) = (Vec::new(), Vec::new());
+    for id in trace {
+        if id % 256 == ENTER {
+            open.push(Vec::new());
+        }
+        if let Some(call) = open.last_mut() {
+            call.push(*id);
+        }
+        if id % 256 == LEAVE {
+            let call: Vec<u32> = open.pop().expect("a call is entered before it is left");
+            if id / 256 == function {
+                done.push(call);
+            }
+        }
+    }
+    assert!(open.is_empty(), "the trace ends inside a call");
+    done
+}
+
+/// At -O0: the report's paths, by the ids on them, are the trace's.
+fn same_paths(
+    function: &Counted,
+    traced: &Traced,
+    calls: &[Vec<u32>],
+    recorded: &Recorded,
+) -> Result<()> {
+    let id_of = ids_of_blocks(function, traced)?;
+    let ends = path_ends(function, &id_of)?;
+    let mut naive = BTreeMap::<Key, u64>::new();
+    for call in calls {
+        let mut start = "entry";
+        let mut path = Vec::new();
+        for (at, id) in call.iter().enumerate() {
+            path.push(*id);
+            let ended = call
+                .get(at + 1)
+                .and_then(|next| ends.get(&(*id, *next)).copied().flatten());
+            if let Some(end) = ended.or((at + 1 == call.len()).then_some("exit")) {
+                *naive
+                    .entry((start.to_owned(), std::mem::take(&mut path), end.to_owned()))
+                    .or_default() += 1;
+                start = "loop";
+            }
+        }
+    }
+    let mut reported = BTreeMap::<Key, u64>::new();
+    for f in recorded
+        .report
+        .functions
+        .iter()
+        .filter(|f| f.linkage_name == traced.name)
+    {
+        for path in &f.paths {
+            let ids = path
+                .blocks
+                .iter()
+                .filter_map(|b| id_of.get(&(*b as u32)).copied())
+                .collect();
+            *reported
+                .entry((path.start.clone(), ids, path.end.clone()))
+                .or_default() += path.count;
+        }
+    }
+    for (key, count) in &naive {
+        ensure!(
+            reported.get(key) == Some(count),
+            "path {key:?} was traced {count} times, reported {:?}",
+            reported.get(key)
+        );
+    }
+    ensure!(
+        reported.len() == naive.len(),
+        "{} paths reported, {} traced",
+        reported.len(),
+        naive.len()
+    );
+    Ok(())
+}
+
+/// The block of each tracer call; every one has just one at -O0.
+fn ids_of_blocks(function: &Counted, traced: &Traced) -> Result<HashMap<u32, u32>> {
+    let mut ids = HashMap::new();
+    for (number, block) in (0..).zip(&function.map.blocks) {
+        for (_, id) in traced
+            .lines
+            .iter()
+            .filter(|(line, _)| block.places.iter().any(|p| p.scope == 0 && p.line == *line))
+        {
+            ensure!(
+                ids.insert(number, *id).is_none(),
+                "block {number} holds two tracer calls"
+            );
+        }
+    }
+    Ok(ids)
+}
+
+/// For each pair of ids that may follow one another: how the path ends between them, or `None` if it goes on.
+fn path_ends(
+    function: &Counted,
+    id_of: &HashMap<u32, u32>,
+) -> Result<HashMap<(u32, u32), Option<&'static str>>> {
+    let mut how = HashMap::new();
+    for edge in &function.map.dag {
+        match edge.kind {
+            DagKind::Back(e) => how.insert(e, "back"),
+            DagKind::Cut(e) => how.insert(e, "cut"),
+            DagKind::Edge(_) | DagKind::Start(_) => None,
+        };
+    }
+    let mut ends = HashMap::new();
+    for (block, id) in id_of {
+        let mut open = vec![(*block, None)];
+        let mut seen = HashSet::new();
+        while let Some((at, end)) = open.pop() {
+            for (number, edge) in (0..).zip(&function.map.edges).filter(|(_, e)| e.from == at) {
+                let end = end.or(how.get(&number).copied());
+                if let Some(next) = id_of.get(&edge.to) {
+                    let known = ends.insert((*id, *next), end);
+                    ensure!(
+                        known.is_none_or(|k| k == end),
+                        "from {id} to {next} a path both ends and goes on"
+                    );
+                } else if seen.insert((edge.to, end)) {
+                    open.push((edge.to, end));
+                }
+            }
+        }
+    }
+    Ok(ends)
+}
+
+/// At any level: each tracer call's line ran as often as it was traced.
+fn same_runs(
+    function: &Counted,
+    traced: &Traced,
+    calls: &[Vec<u32>],
+    recorded: &Recorded,
+) -> Result<()> {
+    let entered: u64 = function.calls();
+    ensure!(
+        entered == calls.len() as u64,
+        "{entered} calls, {} traced",
+        calls.len()
+    );
+    for (line, id) in &traced.lines {
+        let wanted = calls.iter().flatten().filter(|i| *i == id).count() as u64;
+        let holds = |block: i64| {
+            let places = function
+                .map
+                .blocks
+                .get(block as usize)
+                .map_or(&[][..], |b| &b.places);
+            places.iter().any(|p| p.scope == 0 && p.line == *line)
+        };
+        let paths = recorded
+            .report
+            .functions
+            .iter()
+            .filter(|f| f.linkage_name == traced.name)
+            .flat_map(|f| &f.paths);
+        let found: u64 = paths
+            .map(|p| p.count * p.blocks.iter().filter(|b| holds(**b)).count() as u64)
+            .sum();
+        ensure!(
+            found == wanted,
+            "line {line} was traced {wanted} times, reported {found}"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! The Debian packages that the tests need, and their installation.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::process::{Command, Stdio};
+
+/// Everything outside cargo that the tests and benches use: this is the one list.
+pub(crate) const NEEDED: [&str; 8] = [
+    "gcc",      // the C linker that rustc calls, and the system's headers
+    "g++",      // libstdc++ for the C++ programs
+    "clang-19", // the oldest clang and libLLVM supported
+    "clang-22", // the LLVM of rustc 1.95
+    "lld-22",   // the other linker
+    "llvm-22",  // llvm-profdata: clang's counters
+    "cmake",    // builds by CMake
+    "autoconf", // builds by configure
+];
+
+/// Installs what is missing.
+///
+/// # Errors
+/// Something is missing and can't be installed: says how to do it by hand.
+pub(crate) fn install() -> Result<()> {
+    let missing: Vec<&str> = NEEDED.into_iter().filter(|p| !is_installed(p)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list = missing.join(" ");
+    let by_hand = format!("install these Debian packages (or their like) by hand: {list}");
+    ensure!(
+        exists("apt-get"),
+        "the tests need packages, and there is no apt-get here; {by_hand}"
+    );
+    let mut prefix = Vec::new();
+    if !is_root() {
+        ensure!(
+            exists("sudo"),
+            "the tests need packages, and you are neither root nor is there sudo; {by_hand}"
+        );
+        prefix.extend(["sudo", "--non-interactive"]);
+    }
+    println!("xtask: installing {list}");
+    let apt = |words: &[&str]| -> Result<bool> {
+        let line: Vec<&str> = prefix
+            .iter()
+            .chain(&["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"])
+            .chain(words)
+            .copied()
+            .collect();
+        let status = Command::new(line[0])
+            .args(&line[1..])
+            .stdin(Stdio::null())
+            .status();
+        Ok(status
+            .with_context(|| format!("cannot start {}", line[0]))?
+            .success())
+    };
+    // A list that is out of date names versions that are gone; failing to renew it shows in the next step.
+    apt(&["update", "--quiet"])?;
+    let mut words = vec!["install", "--yes", "--quiet", "--no-install-recommends"];
+    words.extend(&missing);
+    if !apt(&words)? {
+        bail!(
+            "apt-get could not install the packages; {by_hand} (clang-22 and its kin are in Debian 12's updates and at apt.llvm.org)"
+        );
+    }
+    Ok(())
+}
+
+fn is_installed(package: &str) -> bool {
+    let query = Command::new("dpkg-query")
+        .args(["--show", "--showformat=${db:Status-Status}", package])
+        .output();
+    query.is_ok_and(|o| o.status.success() && o.stdout == b"installed")
+}
+
+fn exists(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|o| o.stdout.trim_ascii() == b"0")
+}

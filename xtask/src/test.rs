@@ -1,0 +1,82 @@
+//! `cargo xtask test`: set-up, the release build of `holloway`, every test.
+//!
+//! The end-to-end tests drive the release build, as users do: a debug build would take most of its time in linking.
+//! One `cargo test --workspace` runs the fast and the slow tier, so that cargo's own summary lines tell all.
+
+use crate::{packages, root};
+use anyhow::{Context, Result, bail, ensure};
+use holloway_tests::tool::installed;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Runs every test; `arguments` go to `cargo test`.
+///
+/// # Errors
+/// Something the tests need is missing, holloway doesn't build, or a test fails.
+pub(crate) fn run(install: bool, arguments: &[&str]) -> Result<()> {
+    if install {
+        packages::install()?;
+    }
+    for tool in [
+        "clang-19",
+        "clang-22",
+        "clang++-22",
+        "ld.lld-22",
+        "llvm-profdata-22",
+        "cmake",
+        "autoconf",
+    ] {
+        installed(tool)?;
+    }
+    let exe = release_build()?;
+    let status = cargo()
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .args(arguments)
+        .env("HOLLOWAY_EXE", &exe)
+        .current_dir(root())
+        .status()
+        .context("cannot start cargo")?;
+    if !status.success() {
+        bail!("tests failed");
+    }
+    Ok(())
+}
+
+/// Builds `holloway` and `cargo-holloway` for release; the path of `holloway`.
+///
+/// # Errors
+/// The build fails.
+pub(crate) fn release_build() -> Result<PathBuf> {
+    let mut command = cargo();
+    command.args([
+        "build",
+        "--release",
+        "--package",
+        "holloway",
+        "--bins",
+        "--message-format=json-render-diagnostics",
+    ]);
+    let output = command
+        .current_dir(root())
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .context("cannot start cargo")?;
+    ensure!(
+        output.status.success(),
+        "the release build of holloway failed"
+    );
+    let messages = String::from_utf8(output.stdout)?;
+    for line in messages.lines() {
+        let message: serde_json::Value = serde_json::from_str(line)?;
+        if message["target"]["name"] == "holloway"
+            && let Some(exe) = message["executable"].as_str()
+        {
+            return Ok(PathBuf::from(exe));
+        }
+    }
+    bail!("cargo built no executable called holloway")
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}

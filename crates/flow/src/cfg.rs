@@ -33,7 +33,7 @@ pub struct Edge {
 }
 
 /// A control flow graph: checked when made, never changed after.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Cfg {
     entry: BlockId,
     exit: BlockId,

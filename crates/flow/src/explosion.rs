@@ -4,8 +4,8 @@
 //! the edges left over still lead to almost as many paths. What keeps cuts few is to cut *whole levels*: where
 //! more than a threshold of paths lead on from a join, either the join's only way out is cut (one cut), or all ways into
 //! it; everything above then sees one path there. How low the threshold must be for the sum over all starts
-//! to stay within the limit depends on the graph, so thresholds are tried, each in one pass: the limit, halved again
-//! and again. The attempt with the fewest cuts wins, and cuts of it that turn out not to be needed are
+//! to stay within the limit depends on the graph, so thresholds are tried, each in one pass: the powers of two up to
+//! the limit. The attempt with the fewest cuts wins, and cuts of it that turn out not to be needed are
 //! taken back, the heaviest first. Dummies as for back edges make the sums exact in any case.
 //!
 //! Example: 62 diamonds in a row are 2^62 paths; at a limit of 2^31 − 1 two levels are cut, which leaves three pieces of at
@@ -36,17 +36,15 @@ pub(crate) fn cut(
         return Ok(());
     }
     let mut best: Option<(usize, Vec<bool>)> = None;
-    for halvings in 0..u64::BITS {
-        let threshold = limit >> halvings;
-        counter.attempt(threshold, limit, &mut cuts);
+    // Powers of two whatever the limit, so that a higher limit never finds less.
+    let powers = (0..u64::BITS).rev().map(|power| 1u64 << power);
+    for threshold in powers.filter(|&power| power <= limit).chain([0]) {
+        counter.attempt(threshold, &mut cuts);
         let total = counter.count(&cuts);
         least = least.min(total);
         let count = cuts.iter().filter(|cut| **cut).count();
         if total <= limit && best.as_ref().is_none_or(|best| count < best.0) {
             best = Some((count, cuts.clone()));
-        }
-        if threshold == 0 {
-            break;
         }
     }
     let Some((count, mut cuts)) = best else {
@@ -147,12 +145,12 @@ impl<'a> Counter<'a> {
     }
 
     /// One pass that cuts whole levels where more than `threshold` paths lead on, and single edges where one block
-    /// passes eight times that (or `limit`) by its width.
-    fn attempt(&mut self, threshold: u64, limit: u64, cuts: &mut [bool]) {
+    /// passes eight times that by its width.
+    fn attempt(&mut self, threshold: u64, cuts: &mut [bool]) {
         self.clear();
         cuts.fill(false);
         let mut level = vec![false; self.paths.len()];
-        let most = threshold.saturating_mul(8).clamp(1, limit.max(1));
+        let most = threshold.saturating_mul(8).max(1);
         let cfg = self.cfg;
         for &block in self
             .dag

@@ -37,9 +37,12 @@ impl Loops {
     /// Where the dominators are another graph's.
     #[must_use]
     pub fn new(cfg: &Cfg, dominators: &Dominators) -> Self {
-        let mut this = Self {
+        let mut finder = Finder {
+            cfg,
+            dominators,
             loops: Vec::new(),
             innermost: vec![None; cfg.block_count() as usize],
+            around: Vec::new(),
         };
         for &head in dominators.order().iter().rev() {
             let into = cfg.predecessors(head).iter().copied();
@@ -47,54 +50,19 @@ impl Loops {
                 .filter(|&edge| dominators.dominates(head, cfg.edge(edge).from))
                 .collect();
             if !back_edges.is_empty() {
-                this.add(cfg, dominators, head, back_edges);
+                finder.add(head, back_edges);
             }
         }
-        // An outer loop has a higher index than what it holds.
-        for index in (0..this.loops.len()).rev() {
-            let parent = this.loops[index].parent;
-            this.loops[index].depth = 1 + parent.map_or(0, |parent| this.loops[parent].depth);
+        let mut loops = finder.loops;
+        for index in (0..loops.len()).rev() {
+            // An outer loop has a higher index than what it holds, so its depth is known.
+            let parent = loops[index].parent;
+            loops[index].depth = 1 + parent.map_or(0, |parent| loops[parent].depth);
         }
-        this
-    }
-
-    fn add(&mut self, cfg: &Cfg, dominators: &Dominators, head: BlockId, back_edges: Vec<EdgeId>) {
-        let index = self.loops.len();
-        let mut work: Vec<BlockId> = back_edges.iter().map(|&edge| cfg.edge(edge).from).collect();
-        self.loops.push(Loop {
-            head,
-            back_edges,
-            parent: None,
-            depth: 0,
-        });
-        self.innermost[head.index()].get_or_insert(index);
-        while let Some(block) = work.pop() {
-            let from = match self.outermost(block) {
-                Some(around) if around == index => continue,
-                Some(inner) => {
-                    self.loops[inner].parent = Some(index);
-                    self.loops[inner].head
-                }
-                None => {
-                    self.innermost[block.index()] = Some(index);
-                    block
-                }
-            };
-            let sources = cfg
-                .predecessors(from)
-                .iter()
-                .map(|&edge| cfg.edge(edge).from);
-            work.extend(sources.filter(|&source| dominators.dominates(head, source)));
+        Self {
+            loops,
+            innermost: finder.innermost,
         }
-    }
-
-    /// The outermost loop known so far that holds a block.
-    fn outermost(&self, block: BlockId) -> Option<usize> {
-        let mut index = self.innermost[block.index()]?;
-        while let Some(parent) = self.loops[index].parent {
-            index = parent;
-        }
-        Some(index)
     }
 
     /// All loops, each before those around it.
@@ -139,5 +107,58 @@ impl Loops {
             around = self.loops[index].parent;
         }
         true
+    }
+}
+
+/// Loops while they are being found.
+struct Finder<'a> {
+    cfg: &'a Cfg,
+    dominators: &'a Dominators,
+    loops: Vec<Loop>,
+    innermost: Vec<Option<usize>>,
+    /// For each loop one that is around it, or itself; ways are halved when walked, so deep nests cost no more.
+    around: Vec<usize>,
+}
+
+impl Finder<'_> {
+    fn add(&mut self, head: BlockId, back_edges: Vec<EdgeId>) {
+        let (cfg, dominators) = (self.cfg, self.dominators);
+        let index = self.loops.len();
+        let mut work: Vec<BlockId> = back_edges.iter().map(|&edge| cfg.edge(edge).from).collect();
+        self.loops.push(Loop {
+            head,
+            back_edges,
+            parent: None,
+            depth: 0,
+        });
+        self.around.push(index);
+        self.innermost[head.index()] = Some(index);
+        while let Some(block) = work.pop() {
+            let from = match self.outermost(block) {
+                Some(outermost) if outermost == index => continue,
+                Some(inner) => {
+                    self.loops[inner].parent = Some(index);
+                    self.around[inner] = index;
+                    self.loops[inner].head
+                }
+                None => {
+                    self.innermost[block.index()] = Some(index);
+                    block
+                }
+            };
+            let into = cfg.predecessors(from).iter();
+            let sources = into.map(|&edge| cfg.edge(edge).from);
+            work.extend(sources.filter(|&source| dominators.dominates(head, source)));
+        }
+    }
+
+    /// The outermost loop known so far that holds a block.
+    fn outermost(&mut self, block: BlockId) -> Option<usize> {
+        let mut index = self.innermost[block.index()]?;
+        while self.around[index] != index {
+            self.around[index] = self.around[self.around[index]];
+            index = self.around[index];
+        }
+        Some(index)
     }
 }

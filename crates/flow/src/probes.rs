@@ -109,7 +109,7 @@ impl Probes {
             .iter()
             .map(|edge| is_pinned(cfg, edge))
             .collect();
-        let regions = Regions::new(numbering, &pinned);
+        let regions = Regions::new(cfg, numbering, &pinned);
         let weights = tree_weights(cfg, numbering, &regions, &pinned, weights);
         let chords = Chords::new(numbering, &weights);
         let impossible = shape.edge_ids().filter(|&edge| {
@@ -165,13 +165,13 @@ struct Regions {
 }
 
 impl Regions {
-    fn new(numbering: &Numbering, pinned: &[bool]) -> Self {
+    fn new(cfg: &Cfg, numbering: &Numbering, pinned: &[bool]) -> Self {
         let shape = &numbering.shape;
         let targets = shape
             .edge_ids()
             .map(|edge| (shape.targets[edge.index()] as usize, edge));
         let into = Lists::new(shape.nodes.len(), targets);
-        let done = done(numbering, &into, pinned);
+        let done = done(cfg, numbering, &into, pinned);
         let constant = constant(numbering);
         let early = early(numbering, &into, pinned, &constant, &done);
         Self {
@@ -213,14 +213,15 @@ fn constant(numbering: &Numbering) -> Vec<bool> {
     ways.into_iter().map(|ways| ways == Ways::One).collect()
 }
 
-/// The greatest set of nodes with one path to the exit that is closed forward and that no pinned edge enters.
-fn done(numbering: &Numbering, into: &Lists<DagEdgeId>, pinned: &[bool]) -> Vec<bool> {
+/// The greatest set of nodes with one path to the exit and no edge into nowhere that is closed forward and that no pinned
+/// edge enters.
+fn done(cfg: &Cfg, numbering: &Numbering, into: &Lists<DagEdgeId>, pinned: &[bool]) -> Vec<bool> {
     let shape = &numbering.shape;
-    let mut done: Vec<bool> = numbering
-        .path_counts
-        .iter()
-        .map(|&count| count == 1)
-        .collect();
+    let decided = |node: usize| {
+        let mut real = cfg.successors(shape.nodes[node]).iter();
+        numbering.path_counts[node] == 1 && real.all(|&edge| shape.of_real(edge).is_some())
+    };
+    let mut done: Vec<bool> = (0..shape.nodes.len()).map(decided).collect();
     let mut open: Vec<usize> = (0..done.len()).filter(|&node| !done[node]).collect();
     while let Some(node) = open.pop() {
         let before = into

@@ -44,6 +44,12 @@ impl fmt::Display for Cfg {
     }
 }
 
+impl fmt::Debug for Cfg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cfg\n{self}")
+    }
+}
+
 /// Why a text is not a graph, and in which line (from 1) that shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseError {
@@ -60,10 +66,10 @@ pub enum ParseErrorKind {
     Syntax,
     /// An edge before the first block.
     EdgeOutsideBlock,
-    /// A block, an edge, the entry or the exit a second time.
+    /// The entry or the exit a second time.
     Repeated,
-    /// Ids of blocks or of edges are not 0, 1, 2 and so on without a gap.
-    Gap,
+    /// Ids of blocks or of edges are not 0, 1, 2 and so on, each once.
+    NotDense,
     /// No block is the entry, or none the exit.
     NoEntryOrExit,
     /// The parts are there but make no graph.
@@ -84,10 +90,9 @@ impl fmt::Display for ParseError {
                 write!(f, "an edge stands below the block it leaves")
             }
             ParseErrorKind::Repeated => write!(f, "this was given before"),
-            ParseErrorKind::Gap => write!(
-                f,
-                "ids of blocks and of edges count up from 0 without a gap"
-            ),
+            ParseErrorKind::NotDense => {
+                write!(f, "ids of blocks and of edges count up from 0, each once")
+            }
             ParseErrorKind::NoEntryOrExit => {
                 write!(f, "one block must be the entry, another the exit")
             }
@@ -184,7 +189,7 @@ impl Parser {
         let (Some(entry), Some(exit)) = (self.entry, self.exit) else {
             return Err(fail(ParseErrorKind::NoEntryOrExit));
         };
-        let count = u32::try_from(self.blocks.len()).map_err(|_| fail(ParseErrorKind::Gap))?;
+        let count = u32::try_from(self.blocks.len()).map_err(|_| fail(ParseErrorKind::NotDense))?;
         let edges = self.edges.into_iter().map(|(_, edge)| edge).collect();
         Self::graph(count, entry, exit, edges).map_err(fail)
     }
@@ -200,16 +205,13 @@ impl Parser {
 }
 
 /// Sorted ids must be 0, 1, 2, ..
-fn dense(ids: impl Iterator<Item = u32>) -> Result<(), ParseErrorKind> {
-    for (expected, id) in (0..).zip(ids) {
-        if id < expected {
-            return Err(ParseErrorKind::Repeated);
-        }
-        if id > expected {
-            return Err(ParseErrorKind::Gap);
-        }
+fn dense(mut ids: impl Iterator<Item = u32>) -> Result<(), ParseErrorKind> {
+    let mut expected = 0..;
+    if ids.all(|id| expected.next() == Some(id)) {
+        Ok(())
+    } else {
+        Err(ParseErrorKind::NotDense)
     }
-    Ok(())
 }
 
 fn number(word: &str, letter: char) -> Result<u32, ParseErrorKind> {

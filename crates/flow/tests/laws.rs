@@ -1,0 +1,204 @@
+//! The laws of path profiling, on random graphs, against the naive twin: all paths enumerated, all walks traced.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use common::{all_paths, any_cfg, dag, ends, function_cfg, number, reachable, walk};
+use holloway_flow::{
+    Cfg, Chords, Dag, DagEdgeId, DagEdgeKind, EdgeKind, Numbering, PathEnd, PathId, Probes,
+    SuccessorOrder, edge_counts, estimate_weights,
+};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How paths are to be numbered.
+#[derive(Clone, Debug)]
+struct Plan {
+    order: u8,
+    weights: Vec<u64>,
+    limit: u64,
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let weights = prop::collection::vec(prop_oneof![0..5u64, 0..1000u64, Just(u64::MAX)], 0..40);
+    let limit = prop_oneof![Just(1u64), Just(3), Just(6), Just(20), Just(1 << 40)];
+    (0..4u8, weights, limit).prop_map(|(order, weights, limit)| Plan {
+        order,
+        weights,
+        limit,
+    })
+}
+
+impl Plan {
+    fn number(&self, cfg: &Cfg, dag: &Dag) -> Numbering {
+        let estimate = estimate_weights(cfg, &[]);
+        let order = match self.order {
+            0 => SuccessorOrder::MostPathsLast,
+            1 => SuccessorOrder::HottestFirst(&self.weights),
+            2 => SuccessorOrder::HottestFirst(&estimate),
+            _ => SuccessorOrder::AsGiven,
+        };
+        number(cfg, dag, order, self.limit)
+    }
+}
+
+/// Ends of paths are where they must be and nowhere else: without them there is no cycle, pinned edges are never among them,
+/// the caller's cuts always.
+fn check_ends(cfg: &Cfg, dag: &Dag, numbering: &Numbering) {
+    let ends = ends(numbering);
+    let reached = reachable(cfg);
+    let backs: BTreeSet<_> = dag.back_edges().collect();
+    for (id, edge) in (0..).map(holloway_flow::EdgeId).zip(cfg.edges()) {
+        let live = reached.contains(&edge.from);
+        match ends.get(&id) {
+            Some(PathEnd::Back(_)) => assert!(live && backs.contains(&id)),
+            Some(_) => assert!(live && !backs.contains(&id) && edge.to != cfg.exit()),
+            None => assert!(!(live && (edge.kind == EdgeKind::Cut || backs.contains(&id)))),
+        }
+        assert!(edge.kind != EdgeKind::Pinned || !ends.contains_key(&id));
+    }
+    let place: BTreeMap<_, _> = dag.order().iter().zip(0..).collect();
+    assert_eq!(
+        place.keys().map(|block| **block).collect::<BTreeSet<_>>(),
+        reached
+    );
+    for (id, edge) in (0..).map(holloway_flow::EdgeId).zip(cfg.edges()) {
+        if reached.contains(&edge.from) && !ends.contains_key(&id) {
+            assert!(place[&edge.from] < place[&edge.to], "{id} leads forward");
+        }
+    }
+}
+
+fn check_bijection(cfg: &Cfg, numbering: &Numbering) {
+    let Some(paths) = all_paths(cfg, &ends(numbering), 3000) else {
+        return;
+    };
+    assert_eq!(numbering.path_count(), paths.len() as u64);
+    let mut numbers = BTreeSet::new();
+    for path in &paths {
+        let number = numbering.number_of(path).expect("every path has a number");
+        assert!(number.0 < numbering.path_count());
+        assert_eq!(numbering.regenerate(number).as_ref(), Some(path));
+        numbers.insert(number);
+    }
+    assert_eq!(numbers.len(), paths.len(), "no number twice");
+    assert_eq!(numbering.regenerate(PathId(paths.len() as u64)), None);
+}
+
+/// The sum of increments along each path is its number, whatever the tree.
+fn check_chords(numbering: &Numbering, weights: &[u64]) {
+    let edges = numbering.dag_edges();
+    let weights: Vec<u64> = (0..edges.len())
+        .map(|i| weights.get(i % weights.len().max(1)).copied().unwrap_or(1))
+        .collect();
+    let chords = Chords::new(numbering, &weights);
+    let blocks: BTreeSet<_> = edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
+    let ids = || (0..).map(DagEdgeId).take(edges.len());
+    assert!(ids().all(|id| chords.is_chord(id) || chords.increment(id) == 0));
+    if !edges.is_empty() {
+        // A tree of n nodes has n − 1 edges, and one of them is EXIT→ENTRY.
+        assert_eq!(
+            ids().filter(|&id| !chords.is_chord(id)).count(),
+            blocks.len() - 2
+        );
+    }
+    for number in (0..numbering.path_count().min(300)).map(PathId) {
+        let path = numbering.regenerate(number).unwrap();
+        let on_path = |kind: DagEdgeKind| match kind {
+            DagEdgeKind::Start(head) => path.start == holloway_flow::PathStart::Loop(head),
+            DagEdgeKind::Edge(id) | DagEdgeKind::Back(id) | DagEdgeKind::Cut(id) => {
+                path.edges.contains(&id) || path.end.edge() == id
+            }
+        };
+        let sum = ids().filter(|id| on_path(edges[id.index()].kind));
+        let sum = sum.fold(0i64, |sum, id| sum.wrapping_add(chords.increment(id)));
+        assert_eq!(u64::try_from(sum), Ok(number.0));
+    }
+}
+
+/// What the probes count on a walk is what the tracer saw, and the edge counts that follow are those it saw.
+fn check_walk(cfg: &Cfg, numbering: &Numbering, probes: &Probes, choices: &[u8]) {
+    for (id, probe) in &probes.edges {
+        assert!(
+            cfg.edge(*id).kind != EdgeKind::Pinned,
+            "{id} carries {probe:?}"
+        );
+    }
+    let trace = walk(cfg, numbering, probes, choices);
+    let numbered = trace.paths.iter().map(|(path, &count)| {
+        let number = numbering.number_of(path).expect("a walk runs along paths");
+        (i64::try_from(number.0).unwrap(), count)
+    });
+    assert_eq!(
+        trace.counters,
+        numbered.collect::<BTreeMap<_, _>>(),
+        "{probes:?}"
+    );
+    let counts = trace
+        .counters
+        .iter()
+        .map(|(&path, &count)| (PathId(path.cast_unsigned()), count));
+    let derived = edge_counts(cfg.edges().len(), numbering, counts).unwrap();
+    assert_eq!(derived.calls, trace.calls);
+    for (id, count) in (0..).map(holloway_flow::EdgeId).zip(derived.edges) {
+        assert_eq!(count, trace.edges.get(&id).copied().unwrap_or(0), "{id}");
+    }
+}
+
+fn check_parts(cfg: &Cfg, numbering: &Numbering) {
+    let values = (0..).map(|id| numbering.value(DagEdgeId(id)));
+    let parts = numbering.dag_edges().iter().copied().zip(values).collect();
+    let again = Numbering::from_parts(cfg.entry(), cfg.exit(), parts);
+    assert_eq!(again.as_ref(), Ok(numbering));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn any_graph(cfg in any_cfg(10), plan in plan(), choices in prop::collection::vec(any::<u8>(), 0..200)) {
+        let (cfg, dag) = dag(cfg);
+        let numbering = plan.number(&cfg, &dag);
+        check_ends(&cfg, &dag, &numbering);
+        check_bijection(&cfg, &numbering);
+        check_chords(&numbering, &plan.weights);
+        check_parts(&cfg, &numbering);
+        // Pinned edges that cross each other may forbid probes; then the error names them.
+        match Probes::new(&cfg, &numbering, &plan.weights) {
+            Ok(probes) => check_walk(&cfg, &numbering, &probes, &choices),
+            Err(error) => {
+                prop_assert!(!error.edges.is_empty());
+                prop_assert!(error.edges.iter().all(|&edge| cfg.edge(edge).kind == EdgeKind::Pinned));
+            }
+        }
+    }
+
+    #[test]
+    fn functions(cfg in function_cfg(14), plan in plan(), choices in prop::collection::vec(any::<u8>(), 0..300)) {
+        let (cfg, dag) = dag(cfg);
+        let numbering = plan.number(&cfg, &dag);
+        check_ends(&cfg, &dag, &numbering);
+        check_bijection(&cfg, &numbering);
+        check_chords(&numbering, &plan.weights);
+        check_parts(&cfg, &numbering);
+        let probes = Probes::new(&cfg, &numbering, &plan.weights);
+        let probes = probes.expect("one pinned edge a block never closes a cycle");
+        check_walk(&cfg, &numbering, &probes, &choices);
+    }
+
+    #[test]
+    fn text_is_the_graph(cfg in any_cfg(12)) {
+        prop_assert_eq!(cfg.to_string().parse::<Cfg>(), Ok(cfg));
+    }
+
+    #[test]
+    fn weights_are_positive_where_code_runs(cfg in any_cfg(12)) {
+        let weights = estimate_weights(&cfg, &[]);
+        let reached = reachable(&cfg);
+        for (edge, weight) in cfg.edges().iter().zip(weights) {
+            let live = reached.contains(&edge.from);
+            prop_assert!(live || weight == 0);
+            prop_assert!(!live || edge.to == cfg.exit() || weight > 0);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Numberings read back: what is not one is refused, whatever it is.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use common::{dag, function_cfg, number};
+use holloway_flow::{
+    BlockId, CountError, DagEdge, DagEdgeId, DagEdgeKind, EdgeId, Numbering, NumberingError,
+    PathEnd, PathId, SuccessorOrder, edge_counts,
+};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn real(from: u32, to: u32, id: u32, value: u64) -> (DagEdge, u64) {
+    (
+        DagEdge {
+            from: BlockId(from),
+            to: BlockId(to),
+            kind: DagEdgeKind::Edge(EdgeId(id)),
+        },
+        value,
+    )
+}
+
+fn other(from: u32, to: u32, kind: DagEdgeKind, value: u64) -> (DagEdge, u64) {
+    (
+        DagEdge {
+            from: BlockId(from),
+            to: BlockId(to),
+            kind,
+        },
+        value,
+    )
+}
+
+fn read(parts: &[(DagEdge, u64)]) -> Result<Numbering, NumberingError> {
+    Numbering::from_parts(BlockId(0), BlockId(9), parts.to_vec())
+}
+
+#[test]
+fn refused() {
+    use NumberingError as E;
+    let start = |to| DagEdgeKind::Start(BlockId(to));
+    let cases: &[(&[(DagEdge, u64)], E)] = &[
+        (&[real(0, 9, 0, 1)], E::NotBijective(BlockId(0))),
+        (
+            &[real(0, 9, 0, 0), real(0, 9, 1, 0)],
+            E::NotBijective(BlockId(0)),
+        ),
+        (
+            &[real(0, 9, 0, 0), real(0, 9, 1, 2)],
+            E::NotBijective(BlockId(0)),
+        ),
+        (
+            &[real(0, 9, 0, 0), real(0, 9, 0, 1)],
+            E::RepeatedEdge(EdgeId(0)),
+        ),
+        (&[real(0, 1, 0, 0)], E::DeadEnd(BlockId(1))),
+        (
+            &[real(0, 1, 0, 0), real(1, 1, 1, 0), real(1, 9, 2, 1)],
+            E::Cycle,
+        ),
+        (
+            &[real(0, 1, 0, 0), real(1, 0, 1, 0)],
+            E::Misplaced(DagEdgeId(1)),
+        ),
+        (&[real(9, 1, 0, 0)], E::Misplaced(DagEdgeId(0))),
+        (
+            &[other(0, 1, start(2), 0), real(1, 9, 0, 0)],
+            E::Misplaced(DagEdgeId(0)),
+        ),
+        (&[other(0, 9, start(9), 0)], E::Misplaced(DagEdgeId(0))),
+        (
+            &[other(0, 1, DagEdgeKind::Back(EdgeId(0)), 0)],
+            E::Misplaced(DagEdgeId(0)),
+        ),
+        (
+            &[
+                other(0, 1, start(1), 0),
+                other(0, 1, start(1), 1),
+                real(1, 9, 0, 0),
+            ],
+            E::RepeatedStart(BlockId(1)),
+        ),
+    ];
+    for (parts, error) in cases {
+        assert_eq!(read(parts).unwrap_err(), *error, "{parts:?}");
+    }
+    let same = Numbering::from_parts(BlockId(1), BlockId(1), vec![]).unwrap_err();
+    assert_eq!(same, E::EntryIsExit(BlockId(1)));
+}
+
+#[test]
+fn more_than_two_to_the_64_paths_are_refused() {
+    let doubled = (0..64).flat_map(|block| {
+        let value = 1u64 << (63 - block);
+        [
+            real(block, block + 1, 2 * block, 0),
+            real(block, block + 1, 2 * block + 1, value),
+        ]
+    });
+    let parts: Vec<_> = doubled.collect();
+    let read = Numbering::from_parts(BlockId(0), BlockId(64), parts);
+    assert_eq!(read.unwrap_err(), NumberingError::TooManyPaths(BlockId(0)));
+}
+
+#[test]
+fn no_edges_are_no_paths() {
+    let empty = read(&[]).unwrap();
+    assert_eq!(empty.path_count(), 0);
+    assert_eq!(empty.regenerate(PathId(0)), None);
+}
+
+#[test]
+fn block_ids_need_not_be_dense() {
+    let (a, b) = (u32::MAX, u32::MAX - 1);
+    let numbering = read(&[real(0, a, a, 0), real(a, b, b, 0), real(b, 9, 3, 0)]).unwrap();
+    let path = numbering.regenerate(PathId(0)).unwrap();
+    assert_eq!(path.blocks, [0, a, b].map(BlockId));
+    assert_eq!(
+        edge_counts(9, &numbering, [(PathId(0), 1)]),
+        Err(CountError::NoSuchEdge(EdgeId(a)))
+    );
+}
+
+#[test]
+fn counts_of_paths_that_are_not_there_are_refused() {
+    let numbering = read(&[real(0, 9, 0, 0)]).unwrap();
+    let counts = edge_counts(1, &numbering, [(PathId(0), u64::MAX), (PathId(0), 7)]).unwrap();
+    assert_eq!((counts.calls, counts.edges), (u64::MAX, vec![u64::MAX]));
+    assert_eq!(
+        edge_counts(1, &numbering, [(PathId(1), 1)]),
+        Err(CountError::NoSuchPath(PathId(1)))
+    );
+}
+
+/// Numbers exactly the paths there are, each once.
+fn check_sound(numbering: &Numbering) {
+    let count = numbering.path_count().min(500);
+    let paths: BTreeSet<_> = (0..count)
+        .map(|id| {
+            let path = numbering.regenerate(PathId(id)).unwrap();
+            assert_eq!(numbering.number_of(&path), Some(PathId(id)));
+            path
+        })
+        .collect();
+    assert_eq!(paths.len() as u64, count);
+    assert_eq!(numbering.regenerate(PathId(numbering.path_count())), None);
+}
+
+fn any_part() -> impl Strategy<Value = (DagEdge, u64)> {
+    let id = 0..6u32;
+    let kind = (0..6u8, id.clone()).prop_map(|(kind, id)| match kind {
+        0 => DagEdgeKind::Start(BlockId(id)),
+        1 => DagEdgeKind::Back(EdgeId(id)),
+        2 => DagEdgeKind::Cut(EdgeId(id)),
+        _ => DagEdgeKind::Edge(EdgeId(id)),
+    });
+    let value = prop_oneof![0..4u64, any::<u64>()];
+    (id.clone(), id, kind, value).prop_map(|(from, to, kind, value)| {
+        (
+            DagEdge {
+                from: BlockId(from),
+                to: BlockId(to),
+                kind,
+            },
+            value,
+        )
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_parts_are_a_numbering_or_an_error(parts in prop::collection::vec(any_part(), 0..8)) {
+        if let Ok(numbering) = Numbering::from_parts(BlockId(0), BlockId(5), parts) {
+            check_sound(&numbering);
+        }
+    }
+
+    /// One field of one edge changed: what is still accepted is still a bijection.
+    #[test]
+    fn one_part_changed(cfg in function_cfg(10), at in any::<prop::sample::Index>(), part in any_part(), field in 0..4u8) {
+        let (cfg, dag) = dag(cfg);
+        let numbering = number(&cfg, &dag, SuccessorOrder::MostPathsLast, 1 << 40);
+        let values = (0..).map(|id| numbering.value(DagEdgeId(id)));
+        let mut parts: Vec<_> = numbering.dag_edges().iter().copied().zip(values).collect();
+        prop_assume!(!parts.is_empty());
+        let changed = at.get_mut(&mut parts);
+        match field {
+            0 => changed.0.from = part.0.from,
+            1 => changed.0.to = part.0.to,
+            2 => changed.0.kind = part.0.kind,
+            _ => changed.1 = part.1,
+        }
+        if let Ok(numbering) = Numbering::from_parts(cfg.entry(), cfg.exit(), parts) {
+            check_sound(&numbering);
+        }
+    }
+
+    /// A path changed in any way is another path or none.
+    #[test]
+    fn numbers_are_of_paths_only(cfg in function_cfg(10), id in any::<u64>(), change in 0..7u8, with in 0..12u32) {
+        let (cfg, dag) = dag(cfg);
+        let numbering = number(&cfg, &dag, SuccessorOrder::MostPathsLast, 1 << 40);
+        prop_assume!(numbering.path_count() > 0);
+        let path = numbering.regenerate(PathId(id % numbering.path_count())).unwrap();
+        let mut other = path.clone();
+        match change {
+            0 => other.start = holloway_flow::PathStart::Loop(BlockId(with)),
+            1 => other.end = PathEnd::Exit(EdgeId(with)),
+            2 => other.end = PathEnd::Back(EdgeId(with)),
+            3 => other.end = PathEnd::Cut(path.end.edge()),
+            4 => drop(other.blocks.pop()),
+            5 => other.blocks.push(BlockId(with)),
+            _ => other.edges.push(EdgeId(with)),
+        }
+        match numbering.number_of(&other) {
+            Some(number) => prop_assert_eq!(numbering.regenerate(number).unwrap(), other),
+            None => prop_assert!(other != path),
+        }
+    }
+}

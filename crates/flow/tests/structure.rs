@@ -1,0 +1,195 @@
+//! Dominators, loops and weights against their definitions, and graphs that are refused.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use common::{any_cfg, reachable};
+use holloway_flow::{
+    BlockId, Cfg, CfgError, Dominators, Edge, EdgeId, EdgeKind, Loops, estimate_weights,
+    reverse_postorder,
+};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A block dominates another if that one cannot be reached without it.
+fn naive_dominators(cfg: &Cfg) -> BTreeMap<BlockId, BTreeSet<BlockId>> {
+    let reached = reachable(cfg);
+    let mut dominators: BTreeMap<BlockId, BTreeSet<BlockId>> = reached
+        .iter()
+        .map(|&block| (block, BTreeSet::new()))
+        .collect();
+    for &without in &reached {
+        let edges = cfg.edges().iter().copied();
+        let edges = edges.filter(|edge| edge.from != without && edge.to != without);
+        let rest = Cfg::new(cfg.block_count(), cfg.entry(), cfg.exit(), edges.collect()).unwrap();
+        let left = if without == cfg.entry() {
+            BTreeSet::new()
+        } else {
+            reachable(&rest)
+        };
+        for block in reached.difference(&left) {
+            dominators.get_mut(block).unwrap().insert(without);
+        }
+    }
+    dominators
+}
+
+/// A head's loop: the head, and what reaches one of its back edges without passing it.
+fn naive_loops(cfg: &Cfg) -> BTreeMap<BlockId, BTreeSet<BlockId>> {
+    let dominators = naive_dominators(cfg);
+    let mut loops: BTreeMap<BlockId, BTreeSet<BlockId>> = BTreeMap::new();
+    for edge in cfg.edges() {
+        if !dominators
+            .get(&edge.from)
+            .is_some_and(|set| set.contains(&edge.to))
+        {
+            continue;
+        }
+        let body = loops.entry(edge.to).or_default();
+        body.insert(edge.to);
+        let mut work = vec![edge.from];
+        while let Some(block) = work.pop() {
+            if body.insert(block) {
+                let into = cfg
+                    .predecessors(block)
+                    .iter()
+                    .map(|&edge| cfg.edge(edge).from);
+                work.extend(into.filter(|from| dominators.contains_key(from)));
+            }
+        }
+    }
+    loops
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn dominators_are_what_they_say(cfg in any_cfg(12)) {
+        let naive = naive_dominators(&cfg);
+        let dominators = Dominators::new(&cfg);
+        for a in cfg.blocks() {
+            for b in cfg.blocks() {
+                let expected = naive.get(&b).is_some_and(|set| set.contains(&a));
+                prop_assert_eq!(dominators.dominates(a, b), expected, "{} over {}", a, b);
+            }
+            // The immediate one is dominated by all other strict ones.
+            let mut strict = naive.get(&a).cloned().unwrap_or_default();
+            strict.remove(&a);
+            let nearest = strict.iter().copied().find(|near| strict.is_subset(&naive[near]));
+            prop_assert_eq!(dominators.immediate(a), nearest);
+        }
+        let order: BTreeSet<_> = reverse_postorder(&cfg).into_iter().collect();
+        prop_assert_eq!(order, reachable(&cfg));
+    }
+
+    #[test]
+    fn loops_are_what_they_say(cfg in any_cfg(12)) {
+        let naive = naive_loops(&cfg);
+        let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+        prop_assert_eq!(loops.all().iter().map(|l| l.head).collect::<BTreeSet<_>>(), naive.keys().copied().collect());
+        for block in cfg.blocks() {
+            let around: Vec<_> = naive.iter().filter(|(_, body)| body.contains(&block)).collect();
+            prop_assert_eq!(loops.depth(block) as usize, around.len());
+            let innermost = around.iter().min_by_key(|(_, body)| body.len()).map(|(head, _)| **head);
+            prop_assert_eq!(loops.innermost(block).map(|index| loops.all()[index].head), innermost);
+            for other in cfg.blocks() {
+                let leaves = innermost.is_some_and(|head| !naive[&head].contains(&other));
+                prop_assert_eq!(loops.leaves(block, other), leaves);
+            }
+        }
+        for (index, found) in loops.all().iter().enumerate() {
+            prop_assert!(found.parent.is_none_or(|parent| parent > index));
+            prop_assert!(found.back_edges.iter().all(|&edge| cfg.edge(edge).to == found.head));
+        }
+    }
+}
+
+fn weights(text: &str, cold: &[u32]) -> Vec<u64> {
+    let cold: Vec<BlockId> = cold.iter().copied().map(BlockId).collect();
+    estimate_weights(&text.parse().unwrap(), &cold)
+}
+
+#[test]
+fn both_ways_of_a_branch_weigh_the_same() {
+    let text =
+        "b0: entry\n e0 -> b1\n e1 -> b2\nb1:\n e2 -> b3\nb2:\n e3 -> b3\nb3:\n e4 -> b4\nb4: exit";
+    let weights = weights(text, &[]);
+    assert_eq!(weights[0], weights[1]);
+    assert_eq!(weights[4], weights[0] + weights[1] - 1);
+}
+
+#[test]
+fn a_loop_weighs_eight_times_what_enters_it() {
+    let text =
+        "b0: entry\n e0 -> b1\nb1:\n e1 -> b2\n e2 -> b3\nb2:\n e3 -> b1\nb3:\n e4 -> b4\nb4: exit";
+    let weights = weights(text, &[]);
+    assert!(
+        (weights[1] + weights[2]).abs_diff(8 * weights[0]) <= 1,
+        "but for rounding"
+    );
+    assert!(
+        weights[1] > 7 * weights[2],
+        "staying is likelier than leaving"
+    );
+    assert_eq!(weights[1], weights[3]);
+}
+
+#[test]
+fn ways_to_cold_blocks_weigh_next_to_nothing() {
+    let text =
+        "b0: entry\n e0 -> b1\n e1 -> b2\nb1:\n e2 -> b3\nb2:\n e3 -> b4\nb3:\n e4 -> b4\nb4: exit";
+    // b3 is cold, so b1, which leads there only, is.
+    let cold = weights(text, &[3]);
+    assert_eq!(cold[0], 1);
+    assert!(cold[1] > 1 << 20);
+    // A block that is not in the graph is nobody's.
+    assert_eq!(weights(text, &[77]), weights(text, &[]));
+}
+
+fn graph(edges: &[(u32, u32, EdgeKind)]) -> Result<Cfg, CfgError> {
+    let edges = edges.iter().map(|&(from, to, kind)| Edge {
+        from: BlockId(from),
+        to: BlockId(to),
+        kind,
+    });
+    Cfg::new(3, BlockId(0), BlockId(2), edges.collect())
+}
+
+#[test]
+fn graphs_that_are_refused() {
+    use EdgeKind::{Cut, Pinned, Plain};
+    assert_eq!(
+        graph(&[(0, 3, Plain)]),
+        Err(CfgError::NoSuchBlock(BlockId(3)))
+    );
+    assert_eq!(
+        graph(&[(0, 1, Plain), (2, 1, Plain)]),
+        Err(CfgError::LeavesExit(EdgeId(1)))
+    );
+    assert_eq!(
+        graph(&[(1, 0, Plain)]),
+        Err(CfgError::EntersEntry(EdgeId(0)))
+    );
+    assert_eq!(
+        graph(&[(1, 2, Cut)]),
+        Err(CfgError::ExitNotPlain(EdgeId(0)))
+    );
+    assert_eq!(
+        graph(&[(1, 2, Pinned)]),
+        Err(CfgError::ExitNotPlain(EdgeId(0)))
+    );
+    assert_eq!(
+        Cfg::new(1, BlockId(0), BlockId(0), vec![]),
+        Err(CfgError::EntryIsExit(BlockId(0)))
+    );
+    assert_eq!(
+        Cfg::new(0, BlockId(0), BlockId(1), vec![]),
+        Err(CfgError::NoSuchBlock(BlockId(0)))
+    );
+    let text = graph(&[(1, 0, Plain)]).unwrap_err().to_string();
+    assert_eq!(
+        text,
+        "e0 enters the entry block; put an empty block before it"
+    );
+}

@@ -56,30 +56,14 @@ impl Flow {
 }
 
 impl Graph {
-    /// Builds and checks the graph of a function.
+    /// Builds and checks the graph of a function whose indices are [checked](check_indices).
     ///
     /// # Errors
     /// Says what in the map is inconsistent.
-    pub fn new(map: &FunctionMap) -> Result<Graph, String> {
+    pub(crate) fn new(map: &FunctionMap) -> Result<Graph, String> {
         let blocks = map.blocks.len() as u32;
-        let inside = |block: u32| {
-            if block < blocks {
-                Ok(BlockId(block))
-            } else {
-                Err(format!("no block b{block} in its map"))
-            }
-        };
-        for edge in &map.edges {
-            inside(edge.from)?;
-            inside(edge.to)?;
-        }
         let mut edges = Vec::with_capacity(map.dag.len());
-        for (index, edge) in map.dag.iter().enumerate() {
-            if map.implied_ends(edge.kind) != Some((edge.from, edge.to)) {
-                return Err(format!(
-                    "edge d{index} of its map is not between the blocks it stands for"
-                ));
-            }
+        for edge in &map.dag {
             let kind = match edge.kind {
                 DagKind::Edge(real) => DagEdgeKind::Edge(EdgeId(real)),
                 DagKind::Back(real) => DagEdgeKind::Back(EdgeId(real)),
@@ -88,17 +72,24 @@ impl Graph {
             };
             edges.push((
                 DagEdge {
-                    from: inside(edge.from)?,
-                    to: inside(edge.to)?,
+                    from: BlockId(edge.from),
+                    to: BlockId(edge.to),
                     kind,
                 },
                 edge.value,
             ));
         }
-        let (entry, exit) = (inside(map.entry)?, inside(map.exit)?);
+        let (entry, exit) = (BlockId(map.entry), BlockId(map.exit));
         let (first, out) = by_block(&edges, blocks);
         let numbering = Numbering::from_parts(entry, exit, edges)
             .map_err(|error| format!("its map is no numbering: {error}"))?;
+        if numbering.path_count() != map.path_count {
+            let found = numbering.path_count();
+            return Err(format!(
+                "its map numbers {found} paths and says {}",
+                map.path_count
+            ));
+        }
         Ok(Graph {
             numbering,
             root: entry.0,
@@ -244,6 +235,27 @@ fn climb(stack: &mut Vec<Visit>, dag: &mut [u64]) {
 
 fn add(sum: &mut u64, count: u64) {
     *sum = sum.saturating_add(count);
+}
+
+/// Checks that the blocks and edges a map refers to are there, so that everything after can index them.
+///
+/// # Errors
+/// Says which isn't.
+pub(crate) fn check_indices(map: &FunctionMap) -> Result<(), String> {
+    let ends = map.edges.iter().flat_map(|edge| [edge.from, edge.to]);
+    let missing = |block: &u32| *block as usize >= map.blocks.len();
+    if let Some(block) = ends.chain([map.entry, map.exit]).find(missing) {
+        return Err(format!("no block b{block} in its map"));
+    }
+    for (index, edge) in map.dag.iter().enumerate() {
+        let start = matches!(edge.kind, DagKind::Start(head) if missing(&head));
+        if start || map.implied_ends(edge.kind) != Some((edge.from, edge.to)) {
+            return Err(format!(
+                "edge d{index} of its map is not between the blocks it stands for"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn by_block(edges: &[(DagEdge, u64)], blocks: u32) -> (Vec<u32>, Vec<Out>) {

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use holloway_format::{Counters, FunctionMap, Gone, ImageMap, Profile, Skipped, Text};
 
-use crate::graph::{Flow, Graph};
+use crate::graph::{Flow, Graph, check_indices};
 
 /// A function of the run, by its place in [`RunProfile::functions`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -228,8 +228,13 @@ impl RunProfile {
             });
         }
         for mut function in without_copies(functions) {
-            self.number(&mut function);
-            self.functions.push(function);
+            match check_indices(&function.map) {
+                Ok(()) => {
+                    self.number(&mut function);
+                    self.functions.push(function);
+                }
+                Err(reason) => self.damage_in(&function, &reason),
+            }
         }
     }
 

@@ -87,6 +87,18 @@ fn a_map_that_is_no_numbering_costs_its_function() {
 }
 
 #[test]
+fn a_map_that_refers_to_nothing_costs_its_function_even_if_it_never_ran() {
+    let mut map = slide();
+    map.edges[3].to = 70;
+    let run = run_of(map, &[]);
+    assert!(run.functions.is_empty());
+    assert_eq!(
+        run.damage,
+        ["app: slide in a: no block b70 in its map; left out"]
+    );
+}
+
+#[test]
 fn sums_saturate() {
     let run = run_of(slide(), &[&[(0, u64::MAX), (1, u64::MAX)], &[(0, 1)]]);
     assert_eq!(run.functions[0].executions(), u64::MAX);

@@ -91,7 +91,7 @@ fn main() {
         }
     }
     time("JSON, all paths", &|run| {
-        json::write(run, &Options::new(&Nothing), &mut sink()).unwrap()
+        json::write(run, &Options::new(&Nothing), &mut sink()).unwrap();
     });
 }
 

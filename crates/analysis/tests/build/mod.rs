@@ -201,8 +201,11 @@ pub fn image(name: &str, modules: Vec<ModuleMap>) -> ImageMap {
     }
 }
 
-/// A profile of an image: (module, function, counts by path).
-pub fn profile(image: &ImageMap, pid: u32, functions: &[(u32, u32, &[(u64, u64)])]) -> Profile {
+/// Module, function, counts by path.
+pub type Counts<'a> = (u32, u32, &'a [(u64, u64)]);
+
+/// A profile of an image.
+pub fn profile(image: &ImageMap, pid: u32, functions: &[Counts<'_>]) -> Profile {
     let functions = functions
         .iter()
         .map(|&(module, function, counts)| FunctionCounts {

@@ -1,0 +1,112 @@
+//! Whatever a map says, the report is a report: no panic, no endless loop.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+#[path = "../../analysis/tests/build/mod.rs"]
+mod build;
+
+use build::{function, image, module, profile, slide};
+use holloway_analysis::RunProfile;
+use holloway_format::{FunctionMap, Outcome, Place};
+use holloway_report::source::Nothing;
+use holloway_report::{Options, Sort, View, json, terminal};
+use proptest::prelude::*;
+use regex::Regex;
+
+/// A loop over inlined frames.
+fn inlined() -> FunctionMap {
+    function("outer", "a.c", 1)
+        .inlined("middle", "b.h", 0, 3)
+        .inlined("inner", "c.h", 1, 9)
+        .block(1, &[(0, 2), (1, 8)])
+        .block(2, &[(2, 5), (1, 9)])
+        .block(1, &[(0, 4)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 1, Outcome::Case(7))
+        .edge(1, 2, Outcome::Unwind)
+        .edge(2, 3, Outcome::Resume)
+        .done()
+}
+
+/// A number somewhere in a map is replaced by another.
+#[derive(Clone, Debug)]
+struct Change {
+    what: u8,
+    at: usize,
+    to: u32,
+}
+
+fn change(map: &mut FunctionMap, Change { what, at, to }: &Change) {
+    let to = *to;
+    let block = at % map.blocks.len();
+    let edge = at % map.edges.len();
+    let dag = at % map.dag.len();
+    let scope = at % map.scopes.len();
+    match what {
+        0 => map.edges[edge].from = to,
+        1 => map.edges[edge].to = to,
+        2 => {
+            map.edges[edge].place = Some(Place {
+                scope: to,
+                line: to,
+                column: 0,
+            })
+        }
+        3 => map.dag[dag].from = to,
+        4 => map.dag[dag].to = to,
+        5 => map.dag[dag].value = to.into(),
+        6 => map.scopes[scope].parent = Some(to),
+        7 => map.scopes[scope].call_line = to,
+        8 => map.blocks[block].instructions = u32::MAX - to,
+        9 => map.blocks[block].places.push(Place {
+            scope: to,
+            line: to / 2,
+            column: to,
+        }),
+        10 => map.entry = to,
+        11 => map.exit = to,
+        12 => map.path_count = to.into(),
+        13 => map.scopes.truncate(to as usize),
+        _ => map.blocks[block].places.clear(),
+    }
+}
+
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let change =
+        (0u8..15, any::<usize>(), 0u32..8).prop_map(|(what, at, to)| Change { what, at, to });
+    prop::collection::vec(change, 0..4)
+}
+
+proptest! {
+    #[test]
+    fn every_view_of_any_map_is_written(
+        first in changes(),
+        second in changes(),
+        counts in prop::collection::btree_map(0u64..9, prop_oneof![1u64..50, Just(u64::MAX)], 0..6),
+        width in 0usize..90,
+    ) {
+        let mut maps = [slide(), inlined()];
+        for (map, changes) in maps.iter_mut().zip([first, second]) {
+            for one in changes.iter().filter(|one| one.what != 13 || changes.len() == 1) {
+                change(map, one);
+            }
+        }
+        let counts: Vec<(u64, u64)> = counts.into_iter().collect();
+        let app = image("app", vec![module("a", maps.into())]);
+        let profiles = vec![profile(&app, 1, &[(0, 0, &counts), (0, 1, &counts), (7, 7, &counts)])];
+        let run = RunProfile::new(vec![(app, profiles)]);
+        let function = Some(Regex::new("slide|inner").unwrap());
+        for view in [View::Paths, View::Functions, View::Edges, View::Lines] {
+            for (sort, function) in [(Sort::Count, None), (Sort::Instructions, function.clone())] {
+                let options = Options { view, sort, width, function, ..Options::new(&Nothing) };
+                let mut out = Vec::new();
+                terminal::write(&run, &options, &mut out).unwrap();
+                let text = String::from_utf8(out).unwrap();
+                prop_assert!(text.starts_with("Coverage") || width < 8);
+                let mut out = Vec::new();
+                json::write(&run, &options, &mut out).unwrap();
+                let _: serde_json::Value = serde_json::from_slice(&out).unwrap();
+            }
+        }
+    }
+}

@@ -50,7 +50,7 @@ fn change(map: &mut FunctionMap, Change { what, at, to }: &Change) {
                 scope: to,
                 line: to,
                 column: 0,
-            })
+            });
         }
         3 => map.dag[dag].from = to,
         4 => map.dag[dag].to = to,

@@ -24,8 +24,8 @@
 //! meaning in the file).
 //!
 //! A *segment* extent's payload is `slots` records of [`HashSlot`], open addressing: a key stands at [`hash_slot`] or, with
-//! no free slot between, after it (wrapping); it never moves and its key is written before its count. Several segments of
-//! one function add up. Readers check all of that.
+//! no free slot between, after it (wrapping); it never moves. A count is written before its key, so a process killed in
+//! between leaves a free slot with a count of 1. Several segments of one function add up. Readers check all of that.
 
 /// Version of everything in this file. Woven objects, runtime and readers refuse another.
 pub const ABI_VERSION: u32 = 1;

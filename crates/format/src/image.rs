@@ -201,6 +201,7 @@ pub(crate) fn repair(bytes: &mut [u8]) {
     let Ok((head, _)) = read_head(bytes) else {
         return;
     };
+    let mut next = 0;
     for number in 0..head.modules as usize {
         let at = head.table + number * ENTRY;
         let Some(entry) = bytes.get(at..at + ENTRY) else {
@@ -217,8 +218,10 @@ pub(crate) fn repair(bytes: &mut [u8]) {
             word(16).unwrap_or(usize::MAX),
         );
         repair::store(bytes, at + ENTRY - 4, crc);
-        if let Some(fragment) = bytes.get_mut(offset..offset.saturating_add(length)) {
+        let end = offset.saturating_add(length);
+        if let Some(fragment) = bytes.get_mut(offset..end).filter(|_| offset >= next) {
             map::repair(fragment);
+            next = end;
         }
     }
 }

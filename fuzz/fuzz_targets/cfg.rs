@@ -1,0 +1,18 @@
+//! The text of a graph: what parses, prints and parses the same; small graphs are numbered, and paths come back.
+#![no_main]
+
+use holloway_flow::{Cfg, Dag, Numbering, PathId, SuccessorOrder};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let Ok(cfg) = text.parse::<Cfg>() else { return };
+    assert_eq!(cfg.to_string().parse::<Cfg>().as_ref(), Ok(&cfg));
+    let Ok(dag) = Dag::new(&cfg) else { return };
+    let Ok(numbering) = Numbering::new(&cfg, dag, SuccessorOrder::MostPathsLast, 1 << 31) else {
+        return;
+    };
+    for id in (0..numbering.path_count().min(64)).map(PathId) {
+        let path = numbering.regenerate(id).expect("a path for each number");
+        assert_eq!(numbering.number_of(&path), Some(id));
+    }
+});

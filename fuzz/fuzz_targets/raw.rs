@@ -1,0 +1,33 @@
+//! A raw profile of an image with an array and a hashed function, read and sealed.
+#![no_main]
+
+mod subject;
+
+use holloway_format::{RawProfile, peek_profile, read_profile, write_sealed};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(head) = peek_profile(bytes) else {
+        return;
+    };
+    let map = subject::map(head.build_id);
+    if let Ok(profile) = read_profile(bytes, &map) {
+        subject::check(&profile, &map);
+        if !head.sealed {
+            assert_eq!(read_profile(&write_sealed(&profile), &map), Ok(profile));
+        }
+    }
+    if let Ok(raw) = RawProfile::parse(bytes) {
+        let counters: usize = raw
+            .blocks()
+            .iter()
+            .map(|block| block.counters().count())
+            .sum();
+        let entries: usize = raw
+            .segments()
+            .iter()
+            .map(|segment| segment.entries().count())
+            .sum();
+        assert!(8 * counters + 16 * entries <= bytes.len());
+    }
+});

@@ -1,0 +1,28 @@
+//! A sealed profile: as it is, and with the checksums put right.
+#![no_main]
+
+mod subject;
+
+use holloway_format::{peek_profile, read_profile, repair, write_sealed};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    read(bytes);
+    let mut repaired = bytes.to_vec();
+    repair::sealed_profile(&mut repaired);
+    read(&repaired);
+});
+
+/// What was read without damage and is written reads the same again.
+fn read(bytes: &[u8]) {
+    let Ok(head) = peek_profile(bytes) else {
+        return;
+    };
+    let map = subject::map(head.build_id);
+    if let Ok(profile) = read_profile(bytes, &map) {
+        subject::check(&profile, &map);
+        if profile.damage.is_empty() {
+            assert_eq!(read_profile(&write_sealed(&profile), &map), Ok(profile));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The image whose profiles are read: the build id is that of the profile, so that it is not refused for that.
+
+use holloway_format::{Counters, FunctionMap, ImageMap, ModuleMap, PlacedModule, Profile};
+
+/// An array function of 3 paths at 0, a hashed one of 2^40 at 32.
+pub fn map(build_id: [u8; 16]) -> ImageMap {
+    let function = |path_count, counters| FunctionMap {
+        path_count,
+        counters,
+        ..FunctionMap::default()
+    };
+    let functions = vec![
+        function(3, Counters::Array { offset: 0, len: 4 }),
+        function(1 << 40, Counters::Hash { offset: 32 }),
+    ];
+    let module = ModuleMap {
+        counters_size: 40,
+        functions,
+        ..ModuleMap::default()
+    };
+    ImageMap {
+        build_id,
+        modules: vec![PlacedModule { base: 0, module }],
+        ..ImageMap::default()
+    }
+}
+
+/// Every count is one of a path there is.
+pub fn check(profile: &Profile, map: &ImageMap) {
+    for function in &profile.functions {
+        let shape = map
+            .function(function.module, function.function)
+            .expect("counts of a function in the map");
+        assert!(function.counts.is_sorted_by(|left, right| left.0 < right.0));
+        assert!(
+            function
+                .counts
+                .iter()
+                .all(|&(path, count)| path < shape.path_count && count > 0)
+        );
+    }
+}

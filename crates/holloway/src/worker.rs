@@ -8,6 +8,7 @@
 //! | 0 | the result is written |
 //! | [`ERROR`] | an error; the last line on stderr says which |
 //! | [`REFUSED`] | the module cannot be woven; it can be linked as it is |
+//! | [`INTERNAL`] | a bug of the weaver; the module can be compiled without probes |
 //! | other | a crash |
 
 use std::ffi::OsString;
@@ -29,6 +30,8 @@ pub(crate) const COMMAND: &str = "__weave-module";
 pub(crate) const ERROR: u8 = 3;
 /// The module is sound, but cannot be woven.
 pub(crate) const REFUSED: u8 = 4;
+/// Weaving broke one of its own rules: the module can be compiled without probes.
+pub(crate) const INTERNAL: u8 = 5;
 
 /// Runs the worker; `args` are the words after [`COMMAND`].
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
@@ -117,10 +120,7 @@ impl Request {
         };
         match weave_module(&llvm, &bitcode, &options, &mut progress) {
             Ok(woven) => self.write(&woven),
-            Err(error) => {
-                eprintln!("{}", Failure::new(&error));
-                Ok(if is_refusal(&error) { REFUSED } else { ERROR })
-            }
+            Err(error) => Ok(report(&error)),
         }
     }
 
@@ -164,7 +164,14 @@ fn no_core_files() {
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
 }
 
-/// Whether the module is sound and only we cannot weave it: then its machine code, if it has any, serves.
-fn is_refusal(_error: &WeaveError) -> bool {
-    false
+/// Says on stderr why the module is not woven; the exit code tells what can still be done.
+fn report(error: &WeaveError) -> u8 {
+    let (message, code) = match error {
+        WeaveError::Refused { reason, .. } => (Failure::new(reason), REFUSED),
+        WeaveError::Internal { .. } => (Failure::new(error), INTERNAL),
+        _ if error.is_refusal() => (Failure::new(error), REFUSED),
+        _ => (Failure::new(error), ERROR),
+    };
+    eprintln!("{message}");
+    code
 }

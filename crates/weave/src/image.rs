@@ -5,11 +5,12 @@
 //! .rodata         alloc                 __holloway_image: format::abi::ImageHeader (1024 bytes)
 //!                                       on machines without patched bases: each __holloway_base_…, 8 bytes
 //! .tbss           alloc, write, tls     __holloway_slot: 8 bytes
-//! .holloway_map   alloc, retain         the path map
+//! .holloway_map   alloc                 the path map
 //! ```
 //! Every symbol is hidden: several woven shared objects live in one process, each with its own. The map is allocated
-//! so that `strip` keeps it, and kept under `--gc-sections` two ways: SHF_GNU_RETAIN, and a relocation of type NONE from
-//! the header to it (GNU ld honours the flag only in files marked as GNU's own; gold does not know it).
+//! so that `strip` keeps it. Under `--gc-sections` it lives by a relocation of type NONE from the header, which the
+//! runtime uses: GNU ld, gold and lld all follow it (SHF_GNU_RETAIN is unknown to gold, and marks the program's own
+//! section).
 
 use holloway_format::abi::{IMAGE_SYMBOL, ImageHeader, MAP_SECTION, SLOT_SYMBOL};
 use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};
@@ -61,7 +62,7 @@ pub fn image_object(header: &ImageHeader, map: &[u8], machine: Machine, bases: &
     let section = object.add_section(Vec::new(), MAP_SECTION.into(), SectionKind::ReadOnlyData);
     object.section_mut(section).flags = SectionFlags::Elf {
         sh_type: elf::SHT_PROGBITS,
-        sh_flags: elf::SectionFlags(elf::SHF_ALLOC.0 | elf::SHF_GNU_RETAIN.0),
+        sh_flags: elf::SHF_ALLOC,
     };
     object.append_section_data(section, map, 16);
     let symbol = object.section_symbol(section);

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use holloway_weave::cache::{self, Cache, Key};
 use holloway_weave::{OptLevel, WovenModule};
 
-use super::inputs::{Inputs, Module};
+use super::inputs::Inputs;
 use super::llvm::find_llvm;
 use super::settings::{Settings, level_name};
 use crate::failure::{Context, Failure, Result};
@@ -39,7 +39,7 @@ pub(crate) enum Outcome {
 /// When there is no libLLVM, or a module cannot be read and has no machine code beside it.
 pub(crate) fn weave_all(inputs: &Inputs, settings: &Settings, scratch: &Path) -> Result<Vec<Outcome>> {
     let farm = Farm::new(inputs, settings, scratch)?;
-    let mut outcomes: Vec<Option<Outcome>> = inputs.modules.iter().map(|module| farm.cached(module)).collect();
+    let mut outcomes: Vec<Option<Outcome>> = (0..inputs.modules.len()).map(|number| farm.cached(number)).collect();
     let mut queue: Vec<usize> = (0..outcomes.len()).filter(|&number| outcomes[number].is_none()).collect();
     queue.sort_by_key(|&number| std::cmp::Reverse(inputs.modules[number].range.len()));
     for (number, outcome) in farm.run(&queue)? {
@@ -109,20 +109,21 @@ impl<'a> Farm<'a> {
         Ok(Self { inputs, settings, scratch, exe, llvm, identity, cache })
     }
 
-    fn key(&self, module: &Module) -> Key {
+    fn key(&self, number: usize) -> Key {
+        let module = &self.inputs.modules[number];
         let settings = format!(
             "{}name {:?} opt {} fat {} probes {}",
             self.identity,
             module.name,
             self.settings.opt.map_or("own", level_name),
-            self.inputs.fat,
+            self.inputs.whole == Some(number),
             self.settings.probes
         );
         Key::new(&module.digest, &settings)
     }
 
-    fn cached(&self, module: &Module) -> Option<Outcome> {
-        let woven = self.cache.as_ref()?.find(self.key(module))?;
+    fn cached(&self, number: usize) -> Option<Outcome> {
+        let woven = self.cache.as_ref()?.find(self.key(number))?;
         Some(self.done(woven))
     }
 
@@ -165,7 +166,7 @@ impl<'a> Farm<'a> {
         let opt = self.settings.opt;
         let crash = match self.attempt(number, Attempt { probes: self.settings.probes, opt })? {
             End::Done(woven) => {
-                self.keep(module, &woven);
+                self.keep(number, &woven);
                 return Ok(self.done(woven));
             }
             End::Error(why) => return Err(Failure::new(format_args!("{}: {why}", module.shown))),
@@ -195,10 +196,10 @@ impl<'a> Farm<'a> {
         Ok(Outcome::MachineCode(why.to_owned()))
     }
 
-    fn keep(&self, module: &Module, woven: &WovenModule) {
+    fn keep(&self, number: usize, woven: &WovenModule) {
         static WARNED: AtomicUsize = AtomicUsize::new(0);
         if let Some(cache) = &self.cache
-            && let Err(error) = cache.store(self.key(module), woven)
+            && let Err(error) = cache.store(self.key(number), woven)
             && WARNED.fetch_add(1, Ordering::Relaxed) == 0
         {
             warn(&format!("cannot write to the cache: {error}; woven modules are not kept"));
@@ -210,7 +211,7 @@ impl<'a> Farm<'a> {
         let file = |extension: &str| self.scratch.join(format!("module-{number}.{extension}"));
         let (out, at) = (file("woven"), file("at"));
         let mut command = Command::new(&self.exe);
-        command.args(self.worker_args(module, attempt, &out, &at)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args(self.worker_args(number, attempt, &out, &at)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let ended = command.output().cannot(|| format!("start a worker process for {}", module.shown))?;
         let message = String::from_utf8_lossy(&ended.stderr).into_owned();
         let end = match ended.status.code() {
@@ -220,14 +221,15 @@ impl<'a> Farm<'a> {
             },
             Some(code) if code == i32::from(worker::ERROR) => End::Error(last_line(&message)),
             Some(code) if code == i32::from(worker::REFUSED) => End::Refused(last_line(&message)),
+            Some(code) if code == i32::from(worker::INTERNAL) => End::Crash(format!("failed: {}", last_line(&message))),
             _ => End::Crash(crash(ended.status, &at)),
         };
         let _ = std::fs::remove_file(&out);
         Ok(end)
     }
 
-    fn worker_args(&self, module: &Module, attempt: Attempt, out: &Path, at: &Path) -> Vec<OsString> {
-        let settings = self.settings;
+    fn worker_args(&self, number: usize, attempt: Attempt, out: &Path, at: &Path) -> Vec<OsString> {
+        let (module, settings) = (&self.inputs.modules[number], self.settings);
         let mut args: Vec<OsString> = [worker::COMMAND, "--llvm"].map(Into::into).into();
         args.push(self.llvm.clone().into());
         let mut option = |name: &str, value: OsString| args.extend([name.into(), value]);
@@ -245,7 +247,7 @@ impl<'a> Farm<'a> {
         let flags = [
             ("--shared", settings.shared),
             ("--std", settings.std),
-            ("--fat", self.inputs.fat),
+            ("--fat", self.inputs.whole == Some(number)),
             ("--function-sections", settings.function_sections),
             ("--no-probes", !attempt.probes),
         ];

@@ -30,8 +30,15 @@ pub(crate) struct Inputs {
     pub(crate) without: Vec<(String, String)>,
     /// Word of the line before which the image's own objects go: the first input that is not a start file.
     pub(crate) first: Option<usize>,
-    /// The one module is all of a program, std included (rustc's `lto = "fat"`).
-    pub(crate) fat: bool,
+    /// The module that is all of a Rust program, std included (`lto = "fat"`: rustc merges them itself).
+    pub(crate) whole: Option<usize>,
+}
+
+impl Inputs {
+    /// Whether rustc makes this link.
+    pub(crate) fn is_rust(&self) -> bool {
+        self.modules.iter().any(Module::is_rust)
+    }
 }
 
 /// A file with at least one module.
@@ -71,6 +78,13 @@ pub(crate) struct Module {
     pub(crate) digest: [u8; 32],
 }
 
+impl Module {
+    /// Whether rustc made it, by the name it gives its objects.
+    fn is_rust(&self) -> bool {
+        self.shown.trim_end_matches(')').ends_with(".rcgu.o")
+    }
+}
+
 /// Finds the modules of `line`.
 ///
 /// # Errors
@@ -96,9 +110,16 @@ pub(crate) fn gather(line: &Line, settings: &Settings) -> Result<Inputs> {
         }
     }
     let mut inputs = gatherer.inputs;
-    let rust = inputs.modules.first().is_some_and(|module| module.path.as_os_str().as_encoded_bytes().ends_with(b".rcgu.o"));
-    inputs.fat = inputs.modules.len() == 1 && rust && !std_apart;
+    inputs.whole = if std_apart { None } else { only_rust_object(&inputs.modules) };
     Ok(inputs)
+}
+
+/// The one Rust module of a link, when it stands on the line itself.
+fn only_rust_object(modules: &[Module]) -> Option<usize> {
+    let mut rust = modules.iter().enumerate().filter(|(_, module)| module.is_rust());
+    let (number, module) = rust.next()?;
+    let direct = module.path.as_os_str().as_encoded_bytes().ends_with(b".rcgu.o");
+    (direct && rust.next().is_none()).then_some(number)
 }
 
 struct Gatherer<'a> {
@@ -180,8 +201,8 @@ impl Gatherer<'_> {
 
     fn classify(&self, bytes: &[u8], path: &Path, shown: &str) -> Result<InputKind> {
         // compiler_builtins holds what the runtime itself may call (memcpy): woven, it would call back.
-        let builtins = file_name(path).starts_with("libcompiler_builtins");
-        let embedded = self.settings.std && path.extension().is_some_and(|extension| extension == "rlib") && !builtins;
+        let rlib = path.extension().is_some_and(|extension| extension == "rlib");
+        let embedded = self.settings.std && rlib && !is_builtins(path);
         let sections = if embedded { Sections::Embedded } else { Sections::Lto };
         classify(bytes, sections).map_err(|error| Failure::new(format_args!("{shown}: {error}")))
     }
@@ -198,7 +219,7 @@ impl Gatherer<'_> {
             return None;
         }
         self.inputs.modules.push(Module {
-            name: module_name(name),
+            name: module_name(&stable_name(file, name)),
             path: file.to_owned(),
             range: start + range.start..start + range.end,
             shown,
@@ -211,7 +232,7 @@ impl Gatherer<'_> {
     fn without(&mut self, path: &Path, why: NoBitcode, count: usize) {
         let objects = if count == 1 { "1 object".to_owned() } else { format!("{count} objects") };
         let sysroot = path.components().any(|part| part.as_os_str() == "rustlib");
-        let hint = if sysroot && !self.settings.std { "; --std weaves std" } else { "" };
+        let hint = if sysroot && !self.settings.std && !is_builtins(path) { "; --std weaves std" } else { "" };
         self.inputs.without.push((file_name(path).to_owned(), format!("{why} ({objects}{hint})")));
     }
 }
@@ -254,6 +275,10 @@ fn is_start_file(path: &Path) -> bool {
     NAMES.contains(&name) || name.starts_with("clang_rt.crt")
 }
 
+fn is_builtins(path: &Path) -> bool {
+    file_name(path).starts_with("libcompiler_builtins-")
+}
+
 /// Whether a word of the line brings core or std as a crate of its own.
 fn names_std(word: &OsStr) -> bool {
     let word = word.to_string_lossy();
@@ -267,10 +292,24 @@ fn module_name(file: &str) -> String {
     if !name.ends_with(".rcgu.o") {
         return name.to_owned();
     }
-    let stem = name.split('.').next().unwrap_or(name);
+    without_hash(name.split('.').next().unwrap_or(name)).replace('-', "_")
+}
+
+/// `app` of `app-0a1b2c3d4e5f6071`, as cargo names what it makes.
+pub(crate) fn without_hash(name: &str) -> &str {
     let hash = |part: &str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let stem = stem.rsplit_once('-').filter(|(_, last)| hash(last)).map_or(stem, |(name, _)| name);
-    stem.replace('-', "_")
+    name.rsplit_once('-').filter(|(_, last)| hash(last)).map_or(name, |(name, _)| name)
+}
+
+/// An object's name as far as it stays the same from build to build: a compiler driver that compiles and links in
+/// one go puts six random digits into the names of its temporary objects (`/tmp/a-0f3c21.o`).
+fn stable_name<'a>(file: &Path, name: &'a str) -> std::borrow::Cow<'a, str> {
+    let random = |part: &str| part.len() == 6 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let stem = name.strip_suffix(".o").and_then(|stem| stem.rsplit_once('-'));
+    match stem {
+        Some((stem, digits)) if random(digits) && file.parent() == Some(&std::env::temp_dir()) => format!("{stem}.o").into(),
+        _ => name.into(),
+    }
 }
 
 #[cfg(test)]

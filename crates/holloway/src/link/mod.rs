@@ -25,6 +25,11 @@ mod tools;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+use tempfile::TempDir;
+
 use crate::failure::{Context, Result};
 use line::{Flavour, Line, Output};
 use settings::Settings;
@@ -78,7 +83,7 @@ fn link(flavour: Flavour, args: Vec<OsString>) -> Result<u8> {
     if inputs.modules.is_empty() {
         return plain(&linker, &line);
     }
-    let scratch = tempfile::Builder::new().prefix("holloway-link-").tempdir().cannot(|| "make a temporary directory".to_owned())?;
+    let scratch = scratch()?;
     let woven = farm::weave_all(&inputs, &settings, scratch.path())?;
     let placed = place::place(&line, &inputs, woven, &settings, scratch.path())?;
     let args = line.write(&|word| placed.swaps.get(&word).cloned(), &placed.objects, placed.at);
@@ -92,6 +97,22 @@ fn link(flavour: Flavour, args: Vec<OsString>) -> Result<u8> {
 /// A link with nothing to weave: the line as it came, less what was meant for an LTO plugin.
 fn plain(linker: &std::path::Path, line: &Line) -> Result<u8> {
     let args = line.write(&|_| None, &[], usize::MAX);
-    let scratch = tempfile::tempdir().ok();
-    real::run(linker, &args, scratch.as_ref().map(tempfile::TempDir::path))
+    let scratch = scratch()?;
+    real::run(linker, &args, Some(scratch.path()))
+}
+
+/// A private directory for what only this link needs; it goes with its end, and when the user interrupts it.
+fn scratch() -> Result<TempDir> {
+    let dir = tempfile::Builder::new().prefix("holloway-link-").tempdir();
+    let dir = dir.cannot(|| format!("make a directory in {} (TMPDIR)", std::env::temp_dir().display()))?;
+    let path = dir.path().to_owned();
+    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
+        std::thread::spawn(move || {
+            if let Some(signal) = signals.forever().next() {
+                let _ = std::fs::remove_dir_all(path);
+                let _ = emulate_default_handler(signal);
+            }
+        });
+    }
+    Ok(dir)
 }

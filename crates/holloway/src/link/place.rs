@@ -15,7 +15,7 @@ use holloway_weave::symbols::same_exports;
 use holloway_weave::{archive, patch};
 
 use super::farm::Outcome;
-use super::inputs::{FileKind, InputFile, Inputs};
+use super::inputs::{FileKind, InputFile, Inputs, without_hash};
 use super::line::Line;
 use super::settings::Settings;
 use crate::failure::{Context, Failure, Result};
@@ -63,7 +63,9 @@ pub(crate) fn place(line: &Line, inputs: &Inputs, outcomes: Vec<Outcome>, settin
         }
     }
     if settings.probes {
-        placed.objects = image.finish(&line.output_name(), settings, scratch)?;
+        let name = line.output_name();
+        let name = if inputs.is_rust() { without_hash(&name) } else { &name };
+        placed.objects = image.finish(name, settings, scratch)?;
     }
     Ok(placed)
 }

@@ -71,7 +71,7 @@ pub struct Probes {
 /// Pinned edges that would have to carry an increment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinnedIncrement {
-    /// Pinned edges that close cycles with other pinned edges, whose values do not cancel.
+    /// They close cycles with other pinned edges, the values round which do not cancel.
     pub edges: Vec<EdgeId>,
 }
 
@@ -352,7 +352,13 @@ fn action(
     if regions.unset(numbering, edge) {
         return (!regions.early[target]).then_some(Action::Set(constant));
     }
-    (increment != 0).then_some(Action::Add(increment))
+    // Where one way leads here the register is a constant, if a pinned edge made it be set early: no need to add.
+    let action = if regions.constant[source] {
+        Action::Set(constant)
+    } else {
+        Action::Add(increment)
+    };
+    (increment != 0).then_some(action)
 }
 
 fn place(

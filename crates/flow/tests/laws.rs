@@ -5,8 +5,8 @@ mod common;
 
 use common::{all_paths, any_cfg, dag, ends, function_cfg, number, reachable, walk};
 use holloway_flow::{
-    Cfg, Chords, Dag, DagEdgeId, DagEdgeKind, EdgeKind, Numbering, PathEnd, PathId, Probes,
-    SuccessorOrder, edge_counts, estimate_weights,
+    Action, Cfg, Chords, Dag, DagEdgeId, DagEdgeKind, EdgeId, EdgeKind, Numbering, PathEnd, PathId,
+    PathStart, Probes, SuccessorOrder, edge_counts, estimate_weights,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ fn check_ends(cfg: &Cfg, dag: &Dag, numbering: &Numbering) {
     let ends = ends(numbering);
     let reached = reachable(cfg);
     let backs: BTreeSet<_> = dag.back_edges().collect();
-    for (id, edge) in (0..).map(holloway_flow::EdgeId).zip(cfg.edges()) {
+    for (id, edge) in (0..).map(EdgeId).zip(cfg.edges()) {
         let live = reached.contains(&edge.from);
         match ends.get(&id) {
             Some(PathEnd::Back(_)) => assert!(live && backs.contains(&id)),
@@ -62,7 +62,7 @@ fn check_ends(cfg: &Cfg, dag: &Dag, numbering: &Numbering) {
         place.keys().map(|block| **block).collect::<BTreeSet<_>>(),
         reached
     );
-    for (id, edge) in (0..).map(holloway_flow::EdgeId).zip(cfg.edges()) {
+    for (id, edge) in (0..).map(EdgeId).zip(cfg.edges()) {
         if reached.contains(&edge.from) && !ends.contains_key(&id) {
             assert!(place[&edge.from] < place[&edge.to], "{id} leads forward");
         }
@@ -105,7 +105,7 @@ fn check_chords(numbering: &Numbering, weights: &[u64]) {
     for number in (0..numbering.path_count().min(300)).map(PathId) {
         let path = numbering.regenerate(number).unwrap();
         let on_path = |kind: DagEdgeKind| match kind {
-            DagEdgeKind::Start(head) => path.start == holloway_flow::PathStart::Loop(head),
+            DagEdgeKind::Start(head) => path.start == PathStart::Loop(head),
             DagEdgeKind::Edge(id) | DagEdgeKind::Back(id) | DagEdgeKind::Cut(id) => {
                 path.edges.contains(&id) || path.end.edge() == id
             }
@@ -140,9 +140,57 @@ fn check_walk(cfg: &Cfg, numbering: &Numbering, probes: &Probes, choices: &[u8])
         .map(|(&path, &count)| (PathId(path.cast_unsigned()), count));
     let derived = edge_counts(cfg.edges().len(), numbering, counts).unwrap();
     assert_eq!(derived.calls, trace.calls);
-    for (id, count) in (0..).map(holloway_flow::EdgeId).zip(derived.edges) {
+    for (id, count) in (0..).map(EdgeId).zip(derived.edges) {
         assert_eq!(count, trace.edges.get(&id).copied().unwrap_or(0), "{id}");
     }
+}
+
+/// No action is for nothing: what an `Add` adds is not 0, and every `Set` is read by some path before it is set again.
+fn check_needed(cfg: &Cfg, numbering: &Numbering, probes: &Probes) {
+    if numbering.path_count() > 3000 {
+        return;
+    }
+    let (mut read, mut sets) = (BTreeSet::new(), BTreeSet::new());
+    let mut run = |actions: Vec<((u32, bool), &[Action])>| {
+        let mut writer = None;
+        for (place, action) in actions
+            .iter()
+            .flat_map(|(place, all)| all.iter().map(|a| (*place, a)))
+        {
+            match *action {
+                Action::Set(_) => {
+                    writer = Some(place);
+                    sets.insert(place);
+                }
+                Action::Add(value) => assert!(value != 0 && writer.is_some()),
+                Action::Count { register: true, .. } => drop(read.insert(writer.expect("set"))),
+                Action::Count {
+                    register: false, ..
+                } => {}
+            }
+        }
+    };
+    for path in (0..numbering.path_count()).map(|id| numbering.regenerate(PathId(id)).unwrap()) {
+        // A path that starts at a head does so behind each of the ends that lead there.
+        let starts: Vec<((u32, bool), &[Action])> = match path.start {
+            PathStart::Entry => vec![((u32::MAX, true), &probes.entry)],
+            PathStart::Loop(head) => {
+                let into = ends(numbering)
+                    .into_keys()
+                    .filter(|&end| cfg.edge(end).to == head);
+                let probe = |end| probes.edge(end).map_or(&[][..], |probe| &probe.after);
+                into.map(|end| ((end.0, true), probe(end))).collect()
+            }
+        };
+        let edges = path.edges.iter().copied().chain([path.end.edge()]);
+        let inside =
+            edges.filter_map(|edge| Some(((edge.0, false), &probes.edge(edge)?.before[..])));
+        let inside: Vec<_> = inside.collect();
+        for start in starts {
+            run([start].into_iter().chain(inside.iter().copied()).collect());
+        }
+    }
+    assert_eq!(read, sets, "{probes:?}");
 }
 
 fn check_parts(cfg: &Cfg, numbering: &Numbering) {
@@ -184,6 +232,7 @@ proptest! {
         let probes = Probes::new(&cfg, &numbering, &plan.weights);
         let probes = probes.expect("one pinned edge a block never closes a cycle");
         check_walk(&cfg, &numbering, &probes, &choices);
+        check_needed(&cfg, &numbering, &probes);
     }
 
     #[test]

@@ -1,0 +1,243 @@
+//! Runs the `.cfg` files beside this one: each holds a graph and, as comments, all that is to come out of it.
+//!
+//! A file is: prose (`;;` lines) and directives (`;!` lines), the graph as it prints, and the annotations. The runner
+//! makes the whole file anew from prose, directives and graph, and wants it as it is, so no annotation can be
+//! missing or stale. `HOLLOWAY_BLESS=1 cargo test -p holloway-flow --test cfg` writes the files instead; read
+//! the difference before it is committed.
+//!
+//! Directives: `order: most-paths-last | hottest-first | as-given` (the default is the first), `limit: N`,
+//! `weights: W0 W1 ..` by edge (else estimated), `cold: b1 ..` for the estimate, `show: weights`.
+//!
+//! Annotations: `paths`; `back` and `cut` edges; loops; the values at each block; what the probes do (`= n` sets
+//! the register, `+n` adds, `count r+n` and `count n` count; `then` stands before what is done for the path that follows);
+//! the paths, if there are not too many; or the `error`.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use holloway_flow::{
+    Action, BlockId, Cfg, Dag, DagEdgeId, DagEdgeKind, Dominators, EdgeProbe, Loops, Numbering,
+    Path, PathEnd, PathId, PathStart, Probes, SuccessorOrder, estimate_weights,
+};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// More paths than these are not listed.
+const LISTED: u64 = 24;
+
+fn files() -> Vec<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cfg");
+    let entries = std::fs::read_dir(&folder).expect("tests/cfg is a folder");
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|e| e == "cfg"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn annotations_are_complete_and_true() {
+    let bless = std::env::var_os("HOLLOWAY_BLESS").is_some_and(|value| value == "1");
+    let files = files();
+    assert!(files.len() > 15, "the files are where they belong");
+    let mut stale = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let expected =
+            annotate(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        if bless && text != expected {
+            std::fs::write(&file, &expected).unwrap();
+        } else if text != expected {
+            println!("{}:\n{expected}", file.display());
+            stale.push(file.file_name().unwrap().to_owned());
+        }
+    }
+    assert!(
+        stale.is_empty(),
+        "not what comes out: {stale:?}; HOLLOWAY_BLESS=1 updates"
+    );
+}
+
+/// What the directives of a file say.
+struct Directives {
+    order: String,
+    limit: u64,
+    weights: Vec<u64>,
+    show_weights: bool,
+}
+
+impl Directives {
+    fn parse(text: &str, cfg: &Cfg) -> Result<Self, String> {
+        let mut this = Self {
+            order: "most-paths-last".into(),
+            limit: 1 << 31,
+            weights: Vec::new(),
+            show_weights: false,
+        };
+        let mut cold = Vec::new();
+        for line in text.lines().filter_map(|line| line.strip_prefix(";!")) {
+            let (key, value) = line
+                .split_once(':')
+                .ok_or(format!("no `:` in `;!{line}`"))?;
+            let value = value.trim();
+            match key.trim() {
+                "order" => this.order = value.into(),
+                "limit" => this.limit = value.parse().map_err(|_| format!("no limit: {value}"))?,
+                "weights" => {
+                    this.weights = value
+                        .split_whitespace()
+                        .map(|w| w.parse().unwrap())
+                        .collect()
+                }
+                "cold" => {
+                    cold = value
+                        .split_whitespace()
+                        .map(|b| BlockId(b[1..].parse().unwrap()))
+                        .collect()
+                }
+                "show" if value == "weights" => this.show_weights = true,
+                _ => return Err(format!("no such directive: {line}")),
+            }
+        }
+        if this.weights.is_empty() {
+            this.weights = estimate_weights(cfg, &cold);
+        }
+        Ok(this)
+    }
+
+    fn order(&self) -> Result<SuccessorOrder<'_>, String> {
+        Ok(match self.order.as_str() {
+            "most-paths-last" => SuccessorOrder::MostPathsLast,
+            "hottest-first" => SuccessorOrder::HottestFirst(&self.weights),
+            "as-given" => SuccessorOrder::AsGiven,
+            other => return Err(format!("no such order: {other}")),
+        })
+    }
+}
+
+/// The file as it should be.
+fn annotate(text: &str) -> Result<String, String> {
+    let cfg: Cfg = text.parse().map_err(|error| format!("{error}"))?;
+    let directives = Directives::parse(text, &cfg)?;
+    let mut out = String::new();
+    for line in text
+        .lines()
+        .filter(|line| line.starts_with(";;") || line.starts_with(";!"))
+    {
+        writeln!(out, "{line}").unwrap();
+    }
+    write!(out, "\n{cfg}\n").unwrap();
+    loops(&mut out, &cfg);
+    if directives.show_weights {
+        let edges = cfg.edges().len();
+        let list = (0..edges).map(|edge| format!("e{edge} {}", directives.weights[edge]));
+        writeln!(out, "; weights: {}", list.collect::<Vec<_>>().join(", ")).unwrap();
+    }
+    if let Err(error) = results(&mut out, &cfg, &directives) {
+        writeln!(out, "; error: {error}").unwrap();
+    }
+    Ok(out)
+}
+
+fn results(out: &mut String, cfg: &Cfg, directives: &Directives) -> Result<(), String> {
+    let dag = Dag::new(cfg).map_err(|error| error.to_string())?;
+    list(out, "back", dag.back_edges().map(|edge| edge.to_string()));
+    let numbering = Numbering::new(cfg, dag, directives.order()?, directives.limit);
+    let numbering = numbering.map_err(|error| error.to_string())?;
+    list(
+        out,
+        "cut",
+        numbering.cut_edges().map(|edge| edge.to_string()),
+    );
+    writeln!(out, "; paths: {}", numbering.path_count()).unwrap();
+    values(out, cfg, &numbering);
+    let probes = Probes::new(cfg, &numbering, &directives.weights);
+    let probes = probes.map_err(|error| error.to_string())?;
+    list(out, "entry", probes.entry.iter().map(action));
+    for (edge, probed) in &probes.edges {
+        writeln!(out, "; {edge}: {}", probe(probed)).unwrap();
+    }
+    if numbering.path_count() <= LISTED {
+        for id in (0..numbering.path_count()).map(PathId) {
+            writeln!(out, "; {id}: {}", path(&numbering.regenerate(id).unwrap())).unwrap();
+        }
+    }
+    Ok(())
+}
+
+fn list(out: &mut String, name: &str, items: impl Iterator<Item = String>) {
+    let items: Vec<String> = items.collect();
+    if !items.is_empty() {
+        writeln!(out, "; {name}: {}", items.join(", ")).unwrap();
+    }
+}
+
+fn loops(out: &mut String, cfg: &Cfg) {
+    let loops = Loops::new(cfg, &Dominators::new(cfg));
+    for (index, found) in loops.all().iter().enumerate() {
+        let blocks = cfg
+            .blocks()
+            .filter(|&block| loops.innermost(block).is_some() && !loops.leaves(found.head, block));
+        let blocks: Vec<_> = blocks.map(|block| block.to_string()).collect();
+        assert_eq!(loops.innermost(found.head), Some(index));
+        writeln!(
+            out,
+            "; loop {}: depth {}, {}",
+            found.head,
+            found.depth,
+            blocks.join(" ")
+        )
+        .unwrap();
+    }
+}
+
+fn values(out: &mut String, cfg: &Cfg, numbering: &Numbering) {
+    for block in cfg.blocks() {
+        let edges = numbering.dag_edges().iter().zip((0..).map(DagEdgeId));
+        let edges = edges.filter(|(edge, _)| edge.from == block);
+        let values = edges.map(|(edge, id)| match edge.kind {
+            DagEdgeKind::Edge(real) => format!("{real} {}", numbering.value(id)),
+            DagEdgeKind::Start(head) => format!("start {head} {}", numbering.value(id)),
+            DagEdgeKind::Back(real) => format!("back {real} {}", numbering.value(id)),
+            DagEdgeKind::Cut(real) => format!("cut {real} {}", numbering.value(id)),
+        });
+        list(out, &format!("values {block}"), values);
+    }
+}
+
+fn action(action: &Action) -> String {
+    match *action {
+        Action::Set(value) => format!("= {value}"),
+        Action::Add(value) => format!("{value:+}"),
+        Action::Count {
+            register: true,
+            increment,
+        } => format!("count r{increment:+}"),
+        Action::Count {
+            register: false,
+            increment,
+        } => format!("count {increment}"),
+    }
+}
+
+fn probe(probe: &EdgeProbe) -> String {
+    let words = |actions: &[Action]| actions.iter().map(action).collect::<Vec<_>>().join(", ");
+    match (probe.before.is_empty(), probe.after.is_empty()) {
+        (_, true) => words(&probe.before),
+        (true, false) => format!("then {}", words(&probe.after)),
+        (false, false) => format!("{}, then {}", words(&probe.before), words(&probe.after)),
+    }
+}
+
+fn path(path: &Path) -> String {
+    let start = match path.start {
+        PathStart::Entry => "entry",
+        PathStart::Loop(_) => "loop",
+    };
+    let end = match path.end {
+        PathEnd::Exit(edge) => format!("exit {edge}"),
+        PathEnd::Back(edge) => format!("back {edge}"),
+        PathEnd::Cut(edge) => format!("cut {edge}"),
+    };
+    let blocks: Vec<_> = path.blocks.iter().map(|block| block.to_string()).collect();
+    format!("{start} {}, {end}", blocks.join(" "))
+}

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use holloway_weave::{Collect, Pattern};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -356,22 +357,17 @@ pub(crate) struct CargoArgs {
 }
 
 fn parse_collect(text: &str) -> Result<String, String> {
-    match text {
-        "paths" => Ok(text.to_owned()),
-        _ => Err("this version collects `paths`".to_owned()),
-    }
+    text.parse::<Collect>().map(|kind| kind.to_string())
 }
 
 fn parse_pattern(text: &str) -> Result<String, String> {
     if text.contains('\n') {
         return Err("a pattern is one line".to_owned());
     }
-    if text.is_empty() {
-        return Err("an empty pattern would match everything".to_owned());
+    if text.trim().is_empty() {
+        return Err("an empty pattern chooses nothing".to_owned());
     }
-    regex::Regex::new(text)
-        .map(|_| text.to_owned())
-        .map_err(|error| last_line(&error))
+    Pattern::parse(text).map(|pattern| pattern.text().to_owned())
 }
 
 fn parse_regex(text: &str) -> Result<regex::Regex, String> {

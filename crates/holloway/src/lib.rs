@@ -59,6 +59,10 @@ pub fn main() -> ExitCode {
         Some(link::RUSTC) => rustc::wrap(&argv),
         Some(link::RUST_LINKER) => Ok(link_and_store(rest, link::rust_linker)),
         Some(link::LD) => Ok(link_and_store(rest, link::ld)),
+        // Both programs are their own worker.
+        _ if rest.first().is_some_and(|word| word == worker::COMMAND) => {
+            Ok(worker::run(rest[1..].to_vec()))
+        }
         Some("cargo-holloway") => cargo_holloway(rest),
         _ => holloway(rest),
     };
@@ -86,7 +90,6 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         .unwrap_or_default();
     let rest = args.get(1..).unwrap_or_default();
     match first {
-        worker::COMMAND => return Ok(worker::run(rest.to_vec())),
         "cc" => return Ok(cc::cc(cc::Language::C, rest.to_vec())),
         "c++" => return Ok(cc::cc(cc::Language::Cxx, rest.to_vec())),
         "ld" => return Ok(link_and_store(rest, link::ld)),

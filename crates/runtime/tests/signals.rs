@@ -1,0 +1,96 @@
+//! Counts stay exact under signals at any instruction, and a kill at any moment loses no finished path.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use common::{Profile, command, compile, only, profiles, run, workshop};
+
+/// Runs a scenario; the numbers it printed, and its profile.
+fn storm(name: &str) -> (Vec<u64>, Profile) {
+    let program = compile(&workshop(&format!("signals-{name}")), &["signals.c"], &[]);
+    let (mut command, data) = command(&program, &[name]);
+    let output = run(&mut command);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let numbers = text.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    (numbers, only(profiles(&data)))
+}
+
+#[test]
+fn signals_while_main_counts() {
+    let (numbers, profile) = storm("storm");
+    let (in_main, in_handler) = (numbers[0], numbers[1]);
+    assert_eq!(profile.counter(1), in_main + in_handler);
+    assert_eq!(profile.hash_sum(2), in_main + in_handler);
+    for path in 0..20_000 {
+        let first = path * 17_143 % 20_000; // 7 · 17,143 = 1 modulo 20,000
+        let times = |total: u64| (total + 19_999 - first) / 20_000;
+        assert_eq!(profile.hashed(2, path), times(in_main) + times(in_handler), "path {path}");
+    }
+    assert_eq!(profile.hash_sum(3), in_handler);
+    assert!(profile.hashes[&3].values().all(|count| *count == 1));
+}
+
+#[test]
+fn a_signal_at_every_instruction() {
+    let (numbers, profile) = storm("every-instruction");
+    let (in_main, in_handler) = (numbers[0], numbers[1]);
+    assert_eq!(in_main, 500);
+    assert!(in_handler > 500 * 30, "{in_handler} traps");
+    assert_eq!(profile.counter(1), 1 + in_main + in_handler);
+    assert_eq!(profile.hashed(2, 5), 1 + in_main + in_handler);
+    assert!((1..=in_handler).all(|i| profile.hashed(2, 1000 + i) == 1));
+}
+
+#[test]
+fn signals_while_threads_enter() {
+    let (numbers, profile) = storm("storm-of-threads");
+    assert_eq!(profile.counter(1), numbers[0] + numbers[1]);
+    assert_eq!(profile.hash_sum(2), numbers[0] + numbers[1]);
+}
+
+#[test]
+fn first_enter_in_a_handler_takes_little_stack() {
+    let (used, profile) = storm("on-small-stack");
+    assert_eq!((profile.counter(1), profile.hash_sum(2)), (1, 1));
+    let program = compile(&workshop("signals-empty-handler"), &["signals.c"], &[]);
+    let output = run(&mut command(&program, &["empty-handler"]).0);
+    let empty: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+    assert!(used[0] - empty < 4096, "{} bytes of stack beyond an empty handler's {empty}", used[0] - empty);
+}
+
+#[test]
+fn kill_at_random_moments() {
+    let workshop = workshop("signals-killed");
+    let program = compile(&workshop, &["signals.c"], &[]);
+    let finished = workshop.join("finished");
+    let mut seed = 12345_u64;
+    for round in 0..50 {
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&finished).unwrap();
+        file.set_len(4096).unwrap();
+        let (mut command, data) = command(&program, &["until-killed"]);
+        let mut child = command.stdin(Stdio::from(file.try_clone().unwrap())).spawn().unwrap();
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        std::thread::sleep(Duration::from_micros(200 + (seed >> 33) % 30_000));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let mut bytes = [0; 8];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        let finished = u64::from_le_bytes(bytes);
+        let profile = if data.exists() { profiles(&data) } else { Vec::new() };
+        let profile = profile.into_iter().next().unwrap_or_default();
+        let (counted, hashed) = (profile.counter(1), profile.hash_sum(2));
+        assert!(counted == finished || counted == finished + 1, "{round}: {counted} for {finished}");
+        assert!(hashed == finished || hashed == finished + 1, "{round}: {hashed} for {finished}");
+        assert!((0..finished).all(|path| profile.hashed(2, path) == 1), "{round}: a path is missing");
+        if data.exists() {
+            std::fs::remove_dir_all(&data).unwrap();
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/* Every register but r11 (and rax of __holloway_enter, its result) survives both entry points, whatever they do. */
+#include "woven.h"
+
+enum { RAX = 0, RSP = 4, RSI = 6, RDI = 7, R11 = 11, GENERAL = 16, VECTORS = 16, VECTOR = 8 };
+extern uint64_t probe_in[280], probe_out[280], probe_level, probe_shift;
+extern void (*probe_function)(void);
+void probe(void);
+__attribute__((visibility("hidden"))) void __holloway_enter(void);
+__attribute__((visibility("hidden"))) void __holloway_hash(void);
+
+static void run(const char *what, void (*function)(void), void *rdi, uint64_t rsi) {
+    static uint64_t seed = 88172645463325252;
+    for (int i = 0; i < 280; i++) {
+        seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+        probe_in[i] = seed;
+        probe_out[i] = 0;
+    }
+    if (rdi)
+        probe_in[RDI] = (uint64_t)rdi, probe_in[RSI] = rsi;
+    probe_function = function;
+    probe();
+    for (int i = 0; i < GENERAL; i++) {
+        if (i == R11 || (i == RAX && !rdi))
+            continue;
+        if (probe_out[i] != (i == RSP ? 0 : probe_in[i]))
+            printf("%s: general register %d changed\n", what, i);
+    }
+    int vectors = probe_level == 2 ? 32 : 16, words = 2 << probe_level;
+    for (int v = 0; v < vectors; v++)
+        for (int w = 0; w < words; w++)
+            if (probe_in[VECTORS + VECTOR * v + w] != probe_out[VECTORS + VECTOR * v + w])
+                printf("%s: word %d of vector %d changed\n", what, w, v);
+    for (int k = 0; probe_level == 2 && k < 8; k++)
+        if (probe_in[272 + k] != probe_out[272 + k])
+            printf("%s: mask %d changed\n", what, k);
+    if (!rdi && probe_out[RAX] != (uint64_t)__holloway_slot)
+        printf("%s: wrong result\n", what);
+}
+
+static void *body(void *unused) {
+    run("enter, first in the process or a new thread", __holloway_enter, 0, 0);
+    __holloway_slot = 0;
+    run("enter, own block again", __holloway_enter, 0, 0);
+    run("enter, slot set", __holloway_enter, 0, 0);
+    uint64_t *head = (uint64_t *)__holloway_slot + 2;
+    for (uint64_t path = 0; path < 3000; path++) {
+        run("hash, new path", __holloway_hash, head, path * path);
+        run("hash, known path", __holloway_hash, head, path * path);
+        run("hash, earlier path", __holloway_hash, head, path / 2 * (path / 2));
+    }
+    return unused;
+}
+
+int main(void) {
+    __builtin_cpu_init();
+    int most = __builtin_cpu_supports("avx512bw") ? 2 : __builtin_cpu_supports("avx") ? 1 : 0;
+    for (probe_shift = 0; probe_shift <= 8; probe_shift += 8)
+        for (int level = most; level >= 0; level--) {
+            probe_level = level;
+            pthread_t id;
+            body(0);
+            pthread_create(&id, 0, body, 0);
+            pthread_join(id, 0);
+            __holloway_slot = 0;
+        }
+    return 0;
+}

@@ -56,6 +56,7 @@
 mod codes;
 mod decode;
 mod encode;
+mod function;
 mod strings;
 
 pub(crate) use decode::repair;

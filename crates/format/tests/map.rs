@@ -248,6 +248,17 @@ fn the_example_of_the_layout() {
 }
 
 #[test]
+fn the_example_of_the_image_layout() {
+    let (bytes, id) = encode_image(0, "x", &[]);
+    let mut expected = b"HLWIMMAP\x01\0\0\0\0\0\0\0".to_vec();
+    expected.extend_from_slice(&id);
+    expected.extend_from_slice(&[
+        0, 0, 0, 0, 1, 0, 0, 0, 0x39, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b'x',
+    ]);
+    assert_eq!((&bytes[..53], bytes.len()), (&expected[..], 57));
+}
+
+#[test]
 fn the_build_id_follows_the_content() {
     let [first, second] = small_modules();
     let (a, b) = (first.encode(), second.encode());

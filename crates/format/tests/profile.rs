@@ -453,6 +453,22 @@ fn a_path_being_entered_at_a_kill_is_no_damage() {
     assert_eq!((profile.functions.len(), profile.damage.len()), (3, 1));
 }
 
+#[test]
+fn the_example_of_the_sealed_layout() {
+    let counts = FunctionCounts {
+        module: 0,
+        function: 2,
+        hash: 0,
+        counts: vec![(0, 5), (300, 1)],
+    };
+    let profile = Profile {
+        functions: vec![counts],
+        ..Profile::default()
+    };
+    let record = [0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 5, 0xab, 2, 1];
+    assert!(write_sealed(&profile).ends_with(&record));
+}
+
 proptest! {
     #[test]
     fn a_profile_survives((map, profile) in map_and_profile()) {

@@ -11,11 +11,9 @@ use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::frames::{Frames, index_size};
 use crate::map::encode::entry_crc;
+use crate::map::function::read_function;
 use crate::map::strings::Strings;
-use crate::map::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FRAGMENT_MAGIC, FunctionMap, Gone,
-    MAP_VERSION, ModuleMap, Outcome, Place, Scope, Skipped, implied_ends,
-};
+use crate::map::{FRAGMENT_MAGIC, FunctionMap, Gone, MAP_VERSION, ModuleMap, Skipped};
 use crate::repair;
 use crate::text::Text;
 
@@ -37,76 +35,74 @@ impl ModuleMap {
         let parts = head.split(bytes, base)?;
         let strings = Strings::read(parts.strings.0, parts.text);
         let mut damage = Vec::new();
-        let note = |offset, what: &str| Damage::of_file(DamagedFile::Map, offset, what);
-        if strings.get(head.name, base).is_err() {
-            damage.push(note(base, "the module's name is damaged"));
+        for (string, what) in [
+            (head.name, "the module's name is damaged"),
+            (head.producer, "the producer's name is damaged"),
+        ] {
+            if strings.get(string, base).is_err() {
+                damage.push(Damage::of_file(DamagedFile::Map, base, what));
+            }
         }
-        if strings.get(head.producer, base).is_err() {
-            damage.push(note(base, "the producer's name is damaged"));
-        }
-        let frames = Frames::new(
-            parts.index.0,
-            parts.records.0,
-            head.functions,
-            parts.records.1,
-        );
-        if !frames.index_intact() {
-            damage.push(note(
-                parts.index.1,
-                "the index of functions is damaged; the functions were found without it",
-            ));
-        }
-        let mut functions = Vec::with_capacity(head.functions as usize);
-        let mut offsets = Vec::with_capacity(head.functions as usize);
-        for frame in frames {
-            offsets.push(frame.offset);
-            let function = frame
-                .payload
-                .and_then(|cursor| read_function(cursor, &strings, head.counters_size));
-            functions.push(function.unwrap_or_else(|error| {
-                let keys = frame.keys.map(|keys| keys.map(|key| strings.find(key)));
-                let lost = placeholder(keys);
-                let what = Damage::of_file(
-                    DamagedFile::Map,
-                    error.offset().unwrap_or(frame.offset),
-                    error,
-                );
-                damage.push(what.of_function(functions_len(&offsets), lost.display_name()));
-                lost
-            }));
-        }
-        refuse_overlaps(&mut functions, &offsets, &mut damage);
-        let skipped = read_entries(
-            parts.skipped,
-            &strings,
-            &mut damage,
-            |[name, linkage_name, reason]| Skipped {
-                name,
-                linkage_name,
-                reason,
-            },
-        );
-        let gone = read_entries(parts.gone, &strings, &mut damage, |[name, linkage_name]| {
-            Gone { name, linkage_name }
-        });
-        let (name, producer) = (strings.find(head.name), strings.find(head.producer));
-        Ok((
-            Self {
-                name,
-                producer,
-                counters_size: head.counters_size,
-                functions,
-                skipped,
-                gone,
-            },
-            damage,
-        ))
+        let module = Self {
+            name: strings.find(head.name),
+            producer: strings.find(head.producer),
+            counters_size: head.counters_size,
+            functions: read_functions(&head, &parts, &strings, &mut damage),
+            skipped: read_entries(
+                parts.skipped,
+                &strings,
+                &mut damage,
+                |[name, linkage_name, reason]| Skipped {
+                    name,
+                    linkage_name,
+                    reason,
+                },
+            ),
+            gone: read_entries(parts.gone, &strings, &mut damage, |[name, linkage_name]| {
+                Gone { name, linkage_name }
+            }),
+        };
+        Ok((module, damage))
     }
 }
 
-/// Number of the function whose offset was pushed last.
-fn functions_len(offsets: &[u64]) -> usize {
-    offsets.len() - 1
+/// The functions; damaged ones as placeholders.
+fn read_functions(
+    head: &Head,
+    parts: &Parts<'_>,
+    strings: &Strings,
+    damage: &mut Vec<Damage>,
+) -> Vec<FunctionMap> {
+    let frames = Frames::new(
+        parts.index.0,
+        parts.records.0,
+        head.functions,
+        parts.records.1,
+    );
+    if !frames.index_intact() {
+        let what = "the index of functions is damaged; the functions were found without it";
+        damage.push(Damage::of_file(DamagedFile::Map, parts.index.1, what));
+    }
+    let mut functions = Vec::with_capacity(head.functions as usize);
+    let mut offsets = Vec::with_capacity(head.functions as usize);
+    for (number, frame) in frames.enumerate() {
+        let function = frame
+            .payload
+            .and_then(|cursor| read_function(cursor, strings, head.counters_size));
+        functions.push(function.unwrap_or_else(|error| {
+            let lost = placeholder(frame.keys.map(|keys| keys.map(|key| strings.find(key))));
+            let what = Damage::of_file(
+                DamagedFile::Map,
+                error.offset().unwrap_or(frame.offset),
+                error,
+            );
+            damage.push(what.of_function(number, lost.display_name()));
+            lost
+        }));
+        offsets.push(frame.offset);
+    }
+    refuse_overlaps(&mut functions, &offsets, damage);
+    functions
 }
 
 fn placeholder(keys: Option<[Text; 2]>) -> FunctionMap {
@@ -316,239 +312,4 @@ fn refuse_overlaps(functions: &mut [FunctionMap], offsets: &[u64], damage: &mut 
             end = start.saturating_add(function.counters.size());
         }
     }
-}
-
-fn read_function(
-    mut cursor: Cursor<'_>,
-    strings: &Strings,
-    counters_size: u64,
-) -> Result<FunctionMap, FormatError> {
-    let cursor = &mut cursor;
-    let name = read_text(cursor, strings)?;
-    let linkage_name = read_text(cursor, strings)?;
-    let file = read_text(cursor, strings)?;
-    let line = cursor.var32()?;
-    let hash = cursor.u64()?;
-    let (counters, path_count) = read_counters(cursor, counters_size)?;
-    let scopes = read_scopes(cursor, strings)?;
-    let block_count = cursor.count(2, "number of blocks")?;
-    let entry = cursor.index(block_count, "entry block")?;
-    let exit = cursor.index(block_count, "exit block")?;
-    let mut places = Places {
-        scopes: scopes.len(),
-        line: 0,
-    };
-    let mut blocks = Vec::with_capacity(block_count);
-    for _ in 0..block_count {
-        blocks.push(read_block(cursor, &mut places)?);
-    }
-    let edges = read_edges(cursor, block_count, &mut places)?;
-    let dag = read_dag(cursor, block_count, &edges, (entry, exit))?;
-    cursor.end()?;
-    Ok(FunctionMap {
-        name,
-        linkage_name,
-        file,
-        line,
-        hash,
-        counters,
-        path_count,
-        entry,
-        exit,
-        blocks,
-        edges,
-        dag,
-        scopes,
-    })
-}
-
-#[inline]
-fn read_text(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Text, FormatError> {
-    let offset = cursor.offset();
-    strings.get(cursor.var32()?, offset)
-}
-
-fn read_counters(
-    cursor: &mut Cursor<'_>,
-    counters_size: u64,
-) -> Result<(Counters, u64), FormatError> {
-    let start = cursor.offset();
-    let counters = match cursor.u8()? {
-        0 => Counters::Array {
-            offset: cursor.var()?,
-            len: cursor.var()?,
-        },
-        1 => Counters::Hash {
-            offset: cursor.var()?,
-        },
-        code => {
-            return Err(FormatError::Code {
-                what: "kind of counters",
-                code: code.into(),
-                offset: start,
-            });
-        }
-    };
-    let count_offset = cursor.offset();
-    let path_count = cursor.var()?;
-    if path_count == 0 {
-        return Err(FormatError::Code {
-            what: "path count",
-            code: 0,
-            offset: count_offset,
-        });
-    }
-    let inside = counters
-        .offset()
-        .checked_add(counters.size())
-        .is_some_and(|end| end <= counters_size);
-    let enough = match counters {
-        Counters::Array { len, .. } => path_count <= len,
-        Counters::Hash { .. } => true,
-    };
-    if !inside || !enough || !counters.offset().is_multiple_of(8) {
-        return Err(FormatError::Counters { offset: start });
-    }
-    Ok((counters, path_count))
-}
-
-fn read_scopes(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Vec<Scope>, FormatError> {
-    let count = cursor.count(7, "number of scopes")?;
-    let mut scopes = Vec::with_capacity(count);
-    for index in 0..count {
-        scopes.push(Scope {
-            name: read_text(cursor, strings)?,
-            linkage_name: read_text(cursor, strings)?,
-            file: read_text(cursor, strings)?,
-            line: cursor.var32()?,
-            parent: cursor.index(index + 1, "parent scope + 1")?.checked_sub(1),
-            call_line: cursor.var32()?,
-            call_column: cursor.var32()?,
-        });
-    }
-    Ok(scopes)
-}
-
-/// What the places of a function depend on.
-struct Places {
-    scopes: usize,
-    line: u32,
-}
-
-#[inline]
-fn read_place(cursor: &mut Cursor<'_>, places: &mut Places) -> Result<Place, FormatError> {
-    let scope = cursor.index(places.scopes, "scope")?;
-    let line = cursor.near(places.line, 1 << 32, "line")?;
-    places.line = line;
-    Ok(Place {
-        scope,
-        line,
-        column: cursor.var32()?,
-    })
-}
-
-fn read_block(cursor: &mut Cursor<'_>, places: &mut Places) -> Result<BlockMap, FormatError> {
-    let instructions = cursor.var32()?;
-    let count = cursor.count(3, "number of places")?;
-    let mut list = Vec::with_capacity(count);
-    for _ in 0..count {
-        list.push(read_place(cursor, places)?);
-    }
-    Ok(BlockMap {
-        instructions,
-        places: list,
-    })
-}
-
-fn read_edges(
-    cursor: &mut Cursor<'_>,
-    blocks: usize,
-    places: &mut Places,
-) -> Result<Vec<EdgeMap>, FormatError> {
-    let count = cursor.count(3, "number of edges")?;
-    let mut edges = Vec::with_capacity(count);
-    let mut last_from = 0;
-    for _ in 0..count {
-        let from = cursor.near(last_from, blocks as u64, "source of an edge")?;
-        let to = cursor.near(from, blocks as u64, "target of an edge")?;
-        last_from = from;
-        let offset = cursor.offset();
-        let code = cursor.u8()?;
-        let unknown = FormatError::Code {
-            what: "kind of edge",
-            code: code.into(),
-            offset,
-        };
-        let (kind, outcome) = (
-            EdgeKind::from_code(code & 3),
-            Outcome::from_code(code >> 2 & 31),
-        );
-        let (Some(kind), Some(mut outcome)) = (kind, outcome) else {
-            return Err(unknown);
-        };
-        if let Outcome::Case(value) = &mut outcome {
-            *value = cursor.signed()?;
-        }
-        let place = if code & 0x80 != 0 {
-            Some(read_place(cursor, places)?)
-        } else {
-            None
-        };
-        edges.push(EdgeMap {
-            from,
-            to,
-            kind,
-            outcome,
-            place,
-        });
-    }
-    Ok(edges)
-}
-
-fn read_dag(
-    cursor: &mut Cursor<'_>,
-    blocks: usize,
-    edges: &[EdgeMap],
-    (entry, exit): (u32, u32),
-) -> Result<Vec<DagEdgeMap>, FormatError> {
-    let count = cursor.count(3, "number of dag edges")?;
-    let mut dag = Vec::with_capacity(count);
-    let mut next = 0u32;
-    for _ in 0..count {
-        let offset = cursor.offset();
-        let code = cursor.u8()?;
-        if code > 7 {
-            return Err(FormatError::Code {
-                what: "kind of dag edge",
-                code: code.into(),
-                offset,
-            });
-        }
-        let mut edge = |cursor: &mut Cursor<'_>| -> Result<u32, FormatError> {
-            let edge = cursor.near(next, edges.len() as u64, "edge")?;
-            next = edge.wrapping_add(1);
-            Ok(edge)
-        };
-        let kind = match code & 3 {
-            0 => DagKind::Edge(edge(cursor)?),
-            1 => DagKind::Start(cursor.index(blocks, "start block")?),
-            2 => DagKind::Back(edge(cursor)?),
-            _ => DagKind::Cut(edge(cursor)?),
-        };
-        let (from, to) = if code & 4 == 0 {
-            implied_ends(kind, edges, entry, exit).expect("the edge is in range")
-        } else {
-            (
-                cursor.index(blocks, "source of a dag edge")?,
-                cursor.index(blocks, "target of a dag edge")?,
-            )
-        };
-        dag.push(DagEdgeMap {
-            from,
-            to,
-            kind,
-            value: cursor.var()?,
-        });
-    }
-    Ok(dag)
 }

@@ -1,0 +1,248 @@
+//! Reads a function's record: the layout is in [`crate::map`].
+//!
+//! Every index is checked, so whoever has the function can use them without a check.
+
+use crate::cursor::Cursor;
+use crate::error::FormatError;
+use crate::map::strings::Strings;
+use crate::map::{
+    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Outcome, Place, Scope,
+    implied_ends,
+};
+use crate::text::Text;
+
+/// The function in `cursor`, of a module with `counters_size` bytes of counters.
+pub(super) fn read_function(
+    mut cursor: Cursor<'_>,
+    strings: &Strings,
+    counters_size: u64,
+) -> Result<FunctionMap, FormatError> {
+    let cursor = &mut cursor;
+    let name = read_text(cursor, strings)?;
+    let linkage_name = read_text(cursor, strings)?;
+    let file = read_text(cursor, strings)?;
+    let line = cursor.var32()?;
+    let hash = cursor.u64()?;
+    let (counters, path_count) = read_counters(cursor, counters_size)?;
+    let scopes = read_scopes(cursor, strings)?;
+    let block_count = cursor.count(2, "number of blocks")?;
+    let entry = cursor.index(block_count, "entry block")?;
+    let exit = cursor.index(block_count, "exit block")?;
+    let mut places = Places {
+        scopes: scopes.len(),
+        line: 0,
+    };
+    let mut blocks = Vec::with_capacity(block_count);
+    for _ in 0..block_count {
+        blocks.push(read_block(cursor, &mut places)?);
+    }
+    let edges = read_edges(cursor, block_count, &mut places)?;
+    let dag = read_dag(cursor, block_count, &edges, (entry, exit))?;
+    cursor.end()?;
+    Ok(FunctionMap {
+        name,
+        linkage_name,
+        file,
+        line,
+        hash,
+        counters,
+        path_count,
+        entry,
+        exit,
+        blocks,
+        edges,
+        dag,
+        scopes,
+    })
+}
+
+#[inline]
+fn read_text(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Text, FormatError> {
+    let offset = cursor.offset();
+    strings.get(cursor.var32()?, offset)
+}
+
+fn read_counters(
+    cursor: &mut Cursor<'_>,
+    counters_size: u64,
+) -> Result<(Counters, u64), FormatError> {
+    let start = cursor.offset();
+    let counters = match cursor.u8()? {
+        0 => Counters::Array {
+            offset: cursor.var()?,
+            len: cursor.var()?,
+        },
+        1 => Counters::Hash {
+            offset: cursor.var()?,
+        },
+        code => {
+            return Err(FormatError::Code {
+                what: "kind of counters",
+                code: code.into(),
+                offset: start,
+            });
+        }
+    };
+    let count_offset = cursor.offset();
+    let path_count = cursor.var()?;
+    if path_count == 0 {
+        return Err(FormatError::Code {
+            what: "path count",
+            code: 0,
+            offset: count_offset,
+        });
+    }
+    let inside = counters
+        .offset()
+        .checked_add(counters.size())
+        .is_some_and(|end| end <= counters_size);
+    let enough = match counters {
+        Counters::Array { len, .. } => path_count <= len,
+        Counters::Hash { .. } => true,
+    };
+    if !inside || !enough || !counters.offset().is_multiple_of(8) {
+        return Err(FormatError::Counters { offset: start });
+    }
+    Ok((counters, path_count))
+}
+
+fn read_scopes(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Vec<Scope>, FormatError> {
+    let count = cursor.count(7, "number of scopes")?;
+    let mut scopes = Vec::with_capacity(count);
+    for index in 0..count {
+        scopes.push(Scope {
+            name: read_text(cursor, strings)?,
+            linkage_name: read_text(cursor, strings)?,
+            file: read_text(cursor, strings)?,
+            line: cursor.var32()?,
+            parent: cursor.index(index + 1, "parent scope + 1")?.checked_sub(1),
+            call_line: cursor.var32()?,
+            call_column: cursor.var32()?,
+        });
+    }
+    Ok(scopes)
+}
+
+/// What the places of a function depend on.
+struct Places {
+    scopes: usize,
+    line: u32,
+}
+
+#[inline]
+fn read_place(cursor: &mut Cursor<'_>, places: &mut Places) -> Result<Place, FormatError> {
+    let scope = cursor.index(places.scopes, "scope")?;
+    let line = cursor.near(places.line, 1 << 32, "line")?;
+    places.line = line;
+    Ok(Place {
+        scope,
+        line,
+        column: cursor.var32()?,
+    })
+}
+
+fn read_block(cursor: &mut Cursor<'_>, places: &mut Places) -> Result<BlockMap, FormatError> {
+    let instructions = cursor.var32()?;
+    let count = cursor.count(3, "number of places")?;
+    let mut list = Vec::with_capacity(count);
+    for _ in 0..count {
+        list.push(read_place(cursor, places)?);
+    }
+    Ok(BlockMap {
+        instructions,
+        places: list,
+    })
+}
+
+fn read_edges(
+    cursor: &mut Cursor<'_>,
+    blocks: usize,
+    places: &mut Places,
+) -> Result<Vec<EdgeMap>, FormatError> {
+    let count = cursor.count(3, "number of edges")?;
+    let mut edges = Vec::with_capacity(count);
+    let mut last_from = 0;
+    for _ in 0..count {
+        let from = cursor.near(last_from, blocks as u64, "source of an edge")?;
+        let to = cursor.near(from, blocks as u64, "target of an edge")?;
+        last_from = from;
+        let offset = cursor.offset();
+        let code = cursor.u8()?;
+        let unknown = FormatError::Code {
+            what: "kind of edge",
+            code: code.into(),
+            offset,
+        };
+        let (kind, outcome) = (
+            EdgeKind::from_code(code & 3),
+            Outcome::from_code(code >> 2 & 31),
+        );
+        let (Some(kind), Some(mut outcome)) = (kind, outcome) else {
+            return Err(unknown);
+        };
+        if let Outcome::Case(value) = &mut outcome {
+            *value = cursor.signed()?;
+        }
+        let place = if code & 0x80 != 0 {
+            Some(read_place(cursor, places)?)
+        } else {
+            None
+        };
+        edges.push(EdgeMap {
+            from,
+            to,
+            kind,
+            outcome,
+            place,
+        });
+    }
+    Ok(edges)
+}
+
+fn read_dag(
+    cursor: &mut Cursor<'_>,
+    blocks: usize,
+    edges: &[EdgeMap],
+    (entry, exit): (u32, u32),
+) -> Result<Vec<DagEdgeMap>, FormatError> {
+    let count = cursor.count(3, "number of dag edges")?;
+    let mut dag = Vec::with_capacity(count);
+    let mut next = 0u32;
+    for _ in 0..count {
+        let offset = cursor.offset();
+        let code = cursor.u8()?;
+        if code > 7 {
+            return Err(FormatError::Code {
+                what: "kind of dag edge",
+                code: code.into(),
+                offset,
+            });
+        }
+        let mut edge = |cursor: &mut Cursor<'_>| -> Result<u32, FormatError> {
+            let edge = cursor.near(next, edges.len() as u64, "edge")?;
+            next = edge.wrapping_add(1);
+            Ok(edge)
+        };
+        let kind = match code & 3 {
+            0 => DagKind::Edge(edge(cursor)?),
+            1 => DagKind::Start(cursor.index(blocks, "start block")?),
+            2 => DagKind::Back(edge(cursor)?),
+            _ => DagKind::Cut(edge(cursor)?),
+        };
+        let (from, to) = if code & 4 == 0 {
+            implied_ends(kind, edges, entry, exit).expect("the edge is in range")
+        } else {
+            (
+                cursor.index(blocks, "source of a dag edge")?,
+                cursor.index(blocks, "target of a dag edge")?,
+            )
+        };
+        dag.push(DagEdgeMap {
+            from,
+            to,
+            kind,
+            value: cursor.var()?,
+        });
+    }
+    Ok(dag)
+}

@@ -36,6 +36,7 @@ struct Compiler<'a> {
 }
 
 /// Compiles a program. Variable 0 is `round`.
+#[inline(never)]
 pub fn compile(tokens: &[Token]) -> Vec<Instruction> {
     let names = vec!["round".to_owned()];
     let mut compiler = Compiler {

@@ -2,10 +2,14 @@
 
 use crate::compiler::Instruction;
 
+/// Deepest stack a program needs; the compiler checks nothing, the machine wraps.
+const STACK: usize = 32;
+
 /// Variables and stack, kept between runs.
 pub struct Machine {
     variables: [i64; 16],
-    stack: Vec<i64>,
+    stack: [i64; STACK],
+    top: usize,
 }
 
 impl Machine {
@@ -13,19 +17,22 @@ impl Machine {
     pub fn new() -> Self {
         Self {
             variables: [0; 16],
-            stack: Vec::new(),
+            stack: [0; STACK],
+            top: 0,
         }
     }
 
     /// Runs a program with variable 0 set to `round`; its value is what it returns, or 0.
+    #[inline(never)]
     pub fn run(&mut self, code: &[Instruction], round: i64) -> i64 {
         self.variables[0] = round;
         let mut at = 0;
-        while let Some(&instruction) = code.get(at) {
+        while at < code.len() {
+            let instruction = code[at];
             at += 1;
             match instruction {
-                Instruction::Push(value) => self.stack.push(value),
-                Instruction::Load(variable) => self.stack.push(self.variables[variable]),
+                Instruction::Push(value) => self.push(value),
+                Instruction::Load(variable) => self.push(self.variables[variable]),
                 Instruction::Store(variable) => self.variables[variable] = self.pop(),
                 Instruction::Add => self.combine(i64::wrapping_add),
                 Instruction::Subtract => self.combine(i64::wrapping_sub),
@@ -40,7 +47,8 @@ impl Machine {
                 Instruction::Equal => self.combine(|a, b| i64::from(a == b)),
                 Instruction::Swap => {
                     let (b, a) = (self.pop(), self.pop());
-                    self.stack.extend([b, a]);
+                    self.push(b);
+                    self.push(a);
                 }
                 Instruction::JumpIfZero(target) => {
                     if self.pop() == 0 {
@@ -54,12 +62,18 @@ impl Machine {
         0
     }
 
+    fn push(&mut self, value: i64) {
+        self.stack[self.top % STACK] = value;
+        self.top += 1;
+    }
+
     fn pop(&mut self) -> i64 {
-        self.stack.pop().expect("the compiler balances the stack")
+        self.top = self.top.wrapping_sub(1);
+        self.stack[self.top % STACK]
     }
 
     fn combine(&mut self, operation: impl Fn(i64, i64) -> i64) {
         let (b, a) = (self.pop(), self.pop());
-        self.stack.push(operation(a, b));
+        self.push(operation(a, b));
     }
 }

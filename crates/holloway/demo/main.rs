@@ -14,7 +14,7 @@ fn main() {
     let rounds = std::env::args()
         .nth(1)
         .and_then(|text| text.parse().ok())
-        .unwrap_or(400);
+        .unwrap_or(100);
     let tokens = tokens::tokenize(PROGRAM);
     let code = compiler::compile(&tokens);
     let mut machine = machine::Machine::new();

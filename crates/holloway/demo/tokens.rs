@@ -12,6 +12,7 @@ pub enum Token {
 const SYMBOLS: [&str; 11] = ["==", "<", ">", "=", "+", "-", "*", "/", "%", "(", ")"];
 
 /// Splits a program into tokens; a comment runs from `#` to the end of its line.
+#[inline(never)]
 pub fn tokenize(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::new();

@@ -7,6 +7,7 @@ pub struct Entry {
 }
 
 /// Text of `words` words from a linear congruential generator: the same on every machine.
+#[inline(never)]
 pub fn invent(words: u32) -> String {
     let mut state = 2_463_534_242u32;
     let mut random = move |below: u32| {
@@ -25,6 +26,7 @@ pub fn invent(words: u32) -> String {
 }
 
 /// Counts the words of a text in an open hash table.
+#[inline(never)]
 pub fn count(text: &str) -> Vec<Entry> {
     let mut table: Vec<Option<Entry>> = Vec::new();
     table.resize_with(8192, || None);
@@ -67,6 +69,7 @@ pub fn sort(entries: &mut [Entry]) {
     }
 }
 
+#[inline(never)]
 fn sift(entries: &mut [Entry], mut root: usize) {
     loop {
         let mut child = 2 * root + 1;
@@ -89,6 +92,7 @@ fn before(a: &Entry, b: &Entry) -> bool {
 }
 
 /// Vowel groups of a word.
+#[inline(never)]
 pub fn syllables(word: &str) -> usize {
     let mut groups = 0;
     let mut in_vowel = false;

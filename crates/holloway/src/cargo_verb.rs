@@ -182,7 +182,7 @@ impl CargoCall {
             return Ok(ExitCode::from(child::exit_code(status)));
         }
         if !self.is_quiet() {
-            status::line("Recorded", &directory.display().to_string());
+            status::line("Recorded", &status::shown(&directory).to_string());
         }
         if !ours.output.no_report {
             report::print(&directory, &ours.view)?;
@@ -327,17 +327,13 @@ fn executables(messages: &[u8]) -> Vec<PathBuf> {
 }
 
 fn say_programs(programs: &[PathBuf]) {
-    let here = std::env::current_dir().unwrap_or_default();
-    let shown = |path: &Path| {
-        path.strip_prefix(&here)
-            .unwrap_or(path)
-            .display()
-            .to_string()
-    };
     for program in programs {
-        status::line("Woven", &shown(program));
+        status::line("Woven", &status::shown(program).to_string());
     }
     if let Some(program) = programs.first() {
-        status::line("Next", &format!("holloway run -- {}", shown(program)));
+        status::line(
+            "Next",
+            &format!("holloway run -- {}", status::shown(program)),
+        );
     }
 }

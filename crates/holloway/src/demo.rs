@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::args::{CargoArgs, DemoArgs, OutputArgs, WeaveArgs};
+use crate::args::{CargoArgs, DemoArgs, OutputArgs, ViewArgs, WeaveArgs};
 use crate::cargo_verb::{CargoCall, Verb};
 use crate::failure::{Context, Failure, Result};
 use crate::split::Split;
@@ -20,6 +20,9 @@ publish = false
 
 [workspace]
 ";
+
+/// Paths shown unless the user says how many: a screenful or two.
+const TOP: usize = 5;
 
 /// Files of the demo's `src`.
 const SOURCES: [(&str, &str); 6] = [
@@ -68,11 +71,19 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
         ));
     }
     finish::finish(&run, None)?;
-    report::print(&run, &args.view)?;
+    let view = ViewArgs {
+        top: args.view.top.or(Some(TOP)),
+        ..args.view.clone()
+    };
+    report::print_below(&run, &view, Some(project))?;
     if let Place::Kept(directory) = &place {
         status::line(
             "Kept",
-            &format!("{}; the run is {}", directory.display(), run.display()),
+            &format!(
+                "{}; the run is {}",
+                status::shown(directory),
+                status::shown(&run)
+            ),
         );
     }
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,7 @@
 //! `holloway report [RUN]`, and the report at the end of a run.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_report::{Files, Options, Sort, View as ReportView};
@@ -29,6 +29,14 @@ pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
 /// # Errors
 /// Nothing of the run can be read, or stdout cannot be written.
 pub(crate) fn print(run: &Path, view: &ViewArgs) -> Result<()> {
+    print_below(run, view, std::env::current_dir().ok())
+}
+
+/// The same with source files shown relative to `base`.
+///
+/// # Errors
+/// Nothing of the run can be read, or stdout cannot be written.
+pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
     let profile = load::load(run)?;
     let source = Files::new(Rustc::find().and_then(|rustc| rustc.source()));
     let options = Options {
@@ -41,7 +49,7 @@ pub(crate) fn print(run: &Path, view: &ViewArgs) -> Result<()> {
         function: view.function.clone(),
         color: wants_color(view.color),
         width: terminal_width(),
-        cwd: std::env::current_dir().ok(),
+        cwd: base,
         source: &source,
     };
     let mut out = io::BufWriter::new(io::stdout().lock());

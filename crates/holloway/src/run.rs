@@ -53,7 +53,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         return Ok(code);
     }
     if args.output.no_report {
-        status::line("Recorded", &directory.display().to_string());
+        status::line("Recorded", &status::shown(&directory).to_string());
     } else {
         report::print(&directory, &args.view)?;
     }

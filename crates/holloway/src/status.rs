@@ -1,6 +1,7 @@
 //! Lines on stderr in cargo's style: a right-aligned word, then what it is about.
 
 use std::io::Write as _;
+use std::path::{Display, Path};
 
 use clap::builder::styling::{AnsiColor, Style};
 
@@ -19,4 +20,10 @@ pub(crate) fn warn(message: &str) {
         "holloway: {style}warning{style:#}: {message}"
     )
     .ok();
+}
+
+/// A path as a person would write it here: relative if it lies below the current directory.
+pub(crate) fn shown(path: &Path) -> Display<'_> {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).display()
 }

@@ -33,6 +33,23 @@ impl<'m> Builder<'m> {
         builder
     }
 
+    /// Inserts at the top of a block: before its first instruction and the debug records that belong to that.
+    ///
+    /// # Panics
+    /// If the block is empty.
+    pub fn at_top(block: Block<'m>) -> Self {
+        let first = block
+            .instructions()
+            .next()
+            .expect("the block has an instruction");
+        let builder = Self::unplaced(block.module());
+        // SAFETY: an instruction in a block.
+        unsafe {
+            (builder.api().LLVMPositionBuilderBeforeInstrAndDbgRecords)(builder.raw(), first.raw());
+        }
+        builder
+    }
+
     /// Inserts at the end of a block, without debug location.
     pub fn at_end(block: Block<'m>) -> Self {
         let builder = Self::unplaced(block.module());
@@ -123,7 +140,7 @@ impl<'m> Builder<'m> {
         let call = self.call_value(function.value(), result, arguments);
         // SAFETY: a call was just built.
         unsafe {
-            (self.api().LLVMSetInstructionCallConv)(call.raw(), function.calling_convention())
+            (self.api().LLVMSetInstructionCallConv)(call.raw(), function.calling_convention());
         };
         call
     }
@@ -252,7 +269,7 @@ impl<'m> Instruction<'m> {
                 values.as_mut_ptr(),
                 blocks.as_mut_ptr(),
                 1,
-            )
+            );
         }
     }
 }

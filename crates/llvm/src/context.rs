@@ -15,7 +15,8 @@ use crate::sys::{Api, LContext, LDiagnostic};
 pub struct Context {
     raw: NonNull<LContext>,
     library: Library,
-    sink: Box<Sink>,
+    /// Made from a box; freed with the context.
+    sink: NonNull<Sink>,
 }
 
 /// Where the handler puts what it hears.
@@ -34,17 +35,13 @@ impl Context {
         // SAFETY: takes nothing; returns a new context, never null.
         let raw = NonNull::new(unsafe { (api.LLVMContextCreate)() })
             .expect("LLVMContextCreate returns a context");
-        let sink = Box::new(Sink {
+        let sink = NonNull::from(Box::leak(Box::new(Sink {
             library: library.clone(),
             errors: RefCell::default(),
-        });
-        // SAFETY: the sink is boxed and lives as long as the context, which `Drop` ends first.
+        })));
+        // SAFETY: the sink lives as long as the context: `Drop` frees it after.
         unsafe {
-            (api.LLVMContextSetDiagnosticHandler)(
-                raw.as_ptr(),
-                Some(hear),
-                (&raw const *sink).cast_mut().cast(),
-            );
+            (api.LLVMContextSetDiagnosticHandler)(raw.as_ptr(), Some(hear), sink.as_ptr().cast());
         }
         Self {
             raw,
@@ -60,7 +57,8 @@ impl Context {
 
     /// The errors LLVM reported since the last call, in its words.
     pub fn take_errors(&self) -> Vec<String> {
-        self.sink.errors.take()
+        // SAFETY: alive as long as the context, and only shared: the handler runs on this thread, inside LLVM's calls.
+        unsafe { self.sink.as_ref() }.errors.take()
     }
 
     pub(crate) fn api(&self) -> &Api {
@@ -74,8 +72,11 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: modules borrow the context, so none is left; the handler's sink is dropped after it.
-        unsafe { (self.api().LLVMContextDispose)(self.raw()) }
+        // SAFETY: modules borrow the context, so none is left; the handler's sink, made from a box, is freed after it.
+        unsafe {
+            (self.api().LLVMContextDispose)(self.raw());
+            drop(Box::from_raw(self.sink.as_ptr()));
+        }
     }
 }
 

@@ -101,21 +101,22 @@ impl<'c> Module<'c> {
         Metadata::new(flag, self)?.as_int()
     }
 
-    /// What the compile units say their producer is (the first one's).
-    pub fn producer(&self) -> Option<String> {
+    /// What the compiler calls itself (`llvm.ident`): `rustc version 1.95.0 (…)`, `clang version …`.
+    pub fn ident(&self) -> Option<String> {
         let api = self.api();
-        let name = c"llvm.dbg.cu";
+        let name = c"llvm.ident";
         // SAFETY: the name is a C string.
         let count =
             unsafe { (api.LLVMGetNamedMetadataNumOperands)(self.raw(), name.as_ptr()) } as usize;
         let mut operands: Vec<*mut LValue> = vec![std::ptr::null_mut(); count];
         // SAFETY: the buffer holds as many operands as there are.
         unsafe {
-            (api.LLVMGetNamedMetadataOperands)(self.raw(), name.as_ptr(), operands.as_mut_ptr())
-        };
-        let unit = Value::new(*operands.first()?, self)?.as_metadata()?;
-        // Operand 1 of a DICompileUnit: the producer.
-        unit.operand(1)?.as_string()
+            (api.LLVMGetNamedMetadataOperands)(self.raw(), name.as_ptr(), operands.as_mut_ptr());
+        }
+        Value::new(*operands.first()?, self)?
+            .as_metadata()?
+            .operand(0)?
+            .as_string()
     }
 
     /// Its functions, declarations too, in order.

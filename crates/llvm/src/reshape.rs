@@ -202,7 +202,7 @@ impl<'a> Reshape<'a> {
             // too, where the old one used itself) before the old one is erased.
             unsafe {
                 let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
-                (self.api.LLVMPositionBuilderBefore)(builder, old);
+                (self.api.LLVMPositionBuilderBeforeInstrAndDbgRecords)(builder, old);
                 let new =
                     (self.api.LLVMBuildPhi)(builder, (self.api.LLVMTypeOf)(old), c"".as_ptr());
                 (self.api.LLVMDisposeBuilder)(builder);

@@ -180,6 +180,7 @@ api! {
         fn LLVMCreateBuilderInContext(*mut LContext) -> *mut LBuilder;
         fn LLVMDisposeBuilder(*mut LBuilder);
         fn LLVMPositionBuilderBefore(*mut LBuilder, *mut LValue);
+        fn LLVMPositionBuilderBeforeInstrAndDbgRecords(*mut LBuilder, *mut LValue);
         fn LLVMPositionBuilderAtEnd(*mut LBuilder, *mut LBlock);
         fn LLVMInsertIntoBuilder(*mut LBuilder, *mut LValue);
         fn LLVMBuildLoad2(*mut LBuilder, *mut LType, *mut LValue, *const c_char) -> *mut LValue;

@@ -1,1 +1,32 @@
-//! Bitcode in, instrumented objects and path map out
+//! Bitcode in, instrumented objects and path map out.
+//!
+//! [`weave_module`] is the stages of one module, in order ([`module`]). Around it is what the link step needs to feed it
+//! and to use what comes out: [`input`] tells bitcode from machine code, [`archive`] reads and rewrites static libraries,
+//! [`cache`] keeps results, [`patch`] writes counter bases into woven objects, [`image`] makes the object that joins them,
+//! [`symbols`] compares what objects export.
+//!
+//! LLVM is seen only through `holloway_llvm`; the output depends on the input and options only, byte for byte.
+#![forbid(unsafe_code)]
+
+pub mod archive;
+pub mod cache;
+mod constructors;
+mod emit;
+mod error;
+pub mod filter;
+mod fragment;
+pub mod image;
+pub mod input;
+mod instrument;
+mod lower;
+mod module;
+mod options;
+pub mod patch;
+mod refusal;
+mod selection;
+pub mod symbols;
+
+pub use error::WeaveError;
+pub use filter::{Filter, Pattern};
+pub use module::{WovenModule, weave_module};
+pub use options::{ARRAY_LIMIT, Collect, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT};

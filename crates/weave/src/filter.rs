@@ -1,0 +1,212 @@
+//! Which functions the user wants: `--only` and `--skip`.
+//!
+//! A pattern is the name of a crate (`regex_automata`), of a function (`parse_line`, `app::parse_line`, a linkage
+//! name), or a regular expression that is searched in the demangled name. Which of them it is meant as need not be said:
+//! it selects a function if it fits as any. A plain word is only taken as a name, so `main` doesn't select
+//! `domain::lookup`.
+
+use regex::Regex;
+
+/// One pattern.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    regex: Option<Regex>,
+}
+
+/// What the user wants instrumented.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only what fits one of these; all if empty.
+    pub only: Vec<Pattern>,
+    /// Not what fits one of these.
+    pub skip: Vec<Pattern>,
+}
+
+/// What a pattern is compared with.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// Crate or object.
+    pub module: &'a str,
+    /// Source name from the debug info.
+    pub name: &'a str,
+    /// Linkage name.
+    pub linkage_name: &'a str,
+}
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// Where it is neither a name nor a regular expression.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let plain = text
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '$' | '-'));
+        let regex = if plain {
+            None
+        } else {
+            let regex = Regex::new(text).map_err(|error| {
+                format!(
+                    "bad pattern {text:?}: {}",
+                    error.to_string().lines().last().unwrap_or_default()
+                )
+            })?;
+            Some(regex)
+        };
+        Ok(Self {
+            text: text.into(),
+            regex,
+        })
+    }
+
+    /// The pattern as written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn fits(&self, candidate: Candidate<'_>, demangled: &str) -> bool {
+        if [candidate.name, candidate.linkage_name, demangled].contains(&self.text.as_str()) {
+            return true;
+        }
+        match &self.regex {
+            Some(regex) => regex.is_match(demangled),
+            None => self.names_crate(candidate.module, demangled) || self.names_function(demangled),
+        }
+    }
+
+    fn names_crate(&self, module: &str, demangled: &str) -> bool {
+        let root = demangled
+            .trim_start_matches(['<', '&', '*'])
+            .split("::")
+            .next();
+        let spelled = self.text.replace('-', "_");
+        module == self.text || (root == Some(spelled.as_str()) && demangled.contains("::"))
+    }
+
+    /// Whether it is the last parts of a path: `b::c` of `a::b::c`, parameters apart.
+    fn names_function(&self, demangled: &str) -> bool {
+        let path = demangled.split('(').next().unwrap_or_default();
+        path == self.text
+            || path
+                .strip_suffix(self.text.as_str())
+                .is_some_and(|before| before.ends_with("::"))
+    }
+}
+
+impl Filter {
+    /// Reads patterns, one a line.
+    ///
+    /// # Errors
+    /// The first bad pattern.
+    pub fn parse(only: &str, skip: &str) -> Result<Self, String> {
+        let patterns = |text: &str| -> Result<Vec<Pattern>, String> {
+            text.lines()
+                .map(str::trim)
+                .filter(|line| !line.is_empty())
+                .map(Pattern::parse)
+                .collect()
+        };
+        Ok(Self {
+            only: patterns(only)?,
+            skip: patterns(skip)?,
+        })
+    }
+
+    /// Why a function is left out, if it is.
+    pub fn reason(&self, candidate: Candidate<'_>) -> Option<String> {
+        if self.only.is_empty() && self.skip.is_empty() {
+            return None;
+        }
+        let demangled = demangle(candidate.linkage_name);
+        if let Some(pattern) = self
+            .skip
+            .iter()
+            .find(|pattern| pattern.fits(candidate, &demangled))
+        {
+            return Some(format!("left out by --skip {}", pattern.text()));
+        }
+        let wanted = self.only.is_empty()
+            || self
+                .only
+                .iter()
+                .any(|pattern| pattern.fits(candidate, &demangled));
+        (!wanted).then(|| "not among --only".into())
+    }
+}
+
+/// A name as its language spells it: Rust without the hash, C++ with parameters, C as it is.
+pub fn demangle(linkage_name: &str) -> String {
+    if let Ok(name) = rustc_demangle::try_demangle(linkage_name) {
+        return format!("{name:#}");
+    }
+    if linkage_name.starts_with("_Z")
+        && let Ok(symbol) = cpp_demangle::Symbol::new(linkage_name)
+        && let Ok(name) = symbol.demangle()
+    {
+        return name;
+    }
+    linkage_name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selects(pattern: &str, module: &str, linkage_name: &str) -> bool {
+        let filter = Filter::parse(pattern, "").expect("a pattern");
+        filter
+            .reason(Candidate {
+                module,
+                name: "",
+                linkage_name,
+            })
+            .is_none()
+    }
+
+    #[test]
+    fn patterns_name_crates_functions_or_fit_as_regex() {
+        let parse = "_ZN3app6parser10parse_line17h0123456789abcdefE";
+        assert!(selects("app", "app", parse));
+        assert!(selects("app", "other", parse));
+        assert!(selects("parse_line", "x", parse));
+        assert!(selects("parser::parse_line", "x", parse));
+        assert!(selects("^app::.*line$", "x", parse));
+        assert!(selects(parse, "x", parse));
+        assert!(!selects("line", "x", parse));
+        assert!(!selects("ap", "x", parse));
+        assert!(selects("main", "a.o", "main"));
+        assert!(!selects("main", "a.o", "domain"));
+        assert!(selects("work", "a.o", "_ZN3app4workEi"));
+    }
+
+    #[test]
+    fn skip_wins_and_says_so() {
+        let filter = Filter::parse("app", "parse_line").expect("patterns");
+        let reason = |linkage_name| {
+            filter.reason(Candidate {
+                module: "app",
+                name: "",
+                linkage_name,
+            })
+        };
+        assert_eq!(
+            reason("parse_line").as_deref(),
+            Some("left out by --skip parse_line")
+        );
+        assert_eq!(reason("other"), None);
+        let only = Filter::parse("lib", "").expect("patterns");
+        let reason = only.reason(Candidate {
+            module: "app",
+            name: "",
+            linkage_name: "f",
+        });
+        assert_eq!(reason.as_deref(), Some("not among --only"));
+    }
+
+    #[test]
+    fn a_bad_pattern_is_named() {
+        let error = Filter::parse("a(b", "").expect_err("unbalanced");
+        assert!(error.starts_with("bad pattern \"a(b\": "), "{error}");
+    }
+}

@@ -1,0 +1,107 @@
+//! What the map says of an instrumented function.
+
+use holloway_flow::DagEdgeKind;
+use holloway_format::{
+    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Place,
+};
+use holloway_llvm::{Function, Opcode};
+
+use crate::instrument::paths::Plan;
+use crate::lower::{Described, Lowered, Node, Scopes, is_counted};
+
+/// A function's record.
+pub(crate) fn function_map<'m>(
+    plan: &Plan<'m>,
+    counters: Counters,
+    described: &'m Described<'m>,
+) -> FunctionMap {
+    let lowered = &plan.lowered;
+    let function: Function<'m> = lowered.layout.function;
+    let mut scopes = Scopes::new(function, described);
+    let mut blocks: Vec<BlockMap> = lowered
+        .nodes
+        .iter()
+        .map(|node| block(lowered, *node, &mut scopes))
+        .collect();
+    blocks.push(BlockMap::default());
+    let edges = lowered
+        .cfg
+        .edges()
+        .iter()
+        .zip(&lowered.edges)
+        .map(|(edge, info)| EdgeMap {
+            from: edge.from.0,
+            to: edge.to.0,
+            kind: match edge.kind {
+                holloway_flow::EdgeKind::Plain => EdgeKind::Plain,
+                holloway_flow::EdgeKind::Pinned => EdgeKind::Pinned,
+                holloway_flow::EdgeKind::Cut => EdgeKind::Cut,
+            },
+            outcome: info.outcome,
+            place: info.location.and_then(|location| scopes.place(location)),
+        })
+        .collect();
+    let scopes = scopes.into_scopes();
+    let mut map = FunctionMap {
+        name: scopes[0].name.clone(),
+        linkage_name: scopes[0].linkage_name.clone(),
+        file: scopes[0].file.clone(),
+        line: scopes[0].line,
+        hash: 0,
+        counters,
+        path_count: plan.numbering.path_count(),
+        entry: lowered.cfg.entry().0,
+        exit: lowered.cfg.exit().0,
+        blocks,
+        edges,
+        dag: dag(plan),
+        scopes,
+    };
+    map.hash = map.structure_hash();
+    map
+}
+
+fn dag(plan: &Plan<'_>) -> Vec<DagEdgeMap> {
+    let edges = plan.numbering.dag_edges().iter().enumerate();
+    edges
+        .map(|(index, edge)| DagEdgeMap {
+            from: edge.from.0,
+            to: edge.to.0,
+            kind: match edge.kind {
+                DagEdgeKind::Edge(id) => DagKind::Edge(id.0),
+                DagEdgeKind::Start(block) => DagKind::Start(block.0),
+                DagEdgeKind::Back(id) => DagKind::Back(id.0),
+                DagEdgeKind::Cut(id) => DagKind::Cut(id.0),
+            },
+            value: plan.numbering.value(holloway_flow::DagEdgeId(index as u32)),
+        })
+        .collect()
+}
+
+/// Instructions and places of a segment. A segment that only jumps (such as a split edge) counts none: the code
+/// generator makes none of it.
+fn block<'m>(lowered: &Lowered<'m>, node: Node, scopes: &mut Scopes<'m>) -> BlockMap {
+    let instructions = &lowered.layout.blocks[node.block].instructions[node.from..node.to];
+    let counted: Vec<_> = instructions
+        .iter()
+        .copied()
+        .filter(|instruction| is_counted(*instruction))
+        .collect();
+    let jump = matches!(counted.as_slice(), [only] if only.opcode() == Opcode::Br && only.successors().len() == 1);
+    let mut places: Vec<Place> = Vec::new();
+    for instruction in &counted {
+        let place = instruction
+            .location()
+            .and_then(|location| scopes.place(location));
+        if let Some(place) = place
+            && places.last() != Some(&place)
+        {
+            places.push(place);
+        }
+    }
+    let count = if jump { 0 } else { counted.len() };
+    BlockMap {
+        instructions: u32::try_from(count).unwrap_or(u32::MAX),
+        places,
+    }
+}

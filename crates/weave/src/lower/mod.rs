@@ -1,0 +1,108 @@
+//! From an LLVM function to the graph that paths are numbered on.
+//!
+//! A node of the graph is a *segment*: part of an LLVM block, from an instruction up to another. Most blocks are one
+//! segment. A block is cut into several (with a `Cut` edge between, no LLVM block split)
+//! - at a call that returns twice (setjmp, vfork): the path ends before the call and another starts after it, so a
+//!   stale path register is never used. Where the call is the block's terminator (an invoke) the new path starts before
+//!   it: the register's value there is a constant, which a second return can't change;
+//! - before an invoke that does not return: what ran before it is counted even if it doesn't unwind either;
+//! - before a terminator whose edges can carry no probe and close a cycle of such edges.
+//!
+//! A call that doesn't return ends its block, whatever stands after it. All ways out of the function lead to one virtual
+//! exit. Parallel edges between two blocks (cases of a switch) are one edge: no path can tell them apart.
+
+mod blocks;
+mod edges;
+mod places;
+
+use holloway_flow::{BlockId, Cfg, Edge, EdgeKind};
+use holloway_format::Outcome;
+use holloway_llvm::{Function, Instruction, Location};
+
+pub(crate) use blocks::{Attributes, Layout, Node};
+pub(crate) use places::{Described, Scopes};
+
+/// A function as a graph, and what each part of the graph stands for.
+pub(crate) struct Lowered<'m> {
+    pub(crate) layout: Layout<'m>,
+    pub(crate) cfg: Cfg,
+    /// By [`BlockId`], the exit not included.
+    pub(crate) nodes: Vec<Node>,
+    /// By [`holloway_flow::EdgeId`].
+    pub(crate) edges: Vec<EdgeInfo<'m>>,
+    /// Blocks known to run next to never.
+    pub(crate) cold: Vec<BlockId>,
+}
+
+/// What an edge of the graph stands for.
+#[derive(Clone, Copy)]
+pub(crate) struct EdgeInfo<'m> {
+    pub(crate) outcome: Outcome,
+    /// Debug location of the branch.
+    pub(crate) location: Option<Location<'m>>,
+    pub(crate) site: Site,
+}
+
+/// Where a probe on an edge goes: before which instruction of which block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Site {
+    /// At the top of the target, which has no other predecessor.
+    Top { block: usize },
+    /// In the source, which has no other successor, or leaves the function there.
+    Bottom { block: usize, index: usize },
+    /// Inside a block: what ends a path before the one instruction, what starts one before the other.
+    Inside {
+        block: usize,
+        before: usize,
+        after: usize,
+    },
+    /// Nowhere.
+    None,
+}
+
+/// Reads a function. `split` are blocks (by position in the function) to be cut before their terminator.
+///
+/// # Errors
+/// The reason why it can't be profiled.
+pub(crate) fn lower<'m>(
+    function: Function<'m>,
+    attributes: &Attributes,
+    split: &[usize],
+) -> Result<Lowered<'m>, String> {
+    let layout = Layout::new(function, attributes, split)?;
+    let nodes = layout.nodes();
+    let exit = BlockId(u32::try_from(nodes.len()).map_err(|_| "too many blocks")?);
+    let mut edges = Vec::new();
+    let mut infos = Vec::new();
+    for (edge, info) in edges::edges(&layout, &nodes, exit) {
+        edges.push(edge);
+        infos.push(info);
+    }
+    let cold = edges::cold_nodes(&edges, &infos);
+    let cfg = Cfg::new(exit.0 + 1, BlockId(0), exit, edges).map_err(|error| error.to_string())?;
+    Ok(Lowered {
+        layout,
+        cfg,
+        nodes,
+        edges: infos,
+        cold,
+    })
+}
+
+/// An edge's parts in one go.
+fn edge(from: BlockId, to: BlockId, site: Site) -> Edge {
+    let kind = match site {
+        Site::None => EdgeKind::Pinned,
+        Site::Inside { .. } => EdgeKind::Cut,
+        Site::Top { .. } | Site::Bottom { .. } => EdgeKind::Plain,
+    };
+    Edge { from, to, kind }
+}
+
+/// Instructions that are counted: phis and markers make no code.
+pub(crate) fn is_counted(instruction: Instruction<'_>) -> bool {
+    instruction.opcode() != holloway_llvm::Opcode::Phi
+        && !instruction
+            .intrinsic()
+            .is_some_and(|name| holloway_llvm::is_marker(&name))
+}

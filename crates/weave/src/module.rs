@@ -1,0 +1,209 @@
+//! Weaving one module: the stages, in order.
+//!
+//! parse → optimise → give every edge a place → plan and insert probes → constructors → object and map fragment.
+
+use std::collections::HashSet;
+
+use holloway_format::{Gone, ModuleMap, Skipped};
+use holloway_llvm::{AttributeKind, Context, Function, Library, Linkage, Module};
+
+use crate::error::WeaveError;
+use crate::instrument::globals::Globals;
+use crate::instrument::paths::{Limits, Plan, plan};
+use crate::lower::{Attributes, Described};
+use crate::options::{Collect, ModuleOptions, OptLevel};
+use crate::selection::Selection;
+use crate::{constructors, emit, fragment, refusal};
+
+/// A woven module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WovenModule {
+    /// The object file.
+    pub object: Vec<u8>,
+    /// Its part of the path map: [`ModuleMap::encode`].
+    pub fragment: Vec<u8>,
+    /// Bytes of counters a thread needs for it.
+    pub counters_size: u64,
+    /// The symbol that stands for where these begin in a thread's block.
+    pub base_symbol: String,
+}
+
+/// Weaves one module. `at` is told each function's name before it is worked on, and other stages in brackets.
+///
+/// # Errors
+/// [`WeaveError`]; nothing is half-woven.
+pub fn weave_module(
+    llvm: &Library,
+    bitcode: &[u8],
+    options: &ModuleOptions,
+    at: &mut dyn FnMut(&str),
+) -> Result<WovenModule, WeaveError> {
+    let base_symbol = base_symbol(bitcode, &options.name);
+    at("(reading)");
+    let context = Context::new(llvm);
+    let mut module = Module::parse(&context, &options.name, bitcode)?;
+    module.verify("reading")?;
+    refusal::check(&module)?;
+    let defined = defined_functions(&module);
+    let level = emit::level(&module, options);
+    let machine = emit::machine(&module, level)?;
+    at("(optimising)");
+    emit::optimise(&mut module, &machine, level, options)?;
+    let mut map = ModuleMap {
+        name: options.name.as_str().into(),
+        producer: module.ident().unwrap_or_default().into(),
+        gone: gone(&module, &defined),
+        ..ModuleMap::default()
+    };
+    if options.probes {
+        match options.collect {
+            Collect::Paths => instrument(&mut module, options, level, &base_symbol, &mut map, at)?,
+        }
+        module.verify("checking the instrumented module")?;
+    }
+    constructors::rewrite(&mut module);
+    if options.function_sections {
+        emit::function_sections(&module);
+    }
+    at("(generating code)");
+    let object = module.emit_object(&machine)?;
+    Ok(WovenModule {
+        object,
+        fragment: map.encode(),
+        counters_size: map.counters_size,
+        base_symbol,
+    })
+}
+
+/// The symbol of a module's counter base: the same for the same input.
+fn base_symbol(bitcode: &[u8], name: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&(name.len() as u64).to_le_bytes());
+    hasher.update(name.as_bytes());
+    hasher.update(bitcode);
+    format!("__holloway_base_{}", &hasher.finalize().to_hex()[..32])
+}
+
+/// Source name and linkage name of every function with code here.
+fn defined_functions(module: &Module<'_>) -> Vec<Gone> {
+    bodies(module)
+        .map(|function| Gone {
+            name: source_name(function).into(),
+            linkage_name: function.name().into(),
+        })
+        .collect()
+}
+
+fn bodies<'m>(module: &'m Module<'m>) -> impl Iterator<Item = Function<'m>> {
+    module.functions().filter(|function| {
+        !function.is_declaration() && function.linkage() != Linkage::AvailableExternally
+    })
+}
+
+fn source_name(function: Function<'_>) -> String {
+    function
+        .subprogram()
+        .map(holloway_llvm::Subprogram::name)
+        .unwrap_or_default()
+}
+
+/// The functions without code of their own after optimisation.
+fn gone(module: &Module<'_>, defined: &[Gone]) -> Vec<Gone> {
+    let left: HashSet<String> = bodies(module).map(Function::name).collect();
+    defined
+        .iter()
+        .filter(|function| !left.contains(function.linkage_name.as_str()))
+        .cloned()
+        .collect()
+}
+
+/// Instruments what is selected; fills the map.
+fn instrument(
+    module: &mut Module<'_>,
+    options: &ModuleOptions,
+    level: OptLevel,
+    base_symbol: &str,
+    map: &mut ModuleMap,
+    at: &mut dyn FnMut(&str),
+) -> Result<(), WeaveError> {
+    let selection = Selection::new(module, options);
+    let chosen: HashSet<String> = bodies(module)
+        .filter(|function| selection.reason(*function).is_none())
+        .map(Function::name)
+        .collect();
+    let is_chosen = |function: Function<'_>| chosen.contains(&function.name());
+    module.duplicate_tail_returns(&is_chosen);
+    module.split_critical_edges(&is_chosen);
+
+    let module: &Module<'_> = module;
+    let described = Described::default();
+    let limits = Limits {
+        paths: options.path_limit,
+        array: options.array_limit,
+    };
+    let attributes = Attributes::of(module);
+    let mut plans: Vec<Plan<'_>> = Vec::new();
+    for function in bodies(module) {
+        at(&function.name());
+        let planned = match selection.reason(function) {
+            Some(reason) => Err(reason),
+            None => plan(function, &attributes, limits),
+        };
+        match planned {
+            Ok(plan) => plans.push(plan),
+            Err(reason) => map.skipped.push(Skipped {
+                name: source_name(function).into(),
+                linkage_name: function.name().into(),
+                reason: reason.into(),
+            }),
+        }
+    }
+    if plans.is_empty() {
+        return Ok(());
+    }
+    let globals = Globals::declare(module, base_symbol, options.kind);
+    let changed = ChangedAttributes::of(module);
+    for plan in &plans {
+        let function = plan.lowered.layout.function;
+        at(&function.name());
+        let counters = plan.counters(map.counters_size, limits);
+        map.functions
+            .push(fragment::function_map(plan, counters, &described));
+        map.counters_size += counters.size();
+        let single = level == OptLevel::O0 || changed.is_optnone(function);
+        plan.insert(counters, &globals, single)
+            .map_err(|what| WeaveError::Internal {
+                function: function.name(),
+                what,
+            })?;
+        changed.apply(function);
+    }
+    Ok(())
+}
+
+/// Attributes that matter for, or are no longer true of, a function with probes.
+struct ChangedAttributes {
+    optnone: Option<AttributeKind>,
+    /// Says what memory a function touches: now also counters.
+    memory: Option<AttributeKind>,
+}
+
+impl ChangedAttributes {
+    fn of(module: &Module<'_>) -> Self {
+        Self {
+            optnone: AttributeKind::named(module, "optnone"),
+            memory: AttributeKind::named(module, "memory"),
+        }
+    }
+
+    fn is_optnone(&self, function: Function<'_>) -> bool {
+        self.optnone
+            .is_some_and(|kind| function.has_attribute(kind))
+    }
+
+    fn apply(&self, function: Function<'_>) {
+        if let Some(kind) = self.memory {
+            function.remove_attribute(kind);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What the link step asks for when it has a module woven.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::filter::Filter;
+
+/// Optimisation level of a build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OptLevel {
+    /// `-O0`
+    O0,
+    /// `-O1`
+    O1,
+    /// `-O2`
+    O2,
+    /// `-O3`
+    O3,
+    /// `-Os`
+    Os,
+    /// `-Oz`
+    Oz,
+}
+
+impl fmt::Display for OptLevel {
+    /// As in a pass pipeline: `O2`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// What the link makes: it decides how the thread's slot is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LinkKind {
+    /// A program, position-independent or not: local-exec.
+    Executable,
+    /// A shared object: initial-exec.
+    SharedObject,
+}
+
+/// What is collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Collect {
+    /// Counts of acyclic paths (Ball, Larus 1996).
+    Paths,
+}
+
+/// Kinds that are planned and named, so that asking for one gets a clear answer.
+const NOT_YET: [&str; 4] = ["edges", "loops", "trace", "variation"];
+
+impl FromStr for Collect {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "paths" => Ok(Self::Paths),
+            _ if NOT_YET.contains(&text) => Err(format!(
+                "cannot collect {text}: not available in this version; use paths"
+            )),
+            _ => Err(format!("cannot collect {text:?}: no such kind; use paths")),
+        }
+    }
+}
+
+impl fmt::Display for Collect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Paths => f.write_str("paths"),
+        }
+    }
+}
+
+/// Most paths whose counters are an array: 32 KiB a function and thread. The papers use 4,000 to 6,000.
+pub const ARRAY_LIMIT: u64 = 4096;
+/// Most paths a function is numbered with; more are cut. Increments stay 32-bit immediates.
+pub const PATH_LIMIT: u64 = (1 << 31) - 1;
+
+/// How to weave one module.
+#[derive(Clone, Debug)]
+pub struct ModuleOptions {
+    /// Crate or object, for messages and the map.
+    pub name: String,
+    /// The build's level; `None` where the link line doesn't say: `O0` if all its functions are `optnone`, else `O2`.
+    pub opt: Option<OptLevel>,
+    /// What the link makes.
+    pub kind: LinkKind,
+    /// What is collected.
+    pub collect: Collect,
+    /// Which functions.
+    pub filter: Filter,
+    /// Whether the standard library's own functions are instrumented, where they are in the module.
+    pub std: bool,
+    /// Whether this is rustc's single module of `lto="fat"`.
+    pub fat: bool,
+    /// Whether each function gets a section of its own.
+    pub function_sections: bool,
+    /// Whether probes are put in; without, the module is only compiled.
+    pub probes: bool,
+    /// Most paths counted in an array.
+    pub array_limit: u64,
+    /// Most paths of a function.
+    pub path_limit: u64,
+}
+
+impl ModuleOptions {
+    /// The usual options.
+    pub fn new(name: &str, kind: LinkKind, collect: Collect) -> Self {
+        Self {
+            name: name.into(),
+            opt: None,
+            kind,
+            collect,
+            filter: Filter::default(),
+            std: false,
+            fat: false,
+            function_sections: true,
+            probes: true,
+            array_limit: ARRAY_LIMIT,
+            path_limit: PATH_LIMIT,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Which functions of a module are instrumented, and why the others aren't.
+//!
+//! Left alone is what could break (naked functions, ifunc resolvers that run before relocation, code that runs before
+//! thread-local storage is set up), what asked for it (`noprofile`), what the user filtered, and, in rustc's
+//! merged module of `lto="fat"`, the standard library's own functions. Generic functions of the standard library that
+//! the user's crate made instances of are the user's code.
+
+use std::collections::HashSet;
+
+use holloway_llvm::{AttributeKind, Function, Module};
+
+use crate::filter::Candidate;
+use crate::options::ModuleOptions;
+
+/// Functions that a C library runs before thread-local storage works, or to make it work.
+const BEFORE_TLS: [&str; 12] = [
+    "_start",
+    "_start_c",
+    "_dl_start",
+    "_dl_start_c",
+    "_dl_relocate_static_pie",
+    "__libc_start_main",
+    "__libc_setup_tls",
+    "__libc_init_secure",
+    "__init_libc",
+    "__init_tls",
+    "__tls_get_addr",
+    "___tls_get_addr",
+];
+
+/// Attributes that keep a function from being instrumented.
+const ATTRIBUTES: [(&str, &str); 4] = [
+    ("naked", "it is naked: its body is assembly without a frame"),
+    (
+        "noprofile",
+        "it is marked noprofile (no_profile_instrument_function)",
+    ),
+    ("skipprofile", "it is marked skipprofile"),
+    (
+        "presplitcoroutine",
+        "it is a coroutine that is not split yet",
+    ),
+];
+
+/// Calling conventions without room for a call of ours: GHC, HiPE, AnyReg, x86 interrupt handlers.
+const CONVENTIONS: [u32; 4] = [10, 11, 13, 83];
+
+/// Decides by one module's options.
+pub(crate) struct Selection<'a> {
+    options: &'a ModuleOptions,
+    attributes: Vec<(AttributeKind, &'static str)>,
+    resolvers: HashSet<String>,
+}
+
+impl<'a> Selection<'a> {
+    pub(crate) fn new(module: &Module<'_>, options: &'a ModuleOptions) -> Self {
+        let attributes = ATTRIBUTES
+            .iter()
+            .filter_map(|(name, reason)| Some((AttributeKind::named(module, name)?, *reason)))
+            .collect();
+        Self {
+            options,
+            attributes,
+            resolvers: module.ifunc_resolvers().into_iter().collect(),
+        }
+    }
+
+    /// Why a function is left alone, if it is.
+    pub(crate) fn reason(&self, function: Function<'_>) -> Option<String> {
+        let name = function.name();
+        if name.starts_with("__holloway") {
+            return Some("it belongs to holloway's runtime".into());
+        }
+        if let Some((_, reason)) = self
+            .attributes
+            .iter()
+            .find(|(kind, _)| function.has_attribute(*kind))
+        {
+            return Some((*reason).into());
+        }
+        if self.resolvers.contains(&name) {
+            return Some("it resolves an ifunc, before the program is relocated".into());
+        }
+        if BEFORE_TLS.contains(&name.as_str()) {
+            return Some("it runs before thread-local storage is set up".into());
+        }
+        if function.has_gc() {
+            return Some("it is managed by a garbage collector".into());
+        }
+        if CONVENTIONS.contains(&function.calling_convention()) {
+            return Some("its calling convention leaves no room for a call".into());
+        }
+        if self.is_std(function) {
+            return Some("it belongs to the standard library (--std instruments it)".into());
+        }
+        let source_name = function
+            .subprogram()
+            .map(holloway_llvm::Subprogram::name)
+            .unwrap_or_default();
+        let candidate = Candidate {
+            module: &self.options.name,
+            name: &source_name,
+            linkage_name: &name,
+        };
+        self.options.filter.reason(candidate)
+    }
+
+    /// Whether it is the standard library's own: only in a merged module, where it came from there and is not generic.
+    fn is_std(&self, function: Function<'_>) -> bool {
+        if self.options.std || !self.options.fat {
+            return false;
+        }
+        function.subprogram().is_some_and(|subprogram| {
+            let (directory, file) = subprogram.file();
+            let inside = file.starts_with("/rustc/")
+                || (!file.starts_with('/') && directory.starts_with("/rustc/"));
+            inside && !subprogram.is_generic() && !subprogram.name().contains('<')
+        })
+    }
+}

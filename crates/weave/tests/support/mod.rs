@@ -1,0 +1,366 @@
+//! Compiling, weaving, linking and running small programs, and reading what they counted.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "shared by test binaries that use parts of it; a test may panic"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use holloway_flow::{
+    BlockId, Cfg, DagEdge, DagEdgeKind, Edge, EdgeId, EdgeKind, Numbering, PathId,
+};
+use holloway_format::{Counters, DagKind, FunctionMap, ModuleMap};
+use holloway_llvm::Library;
+use holloway_weave::{
+    Collect, LinkKind, ModuleOptions, OptLevel, WovenModule, patch, weave_module,
+};
+
+const LINES: usize = 65536;
+const HASHED: usize = 65536;
+
+/// A compiler and the libLLVM that weaves what it made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    pub clang: &'static str,
+    pub llvm: &'static str,
+}
+
+/// Every combination that has to work.
+pub const SETUPS: [Setup; 4] = [
+    Setup {
+        clang: "clang-19",
+        llvm: "19",
+    },
+    Setup {
+        clang: "clang-19",
+        llvm: "22",
+    },
+    Setup {
+        clang: "clang-22",
+        llvm: "22",
+    },
+    Setup {
+        clang: "clang-22",
+        llvm: "rustc",
+    },
+];
+
+/// The library of a version, or the Rust toolchain's.
+pub fn library(which: &str) -> Library {
+    if which == "rustc" {
+        return Library::find(None, Some(Path::new("rustc"))).unwrap();
+    }
+    let directory = format!("/usr/lib/llvm-{which}/lib");
+    let file = std::fs::read_dir(&directory)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            name.starts_with(&format!("libLLVM.so.{which}"))
+                || name == format!("libLLVM-{which}.so")
+        });
+    Library::open(file.unwrap_or_else(|| panic!("no libLLVM in {directory}"))).unwrap()
+}
+
+/// A directory for one test.
+pub struct Bench {
+    dir: tempfile::TempDir,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &[u8]) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Compiles C or C++ (by the file name) to bitcode.
+    pub fn compile(&self, clang: &str, name: &str, source: &str, args: &[&str]) -> Vec<u8> {
+        let source = self.write(name, source.as_bytes());
+        let out = self.path(&format!("{name}.bc"));
+        run(Command::new(clang)
+            .args(["-c", "-flto", "-g"])
+            .args(args)
+            .arg(&source)
+            .arg("-o")
+            .arg(&out));
+        std::fs::read(out).unwrap()
+    }
+
+    /// Links objects with the stub and runs the program.
+    pub fn run(&self, objects: &[Vec<u8>], link: &[&str]) -> Ran {
+        let stub = self.path("stub.o");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/stub.c");
+        run(Command::new("gcc")
+            .args(["-c", "-O2", "-fPIC", "-mgeneral-regs-only"])
+            .arg(source)
+            .arg("-o")
+            .arg(&stub));
+        let program = self.path("program");
+        let mut linker = Command::new("g++");
+        for (index, object) in objects.iter().enumerate() {
+            linker.arg(self.write(&format!("woven{index}.o"), object));
+        }
+        run(linker.arg(stub).args(link).arg("-o").arg(&program));
+        let dump = self.path("dump");
+        let output = Command::new(&program)
+            .env("STUB_DUMP", &dump)
+            .output()
+            .unwrap();
+        Ran {
+            output,
+            dump: Dump::read(&dump),
+        }
+    }
+}
+
+/// Runs a command that has to succeed.
+pub fn run(command: &mut Command) -> Output {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// A finished program.
+pub struct Ran {
+    pub output: Output,
+    pub dump: Dump,
+}
+
+impl Ran {
+    pub fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+}
+
+/// What the stub left: hits of traced lines, hashed counts, the block.
+pub struct Dump {
+    words: Vec<u64>,
+}
+
+impl Dump {
+    fn read(path: &Path) -> Self {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        Self {
+            words: bytes
+                .chunks_exact(8)
+                .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
+                .collect(),
+        }
+    }
+
+    /// Hits by line, nonzero.
+    pub fn lines(&self) -> BTreeMap<u32, u64> {
+        let lines = self.words.iter().take(LINES);
+        lines
+            .enumerate()
+            .filter(|(_, hits)| **hits > 0)
+            .map(|(line, hits)| (line as u32, *hits))
+            .collect()
+    }
+
+    /// Counts by path of a function of a module with this base.
+    pub fn paths(&self, base: u64, function: &FunctionMap) -> BTreeMap<u64, u64> {
+        match function.counters {
+            Counters::Array { offset, len } => {
+                let first = LINES + 3 * HASHED + ((base + offset) / 8) as usize;
+                let counts = (0..len)
+                    .filter_map(|path| Some((path, *self.words.get(first + path as usize)?)));
+                counts.filter(|(_, count)| *count > 0).collect()
+            }
+            Counters::Hash { offset } => {
+                let table = self
+                    .words
+                    .get(LINES..LINES + 3 * HASHED)
+                    .unwrap_or_default();
+                let slots = table
+                    .chunks_exact(3)
+                    .filter(|slot| slot[1] != 0 && slot[0] == base + offset);
+                slots.map(|slot| (slot[1] - 1, slot[2])).collect()
+            }
+        }
+    }
+}
+
+/// Options for tests.
+pub fn options(name: &str, opt: OptLevel) -> ModuleOptions {
+    let mut options = ModuleOptions::new(name, LinkKind::Executable, Collect::Paths);
+    options.opt = Some(opt);
+    options
+}
+
+/// A woven module with its base written in.
+pub struct Placed {
+    pub woven: WovenModule,
+    pub map: ModuleMap,
+    pub base: u64,
+}
+
+/// Weaves and places a module.
+pub fn weave(llvm: &Library, bitcode: &[u8], options: &ModuleOptions, base: u64) -> Placed {
+    let mut woven = weave_module(llvm, bitcode, options, &mut |_| {}).unwrap();
+    patch::resolve_base(&mut woven.object, &woven.base_symbol, base).unwrap();
+    let (map, damage) = ModuleMap::decode(&woven.fragment).unwrap();
+    assert!(damage.is_empty());
+    Placed { woven, map, base }
+}
+
+/// A function's graph and numbering, from the map.
+pub fn graph(function: &FunctionMap) -> (Cfg, Numbering) {
+    let edges = function.edges.iter().map(|edge| Edge {
+        from: BlockId(edge.from),
+        to: BlockId(edge.to),
+        kind: match edge.kind {
+            holloway_format::EdgeKind::Plain => EdgeKind::Plain,
+            holloway_format::EdgeKind::Pinned => EdgeKind::Pinned,
+            holloway_format::EdgeKind::Cut => EdgeKind::Cut,
+        },
+    });
+    let (entry, exit) = (BlockId(function.entry), BlockId(function.exit));
+    let cfg = Cfg::new(function.blocks.len() as u32, entry, exit, edges.collect()).unwrap();
+    let dag = function.dag.iter().map(|edge| {
+        let kind = match edge.kind {
+            DagKind::Edge(id) => DagEdgeKind::Edge(EdgeId(id)),
+            DagKind::Start(block) => DagEdgeKind::Start(BlockId(block)),
+            DagKind::Back(id) => DagEdgeKind::Back(EdgeId(id)),
+            DagKind::Cut(id) => DagEdgeKind::Cut(EdgeId(id)),
+        };
+        (
+            DagEdge {
+                from: BlockId(edge.from),
+                to: BlockId(edge.to),
+                kind,
+            },
+            edge.value,
+        )
+    });
+    let numbering = Numbering::from_parts(entry, exit, dag.collect()).unwrap();
+    assert_eq!(numbering.path_count(), function.path_count);
+    (cfg, numbering)
+}
+
+/// How often each block of a function ran, from its paths.
+pub fn block_counts(function: &FunctionMap, paths: &BTreeMap<u64, u64>) -> Vec<u64> {
+    let (_, numbering) = graph(function);
+    let mut counts = vec![0; function.blocks.len()];
+    for (&path, &count) in paths {
+        let path = numbering
+            .regenerate(PathId(path))
+            .expect("the number is a path's");
+        for block in path.blocks {
+            counts[block.index()] += count;
+        }
+    }
+    counts
+}
+
+/// Hits of traced lines as the profile has them: each block's count for each of its places on such a line.
+pub fn profiled_lines(placed: &[&Placed], dump: &Dump, traced: &[u32]) -> BTreeMap<u32, u64> {
+    let mut lines = BTreeMap::new();
+    for placed in placed {
+        for function in &placed.map.functions {
+            let counts = block_counts(function, &dump.paths(placed.base, function));
+            for (block, count) in function.blocks.iter().zip(counts) {
+                let mut seen: Vec<(u32, u32)> = block
+                    .places
+                    .iter()
+                    .map(|place| (place.scope, place.line))
+                    .collect();
+                seen.dedup();
+                for (_, line) in seen {
+                    if traced.contains(&line) && count > 0 {
+                        *lines.entry(line).or_insert(0) += count;
+                    }
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// Lines of a source that call the tracer.
+pub fn traced_lines(source: &str) -> Vec<u32> {
+    (1..)
+        .zip(source.lines())
+        .filter(|(_, text)| matches!(text.trim(), "T;" | "t!();"))
+        .map(|(line, _)| line)
+        .collect()
+}
+
+/// Start of every traced C source: `T;` counts its line, unseen by the weaver. (`nomerge`: two calls made one would
+/// have no line.)
+pub const TRACED: &str = "#ifdef __cplusplus
+extern \"C\"
+#endif
+__attribute__((nomerge)) void trace(unsigned);
+#define T trace(__LINE__)
+";
+
+/// Compiles, weaves, links and runs a traced C or C++ source with every setup and level; its output has to be the same
+/// everywhere, and every traced line's count in the profile has to be what the tracer saw. Returns the last run.
+pub fn check(name: &str, source: &str, levels: &[OptLevel]) -> Vec<(Setup, OptLevel, Placed, Ran)> {
+    check_with(name, source, levels, &[], &|_| {})
+}
+
+/// As [`check`], with compiler arguments and changed options.
+pub fn check_with(
+    name: &str,
+    source: &str,
+    levels: &[OptLevel],
+    args: &[&str],
+    change: &dyn Fn(&mut ModuleOptions),
+) -> Vec<(Setup, OptLevel, Placed, Ran)> {
+    // Each `T;` on a line of its own, so that nothing else has its line.
+    let source = format!("{TRACED}{}", source.replace("T;", "\nT;\n"));
+    let traced = traced_lines(&source);
+    let mut results = Vec::new();
+    for setup in SETUPS {
+        for &level in levels {
+            let bench = Bench::new();
+            let flag = format!("-{level}");
+            let mut args = args.to_vec();
+            args.extend([flag.as_str(), "-fPIE"]);
+            let bitcode = bench.compile(setup.clang, name, &source, &args);
+            let mut options = options(name, level);
+            change(&mut options);
+            let placed = weave(&library(setup.llvm), &bitcode, &options, 64);
+            let ran = bench.run(&[placed.woven.object.clone()], &["-pie"]);
+            let context = format!("{name} with {setup:?} at {level}");
+            assert_eq!(
+                ran.output.status.code(),
+                Some(0),
+                "{context}: {:?}",
+                ran.output
+            );
+            let found = profiled_lines(&[&placed], &ran.dump, &traced);
+            assert_eq!(
+                found,
+                ran.dump.lines(),
+                "{context}: lines (left: from paths, right: traced)"
+            );
+            results.push((setup, level, placed, ran));
+        }
+    }
+    results
+}

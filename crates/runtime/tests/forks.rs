@@ -20,8 +20,14 @@ fn family(name: &str) -> (Profile, Vec<Profile>) {
 fn parent_and_child() {
     let (parent, children) = family("simple");
     let child = only(children);
-    assert_eq!((&parent.counters, parent.hashed(2, 1), parent.hash_sum(2)), (&[(1, 110)].into(), 2, 2));
-    assert_eq!((&child.counters, child.hashed(2, 1), child.hash_sum(2)), (&[(1, 7)].into(), 1, 2));
+    assert_eq!(
+        (&parent.counters, parent.hashed(2, 1), parent.hash_sum(2)),
+        (&[(1, 110)].into(), 2, 2)
+    );
+    assert_eq!(
+        (&child.counters, child.hashed(2, 1), child.hash_sum(2)),
+        (&[(1, 7)].into(), 1, 2)
+    );
     assert_eq!(child.ppid, parent.pid);
     assert_eq!((child.threads, &child.path), (1, &parent.path));
     assert!(child.boot_start >= parent.boot_start);
@@ -30,18 +36,36 @@ fn parent_and_child() {
 #[test]
 fn grandchildren() {
     let (parent, children) = family("nested");
-    let [child, grandchild] = &children[..] else { panic!("{children:?}") };
-    let (child, grandchild) =
-        if child.ppid == parent.pid { (child, grandchild) } else { (grandchild, child) };
+    let [child, grandchild] = &children[..] else {
+        panic!("{children:?}")
+    };
+    let (child, grandchild) = if child.ppid == parent.pid {
+        (child, grandchild)
+    } else {
+        (grandchild, child)
+    };
     assert_eq!(grandchild.ppid, child.pid);
-    assert_eq!((parent.counter(1), child.counter(1), grandchild.counter(1)), (2, 20, 100));
-    assert_eq!((parent.hash_sum(2), child.hash_sum(2), grandchild.hash_sum(2)), (0, 1, 1));
+    assert_eq!(
+        (parent.counter(1), child.counter(1), grandchild.counter(1)),
+        (2, 20, 100)
+    );
+    assert_eq!(
+        (
+            parent.hash_sum(2),
+            child.hash_sum(2),
+            grandchild.hash_sum(2)
+        ),
+        (0, 1, 1)
+    );
 }
 
 #[test]
 fn forks_among_threads() {
     let (parent, children) = family("threaded");
-    assert_eq!((parent.counter(1), parent.counter(2), parent.counter(5)), (180, 0, 60));
+    assert_eq!(
+        (parent.counter(1), parent.counter(2), parent.counter(5)),
+        (180, 0, 60)
+    );
     assert_eq!(parent.counter(3), parent.hash_sum(4));
     assert_eq!(children.len(), 60);
     for child in children {
@@ -61,7 +85,10 @@ fn a_thread_that_never_entered_forks() {
 fn a_process_that_never_entered_forks() {
     let mut both = scenario("forks.c", "untouched");
     both.sort_by_key(|profile| profile.counter(1));
-    let counts: Vec<_> = both.iter().map(|profile| (profile.flags, profile.counter(1))).collect();
+    let counts: Vec<_> = both
+        .iter()
+        .map(|profile| (profile.flags, profile.counter(1)))
+        .collect();
     assert_eq!(counts, [(0, 7), (0, 100)]);
 }
 
@@ -102,8 +129,14 @@ fn spawn_and_system() {
 #[test]
 fn exec_of_itself() {
     let both = scenario("forks.c", "executed");
-    let counters: Vec<_> = both.iter().map(|profile| profile.counters.clone()).collect();
-    assert!(counters.contains(&[(1, 5)].into()) && counters.contains(&[(2, 6)].into()), "{counters:?}");
+    let counters: Vec<_> = both
+        .iter()
+        .map(|profile| profile.counters.clone())
+        .collect();
+    assert!(
+        counters.contains(&[(1, 5)].into()) && counters.contains(&[(2, 6)].into()),
+        "{counters:?}"
+    );
     assert_eq!(both.len(), 2);
     assert_eq!(both[0].pid, both[1].pid);
 }
@@ -112,14 +145,22 @@ fn exec_of_itself() {
 fn raw_clone() {
     let (parent, children) = family("raw");
     let child = only(children);
-    assert_eq!((&parent.counters, parent.hashed(2, 1), parent.hash_sum(2)), (&[(1, 105)].into(), 2, 2));
-    assert_eq!((&child.counters, child.hashed(2, 1), child.hash_sum(2)), (&[(1, 7)].into(), 1, 2));
+    assert_eq!(
+        (&parent.counters, parent.hashed(2, 1), parent.hash_sum(2)),
+        (&[(1, 105)].into(), 2, 2)
+    );
+    assert_eq!(
+        (&child.counters, child.hashed(2, 1), child.hash_sum(2)),
+        (&[(1, 7)].into(), 1, 2)
+    );
 }
 
 #[test]
 fn a_hundred_generations() {
     let all = scenario("forks.c", "generations");
     assert_eq!(all.len(), 101, "the last child counts nothing");
-    let full = all.iter().filter(|profile| profile.counter(1) == 1 && profile.hash_sum(2) == 300);
+    let full = all
+        .iter()
+        .filter(|profile| profile.counter(1) == 1 && profile.hash_sum(2) == 300);
     assert_eq!(full.count(), 100);
 }

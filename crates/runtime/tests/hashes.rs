@@ -14,15 +14,34 @@ fn a_million_paths() {
         let path = i.wrapping_mul(2_654_435_761) % 1_000_000;
         wanted[path as usize] += u64::from(i < 1_000_000 + path);
     }
-    assert!((0_u64..).zip(wanted).all(|(path, count)| profile.hashed(2, path) == count));
+    assert!(
+        (0_u64..)
+            .zip(wanted)
+            .all(|(path, count)| profile.hashed(2, path) == count)
+    );
 }
 
 #[test]
 fn corners() {
     let profile = only(scenario("hashes.c", "corners"));
-    let paths = [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 40, 1 << 62, (1 << 63) - 1];
+    let paths = [
+        0,
+        1,
+        2,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_ffff,
+        1 << 40,
+        1 << 62,
+        (1 << 63) - 1,
+    ];
     assert_eq!(profile.hashes[&2], paths.map(|path| (path, 6)).into());
-    assert_eq!(profile.hashes[&3], [1, 0x7fff_ffff, 0xffff_ffff, 1 << 62].map(|path| (path, 6)).into());
+    assert_eq!(
+        profile.hashes[&3],
+        [1, 0x7fff_ffff, 0xffff_ffff, 1 << 62]
+            .map(|path| (path, 6))
+            .into()
+    );
 }
 
 #[test]
@@ -35,5 +54,8 @@ fn collisions() {
 #[test]
 fn threads_have_segments_of_their_own() {
     let profile = only(scenario("hashes.c", "threads"));
-    assert_eq!(profile.hashes[&2], (0..20_000).map(|path| (path * path, 20)).collect());
+    assert_eq!(
+        profile.hashes[&2],
+        (0..20_000).map(|path| (path * path, 20)).collect()
+    );
 }

@@ -18,7 +18,10 @@ fn storm(name: &str) -> (Vec<u64>, Profile) {
     let output = run(&mut command);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
-    let numbers = text.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    let numbers = text
+        .split_whitespace()
+        .map(|number| number.parse().unwrap())
+        .collect();
     (numbers, only(profiles(&data)))
 }
 
@@ -31,7 +34,11 @@ fn signals_while_main_counts() {
     for path in 0..20_000 {
         let first = path * 17_143 % 20_000; // 7 · 17,143 = 1 modulo 20,000
         let times = |total: u64| (total + 19_999 - first) / 20_000;
-        assert_eq!(profile.hashed(2, path), times(in_main) + times(in_handler), "path {path}");
+        assert_eq!(
+            profile.hashed(2, path),
+            times(in_main) + times(in_handler),
+            "path {path}"
+        );
     }
     assert_eq!(profile.hash_sum(3), in_handler);
     assert!(profile.hashes[&3].values().all(|count| *count == 1));
@@ -61,8 +68,16 @@ fn first_enter_in_a_handler_takes_little_stack() {
     assert_eq!((profile.counter(1), profile.hash_sum(2)), (1, 1));
     let program = compile(&workshop("signals-empty-handler"), &["signals.c"], &[]);
     let output = run(&mut command(&program, &["empty-handler"]).0);
-    let empty: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
-    assert!(used[0] - empty < 4096, "{} bytes of stack beyond an empty handler's {empty}", used[0] - empty);
+    let empty: u64 = String::from_utf8(output.stdout)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    assert!(
+        used[0] - empty < 4096,
+        "{} bytes of stack beyond an empty handler's {empty}",
+        used[0] - empty
+    );
 }
 
 #[test]
@@ -72,10 +87,19 @@ fn kill_at_random_moments() {
     let finished = workshop.join("finished");
     let mut seed = 12345_u64;
     for round in 0..50 {
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&finished).unwrap();
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&finished)
+            .unwrap();
         file.set_len(4096).unwrap();
         let (mut command, data) = command(&program, &["until-killed"]);
-        let mut child = command.stdin(Stdio::from(file.try_clone().unwrap())).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::from(file.try_clone().unwrap()))
+            .spawn()
+            .unwrap();
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         std::thread::sleep(Duration::from_micros(200 + (seed >> 33) % 30_000));
         child.kill().unwrap();
@@ -83,12 +107,25 @@ fn kill_at_random_moments() {
         let mut bytes = [0; 8];
         file.read_exact_at(&mut bytes, 0).unwrap();
         let finished = u64::from_le_bytes(bytes);
-        let profile = if data.exists() { profiles(&data) } else { Vec::new() };
+        let profile = if data.exists() {
+            profiles(&data)
+        } else {
+            Vec::new()
+        };
         let profile = profile.into_iter().next().unwrap_or_default();
         let (counted, hashed) = (profile.counter(1), profile.hash_sum(2));
-        assert!(counted == finished || counted == finished + 1, "{round}: {counted} for {finished}");
-        assert!(hashed == finished || hashed == finished + 1, "{round}: {hashed} for {finished}");
-        assert!((0..finished).all(|path| profile.hashed(2, path) == 1), "{round}: a path is missing");
+        assert!(
+            counted == finished || counted == finished + 1,
+            "{round}: {counted} for {finished}"
+        );
+        assert!(
+            hashed == finished || hashed == finished + 1,
+            "{round}: {hashed} for {finished}"
+        );
+        assert!(
+            (0..finished).all(|path| profile.hashed(2, path) == 1),
+            "{round}: a path is missing"
+        );
         if data.exists() {
             std::fs::remove_dir_all(&data).unwrap();
         }

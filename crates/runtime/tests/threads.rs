@@ -8,10 +8,23 @@ use common::{only, scenario};
 fn one_thread() {
     let profile = only(scenario("threads.c", "one"));
     assert_eq!(profile.counters, [(1, 100)].into());
-    assert_eq!(profile.hashes[&2], [(0, 10), (1, 10), (2, 10), (3, 10), (4, 10)].into());
-    assert_eq!((profile.blocks, profile.segments, profile.threads), (1, 1, 1));
-    assert_eq!((profile.lost, profile.flags, profile.name.as_str()), (0, 0, "harness"));
-    assert!(profile.path.ends_with("/threads-one/threads"), "{}", profile.path);
+    assert_eq!(
+        profile.hashes[&2],
+        [(0, 10), (1, 10), (2, 10), (3, 10), (4, 10)].into()
+    );
+    assert_eq!(
+        (profile.blocks, profile.segments, profile.threads),
+        (1, 1, 1)
+    );
+    assert_eq!(
+        (profile.lost, profile.flags, profile.name.as_str()),
+        (0, 0, "harness")
+    );
+    assert!(
+        profile.path.ends_with("/threads-one/threads"),
+        "{}",
+        profile.path
+    );
     assert!(profile.boot_start > 0);
 }
 
@@ -20,7 +33,10 @@ fn thousand_threads_at_once() {
     let profile = only(scenario("threads.c", "thousand-at-once"));
     assert_eq!(profile.counters, [(1, 2_000_000)].into());
     assert_eq!(profile.hashed(2, 7), 2_000);
-    assert_eq!((profile.blocks, profile.threads, profile.lost), (1_000, 1_000, 0));
+    assert_eq!(
+        (profile.blocks, profile.threads, profile.lost),
+        (1_000, 1_000, 0)
+    );
 }
 
 #[test]
@@ -49,8 +65,23 @@ fn threads_of_c11_and_of_timers() {
 #[test]
 fn before_main_after_main_and_in_thread_destructors() {
     let mut profile = only(scenario("threads.c", "lifetimes"));
-    assert!(profile.counters.remove(&17) > Some(0), "a thread that outlives main");
-    assert_eq!(profile.counters, [(10, 1), (11, 1), (12, 1), (13, 1), (14, 1), (15, 3), (16, 1)].into());
+    assert!(
+        profile.counters.remove(&17) > Some(0),
+        "a thread that outlives main"
+    );
+    assert_eq!(
+        profile.counters,
+        [
+            (10, 1),
+            (11, 1),
+            (12, 1),
+            (13, 1),
+            (14, 1),
+            (15, 3),
+            (16, 1)
+        ]
+        .into()
+    );
     assert_eq!(profile.hashed(2, 13), 1);
 }
 

@@ -4,11 +4,11 @@
 //! among the mappings and goes on with it. The page says which load it belongs to, by the address of the image's header;
 //! if that load is still there (`dlmopen` makes two at a time), the new one gets a file of its own.
 
-use super::abi::{ABI_VERSION, PAGE};
+use super::abi::{ABI_VERSION, ImageHeader, PAGE};
 use super::page::{Inner, LIVE_STAMP, Live, Page};
 use super::proc::{self, Mapping};
 use super::sys::{self, File, Where};
-use super::text::{Text, copy_padded, file_name, same, starts_with, until_nul};
+use super::text::{copy_padded, file_name, same, starts_with, until_nul};
 use super::{files, fork, image, report, store};
 
 /// Value of `RawHeader::flags` for a process that the program started with `exec`.
@@ -162,12 +162,10 @@ fn adopt(inner: &mut Inner) -> bool {
     name.push_all(until_nul(&image().name));
     let mut found = [0_usize; CANDIDATES];
     let mut places = found.iter_mut();
-    let mut own = Text::<64>::new();
     proc::each_mapping(scratch, &mut |mapping| {
         if holds(mapping, image_address()) {
             image_path.clear();
             image_path.push_all(mapping.path);
-            own.push_all(mapping.file);
         }
         if is_profile(mapping, name.as_bytes())
             && let Some(place) = places.next()
@@ -178,7 +176,7 @@ fn adopt(inner: &mut Inner) -> bool {
     });
     found
         .into_iter()
-        .any(|address| address != 0 && take_over(inner, address, own.as_bytes()))
+        .any(|address| address != 0 && take_over(inner, address))
 }
 
 fn holds(mapping: &Mapping<'_>, address: usize) -> bool {
@@ -196,7 +194,7 @@ fn is_profile(mapping: &Mapping<'_>, name: &[u8]) -> bool {
 }
 
 /// Goes on with the page at `address`, if it is this image's and the load that made it is gone.
-fn take_over(inner: &mut Inner, address: usize, own: &[u8]) -> bool {
+fn take_over(inner: &mut Inner, address: usize) -> bool {
     let address = address as *mut Page;
     // SAFETY: a mapping of a file with the name of a profile of this process and image, so a page of this layout or of
     // another version; any bytes are a valid `Page`.
@@ -208,7 +206,7 @@ fn take_over(inner: &mut Inner, address: usize, own: &[u8]) -> bool {
         && page.live.stamp == LIVE_STAMP
         && page.header.block_size == image().block_size
         && same(&page.header.build_id, &image().build_id);
-    if !ours || is_loaded(inner, page.live.image, own) {
+    if !ours || is_loaded(inner, page.live.image) {
         return false;
     }
     page.live.image = image_address();
@@ -220,16 +218,26 @@ fn take_over(inner: &mut Inner, address: usize, own: &[u8]) -> bool {
     true
 }
 
-/// Is a load of this image (a mapping of the file `own`) still at this address?
-fn is_loaded(inner: &mut Inner, image: usize, own: &[u8]) -> bool {
-    let mut loaded = false;
-    if image != image_address() {
-        proc::each_mapping(&mut inner.scratch, &mut |mapping| {
-            loaded |= holds(mapping, image) && same(mapping.file, own);
-            !loaded
-        });
+/// Is another load of this image still at this address?
+fn is_loaded(inner: &mut Inner, address: usize) -> bool {
+    if address == image_address() {
+        return false; // this load is there now
     }
-    loaded
+    let mut readable = false;
+    proc::each_mapping(&mut inner.scratch, &mut |mapping| {
+        readable |= mapping.readable
+            && holds(mapping, address)
+            && mapping.end - address >= size_of::<ImageHeader>();
+        !readable
+    });
+    // SAFETY: mapped and readable, all of it; any bytes are a valid header. (A library that is unloaded at this moment
+    // by another thread could take it away: that thread would be unloading an image while it is being loaded.)
+    readable && unsafe { is_image(&*(address as *const ImageHeader)) }
+}
+
+/// Is this the header of an image of the same build?
+fn is_image(header: &ImageHeader) -> bool {
+    same(&header.magic, &image().magic) && same(&header.build_id, &image().build_id)
 }
 
 /// Sets directory and name of the profile mapped at `address`, for opening it again.

@@ -45,8 +45,7 @@ pub(super) struct Mapping<'a> {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) offset: u64,
-    /// Major and minor number and inode, as text: they are only compared.
-    pub(super) file: &'a [u8],
+    pub(super) readable: bool,
     pub(super) path: &'a [u8],
 }
 
@@ -61,29 +60,20 @@ pub(super) fn each_mapping(scratch: &mut Scratch, visit: &mut dyn FnMut(&Mapping
 fn mapping(line: &[u8]) -> Mapping<'_> {
     let (start, rest) = number(line, 16);
     let (end, rest) = number(rest.get(1..).unwrap_or(&[]), 16);
-    let (offset, rest) = number(after_space(after_space(rest)), 16);
-    let file = after_space(rest);
-    let path = after_space(after_space(file));
+    let rights = after_space(rest);
+    let (offset, rest) = number(after_space(rights), 16);
+    let path = after_space(after_space(after_space(rest)));
     let blank = path
         .iter()
         .position(|byte| *byte != b' ')
         .unwrap_or(path.len());
-    let file = file.get(..file.len() - path.len()).unwrap_or(&[]);
-    let file = file.get(..end_of_fields(file)).unwrap_or(file);
     Mapping {
         start: start as usize,
         end: end as usize,
+        readable: rights.first() == Some(&b'r'),
         offset,
-        file,
         path: path.get(blank..).unwrap_or(&[]),
     }
-}
-
-/// Length without the blanks at the end.
-fn end_of_fields(text: &[u8]) -> usize {
-    text.iter()
-        .rposition(|byte| *byte != b' ')
-        .map_or(0, |last| last + 1)
 }
 
 /// What follows the first space.

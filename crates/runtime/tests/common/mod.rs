@@ -2,7 +2,12 @@
 //!
 //! The reader is a naive twin of the one in `holloway-format`, written from the tables in `abi.rs`.
 
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared by tests that use a part of it; a test may panic")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "shared by tests that use a part of it; a test may panic"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,11 +39,17 @@ impl Profile {
     }
 
     pub fn hashed(&self, index: u64, path: u64) -> u64 {
-        self.hashes.get(&index).and_then(|paths| paths.get(&path)).copied().unwrap_or(0)
+        self.hashes
+            .get(&index)
+            .and_then(|paths| paths.get(&path))
+            .copied()
+            .unwrap_or(0)
     }
 
     pub fn hash_sum(&self, index: u64) -> u64 {
-        self.hashes.get(&index).map_or(0, |paths| paths.values().sum())
+        self.hashes
+            .get(&index)
+            .map_or(0, |paths| paths.values().sum())
     }
 }
 
@@ -57,7 +68,10 @@ pub fn read(path: &Path) -> Profile {
     let bytes = fs::read(path).unwrap();
     assert_eq!(&bytes[..8], b"HLWRAWPR", "{}", path.display());
     assert_eq!(number::<4>(&bytes, 8), 1);
-    assert_eq!(bytes[16..32], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+    assert_eq!(
+        bytes[16..32],
+        [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
+    );
     let block_size = number::<8>(&bytes, 32) as usize;
     let end = number::<8>(&bytes, 40) as usize;
     let mut profile = Profile {
@@ -76,7 +90,10 @@ pub fn read(path: &Path) -> Profile {
     while at < end {
         assert_eq!(&bytes[at..at + 8], b"HLWEXTNT", "extent at {at}");
         let size = number::<8>(&bytes, at + 16) as usize;
-        assert!(size > 0 && size % 4096 == 0 && at + size <= end, "size {size} at {at}");
+        assert!(
+            size > 0 && size % 4096 == 0 && at + size <= end,
+            "size {size} at {at}"
+        );
         let payload = &bytes[at + 64..at + size];
         match number::<4>(&bytes, at + 8) {
             1 => {
@@ -88,10 +105,14 @@ pub fn read(path: &Path) -> Profile {
             2 => {
                 profile.segments += 1;
                 let slots = number::<8>(&bytes, at + 32) as usize;
-                let paths = profile.hashes.entry(number::<8>(&bytes, at + 24) / 8).or_default();
+                let paths = profile
+                    .hashes
+                    .entry(number::<8>(&bytes, at + 24) / 8)
+                    .or_default();
                 for record in payload[..slots * 16].chunks_exact(16) {
                     if number::<8>(record, 0) != 0 {
-                        *paths.entry(number::<8>(record, 0) - 1).or_default() += number::<8>(record, 8);
+                        *paths.entry(number::<8>(record, 0) - 1).or_default() +=
+                            number::<8>(record, 8);
                     }
                 }
             }
@@ -100,13 +121,18 @@ pub fn read(path: &Path) -> Profile {
         at += size;
     }
     let heads: Vec<u64> = profile.hashes.keys().copied().collect();
-    profile.counters.retain(|index, count| *count != 0 && !heads.contains(index));
+    profile
+        .counters
+        .retain(|index, count| *count != 0 && !heads.contains(index));
     profile
 }
 
 /// The profiles in a directory, in the order of their names.
 pub fn profiles(directory: &Path) -> Vec<Profile> {
-    let mut paths: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "hwp"));
     paths.sort();
     paths.iter().map(|path| read(path)).collect()
@@ -124,7 +150,9 @@ pub fn workshop(test: &str) -> PathBuf {
 }
 
 pub fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/programs")
+        .join(name)
 }
 
 /// The runtime object, as a file.
@@ -135,14 +163,23 @@ pub fn object(workshop: &Path) -> PathBuf {
 }
 
 pub fn run(command: &mut Command) -> Output {
-    command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
 /// Runs to a good end, with nothing on stdout or stderr.
 pub fn run_silently(command: &mut Command) {
     let output = run(command);
-    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{command:?}: {}\n{stdout}{stderr}", output.status);
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{stdout}{stderr}",
+        output.status
+    );
     assert_eq!((stdout.as_ref(), stderr.as_ref()), ("", ""), "{command:?}");
 }
 
@@ -150,8 +187,11 @@ pub fn run_silently(command: &mut Command) {
 pub fn compile(workshop: &Path, sources: &[&str], flags: &[&str]) -> PathBuf {
     let program = workshop.join(sources[0].split('.').next().unwrap());
     let mut gcc = Command::new("gcc");
-    gcc.args(["-O2", "-g", "-Wall", "-mno-red-zone", "-pthread", "-o"]).arg(&program);
-    gcc.args(sources.iter().map(|name| source(name))).arg(object(workshop)).args(flags);
+    gcc.args(["-O2", "-g", "-Wall", "-mno-red-zone", "-pthread", "-o"])
+        .arg(&program);
+    gcc.args(sources.iter().map(|name| source(name)))
+        .arg(object(workshop))
+        .args(flags);
     run_silently(&mut gcc);
     program
 }
@@ -160,7 +200,10 @@ pub fn compile(workshop: &Path, sources: &[&str], flags: &[&str]) -> PathBuf {
 pub fn command(program: &Path, arguments: &[&str]) -> (Command, PathBuf) {
     let data = program.parent().unwrap().join("data");
     let mut command = Command::new(program);
-    command.args(arguments).env("HOLLOWAY_DATA", &data).current_dir(program.parent().unwrap());
+    command
+        .args(arguments)
+        .env("HOLLOWAY_DATA", &data)
+        .current_dir(program.parent().unwrap());
     (command, data)
 }
 

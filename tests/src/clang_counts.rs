@@ -220,3 +220,51 @@ fn field(node: &str, name: &str) -> u32 {
         .and_then(|(_, rest)| rest.split([',', ')']).next());
     number.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+
+    #[test]
+    fn clang_counts_what_is_known_beforehand() {
+        let scratch = crate::tool::scratch("clang-counts").unwrap();
+        let file = scratch.path().join("known.c");
+        let text = "static int f(int n) {\n  switch (n % 4) {\n  case 1: return 5;\n  case -2: return 6;\n  default: return 7;\n  }\n}\n\
+                    int g(void) { return 0; }\n\
+                    int main(void) {\n  int sum = 0;\n  for (int i = 0; i < 10; i++)\n    sum += f(i);\n  return sum == 0;\n}\n";
+        std::fs::write(&file, text).unwrap();
+        let run = |exe: &Path| run_ok(&mut Command::new(exe)).map(|_| ());
+        let counted = count(&[file], &[], &[], scratch.path(), run).unwrap();
+        let function = |name: &str| {
+            counted[0]
+                .1
+                .iter()
+                .find(|f| f.name == name)
+                .unwrap()
+                .clone()
+        };
+        let switch = Branch {
+            line: 2,
+            column: 3,
+            cases: Some(vec![1, -2]),
+            counts: vec![7, 3, 0],
+        };
+        assert_eq!(
+            function("f"),
+            Function {
+                name: "f".to_owned(),
+                calls: Some(10),
+                branches: vec![switch]
+            }
+        );
+        assert_eq!(function("g").calls, Some(0));
+        let turn = Branch {
+            line: 11,
+            column: 3,
+            cases: None,
+            counts: vec![10, 1],
+        };
+        assert_eq!(function("main").branches, [turn]);
+    }
+}

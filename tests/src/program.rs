@@ -357,7 +357,10 @@ pub fn build_cargo(folder: &Path, binary: &str, profile: &str, woven: bool) -> R
 }
 
 /// The executable `name` below a target directory: in a profile's directory, not among the dependencies.
-pub(crate) fn find_executable(target: &Path, name: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// There is none.
+pub fn find_executable(target: &Path, name: &str) -> Result<PathBuf> {
     let mut folders = vec![target.to_owned()];
     while let Some(folder) = folders.pop() {
         let file = folder.join(name);

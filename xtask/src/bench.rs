@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use holloway_tests::tool::scratch;
 use holloway_tests::workload::{ALL, FLAVOURS, Flavour, Workload, rust_build_command};
 use measure::{Samples, timed};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// What to run.
@@ -201,13 +201,7 @@ fn one_run(
     Ok(total.as_secs_f64())
 }
 
-fn path_executions(
-    w: Workload,
-    exe: &Path,
-    input: &Path,
-    size: usize,
-    data: &PathBuf,
-) -> Result<u64> {
+fn path_executions(w: Workload, exe: &Path, input: &Path, size: usize, data: &Path) -> Result<u64> {
     w.run(exe, input, size, Some(data))?;
     holloway_tests::report::Report::of_run(data)?.total("path_executions")
 }

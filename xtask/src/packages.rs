@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::process::{Command, Stdio};
 
 /// Everything outside cargo that the tests and benches use: this is the one list.
-pub(crate) const NEEDED: [&str; 8] = [
+pub(crate) const NEEDED: [&str; 9] = [
     "gcc",      // the C linker that rustc calls, and the system's headers
     "g++",      // libstdc++ for the C++ programs
     "clang-19", // the oldest clang and libLLVM supported
@@ -13,6 +13,7 @@ pub(crate) const NEEDED: [&str; 8] = [
     "llvm-22",  // llvm-profdata: clang's counters
     "cmake",    // builds by CMake
     "autoconf", // builds by configure
+    "make",     // and what both of them call
 ];
 
 /// Installs what is missing.

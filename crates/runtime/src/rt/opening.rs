@@ -7,7 +7,7 @@
 use super::abi::{ABI_VERSION, ImageHeader, PAGE};
 use super::page::{Inner, LIVE_STAMP, Live, Page};
 use super::proc::{self, Mapping};
-use super::sys::{self, File, Where};
+use super::sys::{self, EFBIG, File, Where};
 use super::text::{copy_padded, file_name, same, starts_with, until_nul};
 use super::{files, fork, image, report, store};
 
@@ -111,6 +111,9 @@ fn memory_page(inner: &mut Inner, flags: u32, boot_start: u64) -> *mut Page {
 }
 
 fn named_memory(inner: &Inner) -> Result<*mut u8, sys::Errno> {
+    if sys::file_size_limit() < PAGE {
+        return Err(EFBIG); // the kernel would send SIGXFSZ
+    }
     let number = sys::create_in_memory(&inner.name)?;
     // SAFETY: a new mapping, over nothing.
     let map = || unsafe { sys::map_file(Where::Anywhere, number, 0, PAGE as usize) };

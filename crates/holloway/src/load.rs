@@ -24,16 +24,24 @@ pub(crate) fn load(run: &Path) -> Result<RunProfile> {
     let files = profile_files(run)?;
     let mut images = Images::new();
     let mut unreadable = Vec::new();
+    let mut damaged = Vec::new();
     for file in &files {
-        if let Err(why) = add(file, &mut images) {
-            unreadable.push(format!("{}: {why}", file.display()));
+        match add(file, &mut images) {
+            Ok(0) => {}
+            Ok(records) => damaged.push(format!(
+                "{}: {records} damaged records are left out",
+                file.display()
+            )),
+            Err(why) => unreadable.push(format!("{}: {why}", file.display())),
         }
     }
     if images.is_empty() {
         return Err(nothing_readable(run, &unreadable));
     }
     let mut profile = RunProfile::new(in_order(images));
-    profile.damage.extend(unreadable);
+    // Whole files first: the report shows the first few.
+    unreadable.append(&mut damaged);
+    profile.damage.splice(0..0, unreadable);
     Ok(profile)
 }
 
@@ -50,8 +58,8 @@ fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
     finish::profiles(run)
 }
 
-/// Reads one profile and puts it to the others of its image.
-fn add(file: &Path, images: &mut Images) -> std::result::Result<(), String> {
+/// Reads one profile and puts it to the others of its image. Gives the number of its damaged records.
+fn add(file: &Path, images: &mut Images) -> std::result::Result<usize, String> {
     let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
     let head = peek_profile(&bytes).map_err(|error| error.to_string())?;
     let (map, profiles) = match images.entry(head.build_id) {
@@ -59,15 +67,18 @@ fn add(file: &Path, images: &mut Images) -> std::result::Result<(), String> {
         Entry::Vacant(new) => new.insert((find_map(file, &head)?, Vec::new())),
     };
     match read_profile(&bytes, map) {
-        Ok(profile) => profiles.push(profile),
+        Ok(profile) => {
+            let damaged = profile.damage.len();
+            profiles.push(profile);
+            Ok(damaged)
+        }
         Err(error) => {
             if profiles.is_empty() {
                 images.remove(&head.build_id);
             }
-            return Err(error.to_string());
+            Err(error.to_string())
         }
     }
-    Ok(())
 }
 
 /// The path map beside the profile, else that in the image's file.

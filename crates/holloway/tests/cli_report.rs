@@ -156,6 +156,8 @@ fn a_damaged_profile_is_named_and_the_rest_is_shown() {
     let junk = place.holloway("report run/0-junk.hwp").exits(125);
     junk.fails_with("0-junk.hwp: not a holloway profile");
     std::fs::remove_file(good).unwrap();
+    place.holloway("report run").ok().says("damaged");
+    std::fs::remove_file(run.join("0-short.hwp")).unwrap();
     place
         .holloway("report run")
         .exits(125)

@@ -1,9 +1,10 @@
 //! The control flow graph of one function, as plain numbers.
 //!
-//! Blocks are `0..n`, edges are numbered in the order given, and a block's successors are in the order of their edge
-//! ids. The exit is a block of its own: every way out of the function (a return, a call that does not return, an
-//! unwinding) is an ordinary edge into it. The entry has no predecessors, as in LLVM; so a call of the function and a
-//! jump to a loop head are never the same thing.
+//! Blocks are `0..n`, edges are numbered in the order given, and a block's successors are in the
+//! order of their edge ids. The exit is a block of its own: every way out of the function (a
+//! return, a call that does not return, an unwinding) is an ordinary edge into it. The entry has no
+//! predecessors, as in LLVM; so a call of the function and a jump to a loop head are never the same
+//! thing.
 
 use crate::ids::{BlockId, EdgeId};
 use crate::lists::Lists;
@@ -17,7 +18,8 @@ pub enum EdgeKind {
     Plain,
     /// An edge that cannot carry a probe: to a landing pad, out of an `indirectbr` or a `callbr`.
     Pinned,
-    /// An edge where one path ends and another starts: a call that returns twice, a block split by the caller.
+    /// An edge where one path ends and another starts: a call that returns twice, a block split by
+    /// the caller.
     Cut,
 }
 
@@ -89,8 +91,8 @@ impl Cfg {
     /// Makes a graph of `blocks` blocks.
     ///
     /// # Errors
-    /// See [`CfgError`]. Unreachable blocks, parallel edges, self loops, blocks without a way out and graphs that
-    /// never reach the exit are all fine.
+    /// See [`CfgError`]. Unreachable blocks, parallel edges, self loops, blocks without a way out
+    /// and graphs that never reach the exit are all fine.
     pub fn new(
         blocks: u32,
         entry: BlockId,

@@ -1,15 +1,17 @@
 //! Event counting (PP, section 3.3, after Ball 1994): which edges need an increment, and which.
 //!
-//! The dag with an edge EXIT→ENTRY added is covered by a spanning tree of as much weight as possible that holds
-//! EXIT→ENTRY (Kruskal). Only the edges off the tree, the *chords*, keep an increment: the signed sum of the values round the
-//! cycle that the chord closes. Here it is found by a potential: 0 at entry and exit, growing along every tree
-//! edge by its value; then Inc(v→w) = Val(v→w) + potential(v) − potential(w), which is 0 on the tree, and in the sum along any
-//! path from entry to exit the potentials cancel.
+//! The dag with an edge EXIT→ENTRY added is covered by a spanning tree of as much weight as
+//! possible that holds EXIT→ENTRY (Kruskal). Only the edges off the tree, the *chords*, keep an
+//! increment: the signed sum of the values round the cycle that the chord closes. Here it is found
+//! by a potential: 0 at entry and exit, growing along every tree edge by its value; then Inc(v→w) =
+//! Val(v→w) + potential(v) − potential(w), which is 0 on the tree, and in the sum along any path
+//! from entry to exit the potentials cancel.
 //!
-//! Worked example (slides' figure, with the tree of all edges but AC, BC and DE, say): the cycle of BC is B→C→D←B, so
-//! Inc(BC) = BC + CD − BD = 0 + 0 − 2.
+//! Worked example (slides' figure, with the tree of all edges but AC, BC and DE, say): the cycle of
+//! BC is B→C→D←B, so Inc(BC) = BC + CD − BD = 0 + 0 − 2.
 //!
-//! Arithmetic wraps: sums of increments are exact modulo 2^64, and what they add up to is a path's number.
+//! Arithmetic wraps: sums of increments are exact modulo 2^64, and what they add up to is a path's
+//! number.
 
 use crate::ids::DagEdgeId;
 use crate::lists::Lists;
@@ -27,7 +29,8 @@ pub struct Chords {
 }
 
 impl Chords {
-    /// Finds a maximum spanning tree by weights given for each [`DagEdgeId`]; of two equal edges the first is taken.
+    /// Finds a maximum spanning tree by weights given for each [`DagEdgeId`]; of two equal edges
+    /// the first is taken.
     ///
     /// # Panics
     /// Where there is not a weight for each edge.
@@ -87,7 +90,8 @@ pub(crate) fn signed(value: u64) -> i64 {
     value.cast_signed()
 }
 
-/// The potential of each node: 0 at entry and exit, `value` more at the head of a tree edge than at its tail.
+/// The potential of each node: 0 at entry and exit, `value` more at the head of a tree edge than at
+/// its tail.
 fn potentials(numbering: &Numbering, tree: &[bool]) -> Vec<i64> {
     let shape = &numbering.shape;
     let on_tree = shape.edge_ids().filter(|edge| tree[edge.index()]);

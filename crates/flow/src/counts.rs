@@ -1,7 +1,9 @@
-//! Edge counts from path counts: each path runs the edges it is made of, and ends by running one more.
+//! Edge counts from path counts: each path runs the edges it is made of, and ends by running one
+//! more.
 //!
-//! Exact for every edge, back and cut edges included: a path that ends by a back edge counts for that back edge and no
-//! other, since the dag has one dummy for each. Cost: the length of each path given.
+//! Exact for every edge, back and cut edges included: a path that ends by a back edge counts for
+//! that back edge and no other, since the dag has one dummy for each. Cost: the length of each path
+//! given.
 
 use crate::dag::DagEdgeKind;
 use crate::ids::{EdgeId, PathId};

@@ -1,20 +1,24 @@
 //! The acyclic graph that paths are numbered on (PP, section "arbitrary control flow").
 //!
-//! Every back edge w→v is dropped and stood for by two dummy edges: ENTRY→v, along which a path starts at the loop
-//! head, and w→EXIT, along which one ends. As in the paper, except:
+//! Every back edge w→v is dropped and stood for by two dummy edges: ENTRY→v, along which a path
+//! starts at the loop head, and w→EXIT, along which one ends. As in the paper, except:
 //!
-//! - one `Start` edge for each distinct head v and one `Back` edge for each back *edge*, so that a path is the same
-//!   path whichever back edge led to its head, and back-edge counts still follow exactly from path counts;
+//! - one `Start` edge for each distinct head v and one `Back` edge for each back *edge*, so that a
+//!   path is the same path whichever back edge led to its head, and back-edge counts still follow
+//!   exactly from path counts;
 //! - self loops are back edges like any other (the paper counts them apart);
 //! - `Cut` edges are treated as back edges are: a path ends before, another starts after;
-//! - back edges are the edges that retreat in a depth-first search, so irreducible graphs work as well.
+//! - back edges are the edges that retreat in a depth-first search, so irreducible graphs work as
+//!   well.
 //!
-//! A pinned edge can carry no probe, so it must not be a back edge. Where the search would make it one, blocks are put
-//! in another order: the search's, bent only so far that pinned edges all lead forward. That fails exactly
-//! where pinned edges alone form a cycle; the error names blocks whose splitting breaks all such cycles.
+//! A pinned edge can carry no probe, so it must not be a back edge. Where the search would make it
+//! one, blocks are put in another order: the search's, bent only so far that pinned edges all lead
+//! forward. That fails exactly where pinned edges alone form a cycle; the error names blocks whose
+//! splitting breaks all such cycles.
 //!
-//! Example: b0→b1, b1→b2, b2→b1, b2→b3 with exit b3. The back edge is b2→b1; the dag has b0→b1, b1→b2, b2→b3 and the
-//! dummies `Start(b1)`: b0→b1 and `Back`: b2→b3. Cost: linear, with a logarithm where pinned edges bend the order.
+//! Example: b0→b1, b1→b2, b2→b1, b2→b3 with exit b3. The back edge is b2→b1; the dag has b0→b1,
+//! b1→b2, b2→b3 and the dummies `Start(b1)`: b0→b1 and `Back`: b2→b3. Cost: linear, with a
+//! logarithm where pinned edges bend the order.
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::ids::{BlockId, EdgeId};
@@ -30,7 +34,8 @@ use core::fmt;
 pub enum DagEdgeKind {
     /// A real edge, run inside a path (or out of the function, where it leads to the exit).
     Edge(EdgeId),
-    /// ENTRY→head: a path starts at this block, behind a back or cut edge. One for each distinct head.
+    /// ENTRY→head: a path starts at this block, behind a back or cut edge. One for each distinct
+    /// head.
     Start(BlockId),
     /// w→EXIT: a path ends by running this back edge.
     Back(EdgeId),
@@ -59,7 +64,8 @@ pub(crate) enum Role {
     Cut,
 }
 
-/// A graph with its cycles cut: which edges are back edges, and an order in which all others lead forward.
+/// A graph with its cycles cut: which edges are back edges, and an order in which all others lead
+/// forward.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dag {
     order: Vec<BlockId>,
@@ -68,7 +74,8 @@ pub struct Dag {
 
 /// Pinned edges form a cycle among themselves: a path could not be ended on it.
 ///
-/// Splitting each of these blocks (a `Cut` edge inside, before the terminator) breaks all such cycles.
+/// Splitting each of these blocks (a `Cut` edge inside, before the terminator) breaks all such
+/// cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinnedCycle {
     /// The blocks to split, each the source of a pinned edge that closes a cycle.
@@ -118,8 +125,8 @@ impl Dag {
         })
     }
 
-    /// The reachable blocks in an order in which every edge leads forward, back and cut edges apart. The entry is the
-    /// first, the exit, where reached, the last.
+    /// The reachable blocks in an order in which every edge leads forward, back and cut edges
+    /// apart. The entry is the first, the exit, where reached, the last.
     #[must_use]
     pub fn order(&self) -> &[BlockId] {
         &self.order
@@ -143,8 +150,8 @@ impl Dag {
         self.roles[edge.index()] = Role::Cut;
     }
 
-    /// The edges of the dag by block, dummies included: each block's in the order of its real edges, then, at the
-    /// entry, the starts in order of their blocks.
+    /// The edges of the dag by block, dummies included: each block's in the order of its real
+    /// edges, then, at the entry, the starts in order of their blocks.
     pub(crate) fn edges(&self, cfg: &Cfg) -> Vec<DagEdge> {
         let mut edges = Vec::with_capacity(cfg.edges().len());
         let mut head = vec![false; cfg.block_count() as usize];
@@ -214,8 +221,8 @@ fn check_pinned(cfg: &Cfg) -> Result<(), PinnedCycle> {
     }
 }
 
-/// A topological order of the pinned edges that stays as near to the given order as it can: always the earliest block
-/// none of whose pinned predecessors is still missing.
+/// A topological order of the pinned edges that stays as near to the given order as it can: always
+/// the earliest block none of whose pinned predecessors is still missing.
 fn bend(cfg: &Cfg, order: &[BlockId], position: &[Option<u32>]) -> Vec<BlockId> {
     let mut missing = vec![0u32; cfg.block_count() as usize];
     for (_, to) in pinned_edges(cfg, position) {

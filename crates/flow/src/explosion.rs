@@ -1,15 +1,18 @@
-//! Cutting where paths explode (PP, section 4.2: edges are removed where too many paths leave a vertex).
+//! Cutting where paths explode (PP, section 4.2: edges are removed where too many paths leave a
+//! vertex).
 //!
-//! The paper cuts the edges of the vertex at which a limit is passed. That alone cuts again at every vertex above, for
-//! the edges left over still lead to almost as many paths. What keeps cuts few is to cut *whole levels*: where
-//! more than a threshold of paths lead on from a join, either the join's only way out is cut (one cut), or all ways into
-//! it; everything above then sees one path there. How low the threshold must be for the sum over all starts
-//! to stay within the limit depends on the graph, so thresholds are tried, each in one pass: the powers of two up to
-//! the limit. The attempt with the fewest cuts wins, and cuts of it that turn out not to be needed are
+//! The paper cuts the edges of the vertex at which a limit is passed. That alone cuts again at
+//! every vertex above, for the edges left over still lead to almost as many paths. What keeps cuts
+//! few is to cut *whole levels*: where more than a threshold of paths lead on from a join, either
+//! the join's only way out is cut (one cut), or all ways into it; everything above then sees one
+//! path there. How low the threshold must be for the sum over all starts to stay within the limit
+//! depends on the graph, so thresholds are tried, each in one pass: the powers of two up to the
+//! limit. The attempt with the fewest cuts wins, and cuts of it that turn out not to be needed are
 //! taken back, the heaviest first. Dummies as for back edges make the sums exact in any case.
 //!
-//! Example: 62 diamonds in a row are 2^62 paths; at a limit of 2^31 − 1 two levels are cut, which leaves three pieces of at
-//! most 2^21 paths each or so. Cost: at most 64 passes over the edges, and only in functions that explode.
+//! Example: 62 diamonds in a row are 2^62 paths; at a limit of 2^31 − 1 two levels are cut, which
+//! leaves pieces of 29, 29 and 4 diamonds. Cost: at most 64 passes over the edges, and only in
+//! functions that explode.
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::dag::{Dag, Role};
@@ -144,8 +147,8 @@ impl<'a> Counter<'a> {
             && self.paths[edge.to.index()] > 0
     }
 
-    /// One pass that cuts whole levels where more than `threshold` paths lead on, and single edges where one block
-    /// passes eight times that by its width.
+    /// One pass that cuts whole levels where more than `threshold` paths lead on, and single edges
+    /// where one block passes eight times that by its width.
     fn attempt(&mut self, threshold: u64, cuts: &mut [bool]) {
         self.clear();
         cuts.fill(false);
@@ -181,7 +184,8 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// Cuts a block's edges, the one with most paths first, until `threshold` is kept or none is left.
+    /// Cuts a block's edges, the one with most paths first, until `threshold` is kept or none is
+    /// left.
     fn narrow(&self, block: BlockId, threshold: u64, cuts: &mut [bool]) -> u64 {
         let successors = self.cfg.successors(block);
         let mut left: Vec<EdgeId> = successors.to_vec();

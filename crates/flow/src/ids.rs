@@ -1,4 +1,5 @@
-//! Dense ids: a block, an edge, an edge of the DAG, a path. Each indexes a `Vec` and prints as a letter and a number.
+//! Dense ids: a block, an edge, an edge of the DAG, a path. Each indexes a `Vec` and prints as a
+//! letter and a number.
 
 use core::fmt;
 

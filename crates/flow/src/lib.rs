@@ -1,16 +1,19 @@
 //! Control flow graphs: cycles cut, paths numbered, probes placed, paths regenerated.
 //!
-//! The paper is Ball and Larus, "Efficient path profiling" (1996), PP below. In the order in which a function goes
-//! through it:
+//! The paper is Ball and Larus, "Efficient path profiling" (1996), PP below. In the order in which
+//! a function goes through it:
 //!
 //! 1. [`Cfg`]: the function's graph, as numbers; [`Dominators`] and [`Loops`] where needed.
 //! 2. [`Dag`]: back edges found; each will be two dummy edges.
-//! 3. [`Numbering`]: every path from the entry or a loop head to the exit or a back edge has a number; where
-//!    there would be too many, edges are cut as back edges are.
-//! 4. [`Chords`] and [`Probes`]: what must be added where, so that the number is known where a path is counted.
-//! 5. [`Numbering::regenerate`]: from a number back to the blocks; [`edge_counts`]: from path counts to edge counts.
+//! 3. [`Numbering`]: every path from the entry or a loop head to the exit or a back edge has a
+//!    number; where there would be too many, edges are cut as back edges are.
+//! 4. [`Chords`] and [`Probes`]: what must be added where, so that the number is known where a path
+//!    is counted.
+//! 5. [`Numbering::regenerate`]: from a number back to the blocks; [`edge_counts`]: from path
+//!    counts to edge counts.
 //!
-//! This crate knows no LLVM, no file and no profile, and nothing in it recurses: graphs may be as deep as memory allows.
+//! This crate knows no LLVM, no file and no profile, and nothing in it recurses: graphs may be as
+//! deep as memory allows.
 //!
 //! # Example
 //!

@@ -1,8 +1,9 @@
 //! Natural loops and how they nest.
 //!
-//! A back edge is one whose target dominates its source; the loop of a head holds every block that reaches one of the head's
-//! back edges without passing the head. Found from the innermost head outward, each block climbed past once a level, as in
-//! LLVM's LoopInfo. Cycles without a dominating head (irreducible ones) are not loops here.
+//! A back edge is one whose target dominates its source; the loop of a head holds every block that
+//! reaches one of the head's back edges without passing the head. Found from the innermost head
+//! outward, each block climbed past once a level, as in LLVM's LoopInfo. Cycles without a
+//! dominating head (irreducible ones) are not loops here.
 
 use crate::cfg::Cfg;
 use crate::dominators::Dominators;
@@ -99,8 +100,10 @@ impl Loops {
         let Some(inside) = self.innermost(from) else {
             return false;
         };
+        let depth = self.loops[inside].depth;
         let mut around = self.innermost(to);
-        while let Some(index) = around {
+        // Loops further out than `inside` cannot be it.
+        while let Some(index) = around.filter(|&index| self.loops[index].depth >= depth) {
             if index == inside {
                 return false;
             }
@@ -116,7 +119,8 @@ struct Finder<'a> {
     dominators: &'a Dominators,
     loops: Vec<Loop>,
     innermost: Vec<Option<usize>>,
-    /// For each loop one that is around it, or itself; ways are halved when walked, so deep nests cost no more.
+    /// For each loop one that is around it, or itself; ways are halved when walked, so deep nests
+    /// cost no more.
     around: Vec<usize>,
 }
 

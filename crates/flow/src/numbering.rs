@@ -1,18 +1,21 @@
-//! Path numbering (PP, section 3.2): values on the edges of the dag, such that the sum of the values along a path is
-//! the path's number, and the numbers are 0, 1, .. path count − 1.
+//! Path numbering (PP, section 3.2): values on the edges of the dag, such that the sum of the
+//! values along a path is the path's number, and the numbers are 0, 1, .. path count − 1.
 //!
-//! In reverse topological order: NumPaths(EXIT) = 1; the successors of v are visited in some order, and the edge to w
-//! gets the value NumPaths(v) as it stands, after which NumPaths(v) grows by NumPaths(w). Any order of successors
-//! numbers every path once; the order decides which edges get small values (most paths last, the paper's) or the value
-//! 0, so no probe (hottest first, the *smart numbering* of Bond and McKinley). Where a block has several pinned
-//! edges, these come first in an order that depends on their targets only: two computed gotos with the same targets
+//! In reverse topological order: NumPaths(EXIT) = 1; the successors of v are visited in some order,
+//! and the edge to w gets the value NumPaths(v) as it stands, after which NumPaths(v) grows by
+//! NumPaths(w). Any order of successors numbers every path once; the order decides which edges get
+//! small values (most paths last, the paper's) or the value 0, so no probe (hottest first, the
+//! *smart numbering* of Bond and McKinley). Where a block has several pinned edges, these come
+//! first in an order that depends on their targets only: two computed gotos with the same targets
 //! then number them alike, which lets the edges stay without increments.
 //!
-//! Worked example (the slides' figure; A..F are b0..b5, largest NumPaths last, edges of a block in the order named):
-//! NumPaths F=1, E=1, D=2 (DF 0, DE 1), C=2 (CD 0), B=4 (BC 0, BD 2), A=6 (AC 0, AB 2). ABCDEF has 2+0+0+1+0 = 3.
+//! Worked example (the slides' figure; A..F are b0..b5, largest NumPaths last, edges of a block in
+//! the order named): NumPaths F=1, E=1, D=2 (DF 0, DE 1), C=2 (CD 0), B=4 (BC 0, BD 2), A=6 (AC 0,
+//! AB 2). ABCDEF has 2+0+0+1+0 = 3.
 //!
-//! Edges into blocks from which nothing ever ends (no exit, no back edge, no cut) are left out: a path that goes
-//! there is never finished, so there is nothing to count. Cost: a sort of each block's edges.
+//! Edges into blocks from which nothing ever ends (no exit, no back edge, no cut) are left out: a
+//! path that goes there is never finished, so there is nothing to count. Cost: a sort of each
+//! block's edges.
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::dag::{Dag, DagEdge, DagEdgeKind, Role};
@@ -28,8 +31,8 @@ use core::fmt;
 pub enum SuccessorOrder<'a> {
     /// Ball and Larus: the successor with most paths last, so that values are small.
     MostPathsLast,
-    /// Bond and McKinley: the heaviest edge first, so that the hottest path has the number 0. The slice holds a
-    /// weight for each [`EdgeId`]; an edge beyond its end weighs 0.
+    /// Bond and McKinley: the heaviest edge first, so that the hottest path has the number 0. The
+    /// slice holds a weight for each [`EdgeId`]; an edge beyond its end weighs 0.
     HottestFirst(&'a [u64]),
     /// As the edges are numbered.
     AsGiven,
@@ -66,12 +69,12 @@ impl fmt::Display for TooManyPaths {
 impl core::error::Error for TooManyPaths {}
 
 impl Numbering {
-    /// Numbers the paths of a graph. Where there are more than `limit`, plain edges are cut (as few as a handful of
-    /// attempts finds): a path ends there and another starts.
+    /// Numbers the paths of a graph. Where there are more than `limit`, plain edges are cut (as few
+    /// as a handful of attempts finds): a path ends there and another starts.
     ///
     /// # Errors
-    /// Where cutting does not bring the number of paths to `limit`: one smaller than the graph has edges, or paths
-    /// that multiply along edges that cannot be cut.
+    /// Where cutting does not bring the number of paths to `limit`: one smaller than the graph has
+    /// edges, or paths that multiply along edges that cannot be cut.
     ///
     /// # Panics
     /// Where `dag` is not that of `cfg`.
@@ -124,8 +127,8 @@ impl Numbering {
         self.path_counts[self.shape.entry]
     }
 
-    /// How many paths lead from a block to an end; `None` for a block that is on no path. For the entry, paths
-    /// that start at loop heads are counted too.
+    /// How many paths lead from a block to an end; `None` for a block that is on no path. For the
+    /// entry, paths that start at loop heads are counted too.
     #[must_use]
     pub fn path_count_from(&self, block: BlockId) -> Option<u64> {
         self.shape.node(block).map(|node| self.path_counts[node])
@@ -158,8 +161,8 @@ impl Numbering {
         self.values[edge.index()]
     }
 
-    /// The real edges at which a path ends though no cycle demands it: the caller's, and those cut because there
-    /// were too many paths.
+    /// The real edges at which a path ends though no cycle demands it: the caller's, and those cut
+    /// because there were too many paths.
     pub fn cut_edges(&self) -> impl Iterator<Item = EdgeId> {
         self.shape.edges.iter().filter_map(|edge| match edge.kind {
             DagEdgeKind::Cut(id) => Some(id),
@@ -235,7 +238,8 @@ pub(crate) fn is_pinned(cfg: &Cfg, edge: &DagEdge) -> bool {
     matches!(edge.kind, DagEdgeKind::Edge(id) if cfg.edge(id).kind == EdgeKind::Pinned)
 }
 
-/// Weights by edge of the dag from weights by real edge: a start has those of all back and cut edges to its head.
+/// Weights by edge of the dag from weights by real edge: a start has those of all back and cut
+/// edges to its head.
 pub(crate) fn dag_weights(cfg: &Cfg, edges: &[DagEdge], weights: &[u64]) -> Vec<u64> {
     let weight = |id: EdgeId| weights.get(id.index()).copied().unwrap_or(0);
     let mut arriving = vec![0u64; cfg.block_count() as usize];

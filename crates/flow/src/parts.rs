@@ -1,9 +1,10 @@
 //! A numbering from parts that someone else wrote: the path map of a program, read back.
 //!
-//! Nothing is believed. The parts are a numbering exactly if the dag has no cycle, dummy edges are where they belong,
-//! every block on the way ends somewhere, and each block's values are what the numbering's rule gives for *some* order
-//! of its successors: sorted, they are the running sums of their targets' path counts. By induction from the
-//! exit this is what makes the sums along paths a bijection to 0..path count.
+//! Nothing is believed. The parts are a numbering exactly if the dag has no cycle, dummy edges are
+//! where they belong, every block on the way ends somewhere, and each block's values are what the
+//! numbering's rule gives for *some* order of its successors: sorted, they are the running sums of
+//! their targets' path counts. By induction from the exit this is what makes the sums along paths a
+//! bijection to 0..path count.
 
 use crate::dag::{DagEdge, DagEdgeKind};
 use crate::ids::{BlockId, DagEdgeId, EdgeId};
@@ -60,7 +61,8 @@ impl Numbering {
     /// A numbering from the edges of its dag and their values, in the order of [`DagEdgeId`].
     ///
     /// # Errors
-    /// Where the parts are not a numbering, see [`NumberingError`]. Never panics, whatever is given.
+    /// Where the parts are not a numbering, see [`NumberingError`]. Never panics, whatever is
+    /// given.
     pub fn from_parts(
         entry: BlockId,
         exit: BlockId,

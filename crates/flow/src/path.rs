@@ -1,8 +1,9 @@
 //! From a path's number to its blocks, and back (PP, section 3.4).
 //!
-//! Regeneration: from the entry take the edge with the largest value that is not above what is left of the number,
-//! subtract it, go on there until the exit. Slide example: 3 at A takes AB (2), then 1 at B takes BC (0), CD (0), at D
-//! takes DE (1), EF (0): ABCDEF. Each step is a binary search among the block's edges.
+//! Regeneration: from the entry take the edge with the largest value that is not above what is left
+//! of the number, subtract it, go on there until the exit. Slide example: 3 at A takes AB (2), then
+//! 1 at B takes BC (0), CD (0), at D takes DE (1), EF (0): ABCDEF. Each step is a binary search
+//! among the block's edges.
 
 use crate::dag::DagEdgeKind;
 use crate::ids::{BlockId, DagEdgeId, EdgeId, PathId};

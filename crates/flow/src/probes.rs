@@ -1,28 +1,34 @@
 //! Where the probes stand (PP, section 3.3, Figures 8 and 9), and what each does.
 //!
-//! The paper walks down from the entry as long as there is only one way to have come, and initialises the register
-//! there; up from the exit as long as there is only one way to go, and counts there. Path numbers make both
-//! exact in a word: *one way to go* is NumPaths(v) = 1. So there are three regions of the dag:
+//! The paper walks down from the entry as long as there is only one way to have come, and
+//! initialises the register there; up from the exit as long as there is only one way to go, and
+//! counts there. Path numbers make both exact in a word: *one way to go* is NumPaths(v) = 1. So
+//! there are three regions of the dag:
 //!
-//! - *early*: one path leads from the entry to here, so the register would be a constant: it is not set yet;
-//! - *done*: one path leads from here to the exit, so the number is decided: it has been counted already;
+//! - *early*: one path leads from the entry to here, so the register would be a constant: it is not
+//!   set yet;
+//! - *done*: one path leads from here to the exit, so the number is decided: it has been counted
+//!   already;
 //! - between them the register holds the sum of the increments so far.
 //!
-//! Every path crosses from early to later once, and there the register is set; crosses into done once, and there it is
-//! counted, with all increments still to come folded into the counter's address; from early straight into done it
-//! is counted without a register. Only edges strictly between need an `Add`, so only these have weight when the
-//! spanning tree is made: dummy edges and edges at the rim may be chords at no cost.
+//! Every path crosses from early to later once, and there the register is set; crosses into done
+//! once, and there it is counted, with all increments still to come folded into the counter's
+//! address; from early straight into done it is counted without a register. Only edges strictly
+//! between need an `Add`, so only these have weight when the spanning tree is made: dummy edges and
+//! edges at the rim may be chords at no cost.
 //!
-//! No action can stand on a pinned edge. So a pinned edge out of the early region sets the register before its source, a pinned edge
-//! into the done region counts behind its target, and a pinned edge between is put on the tree before all others. Where pinned
-//! edges close a cycle whose values do not cancel, no placement exists: an error.
+//! No action can stand on a pinned edge. So a pinned edge out of the early region sets the register
+//! before its source, a pinned edge into the done region counts behind its target, and a pinned
+//! edge between is put on the tree before all others. Where pinned edges close a cycle whose values
+//! do not cancel, no placement exists: an error.
 //!
-//! Example (a diamond, b0→b1→b3, b0→b2→b3, b3→b4 the exit): b0 is early, b1, b2, b3 are done: the two edges out of b0
-//! count their path without a register, and nothing else happens. In a loop around it (b3→b0 instead) the head has two ways
-//! in: the back edge sets the register.
+//! Example (a diamond, b0→b1→b3, b0→b2→b3, b3→b4 the exit): b0 is early, b1, b2, b3 are done: the
+//! two edges out of b0 count their path without a register, and nothing else happens. In a loop
+//! around it (b3→b0 instead) the head has two ways in: the back edge sets the register.
 //!
-//! A path is counted when it is decided, which may be some blocks before its end: a frame left by longjmp or unwinding in
-//! between shows the path it was on. Cost: linear, and the sort of the spanning tree.
+//! A path is counted when it is decided, which may be some blocks before its end: a frame left by
+//! longjmp or unwinding in between shows the path it was on. Cost: linear, and the sort of the
+//! spanning tree.
 
 use crate::cfg::Cfg;
 use crate::chords::{Chords, signed};
@@ -91,11 +97,12 @@ impl fmt::Display for PinnedIncrement {
 impl core::error::Error for PinnedIncrement {}
 
 impl Probes {
-    /// Places the probes for a numbering of `cfg`, such that as little as possible happens on the heavy edges. `weights`
-    /// are by [`EdgeId`]; an edge beyond their end weighs 0.
+    /// Places the probes for a numbering of `cfg`, such that as little as possible happens on the
+    /// heavy edges. `weights` are by [`EdgeId`]; an edge beyond their end weighs 0.
     ///
     /// # Errors
-    /// Where pinned edges would have to carry an increment; the function cannot be profiled as it is.
+    /// Where pinned edges would have to carry an increment; the function cannot be profiled as it
+    /// is.
     ///
     /// # Panics
     /// Where `numbering` is not one of `cfg`.
@@ -156,7 +163,8 @@ enum Ways {
 
 /// The early and the done region, by node.
 struct Regions {
-    /// The register is not set yet. At the entry this speaks of calls; a start edge always finds it unset.
+    /// The register is not set yet. At the entry this speaks of calls; a start edge always finds it
+    /// unset.
     early: Vec<bool>,
     /// The path has been counted.
     done: Vec<bool>,
@@ -213,8 +221,8 @@ fn constant(numbering: &Numbering) -> Vec<bool> {
     ways.into_iter().map(|ways| ways == Ways::One).collect()
 }
 
-/// The greatest set of nodes with one path to the exit and no edge into nowhere that is closed forward and that no pinned
-/// edge enters.
+/// The greatest set of nodes with one path to the exit and no edge into nowhere that is closed
+/// forward and that no pinned edge enters.
 fn done(cfg: &Cfg, numbering: &Numbering, into: &Lists<DagEdgeId>, pinned: &[bool]) -> Vec<bool> {
     let shape = &numbering.shape;
     let decided = |node: usize| {
@@ -243,8 +251,8 @@ fn done(cfg: &Cfg, numbering: &Numbering, into: &Lists<DagEdgeId>, pinned: &[boo
     done
 }
 
-/// The greatest set of nodes with one path from the entry that is closed backward and that no pinned edge leaves, except
-/// where the path has been counted and the register no longer matters.
+/// The greatest set of nodes with one path from the entry that is closed backward and that no
+/// pinned edge leaves, except where the path has been counted and the register no longer matters.
 fn early(
     numbering: &Numbering,
     into: &Lists<DagEdgeId>,
@@ -274,7 +282,8 @@ fn early(
     early
 }
 
-/// Weights for the spanning tree: pinned edges that need it before all, then edges that would need an `Add`.
+/// Weights for the spanning tree: pinned edges that need it before all, then edges that would need
+/// an `Add`.
 fn tree_weights(
     cfg: &Cfg,
     numbering: &Numbering,
@@ -352,7 +361,8 @@ fn action(
     if regions.unset(numbering, edge) {
         return (!regions.early[target]).then_some(Action::Set(constant));
     }
-    // Where one way leads here the register is a constant, if a pinned edge made it be set early: no need to add.
+    // Where one way leads here the register is a constant, if a pinned edge made it be set early:
+    // no need to add.
     let action = if regions.constant[source] {
         Action::Set(constant)
     } else {

@@ -1,9 +1,10 @@
 //! Depth-first search without recursion: real functions are deep enough to overflow a stack.
 //!
-//! One routine serves all: it walks the edges that a filter lets through, from several roots in turn, and gives the
-//! blocks in postorder. Reversed, that is a topological order of whatever is left once the *retreating* edges (those
-//! that lead to a block not finished yet, or back to the same block) are taken away; so any graph, reducible or not,
-//! becomes acyclic by removing them. Cost: one step for each block and each edge.
+//! One routine serves all: it walks the edges that a filter lets through, from several roots in
+//! turn, and gives the blocks in postorder. Reversed, that is a topological order of whatever is
+//! left once the *retreating* edges (those that lead to a block not finished yet, or back to the
+//! same block) are taken away; so any graph, reducible or not, becomes acyclic by removing them.
+//! Cost: one step for each block and each edge.
 
 use crate::cfg::{Cfg, Edge, EdgeKind};
 use crate::ids::BlockId;
@@ -39,8 +40,8 @@ impl<'a, F: Fn(&Edge) -> bool> Search<'a, F> {
         }
     }
 
-    /// Visits all that is reachable from `root` and not visited yet. `see` is told every followed edge that leads to
-    /// a block still open, itself included: the retreating edges.
+    /// Visits all that is reachable from `root` and not visited yet. `see` is told every followed
+    /// edge that leads to a block still open, itself included: the retreating edges.
     pub(crate) fn run(&mut self, root: BlockId, mut see: impl FnMut(&Edge)) {
         if self.marks[root.index()] != Mark::New {
             return;
@@ -71,8 +72,8 @@ impl<'a, F: Fn(&Edge) -> bool> Search<'a, F> {
     }
 }
 
-/// The blocks reachable from the entry, in reverse postorder: the entry first, every block before what it leads to
-/// except along retreating edges.
+/// The blocks reachable from the entry, in reverse postorder: the entry first, every block before
+/// what it leads to except along retreating edges.
 #[must_use]
 pub fn reverse_postorder(cfg: &Cfg) -> Vec<BlockId> {
     let mut search = Search::new(cfg, |_| true);
@@ -81,8 +82,8 @@ pub fn reverse_postorder(cfg: &Cfg) -> Vec<BlockId> {
     search.postorder
 }
 
-/// As [`reverse_postorder`], but `Cut` edges are not walked: what lies behind one is a root of its own. The entry
-/// comes first and the exit, where reached, last.
+/// As [`reverse_postorder`], but `Cut` edges are not walked: what lies behind one is a root of its
+/// own. The entry comes first and the exit, where reached, last.
 pub(crate) fn order_between_cuts(cfg: &Cfg) -> Vec<BlockId> {
     let mut search = Search::new(cfg, |edge| edge.kind != EdgeKind::Cut);
     search.run(cfg.entry(), |_| {});
@@ -93,7 +94,8 @@ pub(crate) fn order_between_cuts(cfg: &Cfg) -> Vec<BlockId> {
             search.run(cfg.edge(edge).to, |_| {});
         }
     }
-    // An edge is never walked from the exit or to the entry, so these two may stand where they are wanted.
+    // An edge is never walked from the exit or to the entry, so these two may stand where they are
+    // wanted.
     let inner = search.postorder.iter().rev().copied();
     let inner = inner.filter(|&block| block != cfg.entry() && block != cfg.exit());
     let mut order: Vec<BlockId> = [cfg.entry()].into_iter().chain(inner).collect();

@@ -1,7 +1,8 @@
 //! A dag as its edges alone describe it: nodes in topological order, and each node's edges.
 //!
-//! The numbering of a graph and the numbering that a map's reader found are put in this form by the same code, so what
-//! one can write the other can check. Block ids need not be dense here (a damaged map may name any), nodes are.
+//! The numbering of a graph and the numbering that a map's reader found are put in this form by the
+//! same code, so what one can write the other can check. Block ids need not be dense here (a
+//! damaged map may name any), nodes are.
 
 use crate::dag::{DagEdge, DagEdgeKind};
 use crate::ids::{BlockId, DagEdgeId, EdgeId};
@@ -150,7 +151,8 @@ fn start_edges(edges: &[DagEdge]) -> Vec<(BlockId, DagEdgeId)> {
     starts
 }
 
-/// A topological order (Kahn's), the entry first where nothing leads to it; `None` where there is a cycle.
+/// A topological order (Kahn's), the entry first where nothing leads to it; `None` where there is a
+/// cycle.
 fn sort_nodes(count: usize, entry: usize, ends: &[(usize, usize)]) -> Option<Vec<usize>> {
     let out = Lists::new(count, ends.iter().copied());
     let mut missing = vec![0u32; count];

@@ -12,8 +12,8 @@
 //! b3: exit
 //! ```
 //!
-//! Each block once, each edge once below the block it leaves; ids are dense, in any order. What is printed parses to
-//! the same graph.
+//! Each block once, each edge once below the block it leaves; ids are dense, in any order. What is
+//! printed parses to the same graph.
 
 use crate::cfg::{Cfg, CfgError, Edge, EdgeKind};
 use crate::ids::BlockId;
@@ -62,7 +62,8 @@ pub struct ParseError {
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseErrorKind {
-    /// Neither `b0:`, `b0: entry`, `b0: exit` nor `e0 -> b1`, the last maybe with `pinned` or `cut`.
+    /// Neither `b0:`, `b0: entry`, `b0: exit` nor `e0 -> b1`, the last maybe with `pinned` or
+    /// `cut`.
     Syntax,
     /// An edge before the first block.
     EdgeOutsideBlock,

@@ -1,10 +1,12 @@
-//! A guess at how often each edge runs, where no profile is at hand: for the tree and for the order of successors.
+//! A guess at how often each edge runs, where no profile is at hand: for the tree and for the order
+//! of successors.
 //!
-//! One call is a fixed number, which flows down the graph with its back edges taken away. A loop head runs eight times as
-//! often as its loop is entered. At a branch the flow is split evenly, except that an edge that leaves the innermost loop
-//! gets an eighth of what one that stays gets, and an edge to a cold block next to nothing. A block is cold if the
-//! caller says so or if all it leads to is cold. Edges to the exit weigh one less than what flows, so that of two equal
-//! choices the entry is preferred (an event loop never exits; LLVM's PGO does the same). Cost: linear.
+//! One call is a fixed number, which flows down the graph with its back edges taken away. A loop
+//! head runs eight times as often as its loop is entered. At a branch the flow is split evenly,
+//! except that an edge that leaves the innermost loop gets an eighth of what one that stays gets,
+//! and an edge to a cold block next to nothing. A block is cold if the caller says so or if all it
+//! leads to is cold. Edges to the exit weigh one less than what flows, so that of two equal choices
+//! the entry is preferred (an event loop never exits; LLVM's PGO does the same). Cost: linear.
 
 use crate::cfg::Cfg;
 use crate::dominators::Dominators;
@@ -25,8 +27,8 @@ const STAY: u64 = 64;
 const LEAVE: u64 = STAY / LOOP;
 const COLD: u64 = 0;
 
-/// Estimated weights by [`EdgeId`]. `cold` are blocks known to run next to never: those that end in a panic, say, or in
-/// a call that does not return.
+/// Estimated weights by [`EdgeId`]. `cold` are blocks known to run next to never: those that end in
+/// a panic, say, or in a call that does not return.
 ///
 /// An edge that can be reached weighs at least 1, except to the exit; one that cannot weighs 0.
 #[must_use]

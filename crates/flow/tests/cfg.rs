@@ -1,16 +1,18 @@
-//! Runs the `.cfg` files beside this one: each holds a graph and, as comments, all that is to come out of it.
+//! Runs the `.cfg` files beside this one: each holds a graph and, as comments, all that is to come
+//! out of it.
 //!
-//! A file is: prose (`;;` lines) and directives (`;!` lines), the graph as it prints, and the annotations. The runner
-//! makes the whole file anew from prose, directives and graph, and wants it as it is, so no annotation can be
-//! missing or stale. `HOLLOWAY_BLESS=1 cargo test -p holloway-flow --test cfg` writes the files instead; read
-//! the difference before it is committed.
+//! A file is: prose (`;;` lines) and directives (`;!` lines), the graph as it prints, and the
+//! annotations. The runner makes the whole file anew from prose, directives and graph, and wants it
+//! as it is, so no annotation can be missing or stale. `HOLLOWAY_BLESS=1 cargo test -p
+//! holloway-flow --test cfg` writes the files instead; read the difference before it is committed.
 //!
-//! Directives: `order: most-paths-last | hottest-first | as-given` (the default is the first), `limit: N`,
-//! `weights: W0 W1 ..` by edge (else estimated), `cold: b1 ..` for the estimate, `show: weights`.
+//! Directives: `order: most-paths-last | hottest-first | as-given` (the default is the first),
+//! `limit: N`, `weights: W0 W1 ..` by edge (else estimated), `cold: b1 ..` for the estimate, `show:
+//! weights`.
 //!
-//! Annotations: `paths`; `back` and `cut` edges; loops; the values at each block; what the probes do (`= n` sets
-//! the register, `+n` adds, `count r+n` and `count n` count; `then` stands before what is done for the path that follows);
-//! the paths, if there are not too many; or the `error`.
+//! Annotations: `paths`; `back` and `cut` edges; loops; the values at each block; what the probes
+//! do (`= n` sets the register, `+n` adds, `count r+n` and `count n` count; `then` stands before
+//! what is done for the path that follows); the paths, if there are not too many; or the `error`.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use holloway_flow::{

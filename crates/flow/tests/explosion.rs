@@ -45,7 +45,8 @@ fn spaced_diamonds(count: u32) -> Cfg {
     cfg(4 * count + 2, edges.chain([(4 * count, 4 * count + 1)]))
 }
 
-/// Numbers, and checks everything that does not take all paths: samples of numbers there and back, and a walk.
+/// Numbers, and checks everything that does not take all paths: samples of numbers there and back,
+/// and a walk.
 fn check(cfg: &Cfg, limit: u64) -> usize {
     let weights = estimate_weights(cfg, &[]);
     let order = SuccessorOrder::HottestFirst(&weights);
@@ -63,7 +64,7 @@ fn check(cfg: &Cfg, limit: u64) -> usize {
     }
     let probes = Probes::new(cfg, &numbering, &weights).unwrap();
     let choices: Vec<u8> = (0..20_000u64)
-        .map(|i| (i * i * 31 >> 7).to_le_bytes()[0])
+        .map(|i| ((i * i * 31) >> 7).to_le_bytes()[0])
         .collect();
     let trace = walk(cfg, &numbering, &probes, &choices);
     let expected = trace

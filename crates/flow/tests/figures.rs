@@ -9,7 +9,8 @@ use holloway_flow::{
 };
 use std::collections::BTreeMap;
 
-/// The dag of the slides; the edges of a block in the order in which ties between equal NumPaths are settled there.
+/// The dag of the slides; the edges of a block in the order in which ties between equal NumPaths
+/// are settled there.
 const DAG: &str = "
     b0: entry
       e0 -> b2
@@ -145,8 +146,8 @@ fn pp_slides_arbitrary_control_flow_nine_paths() {
     }
 }
 
-/// "Event counting": a chord's increment is the signed sum of values round the cycle it closes in the tree. The
-/// weights are the slides' edge profile, so the tree is one of the heaviest edges.
+/// "Event counting": a chord's increment is the signed sum of values round the cycle it closes in
+/// the tree. The weights are the slides' edge profile, so the tree is one of the heaviest edges.
 #[test]
 fn pp_slides_event_counting_increments() {
     let (_, numbering) = numbered(DAG, SuccessorOrder::MostPathsLast);
@@ -159,9 +160,10 @@ fn pp_slides_event_counting_increments() {
     let tree: Vec<bool> = (0..9)
         .map(|edge| !chords.is_chord(DagEdgeId(edge)))
         .collect();
-    // Heaviest first: FX, CD, DE, EF. With EXIT→ENTRY on the tree A is joined to C already, so AC is a chord though it
-    // weighs 150; then AB. The cycle of AC is A→C→D→E→F→X→A: Inc = AC + CD + DE + EF = 1. Those of BC and BD begin by
-    // B→C or B→D, on to X and A→B: BC + CD + DE + EF + AB = 3, BD + DE + EF + AB = 5. DF: DF − EF − DE = −1.
+    // Heaviest first: FX, CD, DE, EF. With EXIT→ENTRY on the tree A is joined to C already, so AC
+    // is a chord though it weighs 150; then AB. The cycle of AC is A→C→D→E→F→X→A: Inc = AC + CD +
+    // DE + EF = 1. Those of BC and BD begin by B→C or B→D, on to X and A→B: BC + CD + DE + EF + AB
+    // = 3, BD + DE + EF + AB = 5. DF: DF − EF − DE = −1.
     assert_eq!(
         tree,
         [false, true, false, false, true, false, true, true, true]
@@ -193,7 +195,8 @@ fn pp_placement_counts_where_the_path_is_decided() {
             },
         )
     };
-    // C and D have two ways in, so AC, BC and BD set; E and F have one way to go, so DF and DE count.
+    // C and D have two ways in, so AC, BC and BD set; E and F have one way to go, so DF and DE
+    // count.
     let expected = [
         on(0, Action::Set(0)),
         on(2, Action::Set(2)),
@@ -204,8 +207,8 @@ fn pp_placement_counts_where_the_path_is_decided() {
     assert_eq!(probes.edges, expected);
 }
 
-/// Slide "Path versus edge profiling", whole as in PAPERS 1.8: two path profiles with the same edge profile, and the
-/// path that the heaviest edges predict is the hottest in neither.
+/// Slide "Path versus edge profiling", whole as in PAPERS 1.8: two path profiles with the same edge
+/// profile, and the path that the heaviest edges predict is the hottest in neither.
 #[test]
 fn pp_slides_path_versus_edge_profiling() {
     let (cfg, numbering) = numbered(DAG, SuccessorOrder::MostPathsLast);
@@ -252,7 +255,8 @@ fn pp_slides_path_versus_edge_profiling() {
     assert_eq!((hottest(first), hottest(second)), ("ABCDEF", "ACDF"));
 }
 
-/// Smart numbering (Bond, McKinley): with the hottest successor first the hottest path is 0 and carries no increment.
+/// Smart numbering (Bond, McKinley): with the hottest successor first the hottest path is 0 and
+/// carries no increment.
 #[test]
 fn smart_numbering_gives_the_hottest_path_zero() {
     let weights = [150, 120, 100, 20, 250, 110, 160, 160, 270];
@@ -260,7 +264,8 @@ fn smart_numbering_gives_the_hottest_path_zero() {
     assert_eq!(letters(&numbering.regenerate(PathId(0)).unwrap()), "ACDEF");
 }
 
-/// Figure 3 of "k-iteration path profiling": A→B, B→{D, C}, C→E, D→E, E→B back, E→F, numbered 0 BDE .. 7 ABCEF.
+/// Figure 3 of "k-iteration path profiling": A→B, B→{D, C}, C→E, D→E, E→B back, E→F, numbered 0 BDE
+/// .. 7 ABCEF.
 #[test]
 fn kblpp_figure_3_numbering() {
     let text = "

@@ -1,4 +1,5 @@
-//! The laws of path profiling, on random graphs, against the naive twin: all paths enumerated, all walks traced.
+//! The laws of path profiling, on random graphs, against the naive twin: all paths enumerated, all
+//! walks traced.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -42,8 +43,8 @@ impl Plan {
     }
 }
 
-/// Ends of paths are where they must be and nowhere else: without them there is no cycle, pinned edges are never among them,
-/// the caller's cuts always.
+/// Ends of paths are where they must be and nowhere else: without them there is no cycle, pinned
+/// edges are never among them, the caller's cuts always.
 fn check_ends(cfg: &Cfg, dag: &Dag, numbering: &Numbering) {
     let ends = ends(numbering);
     let reached = reachable(cfg);
@@ -116,7 +117,8 @@ fn check_chords(numbering: &Numbering, weights: &[u64]) {
     }
 }
 
-/// What the probes count on a walk is what the tracer saw, and the edge counts that follow are those it saw.
+/// What the probes count on a walk is what the tracer saw, and the edge counts that follow are
+/// those it saw.
 fn check_walk(cfg: &Cfg, numbering: &Numbering, probes: &Probes, choices: &[u8]) {
     for (id, probe) in &probes.edges {
         assert!(
@@ -145,7 +147,8 @@ fn check_walk(cfg: &Cfg, numbering: &Numbering, probes: &Probes, choices: &[u8])
     }
 }
 
-/// No action is for nothing: what an `Add` adds is not 0, and every `Set` is read by some path before it is set again.
+/// No action is for nothing: what an `Add` adds is not 0, and every `Set` is read by some path
+/// before it is set again.
 fn check_needed(cfg: &Cfg, numbering: &Numbering, probes: &Probes) {
     if numbering.path_count() > 3000 {
         return;

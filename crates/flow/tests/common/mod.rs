@@ -1,5 +1,5 @@
-//! The naive twin of the crate: graphs made at random, all their paths by walking, walks split into paths by hand, and a
-//! register machine that does what probes say.
+//! The naive twin of the crate: graphs made at random, all their paths by walking, walks split into
+//! paths by hand, and a register machine that does what probes say.
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -10,8 +10,9 @@ use holloway_flow::{
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Any graph of up to `blocks` blocks: reducible or not, parallel edges, self loops, pinned and cut edges, blocks that
-/// cannot be reached, blocks without a way out. The entry is b0, the exit the last block.
+/// Any graph of up to `blocks` blocks: reducible or not, parallel edges, self loops, pinned and cut
+/// edges, blocks that cannot be reached, blocks without a way out. The entry is b0, the exit the
+/// last block.
 pub(crate) fn any_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     (2..=blocks).prop_flat_map(|blocks| {
         let edge = (0..blocks - 1, 1..blocks, 0..20u8);
@@ -30,7 +31,8 @@ pub(crate) fn any_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     })
 }
 
-/// Graphs as functions have them: every block has a way out, at most one pinned edge leaves a block (an invoke's).
+/// Graphs as functions have them: every block has a way out, at most one pinned edge leaves a block
+/// (an invoke's).
 pub(crate) fn function_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     (3..=blocks).prop_flat_map(|blocks| {
         let block = prop::collection::vec((1..blocks, any::<bool>()), 1..4);
@@ -62,7 +64,8 @@ pub(crate) fn function_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     })
 }
 
-/// Puts a cut edge into each of these blocks, before its terminator, as a caller of `Dag::new` would.
+/// Puts a cut edge into each of these blocks, before its terminator, as a caller of `Dag::new`
+/// would.
 pub(crate) fn split(cfg: &Cfg, blocks: &[BlockId]) -> Cfg {
     let mut edges: Vec<Edge> = cfg.edges().to_vec();
     let mut count = cfg.block_count();
@@ -81,7 +84,8 @@ pub(crate) fn split(cfg: &Cfg, blocks: &[BlockId]) -> Cfg {
     Cfg::new(count, cfg.entry(), cfg.exit(), edges).unwrap()
 }
 
-/// The dag of a graph; where pinned edges forbid one, of the graph with the blocks split that the error names.
+/// The dag of a graph; where pinned edges forbid one, of the graph with the blocks split that the
+/// error names.
 pub(crate) fn dag(cfg: Cfg) -> (Cfg, Dag) {
     match Dag::new(&cfg) {
         Ok(dag) => (cfg, dag),
@@ -109,7 +113,8 @@ pub(crate) fn number(cfg: &Cfg, dag: &Dag, order: SuccessorOrder<'_>, limit: u64
     numbering
 }
 
-/// The edges at which paths end, and how, as the numbering has it; the exit edges are not among them.
+/// The edges at which paths end, and how, as the numbering has it; the exit edges are not among
+/// them.
 pub(crate) fn ends(numbering: &Numbering) -> BTreeMap<EdgeId, PathEnd> {
     let ends = numbering
         .dag_edges()
@@ -248,7 +253,8 @@ impl Machine<'_> {
         self.act(&self.probes.entry.clone());
     }
 
-    /// Runs an edge; true if a path ended. The process stops on a last edge, before what follows it.
+    /// Runs an edge; true if a path ended. The process stops on a last edge, before what follows
+    /// it.
     fn run(&mut self, id: EdgeId, last: bool) -> bool {
         let to = self.cfg.edge(id).to;
         let end = if to == self.cfg.exit() {
@@ -296,8 +302,8 @@ impl Machine<'_> {
     }
 }
 
-/// Walks through a function as `choices` say, calling it again where it returns; in the end goes the shortest way to an end of a path, if
-/// there is one.
+/// Walks through a function as `choices` say, calling it again where it returns; in the end goes
+/// the shortest way to an end of a path, if there is one.
 pub(crate) fn walk(cfg: &Cfg, numbering: &Numbering, probes: &Probes, choices: &[u8]) -> Trace {
     let ends = ends(numbering);
     let mut machine = Machine {

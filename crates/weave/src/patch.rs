@@ -117,7 +117,8 @@ fn find(object: &[u8], symbol: &str) -> Result<Option<(usize, Vec<Fix>)>, PatchE
             }
             let (offset, kind) = (relocation.r_offset(LE), relocation.r_type(LE, false));
             let width = if kind == elf::R_X86_64_64 { 8 } else { 4 };
-            if offset.checked_add(width).is_none_or(|end| end > size) {
+            let end = offset.checked_add(width).filter(|&end| end <= size).and_then(|end| end.checked_add(start));
+            if end.is_none_or(|end| end > object.len() as u64) {
                 return Err(PatchError::Broken(format!("relocation at {offset} lies outside its section")));
             }
             fixes.push(Fix {

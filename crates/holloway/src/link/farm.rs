@@ -169,15 +169,21 @@ impl<'a> Farm<'a> {
                 self.keep(number, &woven);
                 return Ok(self.done(woven));
             }
-            End::Error(why) => return Err(Failure::new(format_args!("{}: {why}", module.shown))),
             End::Refused(why) => return self.refused(number, &why),
+            End::Error(why) => format!("{}: {why}", module.shown),
             End::Crash(at) => format!("weaving {} {at}", module.shown),
         };
         let reason = format!("{crash}: linked without probes");
         for opt in [opt, Some(OptLevel::O0)] {
-            if let End::Done(woven) = self.attempt(number, Attempt { probes: false, opt })? {
-                warn(&reason);
-                return Ok(Outcome::Plain(woven, reason));
+            match self.attempt(number, Attempt { probes: false, opt })? {
+                End::Done(woven) => {
+                    warn(&reason);
+                    return Ok(Outcome::Plain(woven, reason));
+                }
+                // The module itself is at fault, not the weaving: nothing is hidden by going on.
+                End::Error(why) => return Err(Failure::new(format_args!("{}: {why}", module.shown))),
+                End::Refused(why) => return self.refused(number, &why),
+                End::Crash(_) => {}
             }
         }
         if module.fat.is_some() {
@@ -271,8 +277,14 @@ fn crash(status: ExitStatus, at: &Path) -> String {
     }
 }
 
+/// What a worker said last. LLVM's verifier can say the same of a thousand instructions.
 fn last_line(message: &str) -> String {
-    message.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("weaving failed without a message").to_owned()
+    const LONGEST: usize = 400;
+    let line = message.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("weaving failed without a message");
+    match line.len() {
+        0..=LONGEST => line.to_owned(),
+        _ => format!("{} …", &line[..line.floor_char_boundary(LONGEST)]),
+    }
 }
 
 /// Length and time of a file: another build of it gives another.

@@ -67,6 +67,7 @@ mod numbering;
 mod parts;
 mod path;
 mod probes;
+mod regions;
 mod search;
 mod shape;
 mod text;

@@ -20,11 +20,12 @@
 //! No action can stand on a pinned edge. So a pinned edge out of the early region sets the register
 //! before its source, a pinned edge into the done region counts behind its target, and a pinned
 //! edge between is put on the tree before all others. Where pinned edges close a cycle whose values
-//! do not cancel, no placement exists: an error.
+//! do not cancel, no placement exists: an error. A block with an edge to where nothing ever ends is
+//! not done, however it goes on otherwise: there it is not decided that the path will end.
 //!
 //! Example (a diamond, b0→b1→b3, b0→b2→b3, b3→b4 the exit): b0 is early, b1, b2, b3 are done: the
-//! two edges out of b0 count their path without a register, and nothing else happens. In a loop
-//! around it (b3→b0 instead) the head has two ways in: the back edge sets the register.
+//! two edges out of b0 count their path without a register, and nothing else happens. With a loop
+//! around it the head has two ways in: the edge from the entry and the back edge set the register.
 //!
 //! A path is counted when it is decided, which may be some blocks before its end: a frame left by
 //! longjmp or unwinding in between shows the path it was on. Cost: linear, and the sort of the
@@ -34,8 +35,8 @@ use crate::cfg::Cfg;
 use crate::chords::{Chords, signed};
 use crate::dag::DagEdgeKind;
 use crate::ids::{DagEdgeId, EdgeId};
-use crate::lists::Lists;
 use crate::numbering::{Numbering, dag_weights, is_pinned};
+use crate::regions::Regions;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -151,135 +152,6 @@ fn real(numbering: &Numbering, edge: DagEdgeId) -> Option<EdgeId> {
         DagEdgeKind::Edge(id) | DagEdgeKind::Back(id) | DagEdgeKind::Cut(id) => Some(id),
         DagEdgeKind::Start(_) => None,
     }
-}
-
-/// How often one path leads to or from a node: not at all, once, more.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ways {
-    None,
-    One,
-    More,
-}
-
-/// The early and the done region, by node.
-struct Regions {
-    /// The register is not set yet. At the entry this speaks of calls; a start edge always finds it
-    /// unset.
-    early: Vec<bool>,
-    /// The path has been counted.
-    done: Vec<bool>,
-    /// One path leads here, so the sum so far is a constant.
-    constant: Vec<bool>,
-}
-
-impl Regions {
-    fn new(cfg: &Cfg, numbering: &Numbering, pinned: &[bool]) -> Self {
-        let shape = &numbering.shape;
-        let targets = shape
-            .edge_ids()
-            .map(|edge| (shape.targets[edge.index()] as usize, edge));
-        let into = Lists::new(shape.nodes.len(), targets);
-        let done = done(cfg, numbering, &into, pinned);
-        let constant = constant(numbering);
-        let early = early(numbering, &into, pinned, &constant, &done);
-        Self {
-            early,
-            done,
-            constant,
-        }
-    }
-
-    /// Whether the register is unset where an edge begins.
-    fn unset(&self, numbering: &Numbering, edge: DagEdgeId) -> bool {
-        let shape = &numbering.shape;
-        let start = matches!(shape.edges[edge.index()].kind, DagEdgeKind::Start(_));
-        start || self.early[shape.sources[edge.index()] as usize]
-    }
-
-    /// Whether an increment on this edge would need an `Add`.
-    fn between(&self, numbering: &Numbering, edge: DagEdgeId) -> bool {
-        let target = numbering.shape.targets[edge.index()] as usize;
-        !self.unset(numbering, edge) && !self.done[target]
-    }
-}
-
-/// Nodes to which exactly one path leads.
-fn constant(numbering: &Numbering) -> Vec<bool> {
-    let shape = &numbering.shape;
-    let mut ways = vec![Ways::None; shape.nodes.len()];
-    ways[shape.entry] = Ways::One;
-    for node in 0..shape.nodes.len() {
-        for edge in shape.out.list(node) {
-            let target = shape.targets[edge.index()] as usize;
-            ways[target] = match (ways[node], ways[target]) {
-                (Ways::None, there) => there,
-                (here, Ways::None) => here,
-                _ => Ways::More,
-            };
-        }
-    }
-    ways.into_iter().map(|ways| ways == Ways::One).collect()
-}
-
-/// The greatest set of nodes with one path to the exit and no edge into nowhere that is closed
-/// forward and that no pinned edge enters.
-fn done(cfg: &Cfg, numbering: &Numbering, into: &Lists<DagEdgeId>, pinned: &[bool]) -> Vec<bool> {
-    let shape = &numbering.shape;
-    let decided = |node: usize| {
-        let mut real = cfg.successors(shape.nodes[node]).iter();
-        numbering.path_counts[node] == 1 && real.all(|&edge| shape.of_real(edge).is_some())
-    };
-    let mut done: Vec<bool> = (0..shape.nodes.len()).map(decided).collect();
-    let mut open: Vec<usize> = (0..done.len()).filter(|&node| !done[node]).collect();
-    while let Some(node) = open.pop() {
-        let before = into
-            .list(node)
-            .iter()
-            .map(|edge| shape.sources[edge.index()]);
-        let behind = shape
-            .out
-            .list(node)
-            .iter()
-            .filter(|edge| pinned[edge.index()]);
-        let behind = behind.map(|edge| shape.targets[edge.index()]);
-        for near in before.chain(behind) {
-            if core::mem::replace(&mut done[near as usize], false) {
-                open.push(near as usize);
-            }
-        }
-    }
-    done
-}
-
-/// The greatest set of nodes with one path from the entry that is closed backward and that no
-/// pinned edge leaves, except where the path has been counted and the register no longer matters.
-fn early(
-    numbering: &Numbering,
-    into: &Lists<DagEdgeId>,
-    pinned: &[bool],
-    constant: &[bool],
-    done: &[bool],
-) -> Vec<bool> {
-    let shape = &numbering.shape;
-    let mut early = constant.to_vec();
-    let mut set: Vec<usize> = (0..early.len()).filter(|&node| !early[node]).collect();
-    while let Some(node) = set.pop() {
-        let start =
-            |edge: &&DagEdgeId| !matches!(shape.edges[edge.index()].kind, DagEdgeKind::Start(_));
-        let behind = shape.out.list(node).iter().filter(start);
-        let behind = behind.map(|edge| shape.targets[edge.index()]);
-        let before = into
-            .list(node)
-            .iter()
-            .filter(|edge| pinned[edge.index()] && !done[node]);
-        let before = before.map(|edge| shape.sources[edge.index()]);
-        for near in behind.chain(before) {
-            if core::mem::replace(&mut early[near as usize], false) {
-                set.push(near as usize);
-            }
-        }
-    }
-    early
 }
 
 /// Weights for the spanning tree: pinned edges that need it before all, then edges that would need

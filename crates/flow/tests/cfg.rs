@@ -88,13 +88,13 @@ impl Directives {
                     this.weights = value
                         .split_whitespace()
                         .map(|w| w.parse().unwrap())
-                        .collect()
+                        .collect();
                 }
                 "cold" => {
                     cold = value
                         .split_whitespace()
                         .map(|b| BlockId(b[1..].parse().unwrap()))
-                        .collect()
+                        .collect();
                 }
                 "show" if value == "weights" => this.show_weights = true,
                 _ => return Err(format!("no such directive: {line}")),
@@ -240,6 +240,10 @@ fn path(path: &Path) -> String {
         PathEnd::Back(edge) => format!("back {edge}"),
         PathEnd::Cut(edge) => format!("cut {edge}"),
     };
-    let blocks: Vec<_> = path.blocks.iter().map(|block| block.to_string()).collect();
+    let blocks: Vec<_> = path
+        .blocks
+        .iter()
+        .map(std::string::ToString::to_string)
+        .collect();
     format!("{start} {}, {end}", blocks.join(" "))
 }

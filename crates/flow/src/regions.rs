@@ -1,0 +1,141 @@
+//! The regions of the dag that decide what a probe must do; `probes` says what they are for.
+//!
+//! Both regions are the greatest sets that keep what each promises, found by starting from all
+//! candidates and taking out, by a work list, whatever breaks a promise. Cost: linear.
+
+use crate::cfg::Cfg;
+use crate::dag::DagEdgeKind;
+use crate::ids::DagEdgeId;
+use crate::lists::Lists;
+use crate::numbering::Numbering;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// The early and the done region, by node.
+pub(crate) struct Regions {
+    /// The register is not set yet. At the entry this speaks of calls; a start edge always finds it
+    /// unset.
+    pub(crate) early: Vec<bool>,
+    /// The path has been counted.
+    pub(crate) done: Vec<bool>,
+    /// One path leads here, so the sum so far is a constant.
+    pub(crate) constant: Vec<bool>,
+}
+
+impl Regions {
+    pub(crate) fn new(cfg: &Cfg, numbering: &Numbering, pinned: &[bool]) -> Self {
+        let shape = &numbering.shape;
+        let targets = shape
+            .edge_ids()
+            .map(|edge| (shape.targets[edge.index()] as usize, edge));
+        let into = Lists::new(shape.nodes.len(), targets);
+        let done = done(cfg, numbering, &into, pinned);
+        let constant = constant(numbering);
+        let early = early(numbering, &into, pinned, &constant, &done);
+        Self {
+            early,
+            done,
+            constant,
+        }
+    }
+
+    /// Whether the register is unset where an edge begins.
+    pub(crate) fn unset(&self, numbering: &Numbering, edge: DagEdgeId) -> bool {
+        let shape = &numbering.shape;
+        let start = matches!(shape.edges[edge.index()].kind, DagEdgeKind::Start(_));
+        start || self.early[shape.sources[edge.index()] as usize]
+    }
+
+    /// Whether an increment on this edge would need an `Add`.
+    pub(crate) fn between(&self, numbering: &Numbering, edge: DagEdgeId) -> bool {
+        let target = numbering.shape.targets[edge.index()] as usize;
+        !self.unset(numbering, edge) && !self.done[target]
+    }
+}
+
+/// How many paths lead to a node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ways {
+    None,
+    One,
+    More,
+}
+
+/// Nodes to which exactly one path leads.
+fn constant(numbering: &Numbering) -> Vec<bool> {
+    let shape = &numbering.shape;
+    let mut ways = vec![Ways::None; shape.nodes.len()];
+    ways[shape.entry] = Ways::One;
+    for node in 0..shape.nodes.len() {
+        for edge in shape.out.list(node) {
+            let target = shape.targets[edge.index()] as usize;
+            ways[target] = match (ways[node], ways[target]) {
+                (Ways::None, there) => there,
+                (here, Ways::None) => here,
+                _ => Ways::More,
+            };
+        }
+    }
+    ways.into_iter().map(|ways| ways == Ways::One).collect()
+}
+
+/// The greatest set of nodes with one path to the exit and no edge into nowhere that is closed
+/// forward and that no pinned edge enters.
+fn done(cfg: &Cfg, numbering: &Numbering, into: &Lists<DagEdgeId>, pinned: &[bool]) -> Vec<bool> {
+    let shape = &numbering.shape;
+    let decided = |node: usize| {
+        let mut real = cfg.successors(shape.nodes[node]).iter();
+        numbering.path_counts[node] == 1 && real.all(|&edge| shape.of_real(edge).is_some())
+    };
+    let mut done: Vec<bool> = (0..shape.nodes.len()).map(decided).collect();
+    let mut open: Vec<usize> = (0..done.len()).filter(|&node| !done[node]).collect();
+    while let Some(node) = open.pop() {
+        let before = into
+            .list(node)
+            .iter()
+            .map(|edge| shape.sources[edge.index()]);
+        let behind = shape
+            .out
+            .list(node)
+            .iter()
+            .filter(|edge| pinned[edge.index()]);
+        let behind = behind.map(|edge| shape.targets[edge.index()]);
+        for near in before.chain(behind) {
+            if core::mem::replace(&mut done[near as usize], false) {
+                open.push(near as usize);
+            }
+        }
+    }
+    done
+}
+
+/// The greatest set of nodes with one path from the entry that is closed backward and that no
+/// pinned edge leaves, except where the path has been counted and the register no longer matters.
+fn early(
+    numbering: &Numbering,
+    into: &Lists<DagEdgeId>,
+    pinned: &[bool],
+    constant: &[bool],
+    done: &[bool],
+) -> Vec<bool> {
+    let shape = &numbering.shape;
+    let mut early = constant.to_vec();
+    let mut set: Vec<usize> = (0..early.len()).filter(|&node| !early[node]).collect();
+    while let Some(node) = set.pop() {
+        let start =
+            |edge: &&DagEdgeId| !matches!(shape.edges[edge.index()].kind, DagEdgeKind::Start(_));
+        let behind = shape.out.list(node).iter().filter(start);
+        let behind = behind.map(|edge| shape.targets[edge.index()]);
+        let before = into
+            .list(node)
+            .iter()
+            .filter(|edge| pinned[edge.index()] && !done[node]);
+        let before = before.map(|edge| shape.sources[edge.index()]);
+        for near in behind.chain(before) {
+            if core::mem::replace(&mut early[near as usize], false) {
+                set.push(near as usize);
+            }
+        }
+    }
+    early
+}

@@ -272,6 +272,7 @@ fn crash(status: ExitStatus, at: &Path) -> String {
         None => "was given up by LLVM".to_owned(),
     };
     match std::fs::read_to_string(at) {
+        Ok(stage) if stage.starts_with('(') => format!("{what} while {}", stage.trim_matches(['(', ')'])),
         Ok(name) if !name.is_empty() => format!("{what} at function {name}"),
         _ => what,
     }

@@ -1,0 +1,150 @@
+//! A directory to build in, with a cache of its own, and what came of a link: maps and counts.
+#![allow(dead_code, clippy::unwrap_used, reason = "each test uses a part of it; tests")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use holloway_format::{ImageMap, decode_image, read_profile};
+use object::{Object, ObjectSection};
+
+/// A directory to build in.
+pub(crate) struct Yard {
+    dir: tempfile::TempDir,
+}
+
+/// What a program did.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ran {
+    /// Its standard output.
+    pub(crate) stdout: String,
+    /// Its exit code.
+    pub(crate) code: Option<i32>,
+    /// Paths executed, by function.
+    pub(crate) paths: BTreeMap<String, u64>,
+}
+
+impl Yard {
+    pub(crate) fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> &Self {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    /// `program` in this directory, with this directory's cache and no settings from outside.
+    pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.dir.path());
+        let ours = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HOLLOWAY_"));
+        for (name, _) in ours {
+            command.env_remove(name);
+        }
+        command.env_remove("RUSTFLAGS").env_remove("CARGO_TARGET_DIR");
+        command.env("HOLLOWAY_CACHE", self.path("cache")).env("XDG_CACHE_HOME", self.path("home"));
+        command
+    }
+
+    /// `holloway WORDS`.
+    pub(crate) fn holloway(&self, words: &str) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_holloway"));
+        command.args(words.split_whitespace());
+        command
+    }
+
+    /// Runs `holloway WORDS`, which must succeed; returns what it says on stderr.
+    pub(crate) fn build(&self, words: &str) -> String {
+        succeed(&mut self.holloway(words))
+    }
+
+    /// Runs another program, which must succeed.
+    pub(crate) fn tool(&self, words: &str) -> String {
+        let mut words = words.split_whitespace();
+        succeed(self.command(words.next().unwrap()).args(words))
+    }
+
+    /// Runs `holloway WORDS`, which must fail; returns the exit code and stderr.
+    pub(crate) fn refuse(&self, words: &str) -> (Option<i32>, String) {
+        refused(&mut self.holloway(words))
+    }
+
+    /// Runs a program built here and reads what it counted.
+    pub(crate) fn run(&self, program: &str) -> Ran {
+        let data = tempfile::tempdir_in(self.dir.path()).unwrap();
+        let output = self.command(self.path(program)).env("HOLLOWAY_DATA", data.path()).output().unwrap();
+        let map = self.map(program);
+        let mut paths = BTreeMap::new();
+        for entry in std::fs::read_dir(data.path()).unwrap() {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            let Ok(profile) = read_profile(&bytes, &map) else { continue };
+            assert!(profile.damage.is_empty(), "{:?}", profile.damage);
+            for function in &profile.functions {
+                let name = &map.function(function.module, function.function).unwrap().name;
+                *paths.entry(name.to_string()).or_default() += function.counts.iter().map(|count| count.1).sum::<u64>();
+            }
+        }
+        Ran { stdout: String::from_utf8(output.stdout).unwrap(), code: output.status.code(), paths }
+    }
+
+    /// What a program built here prints.
+    pub(crate) fn run_plain(&self, program: &str) -> String {
+        String::from_utf8(self.command(self.path(program)).output().unwrap().stdout).unwrap()
+    }
+
+    /// The path map in a linked file.
+    pub(crate) fn map(&self, file: &str) -> ImageMap {
+        self.maybe_map(file).unwrap_or_else(|| panic!("{file} is not woven"))
+    }
+
+    /// The path map in a linked file, if it is woven.
+    pub(crate) fn maybe_map(&self, file: &str) -> Option<ImageMap> {
+        let bytes = std::fs::read(self.path(file)).unwrap();
+        let object = object::File::parse(&*bytes).unwrap();
+        let section = object.section_by_name(holloway_format::abi::MAP_SECTION)?;
+        Some(decode_image(section.data().unwrap()).unwrap())
+    }
+
+    /// Names of the woven modules of a linked file.
+    pub(crate) fn modules(&self, file: &str) -> Vec<String> {
+        let map = self.map(file);
+        let woven = map.modules.iter().filter(|module| module.module.counters_size > 0);
+        woven.map(|module| module.module.name.to_string()).collect()
+    }
+
+    /// What a linked file lists as linked as it is: `name: reason`.
+    pub(crate) fn left_alone(&self, file: &str) -> Vec<String> {
+        let map = self.map(file);
+        let last = map.modules.iter().filter(|module| &*module.module.name == "linked as it is");
+        last.flat_map(|module| &module.module.skipped).map(|skipped| format!("{}: {}", skipped.name, skipped.reason)).collect()
+    }
+}
+
+pub(crate) fn succeed(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command:?}: {}\n{stderr}", output.status);
+    stderr
+}
+
+pub(crate) fn refused(command: &mut Command) -> (Option<i32>, String) {
+    let Output { status, stderr, .. } = command.output().unwrap();
+    assert!(!status.success(), "{command:?}");
+    (status.code(), String::from_utf8_lossy(&stderr).into_owned())
+}
+
+/// The libLLVM of the Rust toolchain.
+pub(crate) fn rust_llvm() -> PathBuf {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).args(["--print", "sysroot"]).output().unwrap().stdout;
+    let lib = Path::new(String::from_utf8(output).unwrap().trim_end()).join("lib");
+    let mut files = std::fs::read_dir(lib).unwrap().map(|entry| entry.unwrap().path());
+    files.find(|path| path.file_name().unwrap().to_string_lossy().starts_with("libLLVM.so")).unwrap()
+}

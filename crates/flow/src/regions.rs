@@ -31,7 +31,7 @@ impl Regions {
         let into = Lists::new(shape.nodes.len(), targets);
         let done = done(cfg, numbering, &into, pinned);
         let constant = constant(numbering);
-        let early = early(numbering, &into, pinned, &constant, &done);
+        let early = early(numbering, &into, pinned, &constant);
         Self {
             early,
             done,
@@ -110,13 +110,12 @@ fn done(cfg: &Cfg, numbering: &Numbering, into: &Lists<DagEdgeId>, pinned: &[boo
 }
 
 /// The greatest set of nodes with one path from the entry that is closed backward and that no
-/// pinned edge leaves, except where the path has been counted and the register no longer matters.
+/// pinned edge leaves.
 fn early(
     numbering: &Numbering,
     into: &Lists<DagEdgeId>,
     pinned: &[bool],
     constant: &[bool],
-    done: &[bool],
 ) -> Vec<bool> {
     let shape = &numbering.shape;
     let mut early = constant.to_vec();
@@ -126,10 +125,7 @@ fn early(
             |edge: &&DagEdgeId| !matches!(shape.edges[edge.index()].kind, DagEdgeKind::Start(_));
         let behind = shape.out.list(node).iter().filter(start);
         let behind = behind.map(|edge| shape.targets[edge.index()]);
-        let before = into
-            .list(node)
-            .iter()
-            .filter(|edge| pinned[edge.index()] && !done[node]);
+        let before = into.list(node).iter().filter(|edge| pinned[edge.index()]);
         let before = before.map(|edge| shape.sources[edge.index()]);
         for near in behind.chain(before) {
             if core::mem::replace(&mut early[near as usize], false) {

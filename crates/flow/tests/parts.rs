@@ -201,7 +201,7 @@ proptest! {
 
     /// A path changed in any way is another path or none.
     #[test]
-    fn numbers_are_of_paths_only(cfg in function_cfg(10), id in any::<u64>(), change in 0..7u8, with in 0..12u32) {
+    fn numbers_are_of_paths_only(cfg in function_cfg(10), id in any::<u64>(), change in 0..8u8, with in 0..12u32) {
         let (cfg, dag) = dag(cfg);
         let numbering = number(&cfg, &dag, SuccessorOrder::MostPathsLast, 1 << 40);
         prop_assume!(numbering.path_count() > 0);
@@ -214,6 +214,7 @@ proptest! {
             3 => other.end = PathEnd::Cut(path.end.edge()),
             4 => drop(other.blocks.pop()),
             5 => other.blocks.push(BlockId(with)),
+            6 => other.blocks[with as usize % path.blocks.len()] = BlockId(with),
             _ => other.edges.push(EdgeId(with)),
         }
         match numbering.number_of(&other) {

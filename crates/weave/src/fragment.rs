@@ -4,7 +4,7 @@ use holloway_flow::DagEdgeKind;
 use holloway_format::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Place,
 };
-use holloway_llvm::{Function, Opcode};
+use holloway_llvm::{Function, Instruction, Opcode};
 
 use crate::instrument::paths::Plan;
 use crate::lower::{Described, Lowered, Node, Scopes, is_counted};
@@ -78,30 +78,29 @@ fn dag(plan: &Plan<'_>) -> Vec<DagEdgeMap> {
         .collect()
 }
 
-/// Instructions and places of a segment. A segment that only jumps (such as a split edge) counts none: the code
-/// generator makes none of it.
+/// Instructions and places of a segment. A segment that only jumps (such as a split edge) counts no instruction: the
+/// code generator makes none of it. The place of a jump behind other instructions is left out: it is often that of what
+/// comes next.
 fn block<'m>(lowered: &Lowered<'m>, node: Node, scopes: &mut Scopes<'m>) -> BlockMap {
     let instructions = &lowered.layout.blocks[node.block].instructions[node.from..node.to];
-    let counted: Vec<_> = instructions
-        .iter()
-        .copied()
-        .filter(|instruction| is_counted(*instruction))
-        .collect();
-    let jump = matches!(counted.as_slice(), [only] if only.opcode() == Opcode::Br && only.successors().len() == 1);
+    let counted: Vec<_> = instructions.iter().copied().filter(|instruction| is_counted(*instruction)).collect();
+    let (count, placed) = match counted.split_last() {
+        Some((last, [])) if is_jump(*last) => (0, counted.as_slice()),
+        Some((last, others)) if is_jump(*last) => (counted.len(), others),
+        _ => (counted.len(), counted.as_slice()),
+    };
     let mut places: Vec<Place> = Vec::new();
-    for instruction in &counted {
-        let place = instruction
-            .location()
-            .and_then(|location| scopes.place(location));
+    for instruction in placed {
+        let place = instruction.location().and_then(|location| scopes.place(location));
         if let Some(place) = place
             && places.last() != Some(&place)
         {
             places.push(place);
         }
     }
-    let count = if jump { 0 } else { counted.len() };
-    BlockMap {
-        instructions: u32::try_from(count).unwrap_or(u32::MAX),
-        places,
-    }
+    BlockMap { instructions: u32::try_from(count).unwrap_or(u32::MAX), places }
+}
+
+fn is_jump(instruction: Instruction<'_>) -> bool {
+    instruction.opcode() == Opcode::Br && instruction.successors().len() == 1
 }

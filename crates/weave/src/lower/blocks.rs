@@ -5,6 +5,20 @@ use std::collections::HashMap;
 use holloway_format::Outcome;
 use holloway_llvm::{AttributeKind, Block, Function, Instruction, Module, Opcode, TailKind};
 
+/// Functions that return twice whether they are marked so or not: `__builtin_setjmp`, and what languages without such
+/// a mark declare.
+const RETURN_TWICE: [&str; 9] = [
+    "llvm.eh.sjlj.setjmp",
+    "setjmp",
+    "_setjmp",
+    "__setjmp",
+    "sigsetjmp",
+    "__sigsetjmp",
+    "vfork",
+    "__vfork",
+    "getcontext",
+];
+
 /// Attribute kinds looked up once a module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes {
@@ -26,6 +40,7 @@ impl Attributes {
 
     fn returns_twice(&self, call: Instruction<'_>) -> bool {
         self.returns_twice.is_some_and(|kind| call.call_has(kind))
+            || call.callee().as_function().is_some_and(|callee| RETURN_TWICE.contains(&callee.name().as_str()))
     }
 }
 

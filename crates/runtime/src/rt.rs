@@ -19,8 +19,8 @@
 //! | `lock`, `sys`, `text` | signal mask and lock, system calls, bytes |
 //!
 //! # What it keeps
-//! - **Exact**: a thread counts in a block of its own with plain increments. Slow paths run with every signal masked, so
-//!   a handler never sees one half done, and under one lock.
+//! - **Exact**: a thread counts in a block of its own, each time with one instruction, so a signal handler comes before
+//!   it or after it. What takes longer (a block, a segment) runs with every signal masked, under one lock.
 //! - **Nothing lost at an end of any kind**: blocks lie in a shared mapping of the file; the kernel keeps what was
 //!   counted, whether the process exits, execs or is killed. There is nothing to do at exit.
 //! - **No trace in the program**: no libc state (errno, malloc, stdio), no signal handler, descriptors above 1,000,

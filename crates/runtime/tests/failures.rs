@@ -44,7 +44,7 @@ fn assert_says(said: &str, file: &str, reason: &str, ending: &str) {
 /// Some counts are missing, and what is there is right: each thread counts 10, and once each of 1,000 paths.
 fn assert_some_missing(profile: &Profile, threads: u64) {
     assert!(
-        profile.counter(1) % 10 == 0 && profile.counter(1) <= threads * 10,
+        profile.counter(1).is_multiple_of(10) && profile.counter(1) <= threads * 10,
         "{}",
         profile.counter(1)
     );

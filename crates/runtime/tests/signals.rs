@@ -56,6 +56,17 @@ fn a_signal_at_every_instruction() {
 }
 
 #[test]
+fn a_signal_at_every_instruction_of_a_new_record() {
+    let (mut numbers, profile) = storm("every-instruction-of-new");
+    let in_handler = numbers.pop().unwrap();
+    for (path, traps) in (0..).zip(numbers) {
+        assert_eq!(profile.hashed(4, path), traps + 1, "path {path}");
+    }
+    let others: u64 = (1000..1040).map(|path| profile.hashed(4, path)).sum();
+    assert_eq!((others, profile.segments), (in_handler, 1));
+}
+
+#[test]
 fn signals_while_threads_enter() {
     let (numbers, profile) = storm("storm-of-threads");
     assert_eq!(profile.counter(1), numbers[0] + numbers[1]);

@@ -98,6 +98,7 @@ pub(super) fn notice_raw_fork() {
     if token.is_null() || unsafe { token.read_volatile() } != 0 {
         return;
     }
+    let _masked = Masked::all();
     // SAFETY: the thread that may have held the lock is the parent's, and not here.
     let mut inner = unsafe { RUNTIME.held() };
     start_anew(&mut inner);
@@ -106,7 +107,7 @@ pub(super) fn notice_raw_fork() {
 /// Gives the process, a child, a file of its own, with the calling thread's block where it was.
 fn start_anew(inner: &mut Inner) {
     let Some(page) = inner.page() else { return }; // the parent never entered
-    let mut old = page.live;
+    let mut old = *page.live;
     let old_page = inner.page_address();
     let block = arch::slot().cast::<ExtentHeader>();
     let block = if block.is_null() {
@@ -127,7 +128,13 @@ fn start_anew(inner: &mut Inner) {
     old.file.close();
     inner.trouble = None;
     let start = proc::start_on_boot_clock(&mut inner.scratch);
-    opening::new_page(inner, &mut old.directory, opening::FORKED, start);
+    opening::new_page(
+        inner,
+        inner.live_address(),
+        &mut old.directory,
+        opening::FORKED,
+        start,
+    );
     // SAFETY: the parent's page, in use no more.
     unsafe { sys::unmap(old_page.cast(), PAGE as usize) };
     set_token(old.token);

@@ -5,7 +5,7 @@
 //! if that load is still there (`dlmopen` makes two at a time), the new one gets a file of its own.
 
 use super::abi::{ABI_VERSION, ImageHeader, PAGE};
-use super::page::{Inner, LIVE_STAMP, Live, Page};
+use super::page::{FirstPage, Inner, LIVE_STAMP, Live};
 use super::proc::{self, Mapping};
 use super::sys::{self, EFBIG, File, Where};
 use super::text::{copy_padded, file_name, same, starts_with, until_nul};
@@ -32,60 +32,73 @@ pub(super) fn open_once(inner: &mut Inner) {
     if let Err(error) = files::make_directory(inner, start) {
         inner.trouble = Some(error);
     }
-    new_page(inner, &mut { File::NONE }, STARTED, start);
+    // SAFETY: a new mapping, over nothing.
+    let live =
+        unsafe { sys::map_memory(Where::Anywhere, PAGE as usize) }.unwrap_or(core::ptr::null_mut());
+    new_page(inner, live.cast(), &mut { File::NONE }, STARTED, start);
     if let Some(page) = inner.page() {
         page.live.token = fork::make_token();
     }
     report::tell(inner);
 }
 
-/// Makes a file with its first page and sets the page; without a file if none can be made (`trouble` says why).
-pub(super) fn new_page(inner: &mut Inner, directory: &mut File, flags: u32, boot_start: u64) {
+/// Makes a file with its first page, writes the notes and sets both; without a file if none can be made (`trouble` says
+/// why).
+pub(super) fn new_page(
+    inner: &mut Inner,
+    live: *mut Live,
+    directory: &mut File,
+    flags: u32,
+    boot_start: u64,
+) {
     let result = match inner.trouble {
         Some(error) => Err(error),
-        None => file_page(inner, directory, flags, boot_start),
+        None => file_page(inner, live, directory, flags, boot_start),
     };
-    let page = match result {
-        Ok(page) => page,
+    let (page, file) = match result {
+        Ok(made) => made,
         Err(error) => {
             inner.trouble = Some(error);
-            memory_page(inner, flags, boot_start)
+            (memory_page(inner, live, flags, boot_start), File::NONE)
         }
     };
-    // SAFETY: null, or a page just made.
-    unsafe { inner.set_page(page) };
+    // SAFETY: null, or a page just made; null, or a page of memory for the notes.
+    unsafe { inner.set_page(page, live) };
     if let Some(page) = inner.page() {
-        page.live.directory = *directory;
+        *page.live = Live {
+            image: image_address(),
+            file,
+            directory: *directory,
+            ..Live::NEW
+        };
     }
 }
 
 /// A page of a new file. The file gets its name when it is complete.
 fn file_page(
     inner: &mut Inner,
+    live: *mut Live,
     directory: &mut File,
     flags: u32,
     boot_start: u64,
-) -> Result<*mut Page, sys::Errno> {
+) -> Result<(*mut FirstPage, File), sys::Errno> {
     inner.name.clear();
     files::name_profile(&mut inner.name, 0); // for the message, if it fails
     let at = files::directory(inner, directory)?;
     let number = files::create_hidden(inner, at)?;
     let result = map_first_page(number).and_then(|address| {
-        let page = address.cast::<Page>();
-        // SAFETY: a mapping of a whole page that nobody else has yet; zeros are a valid `Page`.
-        if let Some(page) = unsafe { page.as_mut() } {
-            fill(page, inner, flags, boot_start);
-            page.live.file = File::of(number);
-        }
+        let page = address.cast::<FirstPage>();
+        fill(page, inner, live, flags, boot_start);
         files::show(inner, at).map(|()| page).inspect_err(|_| {
             // SAFETY: nobody has seen this page yet.
             unsafe { sys::unmap(address, PAGE as usize) };
         })
     });
-    result.inspect_err(|_| {
+    let page = result.inspect_err(|_| {
         sys::unlink(at, &inner.scratch);
         sys::close(number);
-    })
+    })?;
+    Ok((page, File::of(number)))
 }
 
 fn map_first_page(number: usize) -> Result<*mut u8, sys::Errno> {
@@ -95,18 +108,15 @@ fn map_first_page(number: usize) -> Result<*mut u8, sys::Errno> {
 }
 
 /// A page of memory; named, so that a later load of the image finds it. Null if there is no memory at all.
-fn memory_page(inner: &mut Inner, flags: u32, boot_start: u64) -> *mut Page {
+fn memory_page(inner: &mut Inner, live: *mut Live, flags: u32, boot_start: u64) -> *mut FirstPage {
     inner.name.clear();
     files::name_profile(&mut inner.name, 0);
     let address = named_memory(inner).unwrap_or_else(|_| {
         // SAFETY: a new mapping, over nothing.
         unsafe { sys::map_memory(Where::Anywhere, PAGE as usize) }.unwrap_or(core::ptr::null_mut())
     });
-    let page = address.cast::<Page>();
-    // SAFETY: null, or a mapping of a whole page that nobody else has yet; zeros are a valid `Page`.
-    if let Some(page) = unsafe { page.as_mut() } {
-        fill(page, inner, flags, boot_start);
-    }
+    let page = address.cast();
+    fill(page, inner, live, flags, boot_start);
     page
 }
 
@@ -122,8 +132,12 @@ fn named_memory(inner: &Inner) -> Result<*mut u8, sys::Errno> {
     result
 }
 
-/// Writes the header.
-fn fill(page: &mut Page, inner: &Inner, flags: u32, boot_start: u64) {
+/// Writes the header into a page just mapped (or null).
+fn fill(page: *mut FirstPage, inner: &Inner, live: *mut Live, flags: u32, boot_start: u64) {
+    // SAFETY: null, or a mapping of a whole page that nobody else has yet; zeros are a valid page.
+    let Some(page) = (unsafe { page.as_mut() }) else {
+        return;
+    };
     let image = image();
     let header = &mut page.header;
     header.version = ABI_VERSION;
@@ -140,10 +154,7 @@ fn fill(page: &mut Page, inner: &Inner, flags: u32, boot_start: u64) {
     if inner.image_path.is_whole() {
         copy_padded(&mut header.path, inner.image_path.as_bytes());
     }
-    page.live = Live {
-        image: image_address(),
-        ..Live::NEW
-    };
+    (page.stamp, page.live) = (LIVE_STAMP, live);
     page.seal();
 }
 
@@ -198,26 +209,30 @@ fn is_profile(mapping: &Mapping<'_>, name: &[u8]) -> bool {
 
 /// Goes on with the page at `address`, if it is this image's and the load that made it is gone.
 fn take_over(inner: &mut Inner, address: usize) -> bool {
-    let address = address as *mut Page;
+    let address = address as *mut FirstPage;
     // SAFETY: a mapping of a file with the name of a profile of this process and image, so a page of this layout or of
-    // another version; any bytes are a valid `Page`.
+    // another version; any bytes are a valid page.
     let Some(page) = (unsafe { address.as_mut() }) else {
         return false;
     };
     let ours = page.header.version == ABI_VERSION
         && page.header.pid == sys::process_id()
-        && page.live.stamp == LIVE_STAMP
+        && page.stamp == LIVE_STAMP
         && page.header.block_size == image().block_size
         && same(&page.header.build_id, &image().build_id);
-    if !ours || is_loaded(inner, page.live.image) {
+    // SAFETY: by its stamp, the page has the address of notes that stay mapped.
+    let Some(live) = (unsafe { page.live.as_mut() }).filter(|_| ours) else {
+        return false;
+    };
+    if is_loaded(inner, live.image) {
         return false;
     }
-    page.live.image = image_address();
-    store::free_all_blocks(page);
-    fork::keep_token(page.live.token);
+    live.image = image_address();
+    store::free_all_blocks(live);
+    fork::keep_token(live.token);
     set_paths(inner, address.addr());
-    // SAFETY: a page of this layout (stamp and version), whose image is gone from memory.
-    unsafe { inner.set_page(address) };
+    // SAFETY: page and notes of this layout (stamp and version), whose image is gone from memory.
+    unsafe { inner.set_page(address, live) };
     true
 }
 

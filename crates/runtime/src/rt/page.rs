@@ -1,10 +1,12 @@
-//! The runtime's state: what lies in the profile's first page, and what lies in the image's own memory.
+//! The runtime's state: the profile's first page, notes on the side, and the image's own variables.
 //!
-//! The first page of the file holds the [`RawHeader`] for readers and, after it, [`Live`]: addresses in this process
-//! that an image needs to go on with the file. It is there, and not in the image's variables, for libraries: `dlclose`
-//! takes the variables away but leaves the mapping, and when the library is loaded again it finds page, blocks and file
-//! by `/proc/self/maps` and goes on with them ([`super::opening`]). So 2,000 loads make one file and one block, and
-//! nothing has to be unmapped at `dlclose`, which could not be told from the process's exit, where code may still run.
+//! The first page of the file holds the [`RawHeader`] for readers and, after it, the address of [`Live`]: what an image
+//! needs to go on with the file, in a page of the process's own. (Not in the file's page: that is shared with the parent
+//! after a fork, and the parent goes on while the child makes up its mind.) Neither is among the image's variables, for
+//! the sake of libraries: `dlclose` takes the variables away but leaves the mappings, and when the library is loaded
+//! again it finds page, notes, blocks and file by `/proc/self/maps` and goes on with them ([`super::opening`]). So 2,000
+//! loads make one file and one block, and nothing has to be unmapped at `dlclose`, which could not be told from the
+//! process's exit, where code may still run.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,15 +14,13 @@ use super::abi::{ExtentHeader, PAGE, RAW_MAGIC, RawHeader};
 use super::sys::{Errno, File};
 use super::text::Text;
 
-/// Tells [`Live`] of this layout from anything else.
+/// Tells a first page with [`Live`] of this layout from anything else.
 pub(super) const LIVE_STAMP: u64 = u64::from_le_bytes(*b"HLWLIVE1");
 
-/// The runtime's notes about its own file, after the header. Addresses are of this process.
+/// The runtime's notes about its own file. Addresses are of this process.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Live {
-    /// [`LIVE_STAMP`].
-    pub(super) stamp: u64,
     /// Address of the image's header: which load of the image this belongs to.
     pub(super) image: usize,
     /// First of the list of blocks, linked by `reserved[0]`.
@@ -45,7 +45,6 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) const NEW: Live = Live {
-        stamp: LIVE_STAMP,
         image: 0,
         blocks: core::ptr::null_mut(),
         segments: core::ptr::null_mut(),
@@ -61,14 +60,17 @@ impl Live {
 
 /// The first page of a profile.
 #[repr(C)]
-pub(super) struct Page {
+pub(super) struct FirstPage {
     pub(super) header: RawHeader,
-    pub(super) live: Live,
+    /// [`LIVE_STAMP`].
+    pub(super) stamp: u64,
+    pub(super) live: *mut Live,
 }
 
-const _: () = assert!(size_of::<Page>() <= PAGE as usize);
+const _: () = assert!(size_of::<FirstPage>() <= PAGE as usize);
+const _: () = assert!(size_of::<Live>() <= PAGE as usize);
 
-impl Page {
+impl FirstPage {
     /// Makes the header valid: the magic goes in last.
     pub(super) fn seal(&mut self) {
         let magic = (&raw mut self.header.magic).cast::<u64>();
@@ -76,7 +78,15 @@ impl Page {
         unsafe { AtomicU64::from_ptr(magic) }
             .store(u64::from_ne_bytes(RAW_MAGIC), Ordering::Release);
     }
+}
 
+/// The open profile.
+pub(super) struct Page<'a> {
+    pub(super) header: &'a mut RawHeader,
+    pub(super) live: &'a mut Live,
+}
+
+impl Page<'_> {
     /// Offset after the last complete extent.
     pub(super) fn end(&mut self) -> &AtomicU64 {
         // SAFETY: aligned, inside the page, and reached by atomic means only.
@@ -87,12 +97,19 @@ impl Page {
     pub(super) fn has_file(&self) -> bool {
         self.live.file.exists()
     }
+
+    /// One more block or segment whose counts are not in the file.
+    pub(super) fn add_lost(&mut self) {
+        self.header.lost = self.header.lost.wrapping_add(1);
+    }
 }
 
 /// What the image keeps in its own memory. All zero at first.
 pub(super) struct Inner {
     /// Null until the first thread enters.
-    page: *mut Page,
+    page: *mut FirstPage,
+    /// Null until the first thread enters; never changed afterwards.
+    live: *mut Live,
     /// Directory of the profile, absolute.
     pub(super) directory: Text<4096>,
     /// Name of the profile in it.
@@ -114,6 +131,7 @@ impl Inner {
     pub(super) const fn new() -> Inner {
         Inner {
             page: core::ptr::null_mut(),
+            live: core::ptr::null_mut(),
             directory: Text::new(),
             name: Text::new(),
             image_path: Text::new(),
@@ -129,21 +147,29 @@ impl Inner {
         !self.page.is_null()
     }
 
-    /// Sets the page that is in use from now on.
+    /// Sets the page and the notes that are in use from now on.
     ///
     /// # Safety
-    /// It is a mapped page of this layout, nobody else's, and stays mapped until another is set.
-    pub(super) unsafe fn set_page(&mut self, page: *mut Page) {
-        self.page = page;
+    /// Null, or mapped memory of these layouts, nobody else's, that stays mapped until others are set.
+    pub(super) unsafe fn set_page(&mut self, page: *mut FirstPage, live: *mut Live) {
+        (self.page, self.live) = (page, live);
     }
 
-    /// The page, once the image is open.
-    pub(super) fn page(&mut self) -> Option<&mut Page> {
-        // SAFETY: null, or a page as `set_page` demands; readers in other processes only read it.
-        unsafe { self.page.as_mut() }
+    /// The page and the notes, once the image is open.
+    pub(super) fn page(&mut self) -> Option<Page<'_>> {
+        // SAFETY: null, or as `set_page` demands; readers in other processes only read the page.
+        let (page, live) = unsafe { (self.page.as_mut()?, self.live.as_mut()?) };
+        Some(Page {
+            header: &mut page.header,
+            live,
+        })
     }
 
-    pub(super) fn page_address(&self) -> *mut Page {
+    pub(super) fn page_address(&self) -> *mut FirstPage {
         self.page
+    }
+
+    pub(super) fn live_address(&self) -> *mut Live {
+        self.live
     }
 }

@@ -6,8 +6,11 @@
 //! path and count. When it is three quarters full, a new one of four times the size takes its place; the old one stays in
 //! the file, and readers add up. Nothing is moved, so nothing can be caught half moved.
 //!
-//! Only the owner writes a segment, with signals masked; `__holloway_hash` adds 1 to a record with one instruction. A new
-//! record gets its count first and its key last: the process may be killed between.
+//! Only the owner's thread writes a segment, but it may be interrupted anywhere by a handler that counts in the same
+//! one. So a record is claimed by a compare-and-swap of its key and counted by a single addition; nothing is masked, and
+//! only a new segment takes the lock and system calls. A kill between the two leaves a path with count 0.
+
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::abi::{EXTENT_MAGIC, EXTENT_SEGMENT, ExtentHeader, HashSlot, PAGE, hash_slot};
 use super::lock::Masked;
@@ -45,39 +48,54 @@ impl Segment {
         self.records.addr() as u64 | u64::from(self.bits)
     }
 
-    fn header(self) -> *mut ExtentHeader {
-        self.records.cast::<ExtentHeader>().wrapping_sub(1)
-    }
-
     /// Counts `path`, as a new record if it has none and less than `limit` are used. False if it had no place.
     fn add(self, path: u64, limit: u64) -> bool {
         let mask = (1_u64 << self.bits) - 1;
         let key = path.wrapping_add(1);
         let mut index = hash_slot(path, self.bits);
         loop {
-            let record = self.records.wrapping_add(index as usize);
-            // SAFETY: index < 2^bits records of a mapped segment, which only this thread writes, and no handler of its
-            // own now. Volatile: in this order in memory, for a reader of the file after a kill.
-            unsafe {
-                let found = (&raw const (*record).key).read_volatile();
-                if found == key {
-                    let count = &raw mut (*record).count;
-                    count.write_volatile(count.read_volatile().wrapping_add(1));
-                    return true;
-                }
-                if found == 0 {
-                    let used = &raw mut (*self.header()).used;
-                    if used.read() >= limit {
-                        return false;
-                    }
-                    (&raw mut (*record).count).write_volatile(1);
-                    (&raw mut (*record).key).write_volatile(key);
-                    used.write(used.read() + 1);
-                    return true;
-                }
+            let (place, count) = self.record(index);
+            let found = match place.load(Ordering::Relaxed) {
+                0 if self.used().load(Ordering::Relaxed) >= limit => return false,
+                0 => self.claim(place, key),
+                found => found,
+            };
+            if found == key {
+                count.fetch_add(1, Ordering::Relaxed);
+                return true;
             }
             index = (index + 1) & mask;
         }
+    }
+
+    /// Puts the key into a free record; the key that is there then (a handler's, if one came between).
+    fn claim(self, place: &AtomicU64, key: u64) -> u64 {
+        match place.compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => {
+                self.used().fetch_add(1, Ordering::Relaxed);
+                key
+            }
+            Err(other) => other,
+        }
+    }
+
+    /// Key and count of a record.
+    fn record<'a>(self, index: u64) -> (&'a AtomicU64, &'a AtomicU64) {
+        let record = self.records.wrapping_add(index as usize);
+        // SAFETY: index < 2^bits; segments stay mapped, and are reached by atomic means only.
+        unsafe {
+            (
+                AtomicU64::from_ptr(&raw mut (*record).key),
+                AtomicU64::from_ptr(&raw mut (*record).count),
+            )
+        }
+    }
+
+    /// Number of records in use.
+    fn used<'a>(self) -> &'a AtomicU64 {
+        let header = self.records.cast::<ExtentHeader>().wrapping_sub(1);
+        // SAFETY: a segment has its header before it; this field is reached by atomic means only.
+        unsafe { AtomicU64::from_ptr(&raw mut (*header).used) }
     }
 
     /// Records to use before the next segment: three quarters.
@@ -85,9 +103,9 @@ impl Segment {
         3 << (self.bits - 2)
     }
 
-    /// Records to use at most: one stays free, to end searches.
+    /// Records to use at most: some stay free, to end searches, even where handlers interrupt handlers on their way.
     fn possible(self) -> u64 {
-        (1 << self.bits) - 1
+        (1 << self.bits) - 16
     }
 }
 
@@ -96,13 +114,33 @@ impl Segment {
 /// # Safety
 /// `head` is a head in the calling thread's block.
 pub(super) unsafe extern "C" fn count(head: *mut u64, path: u64) {
-    let _masked = Masked::all();
     fork::notice_raw_fork();
-    // SAFETY: the caller's; it is this thread's, and no handler of it runs now.
+    // SAFETY: the caller's.
+    if !unsafe { add_to_current(head, path) } {
+        // SAFETY: the caller's.
+        unsafe { add_to_new(head, path) };
+    }
+}
+
+/// # Safety
+/// As [`count`].
+unsafe fn add_to_current(head: *mut u64, path: u64) -> bool {
+    // SAFETY: the caller's; a handler may write it, as a whole.
     let current = Segment::of(unsafe { head.read_volatile() });
-    if current.is_some_and(|segment| segment.add(path, segment.comfortable())) {
+    current.is_some_and(|segment| segment.add(path, segment.comfortable()))
+}
+
+/// # Safety
+/// As [`count`].
+#[cold]
+unsafe fn add_to_new(head: *mut u64, path: u64) {
+    let _masked = Masked::all();
+    // SAFETY: the caller's. A handler may have made a new segment already.
+    if unsafe { add_to_current(head, path) } {
         return;
     }
+    // SAFETY: the caller's; no handler writes it now.
+    let current = Segment::of(unsafe { head.read_volatile() });
     let bits = current.map_or(FIRST, |segment| (segment.bits + GROWTH).min(LARGEST));
     let mut inner = RUNTIME.lock();
     if let Some(segment) = new_segment(&mut inner, head, bits) {
@@ -113,9 +151,9 @@ pub(super) unsafe extern "C" fn count(head: *mut u64, path: u64) {
     }
     // no memory: fill the old one to the brim
     if !current.is_some_and(|segment| segment.add(path, segment.possible()))
-        && let Some(page) = inner.page()
+        && let Some(mut page) = inner.page()
     {
-        page.header.lost = page.header.lost.wrapping_add(1);
+        page.add_lost();
     }
 }
 
@@ -138,9 +176,9 @@ fn new_segment(inner: &mut Inner, head: *mut u64, bits: u32) -> Option<Segment> 
         used: 0,
         reserved: store::link(page.live.segments),
     };
-    page.live.segments = extent;
     // SAFETY: a new extent of `size` bytes, which nobody has yet.
     unsafe { extent.write(header) };
+    page.live.segments = extent;
     if in_file {
         store::publish(inner, size);
     }

@@ -12,7 +12,7 @@
 use core::sync::atomic::Ordering;
 
 use super::abi::{EXTENT_BLOCK, EXTENT_MAGIC, ExtentHeader, PAGE};
-use super::page::{Inner, Page};
+use super::page::{Inner, Live};
 use super::sys::{self, EBADF, EDQUOT, EFBIG, ENOMEM, ENOSPC, Errno, Where};
 use super::{files, image, report};
 
@@ -36,12 +36,13 @@ pub(super) fn block_for_thread(inner: &mut Inner) -> *mut u8 {
         report::die()
     };
     page.header.threads = page.header.threads.wrapping_add(1);
-    let owner = if sys::process_id() == page.header.pid {
+    let pid = page.header.pid;
+    let owner = if sys::process_id() == pid {
         tid
     } else {
         UNKNOWN
     };
-    let block = match take_dead(page, owner) {
+    let block = match take_dead(page.live, pid, owner) {
         Some(block) => block,
         None => new_block(inner, owner),
     };
@@ -74,20 +75,19 @@ pub(super) fn link(next: *mut ExtentHeader) -> [u64; 2] {
 }
 
 /// Hands on the block of a thread that is gone.
-fn take_dead(page: &mut Page, owner: u32) -> Option<*mut ExtentHeader> {
-    let pid = page.header.pid;
-    let first = page.live.cursor;
+fn take_dead(live: &mut Live, pid: u32, owner: u32) -> Option<*mut ExtentHeader> {
+    let first = live.cursor;
     let mut block = first;
     for _ in 0..CHECKS {
         if block.is_null() {
-            block = page.live.blocks;
+            block = live.blocks;
         }
         if block.is_null() {
             return None;
         }
         // SAFETY: a block of the list; blocks stay mapped, and under the lock nobody else writes their headers.
         let (header, after) = unsafe { (&mut *block, next(block)) };
-        page.live.cursor = after;
+        live.cursor = after;
         // a thread without a slot that has the id of a block's owner is not that owner
         if header.tid == NOBODY
             || header.tid == owner
@@ -158,14 +158,14 @@ pub(super) fn write_block(inner: &mut Inner, block: *mut ExtentHeader, owner: u3
         used: 1,
         reserved: link(page.live.blocks),
     };
-    page.live.blocks = block;
     // SAFETY: a new extent of `size` bytes, which nobody has yet.
     unsafe { block.write(header) };
+    page.live.blocks = block;
 }
 
 /// Gives every block back: no code of the image is left that could count.
-pub(super) fn free_all_blocks(page: &mut Page) {
-    let mut block = page.live.blocks;
+pub(super) fn free_all_blocks(live: &mut Live) {
+    let mut block = live.blocks;
     while !block.is_null() {
         // SAFETY: a block of the list, which stays mapped.
         unsafe {
@@ -173,13 +173,13 @@ pub(super) fn free_all_blocks(page: &mut Page) {
             block = next(block);
         }
     }
-    page.live.cursor = core::ptr::null_mut();
+    live.cursor = core::ptr::null_mut();
 }
 
 /// Memory of the process's own, in place of an extent that can't be had. It counts as lost, and the reason is told.
 pub(super) fn lost(inner: &mut Inner, size: usize) -> Option<*mut ExtentHeader> {
-    if let Some(page) = inner.page() {
-        page.header.lost = page.header.lost.wrapping_add(1);
+    if let Some(mut page) = inner.page() {
+        page.add_lost();
     }
     report::tell(inner);
     // SAFETY: a new mapping, over nothing.
@@ -213,7 +213,7 @@ fn cut(inner: &mut Inner, size: usize) -> Result<*mut u8, Errno> {
 
 /// Makes the extent at the front of the room a part of the file. Everything in it is written.
 pub(super) fn publish(inner: &mut Inner, size: usize) {
-    let Some(page) = inner.page() else { return };
+    let Some(mut page) = inner.page() else { return };
     page.live.room = page.live.room.wrapping_add(size);
     page.live.room_size -= size;
     page.end().fetch_add(size as u64, Ordering::Release);
@@ -222,7 +222,7 @@ pub(super) fn publish(inner: &mut Inner, size: usize) {
 /// Reserves and maps the file from `end` on: `size` bytes and some to spare, or if there is no space for that, `size`.
 fn make_room(inner: &mut Inner, size: usize) -> Result<(), Errno> {
     let number = files::profile(inner)?;
-    let Some(page) = inner.page() else {
+    let Some(mut page) = inner.page() else {
         return Err(EBADF);
     };
     let end = page.end().load(Ordering::Relaxed);
@@ -254,8 +254,8 @@ pub(super) fn replace_block(inner: &mut Inner, block: *mut ExtentHeader, size: u
         Ok(()) => true,
         Err(error) => {
             inner.trouble.get_or_insert(error);
-            if let Some(page) = inner.page() {
-                page.header.lost = page.header.lost.wrapping_add(1);
+            if let Some(mut page) = inner.page() {
+                page.add_lost();
             }
             report::tell(inner);
             // SAFETY: the block's counts are the parent's, in the parent's file; the child's start at zero.
@@ -266,7 +266,7 @@ pub(super) fn replace_block(inner: &mut Inner, block: *mut ExtentHeader, size: u
         }
     };
     write_block(inner, block, sys::thread_id(), size);
-    if in_file && let Some(page) = inner.page() {
+    if in_file && let Some(mut page) = inner.page() {
         page.end().fetch_add(size as u64, Ordering::Release);
     }
 }
@@ -276,7 +276,7 @@ fn map_over(inner: &mut Inner, address: *mut u8, size: usize) -> Result<(), Errn
         return Err(EBADF);
     }
     let number = files::profile(inner)?;
-    let Some(page) = inner.page() else {
+    let Some(mut page) = inner.page() else {
         return Err(EBADF);
     };
     let end = page.end().load(Ordering::Relaxed);

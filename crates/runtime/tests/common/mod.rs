@@ -91,7 +91,7 @@ pub fn read(path: &Path) -> Profile {
         assert_eq!(&bytes[at..at + 8], b"HLWEXTNT", "extent at {at}");
         let size = number::<8>(&bytes, at + 16) as usize;
         assert!(
-            size > 0 && size % 4096 == 0 && at + size <= end,
+            size > 0 && size.is_multiple_of(4096) && at + size <= end,
             "size {size} at {at}"
         );
         let payload = &bytes[at + 64..at + size];

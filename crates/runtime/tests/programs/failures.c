@@ -19,10 +19,18 @@ static void *work(void *unused) {
     return unused;
 }
 
+static pthread_barrier_t barrier;
+static void *work_together(void *unused) {
+    count(4);
+    pthread_barrier_wait(&barrier); /* none has another's block */
+    return work(unused);
+}
+
 static void threads(int number) {
     pthread_t ids[100];
+    pthread_barrier_init(&barrier, 0, number);
     for (int i = 0; i < number; i++)
-        check(!pthread_create(&ids[i], 0, work, 0), "pthread_create");
+        check(!pthread_create(&ids[i], 0, work_together, 0), "pthread_create");
     for (int i = 0; i < number; i++)
         pthread_join(ids[i], 0);
 }

@@ -74,6 +74,30 @@ static void every_instruction(void) {
     report();
 }
 
+/* The same while main makes new records: the handler counts the very path, and makes records of its own. */
+enum { NEW = 40 };
+static volatile long current, traps[NEW + 1];
+static void trap_at_new(int signal) {
+    (void)signal;
+    traps[current]++;
+    hash(4, current);
+    hash(4, 1000 + in_handler++ % NEW);
+}
+static void every_instruction_of_new(void) {
+    struct sigaction action = {.sa_handler = trap_at_new};
+    sigaction(SIGTRAP, &action, 0);
+    hash(4, 0);
+    __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" : : : "memory", "cc");
+    while (current < NEW) {
+        current++;
+        hash(4, current);
+    }
+    __asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" : : : "memory", "cc");
+    for (int path = 0; path <= NEW; path++)
+        printf("%ld ", traps[path]);
+    printf("%ld\n", in_handler);
+}
+
 /* Threads entering for the first time under the storm. */
 static void *enters(void *unused) {
     for (int i = 0; i < 20; i++) {
@@ -150,6 +174,7 @@ int main(int argc, char **argv) {
     static const struct scenario all[] = {
         {"storm", storm},
         {"every-instruction", every_instruction},
+        {"every-instruction-of-new", every_instruction_of_new},
         {"storm-of-threads", storm_of_threads},
         {"on-small-stack", on_small_stack},
         {"empty-handler", empty_handler},

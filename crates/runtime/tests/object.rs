@@ -1,0 +1,191 @@
+//! The object asks for little and fits everywhere: linkers, static and position independent programs, C and Rust.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{compile, object, only, profiles, run, run_silently, source, workshop};
+
+#[test]
+fn undefined_symbols() {
+    let output = run(Command::new("nm")
+        .arg("-u")
+        .arg(object(&workshop("object-symbols"))));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let names: BTreeSet<&str> = text
+        .split_whitespace()
+        .filter(|word| *word != "U")
+        .collect();
+    assert_eq!(
+        names,
+        ["pthread_atfork", "__holloway_image", "__holloway_slot"].into()
+    );
+}
+
+#[test]
+fn defined_symbols_are_hidden() {
+    let output = run(Command::new("readelf")
+        .arg("-sW")
+        .arg(object(&workshop("object-hidden"))));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let visible =
+        |line: &&str| line.contains("GLOBAL") && line.contains("DEFAULT") && !line.contains("UND");
+    assert_eq!(
+        text.lines().filter(visible).collect::<Vec<_>>(),
+        Vec::<&str>::new()
+    );
+}
+
+#[test]
+fn nothing_of_the_machine_it_was_built_on() {
+    let object = String::from_utf8_lossy(holloway_runtime::OBJECT);
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap();
+    assert!(!object.contains(home.to_str().unwrap()));
+}
+
+#[test]
+fn targets() {
+    let here = |system: &str| format!("{}-{system}", std::env::consts::ARCH);
+    for system in [
+        "unknown-linux-gnu",
+        "unknown-linux-musl",
+        "linux-gnu",
+        "pc-linux-gnu",
+    ] {
+        assert_eq!(
+            holloway_runtime::object_for(&here(system)),
+            Some(holloway_runtime::OBJECT),
+            "{system}"
+        );
+    }
+    for other in [
+        "riscv64gc-unknown-linux-gnu",
+        "x86_64-unknown-linux-gnux32",
+        "x86_64-pc-windows-msvc",
+        "",
+    ] {
+        assert_eq!(holloway_runtime::object_for(other), None, "{other}");
+    }
+}
+
+/// Links and runs `threads.c` by one linker in every shape.
+fn link(linker: &str, shapes: &[&[&str]]) {
+    for (index, shape) in shapes.iter().enumerate() {
+        let workshop = workshop(&format!("object-{linker}-{index}"));
+        let tools = tools(&workshop, linker);
+        let mut flags = vec![
+            format!("-fuse-ld={linker}"),
+            format!("-B{}", tools.display()),
+            "-Wl,--gc-sections".into(),
+        ];
+        flags.extend(shape.iter().map(|flag| (*flag).to_owned()));
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let program = compile(&workshop, &["threads.c"], &flags);
+        for scenario in ["one", "lifetimes", "thousand-in-turn"] {
+            let (mut command, data) = common::command(&program, &[scenario]);
+            run_silently(&mut command);
+            let profile = only(profiles(&data));
+            assert!(
+                profile.hash_sum(2) > 0 && profile.lost == 0,
+                "{linker} {shape:?} {scenario}"
+            );
+            std::fs::remove_dir_all(data).unwrap();
+        }
+        let program = compile(&workshop, &["forks.c"], &flags);
+        let (mut command, data) = common::command(&program, &["simple"]);
+        run_silently(&mut command);
+        let mut counts: Vec<_> = profiles(&data)
+            .iter()
+            .map(|profile| profile.counter(1))
+            .collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [7, 110], "{linker} {shape:?}: fork handlers");
+    }
+}
+
+/// A directory where gcc finds `ld.<linker>`: some systems have it with a version in the name only.
+fn tools(workshop: &Path, linker: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    let names: Vec<String> = std::iter::once(format!("ld.{linker}"))
+        .chain(
+            (15..40)
+                .rev()
+                .map(|version| format!("ld.{linker}-{version}")),
+        )
+        .collect();
+    let places = std::env::split_paths(&path);
+    let mut candidates = places.flat_map(|place| names.iter().map(move |name| place.join(name)));
+    let found = candidates
+        .find(|file| file.exists())
+        .unwrap_or_else(|| panic!("no ld.{linker} on the path: install it"));
+    let tools = workshop.join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    symlink(found, tools.join(format!("ld.{linker}"))).unwrap();
+    tools
+}
+
+const PIE: &[&str] = &["-fPIE", "-pie"];
+const FIXED: &[&str] = &["-fno-pie", "-no-pie"];
+const STATIC: &[&str] = &["-static"];
+const STATIC_PIE: &[&str] = &["-fPIE", "-static-pie"];
+const LAZY: &[&str] = &["-Wl,-z,lazy"];
+
+#[test]
+fn gnu_ld() {
+    link("bfd", &[PIE, FIXED, STATIC, STATIC_PIE, LAZY]);
+}
+
+#[test]
+fn gold() {
+    link("gold", &[PIE, FIXED, STATIC, LAZY]); // it can't do -static-pie
+}
+
+#[test]
+fn lld() {
+    link("lld", &[PIE, FIXED, STATIC, STATIC_PIE, LAZY]);
+}
+
+/// A Rust program whose woven part is an object made by gcc.
+fn rust_program(panic: &str) {
+    let workshop = workshop(&format!("object-rust-{panic}"));
+    let woven = workshop.join("woven.o");
+    run_silently(
+        Command::new("gcc")
+            .args(["-O2", "-fPIC", "-mno-red-zone", "-c", "-o"])
+            .arg(&woven)
+            .arg(source("library.c")),
+    );
+    let program = workshop.join("program");
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut rustc = Command::new(rustc);
+    rustc
+        .args(["--edition=2024", "-O", &format!("-Cpanic={panic}"), "-o"])
+        .arg(&program)
+        .arg(source("rust.rs"));
+    for object in [&woven, &object(&workshop)] {
+        rustc.arg(format!("-Clink-arg={}", object.display()));
+    }
+    run_silently(&mut rustc);
+    let (mut command, data) = common::command(&program, &[]);
+    run_silently(&mut command);
+    let profile = only(profiles(&data));
+    assert_eq!((profile.counter(1), profile.hash_sum(2)), (4_100, 4_100));
+}
+
+#[test]
+fn rust_that_unwinds() {
+    rust_program("unwind");
+}
+
+#[test]
+fn rust_that_aborts() {
+    rust_program("abort");
+}

@@ -100,6 +100,12 @@ fn fork_handlers_of_the_program() {
 }
 
 #[test]
+fn signal_masks() {
+    let (parent, children) = family("masks");
+    assert_eq!((parent.counter(1), only(children).counter(1)), (1, 0));
+}
+
+#[test]
 fn fork_in_a_signal_handler() {
     let (parent, children) = family("in-signal-handler");
     assert_eq!(parent.counters, [(1, 1), (2, 100), (3, 10)].into());

@@ -135,6 +135,22 @@ static void handlers(void) {
     await(child);
 }
 
+/* Masks are as before on both sides. */
+static void masks(void) {
+    sigset_t some, now;
+    sigemptyset(&some);
+    sigaddset(&some, SIGUSR2);
+    sigprocmask(SIG_SETMASK, &some, 0);
+    counts(1, 1);
+    pid_t child = fork();
+    sigprocmask(SIG_SETMASK, 0, &now);
+    for (int number = 1; number < 32; number++)
+        check(sigismember(&now, number) == (number == SIGUSR2), "mask");
+    if (!child)
+        _exit(0);
+    await(child);
+}
+
 static void fork_in_handler(int signal) {
     (void)signal;
     count(1);
@@ -255,6 +271,7 @@ int main(int argc, char **argv) {
         {"fresh-thread", fresh_thread},
         {"untouched", untouched},
         {"handlers", handlers},
+        {"masks", masks},
         {"in-signal-handler", in_signal_handler},
         {"vforked", vforked},
         {"vfork-enters", vfork_enters},

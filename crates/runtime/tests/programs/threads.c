@@ -110,6 +110,7 @@ static void *with_key(void *unused) {
 }
 static void *outlive(void *unused) {
     count(16);
+    count(17);
     pthread_barrier_wait(&barrier);
     for (;;)
         count(17);

@@ -20,6 +20,7 @@ fn main() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={source}");
     }
+    let target = variable("TARGET");
     let out = PathBuf::from(variable("OUT_DIR")).join("holloway_rt.o");
     let status = Command::new(variable("RUSTC"))
         .args([
@@ -34,7 +35,8 @@ fn main() {
             "-Cdebug-assertions=no",
             "-Cforce-unwind-tables=yes",
         ])
-        .arg(format!("--target={}", variable("TARGET")))
+        .args(features(&target))
+        .arg(format!("--target={target}"))
         .arg(format!("--emit=obj={}", out.display()))
         .arg("src/object.rs")
         .status();
@@ -45,6 +47,13 @@ fn main() {
         )),
         Err(error) => fail(&format!("cannot run rustc for the runtime object: {error}")),
     }
+}
+
+/// AArch64 code calls helpers of the compiler's library for atomic operations, unless told not to.
+fn features(target: &str) -> Option<&'static str> {
+    target
+        .starts_with("aarch64")
+        .then_some("-Ctarget-feature=-outline-atomics")
 }
 
 /// Makes every defined symbol of an object hidden.

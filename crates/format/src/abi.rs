@@ -112,7 +112,7 @@ pub struct ImageHeader {
 ///     80    8  inner clock: CLOCK_BOOTTIME start of the process in nanoseconds, for telling reused ids apart (0: unknown)
 ///     88   40  reserved, 0
 ///    128   80  image name, NUL padded
-///    208 1024  path of the image's file, NUL padded
+///    208 1024  path of the image's file, NUL padded; empty if unknown
 /// ```
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -190,7 +190,8 @@ pub struct ExtentHeader {
     pub reserved: [u64; 2],
 }
 
-/// A counter of a hashed function: `key` is path number + 1, or 0 for a free slot.
+/// A counter of a hashed function: `key` is path number + 1, or 0 for a free slot. A key with count 0 is a path that
+/// was about to be counted when the process was killed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct HashSlot {

@@ -32,7 +32,8 @@
 //! loses that one path. Fibres that move between threads within one call of a woven function count in the block of the
 //! thread they started on.
 //!
-//! Cost: entering for the first time about 100 us (some 40 system calls), a new thread 2-10 us.
+//! Cost (2 cores, busy, virtual): the first enter some 40 system calls, 0.3 ms with the file's creation; a new thread 2
+//! to 10 us; a hashed path 2 to 4 ns, at its first time 0.2 us; a fork twice the plain one's time.
 
 #[allow(
     unreachable_pub,

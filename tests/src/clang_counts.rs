@@ -17,21 +17,33 @@ pub struct Function {
     pub name: String,
     /// Times it was entered; `None`: clang didn't profile it.
     pub calls: Option<u64>,
-    /// Its conditional branches and switches, in the order of its blocks.
+    /// Its conditional branches and switches, in the order of its blocks; not those of functions that are always
+    /// inlined, which clang counts before it inlines them.
     pub branches: Vec<Branch>,
 }
 
-/// A conditional branch (outcomes true, false) or a switch (default, then the cases).
+/// A conditional branch or a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
     /// Line, 0 if there is none.
     pub line: u32,
     /// Column, 0 if there is none.
     pub column: u32,
-    /// Case values of a switch; `None` for a conditional branch.
-    pub cases: Option<Vec<i64>>,
-    /// A count an outcome.
-    pub counts: Vec<u64>,
+    /// Each way out with its count, ascending. Ways that lead to one block are one, called after the first of them.
+    pub outcomes: Vec<(Outcome, u64)>,
+}
+
+/// A way out of a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The condition holds.
+    True,
+    /// It doesn't.
+    False,
+    /// The default of a switch.
+    Default,
+    /// A case.
+    Case(i64),
 }
 
 /// Builds the files with clang's counters at -O0, runs the program, and reads the counts of each file back.
@@ -111,41 +123,44 @@ pub fn parse(text: &str) -> Result<Vec<Function>> {
         }
         let name = defined_name(line).with_context(|| format!("no name in {line}"))?;
         let calls = attached(line, "!prof").and_then(|id| entry_count(nodes.get(id)?));
+        let jumps = jumps(lines.clone());
         let mut branches = Vec::new();
+        // The branch or switch being read: its ways out, each with its label.
+        let mut open: Vec<(Outcome, &str)> = Vec::new();
         for line in lines.by_ref() {
             let line = line.trim();
             if line == "}" {
                 break;
             }
-            if line.starts_with("br i1 ") {
-                branches.push(branch(line, None, &nodes)?);
+            if let Some(rest) = line.strip_prefix("br i1 ") {
+                let mut ways = labels(rest).into_iter();
+                let (yes, no) = (ways.next(), ways.next());
+                let both = yes
+                    .zip(no)
+                    .with_context(|| format!("not two labels in {line}"))?;
+                open = vec![(Outcome::True, both.0), (Outcome::False, both.1)];
             } else if line.starts_with("switch ") {
-                branches.push(Branch {
-                    line: 0,
-                    column: 0,
-                    cases: Some(Vec::new()),
-                    counts: Vec::new(),
-                });
-            } else if let Some(Branch {
-                cases: Some(cases),
-                counts,
-                ..
-            }) = branches.last_mut()
-                && counts.is_empty()
-            {
-                // Inside the brackets of a switch: `i32 7, label %x`, then `], !dbg !1, !prof !2`.
-                if line.starts_with(']') {
-                    let cases = cases.clone();
-                    branches.pop();
-                    branches.push(branch(line, Some(cases), &nodes)?);
-                } else {
-                    let value = line
-                        .split_whitespace()
-                        .nth(1)
-                        .and_then(|v| v.trim_end_matches(',').parse().ok());
-                    cases.push(value.with_context(|| format!("no case value in {line}"))?);
-                }
+                let label = labels(line)
+                    .pop()
+                    .with_context(|| format!("no label in {line}"))?;
+                open = vec![(Outcome::Default, label)];
+                continue;
+            } else if open.is_empty() {
+                continue;
+            } else if !line.starts_with(']') {
+                // Inside the brackets of a switch: `i32 7, label %x`; then `], !dbg !1, !prof !2`.
+                let value = line
+                    .split_whitespace()
+                    .nth(1)
+                    .and_then(|v| v.trim_end_matches(',').parse().ok());
+                let value = value.with_context(|| format!("no case value in {line}"))?;
+                let label = labels(line)
+                    .pop()
+                    .with_context(|| format!("no label in {line}"))?;
+                open.push((Outcome::Case(value), label));
+                continue;
             }
+            branches.extend(branch(line, &std::mem::take(&mut open), &jumps, &nodes)?);
         }
         functions.push(Function {
             name,
@@ -156,27 +171,78 @@ pub fn parse(text: &str) -> Result<Vec<Function>> {
     Ok(functions)
 }
 
-fn branch(line: &str, cases: Option<Vec<i64>>, nodes: &HashMap<&str, &str>) -> Result<Branch> {
-    let outcomes = cases.as_ref().map_or(2, |c| c.len() + 1);
+fn branch(
+    line: &str,
+    ways: &[(Outcome, &str)],
+    jumps: &HashMap<&str, (&str, &str)>,
+    nodes: &HashMap<&str, &str>,
+) -> Result<Option<Branch>> {
     let counts = match attached(line, "!prof").and_then(|id| nodes.get(id)) {
         Some(node) => weights(node),
-        None => vec![0; outcomes],
+        None => vec![0; ways.len()],
     };
     ensure!(
-        counts.len() == outcomes,
-        "{} weights for {outcomes} outcomes in {line}",
-        counts.len()
+        counts.len() == ways.len(),
+        "{} weights for {} ways in {line}",
+        counts.len(),
+        ways.len()
     );
-    let place = attached(line, "!dbg")
+    let dbg = attached(line, "!dbg");
+    let is_switch = line.starts_with(']');
+    let mut by_label: Vec<(&str, Outcome, u64)> = Vec::new();
+    for ((outcome, label), count) in ways.iter().zip(counts) {
+        // clang's counters split critical edges: a jump at the branch's own place is such an edge's block.
+        let target = match jumps.get(label) {
+            Some((target, at)) if is_switch && Some(*at) == dbg => target,
+            _ => label,
+        };
+        match by_label.iter_mut().find(|(known, ..)| known == target) {
+            Some((_, _, total)) => *total += count,
+            None => by_label.push((target, *outcome, count)),
+        }
+    }
+    let mut outcomes: Vec<_> = by_label
+        .into_iter()
+        .map(|(_, outcome, count)| (outcome, count))
+        .collect();
+    outcomes.sort_unstable();
+    let place = dbg
         .and_then(|id| nodes.get(id))
         .copied()
         .unwrap_or_default();
-    Ok(Branch {
+    if place.contains("inlinedAt: ") {
+        return Ok(None);
+    }
+    Ok(Some(Branch {
         line: field(place, "line: "),
         column: field(place, "column: "),
-        cases,
-        counts,
-    })
+        outcomes,
+    }))
+}
+
+/// Blocks of one function that only jump: label, where to, and the place node.
+fn jumps<'a>(lines: impl Iterator<Item = &'a str>) -> HashMap<&'a str, (&'a str, &'a str)> {
+    let mut jumps = HashMap::new();
+    let mut label = None;
+    for line in lines.take_while(|l| *l != "}") {
+        if !line.starts_with([' ', '\t']) {
+            label = line.split_once(':').map(|(label, _)| label);
+        } else if let Some(label) = label.take()
+            && line.trim_start().starts_with("br label ")
+            && let (Some(target), Some(at)) = (labels(line).pop(), attached(line, "!dbg"))
+        {
+            jumps.insert(label, (target, at));
+        }
+    }
+    jumps
+}
+
+/// Every `label %x` of a line, without its `label %`.
+fn labels(line: &str) -> Vec<&str> {
+    line.split("label %")
+        .skip(1)
+        .filter_map(|part| part.split([',', ' ']).next())
+        .collect()
 }
 
 /// `!12 = …` lines by number.
@@ -244,11 +310,15 @@ mod tests {
                 .unwrap()
                 .clone()
         };
+        let outcomes = vec![
+            (Outcome::Default, 7),
+            (Outcome::Case(-2), 0),
+            (Outcome::Case(1), 3),
+        ];
         let switch = Branch {
             line: 2,
             column: 3,
-            cases: Some(vec![1, -2]),
-            counts: vec![7, 3, 0],
+            outcomes,
         };
         assert_eq!(
             function("f"),
@@ -262,8 +332,7 @@ mod tests {
         let turn = Branch {
             line: 11,
             column: 3,
-            cases: None,
-            counts: vec![10, 1],
+            outcomes: vec![(Outcome::True, 10), (Outcome::False, 1)],
         };
         assert_eq!(function("main").branches, [turn]);
     }

@@ -277,12 +277,20 @@ impl Program {
     pub fn run(&self, executable: &Path, data: Option<&Path>) -> Result<Output> {
         let mut command = Command::new(executable);
         command.args(&self.directives.args);
-        if matches!(self.language, Language::C | Language::Cpp) {
-            command.current_dir(
-                executable
-                    .parent()
-                    .context("an executable lies in a directory")?,
-            );
+        let beside = executable
+            .parent()
+            .context("an executable lies in a directory")?;
+        match self.language {
+            Language::C | Language::Cpp => {
+                command.current_dir(beside);
+            }
+            // As `cargo run` does, for the project's own dylibs and for std's.
+            Language::Rust | Language::Cargo => {
+                let libraries =
+                    run_ok(Command::new("rustc").args(["--print", "target-libdir"]))?.text();
+                let path = format!("{}:{}", beside.join("deps").display(), libraries.trim());
+                command.env("LD_LIBRARY_PATH", path);
+            }
         }
         run_program(&mut command, data)
     }

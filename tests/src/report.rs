@@ -125,12 +125,29 @@ impl Function {
     }
 
     fn answers_to(&self, name: &str) -> bool {
-        let plain = self.name.split(['(', '<']).next().unwrap_or(&self.name);
+        let plain = without_brackets(&self.name);
         self.name == name
             || self.linkage_name == name
             || plain == name
-            || plain.rsplit("::").next() == Some(name)
+            || plain
+                .strip_suffix(name)
+                .is_some_and(|before| before.ends_with("::"))
     }
+}
+
+/// `<A<B> as C>::d(e)` is `::d`: generic arguments and parameters taken off.
+fn without_brackets(name: &str) -> String {
+    let mut depth = 0u32;
+    let mut plain = String::new();
+    for c in name.chars() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => plain.push(c),
+            _ => {}
+        }
+    }
+    plain
 }
 
 fn function(json: &Value) -> Result<Function> {

@@ -151,7 +151,11 @@ impl Workload {
                 words("-D_FILE_OFFSET_BITS=64"),
                 words(""),
             ),
-            Self::Lua => (c_files(folder)?, words("-DLUA_USE_POSIX"), words("-lm")),
+            Self::Lua => (
+                c_files(folder)?,
+                words("-DLUA_USE_POSIX -Dluai_makeseed(L)=1"),
+                words("-lm"),
+            ),
             Self::Sqlite => (
                 named(&["sqlite3.c", "driver.c"]),
                 words(

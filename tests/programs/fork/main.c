@@ -1,7 +1,8 @@
 // fork in the middle of a loop: each process counts its own work, the sum over both files is exact.
 // before: 100; parent: 10; child: 7; grandchild: 3; a child forked by a second thread: 20.
 //#expect-calls work 140
-//#expect-calls in_thread 1
+// Its path ends in the parent by return, in the child at _exit.
+//#expect-calls in_thread 2
 //#processes 4
 //#open a forked call finishes in both processes
 #include "marks.h"

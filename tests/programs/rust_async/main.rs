@@ -12,6 +12,11 @@ use std::task::{Context, Poll, Wake, Waker};
 static SINK: AtomicU64 = AtomicU64::new(0);
 
 #[inline(never)]
+fn mark(n: u64) {
+    SINK.fetch_add(n, Relaxed);
+}
+
+#[inline(never)]
 fn polled(left: u32) -> bool {
     SINK.fetch_add(1, Relaxed);
     left == 0
@@ -33,7 +38,7 @@ impl Future for Yield {
 async fn step(n: u64) -> u64 {
     for _ in 0..5 {
         Yield(0).await;
-        SINK.fetch_add(n, Relaxed); // @resumed
+        mark(n); // @resumed
     }
     n * 2
 }
@@ -41,7 +46,7 @@ async fn step(n: u64) -> u64 {
 async fn task(n: u64) -> u64 {
     let a = step(n).await;
     Yield(0).await;
-    SINK.fetch_add(1, Relaxed); // @finished
+    mark(1); // @finished
     a + 1
 }
 

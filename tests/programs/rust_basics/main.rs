@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static SINK: AtomicU64 = AtomicU64::new(0);
 
+#[inline(never)]
 fn mark(n: u64) {
     SINK.fetch_add(n, Relaxed);
 }

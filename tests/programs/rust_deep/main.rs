@@ -10,13 +10,18 @@ static SINK: AtomicU64 = AtomicU64::new(0);
 struct Tree(Option<Box<(u64, Tree, Tree)>>);
 
 #[inline(never)]
+fn mark(n: u64) {
+    SINK.fetch_add(n, Relaxed);
+}
+
+#[inline(never)]
 fn insert(tree: &mut Tree, key: u64) {
     let mut at = tree;
     while at.0.is_some() {
         let node = at.0.as_mut().unwrap();
         at = if key < node.0 { &mut node.1 } else { &mut node.2 };
     }
-    SINK.fetch_add(1, Relaxed); // @leaf
+    mark(1); // @leaf
     at.0 = Some(Box::new((key, Tree::default(), Tree::default())));
 }
 

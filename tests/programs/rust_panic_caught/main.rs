@@ -10,11 +10,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static SINK: AtomicU64 = AtomicU64::new(0);
 
+#[inline(never)]
+fn mark(n: u64) {
+    SINK.fetch_add(n, Relaxed);
+}
+
 struct Guard;
 impl Drop for Guard {
     #[inline(never)]
     fn drop(&mut self) {
-        SINK.fetch_add(1, Relaxed); // @dropped
+        mark(1); // @dropped
     }
 }
 
@@ -35,7 +40,7 @@ fn main() {
             Ok(n) => n,
             Err(payload) => *payload.downcast::<u32>().unwrap() * 1000,
         };
-        SINK.fetch_add(1, Relaxed); // @survived
+        mark(1); // @survived
     }
     let results: Vec<bool> = (0..20)
         .map(|i| {

@@ -8,11 +8,16 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static SINK: AtomicU64 = AtomicU64::new(0);
 
+#[inline(never)]
+fn mark(n: u64) {
+    SINK.fetch_add(n, Relaxed);
+}
+
 struct Guard;
 impl Drop for Guard {
     #[inline(never)]
     fn drop(&mut self) {
-        SINK.fetch_add(1, Relaxed); // @dropped
+        mark(1); // @dropped
         println!("dropped");
     }
 }

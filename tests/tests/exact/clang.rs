@@ -3,7 +3,7 @@
 use crate::ours::{Counted, Recorded, record};
 use anyhow::{Context, Result, bail, ensure};
 use holloway_format::Outcome;
-use holloway_tests::clang_counts::{Branch, Function, count};
+use holloway_tests::clang_counts::{Branch, Function, Outcome as Way, count};
 use holloway_tests::program::{Language, Program, run_program};
 use holloway_tests::tool::{run_ok, scratch, tests_directory};
 use holloway_tests::workload::{CProject, Flavour, Workload};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Single-threaded programs whose calls all return: what clang's spanning tree needs to be exact itself.
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 8] = [
     "loops",
     "switches",
     "irreducible",
@@ -20,7 +20,6 @@ const PROGRAMS: [&str; 9] = [
     "varargs",
     "deep_recursion",
     "huge_paths",
-    "constructors",
 ];
 
 #[test]
@@ -76,11 +75,23 @@ fn sqlite_agrees_with_clang() {
 fn compare_workload(workload: Workload) -> Compared {
     let scratch = scratch(&format!("exact-{}", workload.name())).unwrap();
     let folder = workload.prepare(scratch.path()).unwrap();
+    if workload == Workload::Lua {
+        // Lua hashes some pointers, and two builds have different ones.
+        let limits = folder.join("llimits.h");
+        let text = std::fs::read_to_string(&limits).unwrap();
+        let fixed = text.replace("((size_t)(p) & UINT_MAX)", "((size_t)(p) & 0)");
+        assert!(fixed != text, "llimits.h defines point2uint in another way");
+        std::fs::write(limits, fixed).unwrap();
+    }
     let project = workload.c_project(&folder).unwrap().expect("a C program");
-    let input = scratch.path().join("input");
+    // Both runs start from the same files, and none that the other has written, under the same name (bzip2 looks at
+    // it letter by letter).
+    let (input, plain_input) = (scratch.path().join("woven"), scratch.path().join("plain"));
     workload.write_input(&input, 1).unwrap();
+    workload.write_input(&plain_input, 1).unwrap();
     let plain = |exe: &Path| -> Result<()> {
-        for mut command in workload.commands(exe, &input, 1) {
+        std::fs::copy(exe, plain_input.join("program"))?;
+        for mut command in calm_commands(workload, &plain_input) {
             run_program(&mut command, None)?;
         }
         Ok(())
@@ -95,13 +106,23 @@ fn compare_workload(workload: Workload) -> Compared {
                 .collect();
             words.join(" ")
         };
-        let lines: Vec<String> = workload.commands(exe, &input, 1).iter().map(line).collect();
+        std::fs::copy(exe, input.join("program"))?;
+        let lines: Vec<String> = calm_commands(workload, &input).iter().map(line).collect();
         let script = format!("cd '{}' && {}", input.display(), lines.join(" && "));
         record(Path::new("sh"), &["-c", &script], data, &[])
     };
     let compared = compare(workload.name(), project, plain, woven).unwrap();
     println!("{}: {compared}", workload.name());
     compared
+}
+
+/// The workload's commands; Lua's without coroutines, which leave calls by longjmp: there clang's own counts are wrong.
+fn calm_commands(workload: Workload, input: &Path) -> Vec<Command> {
+    let mut commands = workload.commands(Path::new("./program"), input, 1);
+    if workload == Workload::Lua {
+        commands[0].arg("calm");
+    }
+    commands
 }
 
 #[derive(Default)]
@@ -218,7 +239,7 @@ fn compare_function(
     );
     for (ours, theirs) in branches.iter().zip(&theirs.branches) {
         ensure!(ours == theirs, "{ours:?}, clang counted {theirs:?}");
-        all.taken += ours.counts.iter().sum::<u64>();
+        all.taken += ours.outcomes.iter().map(|(_, count)| count).sum::<u64>();
     }
     all.functions += 1;
     all.called += usize::from(calls > 0);
@@ -237,40 +258,33 @@ fn branches(function: &Counted) -> Vec<Branch> {
     let counts = function.edge_counts();
     let mut all = Vec::new();
     for block in 0..function.map.blocks.len() as u32 {
-        let edges: Vec<_> = function
+        let edges = function
             .map
             .edges
             .iter()
             .zip(&counts)
-            .filter(|(e, _)| e.from == block)
-            .collect();
-        let count = |outcome: Outcome| {
-            edges
-                .iter()
-                .find(|(e, _)| e.outcome == outcome)
-                .map(|(_, count)| **count)
-        };
-        let place = edges.first().and_then(|(e, _)| e.place).unwrap_or_default();
-        let (line, column) = (place.line, place.column);
-        if let (Some(yes), Some(no)) = (count(Outcome::True), count(Outcome::False)) {
+            .filter(|(e, _)| e.from == block);
+        let mut place = None;
+        let mut outcomes: Vec<(Way, u64)> = Vec::new();
+        for (edge, count) in edges {
+            let way = match edge.outcome {
+                Outcome::True => Way::True,
+                Outcome::False => Way::False,
+                Outcome::Default => Way::Default,
+                Outcome::Case(value) => Way::Case(value),
+                _ => continue,
+            };
+            outcomes.push((way, *count));
+            place = place.or(edge.place);
+        }
+        outcomes.sort_unstable();
+        let place = place.unwrap_or_default();
+        // Scope 0: what is inlined from elsewhere was counted elsewhere by clang.
+        if !outcomes.is_empty() && place.scope == 0 {
             all.push(Branch {
-                line,
-                column,
-                cases: None,
-                counts: vec![yes, no],
-            });
-        } else if let Some(default) = count(Outcome::Default) {
-            let cases = edges.iter().filter_map(|(e, count)| match e.outcome {
-                Outcome::Case(value) => Some((value, **count)),
-                _ => None,
-            });
-            let (values, taken): (Vec<i64>, Vec<u64>) = cases.unzip();
-            let counts = std::iter::once(default).chain(taken).collect();
-            all.push(Branch {
-                line,
-                column,
-                cases: Some(values),
-                counts,
+                line: place.line,
+                column: place.column,
+                outcomes,
             });
         }
     }

@@ -246,12 +246,13 @@ fn same_runs(
     for (line, id) in &traced.lines {
         let wanted = calls.iter().flatten().filter(|i| *i == id).count() as u64;
         let holds = |block: i64| {
-            let places = function
+            // A block of one instruction is a jump that the optimiser made: it has its target's line, and no call.
+            let block = function
                 .map
                 .blocks
                 .get(block as usize)
-                .map_or(&[][..], |b| &b.places);
-            places.iter().any(|p| p.scope == 0 && p.line == *line)
+                .filter(|b| b.instructions > 1);
+            block.is_some_and(|b| b.places.iter().any(|p| p.scope == 0 && p.line == *line))
         };
         let paths = recorded
             .report

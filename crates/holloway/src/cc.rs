@@ -30,7 +30,12 @@ pub(crate) enum Language {
 
 /// What follows the user's words when something is compiled. No split LTO units: they are two modules in one file,
 /// which the C API cannot read; no whole-program vtables: they are true of merged modules only.
-const COMPILE: [&str; 4] = ["-flto", "-ffat-lto-objects", "-fno-whole-program-vtables", "-fno-split-lto-unit"];
+const COMPILE: [&str; 4] = [
+    "-flto",
+    "-ffat-lto-objects",
+    "-fno-whole-program-vtables",
+    "-fno-split-lto-unit",
+];
 /// Places in the source are what a path is shown by.
 const LINES: &str = "-gline-tables-only";
 
@@ -68,14 +73,24 @@ fn drive(lang: Language, args: Vec<OsString>) -> Result<ExitCode> {
         command.envs(clang.sysroot.map(|path| ("HOLLOWAY_SYSROOT", path)));
     }
     let error = command.exec();
-    Err(Failure::with_code(126, format_args!("cannot run {}: {error}", clang.path.display())))
+    Err(Failure::with_code(
+        126,
+        format_args!("cannot run {}: {error}", clang.path.display()),
+    ))
 }
 
 /// Takes `--collect KIND` off the front.
 fn own_options(mut args: Vec<OsString>) -> Result<(Option<String>, Vec<OsString>)> {
-    let Some(first) = args.first().map(|first| first.to_string_lossy().into_owned()) else { return Ok((None, args)) };
+    let Some(first) = args
+        .first()
+        .map(|first| first.to_string_lossy().into_owned())
+    else {
+        return Ok((None, args));
+    };
     let kind = if first == "--collect" {
-        let kind = args.get(1).ok_or_else(|| Failure::usage("--collect wants a kind of profile: --collect paths"))?;
+        let kind = args
+            .get(1)
+            .ok_or_else(|| Failure::usage("--collect wants a kind of profile: --collect paths"))?;
         let kind = kind.to_string_lossy().into_owned();
         args.drain(..2);
         kind
@@ -95,13 +110,23 @@ fn real_ld(clang: &Path, lang: Language, args: &[OsString]) -> Result<OsString> 
         return Ok(set);
     }
     let mut command = Command::new(clang);
-    command.args((lang == Language::Cxx).then_some("--driver-mode=g++")).args(args).arg("-###");
-    let output = command.output().map_err(|error| Failure::with_code(126, format_args!("cannot run {}: {error}", clang.display())))?;
+    command
+        .args((lang == Language::Cxx).then_some("--driver-mode=g++"))
+        .args(args)
+        .arg("-###");
+    let output = command.output().map_err(|error| {
+        Failure::with_code(126, format_args!("cannot run {}: {error}", clang.display()))
+    })?;
     let jobs = String::from_utf8_lossy(&output.stderr).into_owned();
     let last = jobs.lines().rfind(|line| line.starts_with(" \""));
-    let program = last.and_then(|line| line[2..].split_once('"')).map(|(program, _)| program);
+    let program = last
+        .and_then(|line| line[2..].split_once('"'))
+        .map(|(program, _)| program);
     // When clang sees an error in the line it will say so itself.
-    Ok(program.map_or_else(|| "ld".into(), |program| PathBuf::from(program).into_os_string()))
+    Ok(program.map_or_else(
+        || "ld".into(),
+        |program| PathBuf::from(program).into_os_string(),
+    ))
 }
 
 /// The end of a program's name: `22` of `clang-22`.

@@ -43,7 +43,10 @@ fn objects_archives_and_libraries_are_woven_and_machine_code_is_listed() {
     let line = "cc main.o a.o -L. -lb -Wl,--whole-archive,libc1.a,--no-whole-archive -Xlinker libd.a -o app";
     assert_eq!(yard.build(line), "");
     assert_eq!(yard.modules("app"), ["main.o", "a.o", "b.o", "c.o", "d.o"]);
-    assert_eq!(yard.left_alone("app"), ["libd.a: machine code without bitcode (1 object)"]);
+    assert_eq!(
+        yard.left_alone("app"),
+        ["libd.a: machine code without bitcode (1 object)"]
+    );
     let ran = yard.run("app");
     assert_eq!((ran.stdout.as_str(), ran.code), ("380\n", Some(0)));
     for name in ["a", "b", "c", "d"] {
@@ -55,7 +58,8 @@ fn objects_archives_and_libraries_are_woven_and_machine_code_is_listed() {
 #[test]
 fn a_library_is_looked_for_as_the_linker_does() {
     let yard = Yard::new();
-    yard.write("main.c", "int q(void); int main(void) { return q(); }").write("q.c", "int q(void) { return 4; }");
+    yard.write("main.c", "int q(void); int main(void) { return q(); }")
+        .write("q.c", "int q(void) { return 4; }");
     yard.build("cc -O1 -fPIC -c main.c q.c");
     yard.tool("ar rc libq.a q.o");
     yard.build("cc -shared q.o -o libq.so");
@@ -66,7 +70,10 @@ fn a_library_is_looked_for_as_the_linker_does() {
     };
     assert_eq!(modules("-lq"), ["main.o"]);
     assert_eq!(modules("-Wl,-Bstatic -lq -Wl,-Bdynamic"), ["main.o", "q.o"]);
-    assert_eq!(modules("-Wl,--push-state,-Bstatic -lq -Wl,--pop-state"), ["main.o", "q.o"]);
+    assert_eq!(
+        modules("-Wl,--push-state,-Bstatic -lq -Wl,--pop-state"),
+        ["main.o", "q.o"]
+    );
     assert_eq!(modules("-l:libq.a"), ["main.o", "q.o"]);
     assert_eq!(modules("-static -l q"), ["main.o", "q.o"]);
     yard.tool("rm libq.so");
@@ -85,7 +92,10 @@ fn the_same_input_gives_the_same_output() {
     assert!(first == build("two"), "another cache");
     assert!(first == build("one"), "from the cache");
     assert!(first == build(""), "no cache");
-    assert_eq!(yard.modules("app"), ["main.o", "a.o", "b.o", "c.o", "d.o", "e.o"]);
+    assert_eq!(
+        yard.modules("app"),
+        ["main.o", "a.o", "b.o", "c.o", "d.o", "e.o"]
+    );
 }
 
 #[test]
@@ -93,14 +103,29 @@ fn every_linker_and_kind_of_program_runs_and_counts() {
     let yard = yard();
     yard.build("cc -O0 -fPIE -ffunction-sections -c main.c a.c b.c c.c d.c e.c");
     let kinds = [
-        "", "-no-pie", "-static", "-static-pie", "-Wl,--gc-sections", "-fuse-ld=gold", "-fuse-ld=gold -static",
-        "-fuse-ld=gold -Wl,--gc-sections", "-fuse-ld=lld", "-fuse-ld=lld -static-pie", "-fuse-ld=lld -Wl,--gc-sections",
-        "-fuse-ld=lld -no-pie -Wl,--icf=all", "-Wl,--no-undefined,-z,now", "-s",
+        "",
+        "-no-pie",
+        "-static",
+        "-static-pie",
+        "-Wl,--gc-sections",
+        "-fuse-ld=gold",
+        "-fuse-ld=gold -static",
+        "-fuse-ld=gold -Wl,--gc-sections",
+        "-fuse-ld=lld",
+        "-fuse-ld=lld -static-pie",
+        "-fuse-ld=lld -Wl,--gc-sections",
+        "-fuse-ld=lld -no-pie -Wl,--icf=all",
+        "-Wl,--no-undefined,-z,now",
+        "-s",
     ];
     for kind in kinds {
         yard.build(&format!("cc {kind} main.o a.o b.o c.o d.o e.o -o app"));
         let ran = yard.run("app");
-        assert_eq!((ran.stdout.as_str(), ran.paths.get("b")), ("380\n", Some(&10)), "{kind}");
+        assert_eq!(
+            (ran.stdout.as_str(), ran.paths.get("b")),
+            ("380\n", Some(&10)),
+            "{kind}"
+        );
     }
 }
 
@@ -131,11 +156,21 @@ fn cxx_with_exceptions_streams_and_constructors() {
     );
     yard.build("c++ -O1 -fPIC -c lib.cpp main.cpp");
     yard.build("c++ -shared lib.o -o liblib.so -Wl,--no-undefined");
-    let expect = "made\n".to_owned() + &"made\ngone\n".repeat(3) + &"made\ngone\nbig\n".repeat(2) + "gone\n";
-    for flags in ["lib.o", "lib.o -static", "./liblib.so", "lib.o -fuse-ld=lld"] {
+    let expect =
+        "made\n".to_owned() + &"made\ngone\n".repeat(3) + &"made\ngone\nbig\n".repeat(2) + "gone\n";
+    for flags in [
+        "lib.o",
+        "lib.o -static",
+        "./liblib.so",
+        "lib.o -fuse-ld=lld",
+    ] {
         yard.build(&format!("c++ main.o {flags} -o app"));
         let ran = yard.run("app");
-        assert_eq!((ran.stdout.as_str(), ran.code), (expect.as_str(), Some(2)), "{flags}");
+        assert_eq!(
+            (ran.stdout.as_str(), ran.code),
+            (expect.as_str(), Some(2)),
+            "{flags}"
+        );
     }
 }
 
@@ -143,8 +178,17 @@ fn cxx_with_exceptions_streams_and_constructors() {
 fn a_shared_object_exports_nothing_of_ours() {
     let yard = yard();
     yard.build("cc -O2 -fPIC -shared a.c b.c -o libab.so -Wl,-z,defs");
-    let names = yard.command("nm").args(["-D", "--defined-only", "libab.so"]).output().unwrap().stdout;
-    let names: Vec<String> = String::from_utf8(names).unwrap().lines().filter_map(|line| line.split(' ').nth(2).map(str::to_owned)).collect();
+    let names = yard
+        .command("nm")
+        .args(["-D", "--defined-only", "libab.so"])
+        .output()
+        .unwrap()
+        .stdout;
+    let names: Vec<String> = String::from_utf8(names)
+        .unwrap()
+        .lines()
+        .filter_map(|line| line.split(' ').nth(2).map(str::to_owned))
+        .collect();
     assert_eq!(names, ["a", "b"]);
     yard.write("script", "{ global: a; local: *; };");
     yard.build("cc -O2 -fPIC -shared a.c b.c -o libab.so -Wl,--version-script=script");
@@ -159,25 +203,38 @@ fn relocatable_links_keep_what_they_can() {
     yard.build("cc -r b.o c.o -o two.o");
     yard.build("cc main.o one.o two.o d.o e.o -o app");
     assert_eq!(yard.modules("app"), ["main.o", "one.o", "d.o", "e.o"]);
-    assert_eq!(yard.left_alone("app"), ["two.o: bitcode of 2 modules in one object (made by ld -r?) (1 object)"]);
+    assert_eq!(
+        yard.left_alone("app"),
+        ["two.o: bitcode of 2 modules in one object (made by ld -r?) (1 object)"]
+    );
     assert_eq!(yard.run("app").stdout, "380\n");
 }
 
 #[test]
 fn bare_bitcode_is_woven_and_compiled_for_relocatable_links() {
     let yard = yard();
-    let clang = yard.holloway("cc -print-prog-name=clang").output().unwrap().stdout;
+    let clang = yard
+        .holloway("cc -print-prog-name=clang")
+        .output()
+        .unwrap()
+        .stdout;
     let clang = String::from_utf8(clang).unwrap();
     for name in ["a", "b"] {
         yard.tool(&format!("{} -O1 -flto -c {name}.c", clang.trim_end()));
     }
     yard.build("cc -O0 -c main.c c.c d.c e.c");
     yard.build("cc main.o a.o b.o c.o d.o e.o -o app");
-    assert_eq!(yard.modules("app"), ["main.o", "a.o", "b.o", "c.o", "d.o", "e.o"]);
+    assert_eq!(
+        yard.modules("app"),
+        ["main.o", "a.o", "b.o", "c.o", "d.o", "e.o"]
+    );
     assert_eq!(yard.run("app").stdout, "380\n");
     yard.build("cc -r a.o b.o -o ab.o");
     yard.build("cc main.o ab.o c.o d.o e.o -o app");
-    assert_eq!(yard.left_alone("app"), ["ab.o: machine code without bitcode (1 object)"]);
+    assert_eq!(
+        yard.left_alone("app"),
+        ["ab.o: machine code without bitcode (1 object)"]
+    );
     assert_eq!(yard.run("app").stdout, "380\n");
 }
 
@@ -190,7 +247,10 @@ fn an_object_edited_after_compilation_is_linked_as_it_is() {
     yard.build("cc main.o a.o b.o c.o d.o e.o -o app");
     assert_eq!(yard.run("app").stdout, "380\n");
     let left = yard.left_alone("app");
-    assert!(left.len() == 1 && left[0].starts_with("b.o: its symbols were changed after compilation"), "{left:?}");
+    assert!(
+        left.len() == 1 && left[0].starts_with("b.o: its symbols were changed after compilation"),
+        "{left:?}"
+    );
 }
 
 #[test]
@@ -229,7 +289,11 @@ fn the_level_comes_from_the_line_or_the_module() {
         lines.iter().for_each(|line| drop(yard.build(line)));
         let map = yard.map("app");
         assert_eq!(yard.run("app").code, Some(2));
-        !map.modules[0].module.functions.iter().any(|function| &*function.name == "twice")
+        !map.modules[0]
+            .module
+            .functions
+            .iter()
+            .any(|function| &*function.name == "twice")
     };
     assert!(!inlined(&["cc -O0 -c main.c", "cc main.o -o app"]));
     assert!(inlined(&["cc -O2 -c main.c", "cc main.o -o app"]));

@@ -11,7 +11,9 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream};
+use ar_archive_writer::{
+    ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream,
+};
 use object::read::archive::ArchiveFile;
 
 /// An archive's members, in order.
@@ -53,9 +55,15 @@ pub enum ArchiveError {
 impl fmt::Display for ArchiveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Broken(why) => write!(f, "archive is truncated or damaged ({why}); build it again"),
+            Self::Broken(why) => {
+                write!(f, "archive is truncated or damaged ({why}); build it again")
+            }
             Self::Member(path, why) => {
-                write!(f, "member {} of the thin archive cannot be read: {why}", path.display())
+                write!(
+                    f,
+                    "member {} of the thin archive cannot be read: {why}",
+                    path.display()
+                )
             }
             Self::Write(why) => write!(f, "archive cannot be written anew: {why}"),
         }
@@ -83,8 +91,14 @@ impl Archive {
             } else {
                 member.data(bytes).map_err(broken)?;
                 let (start, size) = member.file_range();
-                let range = usize::try_from(start).ok().zip(usize::try_from(start + size).ok());
-                MemberPlace::Inside(range.map(|(start, end)| start..end).expect("data() has found the range inside"))
+                let range = usize::try_from(start)
+                    .ok()
+                    .zip(usize::try_from(start + size).ok());
+                MemberPlace::Inside(
+                    range
+                        .map(|(start, end)| start..end)
+                        .expect("data() has found the range inside"),
+                )
             };
             members.push(Member { name, place });
         }
@@ -126,12 +140,16 @@ pub fn build(members: &[(Vec<u8>, Cow<'_, [u8]>)]) -> Result<Vec<u8>, ArchiveErr
         })
         .collect();
     let mut out = Cursor::new(Vec::new());
-    write_archive_to_stream(&mut out, &members, ArchiveKind::Gnu, false, Some(false)).map_err(ArchiveError::Write)?;
+    write_archive_to_stream(&mut out, &members, ArchiveKind::Gnu, false, Some(false))
+        .map_err(ArchiveError::Write)?;
     Ok(out.into_inner())
 }
 
 /// Members of thin archives are stored with their path.
 fn file_name(name: &[u8]) -> String {
-    let last = name.rsplit(|&byte| byte == b'/').find(|part| !part.is_empty()).unwrap_or(name);
+    let last = name
+        .rsplit(|&byte| byte == b'/')
+        .find(|part| !part.is_empty())
+        .unwrap_or(name);
     String::from_utf8_lossy(last).into_owned()
 }

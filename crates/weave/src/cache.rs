@@ -63,7 +63,9 @@ impl Cache {
         let probe = temporary(dir);
         fs::write(&probe, b"")?;
         fs::remove_file(&probe)?;
-        Ok(Self { dir: dir.to_owned() })
+        Ok(Self {
+            dir: dir.to_owned(),
+        })
     }
 
     /// The entry of `key`, when there is a sound one.
@@ -71,7 +73,10 @@ impl Cache {
         let path = self.path(key);
         let entry = decode(&fs::read(&path).ok()?)?;
         // Marks it as used; a cache on a read-only disk still serves.
-        let _ = fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        let _ = fs::File::options()
+            .append(true)
+            .open(&path)
+            .and_then(|file| file.set_modified(SystemTime::now()));
         Some(entry)
     }
 
@@ -89,7 +94,10 @@ impl Cache {
     /// Deletes the entries used longest ago until the cache is within its limit. Looks at most once an hour.
     pub fn prune(&self) {
         let stamp = self.dir.join("pruned");
-        let recent = fs::metadata(&stamp).and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+        let recent = fs::metadata(&stamp)
+            .and_then(|meta| meta.modified())
+            .ok()
+            .and_then(|at| at.elapsed().ok());
         if recent.is_some_and(|age| age < PRUNE_EVERY) || fs::write(&stamp, b"").is_err() {
             return;
         }
@@ -97,7 +105,9 @@ impl Cache {
     }
 
     fn prune_to(&self, limit: u64) {
-        let mut entries: Vec<_> = subdirectories(&self.dir).flat_map(|dir| files(&dir)).collect();
+        let mut entries: Vec<_> = subdirectories(&self.dir)
+            .flat_map(|dir| files(&dir))
+            .collect();
         let mut total: u64 = entries.iter().map(|entry| entry.1).sum();
         entries.sort_unstable();
         for (_, size, path) in entries {
@@ -117,7 +127,12 @@ impl Cache {
 }
 
 fn subdirectories(dir: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).filter(|path| path.is_dir())
+    fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
 }
 
 /// (last use, size, path) of the files in `dir`.
@@ -132,11 +147,17 @@ fn files(dir: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
 
 fn temporary(dir: &Path) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    dir.join(format!(".new-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
+    dir.join(format!(
+        ".new-{}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    ))
 }
 
 fn write_whole(fresh: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let result = fs::File::create_new(fresh).and_then(|mut file| file.write_all(bytes)).and_then(|()| fs::rename(fresh, path));
+    let result = fs::File::create_new(fresh)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(fresh, path));
     if result.is_err() {
         let _ = fs::remove_file(fresh);
     }
@@ -145,7 +166,12 @@ fn write_whole(fresh: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// An entry as bytes; workers hand their result to the link step in this form too.
 pub fn encode(entry: &WovenModule) -> Vec<u8> {
-    let WovenModule { object, fragment, counters_size, base_symbol } = entry;
+    let WovenModule {
+        object,
+        fragment,
+        counters_size,
+        base_symbol,
+    } = entry;
     let mut bytes = Vec::with_capacity(HEAD + base_symbol.len() + fragment.len() + object.len());
     bytes.extend(MAGIC);
     bytes.extend([0; 32]);
@@ -162,7 +188,10 @@ pub fn encode(entry: &WovenModule) -> Vec<u8> {
 
 /// Reads what [`encode`] wrote; nothing when a bit is wrong.
 pub fn decode(bytes: &[u8]) -> Option<WovenModule> {
-    if bytes.len() < HEAD || bytes[..8] != MAGIC || blake3::hash(&bytes[40..]).as_bytes() != &bytes[8..40] {
+    if bytes.len() < HEAD
+        || bytes[..8] != MAGIC
+        || blake3::hash(&bytes[40..]).as_bytes() != &bytes[8..40]
+    {
         return None;
     }
     let field = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
@@ -244,7 +273,10 @@ mod tests {
         let keys: Vec<_> = (0..5).map(|seed| Key::new(&[seed], "")).collect();
         for (age, &key) in keys.iter().enumerate() {
             cache.store(key, &module(5, 1000)).expect("stores");
-            let file = fs::File::options().append(true).open(cache.path(key)).expect("opens");
+            let file = fs::File::options()
+                .append(true)
+                .open(cache.path(key))
+                .expect("opens");
             let used = SystemTime::now() - Duration::from_secs(1000 - age as u64);
             file.set_modified(used).expect("dated");
         }

@@ -15,8 +15,8 @@
 use holloway_format::abi::{IMAGE_SYMBOL, ImageHeader, MAP_SECTION, SLOT_SYMBOL};
 use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};
 use object::{
-    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
-    SymbolScope, elf,
+    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind,
+    SymbolFlags, SymbolKind, SymbolScope, elf,
 };
 
 /// The machine an image is for.
@@ -48,7 +48,12 @@ impl Machine {
 ///
 /// # Errors
 /// When the map is too large for an object file (4 GiB).
-pub fn image_object(header: &ImageHeader, map: &[u8], machine: Machine, bases: &[(String, u64)]) -> Result<Vec<u8>, object::write::Error> {
+pub fn image_object(
+    header: &ImageHeader,
+    map: &[u8],
+    machine: Machine,
+    bases: &[(String, u64)],
+) -> Result<Vec<u8>, object::write::Error> {
     let (architecture, none) = match machine {
         Machine::X86_64 => (Architecture::X86_64, elf::R_X86_64_NONE),
         Machine::Aarch64 => (Architecture::Aarch64, elf::R_AARCH64_NONE),
@@ -68,14 +73,24 @@ pub fn image_object(header: &ImageHeader, map: &[u8], machine: Machine, bases: &
     let symbol = object.section_symbol(section);
     object.add_relocation(
         rodata,
-        Relocation { offset: start, symbol, addend: 0, flags: RelocationFlags::Elf { r_type: none } },
+        Relocation {
+            offset: start,
+            symbol,
+            addend: 0,
+            flags: RelocationFlags::Elf { r_type: none },
+        },
     )?;
     slot(&mut object);
     object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
     object.write()
 }
 
-fn define(object: &mut Object<'_>, section: object::write::SectionId, name: &str, data: &[u8]) -> u64 {
+fn define(
+    object: &mut Object<'_>,
+    section: object::write::SectionId,
+    name: &str,
+    data: &[u8],
+) -> u64 {
     let symbol = object.add_symbol(hidden(name, SymbolKind::Data));
     object.add_symbol_data(symbol, section, data, 8)
 }
@@ -102,7 +117,16 @@ fn hidden(name: &str, kind: SymbolKind) -> Symbol {
 
 /// The header's bytes, field by field in the order of its table.
 fn header_bytes(header: &ImageHeader) -> Vec<u8> {
-    let ImageHeader { magic, version, kind, build_id, block_size, reserved, name, runs } = header;
+    let ImageHeader {
+        magic,
+        version,
+        kind,
+        build_id,
+        block_size,
+        reserved,
+        name,
+        runs,
+    } = header;
     let mut bytes = Vec::with_capacity(size_of::<ImageHeader>());
     bytes.extend(magic);
     bytes.extend(version.to_le_bytes());

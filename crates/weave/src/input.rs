@@ -47,7 +47,10 @@ impl fmt::Display for NoBitcode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => write!(f, "machine code without bitcode"),
-            Self::SeveralModules(count) => write!(f, "bitcode of {count} modules in one object (made by ld -r?)"),
+            Self::SeveralModules(count) => write!(
+                f,
+                "bitcode of {count} modules in one object (made by ld -r?)"
+            ),
         }
     }
 }
@@ -67,7 +70,10 @@ impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BrokenBitcode(offset) => {
-                write!(f, "bitcode is truncated or damaged at offset {offset}; build it again")
+                write!(
+                    f,
+                    "bitcode is truncated or damaged at offset {offset}; build it again"
+                )
             }
             Self::SeveralModules(count) => write!(
                 f,
@@ -102,12 +108,16 @@ pub fn classify(bytes: &[u8], sections: Sections) -> Result<InputKind, InputErro
     }
     let broken = |error: object::Error| InputError::BrokenElf(error.to_string());
     match bytes.get(..5) {
-        Some(b"\x7fELF\x02") => {
-            elf_kind(bytes, elf::FileHeader64::<Endianness>::parse(bytes).map_err(broken)?, sections)
-        }
-        Some(b"\x7fELF\x01") => {
-            elf_kind(bytes, elf::FileHeader32::<Endianness>::parse(bytes).map_err(broken)?, sections)
-        }
+        Some(b"\x7fELF\x02") => elf_kind(
+            bytes,
+            elf::FileHeader64::<Endianness>::parse(bytes).map_err(broken)?,
+            sections,
+        ),
+        Some(b"\x7fELF\x01") => elf_kind(
+            bytes,
+            elf::FileHeader32::<Endianness>::parse(bytes).map_err(broken)?,
+            sections,
+        ),
         _ => Ok(InputKind::Other),
     }
 }
@@ -120,8 +130,11 @@ pub fn is_bitcode(bytes: &[u8]) -> bool {
 /// Whether an ELF object has machine code in it: compilers also write objects that only hold names or metadata.
 pub fn has_code(bytes: &[u8]) -> bool {
     use object::{Object, ObjectSection, SectionKind};
-    let Ok(file) = object::File::parse(bytes) else { return false };
-    file.sections().any(|section| section.kind() == SectionKind::Text && section.size() > 0)
+    let Ok(file) = object::File::parse(bytes) else {
+        return false;
+    };
+    file.sections()
+        .any(|section| section.kind() == SectionKind::Text && section.size() > 0)
 }
 
 const MAGIC: [u8; 4] = *b"BC\xC0\xDE";
@@ -129,7 +142,9 @@ const WRAPPER: [u8; 4] = [0xDE, 0xC0, 0x17, 0x0B];
 
 fn bare(bytes: &[u8]) -> Result<InputKind, InputError> {
     let range = unwrapped(bytes)?;
-    match count_modules(&bytes[range.clone()]).map_err(|at| InputError::BrokenBitcode(range.start + at))? {
+    match count_modules(&bytes[range.clone()])
+        .map_err(|at| InputError::BrokenBitcode(range.start + at))?
+    {
         1 => Ok(InputKind::Bitcode(range)),
         0 => Err(InputError::BrokenBitcode(range.end)),
         several => Err(InputError::SeveralModules(several)),
@@ -150,7 +165,11 @@ fn unwrapped(bytes: &[u8]) -> Result<Range<usize>, InputError> {
     if !bytes.starts_with(&WRAPPER) {
         return Ok(0..bytes.len());
     }
-    let field = |at: usize| word(bytes, at).map(|value| value as usize).ok_or(InputError::BrokenBitcode(bytes.len()));
+    let field = |at: usize| {
+        word(bytes, at)
+            .map(|value| value as usize)
+            .ok_or(InputError::BrokenBitcode(bytes.len()))
+    };
     let (start, size) = (field(8)?, field(12)?);
     match start.checked_add(size) {
         Some(end) if end <= bytes.len() => Ok(start..end),
@@ -176,11 +195,22 @@ fn elf_kind<H: FileHeader<Endian = Endianness>>(
         names.push(EMBEDDED_SECTION);
     }
     for name in names {
-        let Some((_, section)) = table.section_by_name(endian, name.as_bytes()) else { continue };
-        let Some((start, size)) = section.file_range(endian) else { continue };
-        let range = usize::try_from(start).ok().zip(usize::try_from(start.saturating_add(size)).ok());
-        let Some(range) = range.map(|(start, end)| start..end).filter(|range| range.end <= bytes.len()) else {
-            return Err(InputError::BrokenElf(format!("section {name} reaches beyond the end")));
+        let Some((_, section)) = table.section_by_name(endian, name.as_bytes()) else {
+            continue;
+        };
+        let Some((start, size)) = section.file_range(endian) else {
+            continue;
+        };
+        let range = usize::try_from(start)
+            .ok()
+            .zip(usize::try_from(start.saturating_add(size)).ok());
+        let Some(range) = range
+            .map(|(start, end)| start..end)
+            .filter(|range| range.end <= bytes.len())
+        else {
+            return Err(InputError::BrokenElf(format!(
+                "section {name} reaches beyond the end"
+            )));
         };
         if !range.is_empty() {
             return in_section(bytes, range);
@@ -190,7 +220,9 @@ fn elf_kind<H: FileHeader<Endian = Endianness>>(
 }
 
 fn in_section(bytes: &[u8], range: Range<usize>) -> Result<InputKind, InputError> {
-    match count_modules(&bytes[range.clone()]).map_err(|at| InputError::BrokenBitcode(range.start + at))? {
+    match count_modules(&bytes[range.clone()])
+        .map_err(|at| InputError::BrokenBitcode(range.start + at))?
+    {
         0 => Ok(InputKind::MachineCode(NoBitcode::None)),
         1 => Ok(InputKind::FatObject(range)),
         several => Ok(InputKind::MachineCode(NoBitcode::SeveralModules(several))),
@@ -221,7 +253,10 @@ fn count_modules(bytes: &[u8]) -> Result<usize, usize> {
             return Err(at);
         }
         let length = word(bytes, at + 4).ok_or(bytes.len())? as usize;
-        let end = length.checked_mul(4).and_then(|length| length.checked_add(at + 8)).filter(|&end| end <= bytes.len());
+        let end = length
+            .checked_mul(4)
+            .and_then(|length| length.checked_add(at + 8))
+            .filter(|&end| end <= bytes.len());
         at = end.ok_or(bytes.len())?;
         modules += usize::from(block == MODULE_BLOCK);
     }
@@ -246,7 +281,9 @@ mod tests {
 
     fn stream(blocks: &[(u32, u32)]) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        blocks.iter().for_each(|&(id, words)| bytes.extend(block(id, words)));
+        blocks
+            .iter()
+            .for_each(|&(id, words)| bytes.extend(block(id, words)));
         bytes
     }
 
@@ -255,11 +292,20 @@ mod tests {
     #[test]
     fn bare_bitcode_is_counted() {
         let one = stream(ONE);
-        assert_eq!(classify(&one, Sections::Lto), Ok(InputKind::Bitcode(0..one.len())));
+        assert_eq!(
+            classify(&one, Sections::Lto),
+            Ok(InputKind::Bitcode(0..one.len()))
+        );
         let two = stream(&[(13, 5), (MODULE_BLOCK, 4), (MODULE_BLOCK, 9), (23, 3)]);
-        assert_eq!(classify(&two, Sections::Lto), Err(InputError::SeveralModules(2)));
+        assert_eq!(
+            classify(&two, Sections::Lto),
+            Err(InputError::SeveralModules(2))
+        );
         let joined = [one.clone(), vec![0; 8], one.clone()].concat();
-        assert_eq!(classify(&joined, Sections::Lto), Err(InputError::SeveralModules(2)));
+        assert_eq!(
+            classify(&joined, Sections::Lto),
+            Err(InputError::SeveralModules(2))
+        );
     }
 
     #[test]
@@ -267,7 +313,11 @@ mod tests {
         let one = stream(ONE);
         for length in 4..one.len() {
             let whole = length == 4 + 28 + 168;
-            assert_eq!(classify(&one[..length], Sections::Lto).is_ok(), whole, "{length}");
+            assert_eq!(
+                classify(&one[..length], Sections::Lto).is_ok(),
+                whole,
+                "{length}"
+            );
         }
     }
 
@@ -280,17 +330,32 @@ mod tests {
         }
         wrapped.extend(&one);
         wrapped.extend([0; 12]);
-        assert_eq!(classify(&wrapped, Sections::Lto), Ok(InputKind::Bitcode(20..20 + one.len())));
+        assert_eq!(
+            classify(&wrapped, Sections::Lto),
+            Ok(InputKind::Bitcode(20..20 + one.len()))
+        );
         wrapped.truncate(100);
         assert!(classify(&wrapped, Sections::Lto).is_err());
     }
 
     #[test]
     fn other_files_are_told_apart() {
-        assert_eq!(classify(b"!<arch>\n", Sections::Lto), Ok(InputKind::Archive));
-        assert_eq!(classify(b"!<thin>\n", Sections::Lto), Ok(InputKind::Archive));
-        assert_eq!(classify(b"GROUP ( libc.so.6 )", Sections::Lto), Ok(InputKind::Other));
+        assert_eq!(
+            classify(b"!<arch>\n", Sections::Lto),
+            Ok(InputKind::Archive)
+        );
+        assert_eq!(
+            classify(b"!<thin>\n", Sections::Lto),
+            Ok(InputKind::Archive)
+        );
+        assert_eq!(
+            classify(b"GROUP ( libc.so.6 )", Sections::Lto),
+            Ok(InputKind::Other)
+        );
         assert_eq!(classify(b"", Sections::Lto), Ok(InputKind::Other));
-        assert!(matches!(classify(b"\x7fELF\x02\x01\x01", Sections::Lto), Err(InputError::BrokenElf(_))));
+        assert!(matches!(
+            classify(b"\x7fELF\x02\x01\x01", Sections::Lto),
+            Err(InputError::BrokenElf(_))
+        ));
     }
 }

@@ -36,7 +36,10 @@ impl fmt::Display for PatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Broken(why) => write!(f, "woven object is not sound ELF for x86-64: {why}"),
-            Self::Relocation(kind) => write!(f, "woven object refers to its counters by relocation type {kind}"),
+            Self::Relocation(kind) => write!(
+                f,
+                "woven object refers to its counters by relocation type {kind}"
+            ),
             Self::Overflow(value) => write!(
                 f,
                 "counters at offset {value}: more than 2 GiB of counters in one image; weave less of it (--only, --skip)"
@@ -66,8 +69,13 @@ struct Fix {
 /// # Errors
 /// When the object is broken or `base` too large. The object is then as it was.
 pub fn resolve_base(object: &mut [u8], symbol: &str, base: u64) -> Result<usize, PatchError> {
-    let Some((entry, fixes)) = find(object, symbol)? else { return Ok(0) };
-    let values = fixes.iter().map(|fix| value(fix, base)).collect::<Result<Vec<_>, _>>()?;
+    let Some((entry, fixes)) = find(object, symbol)? else {
+        return Ok(0);
+    };
+    let values = fixes
+        .iter()
+        .map(|fix| value(fix, base))
+        .collect::<Result<Vec<_>, _>>()?;
     for (fix, value) in fixes.iter().zip(values) {
         object[fix.place..][..value.len()].copy_from_slice(&value);
         object[fix.relocation + 8..][..16].fill(0);
@@ -82,9 +90,18 @@ fn value(fix: &Fix, base: u64) -> Result<Vec<u8>, PatchError> {
     let value = i128::from(base) + i128::from(fix.addend);
     let overflow = PatchError::Overflow(value);
     match elf::RelocationType(fix.kind) {
-        elf::R_X86_64_64 => Ok(i64::try_from(value).map_err(|_| overflow)?.to_le_bytes().to_vec()),
-        elf::R_X86_64_32S => Ok(i32::try_from(value).map_err(|_| overflow)?.to_le_bytes().to_vec()),
-        elf::R_X86_64_32 => Ok(u32::try_from(value).map_err(|_| overflow)?.to_le_bytes().to_vec()),
+        elf::R_X86_64_64 => Ok(i64::try_from(value)
+            .map_err(|_| overflow)?
+            .to_le_bytes()
+            .to_vec()),
+        elf::R_X86_64_32S => Ok(i32::try_from(value)
+            .map_err(|_| overflow)?
+            .to_le_bytes()
+            .to_vec()),
+        elf::R_X86_64_32 => Ok(u32::try_from(value)
+            .map_err(|_| overflow)?
+            .to_le_bytes()
+            .to_vec()),
         elf::RelocationType(other) => Err(PatchError::Relocation(other)),
     }
 }
@@ -93,19 +110,31 @@ fn value(fix: &Fix, base: u64) -> Result<Vec<u8>, PatchError> {
 fn find(object: &[u8], symbol: &str) -> Result<Option<(usize, Vec<Fix>)>, PatchError> {
     let header = elf::FileHeader64::<LE>::parse(object)?;
     if header.e_machine(LE) != elf::EM_X86_64 || header.e_type(LE) != elf::ET_REL {
-        return Err(PatchError::Broken("another machine or kind of file".to_owned()));
+        return Err(PatchError::Broken(
+            "another machine or kind of file".to_owned(),
+        ));
     }
     let sections = header.sections(LE, object)?;
     let symbols = sections.symbols(LE, object, elf::SHT_SYMTAB)?;
-    let wanted = symbols
-        .enumerate()
-        .find(|(_, entry)| entry.is_undefined(LE) && entry.name(LE, symbols.strings()).is_ok_and(|name| name == symbol.as_bytes()));
-    let Some((index, _)) = wanted else { return Ok(None) };
+    let wanted = symbols.enumerate().find(|(_, entry)| {
+        entry.is_undefined(LE)
+            && entry
+                .name(LE, symbols.strings())
+                .is_ok_and(|name| name == symbol.as_bytes())
+    });
+    let Some((index, _)) = wanted else {
+        return Ok(None);
+    };
     let table = sections.section(symbols.section())?;
-    let entry = at(table.sh_offset(LE), index.0 as u64 * size_of::<elf::Sym64<LE>>() as u64);
+    let entry = at(
+        table.sh_offset(LE),
+        index.0 as u64 * size_of::<elf::Sym64<LE>>() as u64,
+    );
     let mut fixes = Vec::new();
     for section in sections.iter() {
-        let Some((relocations, link)) = section.rela(LE, object)? else { continue };
+        let Some((relocations, link)) = section.rela(LE, object)? else {
+            continue;
+        };
         if link != symbols.section() {
             continue;
         }
@@ -117,12 +146,20 @@ fn find(object: &[u8], symbol: &str) -> Result<Option<(usize, Vec<Fix>)>, PatchE
             }
             let (offset, kind) = (relocation.r_offset(LE), relocation.r_type(LE, false));
             let width = if kind == elf::R_X86_64_64 { 8 } else { 4 };
-            let end = offset.checked_add(width).filter(|&end| end <= size).and_then(|end| end.checked_add(start));
+            let end = offset
+                .checked_add(width)
+                .filter(|&end| end <= size)
+                .and_then(|end| end.checked_add(start));
             if end.is_none_or(|end| end > object.len() as u64) {
-                return Err(PatchError::Broken(format!("relocation at {offset} lies outside its section")));
+                return Err(PatchError::Broken(format!(
+                    "relocation at {offset} lies outside its section"
+                )));
             }
             fixes.push(Fix {
-                relocation: at(section.sh_offset(LE), (number * size_of::<elf::Rela64<LE>>()) as u64),
+                relocation: at(
+                    section.sh_offset(LE),
+                    (number * size_of::<elf::Rela64<LE>>()) as u64,
+                ),
                 place: at(start, offset),
                 kind: kind.0,
                 addend: relocation.r_addend(LE),

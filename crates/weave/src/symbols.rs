@@ -19,6 +19,10 @@ pub fn same_exports(left: &[u8], right: &[u8]) -> bool {
 
 fn strong(bytes: &[u8]) -> Option<BTreeSet<Vec<u8>>> {
     let file = object::File::parse(bytes).ok()?;
-    let names = file.symbols().filter(|symbol| symbol.is_global() && !symbol.is_weak() && !symbol.is_undefined());
-    names.map(|symbol| symbol.name_bytes().ok().map(<[u8]>::to_vec)).collect()
+    let names = file
+        .symbols()
+        .filter(|symbol| symbol.is_global() && !symbol.is_weak() && !symbol.is_undefined());
+    names
+        .map(|symbol| symbol.name_bytes().ok().map(<[u8]>::to_vec))
+        .collect()
 }

@@ -35,7 +35,13 @@ wide: .quad __holloway_base_0123+40
 fn assemble(dir: &Path, source: &str) -> Vec<u8> {
     let (text, object) = (dir.join("a.s"), dir.join("a.o"));
     std::fs::write(&text, source).unwrap();
-    let status = Command::new("cc").arg("-c").arg(&text).arg("-o").arg(&object).status().unwrap();
+    let status = Command::new("cc")
+        .arg("-c")
+        .arg(&text)
+        .arg("-o")
+        .arg(&object)
+        .status()
+        .unwrap();
     assert!(status.success());
     std::fs::read(object).unwrap()
 }
@@ -43,8 +49,18 @@ fn assemble(dir: &Path, source: &str) -> Vec<u8> {
 fn link_and_run(dir: &Path, object: &[u8], flags: &[String]) -> Option<i32> {
     let (file, program) = (dir.join("patched.o"), dir.join("program"));
     std::fs::write(&file, object).unwrap();
-    let output = Command::new("cc").args(flags).arg(&file).arg("-o").arg(&program).output().unwrap();
-    assert!(output.status.success(), "{flags:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new("cc")
+        .args(flags)
+        .arg(&file)
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{flags:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Command::new(&program).status().unwrap().code()
 }
 
@@ -57,7 +73,11 @@ fn every_linker_takes_a_patched_object() {
     for (linker, mut flags) in linkers() {
         for kind in ["-pie", "-no-pie"] {
             flags.push(kind.to_owned());
-            assert_eq!(link_and_run(dir.path(), &object, &flags), Some((64 + 40) >> 4), "{linker} {kind}");
+            assert_eq!(
+                link_and_run(dir.path(), &object, &flags),
+                Some((64 + 40) >> 4),
+                "{linker} {kind}"
+            );
             flags.pop();
         }
     }
@@ -65,10 +85,25 @@ fn every_linker_takes_a_patched_object() {
     for (linker, flags) in linkers() {
         let shared = dir.path().join("patched.so");
         let mut cc = Command::new("cc");
-        let status = cc.args(flags).args(["-shared", "-Wl,-z,defs"]).arg(&file).arg("-o").arg(&shared).status().unwrap();
+        let status = cc
+            .args(flags)
+            .args(["-shared", "-Wl,-z,defs"])
+            .arg(&file)
+            .arg("-o")
+            .arg(&shared)
+            .status()
+            .unwrap();
         assert!(status.success(), "{linker}");
-        let names = Command::new("nm").args(["-D", "--defined-only"]).arg(&shared).output().unwrap().stdout;
-        assert!(!String::from_utf8_lossy(&names).contains("holloway"), "{linker}");
+        let names = Command::new("nm")
+            .args(["-D", "--defined-only"])
+            .arg(&shared)
+            .output()
+            .unwrap()
+            .stdout;
+        assert!(
+            !String::from_utf8_lossy(&names).contains("holloway"),
+            "{linker}"
+        );
     }
 }
 
@@ -89,9 +124,15 @@ fn too_large_a_base_is_an_error_and_changes_nothing() {
     let object = assemble(dir.path(), SOURCE);
     let mut same = object.clone();
     let base = (1 << 31) - 40;
-    assert_eq!(resolve_base(&mut same, "__holloway_base_0123", base), Err(PatchError::Overflow(1 << 31)));
+    assert_eq!(
+        resolve_base(&mut same, "__holloway_base_0123", base),
+        Err(PatchError::Overflow(1 << 31))
+    );
     assert_eq!(same, object);
-    assert_eq!(resolve_base(&mut same, "__holloway_base_0123", base - 1), Ok(3));
+    assert_eq!(
+        resolve_base(&mut same, "__holloway_base_0123", base - 1),
+        Ok(3)
+    );
 }
 
 #[test]
@@ -99,7 +140,10 @@ fn too_large_a_base_is_an_error_and_changes_nothing() {
 fn other_relocations_are_refused_by_number() {
     let dir = tempfile::tempdir().unwrap();
     let mut object = assemble(dir.path(), "leaq __holloway_base_0123(%rip), %rax\n");
-    assert_eq!(resolve_base(&mut object, "__holloway_base_0123", 0), Err(PatchError::Relocation(2)));
+    assert_eq!(
+        resolve_base(&mut object, "__holloway_base_0123", 0),
+        Err(PatchError::Relocation(2))
+    );
 }
 
 #[test]
@@ -117,5 +161,8 @@ fn damaged_objects_give_errors_not_panics() {
             let _ = resolve_base(&mut damaged, "__holloway_base_0123", 64);
         }
     }
-    assert!(matches!(resolve_base(&mut b"not ELF".to_vec(), "x", 0), Err(PatchError::Broken(_))));
+    assert!(matches!(
+        resolve_base(&mut b"not ELF".to_vec(), "x", 0),
+        Err(PatchError::Broken(_))
+    ));
 }

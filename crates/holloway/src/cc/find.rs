@@ -28,34 +28,58 @@ pub(super) struct Clang {
 /// When there is none, or only newer ones.
 pub(super) fn clang(links: bool) -> Result<Clang> {
     if let Some(name) = std::env::var_os("HOLLOWAY_CLANG").filter(|name| !name.is_empty()) {
-        let path = find_program(&name)
-            .ok_or_else(|| Failure::new(format_args!("no clang {}: HOLLOWAY_CLANG names it; correct or unset it", name.display())))?;
-        return if links { checked(path) } else { Ok(Clang { path, sysroot: None }) };
+        let path = find_program(&name).ok_or_else(|| {
+            Failure::new(format_args!(
+                "no clang {}: HOLLOWAY_CLANG names it; correct or unset it",
+                name.display()
+            ))
+        })?;
+        return if links {
+            checked(path)
+        } else {
+            Ok(Clang {
+                path,
+                sysroot: None,
+            })
+        };
     }
     let versioned = versioned();
     match versioned.as_slice() {
         [] => match find_program("clang".as_ref()) {
             Some(path) if links => checked(path),
-            Some(path) => Ok(Clang { path, sysroot: None }),
+            Some(path) => Ok(Clang {
+                path,
+                sysroot: None,
+            }),
             None => Err(Failure::new(NONE)),
         },
-        [(_, path)] if !links => Ok(Clang { path: path.clone(), sysroot: None }),
+        [(_, path)] if !links => Ok(Clang {
+            path: path.clone(),
+            sysroot: None,
+        }),
         _ => newest_readable(&versioned),
     }
 }
 
-const NONE: &str = "no clang in PATH: install one (Debian: apt install clang-19), or name it in HOLLOWAY_CLANG";
+const NONE: &str =
+    "no clang in PATH: install one (Debian: apt install clang-19), or name it in HOLLOWAY_CLANG";
 
 fn newest_readable(versioned: &[(u32, PathBuf)]) -> Result<Clang> {
     let llvm = find_llvm()?;
     let limit = llvm.library.version().0;
     if let Some((_, path)) = versioned.iter().find(|(version, _)| *version <= limit) {
-        return Ok(Clang { path: path.clone(), sysroot: llvm.sysroot });
+        return Ok(Clang {
+            path: path.clone(),
+            sysroot: llvm.sysroot,
+        });
     }
     if let Some(path) = find_program("clang".as_ref())
         && version(&path).is_some_and(|version| version <= limit)
     {
-        return Ok(Clang { path, sysroot: llvm.sysroot });
+        return Ok(Clang {
+            path,
+            sysroot: llvm.sysroot,
+        });
     }
     let (version, path) = versioned.last().expect("there is a versioned clang");
     Err(too_new(*version, &path.display().to_string(), &llvm))
@@ -64,8 +88,13 @@ fn newest_readable(versioned: &[(u32, PathBuf)]) -> Result<Clang> {
 fn checked(path: PathBuf) -> Result<Clang> {
     let llvm = find_llvm()?;
     match version(&path) {
-        Some(version) if version > llvm.library.version().0 => Err(too_new(version, &path.display().to_string(), &llvm)),
-        _ => Ok(Clang { path, sysroot: llvm.sysroot }),
+        Some(version) if version > llvm.library.version().0 => {
+            Err(too_new(version, &path.display().to_string(), &llvm))
+        }
+        _ => Ok(Clang {
+            path,
+            sysroot: llvm.sysroot,
+        }),
     }
 }
 
@@ -88,7 +117,10 @@ fn versioned() -> Vec<(u32, PathBuf)> {
         .collect();
     names.sort_unstable_by(|left, right| right.cmp(left));
     names.dedup();
-    names.into_iter().filter_map(|(version, name)| Some((version, find_program(&name)?))).collect()
+    names
+        .into_iter()
+        .filter_map(|(version, name)| Some((version, find_program(&name)?)))
+        .collect()
 }
 
 /// Asks a clang for its major version.
@@ -98,5 +130,10 @@ fn version(clang: &std::path::Path) -> Option<u32> {
     }
     let output = Command::new(clang).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.split_once("clang version ")?.1.split(['.', ' ', '\n']).next()?.parse().ok()
+    text.split_once("clang version ")?
+        .1
+        .split(['.', ' ', '\n'])
+        .next()?
+        .parse()
+        .ok()
 }

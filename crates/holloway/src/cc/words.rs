@@ -1,5 +1,6 @@
 //! What a compiler's command line asks for, as far as it decides which words we add.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 use crate::failure::Result;
@@ -24,14 +25,18 @@ impl Words {
     /// # Errors
     /// When response files name each other without end.
     pub(super) fn read(args: &[OsString]) -> Result<Self> {
-        let args = expand(args.to_vec())?;
+        let args = expand(args.iter().cloned())?;
         let mut reader = Reader::default();
         let mut args = args.iter().map(|arg| arg.to_string_lossy());
         while let Some(arg) = args.next() {
             match &*arg {
-                "-x" | "--language" => reader.language = args.next().map(|language| language.into_owned()),
+                "-x" | "--language" => {
+                    reader.language = args.next().map(Cow::into_owned);
+                }
                 "-Xclang" => {
-                    reader.emits_other |= args.next().is_some_and(|option| OTHER_OUTPUT.contains(&&*option));
+                    reader.emits_other |= args
+                        .next()
+                        .is_some_and(|option| OTHER_OUTPUT.contains(&&*option));
                 }
                 "-Xlinker" => {
                     args.next();
@@ -63,11 +68,17 @@ impl Reader {
             self.sources |= self.is_source(word);
             return;
         }
-        if let Some(language) = word.strip_prefix("-x").or_else(|| word.strip_prefix("--language=")) {
+        if let Some(language) = word
+            .strip_prefix("-x")
+            .or_else(|| word.strip_prefix("--language="))
+        {
             self.language = Some(language.to_owned());
         } else if word == "-c" {
             self.object_only = true;
-        } else if OTHER_OUTPUT.contains(&word) || word.starts_with("-print-") || word.starts_with("--print-") {
+        } else if OTHER_OUTPUT.contains(&word)
+            || word.starts_with("-print-")
+            || word.starts_with("--print-")
+        {
             self.emits_other = true;
         } else if let Some(level) = word.strip_prefix("-O") {
             self.words.opt = Some(level_of(level));
@@ -91,7 +102,11 @@ impl Reader {
 
     fn finish(self) -> Words {
         let works = self.inputs && !self.emits_other;
-        Words { compiles: works && self.sources, links: works && !self.object_only, ..self.words }
+        Words {
+            compiles: works && self.sources,
+            links: works && !self.object_only,
+            ..self.words
+        }
     }
 }
 
@@ -111,23 +126,53 @@ fn level_of(level: &str) -> &'static str {
 fn debug_lines(word: &str) -> Option<bool> {
     match word {
         "-g0" | "-ggdb0" | "-gline-directives-only" => Some(false),
-        "-g" | "-g1" | "-g2" | "-g3" | "-gline-tables-only" | "-gmlt" | "-gfull" | "-gused" | "-gmodules" => Some(true),
-        _ if word.starts_with("-ggdb") || word.starts_with("-glldb") || word.starts_with("-gdwarf-") && word != "-gdwarf-aranges" => Some(true),
+        "-g" | "-g1" | "-g2" | "-g3" | "-gline-tables-only" | "-gmlt" | "-gfull" | "-gused"
+        | "-gmodules" => Some(true),
+        _ if word.starts_with("-ggdb")
+            || word.starts_with("-glldb")
+            || word.starts_with("-gdwarf-") && word != "-gdwarf-aranges" =>
+        {
+            Some(true)
+        }
         _ => None,
     }
 }
 
 /// Options after which no object comes out, or nothing that could be woven.
 const OTHER_OUTPUT: [&str; 27] = [
-    "-E", "-S", "-M", "-MM", "-fsyntax-only", "-emit-llvm", "-emit-ast", "-emit-pch", "-emit-llvm-bc", "--analyze",
-    "--precompile", "--preprocess", "--assemble", "-dM", "-fdriver-only", "--version", "--help", "-help", "-dumpmachine",
-    "-dumpversion", "-emit-interface-stubs", "--help-hidden", "-verify-pch", "-rewrite-objc", "-extract-api", "-E=", "-cc1",
+    "-E",
+    "-S",
+    "-M",
+    "-MM",
+    "-fsyntax-only",
+    "-emit-llvm",
+    "-emit-ast",
+    "-emit-pch",
+    "-emit-llvm-bc",
+    "--analyze",
+    "--precompile",
+    "--preprocess",
+    "--assemble",
+    "-dM",
+    "-fdriver-only",
+    "--version",
+    "--help",
+    "-help",
+    "-dumpmachine",
+    "-dumpversion",
+    "-emit-interface-stubs",
+    "--help-hidden",
+    "-verify-pch",
+    "-rewrite-objc",
+    "-extract-api",
+    "-E=",
+    "-cc1",
 ];
 
 /// Extensions of sources that become LLVM IR.
 const SOURCES: [&str; 22] = [
-    "c", "cc", "cp", "cpp", "CPP", "cxx", "c++", "C", "CC", "CXX", "C++", "i", "ii", "m", "mm", "M", "mi", "mii", "ll", "bc",
-    "cppm", "ixx",
+    "c", "cc", "cp", "cpp", "CPP", "cxx", "c++", "C", "CC", "CXX", "C++", "i", "ii", "m", "mm",
+    "M", "mi", "mii", "ll", "bc", "cppm", "ixx",
 ];
 
 #[cfg(test)]
@@ -176,6 +221,9 @@ mod tests {
         check("-gcc-toolchain x -c a.c", "compiles");
         check("-dumpmachine", "");
         check("-c -Xclang -emit-llvm a.c", "");
-        check("-shared -fPIC a.cpp -o a.so -Wl,-soname,a.c", "compiles links");
+        check(
+            "-shared -fPIC a.cpp -o a.so -Wl,-soname,a.c",
+            "compiles links",
+        );
     }
 }

@@ -37,10 +37,18 @@ pub(crate) enum Outcome {
 ///
 /// # Errors
 /// When there is no libLLVM, or a module cannot be read and has no machine code beside it.
-pub(crate) fn weave_all(inputs: &Inputs, settings: &Settings, scratch: &Path) -> Result<Vec<Outcome>> {
+pub(crate) fn weave_all(
+    inputs: &Inputs,
+    settings: &Settings,
+    scratch: &Path,
+) -> Result<Vec<Outcome>> {
     let farm = Farm::new(inputs, settings, scratch)?;
-    let mut outcomes: Vec<Option<Outcome>> = (0..inputs.modules.len()).map(|number| farm.cached(number)).collect();
-    let mut queue: Vec<usize> = (0..outcomes.len()).filter(|&number| outcomes[number].is_none()).collect();
+    let mut outcomes: Vec<Option<Outcome>> = (0..inputs.modules.len())
+        .map(|number| farm.cached(number))
+        .collect();
+    let mut queue: Vec<usize> = (0..outcomes.len())
+        .filter(|&number| outcomes[number].is_none())
+        .collect();
     queue.sort_by_key(|&number| std::cmp::Reverse(inputs.modules[number].range.len()));
     for (number, outcome) in farm.run(&queue)? {
         outcomes[number] = Some(outcome);
@@ -50,7 +58,10 @@ pub(crate) fn weave_all(inputs: &Inputs, settings: &Settings, scratch: &Path) ->
     {
         cache.prune();
     }
-    Ok(outcomes.into_iter().map(|outcome| outcome.expect("cached, or in the queue")).collect())
+    Ok(outcomes
+        .into_iter()
+        .map(|outcome| outcome.expect("cached, or in the queue"))
+        .collect())
 }
 
 struct Farm<'a> {
@@ -106,7 +117,15 @@ impl<'a> Farm<'a> {
                 None
             }
         });
-        Ok(Self { inputs, settings, scratch, exe, llvm, identity, cache })
+        Ok(Self {
+            inputs,
+            settings,
+            scratch,
+            exe,
+            llvm,
+            identity,
+            cache,
+        })
     }
 
     fn key(&self, number: usize) -> Key {
@@ -128,7 +147,11 @@ impl<'a> Farm<'a> {
     }
 
     fn done(&self, woven: WovenModule) -> Outcome {
-        if self.settings.probes { Outcome::Woven(woven) } else { Outcome::Plain(woven, String::new()) }
+        if self.settings.probes {
+            Outcome::Woven(woven)
+        } else {
+            Outcome::Plain(woven, String::new())
+        }
     }
 
     /// Weaves the modules of `queue` on as many threads as jobs, each thread waiting for one worker process.
@@ -164,7 +187,13 @@ impl<'a> Farm<'a> {
     fn weave(&self, number: usize) -> Result<Outcome> {
         let module = &self.inputs.modules[number];
         let opt = self.settings.opt;
-        let crash = match self.attempt(number, Attempt { probes: self.settings.probes, opt })? {
+        let crash = match self.attempt(
+            number,
+            Attempt {
+                probes: self.settings.probes,
+                opt,
+            },
+        )? {
             End::Done(woven) => {
                 self.keep(number, &woven);
                 return Ok(self.done(woven));
@@ -181,7 +210,9 @@ impl<'a> Farm<'a> {
                     return Ok(Outcome::Plain(woven, reason));
                 }
                 // The module itself is at fault, not the weaving: nothing is hidden by going on.
-                End::Error(why) => return Err(Failure::new(format_args!("{}: {why}", module.shown))),
+                End::Error(why) => {
+                    return Err(Failure::new(format_args!("{}: {why}", module.shown)));
+                }
                 End::Refused(why) => return self.refused(number, &why),
                 End::Crash(_) => {}
             }
@@ -190,7 +221,9 @@ impl<'a> Farm<'a> {
             warn(&reason);
             return Ok(Outcome::MachineCode(reason));
         }
-        Err(Failure::new(format_args!("{crash}, without probes too; link this program without holloway, or name another libLLVM in HOLLOWAY_LLVM")))
+        Err(Failure::new(format_args!(
+            "{crash}, without probes too; link this program without holloway, or name another libLLVM in HOLLOWAY_LLVM"
+        )))
     }
 
     fn refused(&self, number: usize, why: &str) -> Result<Outcome> {
@@ -208,7 +241,9 @@ impl<'a> Farm<'a> {
             && let Err(error) = cache.store(self.key(number), woven)
             && WARNED.fetch_add(1, Ordering::Relaxed) == 0
         {
-            warn(&format!("cannot write to the cache: {error}; woven modules are not kept"));
+            warn(&format!(
+                "cannot write to the cache: {error}; woven modules are not kept"
+            ));
         }
     }
 
@@ -217,17 +252,28 @@ impl<'a> Farm<'a> {
         let file = |extension: &str| self.scratch.join(format!("module-{number}.{extension}"));
         let (out, at) = (file("woven"), file("at"));
         let mut command = Command::new(&self.exe);
-        command.args(self.worker_args(number, attempt, &out, &at)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let ended = command.output().cannot(|| format!("start a worker process for {}", module.shown))?;
+        command
+            .args(self.worker_args(number, attempt, &out, &at))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let ended = command
+            .output()
+            .cannot(|| format!("start a worker process for {}", module.shown))?;
         let message = String::from_utf8_lossy(&ended.stderr).into_owned();
         let end = match ended.status.code() {
             Some(0) => match std::fs::read(&out).ok().as_deref().and_then(cache::decode) {
                 Some(woven) => End::Done(woven),
-                None => End::Error(format!("its worker left no object in {}; is the disk full?", self.scratch.display())),
+                None => End::Error(format!(
+                    "its worker left no object in {}; is the disk full?",
+                    self.scratch.display()
+                )),
             },
             Some(code) if code == i32::from(worker::ERROR) => End::Error(last_line(&message)),
             Some(code) if code == i32::from(worker::REFUSED) => End::Refused(last_line(&message)),
-            Some(code) if code == i32::from(worker::INTERNAL) => End::Crash(format!("failed: {}", last_line(&message))),
+            Some(code) if code == i32::from(worker::INTERNAL) => {
+                End::Crash(format!("failed: {}", last_line(&message)))
+            }
             _ => End::Crash(crash(ended.status, &at)),
         };
         let _ = std::fs::remove_file(&out);
@@ -240,7 +286,10 @@ impl<'a> Farm<'a> {
         args.push(self.llvm.clone().into());
         let mut option = |name: &str, value: OsString| args.extend([name.into(), value]);
         option("--file", module.path.clone().into());
-        option("--range", format!("{}..{}", module.range.start, module.range.end).into());
+        option(
+            "--range",
+            format!("{}..{}", module.range.start, module.range.end).into(),
+        );
         option("--name", module.name.clone().into());
         option("--out", out.into());
         option("--at", at.into());
@@ -268,11 +317,15 @@ fn crash(status: ExitStatus, at: &Path) -> String {
         Some(9) => "was killed (signal 9; is memory short?)".to_owned(),
         Some(_) => "crashed in LLVM".to_owned(),
         // LLVM's fatal errors exit with 1 or 70; 101 is a panic of ours.
-        None if status.code() == Some(101) => "failed inside holloway (please report it)".to_owned(),
+        None if status.code() == Some(101) => {
+            "failed inside holloway (please report it)".to_owned()
+        }
         None => "was given up by LLVM".to_owned(),
     };
     match std::fs::read_to_string(at) {
-        Ok(stage) if stage.starts_with('(') => format!("{what} while {}", stage.trim_matches(['(', ')'])),
+        Ok(stage) if stage.starts_with('(') => {
+            format!("{what} while {}", stage.trim_matches(['(', ')']))
+        }
         Ok(name) if !name.is_empty() => format!("{what} at function {name}"),
         _ => what,
     }
@@ -281,7 +334,10 @@ fn crash(status: ExitStatus, at: &Path) -> String {
 /// What a worker said last. LLVM's verifier can say the same of a thousand instructions.
 fn last_line(message: &str) -> String {
     const LONGEST: usize = 400;
-    let line = message.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("weaving failed without a message");
+    let line = message
+        .lines()
+        .rfind(|line| !line.trim().is_empty())
+        .unwrap_or("weaving failed without a message");
     match line.len() {
         0..=LONGEST => line.to_owned(),
         _ => format!("{} …", &line[..line.floor_char_boundary(LONGEST)]),
@@ -291,12 +347,22 @@ fn last_line(message: &str) -> String {
 /// Length and time of a file: another build of it gives another.
 fn file_identity(path: &Path) -> String {
     let meta = std::fs::metadata(path).ok();
-    let modified = meta.as_ref().and_then(|meta| meta.modified().ok()).and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    format!("{} {} {}", path.display(), meta.map_or(0, |meta| meta.len()), modified.unwrap_or_default().as_nanos())
+    let modified = meta
+        .as_ref()
+        .and_then(|meta| meta.modified().ok())
+        .and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    format!(
+        "{} {} {}",
+        path.display(),
+        meta.map_or(0, |meta| meta.len()),
+        modified.unwrap_or_default().as_nanos()
+    )
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 fn warn(message: &str) {

@@ -91,7 +91,11 @@ impl Module {
 /// When an input is there but cannot be read, or is damaged.
 pub(crate) fn gather(line: &Line, settings: &Settings) -> Result<Inputs> {
     let search = Search::new(line, line.makes != Output::Relocatable);
-    let mut gatherer = Gatherer { settings, inputs: Inputs::default(), seen: HashMap::new() };
+    let mut gatherer = Gatherer {
+        settings,
+        inputs: Inputs::default(),
+        seen: HashMap::new(),
+    };
     let mut std_apart = false;
     for (number, word) in line.words.iter().enumerate() {
         let path = match &word.role {
@@ -110,15 +114,26 @@ pub(crate) fn gather(line: &Line, settings: &Settings) -> Result<Inputs> {
         }
     }
     let mut inputs = gatherer.inputs;
-    inputs.whole = if std_apart { None } else { only_rust_object(&inputs.modules) };
+    inputs.whole = if std_apart {
+        None
+    } else {
+        only_rust_object(&inputs.modules)
+    };
     Ok(inputs)
 }
 
 /// The one Rust module of a link, when it stands on the line itself.
 fn only_rust_object(modules: &[Module]) -> Option<usize> {
-    let mut rust = modules.iter().enumerate().filter(|(_, module)| module.is_rust());
+    let mut rust = modules
+        .iter()
+        .enumerate()
+        .filter(|(_, module)| module.is_rust());
     let (number, module) = rust.next()?;
-    let direct = module.path.as_os_str().as_encoded_bytes().ends_with(b".rcgu.o");
+    let direct = module
+        .path
+        .as_os_str()
+        .as_encoded_bytes()
+        .ends_with(b".rcgu.o");
     (direct && rust.next().is_none()).then_some(number)
 }
 
@@ -145,7 +160,9 @@ impl Gatherer<'_> {
 
     fn look(&mut self, path: PathBuf, word: usize) -> Result<Option<usize>> {
         let shown = path.display().to_string();
-        let Some(bytes) = read_linkable(&path).cannot(|| format!("read {shown}"))? else { return Ok(None) };
+        let Some(bytes) = read_linkable(&path).cannot(|| format!("read {shown}"))? else {
+            return Ok(None);
+        };
         let kind = self.classify(&bytes, &path, &shown)?;
         let kind = match kind {
             InputKind::Archive => match self.archive(&bytes, &path)? {
@@ -166,19 +183,26 @@ impl Gatherer<'_> {
             }
             InputKind::SharedObject | InputKind::Other => return Ok(None),
         };
-        self.inputs.files.push(InputFile { path, words: vec![word], kind });
+        self.inputs.files.push(InputFile {
+            path,
+            words: vec![word],
+            kind,
+        });
         Ok(Some(self.inputs.files.len() - 1))
     }
 
     fn archive(&mut self, bytes: &[u8], path: &Path) -> Result<Option<FileKind>> {
         let shown = path.display();
-        let archive = Archive::parse(bytes, path).map_err(|error| Failure::new(format_args!("{shown}: {error}")))?;
+        let archive = Archive::parse(bytes, path)
+            .map_err(|error| Failure::new(format_args!("{shown}: {error}")))?;
         let mut modules = HashMap::new();
         let mut machine: Vec<(NoBitcode, usize)> = Vec::new();
         for (number, member) in archive.members.iter().enumerate() {
             let name = String::from_utf8_lossy(&member.name).into_owned();
             let shown = format!("{shown}({name})");
-            let data = member.data(bytes).map_err(|error| Failure::new(format_args!("{}: {error}", path.display())))?;
+            let data = member
+                .data(bytes)
+                .map_err(|error| Failure::new(format_args!("{}: {error}", path.display())))?;
             let kind = self.classify(&data, path, &shown)?;
             let (file, start) = match &member.place {
                 MemberPlace::Inside(range) => (path, range.start),
@@ -195,20 +219,36 @@ impl Gatherer<'_> {
                 modules.insert(number, module);
             }
         }
-        machine.into_iter().for_each(|(why, count)| self.without(path, why, count));
+        machine
+            .into_iter()
+            .for_each(|(why, count)| self.without(path, why, count));
         Ok((!modules.is_empty()).then_some(FileKind::Archive(archive, modules)))
     }
 
     fn classify(&self, bytes: &[u8], path: &Path, shown: &str) -> Result<InputKind> {
         // compiler_builtins holds what the runtime itself may call (memcpy): woven, it would call back.
-        let rlib = path.extension().is_some_and(|extension| extension == "rlib");
+        let rlib = path
+            .extension()
+            .is_some_and(|extension| extension == "rlib");
         let embedded = self.settings.std && rlib && !is_builtins(path);
-        let sections = if embedded { Sections::Embedded } else { Sections::Lto };
+        let sections = if embedded {
+            Sections::Embedded
+        } else {
+            Sections::Lto
+        };
         classify(bytes, sections).map_err(|error| Failure::new(format_args!("{shown}: {error}")))
     }
 
     /// Notes a module of the object `data`, which starts at `start` of `file`.
-    fn module(&mut self, data: &[u8], start: usize, kind: &InputKind, file: &Path, name: &str, shown: String) -> Option<usize> {
+    fn module(
+        &mut self,
+        data: &[u8],
+        start: usize,
+        kind: &InputKind,
+        file: &Path,
+        name: &str,
+        shown: String,
+    ) -> Option<usize> {
         let (range, fat) = match kind {
             InputKind::Bitcode(range) => (range, None),
             InputKind::FatObject(range) => (range, Some(start..start + data.len())),
@@ -230,10 +270,21 @@ impl Gatherer<'_> {
     }
 
     fn without(&mut self, path: &Path, why: NoBitcode, count: usize) {
-        let objects = if count == 1 { "1 object".to_owned() } else { format!("{count} objects") };
+        let objects = if count == 1 {
+            "1 object".to_owned()
+        } else {
+            format!("{count} objects")
+        };
         let sysroot = path.components().any(|part| part.as_os_str() == "rustlib");
-        let hint = if sysroot && !self.settings.std && !is_builtins(path) { "; --std weaves std" } else { "" };
-        self.inputs.without.push((file_name(path).to_owned(), format!("{why} ({objects}{hint})")));
+        let hint = if sysroot && !self.settings.std && !is_builtins(path) {
+            "; --std weaves std"
+        } else {
+            ""
+        };
+        self.inputs.without.push((
+            file_name(path).to_owned(),
+            format!("{why} ({objects}{hint})"),
+        ));
     }
 }
 
@@ -268,8 +319,20 @@ fn file_name(path: &Path) -> &str {
 /// The C library's and compiler's start and end files.
 fn is_start_file(path: &Path) -> bool {
     const NAMES: [&str; 14] = [
-        "crt1.o", "crti.o", "crtn.o", "crtbegin.o", "crtbeginS.o", "crtbeginT.o", "crtend.o", "crtendS.o", "Scrt1.o",
-        "rcrt1.o", "gcrt1.o", "grcrt1.o", "Mcrt1.o", "crtfastmath.o",
+        "crt1.o",
+        "crti.o",
+        "crtn.o",
+        "crtbegin.o",
+        "crtbeginS.o",
+        "crtbeginT.o",
+        "crtend.o",
+        "crtendS.o",
+        "Scrt1.o",
+        "rcrt1.o",
+        "gcrt1.o",
+        "grcrt1.o",
+        "Mcrt1.o",
+        "crtfastmath.o",
     ];
     let name = file_name(path);
     NAMES.contains(&name) || name.starts_with("clang_rt.crt")
@@ -298,16 +361,22 @@ fn module_name(file: &str) -> String {
 /// `app` of `app-0a1b2c3d4e5f6071`, as cargo names what it makes.
 pub(crate) fn without_hash(name: &str) -> &str {
     let hash = |part: &str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    name.rsplit_once('-').filter(|(_, last)| hash(last)).map_or(name, |(name, _)| name)
+    name.rsplit_once('-')
+        .filter(|(_, last)| hash(last))
+        .map_or(name, |(name, _)| name)
 }
 
 /// An object's name as far as it stays the same from build to build: a compiler driver that compiles and links in
 /// one go puts six random digits into the names of its temporary objects (`/tmp/a-0f3c21.o`).
 fn stable_name<'a>(file: &Path, name: &'a str) -> std::borrow::Cow<'a, str> {
     let random = |part: &str| part.len() == 6 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let stem = name.strip_suffix(".o").and_then(|stem| stem.rsplit_once('-'));
+    let stem = name
+        .strip_suffix(".o")
+        .and_then(|stem| stem.rsplit_once('-'));
     match stem {
-        Some((stem, digits)) if random(digits) && file.parent() == Some(&std::env::temp_dir()) => format!("{stem}.o").into(),
+        Some((stem, digits)) if random(digits) && file.parent() == Some(&std::env::temp_dir()) => {
+            format!("{stem}.o").into()
+        }
         _ => name.into(),
     }
 }
@@ -319,7 +388,10 @@ mod tests {
     #[test]
     fn modules_are_named_for_their_crate_or_object() {
         let check = |file, expect| assert_eq!(module_name(file), expect, "{file}");
-        check("regex_automata-0a1b2c3d4e5f6071.regex_automata.1234-cgu.0.rcgu.o", "regex_automata");
+        check(
+            "regex_automata-0a1b2c3d4e5f6071.regex_automata.1234-cgu.0.rcgu.o",
+            "regex_automata",
+        );
         check("app.7hq1.rcgu.o", "app");
         check("my-bin-0a1b2c3d4e5f6071.x.rcgu.o", "my_bin");
         check("sub/a.o", "a.o");

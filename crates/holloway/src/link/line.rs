@@ -107,12 +107,20 @@ impl Line {
     /// File name of what is made (`a.out` by default).
     pub(crate) fn output_name(&self) -> String {
         let name = self.output.as_deref().and_then(|path| path.file_name());
-        name.map_or_else(|| "a.out".to_owned(), |name| name.to_string_lossy().into_owned())
+        name.map_or_else(
+            || "a.out".to_owned(),
+            |name| name.to_string_lossy().into_owned(),
+        )
     }
 
     /// The line as words for the real linker: `swap(i)` replaces word `i` by a path, and `extra` stands before word
     /// `at`.
-    pub(crate) fn write(&self, swap: &dyn Fn(usize) -> Option<PathBuf>, extra: &[PathBuf], at: usize) -> Vec<OsString> {
+    pub(crate) fn write(
+        &self,
+        swap: &dyn Fn(usize) -> Option<PathBuf>,
+        extra: &[PathBuf],
+        at: usize,
+    ) -> Vec<OsString> {
         let mut out = Writer::default();
         for (index, word) in self.words.iter().enumerate() {
             if index == at {
@@ -147,7 +155,14 @@ impl Writer {
 
     fn path(&mut self, path: OsString, carrier: Carrier) {
         let comma = path.as_bytes().contains(&b',');
-        self.word(path, if comma && matches!(carrier, Carrier::List(_)) { Carrier::Single } else { carrier });
+        self.word(
+            path,
+            if comma && matches!(carrier, Carrier::List(_)) {
+                Carrier::Single
+            } else {
+                carrier
+            },
+        );
     }
 
     fn word(&mut self, text: OsString, carrier: Carrier) {
@@ -218,13 +233,23 @@ impl Parser {
             sysroot: None,
             no_libc: false,
         };
-        Self { line, fixed: false, saved: Vec::new(), data: false, lists: 0, pending: [Pending::Nothing; 2] }
+        Self {
+            line,
+            fixed: false,
+            saved: Vec::new(),
+            data: false,
+            lists: 0,
+            pending: [Pending::Nothing; 2],
+        }
     }
 
     fn read(&mut self, args: Vec<OsString>) {
         let driver = self.line.flavour == Flavour::Driver;
         // A driver hands -static to the linker before everything else.
-        self.fixed = driver && args.iter().any(|arg| arg == "-static" || arg == "-static-pie");
+        self.fixed = driver
+            && args
+                .iter()
+                .any(|arg| arg == "-static" || arg == "-static-pie");
         let mut args = args.into_iter();
         while let Some(arg) = args.next() {
             if !driver {
@@ -247,7 +272,11 @@ impl Parser {
     }
 
     fn push(&mut self, text: OsString, role: Role, carrier: Carrier) {
-        self.line.words.push(Word { text, role, carrier });
+        self.line.words.push(Word {
+            text,
+            role,
+            carrier,
+        });
     }
 
     fn linker_word(&mut self, text: OsString, carrier: Carrier) {
@@ -272,14 +301,23 @@ impl Parser {
             b"r" | b"relocatable" | b"i" | b"Ur" => self.line.makes = Output::Relocatable,
             b"gc-sections" => self.line.function_sections = true,
             b"no-gc-sections" => self.line.function_sections = false,
-            b"nostdlib" => {}
-            b"plugin" => return self.pending[LINKER] = Pending::Plugin,
-            b"plugin-opt" => return self.pending[LINKER] = Pending::PluginOption,
-            _ if name.starts_with(b"plugin-opt=") => return self.plugin_option(&name[11..].to_vec()),
+            b"plugin" => {
+                self.pending[LINKER] = Pending::Plugin;
+                return;
+            }
+            b"plugin-opt" => {
+                self.pending[LINKER] = Pending::PluginOption;
+                return;
+            }
+            _ if name.starts_with(b"plugin-opt=") => {
+                return self.plugin_option(&name[11..]);
+            }
             _ if name.starts_with(b"plugin=") => return,
             b"b" | b"format" => self.pending[LINKER] = Pending::Format,
             _ if name.starts_with(b"format=") => self.data = &name[7..] == b"binary",
-            _ if LINKER_VALUES.iter().any(|known| known.as_bytes() == name) => self.pending[LINKER] = Pending::Skip,
+            _ if LINKER_VALUES.iter().any(|known| known.as_bytes() == name) => {
+                self.pending[LINKER] = Pending::Skip;
+            }
             _ => {}
         }
         self.push(text, Role::Other, carrier);
@@ -307,7 +345,11 @@ impl Parser {
     /// Options that both languages share. Returns whether `text` was one.
     fn common(&mut self, text: &OsStr, carrier: Carrier, who: usize) -> bool {
         let bytes = text.as_bytes();
-        let long = |name: &str| bytes.strip_prefix(name.as_bytes()).map(|rest| OsStr::from_bytes(rest).to_owned());
+        let long = |name: &str| {
+            bytes
+                .strip_prefix(name.as_bytes())
+                .map(|rest| OsStr::from_bytes(rest).to_owned())
+        };
         match bytes {
             b"-o" | b"--output" => self.expect(text, carrier, who, Pending::Output),
             b"-L" | b"--library-path" => self.expect(text, carrier, who, Pending::Search),
@@ -358,7 +400,14 @@ impl Parser {
     fn library(&mut self, name: OsString, carrier: Carrier) {
         let mut text = OsString::from("-l");
         text.push(&name);
-        self.push(text, Role::Library { name, fixed: self.fixed }, carrier);
+        self.push(
+            text,
+            Role::Library {
+                name,
+                fixed: self.fixed,
+            },
+            carrier,
+        );
     }
 
     /// Plugin options go no further: the plugin may not be installed, and there is no bitcode left for it.
@@ -367,7 +416,9 @@ impl Parser {
         match option {
             b"function-sections" | b"function-sections=1" => self.line.function_sections = true,
             _ => {
-                let level = std::str::from_utf8(option).ok().and_then(super::settings::level);
+                let level = std::str::from_utf8(option)
+                    .ok()
+                    .and_then(super::settings::level);
                 self.line.opt = level.or(self.line.opt);
             }
         }
@@ -392,7 +443,10 @@ fn is_option(bytes: &[u8]) -> bool {
 /// An option's name without its one or two dashes.
 fn bare(text: &OsStr) -> &[u8] {
     let bytes = text.as_bytes();
-    bytes.strip_prefix(b"--").or_else(|| bytes.strip_prefix(b"-")).unwrap_or(bytes)
+    bytes
+        .strip_prefix(b"--")
+        .or_else(|| bytes.strip_prefix(b"-"))
+        .unwrap_or(bytes)
 }
 
 /// `-oFILE`. ld reads `-omagic` and `-oformat` so too, as output files.
@@ -410,23 +464,130 @@ pub(crate) fn takes_value(word: &str) -> bool {
 
 /// Options of ld (GNU, gold, lld) whose value is the next word when they stand alone.
 const LINKER_VALUES: &[&str] = &[
-    "A", "a", "architecture", "assert", "audit", "auxiliary", "c", "call-graph-ordering-file", "chroot", "default-script", "dT", "defsym", "dependency-file", "depaudit", "dynamic-linker",
-    "dynamic-list", "e", "entry", "error-limit", "exclude-libs", "export-dynamic-symbol",
-    "export-dynamic-symbol-list", "F", "f", "filter", "fini", "G", "gpsize", "h", "I", "image-base", "init",
-    "just-symbols", "m", "Map", "mllvm", "mri-script", "oformat", "out-implib", "P", "packaging-metadata",
-    "print-archive-stats", "print-symbol-order", "R", "remap-inputs", "remap-inputs-file", "require-defined",
-    "retain-symbols-file", "rpath", "rpath-link", "script", "section-ordering-file", "section-start",
-    "shuffle-sections", "soname", "sort-section", "symbol-ordering-file", "T", "Tbss", "Tdata", "Tldata-segment",
-    "Trodata-segment", "Ttext", "Ttext-segment", "thinlto-cache-dir", "trace-symbol", "u", "undefined",
-    "undefined-glob", "unresolved-symbols", "version-exports-section", "version-script", "why-extract", "wrap", "Y",
-    "y", "z",
+    "A",
+    "a",
+    "architecture",
+    "assert",
+    "audit",
+    "auxiliary",
+    "c",
+    "call-graph-ordering-file",
+    "chroot",
+    "default-script",
+    "dT",
+    "defsym",
+    "dependency-file",
+    "depaudit",
+    "dynamic-linker",
+    "dynamic-list",
+    "e",
+    "entry",
+    "error-limit",
+    "exclude-libs",
+    "export-dynamic-symbol",
+    "export-dynamic-symbol-list",
+    "F",
+    "f",
+    "filter",
+    "fini",
+    "G",
+    "gpsize",
+    "h",
+    "I",
+    "image-base",
+    "init",
+    "just-symbols",
+    "m",
+    "Map",
+    "mllvm",
+    "mri-script",
+    "oformat",
+    "out-implib",
+    "P",
+    "packaging-metadata",
+    "print-archive-stats",
+    "print-symbol-order",
+    "R",
+    "remap-inputs",
+    "remap-inputs-file",
+    "require-defined",
+    "retain-symbols-file",
+    "rpath",
+    "rpath-link",
+    "script",
+    "section-ordering-file",
+    "section-start",
+    "shuffle-sections",
+    "soname",
+    "sort-section",
+    "symbol-ordering-file",
+    "T",
+    "Tbss",
+    "Tdata",
+    "Tldata-segment",
+    "Trodata-segment",
+    "Ttext",
+    "Ttext-segment",
+    "thinlto-cache-dir",
+    "trace-symbol",
+    "u",
+    "undefined",
+    "undefined-glob",
+    "unresolved-symbols",
+    "version-exports-section",
+    "version-script",
+    "why-extract",
+    "wrap",
+    "Y",
+    "y",
+    "z",
 ];
 
 /// Options of gcc and clang whose value is the next word when they stand alone.
 const DRIVER_VALUES: &[&str] = &[
-    "-A", "-B", "-D", "-F", "-G", "-I", "-MF", "-MQ", "-MT", "-T", "-Tbss", "-Tdata", "-Ttext", "-U", "-Xassembler",
-    "-Xclang", "-Xopenmp-target", "-Xpreprocessor", "-arch", "-aux-info", "-dumpbase", "-dumpbase-ext", "-dumpdir",
-    "-e", "-framework", "-gcc-toolchain", "-idirafter", "-imacros", "-imultilib", "-include", "-iprefix", "-iquote",
-    "-isysroot", "-isystem", "-iwithprefix", "-iwithprefixbefore", "-mllvm", "-rpath", "-target", "-u", "-wrapper",
-    "-x", "-z", "--param", "--target",
+    "-A",
+    "-B",
+    "-D",
+    "-F",
+    "-G",
+    "-I",
+    "-MF",
+    "-MQ",
+    "-MT",
+    "-T",
+    "-Tbss",
+    "-Tdata",
+    "-Ttext",
+    "-U",
+    "-Xassembler",
+    "-Xclang",
+    "-Xopenmp-target",
+    "-Xpreprocessor",
+    "-arch",
+    "-aux-info",
+    "-dumpbase",
+    "-dumpbase-ext",
+    "-dumpdir",
+    "-e",
+    "-framework",
+    "-gcc-toolchain",
+    "-idirafter",
+    "-imacros",
+    "-imultilib",
+    "-include",
+    "-iprefix",
+    "-iquote",
+    "-isysroot",
+    "-isystem",
+    "-iwithprefix",
+    "-iwithprefixbefore",
+    "-mllvm",
+    "-rpath",
+    "-target",
+    "-u",
+    "-wrapper",
+    "-x",
+    "-z",
+    "--param",
+    "--target",
 ];

@@ -22,19 +22,33 @@ pub(crate) struct Llvm {
 /// When none is found or can be loaded.
 pub(crate) fn find_llvm() -> Result<Llvm> {
     let explicit = path("HOLLOWAY_LLVM");
-    let sysroot = path("HOLLOWAY_SYSROOT").or_else(|| if explicit.is_some() { None } else { rustc_sysroot() });
+    let sysroot = path("HOLLOWAY_SYSROOT").or_else(|| {
+        if explicit.is_some() {
+            None
+        } else {
+            rustc_sysroot()
+        }
+    });
     let library = Library::find(explicit.as_deref(), sysroot.as_deref()).map_err(Failure::new)?;
     Ok(Llvm { library, sysroot })
 }
 
 fn path(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    std::env::var_os(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
 }
 
 /// What `rustc` in `PATH` (commonly rustup's, which looks at the directory) calls its sysroot; 20 ms.
 fn rustc_sysroot() -> Option<PathBuf> {
     let rustc = super::find_program("rustc".as_ref())?;
-    let output = Command::new(rustc).args(["--print", "sysroot"]).stderr(Stdio::null()).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+    let output = Command::new(rustc)
+        .args(["--print", "sysroot"])
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout)
+        .ok()
+        .filter(|_| output.status.success())?;
     Some(PathBuf::from(text.trim_end()))
 }

@@ -45,13 +45,13 @@ pub(crate) use tools::{LD, RUST_LINKER, RUSTC, cache_home, tools_dir};
 pub(crate) fn rust_linker(args: Vec<OsString>) -> ExitCode {
     finish(response::expand(args).and_then(|args| {
         let flavour = guess_flavour(&args);
-        link(flavour, args)
+        link(flavour, &args)
     }))
 }
 
 /// `holloway-ld`: linker of clang, and `holloway ld`. Takes a raw ld line.
 pub(crate) fn ld(args: Vec<OsString>) -> ExitCode {
-    finish(response::expand(args).and_then(|args| link(Flavour::Ld, args)))
+    finish(response::expand(args).and_then(|args| link(Flavour::Ld, &args)))
 }
 
 fn finish(result: Result<u8>) -> ExitCode {
@@ -68,15 +68,29 @@ fn finish(result: Result<u8>) -> ExitCode {
 /// `-Wl,`.
 fn guess_flavour(args: &[OsString]) -> Flavour {
     let has = |test: &dyn Fn(&str) -> bool| args.iter().filter_map(|arg| arg.to_str()).any(test);
-    let raw = has(&|arg| matches!(arg, "--as-needed" | "--eh-frame-hdr" | "--gc-sections" | "-Bdynamic" | "-Bstatic" | "--start-group"));
-    if raw && !has(&|arg| arg.starts_with("-Wl,")) { Flavour::Ld } else { Flavour::Driver }
+    let raw = has(&|arg| {
+        matches!(
+            arg,
+            "--as-needed"
+                | "--eh-frame-hdr"
+                | "--gc-sections"
+                | "-Bdynamic"
+                | "-Bstatic"
+                | "--start-group"
+        )
+    });
+    if raw && !has(&|arg| arg.starts_with("-Wl,")) {
+        Flavour::Ld
+    } else {
+        Flavour::Driver
+    }
 }
 
-fn link(flavour: Flavour, args: Vec<OsString>) -> Result<u8> {
+fn link(flavour: Flavour, args: &[OsString]) -> Result<u8> {
     let linker = real::real_linker(flavour)?;
-    let line = Line::parse(flavour, args.clone());
+    let line = Line::parse(flavour, args.to_vec());
     if line.makes == Output::NotALink {
-        return real::run(&linker, &args, None);
+        return real::run(&linker, args, None);
     }
     let settings = Settings::from_env(&line)?;
     let inputs = inputs::gather(&line, &settings)?;
@@ -86,10 +100,16 @@ fn link(flavour: Flavour, args: Vec<OsString>) -> Result<u8> {
     let scratch = scratch()?;
     let woven = farm::weave_all(&inputs, &settings, scratch.path())?;
     let placed = place::place(&line, &inputs, woven, &settings, scratch.path())?;
-    let args = line.write(&|word| placed.swaps.get(&word).cloned(), &placed.objects, placed.at);
+    let args = line.write(
+        &|word| placed.swaps.get(&word).cloned(),
+        &placed.objects,
+        placed.at,
+    );
     let code = real::run(&linker, &args, Some(scratch.path()))?;
     if code != 0 && line.no_libc && placed.has_runtime() {
-        eprintln!("holloway: note: this link leaves out the C library, and the runtime needs pthread_atfork from it; link it (-lc), or link this image without holloway");
+        eprintln!(
+            "holloway: note: this link leaves out the C library, and the runtime needs pthread_atfork from it; link it (-lc), or link this image without holloway"
+        );
     }
     Ok(code)
 }
@@ -104,7 +124,12 @@ fn plain(linker: &std::path::Path, line: &Line) -> Result<u8> {
 /// A private directory for what only this link needs; it goes with its end, and when the user interrupts it.
 fn scratch() -> Result<TempDir> {
     let dir = tempfile::Builder::new().prefix("holloway-link-").tempdir();
-    let dir = dir.cannot(|| format!("make a directory in {} (TMPDIR)", std::env::temp_dir().display()))?;
+    let dir = dir.cannot(|| {
+        format!(
+            "make a directory in {} (TMPDIR)",
+            std::env::temp_dir().display()
+        )
+    })?;
     let path = dir.path().to_owned();
     if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
         std::thread::spawn(move || {

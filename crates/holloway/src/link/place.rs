@@ -49,22 +49,40 @@ impl Placed {
 ///
 /// # Errors
 /// When there are too many counters, or a file cannot be written.
-pub(crate) fn place(line: &Line, inputs: &Inputs, outcomes: Vec<Outcome>, settings: &Settings, scratch: &Path) -> Result<Placed> {
+pub(crate) fn place(
+    line: &Line,
+    inputs: &Inputs,
+    outcomes: Vec<Outcome>,
+    settings: &Settings,
+    scratch: &Path,
+) -> Result<Placed> {
     let mut image = Image::default();
     let mut objects = Vec::with_capacity(outcomes.len());
     for (number, outcome) in outcomes.into_iter().enumerate() {
         objects.push(image.module(inputs, number, outcome)?);
     }
-    inputs.without.iter().for_each(|(name, reason)| image.skip(name, reason));
-    let mut placed = Placed { at: inputs.first.unwrap_or(0), ..Placed::default() };
+    inputs
+        .without
+        .iter()
+        .for_each(|(name, reason)| image.skip(name, reason));
+    let mut placed = Placed {
+        at: inputs.first.unwrap_or(0),
+        ..Placed::default()
+    };
     for (number, file) in inputs.files.iter().enumerate() {
         if let Some(path) = write_file(file, &objects, &scratch.join(number.to_string()))? {
-            placed.swaps.extend(file.words.iter().map(|&word| (word, path.clone())));
+            placed
+                .swaps
+                .extend(file.words.iter().map(|&word| (word, path.clone())));
         }
     }
     if settings.probes {
         let name = line.output_name();
-        let name = if inputs.is_rust() { without_hash(&name) } else { &name };
+        let name = if inputs.is_rust() {
+            without_hash(&name)
+        } else {
+            &name
+        };
         placed.objects = image.finish(name, settings, scratch)?;
     }
     Ok(placed)
@@ -82,7 +100,12 @@ struct Image {
 
 impl Image {
     /// Takes a module in. Returns the object to link, or nothing when its own machine code is linked.
-    fn module(&mut self, inputs: &Inputs, number: usize, outcome: Outcome) -> Result<Option<Vec<u8>>> {
+    fn module(
+        &mut self,
+        inputs: &Inputs,
+        number: usize,
+        outcome: Outcome,
+    ) -> Result<Option<Vec<u8>>> {
         let module = &inputs.modules[number];
         let mut woven = match outcome {
             Outcome::Woven(woven) => woven,
@@ -96,17 +119,25 @@ impl Image {
             }
         };
         if let Some(range) = &module.fat {
-            let bytes = std::fs::read(&module.path).cannot(|| format!("read {}", module.path.display()))?;
+            let bytes =
+                std::fs::read(&module.path).cannot(|| format!("read {}", module.path.display()))?;
             let original = bytes.get(range.clone()).unwrap_or_default();
             if !same_exports(original, &woven.object) {
                 self.skip(&module.name, "its symbols were changed after compilation (objcopy, ld -r): linked without probes");
                 return Ok(None);
             }
         }
-        let machine = Machine::of_object(&woven.object)
-            .ok_or_else(|| Failure::new(format_args!("{}: weaving supports x86-64 and aarch64 only; link this program without holloway", module.shown)))?;
+        let machine = Machine::of_object(&woven.object).ok_or_else(|| {
+            Failure::new(format_args!(
+                "{}: weaving supports x86-64 and aarch64 only; link this program without holloway",
+                module.shown
+            ))
+        })?;
         if *self.machine.get_or_insert(machine) != machine {
-            return Err(Failure::new(format_args!("{}: another machine than the modules before it", module.shown)));
+            return Err(Failure::new(format_args!(
+                "{}: another machine than the modules before it",
+                module.shown
+            )));
         }
         let base = self.base(machine, &woven.base_symbol, woven.counters_size)?;
         if machine.patches_bases() {
@@ -126,24 +157,40 @@ impl Image {
             self.bases.push((symbol.to_owned(), self.end));
         }
         let base = self.end;
-        let end = base.checked_add(size).and_then(|end| end.checked_next_multiple_of(LINE)).filter(|&end| end < LIMIT);
+        let end = base
+            .checked_add(size)
+            .and_then(|end| end.checked_next_multiple_of(LINE))
+            .filter(|&end| end < LIMIT);
         self.end = end.ok_or_else(|| {
-            Failure::new("more than 2 GiB of counters in one image; weave less of it (--only, --skip)")
+            Failure::new(
+                "more than 2 GiB of counters in one image; weave less of it (--only, --skip)",
+            )
         })?;
         Ok(base)
     }
 
     fn skip(&mut self, name: &str, reason: &str) {
-        self.skipped.push(Skipped { name: name.into(), linkage_name: "".into(), reason: reason.into() });
+        self.skipped.push(Skipped {
+            name: name.into(),
+            linkage_name: "".into(),
+            reason: reason.into(),
+        });
     }
 
     fn finish(self, name: &str, settings: &Settings, scratch: &Path) -> Result<Vec<PathBuf>> {
-        let skipped = ModuleMap { name: "linked as it is".into(), skipped: self.skipped, ..ModuleMap::default() };
+        let skipped = ModuleMap {
+            name: "linked as it is".into(),
+            skipped: self.skipped,
+            ..ModuleMap::default()
+        };
         let mut parts = self.parts;
         if !skipped.skipped.is_empty() {
             parts.push((self.end, skipped.encode()));
         }
-        let parts: Vec<(u64, &[u8])> = parts.iter().map(|(base, fragment)| (*base, &fragment[..])).collect();
+        let parts: Vec<(u64, &[u8])> = parts
+            .iter()
+            .map(|(base, fragment)| (*base, &fragment[..]))
+            .collect();
         let (map, build_id) = encode_image(KIND_PATHS, name, &parts);
         let header = ImageHeader {
             magic: IMAGE_MAGIC,
@@ -156,40 +203,70 @@ impl Image {
             runs: runs(settings)?,
         };
         let runtime = holloway_runtime::OBJECT;
-        let machine = self.machine.or_else(|| Machine::of_object(runtime)).expect("the runtime is an object of a known machine");
+        let machine = self
+            .machine
+            .or_else(|| Machine::of_object(runtime))
+            .expect("the runtime is an object of a known machine");
         if Machine::of_object(runtime) != Some(machine) {
-            return Err(Failure::new("this holloway has no runtime for the machine linked for; build holloway on it"));
+            return Err(Failure::new(
+                "this holloway has no runtime for the machine linked for; build holloway on it",
+            ));
         }
-        let image = image_object(&header, &map, machine, &self.bases).map_err(|error| Failure::new(format_args!("cannot build the path map's object: {error}")))?;
-        let files = [("holloway-image.o", &image[..]), ("holloway-runtime.o", runtime)];
-        files.iter().map(|(name, bytes)| write(scratch.join(name), bytes)).collect()
+        let image = image_object(&header, &map, machine, &self.bases).map_err(|error| {
+            Failure::new(format_args!("cannot build the path map's object: {error}"))
+        })?;
+        let files = [
+            ("holloway-image.o", &image[..]),
+            ("holloway-runtime.o", runtime),
+        ];
+        files
+            .iter()
+            .map(|(name, bytes)| write(scratch.join(name), bytes))
+            .collect()
     }
 }
 
 /// Writes the woven form of `file` below `dir`; nothing when it is linked as it is.
-fn write_file(file: &InputFile, objects: &[Option<Vec<u8>>], dir: &Path) -> Result<Option<PathBuf>> {
-    let name = file.path.file_name().expect("a file that was read has a name");
+fn write_file(
+    file: &InputFile,
+    objects: &[Option<Vec<u8>>],
+    dir: &Path,
+) -> Result<Option<PathBuf>> {
+    let name = file
+        .path
+        .file_name()
+        .expect("a file that was read has a name");
     match &file.kind {
-        FileKind::Object(module) => {
-            objects[*module].as_ref().map(|object| write(dir.join(name), object)).transpose()
-        }
+        FileKind::Object(module) => objects[*module]
+            .as_ref()
+            .map(|object| write(dir.join(name), object))
+            .transpose(),
         FileKind::Archive(archive, modules) => {
             let shown = file.path.display();
             let old = std::fs::read(&file.path).cannot(|| format!("read {shown}"))?;
-            let changed = || Failure::new(format_args!("{shown} changed while it was being linked; link again"));
+            let changed = || {
+                Failure::new(format_args!(
+                    "{shown} changed while it was being linked; link again"
+                ))
+            };
             if *archive != archive::Archive::parse(&old, &file.path).map_err(|_| changed())? {
                 return Err(changed());
             }
             let mut members = Vec::with_capacity(archive.members.len());
             for (number, member) in archive.members.iter().enumerate() {
-                let woven = modules.get(&number).and_then(|&module| objects[module].as_deref());
+                let woven = modules
+                    .get(&number)
+                    .and_then(|&module| objects[module].as_deref());
                 let data = match woven {
                     Some(object) => Cow::Borrowed(object),
-                    None => member.data(&old).map_err(|error| Failure::new(format_args!("{shown}: {error}")))?,
+                    None => member
+                        .data(&old)
+                        .map_err(|error| Failure::new(format_args!("{shown}: {error}")))?,
                 };
                 members.push((member.name.clone(), data));
             }
-            let new = archive::build(&members).map_err(|error| Failure::new(format_args!("{shown}: {error}")))?;
+            let new = archive::build(&members)
+                .map_err(|error| Failure::new(format_args!("{shown}: {error}")))?;
             write(dir.join(name), &new).map(Some)
         }
     }
@@ -197,7 +274,9 @@ fn write_file(file: &InputFile, objects: &[Option<Vec<u8>>], dir: &Path) -> Resu
 
 fn write(path: PathBuf, bytes: &[u8]) -> Result<PathBuf> {
     let dir = path.parent().expect("a file in a directory");
-    std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, bytes)).cannot(|| format!("write {}", path.display()))?;
+    std::fs::create_dir_all(dir)
+        .and_then(|()| std::fs::write(&path, bytes))
+        .cannot(|| format!("write {}", path.display()))?;
     Ok(path)
 }
 
@@ -206,7 +285,9 @@ fn runs(settings: &Settings) -> Result<[u8; 896]> {
     if runs.len() < 896 {
         return Ok(padded(runs));
     }
-    Err(Failure::usage("HOLLOWAY_RUNS is longer than 895 bytes: name a directory with a shorter path"))
+    Err(Failure::usage(
+        "HOLLOWAY_RUNS is longer than 895 bytes: name a directory with a shorter path",
+    ))
 }
 
 fn padded<const N: usize>(text: &[u8]) -> [u8; N] {

@@ -41,12 +41,15 @@ pub(crate) fn find_program(name: &OsStr) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     std::env::split_paths(&paths)
         .map(|dir| dir.join(name))
-        .find(|path| is_executable(path) && (me.is_none() || std::fs::canonicalize(path).ok() != me))
+        .find(|path| {
+            is_executable(path) && (me.is_none() || std::fs::canonicalize(path).ok() != me)
+        })
 }
 
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    std::fs::metadata(path)
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// Runs `program` with `args` and returns its exit code (128 + n when signal n ended it). A line too long for the
@@ -68,7 +71,14 @@ pub(crate) fn run(program: &Path, args: &[OsString], scratch: Option<&Path>) -> 
             command.args(args);
         }
     }
-    let status = command.status().map_err(|error| Failure::new(format_args!("cannot run the linker {}: {error}", program.display())))?;
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    let status = command.status().map_err(|error| {
+        Failure::new(format_args!(
+            "cannot run the linker {}: {error}",
+            program.display()
+        ))
+    })?;
+    let code = status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     Ok(u8::try_from(code).unwrap_or(1))
 }

@@ -20,18 +20,24 @@ const DEEPEST: u32 = 64;
 ///
 /// # Errors
 /// When files name each other without end.
-pub(crate) fn expand(args: Vec<OsString>) -> Result<Vec<OsString>> {
-    let mut words = Vec::with_capacity(args.len());
-    expand_into(args, &mut words, 0)?;
+pub(crate) fn expand(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>> {
+    let mut words = Vec::new();
+    expand_into(args.into_iter().collect(), &mut words, 0)?;
     Ok(words)
 }
 
 fn expand_into(args: Vec<OsString>, words: &mut Vec<OsString>, depth: u32) -> Result<()> {
     for word in args {
-        let content = word.as_bytes().strip_prefix(b"@").and_then(|file| std::fs::read(OsStr::from_bytes(file)).ok());
+        let content = word
+            .as_bytes()
+            .strip_prefix(b"@")
+            .and_then(|file| std::fs::read(OsStr::from_bytes(file)).ok());
         match content {
             Some(_) if depth == DEEPEST => {
-                return Err(Failure::new(format_args!("response file {} names itself", word.display())));
+                return Err(Failure::new(format_args!(
+                    "response file {} names itself",
+                    word.display()
+                )));
             }
             Some(content) => expand_into(split(&content), words, depth + 1)?,
             None => words.push(word),
@@ -65,7 +71,9 @@ pub(crate) fn split(text: &[u8]) -> Vec<OsString> {
 
 /// Whether `args` together with the environment are too long to be passed as they are.
 pub(crate) fn too_long(args: &[OsString]) -> bool {
-    let environment: usize = std::env::vars_os().map(|(name, value)| name.len() + value.len() + 10).sum();
+    let environment: usize = std::env::vars_os()
+        .map(|(name, value)| name.len() + value.len() + 10)
+        .sum();
     args.iter().map(|arg| arg.len() + 9).sum::<usize>() + environment > LONGEST
 }
 
@@ -99,7 +107,11 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expect: &[&str]) {
-        assert_eq!(split(text.as_bytes()), expect.iter().map(OsString::from).collect::<Vec<_>>(), "{text:?}");
+        assert_eq!(
+            split(text.as_bytes()),
+            expect.iter().map(OsString::from).collect::<Vec<_>>(),
+            "{text:?}"
+        );
     }
 
     #[test]
@@ -115,8 +127,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let args: Vec<OsString> =
-            ["", "a b", "-Wl,--x", "q\"'\\", "tab\tnl\n", "@f"].into_iter().map(OsString::from).collect();
+        let args: Vec<OsString> = ["", "a b", "-Wl,--x", "q\"'\\", "tab\tnl\n", "@f"]
+            .into_iter()
+            .map(OsString::from)
+            .collect();
         assert_eq!(split(&quote(&args)), args);
     }
 
@@ -126,8 +140,15 @@ mod tests {
         let (outer, inner) = (dir.path().join("outer"), dir.path().join("inner"));
         std::fs::write(&inner, "x 'y z'").expect("written");
         std::fs::write(&outer, format!("1 @{} 2", inner.display())).expect("written");
-        let words = expand(vec![format!("@{}", outer.display()).into(), "@/no/such".into()]).expect("expands");
-        assert_eq!(words, ["1", "x", "y z", "2", "@/no/such"].map(OsString::from));
+        let words = expand(vec![
+            format!("@{}", outer.display()).into(),
+            "@/no/such".into(),
+        ])
+        .expect("expands");
+        assert_eq!(
+            words,
+            ["1", "x", "y z", "2", "@/no/such"].map(OsString::from)
+        );
         std::fs::write(&inner, format!("@{}", outer.display())).expect("written");
         assert!(expand(vec![format!("@{}", outer.display()).into()]).is_err());
     }

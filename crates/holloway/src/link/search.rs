@@ -21,7 +21,11 @@ pub(crate) struct Search {
 impl Search {
     /// The directories of `line`.
     pub(crate) fn new(line: &Line, shared: bool) -> Self {
-        let mut dirs: Vec<PathBuf> = line.search.iter().map(|dir| below_sysroot(dir, line.sysroot.as_deref())).collect();
+        let mut dirs: Vec<PathBuf> = line
+            .search
+            .iter()
+            .map(|dir| below_sysroot(dir, line.sysroot.as_deref()))
+            .collect();
         if line.flavour == Flavour::Driver
             && let Some(paths) = std::env::var_os("LIBRARY_PATH")
         {
@@ -33,7 +37,14 @@ impl Search {
         for dir in ["usr/local/lib", "lib", "usr/lib"] {
             dirs.push(root.join(dir).join(&triple));
         }
-        for dir in ["usr/local/lib64", "usr/local/lib", "lib64", "lib", "usr/lib64", "usr/lib"] {
+        for dir in [
+            "usr/local/lib64",
+            "usr/local/lib",
+            "lib64",
+            "lib",
+            "usr/lib64",
+            "usr/lib",
+        ] {
             dirs.push(root.join(dir));
         }
         Self { dirs, shared }
@@ -43,8 +54,15 @@ impl Search {
     pub(crate) fn archive(&self, name: &OsStr, fixed: bool) -> Option<PathBuf> {
         if let Some(file) = name.as_bytes().strip_prefix(b":") {
             let file = OsStr::from_bytes(file);
-            let found = self.dirs.iter().map(|dir| dir.join(file)).find(|path| path.is_file());
-            return found.filter(|path| path.extension().is_some_and(|extension| extension == "a" || extension == "rlib"));
+            let found = self
+                .dirs
+                .iter()
+                .map(|dir| dir.join(file))
+                .find(|path| path.is_file());
+            return found.filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "a" || extension == "rlib")
+            });
         }
         let file = |extension: &str| format!("lib{}.{extension}", name.display());
         let (shared, archive) = (file("so"), file("a"));
@@ -63,10 +81,15 @@ impl Search {
 
 fn below_sysroot(dir: &Path, sysroot: Option<&Path>) -> PathBuf {
     let bytes = dir.as_os_str().as_bytes();
-    match bytes.strip_prefix(b"=").or_else(|| bytes.strip_prefix(b"$SYSROOT")) {
+    match bytes
+        .strip_prefix(b"=")
+        .or_else(|| bytes.strip_prefix(b"$SYSROOT"))
+    {
         Some(rest) => {
             let rest = rest.strip_prefix(b"/").unwrap_or(rest);
-            sysroot.unwrap_or(Path::new("/")).join(OsStr::from_bytes(rest))
+            sysroot
+                .unwrap_or(Path::new("/"))
+                .join(OsStr::from_bytes(rest))
         }
         None => dir.to_owned(),
     }

@@ -61,11 +61,19 @@ impl Settings {
                 .parse()
                 .ok()
                 .filter(|&jobs| jobs > 0)
-                .ok_or_else(|| Failure::usage(format_args!("HOLLOWAY_JOBS={number}: give a number of processes, 1 or more")))?,
+                .ok_or_else(|| {
+                    Failure::usage(format_args!(
+                        "HOLLOWAY_JOBS={number}: give a number of processes, 1 or more"
+                    ))
+                })?,
         };
         let opt = text("HOLLOWAY_OPT")?;
         Ok(Self {
-            collect: if collect.is_empty() { "paths".to_owned() } else { collect },
+            collect: if collect.is_empty() {
+                "paths".to_owned()
+            } else {
+                collect
+            },
             std: matches!(text("HOLLOWAY_STD")?.as_str(), "1" | "true" | "yes"),
             only: text("HOLLOWAY_ONLY")?,
             skip: text("HOLLOWAY_SKIP")?,
@@ -112,6 +120,8 @@ fn text(name: &str) -> Result<String> {
     match std::env::var(name) {
         Ok(value) => Ok(value),
         Err(std::env::VarError::NotPresent) => Ok(String::new()),
-        Err(std::env::VarError::NotUnicode(_)) => Err(Failure::usage(format_args!("{name} is not UTF-8"))),
+        Err(std::env::VarError::NotUnicode(_)) => {
+            Err(Failure::usage(format_args!("{name} is not UTF-8")))
+        }
     }
 }

@@ -37,25 +37,38 @@ pub(crate) fn tools_dir() -> Result<PathBuf> {
             Err(error) => why = format!("{}: {error}", dir.display()),
         }
     }
-    Err(Failure::new(format_args!("cannot make the directory of linker names {why}; set XDG_CACHE_HOME to a writable directory")))
+    Err(Failure::new(format_args!(
+        "cannot make the directory of linker names {why}; set XDG_CACHE_HOME to a writable directory"
+    )))
 }
 
 /// Directory for what may be thrown away: `$XDG_CACHE_HOME/holloway`, else `~/.cache/holloway`.
 pub(crate) fn cache_home() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
     Some(cache.join("holloway"))
 }
 
 fn homes() -> impl Iterator<Item = PathBuf> {
     let user = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());
-    cache_home().into_iter().chain([std::env::temp_dir().join(format!("holloway-{user}"))])
+    cache_home()
+        .into_iter()
+        .chain([std::env::temp_dir().join(format!("holloway-{user}"))])
 }
 
 fn fill(dir: &Path, exe: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)?;
     own(dir)?;
-    NAMES.iter().try_for_each(|name| point(&dir.join(name), exe))
+    NAMES
+        .iter()
+        .try_for_each(|name| point(&dir.join(name), exe))
 }
 
 /// Refuses a directory that belongs to someone else: in `/tmp` he could swap the linker.
@@ -64,7 +77,10 @@ fn own(dir: &Path) -> io::Result<()> {
     if std::fs::metadata(dir)?.uid() == me {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, "belongs to another user"))
+    Err(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        "belongs to another user",
+    ))
 }
 
 /// Makes `link` point at `exe`: under a name of this process first, then renamed, so nobody ever misses it.

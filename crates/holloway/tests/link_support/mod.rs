@@ -1,5 +1,9 @@
 //! A directory to build in, with a cache of its own, and what came of a link: maps and counts.
-#![allow(dead_code, clippy::unwrap_used, reason = "each test uses a part of it; tests")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test uses a part of it; tests"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +30,9 @@ pub(crate) struct Ran {
 
 impl Yard {
     pub(crate) fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -44,12 +50,17 @@ impl Yard {
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.dir.path());
-        let ours = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HOLLOWAY_"));
+        let ours =
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HOLLOWAY_"));
         for (name, _) in ours {
             command.env_remove(name);
         }
-        command.env_remove("RUSTFLAGS").env_remove("CARGO_TARGET_DIR");
-        command.env("HOLLOWAY_CACHE", self.path("cache")).env("XDG_CACHE_HOME", self.path("home"));
+        command
+            .env_remove("RUSTFLAGS")
+            .env_remove("CARGO_TARGET_DIR");
+        command
+            .env("HOLLOWAY_CACHE", self.path("cache"))
+            .env("XDG_CACHE_HOME", self.path("home"));
         command
     }
 
@@ -79,19 +90,33 @@ impl Yard {
     /// Runs a program built here and reads what it counted.
     pub(crate) fn run(&self, program: &str) -> Ran {
         let data = tempfile::tempdir_in(self.dir.path()).unwrap();
-        let output = self.command(self.path(program)).env("HOLLOWAY_DATA", data.path()).output().unwrap();
+        let output = self
+            .command(self.path(program))
+            .env("HOLLOWAY_DATA", data.path())
+            .output()
+            .unwrap();
         let map = self.map(program);
         let mut paths = BTreeMap::new();
         for entry in std::fs::read_dir(data.path()).unwrap() {
             let bytes = std::fs::read(entry.unwrap().path()).unwrap();
-            let Ok(profile) = read_profile(&bytes, &map) else { continue };
+            let Ok(profile) = read_profile(&bytes, &map) else {
+                continue;
+            };
             assert!(profile.damage.is_empty(), "{:?}", profile.damage);
             for function in &profile.functions {
-                let name = &map.function(function.module, function.function).unwrap().name;
-                *paths.entry(name.to_string()).or_default() += function.counts.iter().map(|count| count.1).sum::<u64>();
+                let name = &map
+                    .function(function.module, function.function)
+                    .unwrap()
+                    .name;
+                *paths.entry(name.to_string()).or_default() +=
+                    function.counts.iter().map(|count| count.1).sum::<u64>();
             }
         }
-        Ran { stdout: String::from_utf8(output.stdout).unwrap(), code: output.status.code(), paths }
+        Ran {
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            code: output.status.code(),
+            paths,
+        }
     }
 
     /// What a program built here prints.
@@ -101,7 +126,8 @@ impl Yard {
 
     /// The path map in a linked file.
     pub(crate) fn map(&self, file: &str) -> ImageMap {
-        self.maybe_map(file).unwrap_or_else(|| panic!("{file} is not woven"))
+        self.maybe_map(file)
+            .unwrap_or_else(|| panic!("{file} is not woven"))
     }
 
     /// The path map in a linked file, if it is woven.
@@ -115,22 +141,34 @@ impl Yard {
     /// Names of the woven modules of a linked file.
     pub(crate) fn modules(&self, file: &str) -> Vec<String> {
         let map = self.map(file);
-        let woven = map.modules.iter().filter(|module| module.module.counters_size > 0);
+        let woven = map
+            .modules
+            .iter()
+            .filter(|module| module.module.counters_size > 0);
         woven.map(|module| module.module.name.to_string()).collect()
     }
 
     /// What a linked file lists as linked as it is: `name: reason`.
     pub(crate) fn left_alone(&self, file: &str) -> Vec<String> {
         let map = self.map(file);
-        let last = map.modules.iter().filter(|module| &*module.module.name == "linked as it is");
-        last.flat_map(|module| &module.module.skipped).map(|skipped| format!("{}: {}", skipped.name, skipped.reason)).collect()
+        let last = map
+            .modules
+            .iter()
+            .filter(|module| &*module.module.name == "linked as it is");
+        last.flat_map(|module| &module.module.skipped)
+            .map(|skipped| format!("{}: {}", skipped.name, skipped.reason))
+            .collect()
     }
 }
 
 pub(crate) fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{command:?}: {}\n{stderr}", output.status);
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{stderr}",
+        output.status
+    );
     stderr
 }
 
@@ -143,8 +181,21 @@ pub(crate) fn refused(command: &mut Command) -> (Option<i32>, String) {
 /// The libLLVM of the Rust toolchain.
 pub(crate) fn rust_llvm() -> PathBuf {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).args(["--print", "sysroot"]).output().unwrap().stdout;
+    let output = Command::new(rustc)
+        .args(["--print", "sysroot"])
+        .output()
+        .unwrap()
+        .stdout;
     let lib = Path::new(String::from_utf8(output).unwrap().trim_end()).join("lib");
-    let mut files = std::fs::read_dir(lib).unwrap().map(|entry| entry.unwrap().path());
-    files.find(|path| path.file_name().unwrap().to_string_lossy().starts_with("libLLVM.so")).unwrap()
+    let mut files = std::fs::read_dir(lib)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    files
+        .find(|path| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with("libLLVM.so")
+        })
+        .unwrap()
 }

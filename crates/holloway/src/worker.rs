@@ -19,7 +19,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use holloway_llvm::Library;
-use holloway_weave::{Collect, Filter, LinkKind, ModuleOptions, OptLevel, WeaveError, WovenModule, cache, weave_module};
+use holloway_weave::{
+    Collect, Filter, LinkKind, ModuleOptions, OptLevel, WeaveError, WovenModule, cache,
+    weave_module,
+};
 
 use crate::failure::{Context, Failure, Result};
 use crate::link::level;
@@ -73,7 +76,9 @@ impl Request {
                 *flag = true;
                 continue;
             }
-            let value = args.next().ok_or_else(|| Failure::usage(format_args!("{name} wants a value")))?;
+            let value = args
+                .next()
+                .ok_or_else(|| Failure::usage(format_args!("{name} wants a value")))?;
             request.option(&name, value)?;
         }
         Ok(request)
@@ -116,7 +121,9 @@ impl Request {
         let at = File::create(&self.at).cannot(|| format!("write {}", self.at.display()))?;
         let mut progress = |name: &str| {
             // In place and then cut: cheap, and nobody reads it while this process lives.
-            let _ = at.write_all_at(name.as_bytes(), 0).and_then(|()| at.set_len(name.len() as u64));
+            let _ = at
+                .write_all_at(name.as_bytes(), 0)
+                .and_then(|()| at.set_len(name.len() as u64));
         };
         match weave_module(&llvm, &bitcode, &options, &mut progress) {
             Ok(woven) => self.write(&woven),
@@ -126,17 +133,23 @@ impl Request {
 
     fn read(&self) -> Result<Vec<u8>> {
         let shown = self.file.display();
-        let length = usize::try_from(self.range.end.saturating_sub(self.range.start)).cannot(|| format!("read {shown}"))?;
+        let length = usize::try_from(self.range.end.saturating_sub(self.range.start))
+            .cannot(|| format!("read {shown}"))?;
         let mut bitcode = vec![0; length];
         let file = File::open(&self.file).cannot(|| format!("read {shown}"))?;
-        file.read_exact_at(&mut bitcode, self.range.start).cannot(|| format!("read {shown}"))?;
+        file.read_exact_at(&mut bitcode, self.range.start)
+            .cannot(|| format!("read {shown}"))?;
         Ok(bitcode)
     }
 
     fn options(&self) -> Result<ModuleOptions> {
         let collect: Collect = self.collect.parse().map_err(Failure::usage)?;
         let filter = Filter::parse(&self.only, &self.skip).map_err(Failure::usage)?;
-        let kind = if self.shared { LinkKind::SharedObject } else { LinkKind::Executable };
+        let kind = if self.shared {
+            LinkKind::SharedObject
+        } else {
+            LinkKind::Executable
+        };
         let mut options = ModuleOptions::new(&self.name, kind, collect);
         options.opt = self.opt;
         options.filter = filter;
@@ -148,20 +161,29 @@ impl Request {
     }
 
     fn write(&self, woven: &WovenModule) -> Result<u8> {
-        std::fs::write(&self.out, cache::encode(woven)).cannot(|| format!("write {}", self.out.display()))?;
+        std::fs::write(&self.out, cache::encode(woven))
+            .cannot(|| format!("write {}", self.out.display()))?;
         Ok(0)
     }
 }
 
 fn parse_range(text: &str) -> Result<Range<u64>> {
-    let range = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
+    let range = text
+        .split_once("..")
+        .and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
     range.ok_or_else(|| Failure::usage(format_args!("--range {text}: not of the form START..END")))
 }
 
 /// A worker that LLVM kills is expected now and then; its core file would only surprise.
 fn no_core_files() {
     use rustix::process::{Resource, Rlimit, setrlimit};
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let _ = setrlimit(
+        Resource::Core,
+        Rlimit {
+            current: Some(0),
+            maximum: Some(0),
+        },
+    );
 }
 
 /// Says on stderr why the module is not woven; the exit code tells what can still be done.

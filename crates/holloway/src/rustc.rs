@@ -39,7 +39,7 @@ pub(crate) fn wrap(argv: &[OsString]) -> Result<ExitCode> {
     if call.is_woven() {
         let linker = linker_beside(&argv[0])?;
         command.args(call.extra_options(&linker));
-        for (name, value) in call.extra_environment() {
+        if let Some((name, value)) = call.extra_environment() {
             command.env(name, value);
         }
     }
@@ -100,7 +100,6 @@ struct RustcCall {
     has_target: bool,
     linker: Option<String>,
     linker_flavor: Option<String>,
-    lto: Option<String>,
     debuginfo: Option<String>,
     split_debuginfo: bool,
 }
@@ -152,7 +151,6 @@ impl RustcCall {
         match name.replace('_', "-").as_str() {
             "linker" => self.linker = Some(value),
             "linker-flavor" => self.linker_flavor = Some(value),
-            "lto" => self.lto = Some(value),
             "debuginfo" => self.debuginfo = Some(value),
             "split-debuginfo" => self.split_debuginfo = true,
             _ => {}
@@ -182,11 +180,8 @@ impl RustcCall {
         options
     }
 
-    fn extra_environment(&self) -> Vec<(&'static str, &str)> {
-        let mut environment = Vec::new();
-        environment.extend(self.user_linker().map(|linker| ("HOLLOWAY_LINKER", linker)));
-        environment.extend(self.is_fat().then_some(("HOLLOWAY_RUST_LTO", "fat")));
-        environment
+    fn extra_environment(&self) -> Option<(&'static str, &str)> {
+        self.user_linker().map(|linker| ("HOLLOWAY_LINKER", linker))
     }
 
     /// The linker the user chose, if any.
@@ -194,13 +189,6 @@ impl RustcCall {
         let linker = self.linker.as_deref()?;
         let ours = Path::new(linker).file_name() == Some(OsStr::new(RUST_LINKER));
         Some(linker).filter(|_| !ours)
-    }
-
-    fn is_fat(&self) -> bool {
-        matches!(
-            self.lto.as_deref(),
-            Some("" | "fat" | "yes" | "y" | "on" | "true")
-        )
     }
 
     fn has_line_tables(&self) -> bool {
@@ -300,19 +288,14 @@ mod tests {
     }
 
     #[test]
-    fn the_users_linker_and_lto_are_handed_on() {
+    fn the_users_linker_is_handed_on() {
+        let linker = |line| call(line).user_linker().map(str::to_owned);
+        assert_eq!(linker("-C linker=clang -C lto"), Some("clang".to_owned()));
         assert_eq!(
-            call("-C linker=clang -C lto").extra_environment(),
-            [("HOLLOWAY_LINKER", "clang"), ("HOLLOWAY_RUST_LTO", "fat")]
+            linker("-Clinker=a -Clinker=/usr/bin/gcc-12"),
+            Some("/usr/bin/gcc-12".to_owned())
         );
-        assert_eq!(
-            call("-Clinker=/usr/bin/gcc-12 -Clto=thin").extra_environment(),
-            [("HOLLOWAY_LINKER", "/usr/bin/gcc-12")]
-        );
-        assert_eq!(
-            call("-Clinker=/x/holloway-cc -Clto=off").extra_environment(),
-            []
-        );
+        assert_eq!(linker("-Clinker=/x/holloway-cc"), None);
         assert_eq!(
             options("-g -Clinker=rust-lld"),
             format!("{BASE} -Clinker-flavor=ld.lld")

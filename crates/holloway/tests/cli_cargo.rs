@@ -203,8 +203,13 @@ fn the_users_flags_linker_and_wrapper_stay_in_force() {
         "wrapper.sh",
         "#!/bin/sh\necho wrapped >> \"$(dirname \"$0\")/wrapper.log\"\nexec \"$@\"\n",
     );
+    let workspace = project.script(
+        "workspace.sh",
+        "#!/bin/sh\necho wrapped >> \"$(dirname \"$0\")/workspace.log\"\nexec \"$@\"\n",
+    );
     let config = format!(
-        "[build]\nrustc-wrapper = {wrapper:?}\n[target.{}]\nlinker = {linker:?}\nrustflags = [\"--cfg\", \"chosen\"]\n",
+        "[build]\nrustc-wrapper = {wrapper:?}\nrustc-workspace-wrapper = {workspace:?}\n\
+         [target.{}]\nlinker = {linker:?}\nrustflags = [\"--cfg\", \"chosen\"]\n",
         cli_support::host()
     );
     project.write(".cargo/config.toml", &config);
@@ -213,7 +218,7 @@ fn the_users_flags_linker_and_wrapper_stay_in_force() {
         .ok()
         .says("chosen")
         .says("main");
-    for log in ["linker.log", "wrapper.log"] {
+    for log in ["linker.log", "wrapper.log", "workspace.log"] {
         assert!(project.path().join(log).exists(), "{log}");
         std::fs::remove_file(project.path().join(log)).unwrap();
     }
@@ -267,6 +272,7 @@ fn a_target_directory_from_anywhere_is_kept_to() {
 const LIBRARY: &str = r#"
 //! ```
 //! assert_eq!(app::three_times(2), 6);
+//! assert!(cfg!(chosen), "the user's rustdoc flags are lost");
 //! ```
 #[inline(never)]
 pub fn three_times(n: u64) -> u64 { n * 3 }
@@ -301,7 +307,10 @@ fn tests_doctests_examples_and_benches_are_woven() {
             "fn main() { println!(\"example {}\", app::three_times(7)); }\n",
         ),
     ]);
-    let done = project.cargo_holloway("test --format json").ok();
+    let done = project
+        .cargo_holloway("test --format json")
+        .env("RUSTDOCFLAGS", "--cfg chosen")
+        .ok();
     // Once in the unit test, once from outside, once in the doctest.
     assert_eq!(done.json().calls("three_times"), 3, "{done}");
     assert!(project.runs()[0].to_string_lossy().ends_with("-app-test"));

@@ -123,7 +123,7 @@ pub(crate) struct WeaveArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Run")]
 pub(crate) struct OutputArgs {
-    /// Directory for the run's data [default: $HOLLOWAY_DATA, else target/holloway/runs/<time>-<name>]
+    /// Directory for the run's data [default: $HOLLOWAY_DATA, else target/holloway/runs/TIME-NAME]
     #[arg(short = 'o', long = "output", value_name = "RUN", value_hint = ValueHint::DirPath)]
     pub(crate) output: Option<PathBuf>,
     /// Record only; see it later with `holloway report`

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser as _;
+use holloway_llvm::Library;
 
 use crate::args::{CargoArgs, CargoCommand, CargoHolloway};
 use crate::failure::{Context, Failure, Result};
@@ -98,6 +99,7 @@ impl CargoCall {
     pub(crate) fn plan(verb: Verb, split: Split, ours: &CargoArgs) -> Result<Self> {
         let project = Project::find(&split.cargo)?;
         let targets = project.chosen_targets(&split.cargo)?;
+        check_tools(&project)?;
         let settings = weave_settings(ours);
         settings::apply(&project.home, &settings)?;
         let mut command = Command::new(&project.cargo);
@@ -204,6 +206,25 @@ impl CargoCall {
         self.append_program_args();
         self.spawn()
     }
+}
+
+/// Looks for what every link needs, so that its lack is said before all is compiled, and in one line.
+fn check_tools(project: &Project) -> Result<()> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let chosen = set("HOLLOWAY_LLVM").map(PathBuf::from);
+    Library::find(chosen.as_deref(), Some(&project.sysroot)).map_err(|error| {
+        Failure::new(format_args!(
+            "{error}; `holloway doctor` says what was found"
+        ))
+    })?;
+    let linker = set("HOLLOWAY_LINKER").unwrap_or_else(|| "cc".into());
+    if link::find_program(&linker).is_none() {
+        return Err(Failure::new(format_args!(
+            "cannot link: no {} found; install a C compiler, which links for rustc too (Debian: apt install gcc)",
+            linker.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Settings from the options, with the environment for those not given.

@@ -90,5 +90,9 @@ fn terminal_width() -> usize {
     if !io::stdout().is_terminal() {
         return usize::MAX;
     }
-    rustix::termios::tcgetwinsize(io::stdout()).map_or(100, |size| usize::from(size.ws_col).max(40))
+    // A terminal that does not know its width says 0.
+    match rustix::termios::tcgetwinsize(io::stdout()) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).max(40),
+        _ => 100,
+    }
 }

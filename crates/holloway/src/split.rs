@@ -1,6 +1,6 @@
 //! Parts our own options of `cargo holloway VERB …` from cargo's.
 //!
-//! Ours are those of [`CargoArgs`](crate::args::CargoArgs), wherever they stand before `--`; everything else goes to
+//! Ours are those of [`CargoArgs`], wherever they stand before `--`; everything else goes to
 //! cargo unchanged and in order. To know where an option's value ends and (for `run`) the program's arguments begin,
 //! cargo's options that take a value are listed here; an option cargo adds later still passes, at worst its detached
 //! value is looked at as if it were an option of ours.

@@ -101,6 +101,22 @@ fn exit_codes_are_the_programs_own_or_cargos() {
 }
 
 #[test]
+fn what_every_link_needs_is_looked_for_before_the_build() {
+    let project = Project::binary("", LOOPING);
+    let done = project
+        .cargo_holloway("build")
+        .env("HOLLOWAY_LLVM", "/nowhere/libLLVM.so")
+        .exits(125);
+    done.fails_with("/nowhere/libLLVM.so")
+        .complains("holloway doctor");
+    let done = project
+        .cargo_holloway("build")
+        .env("HOLLOWAY_LINKER", "no-such-cc")
+        .exits(125);
+    done.fails_with("no-such-cc").complains("apt install gcc");
+}
+
+#[test]
 fn build_says_where_the_programs_are() {
     let project = Project::binary("", LOOPING);
     let done = project.cargo_holloway("build").ok();

@@ -1,0 +1,410 @@
+//! Takes a line apart, word by word.
+//!
+//! Two machines run over the words: the driver's, and the linker's (on a driver's line it sees only what `-Wl,` and
+//! `-Xlinker` carry). Each may be waiting for the value of the option before.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use super::options::{LINKER_VALUES, takes_value};
+use super::{Carrier, Flavour, Line, Output, Role, Word};
+use crate::link::settings::level;
+
+/// Takes a line apart; response files must have been expanded.
+pub(super) fn parse(flavour: Flavour, args: Vec<OsString>) -> Line {
+    let mut parser = Parser::new(flavour);
+    parser.read(args);
+    parser.finish()
+}
+
+/// What the option read last wants from the next word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pending {
+    Nothing,
+    Skip,
+    Output,
+    Search,
+    Library,
+    PluginOption,
+    Plugin,
+    Sysroot,
+    Format,
+}
+
+struct Parser {
+    line: Line,
+    fixed: bool,
+    saved: Vec<bool>,
+    /// Inputs are raw data (`--format binary`), whatever they look like.
+    data: bool,
+    lists: usize,
+    /// For words of the driver, and for words it hands to the linker.
+    pending: [Pending; 2],
+}
+
+const DRIVER: usize = 0;
+const LINKER: usize = 1;
+
+impl Parser {
+    fn new(flavour: Flavour) -> Self {
+        let line = Line {
+            flavour,
+            words: Vec::new(),
+            output: None,
+            makes: Output::Executable,
+            search: Vec::new(),
+            opt: None,
+            function_sections: false,
+            sysroot: None,
+            no_libc: false,
+        };
+        Self {
+            line,
+            fixed: false,
+            saved: Vec::new(),
+            data: false,
+            lists: 0,
+            pending: [Pending::Nothing; 2],
+        }
+    }
+
+    fn read(&mut self, args: Vec<OsString>) {
+        let driver = self.line.flavour == Flavour::Driver;
+        // A driver hands -static to the linker before everything else.
+        self.fixed = driver
+            && args
+                .iter()
+                .any(|arg| arg == "-static" || arg == "-static-pie");
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            if !driver {
+                self.linker_word(arg, Carrier::Plain);
+            } else if self.pending[DRIVER] != Pending::Nothing {
+                self.value(arg, Carrier::Plain, DRIVER);
+            } else if let Some(list) = arg.as_bytes().strip_prefix(b"-Wl,") {
+                self.lists += 1;
+                for word in list.split(|&byte| byte == b',') {
+                    self.linker_word(OsString::from_vec(word.to_vec()), Carrier::List(self.lists));
+                }
+            } else if arg == "-Xlinker" {
+                if let Some(word) = args.next() {
+                    self.linker_word(word, Carrier::Single);
+                }
+            } else {
+                self.driver_word(arg);
+            }
+        }
+    }
+
+    fn push(&mut self, text: OsString, role: Role, carrier: Carrier) {
+        self.line.words.push(Word {
+            text,
+            role,
+            carrier,
+        });
+    }
+
+    fn linker_word(&mut self, text: OsString, carrier: Carrier) {
+        if self.pending[LINKER] != Pending::Nothing {
+            return self.value(text, carrier, LINKER);
+        }
+        let bytes = text.as_bytes();
+        if !is_option(bytes) {
+            let role = if self.data { Role::Other } else { Role::Input };
+            return self.push(text, role, carrier);
+        }
+        if self.common(&text, carrier, LINKER) {
+            return;
+        }
+        let name = bare(&text);
+        match name {
+            b"Bstatic" | b"dn" | b"non_shared" | b"static" => self.fixed = true,
+            b"Bdynamic" | b"dy" | b"call_shared" => self.fixed = false,
+            b"push-state" => self.saved.push(self.fixed),
+            b"pop-state" => self.fixed = self.saved.pop().unwrap_or(self.fixed),
+            b"shared" | b"Bshareable" => self.line.makes = Output::SharedObject,
+            b"r" | b"relocatable" | b"i" | b"Ur" => self.line.makes = Output::Relocatable,
+            b"gc-sections" => self.line.function_sections = true,
+            b"no-gc-sections" => self.line.function_sections = false,
+            b"plugin" => {
+                self.pending[LINKER] = Pending::Plugin;
+                return;
+            }
+            b"plugin-opt" => {
+                self.pending[LINKER] = Pending::PluginOption;
+                return;
+            }
+            _ if name.starts_with(b"plugin-opt=") => {
+                return self.plugin_option(&name[11..]);
+            }
+            _ if name.starts_with(b"plugin=") => return,
+            b"b" | b"format" => self.pending[LINKER] = Pending::Format,
+            _ if name.starts_with(b"format=") => self.data = &name[7..] == b"binary",
+            _ if LINKER_VALUES.iter().any(|known| known.as_bytes() == name) => {
+                self.pending[LINKER] = Pending::Skip;
+            }
+            _ => {}
+        }
+        self.push(text, Role::Other, carrier);
+    }
+
+    fn driver_word(&mut self, text: OsString) {
+        let bytes = text.as_bytes();
+        if !is_option(bytes) {
+            return self.push(text, Role::Input, Carrier::Plain);
+        }
+        if self.common(&text, Carrier::Plain, DRIVER) {
+            return;
+        }
+        match bytes {
+            b"-shared" => self.line.makes = Output::SharedObject,
+            b"-r" => self.line.makes = Output::Relocatable,
+            b"-c" | b"-S" | b"-E" | b"-fsyntax-only" => self.line.makes = Output::NotALink,
+            b"-nostdlib" | b"-nodefaultlibs" | b"-nolibc" => self.line.no_libc = true,
+            _ if text.to_str().is_some_and(takes_value) => self.pending[DRIVER] = Pending::Skip,
+            _ => {}
+        }
+        self.push(text, Role::Other, Carrier::Plain);
+    }
+
+    /// Options that both languages share. Returns whether `text` was one.
+    fn common(&mut self, text: &OsStr, carrier: Carrier, who: usize) -> bool {
+        let bytes = text.as_bytes();
+        let long = |name: &str| {
+            bytes
+                .strip_prefix(name.as_bytes())
+                .map(|rest| OsStr::from_bytes(rest).to_owned())
+        };
+        match bytes {
+            b"-o" | b"--output" => self.expect(text, carrier, who, Pending::Output),
+            b"-L" | b"--library-path" => self.expect(text, carrier, who, Pending::Search),
+            // Joined with its value when that comes.
+            b"-l" | b"--library" => self.pending[who] = Pending::Library,
+            b"--sysroot" => self.expect(text, carrier, who, Pending::Sysroot),
+            _ => {
+                if let Some(value) = long("--output=") {
+                    self.line.output = Some(value.into());
+                } else if let Some(value) = long("--library-path=").or_else(|| long("-L")) {
+                    self.line.search.push(value.into());
+                } else if let Some(value) = long("--library=").or_else(|| long("-l")) {
+                    self.library(value, carrier);
+                    return true;
+                } else if let Some(value) = long("--sysroot=") {
+                    self.line.sysroot = Some(value.into());
+                } else if let Some(value) = joined_output(bytes, who) {
+                    self.line.output = Some(value.into());
+                } else {
+                    return false;
+                }
+                self.push(text.to_owned(), Role::Other, carrier);
+            }
+        }
+        true
+    }
+
+    fn expect(&mut self, text: &OsStr, carrier: Carrier, who: usize, pending: Pending) {
+        self.pending[who] = pending;
+        self.push(text.to_owned(), Role::Other, carrier);
+    }
+
+    /// The word that the option before it was waiting for.
+    fn value(&mut self, text: OsString, carrier: Carrier, who: usize) {
+        match std::mem::replace(&mut self.pending[who], Pending::Nothing) {
+            Pending::Library => return self.library(text, carrier),
+            Pending::Plugin => return,
+            Pending::PluginOption => return self.plugin_option(text.as_bytes()),
+            Pending::Output => self.line.output = Some(text.clone().into()),
+            Pending::Search => self.line.search.push(text.clone().into()),
+            Pending::Sysroot => self.line.sysroot = Some(text.clone().into()),
+            Pending::Format => self.data = text == "binary",
+            Pending::Nothing | Pending::Skip => {}
+        }
+        self.push(text, Role::Other, carrier);
+    }
+
+    fn library(&mut self, name: OsString, carrier: Carrier) {
+        let mut text = OsString::from("-l");
+        text.push(&name);
+        self.push(
+            text,
+            Role::Library {
+                name,
+                fixed: self.fixed,
+            },
+            carrier,
+        );
+    }
+
+    /// Plugin options go no further: the plugin may not be installed, and there is no bitcode left for it.
+    fn plugin_option(&mut self, option: &[u8]) {
+        let option = option.strip_prefix(b"-").unwrap_or(option);
+        match option {
+            b"function-sections" | b"function-sections=1" => self.line.function_sections = true,
+            _ => {
+                let level = std::str::from_utf8(option).ok().and_then(level);
+                self.line.opt = level.or(self.line.opt);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Line {
+        let libc = |word: &Word| matches!(&word.role, Role::Library { name, .. } if name == "c");
+        if self.line.words.iter().any(libc) {
+            self.line.no_libc = false;
+        } else if self.line.flavour == Flavour::Ld {
+            self.line.no_libc = true;
+        }
+        self.line
+    }
+}
+
+/// Empty words (`-Wl,`) and a lone dash name no file that could be woven.
+fn is_option(bytes: &[u8]) -> bool {
+    bytes.is_empty() || bytes[0] == b'-'
+}
+
+/// An option's name without its one or two dashes.
+fn bare(text: &OsStr) -> &[u8] {
+    let bytes = text.as_bytes();
+    bytes
+        .strip_prefix(b"--")
+        .or_else(|| bytes.strip_prefix(b"-"))
+        .unwrap_or(bytes)
+}
+
+/// `-oFILE`. ld reads `-omagic` and `-oformat` so too, as output files.
+fn joined_output(bytes: &[u8], who: usize) -> Option<OsString> {
+    let value = bytes.strip_prefix(b"-o")?;
+    // clang's driver has options that begin with -o for other targets only (`-object`, `-objcmt-…`).
+    let option = who == DRIVER && (value.starts_with(b"bj"));
+    (!option && !value.is_empty()).then(|| OsStr::from_bytes(value).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    /// Inputs and libraries of a line: `a.o`, `-lx`, `-lx!` where only static ones are looked for.
+    fn inputs(line: &Line) -> String {
+        let shown = line.words.iter().filter_map(|word| match &word.role {
+            Role::Other => None,
+            Role::Library { fixed: true, .. } => Some(format!("{}!", word.text.display())),
+            Role::Input | Role::Library { .. } => Some(word.text.display().to_string()),
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    fn driver(line: &str, expect: &str) -> Line {
+        let parsed = parse(Flavour::Driver, words(line));
+        assert_eq!(inputs(&parsed), expect, "{line}");
+        parsed
+    }
+
+    fn ld(line: &str, expect: &str) -> Line {
+        let parsed = parse(Flavour::Ld, words(line));
+        assert_eq!(inputs(&parsed), expect, "{line}");
+        parsed
+    }
+
+    #[test]
+    fn inputs_are_told_from_values() {
+        driver(
+            "a.o -o b.o -L dir -I c.o -T d.o e.o -u f.o -l g -lh",
+            "a.o e.o -lg -lh",
+        );
+        driver(
+            "-Wl,-z,now,a.a -Wl,-rpath -Wl,b.o -Xlinker -soname -Xlinker c.o d.o",
+            "a.a d.o",
+        );
+        driver("-Wl, - a.o", "a.o");
+        ld(
+            "a.o -o b.o -m elf -z now -dynamic-linker c.o -soname d.o --wrap e.o f.o -T=x -Tg.ld",
+            "a.o f.o",
+        );
+        ld(
+            "-b binary a.o -b elf64-x86-64 b.o --format=binary c.o --format default d.o",
+            "b.o d.o",
+        );
+        ld(
+            "-plugin a.so -plugin-opt=mcpu=x -plugin-opt O3 b.o -plugin=c.so",
+            "b.o",
+        );
+    }
+
+    #[test]
+    fn static_libraries_are_looked_for_where_asked() {
+        driver("-la -Wl,-Bstatic -lb -Wl,-Bdynamic,-lc", "-la -lb! -lc");
+        driver("-la -static -lb", "-la! -lb!");
+        ld(
+            "-la -dn -lb --push-state -Bdynamic -lc --pop-state -ld -dy -le",
+            "-la -lb! -lc -ld! -le",
+        );
+    }
+
+    #[test]
+    fn what_is_made_is_known() {
+        let makes = |line: &str| driver(line, "a.o").makes;
+        assert_eq!(makes("a.o -pie"), Output::Executable);
+        assert_eq!(makes("a.o -shared"), Output::SharedObject);
+        assert_eq!(makes("a.o -Wl,-shared"), Output::SharedObject);
+        assert_eq!(makes("a.o -r"), Output::Relocatable);
+        assert_eq!(makes("-c a.o"), Output::NotALink);
+        assert_eq!(
+            ld("a.o --output=x/y", "a.o").output,
+            Some(PathBuf::from("x/y"))
+        );
+        assert_eq!(ld("a.o -ox", "a.o").output_name(), "x");
+        assert_eq!(ld("a.o", "a.o").output_name(), "a.out");
+        assert_eq!(
+            ld("a.o -plugin-opt=O1 -plugin-opt=-function-sections=1", "a.o").opt,
+            Some(holloway_weave::OptLevel::O1)
+        );
+        assert!(driver("a.o -Wl,--gc-sections", "a.o").function_sections);
+        assert!(
+            driver("a.o -nodefaultlibs", "a.o").no_libc
+                && !driver("a.o -nodefaultlibs -lc", "a.o -lc").no_libc
+        );
+    }
+
+    #[test]
+    fn a_line_comes_out_as_it_went_in() {
+        let line =
+            "a.o -Wl,--whole-archive,b.a,--no-whole-archive -Xlinker -z -Xlinker now -lc -o d";
+        let parsed = driver(line, "a.o b.a -lc");
+        assert_eq!(parsed.write(&|_| None, &[], usize::MAX), words(line));
+        let number = |text: &str| parsed.words.iter().position(|word| word.text == text);
+        let swapped = parsed.write(
+            &|word| (Some(word) == number("b.a")).then(|| "t/b.a".into()),
+            &["i.o".into()],
+            0,
+        );
+        assert_eq!(
+            swapped,
+            words(&format!("i.o {}", line.replace(",b.a,", ",t/b.a,")))
+        );
+        let comma = parsed.write(
+            &|word| (Some(word) == number("b.a")).then(|| "t,/b.a".into()),
+            &[],
+            usize::MAX,
+        );
+        let expect = "a.o -Wl,--whole-archive -Xlinker t,/b.a -Wl,--no-whole-archive -Xlinker -z -Xlinker now -lc -o d";
+        assert_eq!(comma, words(expect));
+    }
+
+    #[test]
+    fn words_for_an_lto_plugin_go_no_further() {
+        let line = driver(
+            "-Wl,-plugin-opt=O3,-plugin-opt=mcpu=x a.o -Wl,-plugin,x.so,-z,now",
+            "a.o",
+        );
+        assert_eq!(
+            line.write(&|_| None, &[], usize::MAX),
+            words("a.o -Wl,-z,now")
+        );
+    }
+}

@@ -78,14 +78,14 @@ fn dag(plan: &Plan<'_>) -> Vec<DagEdgeMap> {
         .collect()
 }
 
-/// Instructions and places of a segment. A segment that only jumps (such as a split edge) counts no instruction: the
-/// code generator makes none of it. The place of a jump behind other instructions is left out: it is often that of what
-/// comes next.
+/// Instructions and places of a segment. A jump at its end has no place here, since it is often that of what comes next
+/// (the edge has it); one that is all there is (a split edge, say) isn't counted either: the code generator makes
+/// nothing of it.
 fn block<'m>(lowered: &Lowered<'m>, node: Node, scopes: &mut Scopes<'m>) -> BlockMap {
     let instructions = &lowered.layout.blocks[node.block].instructions[node.from..node.to];
     let counted: Vec<_> = instructions.iter().copied().filter(|instruction| is_counted(*instruction)).collect();
     let (count, placed) = match counted.split_last() {
-        Some((last, [])) if is_jump(*last) => (0, counted.as_slice()),
+        Some((last, [])) if is_jump(*last) => (0, [].as_slice()),
         Some((last, others)) if is_jump(*last) => (counted.len(), others),
         _ => (counted.len(), counted.as_slice()),
     };

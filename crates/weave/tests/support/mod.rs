@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 use holloway_flow::{
     BlockId, Cfg, DagEdge, DagEdgeKind, Edge, EdgeId, EdgeKind, Numbering, PathId,
@@ -104,19 +105,12 @@ impl Bench {
 
     /// Links objects with the stub and runs the program.
     pub fn run(&self, objects: &[Vec<u8>], link: &[&str]) -> Ran {
-        let stub = self.path("stub.o");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/stub.c");
-        run(Command::new("gcc")
-            .args(["-c", "-O2", "-fPIC", "-mgeneral-regs-only"])
-            .arg(source)
-            .arg("-o")
-            .arg(&stub));
         let program = self.path("program");
         let mut linker = Command::new("g++");
         for (index, object) in objects.iter().enumerate() {
             linker.arg(self.write(&format!("woven{index}.o"), object));
         }
-        run(linker.arg(stub).args(link).arg("-o").arg(&program));
+        run(linker.arg(stub()).args(link).arg("-o").arg(&program));
         let dump = self.path("dump");
         let output = Command::new(&program)
             .env("STUB_DUMP", &dump)
@@ -127,6 +121,19 @@ impl Bench {
             dump: Dump::read(&dump),
         }
     }
+}
+
+/// The stub's object, compiled once.
+fn stub() -> &'static Path {
+    static STUB: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, object) = STUB.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let object = dir.path().join("stub.o");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/stub.c");
+        run(Command::new("gcc").args(["-c", "-O2", "-fPIC", "-mgeneral-regs-only"]).arg(source).arg("-o").arg(&object));
+        (dir, object)
+    });
+    object
 }
 
 /// Runs a command that has to succeed.
@@ -345,6 +352,7 @@ pub fn check_with(
             let mut options = options(name, level);
             change(&mut options);
             let placed = weave(&library(setup.llvm), &bitcode, &options, 64);
+            assert!(placed.map.skipped.is_empty(), "{name} with {setup:?} at {level}: {:?}", placed.map.skipped);
             let ran = bench.run(&[placed.woven.object.clone()], &["-pie"]);
             let context = format!("{name} with {setup:?} at {level}");
             assert_eq!(
@@ -354,6 +362,11 @@ pub fn check_with(
                 ran.output
             );
             let found = profiled_lines(&[&placed], &ran.dump, &traced);
+            if found != ran.dump.lines()
+                && let Some(keep) = std::env::var_os("HOLLOWAY_TEST_KEEP")
+            {
+                std::fs::write(keep, &source).unwrap();
+            }
             assert_eq!(
                 found,
                 ran.dump.lines(),

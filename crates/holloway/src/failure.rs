@@ -65,12 +65,6 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<anyhow::Error> for Failure {
-    fn from(error: anyhow::Error) -> Self {
-        Self::new(format_args!("{error:#}"))
-    }
-}
-
 /// Says what was being done, in the form `cannot …: cause`.
 pub(crate) trait Context<T> {
     /// Turns an error into a [`Failure`] of holloway itself, with what could not be done before the cause.

@@ -147,7 +147,7 @@ fn without_brackets(name: &str) -> String {
             _ => {}
         }
     }
-    plain
+    plain.trim_end_matches(" const").to_owned()
 }
 
 fn function(json: &Value) -> Result<Function> {

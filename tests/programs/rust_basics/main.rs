@@ -10,24 +10,35 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static SINK: AtomicU64 = AtomicU64::new(0);
 
+// One function an arm: calls of one and the same would be merged into one call.
 #[inline(never)]
-fn mark(n: u64) {
+fn small(n: u64) {
     SINK.fetch_add(n, Relaxed);
+}
+
+#[inline(never)]
+fn middle(n: u64) {
+    SINK.fetch_xor(n, Relaxed);
+}
+
+#[inline(never)]
+fn large(n: u64) {
+    SINK.fetch_sub(n, Relaxed);
 }
 
 #[inline(never)]
 fn classify(n: u64) -> &'static str {
     match n % 10 {
         0..=4 => {
-            mark(1); // @small
+            small(1); // @small
             "small"
         }
         5..=7 => {
-            mark(2); // @middle
+            middle(2); // @middle
             "middle"
         }
         _ => {
-            mark(3); // @large
+            large(3); // @large
             "large"
         }
     }

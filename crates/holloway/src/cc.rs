@@ -39,6 +39,12 @@ const COMPILE: [&str; 4] = [
 /// Places in the source are what a path is shown by.
 const LINES: &str = "-gline-tables-only";
 
+/// With a sanitizer clang warns that the second half of a fat object needs no second instrumentation.
+const REDUNDANT: &str = "-Wno-backend-plugin";
+
+const CFI: &str = "-fsanitize=cfi checks types over the whole program, and holloway weaves each file alone; \
+    compile without it";
+
 /// Runs clang with `args`; our own options stand first. Returns only when clang could not be started.
 pub(crate) fn cc(lang: Language, args: Vec<OsString>) -> ExitCode {
     match drive(lang, args) {
@@ -53,15 +59,24 @@ pub(crate) fn cc(lang: Language, args: Vec<OsString>) -> ExitCode {
 fn drive(lang: Language, args: Vec<OsString>) -> Result<ExitCode> {
     let (collect, args) = own_options(args)?;
     let words = Words::read(&args)?;
+    if words.compiles && words.cfi {
+        return Err(Failure::new(CFI));
+    }
     let clang = find::clang(words.links)?;
     let mut command = Command::new(&clang.path);
     if lang == Language::Cxx {
         command.arg("--driver-mode=g++");
     }
-    command.args(&args);
+    // After a lone `--` every word is a file.
+    let end = args
+        .iter()
+        .position(|arg| arg == "--")
+        .unwrap_or(args.len());
+    command.args(&args[..end]);
     if words.compiles {
         command.args(COMPILE);
         command.args((!words.debug).then_some(LINES));
+        command.args(words.sanitizes.then_some(REDUNDANT));
     }
     if words.links {
         let mut ld = OsString::from("--ld-path=");
@@ -72,7 +87,7 @@ fn drive(lang: Language, args: Vec<OsString>) -> Result<ExitCode> {
         command.envs(words.opt.map(|level| ("HOLLOWAY_OPT", level)));
         command.envs(clang.sysroot.map(|path| ("HOLLOWAY_SYSROOT", path)));
     }
-    let error = command.exec();
+    let error = command.args(&args[end..]).exec();
     Err(Failure::with_code(
         126,
         format_args!("cannot run {}: {error}", clang.path.display()),
@@ -112,8 +127,8 @@ fn real_ld(clang: &Path, lang: Language, args: &[OsString]) -> Result<OsString> 
     let mut command = Command::new(clang);
     command
         .args((lang == Language::Cxx).then_some("--driver-mode=g++"))
-        .args(args)
-        .arg("-###");
+        .arg("-###")
+        .args(args);
     let output = command.output().map_err(|error| {
         Failure::with_code(126, format_args!("cannot run {}: {error}", clang.display()))
     })?;

@@ -291,6 +291,10 @@ fn what_is_missing_is_named_with_the_way_out() {
         code == Some(2) && said.contains("edges") && said.contains("not available in this version"),
         "{said}"
     );
+    check(
+        &mut yard.holloway("cc -flto -fvisibility=hidden -fsanitize=cfi -c main.c"),
+        "-fsanitize=cfi checks types over the whole program",
+    );
     let (code, said) = yard.refuse("cc --collect nonsense main.o");
     assert!(code == Some(2) && said.contains("nonsense"), "{said}");
     let (code, said) = refused(yard.holloway("ld main.o").env("HOLLOWAY_JOBS", "many"));
@@ -346,5 +350,33 @@ fn questions_go_to_clang_untouched() {
         if question != "--version" && question != "-v" {
             assert_eq!(text(&ours.stdout), text(&theirs.stdout), "{question}");
         }
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn another_machine_is_linked_as_it_is() {
+    let yard = Yard::new();
+    yard.write(
+        "start.c",
+        "int f(int x) { return x ? 1 : 2; } void _start(void) { f(3); for (;;) ; }",
+    );
+    let said = yard.build("cc -m32 -ffreestanding -nostdlib -static start.c -o app");
+    assert!(
+        said.contains("target i386-pc-linux-gnu is not supported yet: linked without probes"),
+        "{said}"
+    );
+    assert!(yard.maybe_map("app").is_none());
+}
+
+#[test]
+fn sanitizers_work_and_stay_silent() {
+    let yard = yard();
+    for sanitizer in ["address", "undefined", "thread"] {
+        let said = yard.build(&format!(
+            "cc -Werror -fsanitize={sanitizer} main.c f.c -o app"
+        ));
+        assert_eq!(said, "", "{sanitizer}");
+        assert_eq!(yard.run("app").paths.get("f"), Some(&1), "{sanitizer}");
     }
 }

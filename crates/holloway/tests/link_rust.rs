@@ -144,7 +144,7 @@ fn every_profile_is_woven_and_counts() {
         assert!(
             yard.left_alone(&app)
                 .iter()
-                .any(|line| line.starts_with("libstd-") && line.ends_with("--std weaves std)")),
+                .any(|line| line.starts_with("libstd-") && line.ends_with("(--std instruments it)")),
             "{profile}"
         );
     }

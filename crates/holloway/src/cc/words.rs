@@ -17,6 +17,10 @@ pub(super) struct Words {
     pub(super) debug: bool,
     /// Optimisation level, as in `HOLLOWAY_OPT`.
     pub(super) opt: Option<&'static str>,
+    /// Some sanitizer is on.
+    pub(super) sanitizes: bool,
+    /// `-fsanitize=cfi` or one of its parts is on.
+    pub(super) cfi: bool,
 }
 
 impl Words {
@@ -80,6 +84,12 @@ impl Reader {
             || word.starts_with("--print-")
         {
             self.emits_other = true;
+        } else if let Some(list) = word.strip_prefix("-fsanitize=") {
+            self.words.sanitizes = true;
+            self.words.cfi |= list.split(',').any(|name| name.starts_with("cfi"));
+        } else if let Some(list) = word.strip_prefix("-fno-sanitize=") {
+            let off = list.split(',').any(|name| name == "cfi" || name == "all");
+            self.words.cfi &= !off;
         } else if let Some(level) = word.strip_prefix("-O") {
             self.words.opt = Some(level_of(level));
         } else if word.starts_with("-l") || word.starts_with("-Wl,") {
@@ -188,6 +198,7 @@ mod tests {
         said.extend(words.links.then_some("links"));
         said.extend(words.debug.then_some("debug"));
         said.extend(words.opt);
+        said.extend(words.cfi.then_some("cfi"));
         assert_eq!(said.join(" "), expect, "{line}");
     }
 
@@ -220,6 +231,8 @@ mod tests {
         check("-gdwarf-4 -c a.c", "compiles debug");
         check("-gcc-toolchain x -c a.c", "compiles");
         check("-dumpmachine", "");
+        check("-fsanitize=address,cfi-vcall -c a.c", "compiles cfi");
+        check("-fsanitize=cfi -fno-sanitize=all -c a.c", "compiles");
         check("-c -Xclang -emit-llvm a.c", "");
         check(
             "-shared -fPIC a.cpp -o a.so -Wl,-soname,a.c",

@@ -270,23 +270,19 @@ impl Gatherer<'_> {
     }
 
     fn without(&mut self, path: &Path, why: NoBitcode, count: usize) {
-        let objects = if count == 1 {
-            "1 object".to_owned()
-        } else {
-            format!("{count} objects")
-        };
+        let mut name = file_name(path).to_owned();
+        if count > 1 {
+            name.push_str(&format!(" ({count} objects)"));
+        }
         let sysroot = path.components().any(|part| part.as_os_str() == "rustlib");
-        let hint = if sysroot && !self.settings.std && !is_builtins(path) {
-            "; --std weaves std"
-        } else {
-            ""
-        };
-        self.inputs.without.push((
-            file_name(path).to_owned(),
-            format!("{why} ({objects}{hint})"),
-        ));
+        let std = sysroot && !self.settings.std && !is_builtins(path);
+        let why = if std { STD.to_owned() } else { why.to_string() };
+        self.inputs.without.push((name, why));
     }
 }
+
+/// Why a crate of the standard library is left alone by default.
+const STD: &str = "machine code of the standard library (--std instruments it)";
 
 /// Reads a file whole if it may hold modules: not shared libraries, which are large and many.
 fn read_linkable(path: &Path) -> std::io::Result<Option<Vec<u8>>> {

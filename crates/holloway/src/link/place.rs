@@ -6,6 +6,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use holloway_format::abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, KIND_PATHS, PAGE};
@@ -76,7 +79,7 @@ pub(crate) fn place(
                 .extend(file.words.iter().map(|&word| (word, path.clone())));
         }
     }
-    if settings.probes {
+    if settings.probes && !image.foreign {
         let name = line.output_name();
         let name = if inputs.is_rust() {
             without_hash(&name)
@@ -96,6 +99,8 @@ struct Image {
     end: u64,
     machine: Option<Machine>,
     bases: Vec<(String, u64)>,
+    /// Something is for a machine that no image can be made for.
+    foreign: bool,
 }
 
 impl Image {
@@ -111,21 +116,25 @@ impl Image {
             Outcome::Woven(woven) => woven,
             Outcome::Plain(woven, reason) => {
                 self.skip(&module.name, &reason);
+                self.foreign |= Machine::of_object(&woven.object).is_none();
                 return Ok(Some(woven.object));
             }
             Outcome::MachineCode(reason) => {
                 self.skip(&module.name, &reason);
+                let own = module
+                    .fat
+                    .as_ref()
+                    .map(|range| read_part(&module.path, range));
+                let own = own.transpose()?;
+                self.foreign |= own.is_some_and(|own| Machine::of_object(&own).is_none());
                 return Ok(None);
             }
         };
-        if let Some(range) = &module.fat {
-            let bytes =
-                std::fs::read(&module.path).cannot(|| format!("read {}", module.path.display()))?;
-            let original = bytes.get(range.clone()).unwrap_or_default();
-            if !same_exports(original, &woven.object) {
-                self.skip(&module.name, "its symbols were changed after compilation (objcopy, ld -r): linked without probes");
-                return Ok(None);
-            }
+        if let Some(range) = &module.fat
+            && !same_exports(&read_part(&module.path, range)?, &woven.object)
+        {
+            self.skip(&module.name, CHANGED);
+            return Ok(None);
         }
         let machine = Machine::of_object(&woven.object).ok_or_else(|| {
             Failure::new(format_args!(
@@ -172,7 +181,7 @@ impl Image {
     fn skip(&mut self, name: &str, reason: &str) {
         self.skipped.push(Skipped {
             name: name.into(),
-            linkage_name: "".into(),
+            linkage_name: name.into(),
             reason: reason.into(),
         });
     }
@@ -224,6 +233,17 @@ impl Image {
             .map(|(name, bytes)| write(scratch.join(name), bytes))
             .collect()
     }
+}
+
+const CHANGED: &str =
+    "its symbols were changed after compilation (objcopy, ld -r): linked without probes";
+
+fn read_part(path: &Path, range: &Range<usize>) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; range.len()];
+    let file = File::open(path).cannot(|| format!("read {}", path.display()))?;
+    file.read_exact_at(&mut bytes, range.start as u64)
+        .cannot(|| format!("read {}", path.display()))?;
+    Ok(bytes)
 }
 
 /// Writes the woven form of `file` below `dir`; nothing when it is linked as it is.

@@ -305,7 +305,7 @@ fn what_is_missing_is_named_with_the_way_out() {
 }
 
 #[test]
-fn a_link_without_the_c_library_says_what_the_runtime_needs() {
+fn a_link_without_what_the_runtime_needs_says_so() {
     let yard = Yard::new();
     yard.write(
         "start.c",
@@ -316,6 +316,12 @@ fn a_link_without_the_c_library_says_what_the_runtime_needs() {
     assert!(
         said.contains("pthread_atfork")
             && said.contains("holloway: note: this link leaves out the C library"),
+        "{said}"
+    );
+    yard.write("lib.c", "int f(int x) { return x ? 1 : 2; }");
+    let (_, said) = yard.refuse("cc -O0 -fPIC -shared -nostartfiles lib.c -o lib.so");
+    assert!(
+        said.contains("holloway: note: this link leaves out the start files"),
         "{said}"
     );
 }

@@ -225,3 +225,74 @@ fn the_same_workspace_builds_the_same_program() {
     build(&yard, "release", &[]);
     assert!(first == std::fs::read(yard.path(&app)).unwrap());
 }
+
+/// `rustc` in the yard with our linker.
+fn rustc(yard: &Yard, words: &str) -> String {
+    let mut rustc = yard.command("rustc");
+    let linker = format!("-Clinker={}", yard.path("holloway-cc").display());
+    rustc.args([
+        "-Clinker-plugin-lto",
+        "-Ccodegen-units=1",
+        "-Cdebuginfo=line-tables-only",
+        "--edition=2024",
+        &linker,
+    ]);
+    succeed(rustc.args(words.split_whitespace()))
+}
+
+#[test]
+fn rust_shared_libraries_and_their_users_are_woven() {
+    let yard = Yard::new();
+    symlink(env!("CARGO_BIN_EXE_holloway"), yard.path("holloway-cc")).unwrap();
+    yard.write(
+        "shared.rs",
+        "#[inline(never)] pub fn twice(x: u32) -> u32 { if x > 3 { panic!(\"big {x}\") } x * 2 }",
+    );
+    yard.write(
+        "user.rs",
+        "fn main() { std::panic::set_hook(Box::new(|_| ())); let sum: u32 = (0..6).map(|x| std::panic::catch_unwind(|| \
+         shared::twice(x)).unwrap_or(100)).sum(); println!(\"{sum}\"); }",
+    );
+    rustc(&yard, "-O -Cprefer-dynamic --crate-type=dylib shared.rs");
+    rustc(
+        &yard,
+        "-O -Cprefer-dynamic -L. --extern shared -Crpath -Clink-arg=-Wl,-rpath,. user.rs",
+    );
+    assert_eq!(yard.modules("libshared.so"), ["shared"]);
+    assert_eq!(yard.modules("user"), ["user"]);
+    let ran = yard.run_in_library("user", "libshared.so");
+    assert_eq!(
+        (ran.stdout.as_str(), ran.paths.get("twice")),
+        ("212\n", Some(&6))
+    );
+}
+
+#[test]
+fn a_raw_ld_line_from_rustc_is_understood() {
+    let yard = Yard::new();
+    symlink(env!("CARGO_BIN_EXE_holloway"), yard.path("holloway-cc")).unwrap();
+    yard.write(
+        "plain.rs",
+        "#[unsafe(no_mangle)] pub extern \"C\" fn f(x: u32) -> u32 { if x > 3 { 1 } else { x } }",
+    );
+    yard.write(
+        "main.c",
+        "unsigned f(unsigned); int main(void) { return f(2) + f(9); }",
+    );
+    let output = yard
+        .command("cc")
+        .arg("-print-file-name=crtbeginS.o")
+        .output()
+        .unwrap()
+        .stdout;
+    let file = PathBuf::from(String::from_utf8(output).unwrap().trim_end());
+    let (file, libraries) = (file.display(), file.parent().unwrap().display());
+    let flags = format!(
+        "-O -Clinker-flavor=ld -L{libraries} -Clink-args={file} -Clink-args={libraries}/crtendS.o --crate-type=cdylib -Cpanic=abort plain.rs"
+    );
+    rustc(&yard, &flags);
+    assert_eq!(yard.modules("libplain.so"), ["plain"]);
+    yard.tool("cc main.c ./libplain.so -o app");
+    let ran = yard.run_in_library("app", "libplain.so");
+    assert_eq!((ran.code, ran.paths.get("f")), (Some(3), Some(&2)));
+}

@@ -99,6 +99,8 @@ pub(crate) struct Line {
     pub(crate) sysroot: Option<PathBuf>,
     /// Whether the C library is surely not linked.
     pub(crate) no_libc: bool,
+    /// Whether the compiler's start files (`crtbegin.o`) are surely not linked.
+    pub(crate) no_start_files: bool,
 }
 
 impl Line {

@@ -106,12 +106,33 @@ fn link(flavour: Flavour, args: &[OsString]) -> Result<u8> {
         placed.at,
     );
     let code = real::run(&linker, &args, Some(scratch.path()))?;
-    if code != 0 && line.no_libc && placed.has_runtime() {
-        eprintln!(
-            "holloway: note: this link leaves out the C library, and the runtime needs pthread_atfork from it; link it (-lc), or link this image without holloway"
-        );
+    if code != 0 && placed.has_runtime() {
+        note_needs(&line);
     }
     Ok(code)
+}
+
+/// After a link that failed: what the runtime needs and the line leaves out.
+fn note_needs(line: &Line) {
+    let needs = [
+        (
+            line.no_libc,
+            "the C library",
+            "pthread_atfork",
+            "link it (-lc)",
+        ),
+        (
+            line.no_start_files,
+            "the start files",
+            "__dso_handle",
+            "link crtbegin.o or crtbeginS.o",
+        ),
+    ];
+    for (_, left_out, symbol, remedy) in needs.iter().filter(|need| need.0) {
+        eprintln!(
+            "holloway: note: this link leaves out {left_out}, and the runtime needs {symbol} from there; {remedy}, or link this image without holloway"
+        );
+    }
 }
 
 /// A link with nothing to weave: the line as it came, less what was meant for an LTO plugin.

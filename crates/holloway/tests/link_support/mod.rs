@@ -89,13 +89,18 @@ impl Yard {
 
     /// Runs a program built here and reads what it counted.
     pub(crate) fn run(&self, program: &str) -> Ran {
+        self.run_in_library(program, program)
+    }
+
+    /// Runs a program built here and reads what a shared library of it counted.
+    pub(crate) fn run_in_library(&self, program: &str, library: &str) -> Ran {
         let data = tempfile::tempdir_in(self.dir.path()).unwrap();
         let output = self
             .command(self.path(program))
             .env("HOLLOWAY_DATA", data.path())
             .output()
             .unwrap();
-        let map = self.map(program);
+        let map = self.map(library);
         let mut paths = BTreeMap::new();
         for entry in std::fs::read_dir(data.path()).unwrap() {
             let bytes = std::fs::read(entry.unwrap().path()).unwrap();
@@ -104,12 +109,9 @@ impl Yard {
             };
             assert!(profile.damage.is_empty(), "{:?}", profile.damage);
             for function in &profile.functions {
-                let name = &map
-                    .function(function.module, function.function)
-                    .unwrap()
-                    .name;
-                *paths.entry(name.to_string()).or_default() +=
-                    function.counts.iter().map(|count| count.1).sum::<u64>();
+                let map = map.function(function.module, function.function).unwrap();
+                let count: u64 = function.counts.iter().map(|count| count.1).sum();
+                *paths.entry(map.name.to_string()).or_default() += count;
             }
         }
         Ran {

@@ -57,6 +57,7 @@ impl Parser {
             function_sections: false,
             sysroot: None,
             no_libc: false,
+            no_start_files: false,
         };
         Self {
             line,
@@ -160,7 +161,9 @@ impl Parser {
             b"-shared" => self.line.makes = Output::SharedObject,
             b"-r" => self.line.makes = Output::Relocatable,
             b"-c" | b"-S" | b"-E" | b"-fsyntax-only" => self.line.makes = Output::NotALink,
-            b"-nostdlib" | b"-nodefaultlibs" | b"-nolibc" => self.line.no_libc = true,
+            b"-nostdlib" => (self.line.no_libc, self.line.no_start_files) = (true, true),
+            b"-nodefaultlibs" | b"-nolibc" => self.line.no_libc = true,
+            b"-nostartfiles" => self.line.no_start_files = true,
             _ if text.to_str().is_some_and(takes_value) => self.pending[DRIVER] = Pending::Skip,
             _ => {}
         }
@@ -248,12 +251,19 @@ impl Parser {
     }
 
     fn finish(mut self) -> Line {
-        let libc = |word: &Word| matches!(&word.role, Role::Library { name, .. } if name == "c");
-        if self.line.words.iter().any(libc) {
-            self.line.no_libc = false;
-        } else if self.line.flavour == Flavour::Ld {
-            self.line.no_libc = true;
-        }
+        let raw = self.line.flavour == Flavour::Ld;
+        let has = |test: fn(&Word) -> bool| self.line.words.iter().any(test);
+        let libc = has(|word| matches!(&word.role, Role::Library { name, .. } if name == "c"));
+        let start = has(|word| {
+            let text = word.text.to_string_lossy();
+            word.role == Role::Input
+                && text
+                    .rsplit('/')
+                    .next()
+                    .is_some_and(|name| name.contains("crtbegin"))
+        });
+        self.line.no_libc = !libc && (raw || self.line.no_libc);
+        self.line.no_start_files = !start && (raw || self.line.no_start_files);
         self.line
     }
 }

@@ -219,23 +219,41 @@ int main(int argc, char **argv) {
 "#;
     for (setup, level, placed, ran) in check("small.c", source, &LEVELS) {
         let count = |name: &str| {
-            let function = placed.map.functions.iter().find(|function| &*function.linkage_name == name).unwrap();
-            ran.dump.paths(placed.base, function).values().copied().collect::<Vec<u64>>()
+            let function = placed
+                .map
+                .functions
+                .iter()
+                .find(|function| &*function.linkage_name == name)
+                .unwrap();
+            ran.dump
+                .paths(placed.base, function)
+                .values()
+                .copied()
+                .collect::<Vec<u64>>()
         };
         assert_eq!(count("empty"), [10], "{setup:?} {level}");
         // One loop block: once in, 998 times round, once out.
         let mut loops = count("one_block_loop");
         loops.sort_unstable();
-        assert_eq!(loops.iter().sum::<u64>(), 1000, "{setup:?} {level}: {loops:?}");
+        assert_eq!(
+            loops.iter().sum::<u64>(),
+            1000,
+            "{setup:?} {level}: {loops:?}"
+        );
         assert_eq!(loops.last(), Some(&998), "{setup:?} {level}: {loops:?}");
     }
 }
 
 #[test]
 fn more_paths_than_any_array() {
-    let mut source = String::from("#include <stdio.h>\nunsigned x = 12345;\n__attribute__((noinline)) static unsigned bits(unsigned n) { unsigned r = 0;\n");
+    let mut source = String::from(
+        "#include <stdio.h>\nunsigned x = 12345;\n__attribute__((noinline)) static unsigned bits(unsigned n) { unsigned r = 0;\n",
+    );
     for bit in 0..62 {
-        source += &format!("if ((n * {} >> 7) & 1) {{ T; r = r * 3 + {bit}; }} else {{ T; r ^= n; }}\n", 2 * bit + 1);
+        source += &format!(
+            "if ((n * {} >> 7) & 1) {{ T; r = r * 3 + {bit}; }} else {{ T; r ^= n; }}\n",
+            2 * bit + 1
+        );
     }
     source += "return r; }\nint main(int argc, char **argv) { unsigned r = 0;\n";
     source += "for (int i = 0; i < 1000; i++) { T; x = x * 1664525 + 1013904223 * argc; r += bits(x); }\nprintf(\"%u\\n\", r); }\n";
@@ -268,8 +286,12 @@ int main(int argc, char **argv) {
     printf("%u\n", sum);
 }
 "#;
-    check_with("hashed.c", source, &[O0, O2], &[], &|options| options.array_limit = 0);
-    check_with("cut.c", source, &[O0, O2], &[], &|options| options.path_limit = 60);
+    check_with("hashed.c", source, &[O0, O2], &[], &|options| {
+        options.array_limit = 0
+    });
+    check_with("cut.c", source, &[O0, O2], &[], &|options| {
+        options.path_limit = 60
+    });
 }
 
 #[test]
@@ -354,5 +376,11 @@ int main(int argc, char **argv) {
     printf("%f\n", dot(4096));
 }
 "#;
-    check_with("vector.c", source, &[O3], &["-ffast-math", "-mavx2"], &|_| {});
+    check_with(
+        "vector.c",
+        source,
+        &[O3],
+        &["-ffast-math", "-mavx2"],
+        &|_| {},
+    );
 }

@@ -110,8 +110,15 @@ int main() { std::printf("%d%d%d%d%d %d\n", order[0], order[1], order[2], order[
             let bench = Bench::new();
             let bitcode = bench.compile(setup.clang, "ctor.cpp", source, &["-O2", "-fPIE"]);
             let placed = weave(&library(setup.llvm), &bitcode, &options("ctor", O2), 8);
-            let ran = bench.run(&[placed.woven.object], &["-pie", linker, "-Wl,--gc-sections"]);
-            assert_eq!(ran.stdout(), "12354 12\ndestroyed\nlast\n", "{setup:?} {linker}");
+            let ran = bench.run(
+                &[placed.woven.object],
+                &["-pie", linker, "-Wl,--gc-sections"],
+            );
+            assert_eq!(
+                ran.stdout(),
+                "12354 12\ndestroyed\nlast\n",
+                "{setup:?} {linker}"
+            );
         }
     }
 }

@@ -14,7 +14,10 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (self.0 >> 33) % limit
     }
 }
@@ -31,7 +34,12 @@ const FUEL: &str = "if (--fuel < 0) return x;\n";
 
 impl Program {
     fn new(seed: u64) -> Self {
-        let mut program = Self { random: Random(seed), text: String::new(), labels: 0, functions: 0 };
+        let mut program = Self {
+            random: Random(seed),
+            text: String::new(),
+            labels: 0,
+            functions: 0,
+        };
         program.text += "#include <stdio.h>\n#include <setjmp.h>\nstatic volatile int fuel;\nstatic jmp_buf env;\n";
         let count = 3 + program.random.below(3);
         for index in 0..count {
@@ -40,8 +48,14 @@ impl Program {
         program.text += "int main(int argc, char **argv) {\nunsigned r = 0;\n";
         for index in 0..count {
             let fuel = 50 + program.random.below(2000);
-            let _ = write!(program.text, "fuel = {fuel}; r = r * 31 + f{index}(r, argc);\n");
-            let _ = write!(program.text, "fuel = {fuel}; r = r * 31 + f{index}(r ^ 0x5555, argc + 1);\n");
+            let _ = write!(
+                program.text,
+                "fuel = {fuel}; r = r * 31 + f{index}(r, argc);\n"
+            );
+            let _ = write!(
+                program.text,
+                "fuel = {fuel}; r = r * 31 + f{index}(r ^ 0x5555, argc + 1);\n"
+            );
         }
         program.text += "printf(\"%u\\n\", r);\nreturn 0;\n}\n";
         program
@@ -50,8 +64,15 @@ impl Program {
     fn function(&mut self, index: u64) {
         self.functions = index;
         let first = self.labels;
-        let inline = if self.random.below(3) == 0 { "__attribute__((noinline)) " } else { "" };
-        let _ = write!(self.text, "{inline}static unsigned f{index}(unsigned x, unsigned y) {{\nunsigned i = y;\n");
+        let inline = if self.random.below(3) == 0 {
+            "__attribute__((noinline)) "
+        } else {
+            ""
+        };
+        let _ = write!(
+            self.text,
+            "{inline}static unsigned f{index}(unsigned x, unsigned y) {{\nunsigned i = y;\n"
+        );
         let jumps = self.random.below(4) == 0;
         let start = self.text.len();
         let size = 3 + self.random.below(5);
@@ -66,10 +87,20 @@ impl Program {
             }
         }
         if jumps && self.labels > first + 1 {
-            let table: Vec<String> = (first..self.labels).map(|label| format!("&&l{label}")).collect();
-            let _ = write!(self.text, "static void *const table[] = {{ {} }};\n", table.join(", "));
+            let table: Vec<String> = (first..self.labels)
+                .map(|label| format!("&&l{label}"))
+                .collect();
+            let _ = write!(
+                self.text,
+                "static void *const table[] = {{ {} }};\n",
+                table.join(", ")
+            );
             let _ = write!(tail, "if (x & 1) goto *table[x / 2 % {}];\n", table.len());
-            let _ = write!(self.text, "if (x % 5 == 3) {{ T; {FUEL} goto *table[y % {}]; }}\n", table.len());
+            let _ = write!(
+                self.text,
+                "if (x % 5 == 3) {{ T; {FUEL} goto *table[y % {}]; }}\n",
+                table.len()
+            );
         }
         self.text += &body;
         self.text += &tail;
@@ -83,7 +114,11 @@ impl Program {
     }
 
     fn statement(&mut self, depth: u64) {
-        let kind = if depth == 0 { self.random.below(4) } else { self.random.below(16) };
+        let kind = if depth == 0 {
+            self.random.below(4)
+        } else {
+            self.random.below(16)
+        };
         self.text += "T;\n";
         self.text += FUEL;
         match kind {
@@ -164,7 +199,13 @@ fn random_programs(seeds: std::ops::Range<u64>, levels: &[OptLevel]) {
     for seed in seeds {
         let source = Program::new(seed).text;
         // Locals changed between setjmp and longjmp have no defined value, but the tracer and the profile see the same run.
-        check_with(&format!("random{seed}.c"), &source, levels, &["-Wno-everything"], &|_| {});
+        check_with(
+            &format!("random{seed}.c"),
+            &source,
+            levels,
+            &["-Wno-everything"],
+            &|_| {},
+        );
     }
 }
 
@@ -188,7 +229,19 @@ fn optimised_hard() {
 fn hashed_and_cut() {
     for seed in 300..303 {
         let source = Program::new(seed).text;
-        check_with(&format!("hashed{seed}.c"), &source, &[O0, O2], &["-Wno-everything"], &|options| options.array_limit = 2);
-        check_with(&format!("cut{seed}.c"), &source, &[O0, O2], &["-Wno-everything"], &|options| options.path_limit = 3000);
+        check_with(
+            &format!("hashed{seed}.c"),
+            &source,
+            &[O0, O2],
+            &["-Wno-everything"],
+            &|options| options.array_limit = 2,
+        );
+        check_with(
+            &format!("cut{seed}.c"),
+            &source,
+            &[O0, O2],
+            &["-Wno-everything"],
+            &|options| options.path_limit = 3000,
+        );
     }
 }

@@ -7,6 +7,7 @@
 //! Tested with LLVM 19 (Debian) and 22 (Debian, rustc 1.95); newer ones are tried, and refused with the name of the
 //! first function they lack.
 
+mod bitstream;
 mod builder;
 mod context;
 mod error;

@@ -8,6 +8,7 @@ use std::ffi::{CString, c_char};
 use std::fmt;
 use std::ptr::NonNull;
 
+use crate::bitstream;
 use crate::context::{Context, take_message, text_of};
 use crate::error::LlvmError;
 use crate::metadata::Metadata;
@@ -63,7 +64,7 @@ impl<'c> Module<'c> {
                 context,
                 name: name.into(),
             }),
-            _ => Err(parse_error(context, name)),
+            _ => Err(parse_error(context, name, bitcode)),
         }
     }
 
@@ -289,44 +290,35 @@ impl Drop for Module<'_> {
 }
 
 /// What the handler heard, as the variant that says what to do.
-fn parse_error(context: &Context, name: &str) -> LlvmError {
+fn parse_error(context: &Context, name: &str, bitcode: &[u8]) -> LlvmError {
     let name = name.to_string();
-    let text = context.take_errors().join("; ");
-    if text.contains("Expected a single module") {
+    let mut text = context.take_errors().join("; ");
+    if text.contains("Expected a single module") && bitstream::module_count(bitcode) > 1 {
         return LlvmError::SeveralModules { name };
     }
-    match producer_and_reader(&text) {
-        Some((producer, reader)) if producer > reader => LlvmError::NewerBitcode {
+    let library = context.library();
+    let (major, minor, patch) = library.version();
+    if let Some(producer) = bitstream::producer(bitcode)
+        && bitstream::major(&producer).is_some_and(|producer| producer > major)
+    {
+        if !text.contains("Producer:") {
+            text =
+                format!("{text} (Producer: '{producer}' Reader: 'LLVM {major}.{minor}.{patch}')");
+        }
+        return LlvmError::NewerBitcode {
             name,
             text,
-            library: context.library().path().into(),
-        },
-        _ => LlvmError::BadBitcode {
-            name,
-            text: if text.is_empty() {
-                "cannot be parsed".into()
-            } else {
-                text
-            },
+            library: library.path().into(),
+        };
+    }
+    LlvmError::BadBitcode {
+        name,
+        text: if text.is_empty() {
+            "cannot be parsed".into()
+        } else {
+            text
         },
     }
-}
-
-/// The versions in `… (Producer: 'LLVM22.1.2-rust-1.95.0-stable' Reader: 'LLVM 19.1.7')`.
-fn producer_and_reader(text: &str) -> Option<(u32, u32)> {
-    let major = |key: &str| {
-        let rest = text
-            .split_once(key)?
-            .1
-            .trim_start_matches([' ', '\''])
-            .strip_prefix("LLVM")?
-            .trim_start();
-        rest.split(|c: char| !c.is_ascii_digit())
-            .next()?
-            .parse()
-            .ok()
-    };
-    Some((major("Producer:")?, major("Reader:")?))
 }
 
 /// The module's inline assembly text (kept for the tools that look for symbols in it).
@@ -341,17 +333,5 @@ impl Module<'_> {
                 length,
             )
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_in_a_message() {
-        let text = "Unknown attribute kind (102) (Producer: 'LLVM22.1.2-rust-1.95.0-stable' Reader: 'LLVM 19.1.7')";
-        assert_eq!(producer_and_reader(text), Some((22, 19)));
-        assert_eq!(producer_and_reader("Malformed block"), None);
     }
 }

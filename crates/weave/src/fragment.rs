@@ -83,7 +83,11 @@ fn dag(plan: &Plan<'_>) -> Vec<DagEdgeMap> {
 /// nothing of it.
 fn block<'m>(lowered: &Lowered<'m>, node: Node, scopes: &mut Scopes<'m>) -> BlockMap {
     let instructions = &lowered.layout.blocks[node.block].instructions[node.from..node.to];
-    let counted: Vec<_> = instructions.iter().copied().filter(|instruction| is_counted(*instruction)).collect();
+    let counted: Vec<_> = instructions
+        .iter()
+        .copied()
+        .filter(|instruction| is_counted(*instruction))
+        .collect();
     let (count, placed) = match counted.split_last() {
         Some((last, [])) if is_jump(*last) => (0, [].as_slice()),
         Some((last, others)) if is_jump(*last) => (counted.len(), others),
@@ -91,14 +95,19 @@ fn block<'m>(lowered: &Lowered<'m>, node: Node, scopes: &mut Scopes<'m>) -> Bloc
     };
     let mut places: Vec<Place> = Vec::new();
     for instruction in placed {
-        let place = instruction.location().and_then(|location| scopes.place(location));
+        let place = instruction
+            .location()
+            .and_then(|location| scopes.place(location));
         if let Some(place) = place
             && places.last() != Some(&place)
         {
             places.push(place);
         }
     }
-    BlockMap { instructions: u32::try_from(count).unwrap_or(u32::MAX), places }
+    BlockMap {
+        instructions: u32::try_from(count).unwrap_or(u32::MAX),
+        places,
+    }
 }
 
 fn is_jump(instruction: Instruction<'_>) -> bool {

@@ -287,10 +287,10 @@ int main(int argc, char **argv) {
 }
 "#;
     check_with("hashed.c", source, &[O0, O2], &[], &|options| {
-        options.array_limit = 0
+        options.array_limit = 0;
     });
     check_with("cut.c", source, &[O0, O2], &[], &|options| {
-        options.path_limit = 60
+        options.path_limit = 60;
     });
 }
 

@@ -68,7 +68,7 @@ fn check(name: &str, source: &str, levels: &[(OptLevel, &str)], status: i32) {
                 "-Wl,--gc-sections".into(),
             ];
             let link: Vec<&str> = link.iter().map(String::as_str).collect();
-            let ran = bench.run(&[placed.woven.object.clone()], &link);
+            let ran = bench.run(std::slice::from_ref(&placed.woven.object), &link);
             let context = format!("{name} with {llvm} at {level}");
             assert_eq!(
                 ran.output.status.code(),

@@ -81,7 +81,7 @@ pub(super) fn insert<'m>(
                     increment,
                 } => match value {
                     Value::Constant(number) => {
-                        probe.count(&builder, None, increment.wrapping_add(number))
+                        probe.count(&builder, None, increment.wrapping_add(number));
                     }
                     _ => probe.count(
                         &builder,

@@ -40,7 +40,10 @@ impl Attributes {
 
     fn returns_twice(&self, call: Instruction<'_>) -> bool {
         self.returns_twice.is_some_and(|kind| call.call_has(kind))
-            || call.callee().as_function().is_some_and(|callee| RETURN_TWICE.contains(&callee.name().as_str()))
+            || call
+                .callee()
+                .as_function()
+                .is_some_and(|callee| RETURN_TWICE.contains(&callee.name().as_str()))
     }
 }
 

@@ -367,7 +367,7 @@ pub fn check_with(
                 "{name} with {setup:?} at {level}: {:?}",
                 placed.map.skipped
             );
-            let ran = bench.run(&[placed.woven.object.clone()], &["-pie"]);
+            let ran = bench.run(std::slice::from_ref(&placed.woven.object), &["-pie"]);
             let context = format!("{name} with {setup:?} at {level}");
             assert_eq!(
                 ran.output.status.code(),

@@ -1,0 +1,226 @@
+//! As much of the bitstream format as tells who wrote a file and how many modules it holds: LLVM's own errors often say
+//! neither.
+//!
+//! ```text
+//! WIDTH   MEANING
+//! 32      magic
+//! then blocks, each
+//!  2      1: a block begins          inside, in the width that the block names:
+//!  vbr8   its id: 13 identification, 0  END_BLOCK, to the next word
+//!         8 module                   1  a block
+//!  vbr4   width of its codes         2  an abbreviation: vbr5 operands; each 1 bit literal + vbr8, or 3 bits encoding
+//!  to the next word                  3  a record: vbr6 code, vbr6 count, vbr6 each
+//!  32     its length in words        4… a record by an abbreviation
+//! ```
+//! Of the identification block, record 1 is the producer's text (`LLVM22.1.8`). Any bytes give an answer, perhaps `None`.
+
+/// Number of module blocks at the top.
+pub(crate) fn module_count(bitcode: &[u8]) -> usize {
+    blocks(bitcode).filter(|(id, _)| *id == 8).count()
+}
+
+/// What the identification block says wrote it.
+pub(crate) fn producer(bitcode: &[u8]) -> Option<String> {
+    let (_, mut bits) = blocks(bitcode).find(|(id, _)| *id == 13)?;
+    identification(&mut bits)
+}
+
+/// The first number in a producer's text: the major version.
+pub(crate) fn major(producer: &str) -> Option<u32> {
+    let digits = producer.trim_start_matches(|c: char| !c.is_ascii_digit());
+    digits
+        .split(|c: char| !c.is_ascii_digit())
+        .next()?
+        .parse()
+        .ok()
+}
+
+/// Top-level blocks: id, and the bits from after the id.
+fn blocks(bitcode: &[u8]) -> impl Iterator<Item = (u64, Bits<'_>)> {
+    let mut at = 4;
+    std::iter::from_fn(move || {
+        let mut bits = Bits {
+            bytes: bitcode,
+            at: at * 8,
+        };
+        if bits.fixed(2)? != 1 {
+            return None;
+        }
+        let id = bits.vbr(8)?;
+        let inside = bits;
+        bits.vbr(4)?;
+        bits.align();
+        let words = usize::try_from(bits.fixed(32)?).ok()?;
+        at = bits.at / 8 + 4 * words;
+        Some((id, inside))
+    })
+}
+
+/// How an abbreviation's operand is written.
+#[derive(Clone, Copy)]
+enum Operand {
+    Literal(u64),
+    Fixed(u32),
+    Vbr(u32),
+    Array,
+    Char6,
+    Blob,
+}
+
+fn identification(bits: &mut Bits<'_>) -> Option<String> {
+    let width = u32::try_from(bits.vbr(4)?).ok()?;
+    bits.align();
+    bits.fixed(32)?;
+    let mut abbreviations: Vec<Vec<Operand>> = Vec::new();
+    loop {
+        let record = match bits.fixed(width)? {
+            0 | 1 => return None,
+            2 => {
+                abbreviations.push(abbreviation(bits)?);
+                continue;
+            }
+            3 => {
+                let code = bits.vbr(6)?;
+                let count = bits.vbr(6)?;
+                let mut record = vec![code];
+                for _ in 0..count {
+                    record.push(bits.vbr(6)?);
+                }
+                record
+            }
+            id => abbreviated(bits, abbreviations.get(usize::try_from(id).ok()? - 4)?)?,
+        };
+        if record.first() == Some(&1) {
+            return record[1..]
+                .iter()
+                .map(|&c| char::from_u32(u32::try_from(c).ok()?))
+                .collect();
+        }
+    }
+}
+
+fn abbreviation(bits: &mut Bits<'_>) -> Option<Vec<Operand>> {
+    let count = bits.vbr(5)?;
+    let mut operands = Vec::new();
+    for _ in 0..count {
+        operands.push(if bits.fixed(1)? == 1 {
+            Operand::Literal(bits.vbr(8)?)
+        } else {
+            match bits.fixed(3)? {
+                1 => Operand::Fixed(u32::try_from(bits.vbr(5)?).ok()?),
+                2 => Operand::Vbr(u32::try_from(bits.vbr(5)?).ok()?),
+                3 => Operand::Array,
+                4 => Operand::Char6,
+                _ => Operand::Blob,
+            }
+        });
+    }
+    Some(operands)
+}
+
+fn abbreviated(bits: &mut Bits<'_>, operands: &[Operand]) -> Option<Vec<u64>> {
+    let mut record = Vec::new();
+    let mut operands = operands.iter();
+    while let Some(&operand) = operands.next() {
+        if matches!(operand, Operand::Array) {
+            let count = bits.vbr(6)?;
+            let element = *operands.next()?;
+            for _ in 0..count {
+                record.push(scalar(bits, element)?);
+            }
+        } else {
+            record.push(scalar(bits, operand)?);
+        }
+    }
+    Some(record)
+}
+
+fn scalar(bits: &mut Bits<'_>, operand: Operand) -> Option<u64> {
+    const CHAR6: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+    match operand {
+        Operand::Literal(value) => Some(value),
+        Operand::Fixed(width) => bits.fixed(width),
+        Operand::Vbr(width) => bits.vbr(width),
+        Operand::Char6 => Some(CHAR6[bits.fixed(6)? as usize].into()),
+        Operand::Array | Operand::Blob => None,
+    }
+}
+
+/// A reader of bits, lowest first.
+#[derive(Clone, Copy)]
+struct Bits<'a> {
+    bytes: &'a [u8],
+    /// Position in bits.
+    at: usize,
+}
+
+impl Bits<'_> {
+    fn fixed(&mut self, width: u32) -> Option<u64> {
+        if width > 64 {
+            return None;
+        }
+        let mut value = 0;
+        for bit in 0..width {
+            let byte = self.bytes.get(self.at / 8)?;
+            value |= u64::from(byte >> (self.at % 8) & 1) << bit;
+            self.at += 1;
+        }
+        Some(value)
+    }
+
+    /// Chunks of `width` bits, the highest of each telling whether another follows.
+    fn vbr(&mut self, width: u32) -> Option<u64> {
+        if !(2..=32).contains(&width) {
+            return None;
+        }
+        let mut value = 0u64;
+        let mut shift = 0;
+        loop {
+            let chunk = self.fixed(width)?;
+            let more = chunk >> (width - 1) & 1;
+            value |= (chunk & !(1 << (width - 1))).checked_shl(shift)?;
+            if more == 0 {
+                return Some(value);
+            }
+            shift += width - 1;
+        }
+    }
+
+    /// On to the next word.
+    fn align(&mut self) {
+        self.at = self.at.next_multiple_of(32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The start of a file by clang 22: magic, the identification block, the head of a module.
+    const HEAD: &[u8] = &[
+        0x42, 0x43, 0xC0, 0xDE, 0x35, 0x14, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x62, 0x0C, 0x30,
+        0x24, 0x4A, 0x59, 0xBE, 0xA6, 0x6D, 0xFB, 0xB5, 0xCF, 0x0B, 0x51, 0x80, 0x4C, 0x01, 0x00,
+        0x00, 0x00, 0x21, 0x0C, 0x00, 0x00, 0xCD, 0x01, 0x00, 0x00,
+    ];
+
+    #[test]
+    fn a_file_of_clang_22() {
+        assert_eq!(producer(HEAD).as_deref(), Some("LLVM22.1.8"));
+        assert_eq!(module_count(HEAD), 1);
+    }
+
+    #[test]
+    fn any_prefix_gives_an_answer() {
+        for end in 0..HEAD.len() {
+            assert!(module_count(&HEAD[..end]) <= 1);
+            let _ = producer(&HEAD[..end]);
+        }
+    }
+
+    #[test]
+    fn majors() {
+        assert_eq!(major("LLVM22.1.2-rust-1.95.0-stable"), Some(22));
+        assert_eq!(major("LLVM 19.1.7"), Some(19));
+        assert_eq!(major("LLVM"), None);
+    }
+}

@@ -48,13 +48,13 @@ impl Program {
         program.text += "int main(int argc, char **argv) {\nunsigned r = 0;\n";
         for index in 0..count {
             let fuel = 50 + program.random.below(2000);
-            let _ = write!(
+            let _ = writeln!(
                 program.text,
-                "fuel = {fuel}; r = r * 31 + f{index}(r, argc);\n"
+                "fuel = {fuel}; r = r * 31 + f{index}(r, argc);"
             );
-            let _ = write!(
+            let _ = writeln!(
                 program.text,
-                "fuel = {fuel}; r = r * 31 + f{index}(r ^ 0x5555, argc + 1);\n"
+                "fuel = {fuel}; r = r * 31 + f{index}(r ^ 0x5555, argc + 1);"
             );
         }
         program.text += "printf(\"%u\\n\", r);\nreturn 0;\n}\n";
@@ -90,15 +90,15 @@ impl Program {
             let table: Vec<String> = (first..self.labels)
                 .map(|label| format!("&&l{label}"))
                 .collect();
-            let _ = write!(
+            let _ = writeln!(
                 self.text,
-                "static void *const table[] = {{ {} }};\n",
+                "static void *const table[] = {{ {} }};",
                 table.join(", ")
             );
-            let _ = write!(tail, "if (x & 1) goto *table[x / 2 % {}];\n", table.len());
-            let _ = write!(
+            let _ = writeln!(tail, "if (x & 1) goto *table[x / 2 % {}];", table.len());
+            let _ = writeln!(
                 self.text,
-                "if (x % 5 == 3) {{ T; {FUEL} goto *table[y % {}]; }}\n",
+                "if (x % 5 == 3) {{ T; {FUEL} goto *table[y % {}]; }}",
                 table.len()
             );
         }
@@ -124,17 +124,17 @@ impl Program {
         match kind {
             0 | 1 => {
                 let (a, b) = (self.random.below(1 << 20) | 1, self.random.below(100));
-                let _ = write!(self.text, "x = x * {a}u + {b}u + (i ^ y);\n");
+                let _ = writeln!(self.text, "x = x * {a}u + {b}u + (i ^ y);");
             }
             2 if self.functions > 0 => {
                 let callee = self.random.below(self.functions);
-                let _ = write!(self.text, "x += f{callee}(x, i);\n");
+                let _ = writeln!(self.text, "x += f{callee}(x, i);");
             }
             3 => {
                 let place = self.labels;
                 if self.random.below(2) == 0 && place > 0 {
                     self.labels += 1;
-                    let _ = write!(self.text, "if (x >> 7 & 1) goto l{place};\n");
+                    let _ = writeln!(self.text, "if (x >> 7 & 1) goto l{place};");
                 } else {
                     self.labels += 1;
                     let _ = write!(self.text, "\nl{place}:;\n");
@@ -142,7 +142,7 @@ impl Program {
             }
             4..=7 => {
                 let bit = self.random.below(30);
-                let _ = write!(self.text, "if (x >> {bit} & 1) {{\n");
+                let _ = writeln!(self.text, "if (x >> {bit} & 1) {{");
                 self.inner(depth);
                 if self.random.below(2) == 0 {
                     self.text += "} else {\n";
@@ -152,7 +152,7 @@ impl Program {
             }
             8 | 9 => {
                 let steps = 1 + self.random.below(9);
-                let _ = write!(self.text, "for (i = x % {steps}; i < {steps}; i++) {{\n");
+                let _ = writeln!(self.text, "for (i = x % {steps}; i < {steps}; i++) {{");
                 self.inner(depth);
                 if self.random.below(3) == 0 {
                     self.text += "if (x >> 3 & 1) { T; break; }\n";
@@ -169,9 +169,9 @@ impl Program {
             }
             11 | 12 => {
                 let cases = 2 + self.random.below(6);
-                let _ = write!(self.text, "switch (x / 3 % {}) {{\n", cases + 2);
+                let _ = writeln!(self.text, "switch (x / 3 % {}) {{", cases + 2);
                 for case in 0..cases {
-                    let _ = write!(self.text, "case {case}:\n");
+                    let _ = writeln!(self.text, "case {case}:");
                     if self.random.below(3) > 0 {
                         self.inner(depth);
                     }

@@ -64,8 +64,8 @@ impl Options {
             Workload::Ripgrep => 40,
             Workload::Parallel => 40,
             Workload::Bzip2 => 12,
-            Workload::Lua => 18,
-            Workload::Sqlite => 40,
+            Workload::Lua => 12,
+            Workload::Sqlite => 25,
         };
         if self.quick { 1 + full / 10 } else { full }
     }

@@ -123,6 +123,10 @@ fn vfork_and_exec() {
 fn first_enter_in_a_vfork() {
     let profile = only(scenario("forks.c", "vfork-enters"));
     assert_eq!(profile.counters, [(1, 200_001), (5, 20)].into());
+    // The block that the child was given stays the main thread's: the 20 threads have others.
+    assert!(profile.blocks > 1, "{} blocks", profile.blocks);
+    // What is recorded is the process whose memory it is, not its child.
+    assert_eq!(profile.ppid, std::process::id());
 }
 
 #[test]

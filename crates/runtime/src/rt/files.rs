@@ -6,6 +6,7 @@
 //! `chroot`.
 
 use super::abi::PAGE;
+use super::fork;
 use super::image;
 use super::page::Inner;
 use super::proc;
@@ -131,7 +132,7 @@ fn name_run(inner: &mut Inner, runs: usize, second: u64) -> Result<(), Errno> {
     directory.push(b'-');
     directory.push_all(program);
     directory.push(b'-');
-    directory.push_decimal(u64::from(sys::process_id()), 1);
+    directory.push_decimal(u64::from(fork::process().id), 1);
     if directory.is_whole() {
         Ok(())
     } else {
@@ -207,7 +208,7 @@ pub(super) fn show(inner: &mut Inner, at: At) -> Result<(), Errno> {
 
 /// `<pid>-<image>.hwp`, `<pid>-<image>-1.hwp` and so on.
 pub(super) fn name_profile<const N: usize>(name: &mut Text<N>, count: u64) {
-    name.push_decimal(u64::from(sys::process_id()), 1);
+    name.push_decimal(u64::from(fork::process().id), 1);
     name.push(b'-');
     name.push_all(until_nul(&image().name));
     if count > 0 {

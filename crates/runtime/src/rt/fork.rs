@@ -10,10 +10,11 @@
 //! the image's first constructor. Signals stay masked from `prepare` to the end of the other two, so that no handler
 //! counts in the child before its file is there.
 //!
-//! `vfork` runs no handlers and shares memory: the child counts for the parent. A raw `clone` or `_Fork` runs none
-//! either; a word that the kernel wipes in a child tells it apart at its next slow path.
+//! `vfork` runs no handlers and shares memory: the child counts for the parent, even where it is the first of all to
+//! enter ([`process`]). A raw `clone` or `_Fork` runs none either; a word that the kernel wipes in a child tells it
+//! apart at its next slow path.
 
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use super::abi::{ExtentHeader, PAGE};
 use super::lock::Masked;
@@ -29,8 +30,35 @@ unsafe extern "C" {
     ) -> i32;
 }
 
+/// A process, as the kernel numbers it.
+pub(super) struct Process {
+    pub(super) id: u32,
+    pub(super) parent: u32,
+}
+
+/// The process that this memory belongs to: id and parent's id; 0 before the image's first constructor.
+static HOME: (AtomicU32, AtomicU32) = (AtomicU32::new(0), AtomicU32::new(0));
+
+fn set_home() {
+    HOME.0.store(sys::process_id(), Ordering::Relaxed);
+    HOME.1.store(sys::parent_id(), Ordering::Relaxed);
+}
+
+/// The process to count for: the calling one, but for the child of a `vfork`, which has an id of its own and the memory
+/// of its parent. (A child of a raw fork that enters before its parent ever did looks the same and is taken for one.)
+pub(super) fn process() -> Process {
+    let (id, parent) = (sys::process_id(), sys::parent_id());
+    let home = HOME.0.load(Ordering::Relaxed);
+    if home != 0 && home != id && home == parent {
+        let parent = HOME.1.load(Ordering::Relaxed);
+        return Process { id: home, parent };
+    }
+    Process { id, parent }
+}
+
 /// Asks libc to call the handlers. It forgets them when the image is unloaded.
 pub(super) fn register() {
+    set_home();
     // SAFETY: three functions without arguments, as it wants. If it has no memory, children count for their parent.
     let _ = unsafe { pthread_atfork(prepare, parent, child) };
 }
@@ -106,6 +134,7 @@ pub(super) fn notice_raw_fork() {
 
 /// Gives the process, a child, a file of its own, with the calling thread's block where it was.
 fn start_anew(inner: &mut Inner) {
+    set_home();
     let Some(page) = inner.page() else { return }; // the parent never entered
     let mut old = *page.live;
     let old_page = inner.page_address();

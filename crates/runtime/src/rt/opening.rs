@@ -145,8 +145,8 @@ fn fill(page: *mut FirstPage, inner: &Inner, live: *mut Live, flags: u32, boot_s
     header.build_id = image.build_id;
     header.block_size = image.block_size;
     header.end = PAGE;
-    header.pid = sys::process_id();
-    header.ppid = sys::parent_id();
+    let process = fork::process();
+    (header.pid, header.ppid) = (process.id, process.parent);
     header.start = sys::now();
     header.flags = flags;
     header.boot_start = boot_start;
@@ -171,7 +171,7 @@ fn adopt(inner: &mut Inner) -> bool {
         ..
     } = inner;
     name.clear();
-    name.push_decimal(u64::from(sys::process_id()), 1);
+    name.push_decimal(u64::from(fork::process().id), 1);
     name.push(b'-');
     name.push_all(until_nul(&image().name));
     let mut found = [0_usize; CANDIDATES];
@@ -216,7 +216,7 @@ fn take_over(inner: &mut Inner, address: usize) -> bool {
         return false;
     };
     let ours = page.header.version == ABI_VERSION
-        && page.header.pid == sys::process_id()
+        && page.header.pid == fork::process().id
         && page.stamp == LIVE_STAMP
         && page.header.block_size == image().block_size
         && same(&page.header.build_id, &image().build_id);

@@ -1,7 +1,6 @@
 //! What `/proc` tells about the process. Where it is missing or closed, nothing is told, and the caller does without.
 
-use core::ffi::CStr;
-
+use super::fork;
 use super::sys;
 use super::text::{Text, number, position, starts_with};
 
@@ -28,7 +27,16 @@ pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
     const TICK: u64 = 10_000_000; // USER_HZ is 100 for programs on every processor Linux runs on today
     const FIELD_AFTER_NAME: usize = 19; // starttime is field 22; the name in parentheses (which may hold anything) is 2
     let mut ticks = 0;
-    each_record(c"/proc/self/stat", b'\n', scratch, &mut |line| {
+    let process = fork::process().id;
+    let mut path: Text<32> = Text::new();
+    path.push_all(b"/proc/");
+    if process == sys::process_id() {
+        path.push_all(b"self");
+    } else {
+        path.push_decimal(u64::from(process), 1);
+    }
+    path.push_all(b"/stat");
+    each_record(&path, b'\n', scratch, &mut |line| {
         let after = line.iter().rposition(|byte| *byte == b')').unwrap_or(0);
         let mut rest = line.get(after + 2..).unwrap_or(&[]);
         for _ in 0..FIELD_AFTER_NAME {
@@ -86,7 +94,7 @@ fn after_space(text: &[u8]) -> &[u8] {
 
 /// Calls `visit` with each record of a file until it returns false. Records longer than the scratch are left out.
 fn each_record(
-    path: &CStr,
+    path: &(impl sys::Path + ?Sized),
     separator: u8,
     scratch: &mut Scratch,
     visit: &mut dyn FnMut(&[u8]) -> bool,

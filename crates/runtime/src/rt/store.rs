@@ -89,10 +89,12 @@ fn take_dead(live: &mut Live, pid: u32, owner: u32) -> Option<*mut ExtentHeader>
         let (header, after) = unsafe { (&mut *block, next(block)) };
         live.cursor = after;
         // a thread without a slot that has the id of a block's owner is not that owner
-        if header.tid == NOBODY
-            || header.tid == owner
-            || (header.tid != UNKNOWN && sys::is_dead(pid, header.tid))
-        {
+        let free = match header.tid {
+            NOBODY => true,
+            UNKNOWN => false,
+            known => known == owner || sys::is_dead(pid, known),
+        };
+        if free {
             header.tid = owner;
             header.used = header.used.wrapping_add(1);
             return Some(block);

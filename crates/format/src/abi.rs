@@ -24,8 +24,8 @@
 //! meaning in the file).
 //!
 //! A *segment* extent's payload is `slots` records of [`HashSlot`], open addressing: a key stands at [`hash_slot`] or, with
-//! no free slot between, after it (wrapping); it never moves. A count is written before its key, so a process killed in
-//! between leaves a free slot with a count of 1. Several segments of one function add up. Readers check all of that.
+//! no free slot between, after it (wrapping); it never moves. A key is written before its count, so a process killed in
+//! between leaves a key with a count of 0. Several segments of one function add up. Readers check all of that.
 
 /// Version of everything in this file. Woven objects, runtime and readers refuse another.
 pub const ABI_VERSION: u32 = 1;
@@ -109,7 +109,7 @@ pub struct ImageHeader {
 ///     56    8  start: nanoseconds since 1970
 ///     64    8  lost: threads (and hash segments) whose counts could not be put in the file
 ///     72    4  threads that have entered     76 4 flags: 1 child of fork
-///     80    8  inner clock: CLOCK_BOOTTIME start of the process in nanoseconds, for telling reused ids apart (0: unknown)
+///     80    8  start of the process on the boot clock in nanoseconds, for telling reused ids apart (0: unknown)
 ///     88   40  reserved, 0
 ///    128   80  image name, NUL padded
 ///    208 1024  path of the image's file, NUL padded; empty if unknown

@@ -101,14 +101,13 @@ impl<'a> Segment<'a> {
     }
 
     /// Offset in the file of a slot whose key can't have been put there: no free slot may lie between the slot where the
-    /// search for a key begins and the slot that holds it. A free slot with a count above 1 is out of place too (1 is of a path being
-    /// entered when the process was killed).
+    /// search for a key begins and the slot that holds it. A free slot with a count is out of place too: keys come first.
     pub fn misplaced(&self) -> Option<u64> {
         let keys: Vec<(u64, u64)> = self.raw_slots().collect();
         let count = keys.len();
         let bits = count.trailing_zeros();
         let offset = |index: usize| self.offset + (index * SLOT) as u64;
-        let stray = |&(key, count): &(u64, u64)| key == 0 && count > 1;
+        let stray = |&(key, count): &(u64, u64)| key == 0 && count != 0;
         if let Some(index) = keys.iter().position(stray) {
             return Some(offset(index));
         }

@@ -394,7 +394,7 @@ fn the_watcher_hears_each_function() {
     let bitcode = bench.compile("clang-22", "m.c", SMALL, &["-O2"]);
     let mut heard = Vec::new();
     weave_module(&library("22"), &bitcode, &options("m.o", O2), &mut |name| {
-        heard.push(name.to_string())
+        heard.push(name.to_string());
     })
     .unwrap();
     for name in ["(reading)", "(optimising)", "f", "g", "(generating code)"] {

@@ -171,7 +171,7 @@ pub struct Dump {
 }
 
 impl Dump {
-    fn read(path: &Path) -> Self {
+    pub fn read(path: &Path) -> Self {
         let bytes = std::fs::read(path).unwrap_or_default();
         Self {
             words: bytes

@@ -7,7 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef BLOCK
 #define BLOCK (1 << 22)
+#endif
 #define LINES 65536
 #define HASHED 65536
 

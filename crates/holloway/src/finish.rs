@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
+use holloway_format::raw::RawHead;
 use holloway_format::{
     ImageMap, ProfileHead, decode_image, peek_profile, read_profile, write_sealed,
 };
@@ -72,7 +73,9 @@ pub(crate) fn finish(directory: &Path, store: Option<&MapStore>) -> Result<Outco
         };
         if let Some(map) = map
             && !head.sealed
-            && has_ended(&head)
+            && has_ended(&bytes, &head)
+            // Once more: it may have counted between the reading and its end.
+            && let Ok(bytes) = std::fs::read(&path)
         {
             seal(&path, &bytes, map)?;
         }
@@ -162,18 +165,39 @@ fn seal(path: &Path, raw: &[u8], map: &ImageMap) -> Result<()> {
     }
 }
 
-/// Whether the process that wrote a profile is gone: no process of its id that began when it began.
-fn has_ended(head: &ProfileHead) -> bool {
+/// Whether the process that wrote a raw profile is gone: no process of its id that began when it began.
+fn has_ended(raw: &[u8], head: &ProfileHead) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{}/stat", head.pid)) else {
-        return !Path::new("/proc/self/stat").exists()
-            || !Path::new(&format!("/proc/{}", head.pid)).exists();
+        return Path::new("/proc/self/stat").exists()
+            && !Path::new(&format!("/proc/{}", head.pid)).exists();
     };
-    // `pid (name) state …`: the name may hold anything, so fields are counted from the last parenthesis.
-    let fields: Vec<&str> = stat
-        .rsplit_once(')')
-        .map(|(_, rest)| rest.split_whitespace().collect())
-        .unwrap_or_default();
-    matches!(fields.first(), Some(&"Z" | &"X"))
+    let began = RawHead::read(raw).map_or(0, |head| head.boot_start);
+    Stat::read(&stat).is_some_and(|now| !now.runs || began != 0 && now.began != began)
+}
+
+/// What `/proc/<pid>/stat` says of a process.
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    /// A thread of it is left, the first one or another.
+    runs: bool,
+    /// Start on the boot clock, in nanoseconds: as the runtime reckons it.
+    began: u64,
+}
+
+impl Stat {
+    /// `pid (name) state …`: the name may hold anything, so fields are counted from the last parenthesis.
+    fn read(text: &str) -> Option<Self> {
+        const TICK: u64 = 10_000_000;
+        let (_, fields) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = fields.split_whitespace().collect();
+        // Fields 3, 20 and 22 of proc(5). A first thread that ended before the others is a zombie until they have.
+        let (state, threads) = (*fields.first()?, fields.get(17)?.parse::<u64>().ok()?);
+        let ticks: u64 = fields.get(19)?.parse().ok()?;
+        Some(Self {
+            runs: !matches!(state, "Z" | "X") || threads > 1,
+            began: ticks.saturating_mul(TICK),
+        })
+    }
 }
 
 /// Writes a file so that it is there whole or not at all.
@@ -210,8 +234,47 @@ pub(crate) fn store_map(linker_args: &[std::ffi::OsString]) {
     drop(stored);
 }
 
-/// `-o FILE`, in the line or in the response file it consists of.
+/// `-o FILE`, in the line or in the response files it names.
 fn output_of_link(args: &[std::ffi::OsString]) -> Option<PathBuf> {
+    let args = crate::link::expand(args.iter().cloned()).ok()?;
     let position = args.iter().rposition(|arg| arg == "-o")?;
     args.get(position + 1).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(state: &str, threads: u32, ticks: u32) -> String {
+        format!(
+            "42 (a) b) {state} 1 42 42 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 {threads} 0 {ticks} 0 0"
+        )
+    }
+
+    #[test]
+    fn a_process_runs_as_long_as_one_of_its_threads() {
+        let runs = |state, threads| Stat::read(&stat(state, threads, 7)).map(|stat| stat.runs);
+        assert_eq!(runs("S", 1), Some(true));
+        assert_eq!(runs("Z", 1), Some(false));
+        assert_eq!(runs("Z", 2), Some(true));
+        assert_eq!(Stat::read("42 (a"), None);
+    }
+
+    #[test]
+    fn another_process_of_the_same_id_began_at_another_time() {
+        let own = std::fs::read_to_string("/proc/self/stat").expect("this process");
+        let began = Stat::read(&own).expect("a whole line").began;
+        let head = ProfileHead {
+            pid: std::process::id(),
+            ..ProfileHead::default()
+        };
+        let raw = |boot_start: u64| {
+            let mut raw = holloway_format::RawWriter::new(head.clone(), 4096 - 64).finish();
+            raw[80..88].copy_from_slice(&boot_start.to_le_bytes());
+            raw
+        };
+        assert!(!has_ended(&raw(began), &head));
+        assert!(has_ended(&raw(began + 10_000_000), &head));
+        assert!(!has_ended(&raw(0), &head), "unknown");
+    }
 }

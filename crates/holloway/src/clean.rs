@@ -81,9 +81,27 @@ fn own_entries(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
         entries.retain(|entry| chosen.contains(&Part::of(entry)));
     }
     if chosen.contains(&Part::Cache) {
-        entries.extend(shared_cache().filter(|cache| cache.is_dir()));
+        let chosen_by_user = std::env::var_os("HOLLOWAY_CACHE").is_some();
+        match shared_cache().filter(|cache| cache.is_dir()) {
+            Some(cache) if chosen_by_user => entries.extend(woven_in(&cache)),
+            cache => entries.extend(cache),
+        }
     }
     Ok(entries)
+}
+
+/// What the user's cache of woven modules holds. `$HOLLOWAY_CACHE` may name a directory with other things in it: they
+/// stay.
+fn woven_in(cache: &Path) -> Vec<PathBuf> {
+    let ours = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| {
+            let digits = name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            digits || name == "pruned" || name.starts_with(".new-")
+        })
+    };
+    let entries = fs::read_dir(cache).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(ours).collect()
 }
 
 /// Where `holloway cc` keeps woven modules: `$HOLLOWAY_CACHE`, else in the user's cache directory.
@@ -149,5 +167,23 @@ fn human(bytes: u64) -> String {
     match UNITS.iter().find(|&&(_, unit)| bytes >= unit) {
         Some((name, unit)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
         None => format!("{bytes} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_ours_goes_from_a_cache() {
+        let cache = tempfile::tempdir().expect("a temporary directory");
+        for name in ["0f", "pruned", ".new-7-0", "notes", "0g", "photos"] {
+            fs::create_dir(cache.path().join(name)).expect("made");
+        }
+        let mut found = woven_in(cache.path());
+        found.sort();
+        let expect = [".new-7-0", "0f", "pruned"].map(|name| cache.path().join(name));
+        assert_eq!(found, expect);
+        assert!(woven_in(&cache.path().join("missing")).is_empty());
     }
 }

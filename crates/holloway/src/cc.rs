@@ -16,7 +16,7 @@ use std::process::{Command, ExitCode};
 use holloway_weave::Collect;
 
 use crate::failure::{Failure, Result};
-use crate::link;
+use crate::{link, rustc};
 use words::Words;
 
 /// The language whose driver is called.
@@ -46,17 +46,10 @@ const CFI: &str = "-fsanitize=cfi checks types over the whole program, and hollo
     compile without it";
 
 /// Runs clang with `args`; our own options stand first. Returns only when clang could not be started.
-pub(crate) fn cc(lang: Language, args: Vec<OsString>) -> ExitCode {
-    match drive(lang, args) {
-        Ok(never) => never,
-        Err(failure) => {
-            eprintln!("holloway: {failure}");
-            ExitCode::from(failure.code)
-        }
-    }
-}
-
-fn drive(lang: Language, args: Vec<OsString>) -> Result<ExitCode> {
+///
+/// # Errors
+/// An option makes no sense, there is no clang to call, or it cannot be run.
+pub(crate) fn cc(lang: Language, args: Vec<OsString>) -> Result<ExitCode> {
     let (collect, args) = own_options(args)?;
     let words = Words::read(&args)?;
     if words.compiles && words.cfi {
@@ -88,10 +81,7 @@ fn drive(lang: Language, args: Vec<OsString>) -> Result<ExitCode> {
         command.envs(clang.sysroot.map(|path| ("HOLLOWAY_SYSROOT", path)));
     }
     let error = command.args(&args[end..]).exec();
-    Err(Failure::with_code(
-        126,
-        format_args!("cannot run {}: {error}", clang.path.display()),
-    ))
+    Err(rustc::cannot_run(clang.path.as_os_str(), &error))
 }
 
 /// Takes `--collect KIND` off the front.
@@ -129,9 +119,9 @@ fn real_ld(clang: &Path, lang: Language, args: &[OsString]) -> Result<OsString> 
         .args((lang == Language::Cxx).then_some("--driver-mode=g++"))
         .arg("-###")
         .args(args);
-    let output = command.output().map_err(|error| {
-        Failure::with_code(126, format_args!("cannot run {}: {error}", clang.display()))
-    })?;
+    let output = command
+        .output()
+        .map_err(|error| rustc::cannot_run(clang.as_os_str(), &error))?;
     let jobs = String::from_utf8_lossy(&output.stderr).into_owned();
     let last = jobs.lines().rfind(|line| line.starts_with(" \""));
     let program = last

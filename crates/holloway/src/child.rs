@@ -3,6 +3,7 @@
 //! Ctrl-C goes to the whole foreground process group, so the program gets it from the terminal; holloway only has
 //! to stay alive to report. A signal sent to holloway alone is handed on.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 
 use crate::failure::{Context, Result};
@@ -19,21 +20,14 @@ pub(crate) fn run(command: &mut Command) -> std::io::Result<Result<ExitStatus>> 
 
 /// The exit code to end with: the program's own, or 128+n when signal n killed it.
 pub(crate) fn exit_code(status: ExitStatus) -> u8 {
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::ExitStatusExt as _;
-        if let Some(signal) = status.signal() {
-            return u8::try_from(128 + signal).unwrap_or(u8::MAX);
-        }
-    }
-    // Exit codes are one byte on unix; elsewhere larger ones are not passed through.
-    status
-        .code()
-        .and_then(|code| u8::try_from(code).ok())
+    let code = match status.signal() {
+        Some(signal) => Some(128 + signal),
+        None => status.code(),
+    };
+    code.and_then(|code| u8::try_from(code).ok())
         .unwrap_or(u8::MAX)
 }
 
-#[cfg(unix)]
 mod forward {
     //! A thread that receives our signals and hands on those the program did not get itself.
 
@@ -98,22 +92,5 @@ mod forward {
             return false;
         };
         rustix::termios::tcgetpgrp(&terminal).is_ok_and(|group| group == getpgrp())
-    }
-}
-
-#[cfg(not(unix))]
-mod forward {
-    //! No signals to hand on here.
-
-    pub(super) struct Forwarder;
-
-    impl Forwarder {
-        pub(super) fn start() -> std::io::Result<Self> {
-            Ok(Self)
-        }
-
-        pub(super) fn hand_on_to(&self, _child: u32) {}
-
-        pub(super) fn stop(&self) {}
     }
 }

@@ -57,8 +57,8 @@ pub fn main() -> ExitCode {
     let rest = argv.get(1..).unwrap_or_default();
     let result = match name.to_str() {
         Some(link::RUSTC) => rustc::wrap(&argv),
-        Some(link::RUST_LINKER) => Ok(link_and_store(rest, link::rust_linker)),
-        Some(link::LD) => Ok(link_and_store(rest, link::ld)),
+        Some(link::RUST_LINKER) => link_and_store(rest, link::rust_linker),
+        Some(link::LD) => link_and_store(rest, link::ld),
         // Both programs are their own worker.
         _ if rest.first().is_some_and(|word| word == worker::COMMAND) => {
             Ok(worker::run(rest[1..].to_vec()))
@@ -74,12 +74,15 @@ pub fn main() -> ExitCode {
     })
 }
 
-fn link_and_store(args: &[OsString], link: impl FnOnce(Vec<OsString>) -> ExitCode) -> ExitCode {
-    let code = link(args.to_vec());
+fn link_and_store(
+    args: &[OsString],
+    link: impl FnOnce(Vec<OsString>) -> Result<ExitCode>,
+) -> Result<ExitCode> {
+    let code = link(args.to_vec())?;
     if code == ExitCode::SUCCESS {
         finish::store_map(args);
     }
-    code
+    Ok(code)
 }
 
 /// `holloway …`. What belongs to a compiler is not for clap to read.
@@ -90,9 +93,9 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         .unwrap_or_default();
     let rest = args.get(1..).unwrap_or_default();
     match first {
-        "cc" => return Ok(cc::cc(cc::Language::C, rest.to_vec())),
-        "c++" => return Ok(cc::cc(cc::Language::Cxx, rest.to_vec())),
-        "ld" => return Ok(link_and_store(rest, link::ld)),
+        "cc" => return cc::cc(cc::Language::C, rest.to_vec()),
+        "c++" => return cc::cc(cc::Language::Cxx, rest.to_vec()),
+        "ld" => return link_and_store(rest, link::ld),
         _ => {}
     }
     match Holloway::parse().command {

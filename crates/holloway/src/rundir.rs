@@ -135,7 +135,6 @@ pub(crate) fn discard_if_empty(directory: &Path) {
 }
 
 /// Points `latest` at a run. A file system without symlinks goes without.
-#[cfg(unix)]
 fn point_latest(runs: &Path, directory: &Path) {
     let Some(name) = directory.file_name() else {
         return;
@@ -147,9 +146,6 @@ fn point_latest(runs: &Path, directory: &Path) {
         std::fs::remove_file(&temporary).ok();
     }
 }
-
-#[cfg(not(unix))]
-fn point_latest(_runs: &Path, _directory: &Path) {}
 
 /// The run to report when none is named: `$HOLLOWAY_DATA`, else `latest` of the target directory in `$CARGO_TARGET_DIR`
 /// or of the nearest `target` at or above the current directory.

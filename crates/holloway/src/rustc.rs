@@ -58,25 +58,10 @@ fn linker_beside(own_name: &OsStr) -> Result<PathBuf> {
 }
 
 /// Becomes `command`.
-#[cfg(unix)]
 fn replace_process(mut command: Command) -> Result<ExitCode> {
     use std::os::unix::process::CommandExt as _;
     let error = command.exec();
     Err(cannot_run(command.get_program(), &error))
-}
-
-/// Runs `command` and passes its exit code on.
-#[cfg(not(unix))]
-fn replace_process(mut command: Command) -> Result<ExitCode> {
-    let status = command
-        .status()
-        .map_err(|error| cannot_run(command.get_program(), &error))?;
-    Ok(ExitCode::from(
-        status
-            .code()
-            .and_then(|code| u8::try_from(code).ok())
-            .unwrap_or(1),
-    ))
 }
 
 /// The failure to start a program, with env(1)'s exit codes.

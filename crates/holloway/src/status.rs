@@ -22,6 +22,11 @@ pub(crate) fn warn(message: &str) {
     .ok();
 }
 
+/// `holloway: note: …`
+pub(crate) fn note(message: &str) {
+    writeln!(anstream::stderr(), "holloway: note: {message}").ok();
+}
+
 /// A path as a person would write it here: relative if it lies below the current directory.
 pub(crate) fn shown(path: &Path) -> Display<'_> {
     let here = std::env::current_dir().unwrap_or_default();

@@ -20,6 +20,7 @@ use super::inputs::Inputs;
 use super::llvm::find_llvm;
 use super::settings::{Settings, level_name};
 use crate::failure::{Context, Failure, Result};
+use crate::status::warn;
 use crate::worker;
 
 /// What became of a module.
@@ -363,8 +364,4 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn warn(message: &str) {
-    eprintln!("holloway: warning: {message}");
 }

@@ -31,6 +31,7 @@ use signal_hook::low_level::emulate_default_handler;
 use tempfile::TempDir;
 
 use crate::failure::{Context, Result};
+use crate::status;
 use line::{Flavour, Line, Output};
 use settings::Settings;
 
@@ -42,26 +43,20 @@ pub(crate) use settings::level;
 pub(crate) use tools::{LD, RUST_LINKER, RUSTC, cache_home, tools_dir};
 
 /// `holloway-cc`: linker of rustc. Takes a compiler driver's line, or a raw ld line when rustc hands one over.
-pub(crate) fn rust_linker(args: Vec<OsString>) -> ExitCode {
-    finish(response::expand(args).and_then(|args| {
-        let flavour = guess_flavour(&args);
-        link(flavour, &args)
-    }))
+///
+/// # Errors
+/// When an input cannot be read or woven, or the real linker not run.
+pub(crate) fn rust_linker(args: Vec<OsString>) -> Result<ExitCode> {
+    let args = response::expand(args)?;
+    link(guess_flavour(&args), &args).map(ExitCode::from)
 }
 
 /// `holloway-ld`: linker of clang, and `holloway ld`. Takes a raw ld line.
-pub(crate) fn ld(args: Vec<OsString>) -> ExitCode {
-    finish(response::expand(args).and_then(|args| link(Flavour::Ld, &args)))
-}
-
-fn finish(result: Result<u8>) -> ExitCode {
-    match result {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            eprintln!("holloway: {failure}");
-            ExitCode::from(failure.code)
-        }
-    }
+///
+/// # Errors
+/// As [`rust_linker`].
+pub(crate) fn ld(args: Vec<OsString>) -> Result<ExitCode> {
+    link(Flavour::Ld, &response::expand(args)?).map(ExitCode::from)
 }
 
 /// rustc passes a raw line when the target's linker flavour is `ld`: such a line has options only ld knows, and no
@@ -129,9 +124,9 @@ fn note_needs(line: &Line) {
         ),
     ];
     for (_, left_out, symbol, remedy) in needs.iter().filter(|need| need.0) {
-        eprintln!(
-            "holloway: note: this link leaves out {left_out}, and the runtime needs {symbol} from there; {remedy}, or link this image without holloway"
-        );
+        status::note(&format!(
+            "this link leaves out {left_out}, and the runtime needs {symbol} from there; {remedy}, or link this image without holloway"
+        ));
     }
 }
 

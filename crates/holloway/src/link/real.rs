@@ -1,12 +1,12 @@
 //! The real linker: which one, how it is called, and what its end means for us.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::line::Flavour;
 use super::response;
+use crate::child;
 use crate::failure::{Failure, Result};
 
 /// The linker behind ours: `HOLLOWAY_LINKER` (default `cc`) for a compiler driver's line, `HOLLOWAY_LD` (default
@@ -77,8 +77,5 @@ pub(crate) fn run(program: &Path, args: &[OsString], scratch: Option<&Path>) -> 
             program.display()
         ))
     })?;
-    let code = status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-    Ok(u8::try_from(code).unwrap_or(1))
+    Ok(child::exit_code(status))
 }

@@ -8,17 +8,7 @@
 #[cfg(clippy)]
 mod rt;
 
-/// The runtime object (ELF, relocatable) for the target that this crate was built for.
-pub const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/holloway_rt.o"));
-
-/// The runtime object for programs of `target` (a target triple), if this build of Holloway has one.
+/// The runtime object (ELF, relocatable) for the processor that this crate was built for.
 ///
-/// One object serves glibc and musl, static and dynamic programs, and shared objects of its processor.
-pub fn object_for(target: &str) -> Option<&'static [u8]> {
-    let mut parts = target.split('-');
-    let machine = parts.next()?;
-    let linux = parts.any(|part| part == "linux");
-    let ilp32 = target.ends_with("x32");
-    (linux && !ilp32 && machine == std::env::consts::ARCH && cfg!(target_os = "linux"))
-        .then_some(OBJECT)
-}
+/// It serves glibc and musl, static and dynamic programs, and shared objects.
+pub const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/holloway_rt.o"));

@@ -57,18 +57,6 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
     }
 }
 
-/// Writes the coverage block alone: what was counted, what wasn't and why.
-///
-/// # Errors
-/// Whatever `out` fails with.
-pub fn write_coverage(
-    run: &RunProfile,
-    options: &Options<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    coverage::write(&mut Sheet::new(run, options, out))
-}
-
 /// What every view needs.
 struct Sheet<'a> {
     run: &'a RunProfile,

@@ -5,7 +5,7 @@
 //! are split here, all cases between two blocks together. The C API can't change a phi's operands; the phi is built
 //! anew and replaces the old one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::context::text_of;
 use crate::module::Module;
@@ -145,11 +145,10 @@ impl<'a> Reshape<'a> {
             }
         }
         for (target, moved) in &splits {
-            self.rebuild_phis(*target, |block| {
-                match moved.iter().find(|(source, _)| *source == block) {
-                    Some((_, new)) => Incoming::From(*new),
-                    None => Incoming::Keep,
-                }
+            let moved: HashMap<_, _> = moved.iter().copied().collect();
+            self.rebuild_phis(*target, |block| match moved.get(&block) {
+                Some(new) => Incoming::From(*new),
+                None => Incoming::Keep,
             });
         }
         splits.iter().map(|(_, moved)| moved.len()).sum()
@@ -215,12 +214,13 @@ impl<'a> Reshape<'a> {
                 }
                 let mut values = Vec::new();
                 let mut blocks: Vec<*mut LBlock> = Vec::new();
+                let mut seen = HashSet::new();
                 for index in 0..(self.api.LLVMCountIncoming)(old) {
                     let source = (self.api.LLVMGetIncomingBlock)(old, index);
                     let source = match change(source) {
                         Incoming::Keep => source,
                         Incoming::Drop => continue,
-                        Incoming::From(new) if blocks.contains(&new) => continue,
+                        Incoming::From(new) if !seen.insert(new) => continue,
                         Incoming::From(new) => new,
                     };
                     values.push((self.api.LLVMGetIncomingValue)(old, index));
@@ -239,39 +239,40 @@ impl<'a> Reshape<'a> {
     }
 
     fn duplicate_tail_returns(&self) -> usize {
-        let mut blocks = self.blocks();
+        let blocks = self.blocks();
+        let mut sources: HashMap<*mut LBlock, Vec<*mut LBlock>> = HashMap::new();
+        for &block in &blocks {
+            for target in distinct(&self.exits(block).2) {
+                sources.entry(target).or_default().push(block);
+            }
+        }
         let mut changed = 0;
-        let targets: Vec<_> = blocks
-            .iter()
-            .filter_map(|&block| Some((block, self.bare_return(block)?)))
-            .collect();
-        for (target, (ret, result)) in targets {
-            let sources: Vec<_> = blocks
-                .iter()
-                .copied()
-                .filter(|&block| self.exits(block).2.contains(&target))
-                .collect();
+        for &target in &blocks {
+            let Some((ret, result)) = self.bare_return(target) else {
+                continue;
+            };
+            if self.address_is_taken(target) {
+                continue;
+            }
+            let sources = sources.get(&target).map_or(&[][..], Vec::as_slice);
             let tails: Vec<_> = sources
                 .iter()
                 .copied()
                 .filter(|&block| self.ends_with_tail_call(block, result, target))
                 .collect();
-            for &block in &tails {
-                self.end_with_return(block, target, ret, result);
-            }
-            changed += tails.len();
-            // SAFETY: a live block; its uses are terminators and block addresses.
-            let unused = unsafe {
-                (self.api.LLVMGetFirstUse)((self.api.LLVMBasicBlockAsValue)(target)).is_null()
-            };
             if tails.is_empty() {
                 continue;
             }
-            if unused && tails.len() == sources.len() {
-                blocks.retain(|&block| block != target);
-                // SAFETY: nothing leads to it; what it defines is used in it only, since it only returns.
+            changed += tails.len();
+            for &block in &tails {
+                self.end_with_return(block, target, ret, result);
+            }
+            if tails.len() == sources.len() {
+                // SAFETY: nothing leads to it now; what it defines is used in it only, since it only returns. It isn't
+                // looked at again: each block is visited once, and it is no block's source.
                 unsafe { (self.api.LLVMDeleteBasicBlock)(target) };
             } else {
+                let tails: HashSet<_> = tails.into_iter().collect();
                 self.rebuild_phis(target, |block| {
                     if tails.contains(&block) {
                         Incoming::Drop
@@ -307,6 +308,21 @@ impl<'a> Reshape<'a> {
             };
             Some((terminator, result))
         }
+    }
+
+    /// Whether something but terminators refers to a block: a label's address.
+    fn address_is_taken(&self, block: *mut LBlock) -> bool {
+        // SAFETY: first and next of a live list; null at the end.
+        unsafe {
+            let mut entry = (self.api.LLVMGetFirstUse)((self.api.LLVMBasicBlockAsValue)(block));
+            while !entry.is_null() {
+                if (self.api.LLVMIsAInstruction)((self.api.LLVMGetUser)(entry)).is_null() {
+                    return true;
+                }
+                entry = (self.api.LLVMGetNextUse)(entry);
+            }
+        }
+        false
     }
 
     /// Whether a block does nothing after a tail call but jump to `target`, and what `target` returns is the call's result.
@@ -408,7 +424,7 @@ enum Incoming {
 }
 
 fn distinct(blocks: &[*mut LBlock]) -> Vec<*mut LBlock> {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     blocks
         .iter()
         .copied()

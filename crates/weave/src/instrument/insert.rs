@@ -35,7 +35,13 @@ pub(super) fn insert<'m>(
     } else {
         sites.clone()
     };
-    let successors = successors(layout);
+    let position: HashMap<Block<'m>, usize> = layout
+        .blocks
+        .iter()
+        .enumerate()
+        .map(|(index, info)| (info.block, index))
+        .collect();
+    let successors = successors(layout, &position);
     let register = Register::new(&successors, &sites);
     let anchors = Anchors::new(layout);
     // Phis first: they stand before everything else.
@@ -92,31 +98,20 @@ pub(super) fn insert<'m>(
             }
         });
     }
-    for (block, phi) in phis {
-        for (source, targets) in layout.blocks.iter().enumerate() {
-            if !successors[source].contains(&block) {
-                continue;
-            }
-            let value = register.bottom[source].unwrap_or(Value::Unset);
-            let repeats = targets.terminator().successors().into_iter();
-            for _ in repeats.filter(|successor| *successor == layout.blocks[block].block) {
-                phi.add_incoming(
-                    materialise(module, &values, value),
-                    layout.blocks[source].block,
-                );
+    let phis: HashMap<usize, Instruction<'m>> = phis.into_iter().collect();
+    for (source, info) in layout.blocks.iter().enumerate() {
+        let value = register.bottom[source].unwrap_or(Value::Unset);
+        // A phi has an entry for each edge, parallel ones too.
+        for target in info.terminator().successors() {
+            if let Some(phi) = phis.get(&position[&target]) {
+                phi.add_incoming(materialise(module, &values, value), info.block);
             }
         }
     }
 }
 
 /// LLVM's successors of each block, by position, each once. Also behind calls that don't return: phis need them.
-fn successors(layout: &Layout<'_>) -> Vec<Vec<usize>> {
-    let position: HashMap<Block<'_>, usize> = layout
-        .blocks
-        .iter()
-        .enumerate()
-        .map(|(index, info)| (info.block, index))
-        .collect();
+fn successors<'m>(layout: &Layout<'m>, position: &HashMap<Block<'m>, usize>) -> Vec<Vec<usize>> {
     layout
         .blocks
         .iter()

@@ -1,0 +1,307 @@
+//! Reshaping, on modules written as assembly, with every library.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use holloway_llvm::{Context, Library, LlvmError, Module, Opcode};
+
+/// Assembler and library of a version.
+fn versions() -> Vec<(&'static str, Library)> {
+    let library = |which: &str| {
+        let directory = PathBuf::from(format!("/usr/lib/llvm-{which}/lib"));
+        let files = std::fs::read_dir(&directory)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path());
+        let mut files: Vec<_> = files
+            .filter(|path| {
+                path.file_name()
+                    .unwrap()
+                    .to_string_lossy()
+                    .starts_with("libLLVM.so.")
+            })
+            .collect();
+        files.sort();
+        Library::open(files.last().unwrap()).unwrap()
+    };
+    let rustc = Library::find(None, Some(Path::new("rustc"))).unwrap();
+    vec![
+        ("llvm-as-19", library("19")),
+        ("llvm-as-22", library("22")),
+        ("llvm-as-22", rustc),
+    ]
+}
+
+fn check(
+    assembly: &str,
+    change: impl Fn(&mut Module<'_>) -> usize,
+    see: impl Fn(&Module<'_>, usize),
+) {
+    for (assembler, library) in versions() {
+        let directory = std::env::temp_dir().join(format!(
+            "holloway-reshape-{}-{:p}",
+            std::process::id(),
+            &assembly
+        ));
+        std::fs::create_dir_all(&directory).unwrap();
+        let (source, bitcode) = (directory.join("m.ll"), directory.join("m.bc"));
+        std::fs::write(&source, assembly).unwrap();
+        let output = Command::new(assembler)
+            .arg(&source)
+            .arg("-o")
+            .arg(&bitcode)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let bytes = std::fs::read(bitcode).unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
+        let context = Context::new(&library);
+        let mut module = Module::parse(&context, "m", &bytes).unwrap();
+        let changed = change(&mut module);
+        module
+            .verify("reshaping")
+            .unwrap_or_else(|error| panic!("{error}\n{}", module.to_text()));
+        see(&module, changed);
+    }
+}
+
+/// For each block of `f`: the positions of its successors.
+fn shape(module: &Module<'_>) -> Vec<Vec<usize>> {
+    let blocks: Vec<_> = module.function("f").unwrap().blocks().collect();
+    let position = |block| blocks.iter().position(|other| *other == block).unwrap();
+    blocks
+        .iter()
+        .map(|block| {
+            block
+                .terminator()
+                .unwrap()
+                .successors()
+                .into_iter()
+                .map(position)
+                .collect()
+        })
+        .collect()
+}
+
+#[test]
+fn the_cases_of_a_pair_share_one_block() {
+    let assembly = "
+define i32 @f(i32 %x, i1 %c) {
+entry:
+  br i1 %c, label %pick, label %end
+pick:
+  switch i32 %x, label %end [ i32 1, label %other  i32 2, label %end  i32 3, label %end ]
+other:
+  br label %end
+end:
+  %r = phi i32 [ 0, %entry ], [ 7, %pick ], [ 7, %pick ], [ 7, %pick ], [ %x, %other ]
+  %fast = phi nnan float [ 1.0, %entry ], [ 2.0, %pick ], [ 2.0, %pick ], [ 2.0, %pick ], [ 3.0, %other ]
+  %i = fptosi float %fast to i32
+  %s = add i32 %r, %i
+  ret i32 %s
+}";
+    check(
+        assembly,
+        |module| module.split_critical_edges(&|_| true),
+        |module, changed| {
+            assert_eq!(changed, 2);
+            // entry, new, pick, new, other, end
+            assert_eq!(
+                shape(module),
+                vec![
+                    vec![2, 1],
+                    vec![5],
+                    vec![3, 4, 3, 3],
+                    vec![5],
+                    vec![5],
+                    vec![]
+                ]
+            );
+            let text = module.to_text();
+            assert!(text.contains("phi nnan float"), "{text}");
+            let phi = module
+                .function("f")
+                .unwrap()
+                .blocks()
+                .last()
+                .unwrap()
+                .instructions()
+                .next()
+                .unwrap();
+            assert_eq!(phi.opcode(), Opcode::Phi);
+            assert_eq!(phi.incoming().len(), 3);
+        },
+    );
+}
+
+#[test]
+fn a_phi_that_uses_itself_stays_right() {
+    let assembly = "
+define i32 @f(i32 %n) {
+entry:
+  br label %loop
+loop:
+  %x = phi i32 [ 0, %entry ], [ %x, %loop ], [ %y, %turn ]
+  %y = add i32 %x, 1
+  %c = icmp slt i32 %y, %n
+  br i1 %c, label %loop, label %turn
+turn:
+  %d = icmp eq i32 %y, 99
+  br i1 %d, label %loop, label %end
+end:
+  ret i32 %x
+}";
+    check(
+        assembly,
+        |module| module.split_critical_edges(&|_| true),
+        |module, changed| {
+            assert_eq!(changed, 2);
+            assert_eq!(
+                shape(module),
+                vec![vec![1], vec![2, 3], vec![1], vec![4, 5], vec![1], vec![]]
+            );
+        },
+    );
+}
+
+#[test]
+fn edges_that_cannot_be_led_elsewhere_stay() {
+    let assembly = "
+declare void @may()
+declare i32 @personality(...)
+define void @f(ptr %to) personality ptr @personality {
+entry:
+  indirectbr ptr %to, [ label %a, label %b ]
+a:
+  invoke void @may() to label %b unwind label %pad
+b:
+  invoke void @may() to label %end unwind label %pad
+pad:
+  %p = landingpad { ptr, i32 } cleanup
+  br label %end
+end:
+  ret void
+}";
+    check(
+        assembly,
+        |module| module.split_critical_edges(&|_| true),
+        |module, changed| {
+            // Only the invokes' normal edges: into b and end.
+            assert_eq!(changed, 2, "{}", module.to_text());
+            assert_eq!(
+                shape(module),
+                vec![
+                    vec![1, 3],
+                    vec![2, 5],
+                    vec![3],
+                    vec![4, 5],
+                    vec![6],
+                    vec![6],
+                    vec![]
+                ]
+            );
+        },
+    );
+}
+
+#[test]
+fn tail_calls_get_their_own_return() {
+    let assembly = "
+declare i32 @g(i32)
+declare void @llvm.lifetime.end.p0(i64, ptr)
+define i32 @f(i32 %x) {
+entry:
+  switch i32 %x, label %no [ i32 1, label %one  i32 2, label %two ]
+one:
+  %a = tail call i32 @g(i32 1)
+  br label %end
+two:
+  %b = tail call i32 @g(i32 2)
+  %bb = add i32 %b, 1
+  br label %end
+no:
+  br label %end
+end:
+  %r = phi i32 [ %a, %one ], [ %bb, %two ], [ %x, %no ]
+  ret i32 %r
+}
+define void @h(i1 %c) {
+entry:
+  br i1 %c, label %one, label %two
+one:
+  %a = tail call i32 @g(i32 1)
+  br label %end
+two:
+  %b = tail call i32 @g(i32 2)
+  br label %end
+end:
+  ret void
+}";
+    check(
+        assembly,
+        |module| module.duplicate_tail_returns(&|_| true),
+        |module, changed| {
+            assert_eq!(changed, 3, "{}", module.to_text());
+            assert_eq!(
+                shape(module),
+                vec![vec![3, 1, 2], vec![], vec![4], vec![4], vec![]]
+            );
+            assert_eq!(module.function("h").unwrap().blocks().count(), 3);
+        },
+    );
+}
+
+#[test]
+fn only_chosen_functions_are_reshaped() {
+    let assembly = "
+define void @f(i1 %c) {
+  br i1 %c, label %a, label %b
+a:
+  br label %b
+b:
+  ret void
+}";
+    check(
+        assembly,
+        |module| module.split_critical_edges(&|function| function.name() != "f"),
+        |module, changed| {
+            assert_eq!((changed, shape(module).len()), (0, 3));
+        },
+    );
+}
+
+#[test]
+fn libraries_are_found_in_order() {
+    let explicit = Library::find(
+        Some(Path::new("/usr/lib/llvm-19/lib/libLLVM.so.1")),
+        Some(Path::new("rustc")),
+    )
+    .unwrap();
+    assert_eq!(explicit.version().0, 19);
+    let sysroot = Command::new("rustc")
+        .args(["--print", "sysroot"])
+        .output()
+        .unwrap();
+    let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).unwrap().trim());
+    for place in [Path::new("rustc"), &sysroot] {
+        let found = Library::find(None, Some(place)).unwrap();
+        assert!(
+            found
+                .path()
+                .starts_with(std::fs::canonicalize(&sysroot).unwrap()),
+            "{found:?}"
+        );
+    }
+    let system = Library::find(None, None).unwrap();
+    assert_eq!(
+        (system.version().0, system.path().starts_with("/usr/lib")),
+        (22, true)
+    );
+    let missing = Library::find(Some(Path::new("/nowhere/libLLVM.so")), None).unwrap_err();
+    assert!(matches!(missing, LlvmError::CannotOpen { .. }), "{missing}");
+}

@@ -1,7 +1,8 @@
 //! Running the program to profile: its signals, its exit code.
 //!
 //! Ctrl-C goes to the whole foreground process group, so the program gets it from the terminal; holloway only has
-//! to stay alive to report. A signal sent to holloway alone is handed on.
+//! to stay alive to report. A signal sent to holloway alone is handed on: SIGTERM always, the terminal's own ones
+//! (SIGINT, SIGQUIT, SIGHUP) where holloway is in the background.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};

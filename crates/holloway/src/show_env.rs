@@ -78,7 +78,7 @@ const UNSET: [(&str, &str); 9] = [
     ),
     (
         "HOLLOWAY_CLANG",
-        "clang, or the newest clang-N in PATH that fits the libLLVM",
+        "the newest clang-N in PATH that fits the libLLVM, else clang",
     ),
     ("HOLLOWAY_LINKER", "rustc's links go on to cc"),
     ("HOLLOWAY_LD", "clang's links go on to ld"),

@@ -53,7 +53,7 @@ pub(crate) struct Clang {
     pub(crate) version: String,
 }
 
-/// `$HOLLOWAY_CLANG` and every `clang`, `clang-N` in `PATH`, each file once.
+/// `$HOLLOWAY_CLANG` and every `clang-N` and `clang` in `PATH`, each file once, in the order `holloway cc` prefers them.
 pub(crate) fn clangs() -> Vec<Clang> {
     let chosen = std::env::var_os("HOLLOWAY_CLANG").filter(|clang| !clang.is_empty());
     let numbered = (10..60)
@@ -61,8 +61,8 @@ pub(crate) fn clangs() -> Vec<Clang> {
         .map(|number| format!("clang-{number}").into());
     let names = chosen
         .into_iter()
-        .chain([OsStr::new("clang").to_owned()])
-        .chain(numbered);
+        .chain(numbered)
+        .chain([OsStr::new("clang").to_owned()]);
     let mut found: Vec<Clang> = Vec::new();
     let mut seen = Vec::new();
     for path in names.filter_map(|name| find_program(&name)) {

@@ -45,7 +45,7 @@
 //! let path = numbering.regenerate(PathId(3)).expect("there are six");
 //! assert_eq!(path.blocks, [0, 1, 2, 3, 4, 5].map(BlockId));
 //! assert_eq!(numbering.number_of(&path), Some(PathId(3)));
-//! let probes = Probes::new(&cfg, &numbering, &[])?;
+//! let probes = Probes::new(&cfg, &numbering, &[], &[])?;
 //! assert!(probes.entry.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

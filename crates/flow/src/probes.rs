@@ -27,14 +27,16 @@
 //! two edges out of b0 count their path without a register, and nothing else happens. With a loop
 //! around it the head has two ways in: the edge from the entry and the back edge set the register.
 //!
-//! A path is counted when it is decided, which may be some blocks before its end: a frame left by
-//! longjmp or unwinding in between shows the path it was on. Cost: linear, and the sort of the
-//! spanning tree.
+//! A path is counted when it is decided, which may be some blocks before its end. The paper stops
+//! there; but a call can leave its frame for good (longjmp, unwinding, the end of the process), and
+//! a path counted before such a call would show code behind it as run. So no block that *leaks*, as
+//! the caller calls it, is in the done region: what is counted has run to its end. Cost: linear,
+//! and the sort of the spanning tree.
 
 use crate::cfg::Cfg;
 use crate::chords::{Chords, signed};
 use crate::dag::DagEdgeKind;
-use crate::ids::{DagEdgeId, EdgeId};
+use crate::ids::{BlockId, DagEdgeId, EdgeId};
 use crate::numbering::{Numbering, dag_weights, is_pinned};
 use crate::regions::Regions;
 use alloc::vec;
@@ -99,15 +101,21 @@ impl core::error::Error for PinnedIncrement {}
 
 impl Probes {
     /// Places the probes for a numbering of `cfg`, such that as little as possible happens on the
-    /// heavy edges. `weights` are by [`EdgeId`]; an edge beyond their end weighs 0.
+    /// heavy edges. `weights` are by [`EdgeId`]; an edge beyond their end weighs 0. `leaks` are the
+    /// blocks in which a path may be left for good: no path is counted before it has passed them.
     ///
     /// # Errors
     /// Where pinned edges would have to carry an increment; the function cannot be profiled as it
     /// is.
     ///
     /// # Panics
-    /// Where `numbering` is not one of `cfg`.
-    pub fn new(cfg: &Cfg, numbering: &Numbering, weights: &[u64]) -> Result<Self, PinnedIncrement> {
+    /// Where `numbering` is not one of `cfg`, or a leak no block of it.
+    pub fn new(
+        cfg: &Cfg,
+        numbering: &Numbering,
+        weights: &[u64],
+        leaks: &[BlockId],
+    ) -> Result<Self, PinnedIncrement> {
         if numbering.path_count() == 0 {
             return Ok(Self::default());
         }
@@ -117,7 +125,7 @@ impl Probes {
             .iter()
             .map(|edge| is_pinned(cfg, edge))
             .collect();
-        let regions = Regions::new(cfg, numbering, &pinned);
+        let regions = Regions::new(cfg, numbering, &pinned, leaks);
         let weights = tree_weights(cfg, numbering, &regions, &pinned, weights);
         let chords = Chords::new(numbering, &weights);
         let impossible = shape.edge_ids().filter(|&edge| {

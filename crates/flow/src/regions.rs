@@ -5,7 +5,7 @@
 
 use crate::cfg::Cfg;
 use crate::dag::DagEdgeKind;
-use crate::ids::DagEdgeId;
+use crate::ids::{BlockId, DagEdgeId};
 use crate::lists::Lists;
 use crate::numbering::Numbering;
 use alloc::vec;
@@ -23,13 +23,19 @@ pub(crate) struct Regions {
 }
 
 impl Regions {
-    pub(crate) fn new(cfg: &Cfg, numbering: &Numbering, pinned: &[bool]) -> Self {
+    /// `leaks` are blocks in which a path may be left: it isn't counted before it has passed them.
+    pub(crate) fn new(
+        cfg: &Cfg,
+        numbering: &Numbering,
+        pinned: &[bool],
+        leaks: &[BlockId],
+    ) -> Self {
         let shape = &numbering.shape;
         let targets = shape
             .edge_ids()
             .map(|edge| (shape.targets[edge.index()] as usize, edge));
         let into = Lists::new(shape.nodes.len(), targets);
-        let done = done(cfg, numbering, &into, pinned);
+        let done = done(cfg, numbering, &into, pinned, leaks);
         let constant = constant(numbering);
         let early = early(numbering, &into, pinned, &constant);
         Self {
@@ -79,13 +85,25 @@ fn constant(numbering: &Numbering) -> Vec<bool> {
     ways.into_iter().map(|ways| ways == Ways::One).collect()
 }
 
-/// The greatest set of nodes with one path to the exit and no edge into nowhere that is closed
-/// forward and that no pinned edge enters.
-fn done(cfg: &Cfg, numbering: &Numbering, into: &Lists<DagEdgeId>, pinned: &[bool]) -> Vec<bool> {
+/// The greatest set of nodes with one path to the exit, no edge into nowhere and no leak that is
+/// closed forward and that no pinned edge enters.
+fn done(
+    cfg: &Cfg,
+    numbering: &Numbering,
+    into: &Lists<DagEdgeId>,
+    pinned: &[bool],
+    leaks: &[BlockId],
+) -> Vec<bool> {
     let shape = &numbering.shape;
+    let mut leaky = vec![false; cfg.block_count() as usize];
+    for leak in leaks {
+        leaky[leak.index()] = *leak != cfg.exit();
+    }
     let decided = |node: usize| {
         let mut real = cfg.successors(shape.nodes[node]).iter();
-        numbering.path_counts[node] == 1 && real.all(|&edge| shape.of_real(edge).is_some())
+        numbering.path_counts[node] == 1
+            && !leaky[shape.nodes[node].index()]
+            && real.all(|&edge| shape.of_real(edge).is_some())
     };
     let mut done: Vec<bool> = (0..shape.nodes.len()).map(decided).collect();
     let mut open: Vec<usize> = (0..done.len()).filter(|&node| !done[node]).collect();

@@ -7,8 +7,8 @@
 //! holloway-flow --test cfg` writes the files instead; read the difference before it is committed.
 //!
 //! Directives: `order: most-paths-last | hottest-first | as-given` (the default is the first),
-//! `limit: N`, `weights: W0 W1 ..` by edge (else estimated), `cold: b1 ..` for the estimate, `show:
-//! weights`.
+//! `limit: N`, `weights: W0 W1 ..` by edge (else estimated), `cold: b1 ..` for the estimate, `leaks:
+//! b1 ..` for the probes, `show: weights`.
 //!
 //! Annotations: `paths`; `back` and `cut` edges; loops; the values at each block; what the probes
 //! do (`= n` sets the register, `+n` adds, `count r+n` and `count n` count; `then` stands before
@@ -64,6 +64,7 @@ struct Directives {
     order: String,
     limit: u64,
     weights: Vec<u64>,
+    leaks: Vec<BlockId>,
     show_weights: bool,
 }
 
@@ -73,6 +74,7 @@ impl Directives {
             order: "most-paths-last".into(),
             limit: 1 << 31,
             weights: Vec::new(),
+            leaks: Vec::new(),
             show_weights: false,
         };
         let mut cold = Vec::new();
@@ -90,12 +92,8 @@ impl Directives {
                         .map(|w| w.parse().unwrap())
                         .collect();
                 }
-                "cold" => {
-                    cold = value
-                        .split_whitespace()
-                        .map(|b| BlockId(b[1..].parse().unwrap()))
-                        .collect();
-                }
+                "cold" => cold = blocks(value),
+                "leaks" => this.leaks = blocks(value),
                 "show" if value == "weights" => this.show_weights = true,
                 _ => return Err(format!("no such directive: {line}")),
             }
@@ -114,6 +112,12 @@ impl Directives {
             other => return Err(format!("no such order: {other}")),
         })
     }
+}
+
+/// `b1 b7 ..`
+fn blocks(list: &str) -> Vec<BlockId> {
+    let blocks = list.split_whitespace();
+    blocks.map(|b| BlockId(b[1..].parse().unwrap())).collect()
 }
 
 /// The file as it should be.
@@ -152,7 +156,7 @@ fn results(out: &mut String, cfg: &Cfg, directives: &Directives) -> Result<(), S
     );
     writeln!(out, "; paths: {}", numbering.path_count()).unwrap();
     values(out, cfg, &numbering);
-    let probes = Probes::new(cfg, &numbering, &directives.weights);
+    let probes = Probes::new(cfg, &numbering, &directives.weights, &directives.leaks);
     let probes = probes.map_err(|error| error.to_string())?;
     list(out, "entry", probes.entry.iter().map(action));
     for (edge, probed) in &probes.edges {

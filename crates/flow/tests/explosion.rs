@@ -62,11 +62,11 @@ fn check(cfg: &Cfg, limit: u64) -> usize {
         let path = numbering.regenerate(id).unwrap();
         assert_eq!(numbering.number_of(&path), Some(id));
     }
-    let probes = Probes::new(cfg, &numbering, &weights).unwrap();
+    let probes = Probes::new(cfg, &numbering, &weights, &[]).unwrap();
     let choices: Vec<u8> = (0..20_000u64)
         .map(|i| ((i * i * 31) >> 7).to_le_bytes()[0])
         .collect();
-    let trace = walk(cfg, &numbering, &probes, &choices);
+    let trace = walk(cfg, &numbering, &probes, &[], &choices);
     let expected = trace
         .paths
         .iter()

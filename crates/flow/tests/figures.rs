@@ -179,6 +179,7 @@ fn pp_placement_counts_where_the_path_is_decided() {
         &cfg,
         &numbering,
         &[150, 120, 100, 20, 250, 110, 160, 160, 270],
+        &[],
     )
     .unwrap();
     assert_eq!(probes.entry, []);

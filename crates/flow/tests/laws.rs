@@ -6,8 +6,8 @@ mod common;
 
 use common::{all_paths, any_cfg, dag, ends, function_cfg, number, reachable, walk};
 use holloway_flow::{
-    Action, Cfg, Chords, Dag, DagEdgeId, DagEdgeKind, EdgeId, EdgeKind, Numbering, PathEnd, PathId,
-    PathStart, Probes, SuccessorOrder, edge_counts, estimate_weights,
+    Action, BlockId, Cfg, Chords, Dag, DagEdgeId, DagEdgeKind, EdgeId, EdgeKind, Numbering,
+    PathEnd, PathId, PathStart, Probes, SuccessorOrder, edge_counts, estimate_weights,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,15 +18,19 @@ struct Plan {
     order: u8,
     weights: Vec<u64>,
     limit: u64,
+    /// By block: whether it leaks.
+    leaks: Vec<bool>,
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
     let weights = prop::collection::vec(prop_oneof![0..5u64, 0..1000u64, Just(u64::MAX)], 0..40);
     let limit = prop_oneof![Just(1u64), Just(3), Just(6), Just(20), Just(1 << 40)];
-    (0..4u8, weights, limit).prop_map(|(order, weights, limit)| Plan {
+    let leaks = prop::collection::vec(prop::bool::weighted(0.2), 0..16);
+    (0..4u8, weights, limit, leaks).prop_map(|(order, weights, limit, leaks)| Plan {
         order,
         weights,
         limit,
+        leaks,
     })
 }
 
@@ -40,6 +44,12 @@ impl Plan {
             _ => SuccessorOrder::AsGiven,
         };
         number(cfg, dag, order, self.limit)
+    }
+
+    fn leaks(&self, cfg: &Cfg) -> Vec<BlockId> {
+        let blocks = (0..cfg.block_count()).map(BlockId);
+        let leaky = blocks.zip(&self.leaks).filter(|&(_, &leaks)| leaks);
+        leaky.map(|(block, _)| block).collect()
     }
 }
 
@@ -119,14 +129,20 @@ fn check_chords(numbering: &Numbering, weights: &[u64]) {
 
 /// What the probes count on a walk is what the tracer saw, and the edge counts that follow are
 /// those it saw.
-fn check_walk(cfg: &Cfg, numbering: &Numbering, probes: &Probes, choices: &[u8]) {
+fn check_walk(
+    cfg: &Cfg,
+    numbering: &Numbering,
+    probes: &Probes,
+    leaks: &[BlockId],
+    choices: &[u8],
+) {
     for (id, probe) in &probes.edges {
         assert!(
             cfg.edge(*id).kind != EdgeKind::Pinned,
             "{id} carries {probe:?}"
         );
     }
-    let trace = walk(cfg, numbering, probes, choices);
+    let trace = walk(cfg, numbering, probes, leaks, choices);
     let numbered = trace.paths.iter().map(|(path, &count)| {
         let number = numbering.number_of(path).expect("a walk runs along paths");
         (i64::try_from(number.0).unwrap(), count)
@@ -215,8 +231,9 @@ proptest! {
         check_chords(&numbering, &plan.weights);
         check_parts(&cfg, &numbering);
         // Pinned edges that cross each other may forbid probes; then the error names them.
-        match Probes::new(&cfg, &numbering, &plan.weights) {
-            Ok(probes) => check_walk(&cfg, &numbering, &probes, &choices),
+        let leaks = plan.leaks(&cfg);
+        match Probes::new(&cfg, &numbering, &plan.weights, &leaks) {
+            Ok(probes) => check_walk(&cfg, &numbering, &probes, &leaks, &choices),
             Err(error) => {
                 prop_assert!(!error.edges.is_empty());
                 prop_assert!(error.edges.iter().all(|&edge| cfg.edge(edge).kind == EdgeKind::Pinned));
@@ -232,9 +249,10 @@ proptest! {
         check_bijection(&cfg, &numbering);
         check_chords(&numbering, &plan.weights);
         check_parts(&cfg, &numbering);
-        let probes = Probes::new(&cfg, &numbering, &plan.weights);
+        let leaks = plan.leaks(&cfg);
+        let probes = Probes::new(&cfg, &numbering, &plan.weights, &leaks);
         let probes = probes.expect("one pinned edge a block never closes a cycle");
-        check_walk(&cfg, &numbering, &probes, &choices);
+        check_walk(&cfg, &numbering, &probes, &leaks, &choices);
         check_needed(&cfg, &numbering, &probes);
     }
 

@@ -303,8 +303,15 @@ impl Machine<'_> {
 }
 
 /// Walks through a function as `choices` say, calling it again where it returns; in the end goes
-/// the shortest way to an end of a path, if there is one.
-pub(crate) fn walk(cfg: &Cfg, numbering: &Numbering, probes: &Probes, choices: &[u8]) -> Trace {
+/// the shortest way to an end of a path, if there is one. Now and then a block that leaks is left for
+/// good, as a call in it would by longjmp: the path it was on is none.
+pub(crate) fn walk(
+    cfg: &Cfg,
+    numbering: &Numbering,
+    probes: &Probes,
+    leaks: &[BlockId],
+    choices: &[u8],
+) -> Trace {
     let ends = ends(numbering);
     let mut machine = Machine {
         cfg,
@@ -322,6 +329,10 @@ pub(crate) fn walk(cfg: &Cfg, numbering: &Numbering, probes: &Probes, choices: &
         if here == exit {
             machine.call();
             here = cfg.entry();
+        }
+        if choice >= 200 && leaks.contains(&here) {
+            here = exit;
+            continue;
         }
         let successors = cfg.successors(here);
         if successors.is_empty() {

@@ -61,8 +61,8 @@ pub(crate) fn plan<'m>(
         if numbering.path_count() == 0 {
             return Err("it has no path that ends (an endless loop without a turn)".into());
         }
-        let probes =
-            Probes::new(&lowered.cfg, &numbering, &weights).map_err(|error| error.to_string())?;
+        let probes = Probes::new(&lowered.cfg, &numbering, &weights, &lowered.leaks)
+            .map_err(|error| error.to_string())?;
         return Ok(Plan {
             lowered,
             numbering,

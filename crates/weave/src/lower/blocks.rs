@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use holloway_flow::BlockId;
 use holloway_format::Outcome;
 use holloway_llvm::{AttributeKind, Block, Function, Instruction, Module, Opcode, TailKind};
 
@@ -24,6 +25,8 @@ const RETURN_TWICE: [&str; 9] = [
 pub(crate) struct Attributes {
     noreturn: Option<AttributeKind>,
     returns_twice: Option<AttributeKind>,
+    nounwind: Option<AttributeKind>,
+    willreturn: Option<AttributeKind>,
 }
 
 impl Attributes {
@@ -31,11 +34,37 @@ impl Attributes {
         Self {
             noreturn: AttributeKind::named(module, "noreturn"),
             returns_twice: AttributeKind::named(module, "returns_twice"),
+            nounwind: AttributeKind::named(module, "nounwind"),
+            willreturn: AttributeKind::named(module, "willreturn"),
+            nounwind: AttributeKind::named(module, "nounwind"),
+            willreturn: AttributeKind::named(module, "willreturn"),
         }
+    }
+
+    /// Whether a call may never come back: by unwinding, longjmp, the end of the thread or process, or an endless loop.
+    fn may_leave(&self, instruction: Instruction<'_>) -> bool {
+        let has = |kind: Option<AttributeKind>| kind.is_some_and(|kind| instruction.call_has(kind));
+        instruction.is_call()
+            && !instruction.callee().is_inline_asm()
+            && instruction.intrinsic().is_none()
+            && !(has(self.willreturn) && has(self.nounwind))
     }
 
     fn does_not_return(&self, call: Instruction<'_>) -> bool {
         self.noreturn.is_some_and(|kind| call.call_has(kind))
+    }
+
+    /// Whether an instruction may leave the function for good, by unwinding, longjmp or the end of the process.
+    pub(super) fn may_not_come_back(&self, instruction: Instruction<'_>) -> bool {
+        if !instruction.is_call()
+            || instruction.callee().is_inline_asm()
+            || instruction.intrinsic().is_some()
+        {
+            return false;
+        }
+        let says =
+            |kind: Option<AttributeKind>| kind.is_some_and(|kind| instruction.call_has(kind));
+        !(says(self.nounwind) && says(self.willreturn))
     }
 
     fn returns_twice(&self, call: Instruction<'_>) -> bool {
@@ -161,6 +190,29 @@ impl<'m> Layout<'m> {
             });
         }
         nodes
+    }
+
+    /// The segments in which a path may be left for good before it ends or goes on.
+    pub(crate) fn leaks(&self, nodes: &[Node], attributes: &Attributes) -> Vec<BlockId> {
+        let leaks = |node: &Node| {
+            let info = &self.blocks[node.block];
+            let cut = info.cuts.iter().find(|cut| cut.after == node.to);
+            // Where the path has ended it can't be left any more.
+            let end = match (cut, info.leave) {
+                (Some(cut), _) => cut.before,
+                (None, Some(leave)) => leave.index,
+                (None, None) => node.to,
+            };
+            info.instructions[node.from..end.max(node.from)]
+                .iter()
+                .any(|&instruction| attributes.may_leave(instruction))
+        };
+        (0..)
+            .map(BlockId)
+            .zip(nodes)
+            .filter(|(_, node)| leaks(node))
+            .map(|(id, _)| id)
+            .collect()
     }
 }
 

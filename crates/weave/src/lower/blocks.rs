@@ -36,8 +36,6 @@ impl Attributes {
             returns_twice: AttributeKind::named(module, "returns_twice"),
             nounwind: AttributeKind::named(module, "nounwind"),
             willreturn: AttributeKind::named(module, "willreturn"),
-            nounwind: AttributeKind::named(module, "nounwind"),
-            willreturn: AttributeKind::named(module, "willreturn"),
         }
     }
 
@@ -52,19 +50,6 @@ impl Attributes {
 
     fn does_not_return(&self, call: Instruction<'_>) -> bool {
         self.noreturn.is_some_and(|kind| call.call_has(kind))
-    }
-
-    /// Whether an instruction may leave the function for good, by unwinding, longjmp or the end of the process.
-    pub(super) fn may_not_come_back(&self, instruction: Instruction<'_>) -> bool {
-        if !instruction.is_call()
-            || instruction.callee().is_inline_asm()
-            || instruction.intrinsic().is_some()
-        {
-            return false;
-        }
-        let says =
-            |kind: Option<AttributeKind>| kind.is_some_and(|kind| instruction.call_has(kind));
-        !(says(self.nounwind) && says(self.willreturn))
     }
 
     fn returns_twice(&self, call: Instruction<'_>) -> bool {

@@ -34,8 +34,6 @@ pub(crate) struct Lowered<'m> {
     pub(crate) cold: Vec<BlockId>,
     /// Nodes in which a path may be left for good: they call something that may not come back.
     pub(crate) leaks: Vec<BlockId>,
-    /// Blocks in which a path may be left for good: they hold calls that may not come back.
-    pub(crate) leaks: Vec<BlockId>,
 }
 
 /// What an edge of the graph stands for.
@@ -84,7 +82,6 @@ pub(crate) fn lower<'m>(
     }
     let cold = edges::cold_nodes(&edges, &infos);
     let leaks = layout.leaks(&nodes, attributes);
-    let leaks = leaks(&layout, &nodes, attributes);
     let cfg = Cfg::new(exit.0 + 1, BlockId(0), exit, edges).map_err(|error| error.to_string())?;
     Ok(Lowered {
         layout,
@@ -94,23 +91,6 @@ pub(crate) fn lower<'m>(
         cold,
         leaks,
     })
-}
-
-/// Nodes with a call that may not come back, before the place where the block leaves the function.
-fn leaks(layout: &Layout<'_>, nodes: &[Node], attributes: &Attributes) -> Vec<BlockId> {
-    let leaks = |node: &Node| {
-        let block = &layout.blocks[node.block];
-        let end = block
-            .leave
-            .map_or(node.to, |leave| node.to.min(leave.index));
-        let mut instructions = block.instructions[node.from.min(end)..end].iter();
-        instructions.any(|instruction| attributes.may_not_come_back(*instruction))
-    };
-    let numbered = (0u32..).zip(nodes);
-    numbered
-        .filter(|(_, node)| leaks(node))
-        .map(|(id, _)| BlockId(id))
-        .collect()
 }
 
 /// An edge's parts in one go.

@@ -168,11 +168,12 @@ impl<'m> Layout<'m> {
                 });
                 from = cut.after;
             }
-            nodes.push(Node {
-                block,
-                from,
-                to: info.instructions.len(),
-            });
+            // What stands behind a call that doesn't return never runs.
+            let to = match info.leave {
+                Some(leave) if leave.outcome == Outcome::Noreturn => leave.index + 1,
+                _ => info.instructions.len(),
+            };
+            nodes.push(Node { block, from, to });
         }
         nodes
     }

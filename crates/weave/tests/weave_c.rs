@@ -79,11 +79,10 @@ fn setjmp_and_longjmp() {
 #include <setjmp.h>
 #include <stdio.h>
 static jmp_buf env;
-__attribute__((noinline)) static void leave(int n) {
+__attribute__((noinline, noreturn)) static void leave(int n) {
     if (n > 6) { T; longjmp(env, n); }
     T;
     leave(n + 1);
-    __asm__ volatile("");
 }
 int main(int argc, char **argv) {
     volatile int tries = 0;
@@ -98,6 +97,7 @@ int main(int argc, char **argv) {
     tries++;
     for (volatile int i = 0; i < tries; i++) { T; }
     if (tries < 5) { T; leave(tries); }
+    T;
     printf("%d\n", tries);
 }
 "#;
@@ -204,7 +204,7 @@ __attribute__((noinline)) void empty(void) { }
 __attribute__((noinline)) int one_block_loop(volatile int *x) { do { } while (--*x); return 1; }
 __attribute__((noinline)) void endless(int n) { while (n) { T; if (--n == 0) __builtin_longjmp(0, 1); } }
 static void *env[5];
-__attribute__((noinline)) void back(void) { T; __builtin_longjmp(env, 1); }
+__attribute__((noinline, noreturn)) void back(void) { T; __builtin_longjmp(env, 1); }
 int main(int argc, char **argv) {
     void (*volatile call)(void) = empty;
     for (int i = 0; i < 10 * argc; i++) { T; call(); }
@@ -345,7 +345,7 @@ int main(int argc, char **argv) { printf("%d %d\n", twist(100 * argc, 0), twist(
     check("irreducible.c", source, &LEVELS);
 }
 
-/// Frames left by `exit` count the path they were on up to where it was decided; so does a `noreturn` function's caller.
+/// Up to a call that is known not to return everything is counted.
 #[test]
 fn noreturn_exits() {
     let source = r#"
@@ -357,10 +357,47 @@ __attribute__((noinline)) static int work(int n) {
     return n;
 }
 int main(int argc, char **argv) {
-    for (int i = argc;; i++) { T; work(i); }
+    for (int i = argc; i < 3; i++) { T; work(i); }
+    T;
+    quit(3);
 }
 "#;
     check("noreturn.c", source, &LEVELS);
+}
+
+/// A frame that a call leaves for good, though nothing says so, ends its path nowhere: neither what ran of it is counted, nor
+/// what would have come after.
+#[test]
+fn paths_of_frames_left_in_the_middle_are_not_counted() {
+    let source = r#"
+#include <setjmp.h>
+void trace(unsigned);
+static jmp_buf env;
+__attribute__((noinline)) void jump(int n) { if (n) longjmp(env, n); }
+__attribute__((noinline)) int passed(int n) {
+    if (n > 5) trace(1);
+    jump(n & 1);
+    trace(2);
+    return n * 2;
+}
+int main(int argc, char **argv) {
+    static volatile int i;
+    for (i = 0; i < 10; i++) {
+        if (setjmp(env) == 0) passed(i);
+    }
+    return 0;
+}
+"#;
+    for (setup, level, placed, ran) in check("left.c", source, &LEVELS) {
+        let function = |name: &str| {
+            let function = placed.map.functions.iter().find(|function| &*function.linkage_name == name).unwrap();
+            ran.dump.paths(placed.base, function).values().sum::<u64>()
+        };
+        // Called 10 times, left 5 times.
+        assert_eq!(function("passed"), 5, "{setup:?} {level}");
+        assert_eq!(function("jump"), 10, "{setup:?} {level}");
+        assert_eq!(ran.dump.lines(), [(1, 4), (2, 5)].into(), "{setup:?} {level}");
+    }
 }
 
 #[test]

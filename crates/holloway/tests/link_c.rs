@@ -130,6 +130,41 @@ fn every_linker_and_kind_of_program_runs_and_counts() {
 }
 
 #[test]
+fn a_function_whose_unwoven_copy_may_be_linked_is_listed() {
+    let yard = Yard::new();
+    yard.write(
+        "twice.h",
+        "inline __attribute__((noinline)) int twice(int x) { return x > 3 ? x * 2 : x; }\n",
+    )
+    .write(
+        "plain.cpp",
+        "#include \"twice.h\"\nint plain(int x) { return twice(x); }\n",
+    )
+    .write(
+        "main.cpp",
+        "#include \"twice.h\"\nint plain(int); int main() { return twice(plain(5)); }\n",
+    );
+    yard.tool("g++ -O1 -c plain.cpp");
+    yard.build("c++ -O1 -c main.cpp");
+    yard.tool("ar rc libmain.a main.o");
+    let copy = "twice: a copy without probes in plain.o may have been linked instead";
+    let alone = "plain.o: machine code without bitcode";
+    let check = |line: &str, counted: Option<&u64>, listed: &[&str]| {
+        yard.build(&format!("c++ {line} -o app"));
+        let ran = yard.run("app");
+        assert_eq!(
+            (ran.code, ran.paths.get("twice")),
+            (Some(20), counted),
+            "{line}"
+        );
+        assert_eq!(yard.left_alone("app"), listed, "{line}");
+    };
+    check("plain.o main.o", None, &[copy, alone]);
+    check("main.o plain.o", Some(&2), &[alone]);
+    check("plain.o libmain.a", None, &[copy, alone]);
+}
+
+#[test]
 fn cxx_with_exceptions_streams_and_constructors() {
     let yard = Yard::new();
     yard.write(

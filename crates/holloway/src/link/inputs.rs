@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use holloway_weave::archive::{Archive, MemberPlace};
 use holloway_weave::input::{InputKind, NoBitcode, Sections, classify, has_code};
 
+use super::copies::{Stand, Unwoven};
 use super::line::{Line, Output, Role};
 use super::search::Search;
 use super::settings::Settings;
@@ -28,6 +29,8 @@ pub(crate) struct Inputs {
     pub(crate) files: Vec<InputFile>,
     /// Inputs without bitcode: name and reason.
     pub(crate) without: Vec<(String, String)>,
+    /// The functions of inputs without bitcode.
+    pub(crate) unwoven: Vec<Unwoven>,
     /// Word of the line before which the image's own objects go: the first input that is not a start file.
     pub(crate) first: Option<usize>,
     /// The module that is all of a Rust program, std included (`lto = "fat"`: rustc merges them itself).
@@ -76,6 +79,8 @@ pub(crate) struct Module {
     pub(crate) fat: Option<Range<usize>>,
     /// BLAKE3 of the bitcode.
     pub(crate) digest: [u8; 32],
+    /// Where in the link it stands first.
+    pub(crate) stand: Stand,
 }
 
 impl Module {
@@ -144,6 +149,14 @@ struct Gatherer<'a> {
     seen: HashMap<PathBuf, Option<usize>>,
 }
 
+/// Where an object lies.
+struct Place<'a> {
+    file: &'a Path,
+    /// Offset in the file.
+    start: usize,
+    stand: Stand,
+}
+
 impl Gatherer<'_> {
     fn file(&mut self, path: PathBuf, word: usize) -> Result<()> {
         let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
@@ -165,18 +178,26 @@ impl Gatherer<'_> {
         };
         let kind = self.classify(&bytes, &path, &shown)?;
         let kind = match kind {
-            InputKind::Archive => match self.archive(&bytes, &path)? {
+            InputKind::Archive => match self.archive(&bytes, &path, word)? {
                 Some(kind) => kind,
                 None => return Ok(None),
             },
             InputKind::MachineCode(why) => {
                 if has_code(&bytes) {
+                    let shown = file_name(&path).to_owned();
+                    let functions = Unwoven::new(shown, Stand::Line(word), &bytes);
+                    self.inputs.unwoven.push(functions);
                     self.without(&path, why, 1);
                 }
                 return Ok(None);
             }
             InputKind::Bitcode(_) | InputKind::FatObject(_) => {
-                match self.module(&bytes, 0, &kind, &path, file_name(&path), shown) {
+                let place = Place {
+                    file: &path,
+                    start: 0,
+                    stand: Stand::Line(word),
+                };
+                match self.module(&bytes, &kind, &place, file_name(&path), shown) {
                     Some(module) => FileKind::Object(module),
                     None => return Ok(None),
                 }
@@ -191,7 +212,7 @@ impl Gatherer<'_> {
         Ok(Some(self.inputs.files.len() - 1))
     }
 
-    fn archive(&mut self, bytes: &[u8], path: &Path) -> Result<Option<FileKind>> {
+    fn archive(&mut self, bytes: &[u8], path: &Path, word: usize) -> Result<Option<FileKind>> {
         let shown = path.display();
         let archive = Archive::parse(bytes, path)
             .map_err(|error| Failure::new(format_args!("{shown}: {error}")))?;
@@ -208,15 +229,22 @@ impl Gatherer<'_> {
                 MemberPlace::Inside(range) => (path, range.start),
                 MemberPlace::File(file) => (file.as_path(), 0),
             };
+            let stand = Stand::Archive(word);
             if let InputKind::MachineCode(why) = kind {
                 if has_code(&data) {
+                    let shown = format!("{}({name})", file_name(path));
+                    let functions = Unwoven::new(shown, stand, &data);
+                    self.inputs.unwoven.push(functions);
                     match machine.iter_mut().find(|(known, _)| *known == why) {
                         Some((_, count)) => *count += 1,
                         None => machine.push((why, 1)),
                     }
                 }
-            } else if let Some(module) = self.module(&data, start, &kind, file, &name, shown) {
-                modules.insert(number, module);
+            } else {
+                let place = Place { file, start, stand };
+                if let Some(module) = self.module(&data, &kind, &place, &name, shown) {
+                    modules.insert(number, module);
+                }
             }
         }
         machine
@@ -239,16 +267,16 @@ impl Gatherer<'_> {
         classify(bytes, sections).map_err(|error| Failure::new(format_args!("{shown}: {error}")))
     }
 
-    /// Notes a module of the object `data`, which starts at `start` of `file`.
+    /// Notes a module of the object `data`.
     fn module(
         &mut self,
         data: &[u8],
-        start: usize,
         kind: &InputKind,
-        file: &Path,
+        place: &Place<'_>,
         name: &str,
         shown: String,
     ) -> Option<usize> {
+        let &Place { file, start, stand } = place;
         let (range, fat) = match kind {
             InputKind::Bitcode(range) => (range, None),
             InputKind::FatObject(range) => (range, Some(start..start + data.len())),
@@ -265,6 +293,7 @@ impl Gatherer<'_> {
             shown,
             fat,
             digest: *blake3::hash(&data[range.clone()]).as_bytes(),
+            stand,
         });
         Some(self.inputs.modules.len() - 1)
     }

@@ -6,11 +6,13 @@
 //! 1. `response`, `line`: words → what is linked, into what;
 //! 2. `search`, `inputs`: files and libraries → bitcode modules, and what has none;
 //! 3. `farm`: each module in a worker process of its own, largest first, cached by content;
-//! 4. `place`: a base for each module's counters, patched in; path map, image object, runtime object;
+//! 4. `place`: a base for each module's counters, patched in; path map, image object, runtime object; `copies`:
+//!    functions whose copy without probes may be linked instead;
 //! 5. `real`: the real linker on the line with woven files in the places of the old ones.
 //!
 //! A link without bitcode, a question (`--version`) or a line that links nothing goes straight to the real linker.
 
+mod copies;
 mod farm;
 mod inputs;
 mod line;

@@ -17,6 +17,7 @@ use holloway_weave::image::{Machine, image_object};
 use holloway_weave::symbols::same_exports;
 use holloway_weave::{archive, patch};
 
+use super::copies::{Copies, Unwoven};
 use super::farm::Outcome;
 use super::inputs::{FileKind, InputFile, Inputs, without_hash};
 use super::line::Line;
@@ -61,8 +62,10 @@ pub(crate) fn place(
 ) -> Result<Placed> {
     let mut image = Image::default();
     let mut objects = Vec::with_capacity(outcomes.len());
+    let fallen = fallen(inputs, &outcomes)?;
+    let copies = Copies::new(inputs.unwoven.iter().chain(&fallen));
     for (number, outcome) in outcomes.into_iter().enumerate() {
-        objects.push(image.module(inputs, number, outcome)?);
+        objects.push(image.module(inputs, number, outcome, &copies)?);
     }
     inputs
         .without
@@ -91,6 +94,22 @@ pub(crate) fn place(
     Ok(placed)
 }
 
+/// The functions of modules that have no probes after all.
+fn fallen(inputs: &Inputs, outcomes: &[Outcome]) -> Result<Vec<Unwoven>> {
+    let mut fallen = Vec::new();
+    for (module, outcome) in inputs.modules.iter().zip(outcomes) {
+        let unwoven = |bytes: &[u8]| Unwoven::new(module.name.clone(), module.stand, bytes);
+        match (outcome, &module.fat) {
+            (Outcome::Plain(woven, _), _) => fallen.push(unwoven(&woven.object)),
+            (Outcome::MachineCode(_), Some(range)) => {
+                fallen.push(unwoven(&read_part(&module.path, range)?));
+            }
+            (Outcome::MachineCode(_), None) | (Outcome::Woven(_), _) => {}
+        }
+    }
+    Ok(fallen)
+}
+
 /// The image as it grows.
 #[derive(Default)]
 struct Image {
@@ -110,6 +129,7 @@ impl Image {
         inputs: &Inputs,
         number: usize,
         outcome: Outcome,
+        copies: &Copies<'_>,
     ) -> Result<Option<Vec<u8>>> {
         let module = &inputs.modules[number];
         let mut woven = match outcome {
@@ -147,6 +167,14 @@ impl Image {
                 "{}: another machine than the modules before it",
                 module.shown
             )));
+        }
+        for (name, symbol, rival) in copies.of(&woven.object, &woven.fragment, module.stand) {
+            self.skipped.push(Skipped {
+                name: name.into(),
+                linkage_name: symbol.into(),
+                reason: format!("a copy without probes in {rival} may have been linked instead")
+                    .into(),
+            });
         }
         let base = self.base(machine, &woven.base_symbol, woven.counters_size)?;
         if machine.patches_bases() {

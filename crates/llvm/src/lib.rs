@@ -20,6 +20,7 @@ mod sys;
 mod target;
 mod value;
 
+pub use bitstream::count_modules;
 pub use builder::Builder;
 pub use context::Context;
 pub use error::LlvmError;

@@ -293,7 +293,9 @@ impl Drop for Module<'_> {
 fn parse_error(context: &Context, name: &str, bitcode: &[u8]) -> LlvmError {
     let name = name.to_string();
     let mut text = context.take_errors().join("; ");
-    if text.contains("Expected a single module") && bitstream::module_count(bitcode) > 1 {
+    if text.contains("Expected a single module")
+        && bitstream::count_modules(bitcode).is_ok_and(|count| count > 1)
+    {
         return LlvmError::SeveralModules { name };
     }
     let library = context.library();

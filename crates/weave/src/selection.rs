@@ -1,11 +1,11 @@
 //! Which functions of a module are instrumented, and why the others aren't.
 //!
-//! Left alone is what could break (naked functions, ifunc resolvers that run before relocation, code that runs before
-//! thread-local storage is set up), what asked for it (`noprofile`), what the user filtered, and, in rustc's
+//! Left alone is what could break (naked functions, ifunc resolvers and what they call, other code that runs before
+//! thread-local storage is set up: of a static program it is not when ifuncs are resolved), what asked for it (`noprofile`), what the user filtered, and, in rustc's
 //! merged module of `lto="fat"`, the standard library's own functions. Generic functions of the standard library that
 //! the user's crate made instances of are the user's code.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, VecDeque};
 
 use holloway_llvm::{AttributeKind, Function, Module};
 
@@ -49,7 +49,7 @@ const CONVENTIONS: [u32; 4] = [10, 11, 13, 83];
 pub(crate) struct Selection<'a> {
     options: &'a ModuleOptions,
     attributes: Vec<(AttributeKind, &'static str)>,
-    resolvers: HashSet<String>,
+    resolvers: HashMap<String, &'static str>,
 }
 
 impl<'a> Selection<'a> {
@@ -61,7 +61,7 @@ impl<'a> Selection<'a> {
         Self {
             options,
             attributes,
-            resolvers: module.ifunc_resolvers().into_iter().collect(),
+            resolvers: resolvers(module),
         }
     }
 
@@ -78,8 +78,8 @@ impl<'a> Selection<'a> {
         {
             return Some((*reason).into());
         }
-        if self.resolvers.contains(&name) {
-            return Some("it resolves an ifunc, before the program is relocated".into());
+        if let Some(reason) = self.resolvers.get(&name) {
+            return Some((*reason).into());
         }
         if BEFORE_TLS.contains(&name.as_str()) {
             return Some("it runs before thread-local storage is set up".into());
@@ -117,4 +117,44 @@ impl<'a> Selection<'a> {
             inside && !subprogram.is_generic() && !subprogram.name().contains('<')
         })
     }
+}
+
+/// The functions that resolve ifuncs and those they reach by direct calls, with the reason to leave each alone.
+///
+/// Only inside the module: a resolver that calls into another module isn't seen there.
+fn resolvers(module: &Module<'_>) -> HashMap<String, &'static str> {
+    const RESOLVES: &str = "it resolves an ifunc, before the program is relocated";
+    const CALLED: &str = "an ifunc's resolver calls it, before the program is relocated";
+    let mut reasons = HashMap::new();
+    // First in, first out: a resolver that another one calls is still called a resolver.
+    let mut left: VecDeque<_> = module
+        .ifunc_resolvers()
+        .into_iter()
+        .map(|name| (name, RESOLVES))
+        .collect();
+    while let Some((name, reason)) = left.pop_front() {
+        let Some(function) = behind_aliases(module, name) else {
+            continue;
+        };
+        if reasons.contains_key(&function.name()) {
+            continue;
+        }
+        reasons.insert(function.name(), reason);
+        let callees = function
+            .blocks()
+            .flat_map(holloway_llvm::Block::instructions)
+            .filter(|instruction| instruction.is_call())
+            .map(holloway_llvm::Instruction::callee)
+            .filter(|callee| callee.is_constant());
+        left.extend(callees.map(|callee| (callee.name(), CALLED)));
+    }
+    reasons
+}
+
+/// The function of this name, or that an alias of this name stands for.
+fn behind_aliases<'m>(module: &'m Module<'_>, mut name: String) -> Option<Function<'m>> {
+    while let Some(aliasee) = module.alias(&name) {
+        name = aliasee;
+    }
+    module.function(&name)
 }

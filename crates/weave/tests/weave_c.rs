@@ -390,13 +390,22 @@ int main(int argc, char **argv) {
 "#;
     for (setup, level, placed, ran) in check("left.c", source, &LEVELS) {
         let function = |name: &str| {
-            let function = placed.map.functions.iter().find(|function| &*function.linkage_name == name).unwrap();
+            let function = placed
+                .map
+                .functions
+                .iter()
+                .find(|function| &*function.linkage_name == name)
+                .unwrap();
             ran.dump.paths(placed.base, function).values().sum::<u64>()
         };
         // Called 10 times, left 5 times.
         assert_eq!(function("passed"), 5, "{setup:?} {level}");
         assert_eq!(function("jump"), 10, "{setup:?} {level}");
-        assert_eq!(ran.dump.lines(), [(1, 4), (2, 5)].into(), "{setup:?} {level}");
+        assert_eq!(
+            ran.dump.lines(),
+            [(1, 4), (2, 5)].into(),
+            "{setup:?} {level}"
+        );
     }
 }
 

@@ -169,7 +169,10 @@ int caller(int x) { return inlined(x) * inlined(x + 1); }
 WITH(no_profile_instrument_function) int unprofiled(int x) { return x ? 1 : 2; }
 WITH(naked) void bare(void) { __asm__("ret"); }
 static int impl(void) { return 4; }
-static void *resolve(void) { return impl; }
+WITH(noinline) static int feature(int x) { return x > 3 ? x * 2 : x; }
+extern __typeof(feature) feature_alias WITH(alias("feature"));
+extern volatile int level;
+static void *resolve(void) { return feature_alias(level) ? impl : 0; }
 int chosen(void) WITH(ifunc("resolve"));
 int left_out(int x) { return x ? 3 : 4; }
 void _start(void) { __builtin_trap(); }
@@ -198,6 +201,7 @@ int use(int x) { return elsewhere(x) + chosen(); }
             "unprofiled: it is marked noprofile (no_profile_instrument_function)",
             "bare: it is naked: its body is assembly without a frame",
             "resolve: it resolves an ifunc, before the program is relocated",
+            "feature: an ifunc's resolver calls it, before the program is relocated",
             "left_out: left out by --skip left_out",
             "_start: it runs before thread-local storage is set up",
         ] {

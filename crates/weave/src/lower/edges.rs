@@ -1,8 +1,10 @@
 //! The edges of the graph: what they stand for and where their probes go.
 
+use std::collections::{HashMap, HashSet};
+
 use holloway_flow::{BlockId, Edge};
 use holloway_format::Outcome;
-use holloway_llvm::{Instruction, Opcode};
+use holloway_llvm::{Block, Instruction, Metadata, Opcode};
 
 use super::blocks::{BlockInfo, Layout, Node, Target};
 use super::{EdgeInfo, Site, edge};
@@ -118,8 +120,13 @@ fn outcome(terminator: Instruction<'_>, block: &BlockInfo<'_>, target: Target) -
     }
 }
 
-/// Nodes that leave by not returning or unwinding, and those that unwinding leads to.
-pub(super) fn cold_nodes(edges: &[Edge], infos: &[EdgeInfo<'_>]) -> Vec<BlockId> {
+/// Nodes that are known to run next to never: those that leave by not returning or unwinding, those that unwinding
+/// leads to, and those that the compiler's branch weights say so of.
+pub(super) fn cold_nodes(
+    layout: &Layout<'_>,
+    edges: &[Edge],
+    infos: &[EdgeInfo<'_>],
+) -> Vec<BlockId> {
     let mut cold: Vec<BlockId> = edges
         .iter()
         .zip(infos)
@@ -129,7 +136,58 @@ pub(super) fn cold_nodes(edges: &[Edge], infos: &[EdgeInfo<'_>]) -> Vec<BlockId>
             _ => None,
         })
         .collect();
+    let unlikely = unlikely_blocks(layout);
+    let into = edges
+        .iter()
+        .zip(infos)
+        .filter(|(_, info)| matches!(info.site, Site::Top { block } if unlikely.contains(&block)));
+    cold.extend(into.map(|(edge, _)| edge.to));
     cold.sort_unstable();
     cold.dedup();
     cold
+}
+
+/// An edge that is taken less often than once in so many times is cold. `__builtin_expect` gives 1 in 2,000.
+const COLD_SHARE: u64 = 256;
+
+/// Blocks whose only way in has next to no branch weight.
+fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<usize> {
+    let kind = layout.function.module().metadata_kind("prof");
+    let mut unlikely = HashSet::new();
+    for block in layout.blocks.iter().filter(|block| block.targets.len() > 1) {
+        let terminator = block.terminator();
+        let Some(weights) = terminator.metadata(kind).and_then(branch_weights) else {
+            continue;
+        };
+        let successors = terminator.successors();
+        if successors.len() != weights.len() {
+            continue;
+        }
+        let total: u64 = weights.iter().sum();
+        let mut parallel: HashMap<Block<'_>, u64> = HashMap::new();
+        for (successor, weight) in successors.into_iter().zip(weights) {
+            *parallel.entry(successor).or_default() += weight;
+        }
+        for target in &block.targets {
+            let info = &layout.blocks[target.block];
+            let weight = parallel.get(&info.block).copied().unwrap_or(0);
+            if info.sources.len() == 1 && weight.saturating_mul(COLD_SHARE) < total {
+                unlikely.insert(target.block);
+            }
+        }
+    }
+    unlikely
+}
+
+/// The weights of `!{!"branch_weights", i32 …}`; newer compilers put `!"expected"` before the first.
+fn branch_weights(node: Metadata<'_>) -> Option<Vec<u64>> {
+    let mut operands = node.operands().into_iter().flatten().peekable();
+    if operands.next()?.as_string()? != "branch_weights" {
+        return None;
+    }
+    operands.next_if(|operand| operand.as_string().is_some());
+    // 32-bit numbers that come out sign-extended.
+    operands
+        .map(|operand| operand.as_int().map(|weight| weight & 0xFFFF_FFFF))
+        .collect()
 }

@@ -80,7 +80,7 @@ pub(crate) fn lower<'m>(
         edges.push(edge);
         infos.push(info);
     }
-    let cold = edges::cold_nodes(&edges, &infos);
+    let cold = edges::cold_nodes(&layout, &edges, &infos);
     let leaks = layout.leaks(&nodes, attributes);
     let cfg = Cfg::new(exit.0 + 1, BlockId(0), exit, edges).map_err(|error| error.to_string())?;
     Ok(Lowered {

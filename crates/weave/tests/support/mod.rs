@@ -384,8 +384,7 @@ pub fn check_with(
                 std::fs::write(keep, &source).unwrap();
             }
             assert_eq!(
-                found,
-                hits,
+                found, hits,
                 "{context}: lines (left: from paths, right: traced)"
             );
             results.push((setup, level, placed, ran));

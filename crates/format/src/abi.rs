@@ -110,7 +110,8 @@ pub struct ImageHeader {
 ///     64    8  lost: threads (and hash segments) whose counts could not be put in the file
 ///     72    4  threads that have entered     76 4 flags: 1 child of fork
 ///     80    8  start of the process on the boot clock in nanoseconds, for telling reused ids apart (0: unknown)
-///     88   40  reserved, 0
+///     88    8  PID namespace of the process: inode of /proc/self/ns/pid (0: unknown)
+///     96   32  reserved, 0
 ///    128   80  image name, NUL padded
 ///    208 1024  path of the image's file, NUL padded; empty if unknown
 /// ```
@@ -143,8 +144,10 @@ pub struct RawHeader {
     pub flags: u32,
     /// Start of the process on the boot clock, in nanoseconds; 0: unknown.
     pub boot_start: u64,
+    /// Inode of the namespace in which `pid` is its id; 0: unknown.
+    pub pid_namespace: u64,
     /// 0.
-    pub reserved: [u64; 5],
+    pub reserved: [u64; 4],
     /// Image name, NUL padded.
     pub name: [u8; 80],
     /// Path of the image's file, NUL padded.

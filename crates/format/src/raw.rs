@@ -43,6 +43,8 @@ pub struct RawHead {
     pub end: u64,
     /// Start of the process on the boot clock, in nanoseconds; 0: unknown.
     pub boot_start: u64,
+    /// Inode of the PID namespace its process id is of; 0: unknown.
+    pub pid_namespace: u64,
 }
 
 /// Counters of one thread (or of several, one after the other).
@@ -180,7 +182,8 @@ impl RawHead {
         let (pid, ppid, start_ns, lost) =
             (cursor.u32()?, cursor.u32()?, cursor.u64()?, cursor.u64()?);
         let (threads, flags, boot_start) = (cursor.u32()?, cursor.u32()?, cursor.u64()?);
-        cursor.bytes(40)?;
+        let pid_namespace = cursor.u64()?;
+        cursor.bytes(32)?;
         let (image, image_path) = (padded(cursor.bytes(80)?), padded(cursor.bytes(1024)?));
         if !block_size
             .checked_add(EXTENT_HEAD)
@@ -210,6 +213,7 @@ impl RawHead {
             block_size,
             end,
             boot_start,
+            pid_namespace,
         })
     }
 }

@@ -165,14 +165,26 @@ fn seal(path: &Path, raw: &[u8], map: &ImageMap) -> Result<()> {
     }
 }
 
-/// Whether the process that wrote a raw profile is gone: no process of its id that began when it began.
+/// Whether the process that wrote a raw profile is gone: no process of its id that began when it began. One of another
+/// PID namespace (a container) can't be looked for, and may be counting still.
 fn has_ended(raw: &[u8], head: &ProfileHead) -> bool {
+    let raw_head = RawHead::read(raw).ok();
+    let namespace = raw_head.as_ref().map_or(0, |head| head.pid_namespace);
+    if namespace != 0 && own_namespace().is_some_and(|own| own != namespace) {
+        return false;
+    }
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{}/stat", head.pid)) else {
         return Path::new("/proc/self/stat").exists()
             && !Path::new(&format!("/proc/{}", head.pid)).exists();
     };
-    let began = RawHead::read(raw).map_or(0, |head| head.boot_start);
+    let began = raw_head.map_or(0, |head| head.boot_start);
     Stat::read(&stat).is_some_and(|now| !now.runs || began != 0 && now.began != began)
+}
+
+/// This process's PID namespace, as the runtime names it.
+fn own_namespace() -> Option<u64> {
+    let namespace = std::fs::metadata("/proc/self/ns/pid").ok()?;
+    Some(std::os::unix::fs::MetadataExt::ino(&namespace))
 }
 
 /// What `/proc/<pid>/stat` says of a process.
@@ -200,13 +212,16 @@ impl Stat {
     }
 }
 
-/// Writes a file so that it is there whole or not at all.
+/// Writes a file so that it is there whole or not at all, with the rights any new file gets.
 fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt as _;
     let directory = path.parent().unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
         let mut file = tempfile::Builder::new()
             .prefix(".holloway-")
+            // As a file of `creat`: the umask trims it.
+            .permissions(std::fs::Permissions::from_mode(0o666))
             .tempfile_in(directory)?;
         file.write_all(bytes)?;
         file.persist(path)?;
@@ -276,5 +291,34 @@ mod tests {
         assert!(!has_ended(&raw(began), &head));
         assert!(has_ended(&raw(began + 10_000_000), &head));
         assert!(!has_ended(&raw(0), &head), "unknown");
+    }
+
+    #[test]
+    fn a_process_of_another_namespace_may_still_count() {
+        // Above the largest id there can be.
+        let head = ProfileHead {
+            pid: u32::MAX,
+            ..ProfileHead::default()
+        };
+        let raw = |namespace: u64| {
+            let mut raw = holloway_format::RawWriter::new(head.clone(), 4096 - 64).finish();
+            raw[88..96].copy_from_slice(&namespace.to_le_bytes());
+            raw
+        };
+        let own = own_namespace().expect("a namespace");
+        assert!(has_ended(&raw(own), &head));
+        assert!(has_ended(&raw(0), &head), "unknown");
+        assert!(!has_ended(&raw(own + 1), &head));
+    }
+
+    #[test]
+    fn what_is_written_has_the_rights_of_any_new_file() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (ours, plain) = (dir.path().join("ours"), dir.path().join("plain"));
+        write_atomically(&ours, b"x").expect("written");
+        std::fs::write(&plain, b"x").expect("written");
+        let mode = |path| std::fs::metadata(path).map(|meta| meta.permissions().mode());
+        assert_eq!(mode(&ours).ok(), mode(&plain).ok());
     }
 }

@@ -29,7 +29,8 @@
 //! # Limits
 //! A child made by a raw `clone` or `_Fork` (no atfork handlers) counts into its parent's file until it first comes to
 //! a slow path. A `fork` in a signal handler that interrupted `__holloway_hash` between finding the record and adding 1
-//! loses that one path. Fibres that move between threads within one call of a woven function count in the block of the
+//! loses that one path. A program with rights its caller has not (setuid, setgid, file capabilities) counts in memory and
+//! writes nothing. Fibres that move between threads within one call of a woven function count in the block of the
 //! thread they started on.
 //!
 //! Cost (2 cores, busy, virtual): the first enter some 40 system calls, 0.3 ms with the file's creation; a new thread 2

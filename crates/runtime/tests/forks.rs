@@ -31,6 +31,9 @@ fn parent_and_child() {
     assert_eq!(child.ppid, parent.pid);
     assert_eq!((child.threads, &child.path), (1, &parent.path));
     assert!(child.boot_start >= parent.boot_start);
+    let ours = std::fs::metadata("/proc/self/ns/pid").unwrap();
+    let ours = std::os::unix::fs::MetadataExt::ino(&ours);
+    assert_eq!((parent.pid_namespace, child.pid_namespace), (ours, ours));
 }
 
 #[test]

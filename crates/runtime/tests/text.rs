@@ -73,3 +73,20 @@ fn pieces() {
     assert_eq!(text::until_nul(b"ab\0c"), b"ab");
     assert_eq!(text::until_nul(b"ab"), b"ab");
 }
+
+#[test]
+fn auxiliary_vectors() {
+    let vector: Vec<u8> = [6, 4096, 23, 1, 0, 0u64]
+        .into_iter()
+        .flat_map(u64::to_ne_bytes)
+        .collect();
+    assert_eq!(text::aux_value(&vector, 23), Some(1));
+    assert_eq!(text::aux_value(&vector, 6), Some(4096));
+    assert_eq!(text::aux_value(&vector[..31], 23), None);
+    let own = std::fs::read("/proc/self/auxv").expect("this process's");
+    assert_eq!(text::aux_value(&own, 23), Some(0), "AT_SECURE");
+    assert!(
+        text::aux_value(&own, 6).is_some_and(u64::is_power_of_two),
+        "AT_PAGESZ"
+    );
+}

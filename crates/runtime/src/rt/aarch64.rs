@@ -127,6 +127,10 @@ pub(super) mod number {
     pub(crate) const RT_SIGTIMEDWAIT: usize = 137;
     pub(crate) const GETPID: usize = 172;
     pub(crate) const GETPPID: usize = 173;
+    pub(crate) const GETUID: usize = 174;
+    pub(crate) const GETEUID: usize = 175;
+    pub(crate) const GETGID: usize = 176;
+    pub(crate) const GETEGID: usize = 177;
     pub(crate) const GETTID: usize = 178;
     pub(crate) const MUNMAP: usize = 215;
     pub(crate) const MMAP: usize = 222;

@@ -12,7 +12,7 @@ use super::page::Inner;
 use super::proc;
 use super::sys::{
     self, At, EBADF, EEXIST, EFBIG, EINTR, EINVAL, ENAMETOOLONG, ENOENT, ENOSPC, ENOSYS,
-    EOPNOTSUPP, Errno, File,
+    EOPNOTSUPP, Errno, FOREIGN_RIGHTS, File,
 };
 use super::text::{Text, file_name, push_time, until_nul};
 
@@ -22,8 +22,12 @@ const DEFAULT_RUNS: &[u8] = b"target/holloway/runs";
 /// Files of one process and image, at most (`exec` of the same program again and again).
 const FILES: u64 = 1_000_000;
 
-/// Finds the profile's directory and makes it: HOLLOWAY_DATA, or a directory of this process's own among the runs.
+/// Finds the profile's directory and makes it: HOLLOWAY_DATA, or a directory of this process's own among the runs. None
+/// for a setuid program: whoever starts it could have it write where he may not.
 pub(super) fn make_directory(inner: &mut Inner, boot_start: u64) -> Result<(), Errno> {
+    if proc::has_foreign_rights(&mut inner.scratch) {
+        return Err(FOREIGN_RIGHTS);
+    }
     if proc::variable(b"HOLLOWAY_DATA", &mut inner.scratch, &mut inner.directory) {
         make_absolute(inner)?;
         return make_path(&mut inner.directory);

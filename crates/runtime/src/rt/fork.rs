@@ -19,7 +19,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use super::abi::{ExtentHeader, PAGE};
 use super::lock::Masked;
 use super::page::Inner;
-use super::sys::{self, Where};
+use super::sys::{self, FOREIGN_RIGHTS, Where};
 use super::{RUNTIME, arch, opening, proc, store};
 
 unsafe extern "C" {
@@ -155,7 +155,7 @@ fn start_anew(inner: &mut Inner) {
         bury_all(old.segments)
     };
     old.file.close();
-    inner.trouble = None;
+    inner.trouble = inner.trouble.filter(|error| *error == FOREIGN_RIGHTS);
     let start = proc::start_on_boot_clock(&mut inner.scratch);
     opening::new_page(
         inner,

@@ -150,6 +150,7 @@ fn fill(page: *mut FirstPage, inner: &Inner, live: *mut Live, flags: u32, boot_s
     header.start = sys::now();
     header.flags = flags;
     header.boot_start = boot_start;
+    header.pid_namespace = proc::pid_namespace();
     copy_padded(&mut header.name, until_nul(&image.name));
     if inner.image_path.is_whole() {
         copy_padded(&mut header.path, inner.image_path.as_bytes());

@@ -2,7 +2,7 @@
 
 use super::fork;
 use super::sys;
-use super::text::{Text, number, position, starts_with};
+use super::text::{Text, aux_value, number, position, starts_with};
 
 /// Room for one record: a line of the maps is a path and some 100 bytes.
 pub(super) type Scratch = Text<8192>;
@@ -46,6 +46,31 @@ pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
         false
     });
     ticks.wrapping_mul(TICK)
+}
+
+/// The PID namespace of the process, by its inode; 0 if unknown. In another one its id means nothing, or another process.
+pub(super) fn pid_namespace() -> u64 {
+    const NAME: &[u8] = b"pid:["; // pid:[4026531836]
+    let mut link = [0; 64];
+    let length = sys::read_link(c"/proc/self/ns/pid", &mut link).unwrap_or(0);
+    let link = link.get(..length).unwrap_or(&[]);
+    match link.get(NAME.len()..) {
+        Some(inode) if starts_with(link, NAME) => number(inode, 10).0,
+        _ => 0,
+    }
+}
+
+/// Does the process have rights that whoever started it may not have (setuid, setgid, file capabilities)? The kernel says
+/// so at its start; where `/proc` is closed (as it is to such a program that isn't root's), its ids do.
+pub(super) fn has_foreign_rights(scratch: &mut Scratch) -> bool {
+    const AT_SECURE: u64 = 23;
+    scratch.clear();
+    if let Ok(file) = sys::open_to_read(c"/proc/self/auxv") {
+        let length = sys::read(file, scratch.room()).unwrap_or(0);
+        scratch.set_len(length);
+        sys::close(file);
+    }
+    aux_value(scratch.as_bytes(), AT_SECURE).map_or_else(sys::ids_differ, |secure| secure != 0)
 }
 
 /// A line of `/proc/self/maps`.

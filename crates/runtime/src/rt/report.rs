@@ -4,13 +4,18 @@
 //! its own there), only if it takes the line without waiting, and without a SIGPIPE for the program.
 
 use super::page::Inner;
-use super::sys::{self, Errno};
+use super::sys::{self, Errno, FOREIGN_RIGHTS};
 
 const STDERR: i32 = 2;
 const SIGPIPE: u32 = 13;
 
 /// Longest path shown.
 const SHOWN: usize = 1024;
+
+/// What a program with rights its caller has not says in place of its profile.
+const SETUID: &[u8] =
+    b"holloway: this program is setuid, setgid or has capabilities, and writes no profile; \
+    run a copy without them\n";
 
 /// Tells the trouble, if there is one and none was told before.
 pub(super) fn tell(inner: &mut Inner) {
@@ -27,6 +32,12 @@ pub(super) fn tell(inner: &mut Inner) {
         stderr,
         ..
     } = inner;
+    if error == FOREIGN_RIGHTS {
+        if stderr.is_ours() {
+            say(SETUID);
+        }
+        return;
+    }
     scratch.clear();
     scratch.push_all(b"holloway: cannot write ");
     scratch.push_all(

@@ -26,6 +26,9 @@ pub(super) const EDQUOT: Errno = Errno(122);
 pub(super) const EBADF: Errno = Errno(9);
 pub(super) const ESRCH: Errno = Errno(3);
 
+/// Not of the kernel: a program with rights its caller has not writes nothing.
+pub(super) const FOREIGN_RIGHTS: Errno = Errno(u32::MAX);
+
 const AT_FDCWD: usize = -100_isize as usize;
 const O_RDONLY: usize = 0;
 const O_RDWR: usize = 2;
@@ -107,6 +110,12 @@ pub(super) fn parent_id() -> u32 {
 
 pub(super) fn thread_id() -> u32 {
     call!(number::GETTID).unwrap_or(0) as u32
+}
+
+/// Are the effective ids others than the real ones?
+pub(super) fn ids_differ() -> bool {
+    call!(number::GETUID) != call!(number::GETEUID)
+        || call!(number::GETGID) != call!(number::GETEGID)
 }
 
 /// Is there no thread `tid` in process `pid` any more? Only a clear "no" counts.

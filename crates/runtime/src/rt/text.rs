@@ -171,6 +171,16 @@ pub(super) fn starts_with(text: &[u8], start: &[u8]) -> bool {
         .is_some_and(|front| same(front, start))
 }
 
+/// The value of an entry of the auxiliary vector, as `/proc/self/auxv` has it: pairs of type and value.
+pub(super) fn aux_value(vector: &[u8], wanted: u64) -> Option<u64> {
+    let (words, _) = vector.as_chunks::<8>();
+    let (pairs, _) = words.as_chunks::<2>();
+    let mut pairs = pairs
+        .iter()
+        .map(|[kind, value]| (u64::from_ne_bytes(*kind), u64::from_ne_bytes(*value)));
+    pairs.find_map(|(kind, value)| (kind == wanted).then_some(value))
+}
+
 /// A number at the front of `text` in `radix` (10 or 16), and what follows it.
 pub(super) fn number(text: &[u8], radix: u64) -> (u64, &[u8]) {
     let mut value: u64 = 0;

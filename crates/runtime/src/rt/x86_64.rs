@@ -193,6 +193,10 @@ pub(super) mod number {
     pub(crate) const FCNTL: usize = 72;
     pub(crate) const FTRUNCATE: usize = 77;
     pub(crate) const GETCWD: usize = 79;
+    pub(crate) const GETUID: usize = 102;
+    pub(crate) const GETGID: usize = 104;
+    pub(crate) const GETEUID: usize = 107;
+    pub(crate) const GETEGID: usize = 108;
     pub(crate) const GETPPID: usize = 110;
     pub(crate) const RT_SIGPENDING: usize = 127;
     pub(crate) const RT_SIGTIMEDWAIT: usize = 128;

@@ -23,6 +23,7 @@ pub struct Profile {
     pub threads: u32,
     pub flags: u32,
     pub boot_start: u64,
+    pub pid_namespace: u64,
     pub name: String,
     pub path: String,
     pub blocks: usize,
@@ -81,6 +82,7 @@ pub fn read(path: &Path) -> Profile {
         threads: number::<4>(&bytes, 72) as u32,
         flags: number::<4>(&bytes, 76) as u32,
         boot_start: number::<8>(&bytes, 80),
+        pid_namespace: number::<8>(&bytes, 88),
         name: text(&bytes[128..208]),
         path: text(&bytes[208..1232]),
         ..Profile::default()

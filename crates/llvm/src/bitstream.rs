@@ -32,7 +32,7 @@ pub fn count_modules(bitcode: &[u8]) -> Result<usize, usize> {
 }
 
 /// What the identification block says wrote it.
-pub(crate) fn producer(bitcode: &[u8]) -> Option<String> {
+pub fn producer(bitcode: &[u8]) -> Option<String> {
     /// Real ones have 40 bytes. A crafted one may repeat long abbreviations, in a time that grows with the square.
     const LONGEST: usize = 4096;
     let block = blocks(bitcode)

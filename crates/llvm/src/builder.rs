@@ -5,9 +5,11 @@
 
 use std::ptr::NonNull;
 
+use crate::function::AttributeKind;
 use crate::module::Module;
 use crate::sys::{Api, LBuilder};
-use crate::value::{AttributeKind, Block, Function, Instruction, Type, TypeKind, Value};
+use crate::types::TypeKind;
+use crate::value::{Block, Function, Instruction, Type, Value};
 
 /// A place to insert at.
 pub struct Builder<'m> {
@@ -72,8 +74,9 @@ impl<'m> Builder<'m> {
 
     /// Loads a value.
     pub fn load(&self, kind: Type<'m>, pointer: Value<'m>) -> Value<'m> {
+        assert!(kind.is_scalar(), "an integer or a pointer is loaded");
         expect_pointer(pointer);
-        // SAFETY: a pointer; a loadable type.
+        // SAFETY: a pointer; an integer or pointer type.
         self.built(unsafe {
             (self.api().LLVMBuildLoad2)(self.raw(), kind.raw(), pointer.raw(), c"".as_ptr())
         })
@@ -81,6 +84,10 @@ impl<'m> Builder<'m> {
 
     /// Stores a value.
     pub fn store(&self, value: Value<'m>, pointer: Value<'m>) -> Value<'m> {
+        assert!(
+            value.kind().is_scalar(),
+            "an integer or a pointer is stored"
+        );
         expect_pointer(pointer);
         // SAFETY: a pointer.
         self.built(unsafe { (self.api().LLVMBuildStore)(self.raw(), value.raw(), pointer.raw()) })
@@ -111,6 +118,7 @@ impl<'m> Builder<'m> {
 
     /// `pointer` moved by `index` elements of type `kind`.
     pub fn offset(&self, kind: Type<'m>, pointer: Value<'m>, index: Value<'m>) -> Value<'m> {
+        assert!(kind.is_scalar(), "elements are integers or pointers");
         expect_pointer(pointer);
         assert!(
             matches!(index.kind().kind(), TypeKind::Integer(_)),
@@ -228,7 +236,11 @@ impl<'m> Builder<'m> {
 
     /// A phi without incoming values yet. To be placed before a block's first instruction.
     pub fn phi(&self, kind: Type<'m>) -> Instruction<'m> {
-        // SAFETY: a first-class type.
+        assert!(
+            kind.is_scalar(),
+            "an integer or a pointer comes out of a phi"
+        );
+        // SAFETY: an integer or pointer type.
         Instruction::of(
             self.built(unsafe { (self.api().LLVMBuildPhi)(self.raw(), kind.raw(), c"".as_ptr()) }),
         )

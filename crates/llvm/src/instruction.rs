@@ -1,7 +1,8 @@
 //! What an instruction says of itself: opcode, successors, callee, attributes, debug location.
 
+use crate::function::AttributeKind;
 use crate::metadata::{Location, Metadata};
-use crate::value::{AttributeKind, Block, Instruction, Value};
+use crate::value::{Block, Instruction, Value};
 
 /// Operation of an instruction, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,7 +207,11 @@ impl<'m> Instruction<'m> {
     }
 
     /// Sets its metadata of that kind.
+    ///
+    /// # Panics
+    /// If the metadata isn't a tuple.
     pub fn set_metadata(self, kind: u32, node: Metadata<'m>) {
+        assert!(node.is_tuple(), "metadata is attached as a node");
         // SAFETY: an instruction and a node of its context.
         unsafe { (self.module().api().LLVMSetMetadata)(self.raw(), kind, node.as_value().raw()) }
     }

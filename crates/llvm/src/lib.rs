@@ -11,6 +11,8 @@ mod bitstream;
 mod builder;
 mod context;
 mod error;
+mod function;
+mod global;
 mod instruction;
 mod library;
 mod metadata;
@@ -18,21 +20,23 @@ mod module;
 mod reshape;
 mod sys;
 mod target;
+mod types;
 mod value;
 
-pub use bitstream::count_modules;
+pub use bitstream::{count_modules, producer as bitcode_producer};
 pub use builder::Builder;
 pub use context::Context;
 pub use error::LlvmError;
+pub use function::AttributeKind;
+pub use global::{Linkage, TlsModel};
 pub use instruction::{Opcode, TailKind};
 pub use library::Library;
 pub use metadata::{Location, Metadata, Subprogram};
 pub use module::Module;
 pub use reshape::Choice;
 pub use target::{CodeGenLevel, CodeModel, Machine, PassOptions, Reloc};
-pub use value::{
-    AttributeKind, Block, Function, Global, Instruction, Linkage, TlsModel, Type, TypeKind, Value,
-};
+pub use types::TypeKind;
+pub use value::{Block, Function, Global, Instruction, Type, Value};
 
 /// Whether the intrinsic of this name makes no code: debug markers, ends of lifetimes, assumptions.
 pub fn is_marker(intrinsic: &str) -> bool {

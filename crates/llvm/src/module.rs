@@ -1,6 +1,6 @@
 //! A module: parsed from bitcode, inspected, changed, verified.
 //!
-//! Handles ([`Value`], [`Function`], [`Block`], …) borrow the module. Whatever can destroy what a handle points to
+//! Handles (values, functions, blocks, …) borrow the module. Whatever can destroy what a handle points to
 //! (passes, code generation, deleting a global, reshaping edges) takes the module by `&mut`, so no handle survives
 //! it; what takes `&self` only adds.
 

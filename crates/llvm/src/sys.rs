@@ -96,10 +96,13 @@ api! {
         fn LLVMTypeOf(*mut LValue) -> *mut LType;
         fn LLVMIsAFunction(*mut LValue) -> *mut LValue;
         fn LLVMIsAInstruction(*mut LValue) -> *mut LValue;
+        fn LLVMIsAUser(*mut LValue) -> *mut LValue;
+        fn LLVMIsAGlobalObject(*mut LValue) -> *mut LValue;
         fn LLVMIsAConstantInt(*mut LValue) -> *mut LValue;
         fn LLVMIsConstant(*mut LValue) -> Bool;
         fn LLVMIsNull(*mut LValue) -> Bool;
         fn LLVMIsAInlineAsm(*mut LValue) -> *mut LValue;
+        fn LLVMGetInlineAsmAsmString(*mut LValue, *mut usize) -> *const c_char;
         fn LLVMGetNumOperands(*mut LValue) -> c_int;
         fn LLVMGetOperand(*mut LValue, c_uint) -> *mut LValue;
         fn LLVMGetFirstUse(*mut LValue) -> *mut LUse;

@@ -1,0 +1,130 @@
+//! Types, and the constants that are made of them.
+
+use crate::module::Module;
+use crate::value::{Type, Value};
+
+/// Kind of a type, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeKind {
+    /// An integer of that many bits.
+    Integer(u32),
+    /// A pointer.
+    Pointer,
+    /// A token.
+    Token,
+    /// No value.
+    Void,
+    /// Any other.
+    Other,
+}
+
+impl<'m> Type<'m> {
+    /// `i8`.
+    pub fn i8(module: &'m Module<'m>) -> Self {
+        // SAFETY: a live context.
+        Self::new(
+            unsafe { (module.api().LLVMInt8TypeInContext)(module.context().raw()) },
+            module,
+        )
+        .expect("i8 exists")
+    }
+
+    /// `i32`.
+    pub fn i32(module: &'m Module<'m>) -> Self {
+        // SAFETY: a live context.
+        Self::new(
+            unsafe { (module.api().LLVMInt32TypeInContext)(module.context().raw()) },
+            module,
+        )
+        .expect("i32 exists")
+    }
+
+    /// `i64`.
+    pub fn i64(module: &'m Module<'m>) -> Self {
+        // SAFETY: a live context.
+        Self::new(
+            unsafe { (module.api().LLVMInt64TypeInContext)(module.context().raw()) },
+            module,
+        )
+        .expect("i64 exists")
+    }
+
+    /// `void`.
+    pub fn void(module: &'m Module<'m>) -> Self {
+        // SAFETY: a live context.
+        Self::new(
+            unsafe { (module.api().LLVMVoidTypeInContext)(module.context().raw()) },
+            module,
+        )
+        .expect("void exists")
+    }
+
+    /// `ptr`.
+    pub fn pointer(module: &'m Module<'m>) -> Self {
+        // SAFETY: a live context; address space 0.
+        let raw = unsafe { (module.api().LLVMPointerTypeInContext)(module.context().raw(), 0) };
+        Self::new(raw, module).expect("ptr exists")
+    }
+
+    /// The type of a function.
+    pub fn function(module: &'m Module<'_>, result: Type<'_>, parameters: &[Type<'_>]) -> Type<'m> {
+        let fits = |parameter: &Type<'_>| !matches!(parameter.kind(), TypeKind::Void);
+        assert!(parameters.iter().all(fits), "a parameter has a value");
+        let mut raw: Vec<_> = parameters.iter().map(|parameter| parameter.raw()).collect();
+        // SAFETY: types of this context, given with their number; not variadic.
+        let kind = unsafe {
+            (module.api().LLVMFunctionType)(result.raw(), raw.as_mut_ptr(), raw.len() as u32, 0)
+        };
+        Type::new(kind, module).expect("LLVMFunctionType returns a type")
+    }
+
+    /// Its kind.
+    pub fn kind(self) -> TypeKind {
+        // SAFETY: a live type; the width is asked of an integer type only.
+        unsafe {
+            match (self.api().LLVMGetTypeKind)(self.raw()) {
+                8 => TypeKind::Integer((self.api().LLVMGetIntTypeWidth)(self.raw())),
+                12 => TypeKind::Pointer,
+                0 => TypeKind::Void,
+                16 => TypeKind::Token,
+                _ => TypeKind::Other,
+            }
+        }
+    }
+
+    /// Whether it is an integer or a pointer: what probes load, store and pass.
+    pub fn is_scalar(self) -> bool {
+        matches!(self.kind(), TypeKind::Integer(_) | TypeKind::Pointer)
+    }
+
+    /// An integer of this type, sign-extended or cut.
+    ///
+    /// # Panics
+    /// If it isn't an integer type.
+    pub fn int(self, value: i64) -> Value<'m> {
+        assert!(
+            matches!(self.kind(), TypeKind::Integer(_)),
+            "integers are of integer types"
+        );
+        // SAFETY: an integer type.
+        Value::new(
+            unsafe { (self.api().LLVMConstInt)(self.raw(), value as u64, 1) },
+            self.module(),
+        )
+        .expect("LLVMConstInt returns a value")
+    }
+
+    /// The null or zero of this type.
+    ///
+    /// # Panics
+    /// If it is neither an integer nor a pointer.
+    pub fn null(self) -> Value<'m> {
+        assert!(self.is_scalar(), "integers and pointers have a null");
+        // SAFETY: an integer or pointer type.
+        Value::new(
+            unsafe { (self.api().LLVMConstNull)(self.raw()) },
+            self.module(),
+        )
+        .expect("LLVMConstNull returns a value")
+    }
+}

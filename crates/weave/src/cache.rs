@@ -3,7 +3,7 @@
 //! The key is a hash of everything that determines the result; an entry is one file named by its key, written under
 //! another name and renamed, so that links at the same time see it whole or not at all. Each entry carries a
 //! checksum: a damaged one is as good as none, and is written again. The cache is bounded: when it is over its
-//! limit, the entries used longest ago go.
+//! limit, the entries used longest ago go; so does what links that were killed left half written.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -21,7 +21,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::WovenModule;
 
@@ -31,6 +31,10 @@ const HEAD: usize = 64;
 const LIMIT: u64 = 4 << 30;
 /// How often the limit is looked after.
 const PRUNE_EVERY: Duration = Duration::from_secs(3600);
+/// Start of the names of files that are being written.
+const FRESH: &str = ".new-";
+/// Age at which such a file is nobody's any more: writing takes seconds.
+const STALE: Duration = Duration::from_secs(24 * 3600);
 
 /// Names an entry: hash of all that determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,8 +64,7 @@ impl Cache {
     /// When the directory cannot be made or written.
     pub fn open(dir: &Path) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
-        let probe = temporary(dir);
-        fs::write(&probe, b"")?;
+        let (_, probe) = fresh(dir)?;
         fs::remove_file(&probe)?;
         Ok(Self {
             dir: dir.to_owned(),
@@ -88,10 +91,11 @@ impl Cache {
         let path = self.path(key);
         let dir = path.parent().expect("entries lie in a subdirectory");
         fs::create_dir_all(dir)?;
-        write_whole(&temporary(dir), &path, &encode(entry))
+        write_whole(dir, &path, &encode(entry))
     }
 
-    /// Deletes the entries used longest ago until the cache is within its limit. Looks at most once an hour.
+    /// Deletes what killed links left half written, and the entries used longest ago until the cache is within its
+    /// limit. Looks at most once an hour.
     pub fn prune(&self) {
         let stamp = self.dir.join("pruned");
         let recent = fs::metadata(&stamp)
@@ -101,12 +105,23 @@ impl Cache {
         if recent.is_some_and(|age| age < PRUNE_EVERY) || fs::write(&stamp, b"").is_err() {
             return;
         }
+        self.prune_stale();
         self.prune_to(LIMIT);
+    }
+
+    fn prune_stale(&self) {
+        let dirs = subdirectories(&self.dir).chain([self.dir.clone()]);
+        for (written, _, path) in dirs.flat_map(|dir| files(&dir)) {
+            if is_fresh(&path) && written.elapsed().is_ok_and(|age| age > STALE) {
+                let _ = fs::remove_file(path);
+            }
+        }
     }
 
     fn prune_to(&self, limit: u64) {
         let mut entries: Vec<_> = subdirectories(&self.dir)
             .flat_map(|dir| files(&dir))
+            .filter(|(_, _, path)| !is_fresh(path))
             .collect();
         let mut total: u64 = entries.iter().map(|entry| entry.1).sum();
         entries.sort_unstable();
@@ -145,19 +160,36 @@ fn files(dir: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
     described.collect()
 }
 
-fn temporary(dir: &Path) -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    dir.join(format!(
-        ".new-{}-{}",
-        std::process::id(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    ))
+/// Whether a file is one that [`fresh`] made.
+fn is_fresh(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.as_encoded_bytes().starts_with(FRESH.as_bytes())
 }
 
-fn write_whole(fresh: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let result = fs::File::create_new(fresh)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(fresh, path));
+/// A new file in `dir`, under a name that nobody has. Process ids alone won't do: containers that share a cache number
+/// theirs alike.
+fn fresh(dir: &Path) -> io::Result<(fs::File, PathBuf)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let path = dir.join(format!(
+            "{FRESH}{}-{}-{:x}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed),
+            now.unwrap_or_default().as_nanos()
+        ));
+        match fs::File::create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            result => return result.map(|file| (file, path)),
+        }
+    }
+}
+
+fn write_whole(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (mut file, fresh) = fresh(dir)?;
+    let result = file
+        .write_all(bytes)
+        .and_then(|()| fs::rename(&fresh, path));
     if result.is_err() {
         let _ = fs::remove_file(fresh);
     }
@@ -283,5 +315,24 @@ mod tests {
         cache.prune_to(2 * encode(&module(5, 1000)).len() as u64);
         let left: Vec<bool> = keys.iter().map(|&key| cache.find(key).is_some()).collect();
         assert_eq!(left, [false, false, false, true, true]);
+    }
+
+    #[test]
+    fn what_killed_links_left_goes_after_a_day() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let cache = Cache::open(dir.path()).expect("opens");
+        let key = Key::new(b"x", "");
+        cache.store(key, &module(6, 10)).expect("stores");
+        let entry = cache.path(key);
+        let inner = entry.parent().expect("a subdirectory");
+        let [old, young, outer] = [inner, inner, dir.path()].map(|dir| fresh(dir).expect("made"));
+        let long_ago = SystemTime::now() - 2 * STALE;
+        for (file, _) in [&old, &outer] {
+            file.set_modified(long_ago).expect("dated");
+        }
+        cache.prune();
+        let left = [old, young, outer].map(|(_, path)| path.exists());
+        assert_eq!(left, [false, true, false]);
+        assert!(cache.find(key).is_some());
     }
 }

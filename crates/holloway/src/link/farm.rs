@@ -13,6 +13,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
+
 use holloway_weave::cache::{self, Cache, Key};
 use holloway_weave::{OptLevel, WovenModule};
 
@@ -252,6 +254,7 @@ impl<'a> Farm<'a> {
         let module = &self.inputs.modules[number];
         let file = |extension: &str| self.scratch.join(format!("module-{number}.{extension}"));
         let (out, at) = (file("woven"), file("at"));
+        let _ = std::fs::remove_file(&at); // of an attempt before
         let mut command = Command::new(&self.exe);
         command
             .args(self.worker_args(number, attempt, &out, &at))
@@ -275,7 +278,7 @@ impl<'a> Farm<'a> {
             Some(code) if code == i32::from(worker::INTERNAL) => {
                 End::Crash(format!("failed: {}", last_line(&message)))
             }
-            _ => End::Crash(crash(ended.status, &at)),
+            _ => End::Crash(crash(ended.status, &message, &at)),
         };
         let _ = std::fs::remove_file(&out);
         Ok(end)
@@ -312,23 +315,43 @@ impl<'a> Farm<'a> {
     }
 }
 
-/// How a worker died, as the middle of a sentence: `crashed in LLVM at function f`.
-fn crash(status: ExitStatus, at: &Path) -> String {
-    let what = match status.signal() {
-        Some(9) => "was killed (signal 9; is memory short?)".to_owned(),
-        Some(_) => "crashed in LLVM".to_owned(),
-        // LLVM's fatal errors exit with 1 or 70; 101 is a panic of ours.
-        None if status.code() == Some(101) => {
-            "failed inside holloway (please report it)".to_owned()
+/// How a worker died, as the middle of a sentence: `crashed in LLVM at function f`. Before it first calls LLVM it writes
+/// where it is: a death without that is not LLVM's.
+fn crash(status: ExitStatus, message: &str, at: &Path) -> String {
+    const PANIC: i32 = 101;
+    let stage = std::fs::read_to_string(at).unwrap_or_default();
+    let says = |text| message.contains(text);
+    let what = match (status.signal(), status.code()) {
+        _ if says("memory allocation of") || says("out of memory") || says("std::bad_alloc") => {
+            "ran out of memory".to_owned()
         }
-        None => "was given up by LLVM".to_owned(),
+        (Some(SIGKILL), _) => "was killed (signal 9; is memory short?)".to_owned(),
+        (Some(signal @ (SIGHUP | SIGINT | SIGTERM)), _) => format!("was ended (signal {signal})"),
+        (Some(signal), _) if stage.is_empty() => {
+            format!("crashed before LLVM was called (signal {signal})")
+        }
+        (Some(_), _) => "crashed in LLVM".to_owned(),
+        (_, Some(PANIC)) => format!(
+            "failed inside holloway (please report it: {})",
+            panic_message(message)
+        ),
+        // LLVM's fatal errors exit with 1 or 70.
+        _ => "was given up by LLVM".to_owned(),
     };
-    match std::fs::read_to_string(at) {
-        Ok(stage) if stage.starts_with('(') => {
-            format!("{what} while {}", stage.trim_matches(['(', ')']))
-        }
-        Ok(name) if !name.is_empty() => format!("{what} at function {name}"),
-        _ => what,
+    match stage.strip_prefix('(') {
+        Some(stage) => format!("{what} while {}", stage.trim_end_matches(')')),
+        None if !stage.is_empty() => format!("{what} at function {stage}"),
+        None => what,
+    }
+}
+
+/// Place and words of a panic: `thread 'main' panicked at PLACE:`, and the line after it.
+fn panic_message(stderr: &str) -> String {
+    let mut lines = stderr.lines();
+    let place = lines.find_map(|line| Some(line.split_once("panicked at ")?.1));
+    match (place, lines.next()) {
+        (Some(place), Some(words)) => format!("{place} {words}"),
+        _ => last_line(stderr),
     }
 }
 
@@ -364,4 +387,42 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deaths_are_told_apart() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let at = dir.path().join("at");
+        let check = |raw: i32, message: &str, stage: Option<&str>, expect: &str| {
+            let _ = std::fs::remove_file(&at);
+            if let Some(stage) = stage {
+                std::fs::write(&at, stage).expect("written");
+            }
+            assert_eq!(crash(ExitStatus::from_raw(raw), message, &at), expect);
+        };
+        let panic = "\nthread 'main' (7) panicked at src/a.rs:1:2:\nno edge\nnote: run with\n";
+        check(11, "", Some("f"), "crashed in LLVM at function f");
+        check(11, "", Some("(reading)"), "crashed in LLVM while reading");
+        check(11, "", None, "crashed before LLVM was called (signal 11)");
+        check(9, "", None, "was killed (signal 9; is memory short?)");
+        check(15, "", Some("f"), "was ended (signal 15) at function f");
+        check(
+            6,
+            "memory allocation of 8 bytes failed\n",
+            None,
+            "ran out of memory",
+        );
+        let told = "failed inside holloway (please report it: src/a.rs:1:2: no edge) at function f";
+        check(101 << 8, panic, Some("f"), told);
+        check(
+            70 << 8,
+            "LLVM ERROR: x",
+            Some("f"),
+            "was given up by LLVM at function f",
+        );
+    }
 }

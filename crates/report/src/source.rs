@@ -41,9 +41,7 @@ impl Files {
         if let Some(known) = self.read.borrow().get(file) {
             return known.clone();
         }
-        let read = fs::read(self.path(file))
-            .ok()
-            .map(|bytes| Rc::new(Lines::new(&bytes)));
+        let read = read_regular(&self.path(file)).map(|bytes| Rc::new(Lines::new(&bytes)));
         self.read.borrow_mut().insert(file.to_owned(), read.clone());
         read
     }
@@ -66,6 +64,14 @@ impl Source for Files {
 pub(crate) fn below_rustc(file: &str) -> Option<&str> {
     let (_, rest) = file.strip_prefix("/rustc/")?.split_once('/')?;
     rest.starts_with("library/").then_some(rest)
+}
+
+/// The content of a regular file: opening a FIFO would wait for a writer.
+fn read_regular(path: &Path) -> Option<Vec<u8>> {
+    fs::metadata(path)
+        .ok()
+        .filter(fs::Metadata::is_file)
+        .and_then(|_| fs::read(path).ok())
 }
 
 /// A text, and where its lines end.

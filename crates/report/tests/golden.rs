@@ -264,6 +264,27 @@ fn a_function_that_is_nowhere() {
 }
 
 #[test]
+fn a_function_that_is_nowhere_but_perhaps_in_machine_code() {
+    let app = image(
+        "slide",
+        vec![ModuleMap {
+            skipped: vec![skipped("libz.a", "machine code without bitcode")],
+            ..module("slide.o", vec![slide()])
+        }],
+    );
+    let counts = profile(&app, 1, &[]);
+    let run = RunProfile::new(vec![(app, vec![counts])]);
+    let function = Some(Regex::new("no_such").unwrap());
+    assert_snapshot!(print(
+        &run,
+        &Options {
+            function,
+            ..options(View::Paths)
+        }
+    ));
+}
+
+#[test]
 fn nothing_ran() {
     let app = app();
     let empty = profile(&app, 1, &[]);

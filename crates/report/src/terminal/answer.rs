@@ -2,8 +2,8 @@
 
 use std::io;
 
-use holloway_analysis::FunctionId;
 use holloway_analysis::find::{Fate, where_is};
+use holloway_analysis::{FunctionId, RunProfile};
 
 use super::Sheet;
 use super::paint::{Ink, Line};
@@ -30,11 +30,15 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     title.put(Ink::Strong, &format!("Functions that match {asked}"));
     if fates.is_empty() {
         sheet.page.line(&title)?;
-        let sentence =
-            "none: no code generated for it; never instantiated, or not part of this program";
+        let mut sentence =
+            "none: no code generated for it; never instantiated, or not part of this program"
+                .to_owned();
+        if has_machine_code(run) {
+            sentence += ", or part of code without bitcode";
+        }
         let mut line = Line::new();
         line.put(Ink::Plain, "  ");
-        return sheet.page.wrapped(line, Ink::Alarm, sentence);
+        return sheet.page.wrapped(line, Ink::Alarm, &sentence);
     }
     let (top, count) = (sheet.top(), fates.len());
     if count > top {
@@ -50,6 +54,12 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         show(sheet, fate)?;
     }
     Ok(())
+}
+
+/// Whether inputs were linked whose functions nobody has the names of: the link step lists those by file.
+fn has_machine_code(run: &RunProfile) -> bool {
+    let mut skipped = run.modules.iter().flat_map(|module| &module.skipped);
+    skipped.any(|one| one.reason.starts_with("machine code"))
 }
 
 fn executions(sheet: &Sheet<'_>, fate: &Fate) -> u64 {

@@ -3,8 +3,8 @@
 //! Bitcode comes bare (rustc's `-Clinker-plugin-lto` objects), in a wrapper, in the section `.llvm.lto` of an ELF
 //! object (clang's `-ffat-lto-objects`, machine code beside it), or in `.llvmbc` (std's rlibs). A file may hold the
 //! bitcode of several modules (split LTO units; `ld -r` puts sections one after the other): LLVM's C API reads one
-//! only, so they are counted here, by walking the top-level blocks of the bit stream. The walk also finds truncated
-//! files, with the offset. Cost: it reads a few words a block, not the bitcode itself.
+//! only, so they are counted, by walking the top-level blocks of the bit stream. The walk also finds truncated files,
+//! with the offset. Cost: it reads a few words a block, not the bitcode itself.
 
 use std::fmt;
 use std::ops::Range;
@@ -142,7 +142,7 @@ const WRAPPER: [u8; 4] = [0xDE, 0xC0, 0x17, 0x0B];
 
 fn bare(bytes: &[u8]) -> Result<InputKind, InputError> {
     let range = unwrapped(bytes)?;
-    match count_modules(&bytes[range.clone()])
+    match holloway_llvm::count_modules(&bytes[range.clone()])
         .map_err(|at| InputError::BrokenBitcode(range.start + at))?
     {
         1 => Ok(InputKind::Bitcode(range)),
@@ -220,47 +220,13 @@ fn elf_kind<H: FileHeader<Endian = Endianness>>(
 }
 
 fn in_section(bytes: &[u8], range: Range<usize>) -> Result<InputKind, InputError> {
-    match count_modules(&bytes[range.clone()])
+    match holloway_llvm::count_modules(&bytes[range.clone()])
         .map_err(|at| InputError::BrokenBitcode(range.start + at))?
     {
         0 => Ok(InputKind::MachineCode(NoBitcode::None)),
         1 => Ok(InputKind::FatObject(range)),
         several => Ok(InputKind::MachineCode(NoBitcode::SeveralModules(several))),
     }
-}
-
-const MODULE_BLOCK: u32 = 8;
-const ENTER_BLOCK: u32 = 1;
-
-/// Counts the module blocks of a bit stream, or says at which offset it breaks.
-///
-/// On the top level every item is a block: abbreviation id 1 in 2 bits, block id as 8-bit VBR, width of its own ids
-/// as 4-bit VBR, zero bits up to a multiple of 32, length in 32-bit words. Ids are small, so each VBR is one piece
-/// and the head fits 32 bits. Streams one after the other each begin with the magic; zero words pad.
-fn count_modules(bytes: &[u8]) -> Result<usize, usize> {
-    let (mut at, mut modules) = (0, 0);
-    while at < bytes.len() {
-        if bytes.len() - at < 4 && bytes[at..].iter().all(|&byte| byte == 0) {
-            break;
-        }
-        let head = word(bytes, at).ok_or(at)?;
-        if head == u32::from_le_bytes(MAGIC) || (head == 0 && at > 0) {
-            at += 4;
-            continue;
-        }
-        let block = head >> 2 & 0xff;
-        if at == 0 || head & 3 != ENTER_BLOCK || block >= 0x80 {
-            return Err(at);
-        }
-        let length = word(bytes, at + 4).ok_or(bytes.len())? as usize;
-        let end = length
-            .checked_mul(4)
-            .and_then(|length| length.checked_add(at + 8))
-            .filter(|&end| end <= bytes.len());
-        at = end.ok_or(bytes.len())?;
-        modules += usize::from(block == MODULE_BLOCK);
-    }
-    Ok(modules)
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -271,6 +237,9 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MODULE_BLOCK: u32 = 8;
+    const ENTER_BLOCK: u32 = 1;
 
     fn block(id: u32, words: u32) -> Vec<u8> {
         let mut bytes = (ENTER_BLOCK | id << 2 | 3 << 10).to_le_bytes().to_vec();

@@ -169,7 +169,7 @@ int caller(int x) { return inlined(x) * inlined(x + 1); }
 WITH(no_profile_instrument_function) int unprofiled(int x) { return x ? 1 : 2; }
 WITH(naked) void bare(void) { __asm__("ret"); }
 static int impl(void) { return 4; }
-WITH(noinline) static int feature(int x) { return x > 3 ? x * 2 : x; }
+WITH(noinline) int feature(int x) { return x > 3 ? x * 2 : x; }
 extern __typeof(feature) feature_alias WITH(alias("feature"));
 extern volatile int level;
 static void *resolve(void) { return feature_alias(level) ? impl : 0; }

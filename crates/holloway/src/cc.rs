@@ -3,7 +3,8 @@
 //! Compiling, the user's words stay as they are and ours follow: a *fat* object is made, machine code with the
 //! bitcode in a section beside it, so that ar, nm, libtool and foreign linkers see what they know (LLVM-NOTES 2).
 //! Linking, clang gets our ld (`--ld-path`), and our ld the one clang would have called. What neither compiles nor
-//! links (`--version`, `-E`, `-S`, `-print-…`) goes to clang untouched, so configure scripts and CMake recognise it.
+//! links (`--version`, `-E`, `-S`, `-print-…`, a header to precompile) goes to clang untouched, so configure scripts and
+//! CMake recognise it.
 
 mod find;
 mod words;
@@ -39,6 +40,9 @@ const COMPILE: [&str; 4] = [
 /// Places in the source are what a path is shown by.
 const LINES: &str = "-gline-tables-only";
 
+/// A module can be embedded once, and ours stands in `.llvm.lto`; asked for a second time, clang crashes.
+const EMBEDDED: &str = "-fembed-bitcode=off";
+
 /// With a sanitizer clang warns that the second half of a fat object needs no second instrumentation.
 const REDUNDANT: &str = "-Wno-backend-plugin";
 
@@ -70,6 +74,7 @@ pub(crate) fn cc(lang: Language, args: Vec<OsString>) -> Result<ExitCode> {
         command.args(COMPILE);
         command.args((!words.debug).then_some(LINES));
         command.args(words.sanitizes.then_some(REDUNDANT));
+        command.args(words.embeds.then_some(EMBEDDED));
     }
     if words.links {
         let mut ld = OsString::from("--ld-path=");

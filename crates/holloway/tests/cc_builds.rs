@@ -124,3 +124,69 @@ fn autoconf_knows_the_compiler_and_builds_with_it() {
         ("10\n", Some(&1))
     );
 }
+
+#[test]
+fn precompiled_headers_are_left_to_clang_and_can_be_used() {
+    let yard = yard();
+    yard.write(
+        "h.h",
+        "static inline int twice(int x) { return x > 1 ? 2 * x : x; }",
+    )
+    .write("use.c", "int main(void) { return twice(0); }");
+    yard.build("cc -Werror -O2 h.h -o other.gch");
+    for language in ["c", "c++"] {
+        yard.build(&format!(
+            "cc -Werror -O2 -x {language}-header h.h -o h.h.gch"
+        ));
+        yard.build(&format!(
+            "cc -Werror -O2 -include h.h -x {language} -c use.c -o use.o"
+        ));
+        yard.build("cc use.o -o use");
+        assert_eq!(yard.modules("use"), ["use.o"], "{language}");
+    }
+}
+
+#[test]
+fn cmake_builds_with_a_precompiled_header() {
+    let yard = yard();
+    yard.write(
+        "CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.16)\nproject(app C CXX)\n\
+         add_executable(app main.c archive.c library.cpp)\n\
+         target_precompile_headers(app PRIVATE <stddef.h>)\n",
+    );
+    succeed(with_compilers(&yard, "cmake").args(["-S", ".", "-B", "made"]));
+    succeed(with_compilers(&yard, "cmake").args(["--build", "made"]));
+    assert_eq!(yard.run("made/app").stdout, "10\n");
+}
+
+#[test]
+fn bitcode_that_is_asked_for_is_embedded_once() {
+    let yard = yard();
+    yard.write("one.c", "int main(void) { return 0; }");
+    for flag in [
+        "-fembed-bitcode",
+        "-fembed-bitcode=marker",
+        "-fembed-bitcode=all",
+    ] {
+        yard.build(&format!("cc -Werror {flag} one.c -o one"));
+        assert_eq!(yard.modules("one").len(), 1, "{flag}");
+    }
+}
+
+#[test]
+fn a_library_that_is_none_is_refused_with_the_way_out() {
+    let yard = yard();
+    yard.write("one.c", "int main(void) { return 0; }");
+    let mut command = with_compilers(&yard, env!("CARGO_BIN_EXE_holloway"));
+    command
+        .args(["cc", "one.c"])
+        .env("HOLLOWAY_LLVM", yard.path("one.c"));
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(
+        said.lines().count() == 1 && said.contains("or unset it"),
+        "{said}"
+    );
+}

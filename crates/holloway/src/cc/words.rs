@@ -21,6 +21,8 @@ pub(super) struct Words {
     pub(super) sanitizes: bool,
     /// `-fsanitize=cfi` or one of its parts is on.
     pub(super) cfi: bool,
+    /// `-fembed-bitcode` is given.
+    pub(super) embeds: bool,
 }
 
 impl Words {
@@ -68,8 +70,11 @@ struct Reader {
 impl Reader {
     fn word(&mut self, word: &str) {
         if word == "-" || !word.starts_with('-') {
-            self.inputs = true;
-            self.sources |= self.is_source(word);
+            // Precompiled, whatever else is asked for: never code, never linked.
+            if !self.is_header(word) {
+                self.inputs = true;
+                self.sources |= self.is_source(word);
+            }
             return;
         }
         if let Some(language) = word
@@ -90,6 +95,8 @@ impl Reader {
         } else if let Some(list) = word.strip_prefix("-fno-sanitize=") {
             let off = list.split(',').any(|name| name == "cfi" || name == "all");
             self.words.cfi &= !off;
+        } else if word == "-fembed-bitcode" || word.starts_with("-fembed-bitcode=") {
+            self.words.embeds = true;
         } else if let Some(level) = word.strip_prefix("-O") {
             self.words.opt = Some(level_of(level));
         } else if word.starts_with("-l") || word.starts_with("-Wl,") {
@@ -106,7 +113,17 @@ impl Reader {
                 let extension = file.rsplit_once('.').map(|(_, extension)| extension);
                 extension.is_some_and(|extension| SOURCES.contains(&extension))
             }
-            Some(language) => !language.starts_with("assembler") && !language.ends_with("-header"),
+            Some(language) => !language.starts_with("assembler"),
+        }
+    }
+
+    fn is_header(&self, file: &str) -> bool {
+        match self.language.as_deref() {
+            Some("none") | None => {
+                let extension = file.rsplit_once('.').map(|(_, extension)| extension);
+                extension.is_some_and(|extension| HEADERS.contains(&extension))
+            }
+            Some(language) => language.ends_with("-header"),
         }
     }
 
@@ -185,6 +202,9 @@ const SOURCES: [&str; 22] = [
     "M", "mi", "mii", "ll", "bc", "cppm", "ixx",
 ];
 
+/// Extensions of headers, which become precompiled headers.
+const HEADERS: [&str; 5] = ["h", "hh", "hpp", "hxx", "H"];
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
@@ -199,6 +219,7 @@ mod tests {
         said.extend(words.debug.then_some("debug"));
         said.extend(words.opt);
         said.extend(words.cfi.then_some("cfi"));
+        said.extend(words.embeds.then_some("embeds"));
         assert_eq!(said.join(" "), expect, "{line}");
     }
 
@@ -223,7 +244,15 @@ mod tests {
         check("-x assembler -c a", "");
         check("-x c -c -", "compiles");
         check("-xc++ -", "compiles links");
-        check("-x c++-header a.h -o a.pch", "links");
+        check("-x c++-header a.h -o a.pch", "");
+        check("-O2 a.h -o a.h.gch", "O2");
+        check("-c a.hpp", "");
+        check("-x c-header a -x none b.c", "compiles links");
+        check("-x c a.h", "compiles links");
+        check("-include a.h -c b.c", "compiles");
+        check("-Xclang -include-pch -Xclang a.h.pch -c b.c", "compiles");
+        check("-fembed-bitcode -c a.c", "compiles embeds");
+        check("-fembed-bitcode=marker -c a.c", "compiles embeds");
         check("-x c a -x none b.o", "compiles links");
         check("-D x.c -I y.c -c z.s", "");
         check("-g0 -c a.c", "compiles");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use holloway_llvm::Library;
+use holloway_llvm::{Library, LlvmError};
 
 use crate::failure::{Failure, Result};
 
@@ -29,8 +29,25 @@ pub(crate) fn find_llvm() -> Result<Llvm> {
             rustc_sysroot()
         }
     });
-    let library = Library::find(explicit.as_deref(), sysroot.as_deref()).map_err(Failure::new)?;
+    let library = Library::find(explicit.as_deref(), sysroot.as_deref())
+        .map_err(|error| cannot_load(&error, explicit.is_some()))?;
     Ok(Llvm { library, sysroot })
+}
+
+/// The error with what caused it, and the way out.
+fn cannot_load(error: &LlvmError, named: bool) -> Failure {
+    let mut message = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        message.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    if named {
+        message.push_str(
+            "; HOLLOWAY_LLVM names it: name a libLLVM (libLLVM.so of a Rust toolchain or of LLVM 19 or later), or unset it",
+        );
+    }
+    Failure::new(message)
 }
 
 fn path(name: &str) -> Option<PathBuf> {

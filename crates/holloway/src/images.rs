@@ -1,5 +1,6 @@
 //! Woven programs and shared objects as files: their path map, and where their runs go by default.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use holloway_format::abi;
@@ -16,12 +17,24 @@ pub(crate) struct WovenFile {
     pub(crate) runs: Option<PathBuf>,
 }
 
+/// Reads a file whole. Opening a FIFO would wait for a writer and a device may do anything, so neither is opened.
+///
+/// # Errors
+/// It cannot be read, or is no regular file.
+pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_file() || kind.is_dir() {
+        return std::fs::read(path);
+    }
+    Err(io::Error::other("not a regular file"))
+}
+
 /// Looks at a program. A script or anything else that is no object file is simply not woven.
 ///
 /// # Errors
 /// It cannot be read.
 pub(crate) fn inspect(path: &Path) -> Result<WovenFile> {
-    let bytes = std::fs::read(path).cannot(|| format!("read {}", path.display()))?;
+    let bytes = read_regular(path).cannot(|| format!("read {}", path.display()))?;
     let Ok(file) = object::File::parse(bytes.as_slice()) else {
         return Ok(WovenFile::default());
     };
@@ -55,7 +68,7 @@ fn header_runs(data: &[u8]) -> Option<PathBuf> {
 /// The file cannot be read, or was not built by holloway.
 pub(crate) fn read_map(path: &Path) -> Result<Vec<u8>> {
     let shown = path.display();
-    let bytes = std::fs::read(path).cannot(|| format!("read {shown}"))?;
+    let bytes = read_regular(path).cannot(|| format!("read {shown}"))?;
     let file =
         object::File::parse(bytes.as_slice()).cannot(|| format!("read {shown} as a program"))?;
     let section = file.section_by_name(abi::MAP_SECTION);

@@ -1,17 +1,18 @@
 //! Reads a run's directory (or one profile of it) into what the analysis works on.
 //!
 //! Each profile is joined with the path map of its image: `<build id>.hwm` beside it, else the section in the
-//! image's file as the profile names it. What cannot be read is named and left out; the rest is shown.
+//! image's file as the profile names it, which then is kept beside the profile: the program may be gone next time. What
+//! cannot be read is named and left out; the rest is shown.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use holloway_analysis::RunProfile;
-use holloway_format::{ImageMap, Profile, ProfileHead, peek_profile, read_profile};
+use holloway_format::{ImageMap, Profile, ProfileHead, decode_image, peek_profile, read_profile};
 
 use crate::failure::{Failure, Result};
-use crate::finish;
+use crate::{finish, images, rundir};
 
 /// Profiles by build id, each group with its map.
 type Images = BTreeMap<[u8; 16], (ImageMap, Vec<Profile>)>;
@@ -60,7 +61,7 @@ fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
 
 /// Reads one profile and puts it to the others of its image. Gives the number of its damaged records.
 fn add(file: &Path, images: &mut Images) -> std::result::Result<usize, String> {
-    let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
+    let bytes = images::read_regular(file).map_err(|error| error.to_string())?;
     let head = peek_profile(&bytes).map_err(|error| error.to_string())?;
     let (map, profiles) = match images.entry(head.build_id) {
         Entry::Occupied(known) => known.into_mut(),
@@ -81,11 +82,14 @@ fn add(file: &Path, images: &mut Images) -> std::result::Result<usize, String> {
     }
 }
 
-/// The path map beside the profile, else that in the image's file.
+/// The path map beside the profile, else that in the image's file, which is put beside the profile.
 fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, String> {
     let beside = file.with_file_name(finish::map_name(&head.build_id));
     if beside.exists() {
-        let map = finish::read_map_file(&beside)?;
+        let bytes = images::read_regular(&beside)
+            .map_err(|error| format!("cannot read {}: {error}", beside.display()))?;
+        let map = decode_image(&bytes)
+            .map_err(|error| format!("cannot read {}: {error}", beside.display()))?;
         if map.build_id == head.build_id {
             return Ok(map);
         }
@@ -95,7 +99,10 @@ fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, St
             holloway_format::error::short_id(&map.build_id)
         ));
     }
-    finish::map_of_image(head).map(|(map, _)| map)
+    let (map, bytes) = finish::map_of_image(head)?;
+    // Someone else's run may be read-only: it is shown all the same.
+    rundir::write_atomically(&beside, &bytes).ok();
+    Ok(map)
 }
 
 /// The image whose process began first is the program asked for, so it comes first.

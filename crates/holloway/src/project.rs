@@ -135,6 +135,41 @@ fn default_name(package: &Package) -> String {
         .unwrap_or_else(|| package.name.to_string())
 }
 
+/// The target directory that the environment, or the cargo configuration around a project, names. Nothing is run for
+/// it; a configuration that can't be read is for cargo to complain of.
+pub(crate) fn configured_target(here: &Path) -> Option<PathBuf> {
+    let named = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"]
+        .iter()
+        .filter_map(std::env::var_os)
+        .find(|value| !value.is_empty());
+    if let Some(target) = named {
+        return Some(here.join(target));
+    }
+    if !in_project(here) {
+        return None;
+    }
+    cargo_config2::Config::load().ok()?.build.target_dir
+}
+
+/// The target directory of the workspace around a directory, where nothing else is configured; 20 ms.
+pub(crate) fn workspace_target(here: &Path) -> Option<PathBuf> {
+    if !in_project(here) {
+        return None;
+    }
+    let output = Command::new(cargo_program())
+        .args(["locate-project", "--workspace", "--message-format=plain"])
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
+    let manifest = String::from_utf8(output.stdout).ok()?;
+    Some(Path::new(manifest.trim_end()).parent()?.join("target"))
+}
+
+fn in_project(here: &Path) -> bool {
+    here.ancestors()
+        .any(|directory| directory.join("Cargo.toml").is_file())
+}
+
 /// The cargo to call: the one that called us (`$CARGO`), else the one in `PATH`.
 pub(crate) fn cargo_program() -> OsString {
     std::env::var_os("CARGO")

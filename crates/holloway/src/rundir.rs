@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::failure::{Context, Failure, Result};
+use crate::{project, status};
 
 /// Directory of runs below holloway's own.
 pub(crate) const RUNS: &str = "runs";
@@ -147,8 +148,8 @@ fn point_latest(runs: &Path, directory: &Path) {
     }
 }
 
-/// The run to report when none is named: `$HOLLOWAY_DATA`, else `latest` of the target directory in `$CARGO_TARGET_DIR`
-/// or of the nearest `target` at or above the current directory.
+/// The run to report when none is named: `$HOLLOWAY_DATA`, else the newest among the `latest` of cargo's target directory
+/// and that of the nearest `target` at or above the current directory.
 ///
 /// # Errors
 /// There is none.
@@ -157,17 +158,45 @@ pub(crate) fn latest() -> Result<PathBuf> {
         return Ok(PathBuf::from(data));
     }
     let here = std::env::current_dir().cannot(|| "find the current directory".to_owned())?;
-    let chosen = std::env::var_os("CARGO_TARGET_DIR")
-        .map(|target| here.join(target).join(crate::project::HOME).join(RUNS));
-    let around = here
-        .ancestors()
-        .map(|directory| directory.join(DEFAULT_RUNS));
-    chosen.into_iter().chain(around).find_map(|runs| latest_in(&runs)).ok_or_else(|| {
-        Failure::new(format_args!(
-            "cannot find a run: no {DEFAULT_RUNS}/{LATEST} here or above {}; name a run's directory, or record one with `cargo holloway run` or `holloway run -- ./app`",
+    let mut candidates = candidates(&here);
+    // The name begins with the time; of equal ones the first, cargo's.
+    candidates.sort_by_key(|run| std::cmp::Reverse(time_of(run)));
+    let Some((newest, others)) = candidates.split_first() else {
+        return Err(Failure::new(format_args!(
+            "cannot find a run: no {DEFAULT_RUNS}/{LATEST} here or above {}, nor in cargo's target directory; name a run's directory, or record one with `cargo holloway run` or `holloway run -- ./app`",
             here.display()
-        ))
-    })
+        )));
+    };
+    if let Some(other) = others.first() {
+        status::note(&format!(
+            "this is {}, the newest run; another place has {}",
+            newest.display(),
+            other.display()
+        ));
+    }
+    Ok(newest.clone())
+}
+
+/// `latest` of cargo's target directory and of the nearest `target`.
+fn candidates(here: &Path) -> Vec<PathBuf> {
+    let mut around = here
+        .ancestors()
+        .filter_map(|directory| latest_in(&directory.join(DEFAULT_RUNS)));
+    let (nearest, farther) = (around.next(), around.next());
+    let home = |target: PathBuf| latest_in(&target.join(project::HOME).join(RUNS));
+    // Where there is one `target` only, cargo need not be asked which is the workspace's.
+    let chosen = project::configured_target(here)
+        .or_else(|| farther.and_then(|_| project::workspace_target(here)))
+        .and_then(home);
+    let mut candidates: Vec<PathBuf> = chosen.into_iter().chain(nearest).collect();
+    candidates.dedup_by_key(|run| run.canonicalize().ok());
+    candidates
+}
+
+/// `YYYYMMDD-HHMMSS` of a run's name.
+fn time_of(run: &Path) -> Vec<u8> {
+    let name = run.file_name().unwrap_or_default().as_encoded_bytes();
+    name.iter().copied().take(15).collect()
 }
 
 /// `latest` among `runs`, followed.
@@ -177,6 +206,23 @@ fn latest_in(runs: &Path) -> Option<PathBuf> {
         Ok(to) => Some(runs.join(to)).filter(|run| run.is_dir()),
         Err(_) => link.is_dir().then_some(link),
     }
+}
+
+/// Writes a file so that it is there whole or not at all, with the rights any new file gets.
+///
+/// # Errors
+/// The directory cannot be written.
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut file = tempfile::Builder::new()
+        .prefix(".holloway-")
+        // As a file of `creat`: the umask trims it.
+        .permissions(std::fs::Permissions::from_mode(0o666))
+        .tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
 }
 
 /// `name` as part of a file name: anything unusual becomes `_`.

@@ -81,6 +81,94 @@ fn the_latest_run_is_found_from_below() {
 }
 
 #[test]
+fn the_newest_run_of_cargos_target_directory_and_the_nearest_is_shown() {
+    let (_, recorded) = recorded();
+    let place = Project::new(&[
+        ("Cargo.toml", &cli_support::package("app")),
+        ("src/main.rs", "fn main() {}"),
+        (".cargo/config.toml", "[build]\ntarget-dir = \"elsewhere\""),
+    ]);
+    let put = |target: &str, name: &str| {
+        let runs = place.path().join(target).join("holloway/runs");
+        let run = runs.join(name);
+        std::fs::create_dir_all(&run).unwrap();
+        for entry in std::fs::read_dir(&recorded).unwrap() {
+            let from = entry.unwrap().path();
+            std::fs::copy(&from, run.join(from.file_name().unwrap())).unwrap();
+        }
+        std::fs::remove_file(runs.join("latest")).ok();
+        std::os::unix::fs::symlink(name, runs.join("latest")).unwrap();
+    };
+    let says = |directory: &str| {
+        let done = holloway_in(&place.path().join(directory), "report").ok();
+        done.stderr
+            .replace(&place.path().display().to_string(), "…")
+    };
+    let (first, second, third) = (
+        "20260101-000000-app",
+        "20260101-000001-app",
+        "20260101-000002-app",
+    );
+    put("elsewhere", second);
+    assert_eq!(says("src"), "");
+    put("target", first);
+    let note = |shown: &str, other: &str| {
+        format!("holloway: note: this is …/{shown}, the newest run; another place has …/{other}\n")
+    };
+    let (near, far) = ("target/holloway/runs", "elsewhere/holloway/runs");
+    let expect = note(&format!("{far}/{second}"), &format!("{near}/{first}"));
+    assert_eq!(says("src"), expect);
+    put("target", third);
+    let expect = note(&format!("{near}/{third}"), &format!("{far}/{second}"));
+    assert_eq!(says("src"), expect);
+    // The environment goes before the configuration, and the workspace's directory before none.
+    let chosen = place.holloway("report").env("CARGO_TARGET_DIR", "target");
+    assert_eq!(chosen.ok().stderr, "");
+    std::fs::remove_file(place.path().join(".cargo/config.toml")).unwrap();
+    put("src/target", first);
+    let expect = note(
+        &format!("{near}/{third}"),
+        &format!("src/target/holloway/runs/{first}"),
+    );
+    assert_eq!(says("src"), expect);
+}
+
+#[test]
+fn a_fifo_is_not_waited_for() {
+    let place = Project::new(&[("src/main.rs", "")]);
+    let run = copy(&place);
+    let fifo = |path: &Path| {
+        std::fs::remove_file(path).ok();
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    fifo(&run.join("0-x.hwp"));
+    place
+        .holloway("report run")
+        .ok()
+        .says("0-x.hwp: not a regular file");
+    let map = with_extension(&run, "hwm");
+    fifo(&map);
+    place
+        .holloway("report run")
+        .exits(125)
+        .fails_with("not a regular file");
+
+    let project = Project::binary("", PROGRAM);
+    project.cargo_holloway("run --no-report").ok();
+    // Its source.
+    fifo(&project.path().join("src/main.rs"));
+    project.holloway("report --view lines").ok().says("main.rs");
+    // Its program.
+    std::fs::remove_file(with_extension(&project.runs()[0], "hwm")).unwrap();
+    fifo(&project.built("debug", "app"));
+    project
+        .holloway("report")
+        .exits(125)
+        .fails_with("app: not a regular file");
+}
+
+#[test]
 fn every_view_sort_and_filter_shows_the_function() {
     let (project, _) = recorded();
     for view in ["paths", "functions", "edges", "lines"] {
@@ -199,14 +287,14 @@ fn a_profile_of_another_build_is_refused_by_name() {
     let run = project.runs().remove(0);
     // With its map beside it a run stays readable for good, without it only as long as the program is the same.
     std::fs::remove_file(with_extension(&run, "hwm")).unwrap();
-    assert_eq!(
-        project
-            .holloway("report --format json")
-            .ok()
-            .json()
-            .calls("even"),
-        100
-    );
+    let report = || project.holloway("report --format json").ok().json();
+    assert_eq!(report().calls("even"), 100);
+    // A report puts it there again.
+    let program = project.built("debug", "app");
+    std::fs::rename(&program, project.path().join("away")).unwrap();
+    assert_eq!(report().calls("even"), 100);
+    std::fs::rename(project.path().join("away"), &program).unwrap();
+    std::fs::remove_file(with_extension(&run, "hwm")).unwrap();
     project.write(
         "src/main.rs",
         &PROGRAM.replace(

@@ -98,20 +98,6 @@ impl<'m> Function<'m> {
         }
     }
 
-    /// Whether it carries the string attribute.
-    pub fn has_string_attribute(self, name: &str) -> bool {
-        // SAFETY: a function and a key given with its length; null if absent.
-        unsafe {
-            !(self.api().LLVMGetStringAttributeAtIndex)(
-                self.raw(),
-                OF_FUNCTION,
-                name.as_ptr().cast(),
-                name.len() as u32,
-            )
-            .is_null()
-        }
-    }
-
     /// Adds an attribute without value.
     pub fn add_attribute(self, kind: AttributeKind) {
         // SAFETY: an attribute of this context, for a function.

@@ -39,6 +39,8 @@ const SUBPROGRAM: u32 = 17;
 const LEXICAL_BLOCK: u32 = 18;
 const LEXICAL_BLOCK_FILE: u32 = 19;
 const COMMON_BLOCK: u32 = 31;
+/// Not a node, since LLVM 18.
+const ARGUMENT_LIST: u32 = 34;
 
 impl<'m> Metadata<'m> {
     pub(crate) fn new(raw: *mut LMetadata, module: &'m Module<'m>) -> Option<Self> {
@@ -63,9 +65,9 @@ impl<'m> Metadata<'m> {
         Value::new(raw, self.module).expect("LLVMMetadataAsValue returns a value")
     }
 
-    /// Its operands; absent ones are `None`. A string or constant has none.
+    /// Its operands; absent ones are `None`. A string, constant or list of arguments has none.
     pub fn operands(self) -> Vec<Option<Metadata<'m>>> {
-        if self.kind() < FIRST_NODE {
+        if self.kind() < FIRST_NODE || self.kind() == ARGUMENT_LIST {
             return Vec::new();
         }
         let api = self.module.api();

@@ -211,8 +211,7 @@ impl CargoCall {
 /// Looks for what every link needs, so that its lack is said before all is compiled, and in one line.
 fn check_tools(project: &Project) -> Result<()> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let chosen = set("HOLLOWAY_LLVM").map(PathBuf::from);
-    Library::find(chosen.as_deref(), Some(&project.sysroot)).map_err(|error| {
+    Library::find(link::named_llvm().as_deref(), Some(&project.sysroot)).map_err(|error| {
         Failure::new(format_args!(
             "{error}; `holloway doctor` says what was found"
         ))

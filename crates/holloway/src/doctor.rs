@@ -1,7 +1,7 @@
 //! `holloway doctor`: what was found on this machine, and what to do about what was not.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use holloway_llvm::Library;
@@ -152,11 +152,8 @@ fn rust(rustc: Option<&Rustc>) -> Finding {
 }
 
 fn library(rustc: Option<&Rustc>) -> std::result::Result<Library, String> {
-    let chosen = std::env::var_os("HOLLOWAY_LLVM")
-        .filter(|path| !path.is_empty())
-        .map(PathBuf::from);
     let sysroot = rustc.map(|rustc| rustc.sysroot.as_path());
-    Library::find(chosen.as_deref(), sysroot).map_err(|error| error.to_string())
+    Library::find(link::named_llvm().as_deref(), sysroot).map_err(|error| error.to_string())
 }
 
 fn loaded(llvm: &std::result::Result<Library, String>) -> Finding {

@@ -11,6 +11,7 @@ use cargo_metadata::{Metadata, Package};
 
 use crate::failure::{Context, Failure, Result};
 use crate::split::{cargo_value, cargo_values};
+use crate::toolchain::Rustc;
 
 /// Below cargo's target directory: woven builds, cache, runs.
 pub(crate) const HOME: &str = "holloway";
@@ -47,7 +48,7 @@ impl Project {
         let config =
             cargo_config2::Config::load().cannot(|| "read cargo's configuration".to_owned())?;
         let rustc: Command = config.rustc().into();
-        let (host, sysroot) = ask_rustc(&rustc)?;
+        let Rustc { host, sysroot, .. } = Rustc::ask(&rustc)?;
         let target_dir = match cargo_value(cargo_options, "--target-dir", None) {
             Some(directory) => absolute(Path::new(directory))?,
             None => metadata.target_directory.clone().into_std_path_buf(),
@@ -203,35 +204,6 @@ fn metadata(cargo: &OsStr, manifest: Option<&Path>, config: &[&str]) -> Result<M
         .unwrap_or_default();
     cargo_metadata::MetadataCommand::parse(json)
         .cannot(|| "read what cargo metadata says".to_owned())
-}
-
-/// Host triple and sysroot of a rustc.
-fn ask_rustc(rustc: &Command) -> Result<(String, PathBuf)> {
-    let version = output_of(rustc, &["-vV"])?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host
-        .ok_or_else(|| Failure::new("cannot tell rustc's host: `rustc -vV` has no `host:` line"))?;
-    let sysroot = output_of(rustc, &["--print", "sysroot"])?;
-    Ok((host.to_owned(), PathBuf::from(sysroot.trim_end())))
-}
-
-/// What a program prints on stdout when given `args` besides its own.
-fn output_of(program: &Command, args: &[&str]) -> Result<String> {
-    let name = program.get_program();
-    let mut command = Command::new(name);
-    command.args(program.get_args()).args(args);
-    let output = command
-        .output()
-        .cannot(|| format!("run {}", name.display()))?;
-    if !output.status.success() {
-        let cause = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(Failure::new(format_args!(
-            "cannot run {} {}: {cause}",
-            name.display(),
-            args.join(" ")
-        )));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// `path` from the root, without touching the file system.

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::failure::{Context, Failure, Result};
 use crate::link::find_program;
 
 /// A rustc, as it says of itself.
@@ -23,15 +24,25 @@ impl Rustc {
         let program = std::env::var_os("RUSTC")
             .filter(|rustc| !rustc.is_empty())
             .unwrap_or_else(|| "rustc".into());
-        let verbose = first_output(&program, &["-vV"])?;
-        let sysroot = first_output(&program, &["--print", "sysroot"])?;
+        Self::ask(&Command::new(program)).ok()
+    }
+
+    /// Asks this rustc.
+    ///
+    /// # Errors
+    /// It cannot be run, or does not answer as a rustc does.
+    pub(crate) fn ask(rustc: &Command) -> Result<Self> {
+        let verbose = output_of(rustc, &["-vV"])?;
         let host = verbose
             .lines()
-            .find_map(|line| line.strip_prefix("host: "))?;
-        Some(Self {
+            .find_map(|line| line.strip_prefix("host: "))
+            .ok_or_else(|| {
+                Failure::new("cannot tell rustc's host: `rustc -vV` has no `host:` line")
+            })?;
+        Ok(Self {
             version: verbose.lines().next().unwrap_or_default().to_owned(),
             host: host.to_owned(),
-            sysroot: PathBuf::from(sysroot.trim_end()),
+            sysroot: sysroot(rustc)?,
         })
     }
 
@@ -40,6 +51,15 @@ impl Rustc {
         Some(self.sysroot.join("lib/rustlib/src/rust"))
             .filter(|source| source.join("library").is_dir())
     }
+}
+
+/// What a rustc calls its sysroot; 20 ms.
+///
+/// # Errors
+/// It cannot be run.
+pub(crate) fn sysroot(rustc: &Command) -> Result<PathBuf> {
+    let sysroot = output_of(rustc, &["--print", "sysroot"])?;
+    Ok(PathBuf::from(sysroot.trim_end()))
 }
 
 /// A clang.
@@ -95,6 +115,25 @@ fn ask_clang(path: &Path) -> Option<Clang> {
 pub(crate) fn version_line(program: &Path) -> Option<String> {
     let text = first_output(program.as_os_str(), &["--version"])?;
     text.lines().next().map(str::to_owned)
+}
+
+/// What a program prints on stdout when given `args` besides its own.
+fn output_of(program: &Command, args: &[&str]) -> Result<String> {
+    let name = program.get_program();
+    let mut command = Command::new(name);
+    command.args(program.get_args()).args(args);
+    let output = command
+        .output()
+        .cannot(|| format!("run {}", name.display()))?;
+    if !output.status.success() {
+        let cause = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(Failure::new(format_args!(
+            "cannot run {} {}: {cause}",
+            name.display(),
+            args.join(" ")
+        )));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Stdout of a program that succeeds.

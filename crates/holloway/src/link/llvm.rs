@@ -1,11 +1,12 @@
 //! Which libLLVM weaves: `HOLLOWAY_LLVM`, else that of the Rust toolchain, else the system's.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use holloway_llvm::{Library, LlvmError};
 
 use crate::failure::{Failure, Result};
+use crate::toolchain;
 
 /// A loaded libLLVM and how it was found.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(crate) struct Llvm {
 /// # Errors
 /// When none is found or can be loaded.
 pub(crate) fn find_llvm() -> Result<Llvm> {
-    let explicit = path("HOLLOWAY_LLVM");
+    let explicit = named_llvm();
     let sysroot = path("HOLLOWAY_SYSROOT").or_else(|| {
         if explicit.is_some() {
             None
@@ -56,16 +57,13 @@ fn path(name: &str) -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
-/// What `rustc` in `PATH` (commonly rustup's, which looks at the directory) calls its sysroot; 20 ms.
+/// The libLLVM that the user names.
+pub(crate) fn named_llvm() -> Option<PathBuf> {
+    path("HOLLOWAY_LLVM")
+}
+
+/// The sysroot of the `rustc` in `PATH` (commonly rustup's, which looks at the directory).
 fn rustc_sysroot() -> Option<PathBuf> {
     let rustc = super::find_program("rustc".as_ref())?;
-    let output = Command::new(rustc)
-        .args(["--print", "sysroot"])
-        .stderr(Stdio::null())
-        .output()
-        .ok()?;
-    let text = String::from_utf8(output.stdout)
-        .ok()
-        .filter(|_| output.status.success())?;
-    Some(PathBuf::from(text.trim_end()))
+    toolchain::sysroot(&Command::new(rustc)).ok()
 }

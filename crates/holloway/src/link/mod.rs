@@ -38,7 +38,7 @@ use line::{Flavour, Line, Output};
 use settings::Settings;
 
 pub(crate) use line::takes_value;
-pub(crate) use llvm::{Llvm, find_llvm};
+pub(crate) use llvm::{Llvm, find_llvm, named_llvm};
 pub(crate) use real::find_program;
 pub(crate) use response::expand;
 pub(crate) use settings::level;

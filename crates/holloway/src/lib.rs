@@ -9,6 +9,7 @@
 //! | `holloway-rustc` | cargo (`RUSTC_WRAPPER`) | appends our options to rustc's: `rustc.rs` |
 //! | `holloway-cc` | rustc (`-Clinker`) | the link step that weaves: `link/` |
 //! | `holloway-ld` | clang (`--ld-path`) | the same for a raw ld line |
+//! | `holloway-clang`, `holloway-clang++` | build systems | `holloway cc`, `holloway c++` as one word: `cc.rs` |
 //!
 //! A command is a file; exit codes are in `failure.rs`.
 
@@ -59,6 +60,8 @@ pub fn main() -> ExitCode {
         Some(link::RUSTC) => rustc::wrap(&argv),
         Some(link::RUST_LINKER) => link_and_store(rest, link::rust_linker),
         Some(link::LD) => link_and_store(rest, link::ld),
+        Some(link::CLANG) => cc::cc(cc::Language::C, rest.to_vec()),
+        Some(link::CLANGXX) => cc::cc(cc::Language::Cxx, rest.to_vec()),
         // Both programs are their own worker.
         _ if rest.first().is_some_and(|word| word == worker::COMMAND) => {
             Ok(worker::run(rest[1..].to_vec()))
@@ -96,6 +99,8 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         "cc" => return cc::cc(cc::Language::C, rest.to_vec()),
         "c++" => return cc::cc(cc::Language::Cxx, rest.to_vec()),
         "ld" => return link_and_store(rest, link::ld),
+        // The crate cc asks the first word of CC="holloway cc" what compiler it is: `holloway -E FILE`.
+        "-E" => return cc::cc(cc::Language::C, args.to_vec()),
         _ => {}
     }
     match Holloway::parse().command {

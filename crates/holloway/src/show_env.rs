@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::args::{EnvFormat, ShowEnvArgs};
 use crate::clean::shared_cache;
 use crate::failure::{Context, Result};
-use crate::link::{self, RUSTC};
+use crate::link::{self, CLANG, CLANGXX, RUSTC};
 use crate::rundir::{DATA, DEFAULT_RUNS};
 use crate::toolchain::Rustc;
 
@@ -35,15 +35,18 @@ pub(crate) fn main(args: &ShowEnvArgs) -> Result<ExitCode> {
 
 fn settings() -> Result<Vec<Setting>> {
     let exe = std::env::current_exe().cannot(|| "find holloway's own executable".to_owned())?;
-    let wrapper = link::tools_dir()?.join(RUSTC);
+    let tools = link::tools_dir()?;
+    let tool = |name: &str| tools.join(name).display().to_string();
     let mut settings = vec![
         given("CC", format!("{} cc", exe.display()), "this holloway"),
         given("CXX", format!("{} c++", exe.display()), "this holloway"),
         given(
             "RUSTC_WRAPPER",
-            wrapper.display().to_string(),
+            tool(RUSTC),
             "this holloway; weaves what cargo builds with --target",
         ),
+        given("HOLLOWAY_CC", tool(CLANG), "CC as one word"),
+        given("HOLLOWAY_CXX", tool(CLANGXX), "CXX as one word"),
     ];
     settings.push(environment_or(
         "HOLLOWAY_SYSROOT",

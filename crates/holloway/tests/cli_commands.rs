@@ -97,6 +97,27 @@ fn show_env_speaks_shell_and_json() {
 }
 
 #[test]
+fn a_compiler_may_be_one_word() {
+    let place = Project::new(&[
+        ("c.c", "#ifdef __clang__\nis clang\n#endif\n"),
+        (
+            "a.cpp",
+            "#include <string>\nint main() { return std::string(\"abc\").size(); }\n",
+        ),
+    ]);
+    // As the crate cc asks CC="holloway cc" for its family.
+    place.holloway("-E c.c").ok().says("is clang");
+    let json: Value =
+        serde_json::from_str(&place.holloway("show-env --format json").ok().stdout).unwrap();
+    let compiler = json["HOLLOWAY_CXX"]["value"].as_str().unwrap();
+    assert!(compiler.ends_with("/holloway-clang++"), "{compiler}");
+    let mut build = place.program(compiler);
+    build.command.args(["a.cpp", "-o", "app"]);
+    build.ok();
+    place.holloway("run -- ./app").exits(3);
+}
+
+#[test]
 fn the_environment_shown_weaves_a_plain_cargo_build() {
     let project = Project::binary(
         "",

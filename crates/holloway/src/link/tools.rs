@@ -18,10 +18,14 @@ pub(crate) const LD: &str = "holloway-ld";
 /// Name of the wrapper that cargo calls in place of `rustc`.
 pub(crate) const RUSTC: &str = "holloway-rustc";
 
-const NAMES: [&str; 3] = [RUST_LINKER, LD, RUSTC];
+/// `holloway cc` as one word, for build systems that take no more.
+pub(crate) const CLANG: &str = "holloway-clang";
+/// `holloway c++` as one word.
+pub(crate) const CLANGXX: &str = "holloway-clang++";
 
-/// The directory with the symlinks `holloway-cc`, `holloway-ld` and `holloway-rustc` to this executable, made or
-/// mended first. Safe when several processes do it at once.
+const NAMES: [&str; 5] = [RUST_LINKER, LD, RUSTC, CLANG, CLANGXX];
+
+/// The directory with the symlinks to this executable, one for each of its names, made or mended first. Safe when several processes do it at once.
 ///
 /// # Errors
 /// When neither the user's cache directory nor the temporary directory can be written.

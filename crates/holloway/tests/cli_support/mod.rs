@@ -69,6 +69,11 @@ impl Project {
         holloway_in(self.path(), words)
     }
 
+    /// Another program in it.
+    pub fn program(&self, path: &str) -> Call {
+        Call::new(path, self.path())
+    }
+
     /// Where woven programs of a profile are.
     pub fn built(&self, profile: &str, name: &str) -> PathBuf {
         self.path()

@@ -6,6 +6,7 @@
 //! | exit code | meaning |
 //! |---|---|
 //! | 0 | the result is written |
+//! | [`NOT_KEPT`] | the result is written; it must not be cached |
 //! | [`ERROR`] | an error; the last line on stderr says which |
 //! | [`REFUSED`] | the module cannot be woven; it can be linked as it is |
 //! | [`INTERNAL`] | a bug of the weaver; the module can be compiled without probes |
@@ -36,6 +37,9 @@ pub(crate) const REFUSED: u8 = 4;
 /// Weaving broke one of its own rules: the module can be compiled without probes.
 pub(crate) const INTERNAL: u8 = 5;
 
+/// The module is woven, of files its assembly includes too: another time it may come out otherwise.
+pub(crate) const NOT_KEPT: u8 = 6;
+
 /// Runs the worker; `args` are the words after [`COMMAND`].
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     match Request::parse(args).and_then(|request| request.serve()) {
@@ -62,6 +66,7 @@ struct Request {
     shared: bool,
     std: bool,
     fat: bool,
+    machine_code: bool,
     function_sections: bool,
     no_probes: bool,
 }
@@ -89,6 +94,7 @@ impl Request {
             "--shared" => &mut self.shared,
             "--std" => &mut self.std,
             "--fat" => &mut self.fat,
+            "--machine-code" => &mut self.machine_code,
             "--function-sections" => &mut self.function_sections,
             "--no-probes" => &mut self.no_probes,
             _ => return None,
@@ -155,6 +161,7 @@ impl Request {
         options.filter = filter;
         options.std = self.std;
         options.fat = self.fat;
+        options.machine_code = self.machine_code;
         options.function_sections = self.function_sections;
         options.probes = !self.no_probes;
         Ok(options)
@@ -163,7 +170,7 @@ impl Request {
     fn write(&self, woven: &WovenModule) -> Result<u8> {
         std::fs::write(&self.out, cache::encode(woven))
             .cannot(|| format!("write {}", self.out.display()))?;
-        Ok(0)
+        Ok(if woven.reads_files { NOT_KEPT } else { 0 })
     }
 }
 

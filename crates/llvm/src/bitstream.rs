@@ -17,6 +17,7 @@
 
 const IDENTIFICATION: u32 = 13;
 const MODULE: u32 = 8;
+const STRING_TABLE: u32 = 23;
 const MAGIC: u32 = u32::from_le_bytes(*b"BC\xC0\xDE");
 
 /// Counts the module blocks of a bit stream.
@@ -44,6 +45,16 @@ pub fn producer(bitcode: &[u8]) -> Option<String> {
         at: block.start * 8 + HEAD_BITS,
     };
     identification(&mut bits)
+}
+
+/// The block of the string table: the names of all globals, one right after the other, and a few more strings.
+pub fn string_table(bitcode: &[u8]) -> Option<&[u8]> {
+    let block = blocks(bitcode)
+        .map_while(Result::ok)
+        .filter(|block| block.id == STRING_TABLE)
+        .last()?;
+    let words = word(bitcode, block.start + 4)? as usize;
+    bitcode.get(block.start + 8..)?.get(..words * 4)
 }
 
 /// The first number in a producer's text: the major version.

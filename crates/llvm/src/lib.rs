@@ -23,7 +23,7 @@ mod target;
 mod types;
 mod value;
 
-pub use bitstream::{count_modules, producer as bitcode_producer};
+pub use bitstream::{count_modules, producer as bitcode_producer, string_table};
 pub use builder::Builder;
 pub use context::Context;
 pub use error::LlvmError;

@@ -203,6 +203,8 @@ pub fn encode(entry: &WovenModule) -> Vec<u8> {
         fragment,
         counters_size,
         base_symbol,
+        // A module that reads files is never kept.
+        reads_files: _,
     } = entry;
     let mut bytes = Vec::with_capacity(HEAD + base_symbol.len() + fragment.len() + object.len());
     bytes.extend(MAGIC);
@@ -235,6 +237,7 @@ pub fn decode(bytes: &[u8]) -> Option<WovenModule> {
         fragment: fragment.to_vec(),
         counters_size: field(40),
         base_symbol: String::from_utf8(symbol.to_vec()).ok()?,
+        reads_files: false,
     })
 }
 
@@ -248,6 +251,7 @@ mod tests {
             fragment: vec![seed ^ 1; 33],
             counters_size: 64 * u64::from(seed),
             base_symbol: format!("__holloway_base_{seed:032x}"),
+            reads_files: false,
         }
     }
 

@@ -26,6 +26,8 @@ pub struct WovenModule {
     pub counters_size: u64,
     /// The symbol that stands for where these begin in a thread's block.
     pub base_symbol: String,
+    /// Whether it was also made of files its assembly includes: its bitcode doesn't say all, so it must not be kept.
+    pub reads_files: bool,
 }
 
 /// Weaves one module. `at` is told each function's name before it is worked on, and other stages in brackets.
@@ -44,6 +46,10 @@ pub fn weave_module(
     let mut module = Module::parse(&context, &options.name, bitcode)?;
     module.verify("reading")?;
     refusal::check(&module)?;
+    let reads_files = refusal::reads_files(&module);
+    if reads_files && options.machine_code {
+        return Err(refusal::includes(&module));
+    }
     let defined = defined_functions(&module);
     let level = emit::level(&module, options);
     let machine = emit::machine(&module, level)?;
@@ -72,6 +78,7 @@ pub fn weave_module(
         fragment: map.encode(),
         counters_size: map.counters_size,
         base_symbol,
+        reads_files,
     })
 }
 

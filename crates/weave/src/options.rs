@@ -92,6 +92,8 @@ pub struct ModuleOptions {
     pub std: bool,
     /// Whether this is rustc's single module of `lto="fat"`.
     pub fat: bool,
+    /// Whether its machine code is at hand, to be linked where weaving isn't safe.
+    pub machine_code: bool,
     /// Whether each function gets a section of its own.
     pub function_sections: bool,
     /// Whether probes are put in; without, the module is only compiled.
@@ -113,6 +115,7 @@ impl ModuleOptions {
             filter: Filter::default(),
             std: false,
             fat: false,
+            machine_code: false,
             function_sections: true,
             probes: true,
             array_limit: ARRAY_LIMIT,

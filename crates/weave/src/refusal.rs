@@ -3,8 +3,11 @@
 //! Control-flow integrity (`-fsanitize=cfi`) asks the linker which functions and vtables a type has: lowered in one module
 //! alone, every check of something from another module traps. Devirtualisation asks the same way, but only to
 //! assume the answer, which may be dropped.
+//!
+//! Assembly may include a file (`.incbin`, `.include`) by a path relative to where the compiler ran: read again at the
+//! link it is another file, or newer. Where the module's machine code is at hand, that is linked.
 
-use holloway_llvm::{Module, Opcode};
+use holloway_llvm::{Block, Function, Module, Opcode};
 
 use crate::error::WeaveError;
 
@@ -53,4 +56,54 @@ pub(crate) fn check(module: &Module<'_>) -> Result<(), WeaveError> {
         ));
     }
     Ok(())
+}
+
+/// The error for a module whose assembly includes a file, where its machine code can be linked.
+pub(crate) fn includes(module: &Module<'_>) -> WeaveError {
+    WeaveError::Refused {
+        module: module.name().into(),
+        reason: "its assembly includes a file (.incbin): linked as it is".into(),
+    }
+}
+
+/// Whether assembly of the module, outside functions or in them, includes a file when it is assembled.
+pub(crate) fn reads_files(module: &Module<'_>) -> bool {
+    if includes_file(&module.inline_assembly()) {
+        return true;
+    }
+    let mut calls = module
+        .functions()
+        .flat_map(Function::blocks)
+        .flat_map(Block::instructions)
+        .filter(|instruction| instruction.is_call());
+    calls.any(|call| {
+        let text = call.callee().inline_assembly();
+        text.is_some_and(|text| includes_file(&text))
+    })
+}
+
+/// Whether `assembly` has a directive that reads a file. One in a comment counts too: that costs probes, no more.
+fn includes_file(assembly: &str) -> bool {
+    let assembly = assembly.to_ascii_lowercase();
+    [".incbin", ".include"].iter().any(|directive| {
+        assembly.match_indices(directive).any(|(at, _)| {
+            let next = assembly[at + directive.len()..].chars().next();
+            !next.is_some_and(|next| next.is_alphanumeric() || next == '_')
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::includes_file;
+
+    #[test]
+    fn directives_that_read_a_file_are_found() {
+        let check = |text, expect| assert_eq!(includes_file(text), expect, "{text}");
+        check("b: .incbin \"blob\"\n.text", true);
+        check("\t.INCLUDE\t\"x.s\"", true);
+        check(".include_level = 3", false);
+        check(".section .rodata.incbins", false);
+        check("nop", false);
+    }
 }

@@ -1,28 +1,149 @@
-//! Do two objects export the same names?
+//! Does an object's machine code still name what its bitcode names?
 //!
 //! A fat object is compiled twice: its machine code, and its bitcode in a section. Tools that edit objects (`objcopy
 //! --redefine-sym`, `--localize-symbol`) change the first and not the second. Weaving the bitcode would then bring
 //! back the names from before, so such an object is linked as it is.
+//!
+//! What an object *defines* must be the same. What it *asks for* may differ a little: either compilation may have
+//! dropped the last use of a function, or made a call of its own (`memcpy`). A rename takes away a name that the
+//! bitcode has and brings one that it doesn't have, and that compilers don't make up: both together are the sign.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use object::{Object, ObjectSymbol};
 
-/// Whether `left` and `right` define the same strong global symbols. Weak ones (inline functions) may differ: either
-/// compilation may have dropped an unused one.
-pub fn same_exports(left: &[u8], right: &[u8]) -> bool {
-    match (strong(left), strong(right)) {
-        (Some(left), Some(right)) => left == right,
-        _ => false,
+/// Whether `machine` (a fat object) was edited after it was compiled, going by `woven`, made of its bitcode: they
+/// define other strong global symbols, or `machine` asks for something under another name. Weak definitions (inline
+/// functions) may differ: either compilation may have dropped an unused one.
+pub fn were_changed(machine: &[u8], bitcode: &[u8], woven: &[u8]) -> bool {
+    let (Some(machine), Some(woven)) = (Names::of(machine), Names::of(woven)) else {
+        return true;
+    };
+    if machine.defined != woven.defined || machine.has_one_twice() {
+        return true;
+    }
+    let names = holloway_llvm::string_table(bitcode).unwrap_or_default();
+    let lost: Vec<&[u8]> = only(&woven.undefined, &machine.undefined)
+        .filter(|name| !name.starts_with(b"__holloway_") && positions(names, name).next().is_some())
+        .collect();
+    !lost.is_empty()
+        && only(&machine.undefined, &woven.undefined)
+            .any(|name| !is_from_compiler(name) && !is_named(names, name, &lost))
+}
+
+/// How often an object has a global symbol of a name.
+type Count = BTreeMap<Vec<u8>, usize>;
+
+struct Names {
+    /// Strong definitions.
+    defined: Count,
+    undefined: Count,
+}
+
+impl Names {
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let file = object::File::parse(bytes).ok()?;
+        let (mut defined, mut undefined) = (Count::new(), Count::new());
+        for symbol in file.symbols().filter(ObjectSymbol::is_global) {
+            let names = match symbol.is_undefined() {
+                true => &mut undefined,
+                false if symbol.is_weak() => continue,
+                false => &mut defined,
+            };
+            *names.entry(symbol.name_bytes().ok()?.to_vec()).or_default() += 1;
+        }
+        Some(Self { defined, undefined })
+    }
+
+    /// Whether two symbols have one name: one was renamed to another that was there already.
+    fn has_one_twice(&self) -> bool {
+        let mut undefined = self.undefined.iter();
+        undefined.any(|(name, &count)| count > 1 || self.defined.contains_key(name))
     }
 }
 
-fn strong(bytes: &[u8]) -> Option<BTreeSet<Vec<u8>>> {
-    let file = object::File::parse(bytes).ok()?;
-    let names = file
-        .symbols()
-        .filter(|symbol| symbol.is_global() && !symbol.is_weak() && !symbol.is_undefined());
-    names
-        .map(|symbol| symbol.name_bytes().ok().map(<[u8]>::to_vec))
-        .collect()
+/// The names of `left` that `right` doesn't have.
+fn only<'a>(left: &'a Count, right: &'a Count) -> impl Iterator<Item = &'a [u8]> {
+    let names = left.keys().filter(|name| !right.contains_key(*name));
+    names.map(Vec::as_slice)
+}
+
+/// Whether the name is among `names`: they lie in one string, one after the other, so one inside a `lost` name doesn't
+/// count. One that is there by chance hides a rename; it never makes one up.
+fn is_named(names: &[u8], name: &[u8], lost: &[&[u8]]) -> bool {
+    let inside_lost = |at: usize| {
+        lost.iter().any(|lost| {
+            positions(lost, name).any(|offset| {
+                at.checked_sub(offset)
+                    .is_some_and(|start| names[start..].starts_with(lost))
+            })
+        })
+    };
+    positions(names, name).any(|at| !inside_lost(at))
+}
+
+fn positions(bytes: &[u8], name: &[u8]) -> impl Iterator<Item = usize> {
+    let windows = bytes.windows(name.len().max(1)).enumerate();
+    windows.filter_map(move |(at, window)| (window == name).then_some(at))
+}
+
+/// Whether compilers call it without being told to: what LLVM makes of loops, arithmetic and other calls.
+fn is_from_compiler(name: &[u8]) -> bool {
+    /// C functions that others are turned into, and what code needs that no source names.
+    #[rustfmt::skip]
+    const NAMES: [&str; 39] = [
+        "_GLOBAL_OFFSET_TABLE_", "_Unwind_Resume", "__cxa_begin_catch", "__gxx_personality_v0", "__stack_chk_fail",
+        "__stack_chk_guard", "__tls_get_addr", "_ZSt9terminatev", "abort", "bcmp", "bzero", "calloc", "fputc",
+        "fputs", "fputs_unlocked", "fwrite", "memccpy", "memchr", "memcmp", "memcpy", "memmove", "mempcpy", "memrchr",
+        "memset", "putchar", "puts", "sprintf", "stpcpy", "stpncpy", "strchr", "strcpy", "strlen", "strncmp",
+        "strncpy", "strnlen", "strpbrk", "strrchr", "strspn", "strtol",
+    ];
+    /// Of `math.h`, for `double`; with `f` or `l` after it for the others.
+    #[rustfmt::skip]
+    const MATH: [&str; 36] = [
+        "acos", "asin", "atan", "atan2", "cbrt", "ceil", "cos", "cosh", "cospi", "exp", "exp10",
+        "exp2", "fabs", "floor", "fma", "fmax", "fmin", "fmod", "ldexp", "log", "log10", "log2",
+        "lrint", "nearbyint", "pow", "rint", "round", "roundeven", "sin", "sincos", "sincospi",
+        "sinh", "sqrt", "tan", "tanh", "trunc",
+    ];
+    let Ok(name) = std::str::from_utf8(name) else {
+        return false;
+    };
+    // __udivti3, __floatuntidf, __extendhfsf2, __aarch64_cas4_relax, __memcpy_chk
+    let support = name.strip_prefix("__").is_some_and(|rest| {
+        rest.starts_with("aarch64_")
+            || rest.starts_with("float")
+            || rest.starts_with("fix")
+            || rest.ends_with("_chk")
+            || rest.ends_with(['2', '3', '4'])
+    });
+    let plain = name.strip_suffix(['f', 'l']).unwrap_or(name);
+    support || NAMES.contains(&name) || MATH.contains(&name) || MATH.contains(&plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_inside_a_lost_one_is_not_there() {
+        let check = |names: &[u8], name: &[u8], expect| {
+            assert_eq!(is_named(names, name, &[b"foo", b"bar"]), expect);
+        };
+        check(b"xmainfoobar", b"fo", false);
+        check(b"xmainfoobar", b"oob", true);
+        check(b"xmainfoobarfo", b"fo", true);
+        check(b"xmain", b"foo", false);
+        check(b"", b"f", false);
+    }
+
+    #[test]
+    fn what_compilers_call_is_known() {
+        for name in ["memcpy", "sincosf", "__udivti3", "fmodl", "__memcpy_chk"] {
+            assert!(is_from_compiler(name.as_bytes()), "{name}");
+        }
+        for name in ["wrapped", "__wrap_f", "f", "l", "malloc"] {
+            assert!(!is_from_compiler(name.as_bytes()), "{name}");
+        }
+    }
 }

@@ -134,11 +134,12 @@ impl<'a> Farm<'a> {
     fn key(&self, number: usize) -> Key {
         let module = &self.inputs.modules[number];
         let settings = format!(
-            "{}name {:?} opt {} fat {} probes {}",
+            "{}name {:?} opt {} fat {} beside {} probes {}",
             self.identity,
             module.name,
             self.settings.opt.map_or("own", level_name),
             self.inputs.whole == Some(number),
+            module.fat.is_some(),
             self.settings.probes
         );
         Key::new(&module.digest, &settings)
@@ -198,7 +199,9 @@ impl<'a> Farm<'a> {
             },
         )? {
             End::Done(woven) => {
-                self.keep(number, &woven);
+                if !woven.reads_files {
+                    self.keep(number, &woven);
+                }
                 return Ok(self.done(woven));
             }
             End::Refused(why) => return self.refused(number, &why),
@@ -234,7 +237,12 @@ impl<'a> Farm<'a> {
         if module.fat.is_none() {
             return Err(Failure::new(format_args!("{}: {why}", module.shown)));
         }
-        warn(&format!("{}: {why}: linked without probes", module.shown));
+        let end = if why.ends_with("linked as it is") {
+            ""
+        } else {
+            ": linked without probes"
+        };
+        warn(&format!("{}: {why}{end}", module.shown));
         Ok(Outcome::MachineCode(why.to_owned()))
     }
 
@@ -266,8 +274,11 @@ impl<'a> Farm<'a> {
             .cannot(|| format!("start a worker process for {}", module.shown))?;
         let message = String::from_utf8_lossy(&ended.stderr).into_owned();
         let end = match ended.status.code() {
-            Some(0) => match std::fs::read(&out).ok().as_deref().and_then(cache::decode) {
-                Some(woven) => End::Done(woven),
+            Some(code) if code == 0 || code == i32::from(worker::NOT_KEPT) => match read(&out) {
+                Some(woven) => End::Done(WovenModule {
+                    reads_files: code != 0,
+                    ..woven
+                }),
                 None => End::Error(format!(
                     "its worker left no object in {}; is the disk full?",
                     self.scratch.display()
@@ -307,12 +318,18 @@ impl<'a> Farm<'a> {
             ("--shared", settings.shared),
             ("--std", settings.std),
             ("--fat", self.inputs.whole == Some(number)),
+            ("--machine-code", module.fat.is_some()),
             ("--function-sections", settings.function_sections),
             ("--no-probes", !attempt.probes),
         ];
         args.extend(flags.iter().filter(|flag| flag.1).map(|flag| flag.0.into()));
         args
     }
+}
+
+/// What a worker wrote.
+fn read(out: &Path) -> Option<WovenModule> {
+    cache::decode(&std::fs::read(out).ok()?)
 }
 
 /// How a worker died, as the middle of a sentence: `crashed in LLVM at function f`. Before it first calls LLVM it writes

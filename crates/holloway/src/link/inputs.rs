@@ -29,6 +29,8 @@ pub(crate) struct Inputs {
     pub(crate) files: Vec<InputFile>,
     /// Inputs without bitcode: name and reason.
     pub(crate) without: Vec<(String, String)>,
+    /// The first of them that has bitcode which cannot be used: where nothing is woven, that is why.
+    pub(crate) unusable: Option<(String, NoBitcode)>,
     /// The functions of inputs without bitcode.
     pub(crate) unwoven: Vec<Unwoven>,
     /// Word of the line before which the image's own objects go: the first input that is not a start file.
@@ -115,6 +117,9 @@ pub(crate) fn gather(line: &Line, settings: &Settings) -> Result<Inputs> {
         }
         std_apart |= names_std(&word.text);
         if let Some(path) = path.filter(|_| !start_file) {
+            if word.role == Role::Input && is_script(&path) {
+                gatherer.script(&path);
+            }
             gatherer.file(path, number)?;
         }
     }
@@ -187,6 +192,7 @@ impl Gatherer<'_> {
                     let shown = file_name(&path).to_owned();
                     let functions = Unwoven::new(shown, Stand::Line(word), &bytes);
                     self.inputs.unwoven.push(functions);
+                    self.unusable(&path, why);
                     self.without(&path, why, 1);
                 }
                 return Ok(None);
@@ -235,6 +241,7 @@ impl Gatherer<'_> {
                     let shown = format!("{}({name})", file_name(path));
                     let functions = Unwoven::new(shown, stand, &data);
                     self.inputs.unwoven.push(functions);
+                    self.unusable(path, why);
                     match machine.iter_mut().find(|(known, _)| *known == why) {
                         Some((_, count)) => *count += 1,
                         None => machine.push((why, 1)),
@@ -298,6 +305,20 @@ impl Gatherer<'_> {
         Some(self.inputs.modules.len() - 1)
     }
 
+    fn script(&mut self, path: &Path) {
+        let script = (file_name(path).to_owned(), SCRIPT.to_owned());
+        if !self.inputs.without.contains(&script) {
+            self.inputs.without.push(script);
+        }
+    }
+
+    fn unusable(&mut self, path: &Path, why: NoBitcode) {
+        if why != NoBitcode::None {
+            let shown = path.display().to_string();
+            self.inputs.unusable.get_or_insert((shown, why));
+        }
+    }
+
     fn without(&mut self, path: &Path, why: NoBitcode, count: usize) {
         let mut name = file_name(path).to_owned();
         if count > 1 {
@@ -312,6 +333,20 @@ impl Gatherer<'_> {
 
 /// Why a crate of the standard library is left alone by default.
 const STD: &str = "machine code of the standard library (--std instruments it)";
+
+/// What a linker script among the inputs names is not looked for: that would take its whole language.
+const SCRIPT: &str = "a linker script: what it names is linked as it is";
+
+/// Whether an input is a linker script: text. Not those in the places of shared libraries (`libc.so`), which mostly
+/// name such.
+fn is_script(path: &Path) -> bool {
+    let shared = path.extension().is_some_and(|extension| extension == "so");
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
+    // Bitcode and objects have bytes that no text has; a thin archive may have none.
+    let text = |byte: &u8| !matches!(byte, 0..=8 | 14..=31 | 127);
+    !shared && read.is_ok() && !head.is_empty() && !head.starts_with(b"!<") && head.iter().all(text)
+}
 
 /// Reads a file whole if it may hold modules: not shared libraries, which are large and many.
 fn read_linkable(path: &Path) -> std::io::Result<Option<Vec<u8>>> {

@@ -92,6 +92,11 @@ fn link(flavour: Flavour, args: &[OsString]) -> Result<u8> {
     let settings = Settings::from_env(&line)?;
     let inputs = inputs::gather(&line, &settings)?;
     if inputs.modules.is_empty() {
+        if let Some((shown, why)) = inputs.unusable.filter(|_| settings.probes) {
+            status::warn(&format!(
+                "{shown}: {why}: nothing of this link is woven; link the objects it was made of"
+            ));
+        }
         return plain(&linker, &line);
     }
     let scratch = scratch()?;

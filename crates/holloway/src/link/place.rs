@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use holloway_format::abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, KIND_PATHS, PAGE};
 use holloway_format::{ModuleMap, Skipped, encode_image};
 use holloway_weave::image::{Machine, image_object};
-use holloway_weave::symbols::same_exports;
+use holloway_weave::symbols::were_changed;
 use holloway_weave::{archive, patch};
 
 use super::copies::{Copies, Unwoven};
@@ -151,7 +151,11 @@ impl Image {
             }
         };
         if let Some(range) = &module.fat
-            && !same_exports(&read_part(&module.path, range)?, &woven.object)
+            && were_changed(
+                &read_part(&module.path, range)?,
+                &read_part(&module.path, &module.range)?,
+                &woven.object,
+            )
         {
             self.skip(&module.name, CHANGED);
             return Ok(None);

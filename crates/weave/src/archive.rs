@@ -15,6 +15,7 @@ use ar_archive_writer::{
     ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream,
 };
 use object::read::archive::ArchiveFile;
+use object::{Object, ObjectSymbol};
 
 /// An archive's members, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,6 +128,9 @@ impl Member {
 /// # Errors
 /// When a member's symbols cannot be read.
 pub fn build(members: &[(Vec<u8>, Cow<'_, [u8]>)]) -> Result<Vec<u8>, ArchiveError> {
+    for (name, data) in members {
+        check_symbols(name, data)?;
+    }
     let members: Vec<_> = members
         .iter()
         .map(|(name, data)| NewArchiveMember {
@@ -145,6 +149,20 @@ pub fn build(members: &[(Vec<u8>, Cow<'_, [u8]>)]) -> Result<Vec<u8>, ArchiveErr
     Ok(out.into_inner())
 }
 
+/// The writer panics at a symbol whose name can't be read.
+fn check_symbols(member: &[u8], data: &[u8]) -> Result<(), ArchiveError> {
+    let Ok(file) = object::File::parse(data) else {
+        return Ok(());
+    };
+    match file.symbols().find_map(|symbol| symbol.name_bytes().err()) {
+        None => Ok(()),
+        Some(why) => {
+            let why = format!("member {}: {why}", String::from_utf8_lossy(member));
+            Err(ArchiveError::Write(std::io::Error::other(why)))
+        }
+    }
+}
+
 /// Members of thin archives are stored with their path.
 fn file_name(name: &[u8]) -> String {
     let last = name
@@ -152,4 +170,39 @@ fn file_name(name: &[u8]) -> String {
         .find(|part| !part.is_empty())
         .unwrap_or(name);
     String::from_utf8_lossy(last).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_with_a_damaged_symbol_is_an_error() {
+        use object::write::{Object, Symbol, SymbolSection};
+        let mut object = Object::new(
+            object::BinaryFormat::Elf,
+            object::Architecture::X86_64,
+            object::Endianness::Little,
+        );
+        object.add_symbol(Symbol {
+            name: b"name".to_vec(),
+            value: 1,
+            size: 0,
+            kind: object::SymbolKind::Data,
+            scope: object::SymbolScope::Linkage,
+            weak: false,
+            section: SymbolSection::Absolute,
+            flags: object::SymbolFlags::None,
+        });
+        let good = object.write().expect("an object");
+        let build = |data: &[u8]| build(&[(b"a.o".to_vec(), Cow::Borrowed(data))]);
+        assert!(build(&good).is_ok());
+        let mut errors = 0;
+        for at in 64..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 0x80;
+            errors += usize::from(build(&bad).is_err());
+        }
+        assert!(errors > 0);
+    }
 }

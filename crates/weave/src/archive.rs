@@ -163,18 +163,41 @@ fn check_symbols(member: &[u8], data: &[u8]) -> Result<(), ArchiveError> {
     }
 }
 
-/// Members of thin archives are stored with their path.
+/// Members of thin archives are stored with their path. The writer fills short names up to 16 characters, not bytes,
+/// which breaks the header unless they are ASCII; and one without a name would be the index.
 fn file_name(name: &[u8]) -> String {
     let last = name
         .rsplit(|&byte| byte == b'/')
         .find(|part| !part.is_empty())
-        .unwrap_or(name);
-    String::from_utf8_lossy(last).into_owned()
+        .unwrap_or(b"_");
+    let text = String::from_utf8_lossy(last);
+    if text.len() < 16 {
+        text.replace(|c: char| !c.is_ascii(), "_")
+    } else {
+        text.into_owned()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn odd_names_make_a_sound_archive() {
+        let cases: [(&[u8], &str); 5] = [
+            ("größe.o".as_bytes(), "gr__e.o"),
+            ("a-long-größe-name.o".as_bytes(), "a-long-größe-name.o"),
+            (b"\x94.o", "_.o"),
+            (b"", "_"),
+            (b"dir/a.o", "a.o"),
+        ];
+        for (name, stored) in cases {
+            let bytes = build(&[(name.to_vec(), Cow::Borrowed(&b"content"[..]))]).expect("built");
+            let read = Archive::parse(&bytes, Path::new("x.a")).expect("read");
+            assert_eq!(read.members.len(), 1, "{stored}");
+            assert_eq!(read.members[0].name, stored.as_bytes());
+        }
+    }
 
     #[test]
     fn a_member_with_a_damaged_symbol_is_an_error() {

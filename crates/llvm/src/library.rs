@@ -41,7 +41,8 @@ impl Library {
         let library =
             unsafe { libloading::Library::new(path) }.map_err(|error| LlvmError::CannotOpen {
                 path: path.into(),
-                why: error.to_string(),
+                why: std::error::Error::source(&error)
+                    .map_or_else(|| error.to_string(), ToString::to_string),
             })?;
         let version = version_of(&library);
         if let Some(version) = version

@@ -164,17 +164,17 @@ fn check_symbols(member: &[u8], data: &[u8]) -> Result<(), ArchiveError> {
 }
 
 /// Members of thin archives are stored with their path. The writer fills short names up to 16 characters, not bytes,
-/// which breaks the header unless they are ASCII; and one without a name would be the index.
+/// which breaks the header unless they are ASCII; long names end at a newline; and one without a name would be the index.
 fn file_name(name: &[u8]) -> String {
     let last = name
         .rsplit(|&byte| byte == b'/')
         .find(|part| !part.is_empty())
         .unwrap_or(b"_");
-    let text = String::from_utf8_lossy(last);
+    let text = String::from_utf8_lossy(last).replace(|c: char| c.is_ascii_control(), "_");
     if text.len() < 16 {
         text.replace(|c: char| !c.is_ascii(), "_")
     } else {
-        text.into_owned()
+        text
     }
 }
 
@@ -184,11 +184,12 @@ mod tests {
 
     #[test]
     fn odd_names_make_a_sound_archive() {
-        let cases: [(&[u8], &str); 5] = [
+        let cases: [(&[u8], &str); 6] = [
             ("größe.o".as_bytes(), "gr__e.o"),
             ("a-long-größe-name.o".as_bytes(), "a-long-größe-name.o"),
             (b"\x94.o", "_.o"),
             (b"", "_"),
+            (b"a\nvery\0long name.o", "a_very_long name.o"),
             (b"dir/a.o", "a.o"),
         ];
         for (name, stored) in cases {

@@ -4,7 +4,7 @@
 mod support;
 
 use holloway_weave::OptLevel::{O0, O2};
-use support::{Bench, SETUPS, check, library, options, weave};
+use support::{Bench, SETUPS, check, check_with, library, options, weave};
 
 #[test]
 fn exceptions() {
@@ -87,6 +87,51 @@ int main(int argc, char **argv) {
 }
 "#;
     check("shapes.cpp", source, &[O0, O2]);
+}
+
+#[test]
+fn coroutines() {
+    let source = r#"
+#include <coroutine>
+#include <cstdio>
+struct Generator {
+    struct promise_type {
+        int value = 0;
+        Generator get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+        std::suspend_always initial_suspend() { return {}; }
+        std::suspend_always final_suspend() noexcept { return {}; }
+        std::suspend_always yield_value(int v) { T; value = v; return {}; }
+        void return_void() { T; }
+        void unhandled_exception() {}
+    };
+    std::coroutine_handle<promise_type> handle;
+    ~Generator() { handle.destroy(); }
+};
+static Generator count(int n) {
+    for (int i = 0; i < n; i++) {
+        if (i % 3 == 0) { T; continue; }
+        T;
+        co_yield i;
+    }
+    T;
+}
+int main(int argc, char **argv) {
+    int sum = 0;
+    for (int round = 1; round <= 5 * argc; round++) {
+        Generator generator = count(round * 4);
+        while (generator.handle.resume(), !generator.handle.done()) { T; sum += generator.handle.promise().value; }
+        T;
+    }
+    std::printf("%d\n", sum);
+}
+"#;
+    check_with(
+        "coroutines.cpp",
+        source,
+        &[O0, O2],
+        &["-std=c++20"],
+        &|_| {},
+    );
 }
 
 /// `.init_array`, whoever links; in order of priority, as in a native build.

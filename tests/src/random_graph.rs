@@ -21,14 +21,17 @@ pub struct Source {
 pub struct Traced {
     /// Its name.
     pub name: String,
-    /// (line, id) of each tracer call: the function's number × 256 + block, or + [`ENTER`], [`LEAVE`].
+    /// (line, id) of each tracer call: the function's number × [`IDS`] + a number in it,
+    /// [`ENTER`] and [`LEAVE`] among them.
     pub lines: Vec<(u32, u32)>,
 }
 
-/// Low byte of the id traced at a function's entry.
-pub const ENTER: u32 = 254;
-/// Low byte of the id traced before a function's return.
-pub const LEAVE: u32 = 255;
+/// Ids of one function.
+pub const IDS: u32 = 4096;
+/// Number traced at a function's entry.
+pub const ENTER: u32 = 4094;
+/// Number traced before a function's return.
+pub const LEAVE: u32 = 4095;
 
 /// The tracer, compiled plain: writes each id, 4 bytes, to the file that TRACE names.
 pub const TRACER: &str = r#"#include <stdio.h>
@@ -59,92 +62,108 @@ void finish(void) {
 #[must_use]
 pub fn generate(seed: u64, functions: u64, blocks: u64, calls: u64) -> Source {
     let mut random = Random(seed);
-    let mut writer = Writer {
-        text: String::new(),
-        line: 1,
-    };
-    writer.add("__attribute__((nomerge)) void trace(unsigned); void refuel(long); int spent(void); unsigned draw(void); void finish(void);");
+    let (mut text, mut line) = (String::new(), 1);
+    let tracer = "__attribute__((nomerge)) void trace(unsigned); void refuel(long); int spent(void); unsigned draw(void);";
+    add(&mut text, &mut line, tracer);
+    add(&mut text, &mut line, "void finish(void);");
     let mut traced = Vec::new();
     for index in 0..functions {
-        let name = format!("f{index}");
-        let lines = function(&mut writer, &mut random, &name, index, blocks);
-        traced.push(Traced { name, lines });
+        let first = index as u32 * IDS;
+        let mut writer = Writer {
+            text: &mut text,
+            line: &mut line,
+            first,
+            next: 0,
+            lines: Vec::new(),
+        };
+        function(&mut writer, &mut random, index, blocks);
+        traced.push(Traced {
+            name: format!("f{index}"),
+            lines: writer.lines,
+        });
     }
-    writer.add("int main(void) {");
-    writer.add(&format!("  for (int i = 0; i < {calls}; i++) {{"));
+    text += "int main(void) {\n";
+    writeln!(text, "  for (int i = 0; i < {calls}; i++) {{").expect("a string takes everything");
     for f in &traced {
-        writer.add(&format!("    refuel(draw() % 50); {}();", f.name));
+        writeln!(text, "    refuel(draw() % 50); {}();", f.name)
+            .expect("a string takes everything");
     }
-    writer.add("  }");
-    writer.add("  finish();");
-    writer.add("  return 0;");
-    writer.add("}");
+    text += "  }\n  finish();\n  return 0;\n}\n";
     Source {
-        text: writer.text,
+        text,
         functions: traced,
     }
 }
 
-struct Writer {
-    text: String,
-    line: u32,
+/// Writes one function, and remembers its tracer calls.
+struct Writer<'a> {
+    text: &'a mut String,
+    line: &'a mut u32,
+    first: u32,
+    next: u32,
+    lines: Vec<(u32, u32)>,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn add(&mut self, line: &str) {
-        writeln!(self.text, "{line}").expect("a string takes everything");
-        self.line += 1;
+        add(self.text, self.line, line);
     }
 
-    /// A line with a tracer call, remembered.
-    fn trace(&mut self, before: &str, id: u32, lines: &mut Vec<(u32, u32)>) {
-        lines.push((self.line, id));
-        self.add(&format!("{before}  trace({id}u);"));
+    /// A line with a tracer call: `before trace(…); after`.
+    fn trace(&mut self, before: &str, number: u32, after: &str) {
+        let id = self.first + number;
+        self.lines.push((*self.line, id));
+        self.add(&format!("{before} trace({id}u); {after}"));
+    }
+
+    /// A traced jump, so that of two ways to one block each is known; on a line of its own, where nothing else is.
+    fn jump(&mut self, before: &str, target: &str) {
+        self.next += 1;
+        self.add(before);
+        self.trace("   ", self.next - 1, &format!("goto {target}; }}"));
     }
 }
 
-fn function(
-    writer: &mut Writer,
-    random: &mut Random,
-    name: &str,
-    index: u64,
-    most: u64,
-) -> Vec<(u32, u32)> {
+fn add(text: &mut String, number: &mut u32, line: &str) {
+    writeln!(text, "{line}").expect("a string takes everything");
+    *number += 1;
+}
+
+fn function(writer: &mut Writer, random: &mut Random, index: u64, most: u64) {
     let blocks = 1 + random.below(most.min(200));
-    let first = index as u32 * 256;
-    let mut lines = Vec::new();
-    writer.add(&format!("__attribute__((noinline)) void {name}(void) {{"));
-    writer.trace("", first + ENTER, &mut lines);
+    writer.next = blocks as u32;
+    writer.add(&format!("__attribute__((noinline)) void f{index}(void) {{"));
+    writer.trace("", ENTER, "");
     writer.add(&format!("  goto b{};", random.below(blocks)));
     for block in 0..blocks {
-        writer.trace(&format!("b{block}:"), first + block as u32, &mut lines);
+        writer.trace(&format!("b{block}:"), block as u32, "");
         if index > 0 && random.below(6) == 0 {
             writer.add(&format!("  f{}();", random.below(index)));
         }
-        writer.add("  if (spent()) goto out;");
+        writer.jump("  if (spent()) {", "out");
         let mut target = || match random.below(blocks + 1) {
             n if n == blocks => "out".to_owned(),
             n => format!("b{n}"),
         };
         let targets: Vec<String> = (0..5).map(|_| target()).collect();
         match random.below(5) {
-            0 => writer.add(&format!("  goto {};", targets[0])),
-            1 | 2 => writer.add(&format!(
-                "  if (draw() & 1) goto {}; else goto {};",
-                targets[0], targets[1]
-            )),
-            3 => writer.add(&format!("  if (draw() % 5 == 0) goto {};", targets[0])),
+            0 => writer.jump("  {", &targets[0]),
+            1 | 2 => {
+                writer.jump("  if (draw() & 1) {", &targets[0]);
+                writer.jump("  else {", &targets[1]);
+            }
+            3 => writer.jump("  if (draw() % 5 == 0) {", &targets[0]),
             _ => {
-                writer.add("  switch (draw() % 6) {");
+                writer.add("  switch (draw() % 13) {");
                 for (case, to) in targets.iter().enumerate() {
-                    writer.add(&format!("  case {case}: goto {to};"));
+                    // Two cases to one block: a multi-edge.
+                    writer.jump(&format!("  case {case}: case {}: {{", case + 6), to);
                 }
-                writer.add(&format!("  default: goto {};", targets[0]));
+                writer.jump("  case 5: default: {", &targets[0]);
                 writer.add("  }");
             }
         }
     }
-    writer.trace("out:", first + LEAVE, &mut lines);
+    writer.trace("out:", LEAVE, "");
     writer.add("}");
-    lines
 }

@@ -7,7 +7,7 @@
 use crate::ours::{Counted, Recorded, record};
 use anyhow::{Context, Result, ensure};
 use holloway_format::DagKind;
-use holloway_tests::random_graph::{ENTER, LEAVE, Source, TRACER, Traced, generate};
+use holloway_tests::random_graph::{ENTER, IDS, LEAVE, Source, TRACER, Traced, generate};
 use holloway_tests::tool::{clean, holloway_command, installed, libllvm_19, run_ok, scratch};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -100,15 +100,15 @@ fn build(folder: &Path, source: &Source, level: &str, clang: u32) -> Result<std:
 fn calls_of(function: u32, trace: &[u32]) -> Vec<Vec<u32>> {
     let (mut open, mut done) = (Vec::new(), Vec::new());
     for id in trace {
-        if id % 256 == ENTER {
+        if id % IDS == ENTER {
             open.push(Vec::new());
         }
         if let Some(call) = open.last_mut() {
             call.push(*id);
         }
-        if id % 256 == LEAVE {
+        if id % IDS == LEAVE {
             let call: Vec<u32> = open.pop().expect("a call is entered before it is left");
-            if id / 256 == function {
+            if id / IDS == function {
                 done.push(call);
             }
         }

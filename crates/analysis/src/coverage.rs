@@ -42,6 +42,8 @@ pub struct Coverage {
     pub possible_paths: u64,
     /// Instructions run on paths.
     pub instructions: u64,
+    /// Modules that ran and have no line tables, so that their paths have no places; sorted.
+    pub without_lines: Vec<String>,
 }
 
 impl Coverage {
@@ -72,7 +74,19 @@ pub fn coverage(run: &RunProfile) -> Coverage {
             add(&mut coverage.hashed_executions, executions);
         }
     }
+    coverage.without_lines = without_lines(run);
     coverage
+}
+
+/// A function without a file may be the compiler's own; a module without any has no line tables.
+fn without_lines(run: &RunProfile) -> Vec<String> {
+    let mut ran: BTreeMap<&str, bool> = BTreeMap::new();
+    for function in run.functions.iter().filter(|function| function.ran()) {
+        let name: &str = &run.module_of(function).name;
+        *ran.entry(name).or_default() |= !function.map.file.is_empty();
+    }
+    let bare = ran.into_iter().filter(|&(_, lines)| !lines);
+    bare.map(|(name, _)| name.to_owned()).collect()
 }
 
 fn count_processes(run: &RunProfile, coverage: &mut Coverage) {

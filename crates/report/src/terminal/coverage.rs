@@ -32,6 +32,9 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         "instructions",
         &format!("{} on these paths", grouped(coverage.instructions)),
     )?;
+    if !coverage.without_lines.is_empty() {
+        alarm(sheet, "no lines", &without_lines(&coverage))?;
+    }
     if coverage.lost > 0 {
         let what = plural(coverage.lost, "counter block");
         alarm(
@@ -98,6 +101,17 @@ fn skipped(coverage: &Coverage) -> String {
         parts.push(format!("{} for other reasons", grouped(rest)));
     }
     parts.join(" · ")
+}
+
+fn without_lines(coverage: &Coverage) -> String {
+    let modules = &coverage.without_lines;
+    let mut names = modules[..modules.len().min(REASONS)].join(", ");
+    if modules.len() > REASONS {
+        names += &format!(" and {} more", modules.len() - REASONS);
+    }
+    format!(
+        "no line tables in {names}, so no places in the source: compile with -g or -gline-tables-only"
+    )
 }
 
 fn paths(coverage: &Coverage) -> String {

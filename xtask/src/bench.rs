@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use holloway_tests::tool::scratch;
 use holloway_tests::workload::{ALL, FLAVOURS, Flavour, Workload, rust_build_command};
 use measure::{Samples, timed};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -124,17 +125,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     print::write(&results, options.quick, options.only.is_empty())
 }
 
-/// Starts this command again with `HOLLOWAY_EXE` set: changing one's own environment is unsafe.
+/// Becomes this command again with `HOLLOWAY_EXE` set: changing one's own environment is unsafe.
 fn with_exe(exe: &Path) -> Result<()> {
     let mut again = std::process::Command::new(std::env::current_exe()?);
-    let status = again
+    let error = again
         .args(std::env::args_os().skip(1))
         .env("HOLLOWAY_EXE", exe)
-        .status()?;
-    if !status.success() {
-        bail!("the benches failed");
-    }
-    Ok(())
+        .exec();
+    Err(error).context("cannot start again")
 }
 
 fn row(workload: Workload, options: &Options) -> Result<Row> {

@@ -4,15 +4,14 @@ use anyhow::{Context, Result, bail};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Seconds of several runs of one thing.
+/// Figures of several rounds, in their order: seconds, or ratios.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Samples(Vec<f64>);
 
 impl Samples {
-    /// Adds a run.
-    pub(crate) fn push(&mut self, seconds: f64) {
-        self.0.push(seconds);
-        self.0.sort_by(f64::total_cmp);
+    /// Adds a round.
+    pub(crate) fn push(&mut self, figure: f64) {
+        self.0.push(figure);
     }
 
     /// The middle one.
@@ -25,14 +24,21 @@ impl Samples {
         (self.quantile(0.75) - self.quantile(0.25)) / self.median()
     }
 
-    /// All runs, ascending.
+    /// Each round's figure, divided by the other's of the same round.
+    pub(crate) fn over(&self, other: &Self) -> Self {
+        Self(self.0.iter().zip(&other.0).map(|(a, b)| a / b).collect())
+    }
+
+    /// All of them.
     pub(crate) fn all(&self) -> &[f64] {
         &self.0
     }
 
     fn quantile(&self, share: f64) -> f64 {
-        let at = share * (self.0.len().max(1) - 1) as f64;
-        let (below, above) = (self.0[at.floor() as usize], self.0[at.ceil() as usize]);
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = share * (sorted.len().max(1) - 1) as f64;
+        let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
         below + (above - below) * at.fract()
     }
 }

@@ -23,12 +23,30 @@ pub(crate) fn write(results: &Results, quick: bool, all: bool) -> Result<()> {
     let text = serde_json::to_string_pretty(&as_json(results, &machine, quick))?;
     std::fs::write(&file, text + "\n")
         .with_context(|| format!("cannot write {}", file.display()))?;
-    if all && !quick {
+    let noise = noise(results);
+    if noise > NOISY {
+        println!(
+            "the middle half of some ratio spreads over {:.0} %: too noisy for docs/benchmarks.md; run it on an idle machine",
+            noise * 100.0
+        );
+    } else if all && !quick {
         let page = format!("{HEAD}\nMeasured on: {machine}.\n\n{table}");
         std::fs::write(root().join("docs/benchmarks.md"), page)?;
         println!("written to docs/benchmarks.md");
     }
     Ok(())
+}
+
+/// A spread of ratios beyond which the figures say more of the machine than of the programs.
+const NOISY: f64 = 0.10;
+
+/// The widest spread among the programs' ratios.
+fn noise(results: &Results) -> f64 {
+    let spreads = results
+        .rows
+        .iter()
+        .flat_map(|r| [1, 2].map(|flavour| ratios(r, flavour).spread()));
+    spreads.fold(0.0, f64::max)
 }
 
 const HEAD: &str = "\
@@ -37,7 +55,7 @@ const HEAD: &str = "\
 Written by `cargo xtask bench`; don't edit. The same program, input and optimisation level (`-O2` for C, `--release` for Rust),
 *native*, *woven* (every path counted, exactly) and *peer* (the compilers' own edge counters: clang's `-fprofile-generate`,
 rustc's `-Cprofile-generate`, which lose counts under threads) run in turn, round by round. Times are medians of wall-clock seconds,
-± the middle half's width; ratios are to native in the same rounds. `parallel` runs on all cores.
+± the middle half's width; a ratio is the median of the rounds' ratios to native, with the same width. `parallel` runs on all cores.
 ";
 
 fn markdown(results: &Results) -> String {
@@ -46,24 +64,25 @@ fn markdown(results: &Results) -> String {
         text += "| program | native s | woven s | peer s | paths counted | woven | peer |\n|---|---|---|---|---|---|---|\n";
         for row in &results.rows {
             let [native, woven, peer] = row.times.each_ref().map(seconds);
-            let (w, p) = (ratio(row, 1), ratio(row, 2));
+            let [w, p] = [1, 2].map(|flavour| times_native(&ratios(row, flavour)));
             line(
                 &mut text,
                 format_args!(
-                    "| {} | {native} | {woven} | {peer} | {} | {w:.2}× | {p:.2}× |",
+                    "| {} | {native} | {woven} | {peer} | {} | {w} | {p} |",
                     row.name,
                     millions(row.paths)
                 ),
             );
         }
-        let [w, p] = [1, 2].map(|i| geometric_mean(results.rows.iter().map(|r| ratio(r, i))));
+        let [w, p] =
+            [1, 2].map(|i| geometric_mean(results.rows.iter().map(|r| ratios(r, i).median())));
         line(
             &mut text,
             format_args!("| **geometric mean** | | | | | **{w:.2}×** | **{p:.2}×** |"),
         );
     }
     if let Some(Builds { plain, woven }) = &results.builds {
-        let ratio = woven.median() / plain.median();
+        let ratio = woven.over(plain).median();
         text += "\n| build of ripgrep and its dependencies, from nothing | seconds |\n|---|---|\n";
         line(
             &mut text,
@@ -90,8 +109,12 @@ fn seconds(samples: &Samples) -> String {
     )
 }
 
-fn ratio(row: &Row, flavour: usize) -> f64 {
-    row.times[flavour].median() / row.times[0].median()
+fn ratios(row: &Row, flavour: usize) -> Samples {
+    row.times[flavour].over(&row.times[0])
+}
+
+fn times_native(ratios: &Samples) -> String {
+    format!("{:.2}× ± {:.1} %", ratios.median(), ratios.spread() * 100.0)
 }
 
 fn millions(count: u64) -> String {

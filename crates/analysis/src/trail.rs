@@ -5,15 +5,17 @@
 //! optimisation may have turned round.
 
 use holloway_flow::{Path, PathEnd, PathStart};
-use holloway_format::{EdgeMap, FunctionMap, Outcome, Place};
+use holloway_format::{DagKind, EdgeMap, FunctionMap, Outcome, Place};
 
 /// Where a path starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// At the function's entry.
     Entry,
-    /// At a loop head, or after a cut.
+    /// At a loop head.
     Loop,
+    /// After a cut, at a block that no back edge leads to.
+    Cut,
 }
 
 /// Where a path ends.
@@ -107,11 +109,7 @@ pub fn trail(map: &FunctionMap, path: &Path) -> Trail {
     let target =
         |edge: &holloway_flow::EdgeId| map.edges.get(edge.index()).and_then(|edge| head(edge.to));
     Trail {
-        start: if matches!(path.start, PathStart::Entry) {
-            Start::Entry
-        } else {
-            Start::Loop
-        },
+        start: start(map, path),
         at: first.and_then(|block| head(block.0)),
         steps,
         end: match &path.end {
@@ -123,6 +121,22 @@ pub fn trail(map: &FunctionMap, path: &Path) -> Trail {
             PathEnd::Back(edge) => End::Back(target(edge)),
             PathEnd::Cut(edge) => End::Cut(target(edge)),
         },
+    }
+}
+
+fn start(map: &FunctionMap, path: &Path) -> Start {
+    let PathStart::Loop(head) = path.start else {
+        return Start::Entry;
+    };
+    let leads_there = |edge: u32| {
+        let edge = map.edges.get(edge as usize);
+        edge.is_some_and(|edge| edge.to == head.0)
+    };
+    let mut kinds = map.dag.iter().map(|edge| edge.kind);
+    if kinds.any(|kind| matches!(kind, DagKind::Back(edge) if leads_there(edge))) {
+        Start::Loop
+    } else {
+        Start::Cut
     }
 }
 

@@ -98,7 +98,12 @@ impl<'a> Selection<'a> {
             .map(holloway_llvm::Subprogram::name)
             .unwrap_or_default();
         let candidate = Candidate {
-            module: &self.options.name,
+            // rustc's whole program bears the name of its last crate.
+            module: if self.options.fat {
+                ""
+            } else {
+                &self.options.name
+            },
             name: &source_name,
             linkage_name: &name,
         };

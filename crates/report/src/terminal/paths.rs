@@ -177,12 +177,14 @@ fn start(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
     match trail.start {
         Start::Entry if map.line == 0 => "entry".to_owned(),
         Start::Entry => format!("entry {}", sheet.place(&map.file, map.line)),
-        Start::Loop => format!(
-            "loop head{}",
-            trail
-                .at
-                .map_or_else(String::new, |at| where_to(sheet, function, at))
-        ),
+        Start::Loop | Start::Cut => {
+            let what = match trail.start {
+                Start::Cut => "after a cut",
+                _ => "loop head",
+            };
+            let at = trail.at.map(|at| where_to(sheet, function, at));
+            format!("{what}{}", at.unwrap_or_default())
+        }
     }
 }
 
@@ -256,7 +258,7 @@ impl Row {
 fn rows(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut stack: Vec<u32> = Vec::new();
-    for step in &trail.steps {
+    for step in &shown(sheet, function, &trail.steps) {
         let mut now: Vec<u32> = frames(&function.map, &step.place)
             .map(|frame| frame.scope)
             .collect();
@@ -274,6 +276,36 @@ fn rows(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Vec<Row> {
         stack = now;
     }
     rows
+}
+
+/// The steps that tell something: those of the standard library are left out where its source isn't there and nothing is
+/// decided, and what stood before and after them on one line is one step. Where that leaves nothing, all are shown.
+fn shown(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
+    let scopes = &function.map.scopes;
+    let silent = |step: &Step| {
+        let file = scopes
+            .get(step.place.scope as usize)
+            .map_or("", |scope| &scope.file);
+        !step.outcomes.iter().any(|outcome| is_choice(*outcome))
+            && sheet.place(file, step.place.line).starts_with("<std>/")
+            && sheet.options.source.line(file, step.place.line).is_none()
+    };
+    let mut shown: Vec<Step> = Vec::new();
+    for step in steps.iter().filter(|step| !silent(step)) {
+        match shown.last_mut() {
+            Some(last)
+                if (last.place.scope, last.place.line) == (step.place.scope, step.place.line) =>
+            {
+                last.outcomes.extend(&step.outcomes);
+            }
+            _ => shown.push(step.clone()),
+        }
+    }
+    if shown.is_empty() {
+        steps.to_vec()
+    } else {
+        shown
+    }
 }
 
 /// The head of the frames of `stack` from `from` on: their names, outermost first, and where the first is inlined.

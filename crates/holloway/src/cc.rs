@@ -1,7 +1,7 @@
 //! `holloway cc` and `holloway c++`: clang, with bitcode in its objects and our link step behind it.
 //!
 //! Compiling, the user's words stay as they are and ours follow: a *fat* object is made, machine code with the
-//! bitcode in a section beside it, so that ar, nm, libtool and foreign linkers see what they know (LLVM-NOTES 2).
+//! bitcode in a section beside it, so that ar, nm, libtool and foreign linkers see what they know.
 //! Linking, clang gets our ld (`--ld-path`), and our ld the one clang would have called. What neither compiles nor
 //! links (`--version`, `-E`, `-S`, `-print-…`, a header to precompile) goes to clang untouched, so configure scripts and
 //! CMake recognise it.
@@ -56,6 +56,10 @@ const CFI: &str = "-fsanitize=cfi checks types over the whole program, and hollo
 pub(crate) fn cc(lang: Language, args: Vec<OsString>) -> Result<ExitCode> {
     let (collect, args) = own_options(args)?;
     let words = Words::read(&args)?;
+    if words.compiles && collect.is_none() {
+        // The link would find it too, but long after the mistake.
+        link::collect_from_env()?;
+    }
     if words.compiles && words.cfi {
         return Err(Failure::new(CFI));
     }

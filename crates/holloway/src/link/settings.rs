@@ -14,7 +14,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use holloway_weave::OptLevel;
+use holloway_weave::{Collect, OptLevel};
 
 use super::line::{Line, Output};
 use super::tools::cache_home;
@@ -53,7 +53,6 @@ impl Settings {
     /// # Errors
     /// When a variable makes no sense.
     pub(crate) fn from_env(line: &Line) -> Result<Self> {
-        let collect = text("HOLLOWAY_COLLECT")?;
         let jobs = text("HOLLOWAY_JOBS")?;
         let jobs = match jobs.as_str() {
             "" => std::thread::available_parallelism().map_or(1, usize::from),
@@ -69,11 +68,7 @@ impl Settings {
         };
         let opt = text("HOLLOWAY_OPT")?;
         Ok(Self {
-            collect: if collect.is_empty() {
-                "paths".to_owned()
-            } else {
-                collect
-            },
+            collect: collect_from_env()?,
             std: matches!(text("HOLLOWAY_STD")?.as_str(), "1" | "true" | "yes"),
             only: text("HOLLOWAY_ONLY")?,
             skip: text("HOLLOWAY_SKIP")?,
@@ -89,6 +84,20 @@ impl Settings {
             function_sections: line.function_sections,
         })
     }
+}
+
+/// What `HOLLOWAY_COLLECT` asks for.
+///
+/// # Errors
+/// A kind there is not.
+pub(crate) fn collect_from_env() -> Result<String> {
+    let kind = text("HOLLOWAY_COLLECT")?;
+    if kind.is_empty() {
+        return Ok("paths".to_owned());
+    }
+    kind.parse::<Collect>()
+        .map_err(|error| Failure::usage(format_args!("HOLLOWAY_COLLECT: {error}")))?;
+    Ok(kind)
 }
 
 /// `O2` and the like; `holloway cc` knows no other spelling.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::{Context, Failure, Result};
 
-/// Name of the linker that rustc calls in place of `cc`. It must not look like an `ld` (LLVM-NOTES: rustc would
-/// then pass a raw line).
+/// Name of the linker that rustc calls in place of `cc`. It must not look like an `ld`: rustc would
+/// then pass a raw line.
 pub(crate) const RUST_LINKER: &str = "holloway-cc";
 /// Name of the linker that clang calls in place of `ld`.
 pub(crate) const LD: &str = "holloway-ld";

@@ -1,20 +1,24 @@
 //! The image whose profiles are read: the build id is that of the profile, so that it is not refused for that.
 
-use holloway_format::{Counters, FunctionMap, ImageMap, ModuleMap, PlacedModule, Profile};
+use holloway_format::{
+    BlockMap, Counters, FunctionMap, ImageMap, ModuleMap, PlacedModule, Profile,
+};
 
-/// An array function of 3 paths at 0, a hashed one of 2^40 at 32.
+/// An array function of 3 paths at 0, a hashed one of 2^40 at 32, one with 2 edge counters at 40.
 pub fn map(build_id: [u8; 16]) -> ImageMap {
     let function = |path_count, counters| FunctionMap {
         path_count,
         counters,
+        blocks: vec![BlockMap::default()],
         ..FunctionMap::default()
     };
     let functions = vec![
         function(3, Counters::Array { offset: 0, len: 4 }),
         function(1 << 40, Counters::Hash { offset: 32 }),
+        function(0, Counters::Edges { offset: 40, len: 2 }),
     ];
     let module = ModuleMap {
-        counters_size: 40,
+        counters_size: 56,
         functions,
         ..ModuleMap::default()
     };
@@ -25,7 +29,7 @@ pub fn map(build_id: [u8; 16]) -> ImageMap {
     }
 }
 
-/// Every count is one of a path there is.
+/// Every count is one of a counter there is.
 pub fn check(profile: &Profile, map: &ImageMap) {
     for function in &profile.functions {
         let shape = map
@@ -36,7 +40,7 @@ pub fn check(profile: &Profile, map: &ImageMap) {
             function
                 .counts
                 .iter()
-                .all(|&(path, count)| path < shape.path_count && count > 0)
+                .all(|&(path, count)| path < shape.counter_limit() && count > 0)
         );
     }
 }

@@ -1,6 +1,6 @@
-//! Generated input, the same on every machine: a tree of text files to search, and bytes to compress.
+//! Input, the same on every machine: generated text and Markdown, a tree of text files to search, and the Rust files of a crate.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::path::Path;
 
 /// SplitMix64.
@@ -53,6 +53,54 @@ pub fn text(seed: u64, bytes: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Markdown of about `bytes` bytes: [`text`] under headings, in lists, quotes, tables and code, with links and emphasis.
+#[must_use]
+pub fn markdown(seed: u64, bytes: usize) -> String {
+    let mut random = Random(seed);
+    let mut page = String::with_capacity(bytes + 200);
+    for line in text(seed, bytes).lines() {
+        let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+        page += &match random.below(16) {
+            0 => format!("\n## {line}\n\n"),
+            1 => format!("- *{first}* {rest}\n"),
+            2 => format!("  1. {first} **{rest}**\n"),
+            3 => format!("> {line}\n>\n"),
+            4 => format!("\n| {first} | column |\n|---|--:|\n| `{first}` | ~~{rest}~~ |\n\n"),
+            5 => format!("\n```rust\nlet {first} = \"{rest}\";\n```\n\n"),
+            6 => format!("[{first}](https://example.org/{first} \"{first}\") {rest}&amp;\n\n"),
+            7 => format!("- [ ] {first} <b>{rest}</b>\\\n"),
+            _ => format!("{line}\n"),
+        };
+    }
+    page
+}
+
+/// Copies every Rust file below `from` to `to`, numbered in the order of their paths.
+///
+/// # Errors
+/// A file can't be read or written.
+pub fn rust_files(from: &Path, to: &Path) -> Result<()> {
+    let (mut folders, mut files) = (vec![from.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)
+            .with_context(|| format!("cannot list {}", folder.display()))?
+        {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    std::fs::create_dir_all(to)?;
+    for (i, file) in files.iter().enumerate() {
+        std::fs::copy(file, to.join(format!("{i:03}.rs")))?;
+    }
+    Ok(())
 }
 
 /// A directory tree of text files with `bytes` bytes in all, some ignored, some binary.

@@ -6,7 +6,10 @@
 //!                            Rust: dev release)                      //#signal N          ended by this signal instead
 //! //#shared libx.so x.c …    a shared object built first             //#processes N       profiles written, else not looked at
 //! //#profile KEY = VALUE     a line for Cargo's profile              //#only C            C compilers: 19 | 22 only
-//! //#open WHY                calls are left unfinished or finish twice (exit, fork, longjmp): flow isn't conserved
+//! //#open WHY                calls are left unfinished or finish twice (exit, fork, longjmp): without exit edges flow
+//!                            isn't conserved
+//! //#unequal F WHY           counts of F (* of all functions, std of its generic ones) may differ from run to run or between
+//!                            kinds of profile
 //!
 //! //#expect-calls F N        F was called N times
 //! //#expect-total F N        F's paths sum up to N
@@ -14,11 +17,17 @@
 //! //#expect-possible F N     F has N paths, or more with N+
 //! //#expect-runs LABEL N     the line marked `// @LABEL` ran N times
 //! //#expect-path F N entry|loop LABELS… exit|back|cut     N paths of F run just through these marked lines
+//! //#expect-edge F LABEL LABEL N      control went N times from F's blocks with the first mark to those with the second
+//! //#expect-left LABEL N     N more frames were left for good at the marked line's blocks than came back there
 //! //#expect-skipped F        F is listed as not profiled
 //! ```
-//! `//#[O0] …` holds at that level only. A line is marked by `// @LABEL` at its end. What can't be known before is
-//! said by the program itself, on standard error: `#calls F N`, `#total F N` or `#runs LABEL N`.
+//! `//#[O0 exits] …` holds only at that level and in that kind of profile: `paths` or `edges`, with `exits` or `closed`; `counted`: no stream
+//! of paths, where functions are cut so that they have 2^16 at most.
+//! What speaks of paths holds where paths are counted, `expect-left` where exits are. A line is marked by `// @LABEL` at its
+//! end. What can't be known before is said by the program itself, on standard error: `#calls F N`, `#total F N` or
+//! `#runs LABEL N`.
 
+use crate::kind::Kind;
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::HashMap;
 use std::path::Path;
@@ -44,8 +53,10 @@ pub struct Directives {
     pub only: Option<String>,
     /// Calls are left unfinished or finish twice, so that flow isn't conserved.
     pub open: bool,
-    /// What must be counted, with the level it holds at.
-    pub expectations: Vec<(Option<String>, Expectation)>,
+    /// Functions whose counts may differ between two runs, by name, `*` or `std`; each with the reason.
+    pub unequal: Vec<(String, String)>,
+    /// What must be counted, with the levels and kinds it holds at.
+    pub expectations: Vec<(Vec<String>, Expectation)>,
     /// Marked lines: (file name, line) to label.
     pub labels: HashMap<(String, u64), String>,
 }
@@ -72,6 +83,19 @@ pub enum Expectation {
         /// Start, labels, end.
         words: Vec<String>,
     },
+    /// Times control went from blocks with one mark to blocks with another.
+    Edge {
+        /// The function.
+        function: String,
+        /// Mark of the blocks it came from.
+        from: String,
+        /// Mark of the blocks it went to.
+        to: String,
+        /// How often.
+        count: u64,
+    },
+    /// Net number of frames left at the blocks of a marked line.
+    Left(String, i64),
     /// The function is listed as skipped.
     Skipped(String),
 }
@@ -115,14 +139,17 @@ impl Directives {
     }
 
     fn directive(&mut self, text: &str) -> Result<()> {
-        let (level, text) = match text.strip_prefix('[').and_then(|t| t.split_once(']')) {
-            Some((level, rest)) => (Some(level.to_owned()), rest.trim_start()),
-            None => (None, text),
+        let (conditions, text) = match text.strip_prefix('[').and_then(|t| t.split_once(']')) {
+            Some((conditions, rest)) => (conditions, rest.trim_start()),
+            None => ("", text),
         };
+        let conditions: Vec<String> = conditions.split_whitespace().map(str::to_owned).collect();
         let (verb, rest) = text.split_once(' ').unwrap_or((text, ""));
         let words: Vec<String> = rest.split_whitespace().map(str::to_owned).collect();
         if verb.starts_with("expect-") {
-            self.expectations.push((level, expectation(verb, &words)?));
+            self.expectations
+                .push((conditions, expectation(verb, &words)?));
+
             return Ok(());
         }
         let first = || words.first().cloned().context("a word is missing");
@@ -136,6 +163,10 @@ impl Directives {
             "processes" => self.processes = Some(first()?.parse()?),
             "profile" => self.profile.push(rest.to_owned()),
             "open" => self.open = !first()?.is_empty(),
+            "unequal" => {
+                ensure!(words.len() > 1, "which function, and why?");
+                self.unequal.push((first()?, words[1..].join(" ")));
+            }
             "only" => self.only = Some(first()?),
             _ => bail!("no directive is called {verb:?}"),
         }
@@ -148,12 +179,48 @@ impl Directives {
         self.ending.as_deref().unwrap_or("exit 0")
     }
 
-    /// The expectations that hold at a level.
-    pub fn expectations_at<'a>(&'a self, level: &'a str) -> impl Iterator<Item = &'a Expectation> {
+    /// The expectations that hold at a level in a kind of profile.
+    pub fn expectations_at<'a>(
+        &'a self,
+        level: &'a str,
+        kind: Kind,
+    ) -> impl Iterator<Item = &'a Expectation> {
+        let holds =
+            move |conditions: &[String]| conditions.iter().all(|c| c == level || kind.is(c));
         self.expectations
             .iter()
-            .filter(move |(at, _)| at.as_deref().is_none_or(|at| at == level))
+            .filter(move |(conditions, e)| holds(conditions) && e.speaks_of(kind))
             .map(|(_, e)| e)
+    }
+}
+
+impl Expectation {
+    /// Whether a kind of profile can show it at all. In traces paths are others, and calls are held against those counted; of a few timed
+    /// paths the others' counts are estimates.
+    pub(crate) fn speaks_of(&self, kind: Kind) -> bool {
+        match self {
+            Self::Skipped(_) => true,
+            _ if matches!(kind, Kind::Trace | Kind::Variation) => false,
+            Self::Total(..) | Self::Distinct(..) | Self::Possible(..) | Self::Path { .. } => {
+                !kind.counts_edges()
+            }
+            Self::Left(..) => kind.has_exits(),
+            Self::Calls(..) | Self::Runs(..) | Self::Edge { .. } => true,
+        }
+    }
+
+    /// The marks it names, which must stand somewhere.
+    #[must_use]
+    pub fn marks(&self) -> Vec<&str> {
+        match self {
+            Self::Runs(label, _) | Self::Left(label, _) => vec![label],
+            Self::Edge { from, to, .. } => vec![from, to],
+            Self::Path { words, .. } => words[1..words.len() - 1]
+                .iter()
+                .map(String::as_str)
+                .collect(),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -178,19 +245,14 @@ pub fn self_reported(stderr: &str) -> Result<Vec<Expectation>> {
 
 fn expectation(verb: &str, words: &[String]) -> Result<Expectation> {
     let name = words.first().context("a name is missing")?.clone();
-    let number = || -> Result<u64> {
-        Ok(words
-            .get(1)
-            .context("a number is missing")?
-            .replace('_', "")
-            .parse()?)
-    };
+    let word = |at: usize| words.get(at).context("a word is missing");
+    let number = || -> Result<u64> { Ok(word(1)?.replace('_', "").parse()?) };
     Ok(match verb {
         "expect-calls" => Expectation::Calls(name, number()?),
         "expect-total" => Expectation::Total(name, number()?),
         "expect-distinct" => Expectation::Distinct(name, number()?),
         "expect-possible" => {
-            let text = words.get(1).context("a number is missing")?;
+            let text = word(1)?;
             let (digits, more) = text
                 .strip_suffix('+')
                 .map_or((text.as_str(), false), |digits| (digits, true));
@@ -210,6 +272,13 @@ fn expectation(verb: &str, words: &[String]) -> Result<Expectation> {
                 words: path,
             }
         }
+        "expect-edge" => Expectation::Edge {
+            function: name,
+            from: word(1)?.clone(),
+            to: word(2)?.clone(),
+            count: word(3)?.parse()?,
+        },
+        "expect-left" => Expectation::Left(name, word(1)?.parse()?),
         "expect-skipped" => Expectation::Skipped(name),
         _ => bail!("no expectation is called {verb:?}"),
     })

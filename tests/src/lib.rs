@@ -4,12 +4,15 @@
 //! Nothing of the product is linked in here: the `holloway` executable is driven as a user drives it.
 #![forbid(unsafe_code)]
 
+pub mod agree;
 pub mod clang_counts;
 pub mod corpus;
 pub mod directives;
 pub mod expect;
+pub mod kind;
 pub mod program;
 pub mod random_graph;
+pub mod random_program;
 pub mod registry;
 pub mod report;
 pub mod tool;

@@ -1,16 +1,23 @@
 //! A program of tests/programs: built plain and woven, run both ways, counts compared.
 //!
 //! The kind follows from the main file: `main.c`, `main.cpp`, `main.rs` (a Cargo project is made around it) or
-//! `Cargo.toml` (a project of its own, copied before it is built).
+//! `Cargo.toml` (a project of its own, copied before it is built). `streams`: kinds of profile that are streams.
 
+mod streams;
+
+pub use streams::{StreamCheck, StreamRuns};
+
+use crate::agree::differences;
 use crate::directives::{Directives, self_reported};
-use crate::report::Report;
+use crate::kind::{Kind, Weaving};
+use crate::report::{Function, Path1, Report};
 use crate::tool::{
     Output, cargo_holloway, clean, holloway_command, installed, libllvm_19, run, run_ok, scratch,
     shown,
 };
 use crate::{expect, tool};
 use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,6 +62,9 @@ impl Variant {
         }
     }
 }
+
+/// The kinds of profile that each program is woven for: what all are compared with first, the guide before what it guides.
+const KINDS: [Kind; 4] = [Kind::PathsExits, Kind::Paths, Kind::Edges, Kind::Guided];
 
 /// A folder of tests/programs.
 #[derive(Debug, Clone)]
@@ -147,21 +157,32 @@ impl Program {
             .collect()
     }
 
-    /// Builds both ways, runs both, and holds endings, outputs and counts against each other.
+    /// The streams that are collected in a variant, timed paths too: each in one, not the same for all programs.
+    #[must_use]
+    pub fn streams(&self, variant: &Variant) -> Vec<Kind> {
+        let variants = self.variants();
+        let first = self.name.bytes().map(usize::from).sum::<usize>();
+        let is_this = |more: usize| variants[(first + more) % variants.len()] == *variant;
+        let kinds = [
+            (Kind::Loops, 0),
+            (Kind::Trace, 1),
+            (Kind::Times, 2),
+            (Kind::Variation, 3),
+        ];
+        let kinds = kinds.into_iter().filter(|(_, more)| is_this(*more));
+        kinds.map(|(kind, _)| kind).collect()
+    }
+
+    /// Builds plain and for each kind of profile, runs them all, and holds endings, outputs and counts against each other.
     ///
     /// # Errors
     /// Whatever differs from what must be.
-    pub fn check(&self, variant: &Variant) -> Result<()> {
+    pub fn check(&self, variant: &Variant, check_streams: StreamCheck<'_>) -> Result<()> {
         let scratch = scratch(&self.name)?;
         let plain = self
-            .build(variant, scratch.path(), false)
+            .build(variant, &scratch.path().join("plain"), None)
             .context("plain build")?;
-        let woven = self
-            .build(variant, scratch.path(), true)
-            .context("woven build")?;
-        let data = scratch.path().join("data");
         let plain = self.run(&plain, None).context("plain run")?;
-        let woven = self.run(&woven, Some(&data)).context("woven run")?;
         let wanted = self.directives.ending();
         ensure!(
             plain.ending() == wanted,
@@ -170,6 +191,57 @@ impl Program {
             plain.text(),
             plain.stderr
         );
+        let mut reports = Vec::new();
+        for kind in KINDS {
+            let report = self.check_kind(variant, kind, scratch.path(), &plain);
+            reports.push((kind, report.with_context(|| kind.name())?));
+        }
+        let mut failures = Vec::new();
+        let exits = reports.iter().find(|(kind, _)| *kind == Kind::PathsExits);
+        for (kind, report) in exits.iter().flat_map(|_| &reports) {
+            let (_, all) = exits.expect("there are reports to compare it with");
+            failures.extend(differences(
+                (*kind, report),
+                (Kind::PathsExits, all),
+                &|f| self.is_unequal(f),
+            ));
+        }
+        for kind in self.streams(variant) {
+            let seen = streams::Seen {
+                scratch: scratch.path(),
+                plain: &plain,
+                reports: &reports,
+            };
+            let checked = match kind.is_timed() {
+                true => self.check_timed(variant, kind, &seen),
+                false => self.check_stream(variant, kind, &seen, check_streams),
+            };
+            failures.extend(checked.with_context(|| kind.name())?);
+        }
+        ensure!(failures.is_empty(), "{}", failures.join("\n"));
+        Ok(())
+    }
+
+    /// One kind of profile: ending and output as plain, counts as expected, and laws that hold in every report.
+    fn check_kind(
+        &self,
+        variant: &Variant,
+        kind: Kind,
+        scratch: &Path,
+        plain: &Output,
+    ) -> Result<Report> {
+        let folder = |kind: Kind| scratch.join(kind.name());
+        let weaving = match kind {
+            Kind::Guided => Weaving::guided(kind, &folder(Kind::Edges).join("data")),
+            Kind::GuidedEdges => Weaving::guided(kind, &folder(Kind::Paths).join("data")),
+            _ => kind.into(),
+        };
+        let executable = self
+            .build(variant, &folder(kind), Some(&weaving))
+            .context("woven build")?;
+        let data = folder(kind).join("data");
+        let woven = self.run(&executable, Some(&data)).context("woven run")?;
+        let wanted = self.directives.ending();
         ensure!(
             woven.ending() == wanted,
             "woven: {}, not {wanted}\n{}{}",
@@ -187,13 +259,23 @@ impl Program {
         let reported = self_reported(&woven.stderr)?;
         let expectations = self
             .directives
-            .expectations_at(&variant.level)
+            .expectations_at(&variant.level, kind)
             .chain(&reported);
-        let mut failures = expect::failures(&report, &self.directives, expectations);
+        let mut failures = expect::failures(&report, kind, &self.directives, expectations);
         failures.extend(self.wrong_processes(&data)?);
-        failures.extend(inconsistencies(&report, self.directives.open));
+        let open = self.directives.open && !kind.has_exits();
+        failures.extend(inconsistencies(&report, &|f| open || self.is_unequal(f)));
         ensure!(failures.is_empty(), "{}", failures.join("\n"));
-        Ok(())
+        Ok(report)
+    }
+
+    fn is_unequal(&self, function: &Function) -> bool {
+        let names = self.directives.unequal.iter();
+        names.into_iter().any(|(name, _)| match name.as_str() {
+            "*" => true,
+            "std" => function.file.contains("/library/"),
+            name => function.answers_to(name),
+        })
     }
 
     fn wrong_processes(&self, data: &Path) -> Result<Option<String>> {
@@ -204,20 +286,29 @@ impl Program {
         Ok((found != wanted).then(|| format!("{found} profiles, not {wanted}")))
     }
 
-    /// Builds into `scratch`; the executable's path.
+    /// Builds in a folder of its own, plain if there is nothing to weave; the executable's path.
     ///
     /// # Errors
     /// The build fails.
-    pub fn build(&self, variant: &Variant, scratch: &Path, woven: bool) -> Result<PathBuf> {
-        let folder = scratch.join(if woven { "woven" } else { "plain" });
-        std::fs::create_dir_all(&folder)?;
+    pub fn build(
+        &self,
+        variant: &Variant,
+        folder: &Path,
+        woven: Option<&Weaving>,
+    ) -> Result<PathBuf> {
+        std::fs::create_dir_all(folder)?;
         match self.language {
-            Language::C | Language::Cpp => self.build_c(variant, &folder, woven),
-            Language::Rust | Language::Cargo => self.build_rust(variant, &folder, woven),
+            Language::C | Language::Cpp => self.build_c(variant, folder, woven),
+            Language::Rust | Language::Cargo => self.build_rust(variant, folder, woven),
         }
     }
 
-    fn build_c(&self, variant: &Variant, folder: &Path, woven: bool) -> Result<PathBuf> {
+    fn build_c(
+        &self,
+        variant: &Variant,
+        folder: &Path,
+        woven: Option<&Weaving>,
+    ) -> Result<PathBuf> {
         for (name, words) in &self.directives.shared {
             let mut command = compiler(self.language, variant, woven)?;
             command
@@ -253,7 +344,12 @@ impl Program {
         }
     }
 
-    fn build_rust(&self, variant: &Variant, folder: &Path, woven: bool) -> Result<PathBuf> {
+    fn build_rust(
+        &self,
+        variant: &Variant,
+        folder: &Path,
+        woven: Option<&Weaving>,
+    ) -> Result<PathBuf> {
         let name = self.name.replace('_', "-");
         if self.language == Language::Cargo {
             copy_tree(&self.folder, folder)?;
@@ -276,6 +372,11 @@ impl Program {
     /// It can't be started.
     pub fn run(&self, executable: &Path, data: Option<&Path>) -> Result<Output> {
         let mut command = Command::new(executable);
+        self.set_up(&mut command, executable)?;
+        run_program(&mut command, data)
+    }
+
+    fn set_up(&self, command: &mut Command, executable: &Path) -> Result<()> {
         command.args(&self.directives.args);
         let beside = executable
             .parent()
@@ -292,7 +393,7 @@ impl Program {
                 command.env("LD_LIBRARY_PATH", path);
             }
         }
-        run_program(&mut command, data)
+        Ok(())
     }
 }
 
@@ -312,15 +413,16 @@ pub fn run_program(command: &mut Command, data: Option<&Path>) -> Result<Output>
 ///
 /// # Errors
 /// A tool isn't installed.
-pub fn compiler(language: Language, variant: &Variant, woven: bool) -> Result<Command> {
+pub fn compiler(language: Language, variant: &Variant, woven: Option<&Weaving>) -> Result<Command> {
     let cpp = language == Language::Cpp;
     let clang = installed(&format!(
         "{}-{}",
         if cpp { "clang++" } else { "clang" },
         variant.clang
     ))?;
-    let mut command = if woven {
+    let mut command = if let Some(weaving) = woven {
         let mut command = holloway_command([if cpp { "c++" } else { "cc" }]);
+        weaving.by_environment(&mut command);
         command.env("HOLLOWAY_CLANG", clang);
         if variant.clang == 19 {
             command.env("HOLLOWAY_LLVM", libllvm_19()?);
@@ -347,16 +449,25 @@ pub fn compiler(language: Language, variant: &Variant, woven: bool) -> Result<Co
 ///
 /// # Errors
 /// The build fails, or leaves no executable of that name.
-pub fn build_cargo(folder: &Path, binary: &str, profile: &str, woven: bool) -> Result<PathBuf> {
-    let mut command = if woven {
-        cargo_holloway(["build"])
-    } else {
-        Command::new("cargo")
+pub fn build_cargo(
+    folder: &Path,
+    binary: &str,
+    profile: &str,
+    woven: Option<&Weaving>,
+) -> Result<PathBuf> {
+    let mut command = match woven {
+        Some(weaving) => {
+            let mut command = cargo_holloway(["build"]);
+            weaving.by_options(&mut command);
+            command
+        }
+        None => {
+            let mut command = Command::new("cargo");
+            command.arg("build");
+            clean(&mut command);
+            command
+        }
     };
-    if !woven {
-        command.arg("build");
-        clean(&mut command);
-    }
     command.current_dir(folder).args(["--profile", profile]);
     command.env("CARGO_TARGET_DIR", folder.join("target"));
     run_ok(&mut command)?;
@@ -413,30 +524,34 @@ pub fn profiles(data: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Laws that hold in every report: edges agree with the paths, and, unless calls are left `open`, flow is conserved at
-/// each block.
+/// Laws that hold in every report: calls agree with the paths, and flow is conserved at each block (exit edges counted in)
+/// of the functions that aren't `open`.
 #[must_use]
-pub fn inconsistencies(report: &Report, open: bool) -> Vec<String> {
+pub fn inconsistencies(report: &Report, open: &dyn Fn(&Function) -> bool) -> Vec<String> {
     let mut all = Vec::new();
-    for f in &report.functions {
-        let mut net = std::collections::BTreeMap::<i64, i128>::new();
+    for f in report.functions.iter().filter(|f| !open(f)) {
+        let mut net = BTreeMap::<i64, i128>::new();
         for (from, to, count) in &f.edges {
             *net.entry(*from).or_default() -= i128::from(*count);
             *net.entry(*to).or_default() += i128::from(*count);
         }
+        for (block, count) in &f.left {
+            *net.entry(*block).or_default() -= i128::from(*count);
+        }
         net.remove(&-1);
-        if let Some((block, more)) = net.iter().find(|(_, n)| **n != 0 && !open) {
+        if let Some((block, more)) = net.iter().find(|(_, n)| **n != 0) {
             all.push(format!(
                 "{}: block {block} is entered {more} times more than left",
                 f.name
             ));
         }
-        let from_entry: u64 = f
-            .paths
-            .iter()
-            .filter(|p| p.start == "entry")
-            .map(|p| p.count)
-            .sum();
+    }
+    for f in report.functions.iter().filter(|f| !f.paths.is_empty()) {
+        let from_entry = |paths: &[Path1]| -> u64 {
+            let entered = paths.iter().filter(|p| p.start == "entry");
+            entered.map(|p| p.count).sum()
+        };
+        let from_entry = from_entry(&f.paths).wrapping_sub(from_entry(&f.reentries));
         if from_entry != f.calls() {
             all.push(format!(
                 "{}: {} paths start at the entry, {} calls",
@@ -467,4 +582,29 @@ pub fn copy_tree(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_stream_is_collected_once_a_program_and_in_every_variant_of_some() {
+        let mut seen = BTreeSet::new();
+        for program in all().unwrap() {
+            let mut kinds = Vec::new();
+            for variant in program.variants() {
+                for kind in program.streams(&variant) {
+                    kinds.push(kind);
+                    seen.insert((kind, variant.name(program.language)));
+                }
+            }
+            kinds.sort();
+            let all = [Kind::Loops, Kind::Trace, Kind::Variation, Kind::Times];
+            assert_eq!(kinds, all, "{}", program.name);
+        }
+        assert_eq!(seen.len(), 4 * 5, "{seen:?}");
+    }
 }

@@ -31,8 +31,25 @@ pub struct Function {
     pub possible_paths: u64,
     /// Paths that ran.
     pub paths: Vec<Path1>,
+    /// Paths that were entered in the middle, behind a call that came back more than once.
+    pub reentries: Vec<Path1>,
     /// Edges: from, to, count; block -1 is outside.
     pub edges: Vec<(i64, i64, u64)>,
+    /// Exit edges: block, and how many more frames were left there for good than came back.
+    pub left: Vec<(i64, i64)>,
+    /// Its blocks.
+    pub blocks: Vec<Block>,
+}
+
+/// One block.
+#[derive(Debug)]
+pub struct Block {
+    /// Its number.
+    pub id: i64,
+    /// Times it ran.
+    pub count: u64,
+    /// `file:line:column` of its source, in order.
+    pub places: Vec<String>,
 }
 
 /// One executed path.
@@ -44,7 +61,7 @@ pub struct Path1 {
     pub blocks: Vec<i64>,
     /// `entry` or `loop`.
     pub start: String,
-    /// `exit`, `back` or `cut`.
+    /// `exit`, `back`, `cut` or `left`.
     pub end: String,
     /// `file:line:column` of the places it runs through, in order.
     pub places: Vec<String>,
@@ -112,10 +129,24 @@ impl Report {
 }
 
 impl Function {
+    /// What tells it from others across builds: its symbol, and its file's name.
+    #[must_use]
+    pub fn key(&self) -> (String, String) {
+        // Each kind's build has a folder of its own.
+        let file = self.file.rsplit('/').next().unwrap_or_default();
+        (self.linkage_name.clone(), file.to_owned())
+    }
+
     /// Times it was entered: the edge from outside to the entry.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.edges.iter().filter(|e| e.0 == -1).map(|e| e.2).sum()
+    }
+
+    /// Whether frames were left anywhere, or came back.
+    #[must_use]
+    pub fn has_left(&self) -> bool {
+        self.left.iter().any(|(_, count)| *count != 0)
     }
 
     /// Sum of its path counts.
@@ -124,7 +155,9 @@ impl Function {
         self.paths.iter().map(|p| p.count).sum()
     }
 
-    fn answers_to(&self, name: &str) -> bool {
+    /// Whether it is meant by a name.
+    #[must_use]
+    pub fn answers_to(&self, name: &str) -> bool {
         let plain = without_brackets(&self.name);
         self.name == name
             || self.linkage_name == name
@@ -153,6 +186,10 @@ fn without_brackets(name: &str) -> String {
 fn function(json: &Value) -> Result<Function> {
     let name = word(json, "name")?;
     let inner = || -> Result<Function> {
+        let (left, edges) = list(json, "edges")?
+            .iter()
+            .partition::<Vec<&Value>, _>(|e| e["left"] == true);
+        let reentries = json["reentries"].as_array();
         Ok(Function {
             name: name.clone(),
             linkage_name: word(json, "linkage_name")?,
@@ -162,9 +199,16 @@ fn function(json: &Value) -> Result<Function> {
                 .iter()
                 .map(path)
                 .collect::<Result<_>>()?,
-            edges: list(json, "edges")?
+            reentries: reentries
+                .into_iter()
+                .flatten()
+                .map(path)
+                .collect::<Result<_>>()?,
+            edges: edges.into_iter().map(edge).collect::<Result<_>>()?,
+            left: left.into_iter().map(exit_edge).collect::<Result<_>>()?,
+            blocks: list(json, "blocks")?
                 .iter()
-                .map(edge)
+                .map(block)
                 .collect::<Result<_>>()?,
         })
     };
@@ -176,26 +220,40 @@ fn path(json: &Value) -> Result<Path1> {
         .iter()
         .map(|b| b.as_i64().context("a block is a number"))
         .collect::<Result<_>>()?;
-    let places = list(json, "places")?
-        .iter()
-        .map(|p| Ok(p.as_str().context("a place is a text")?.to_owned()))
-        .collect::<Result<_>>()?;
     Ok(Path1 {
         count: number(json, "count")?,
         blocks,
         start: word(json, "start")?,
         end: word(json, "end")?,
-        places,
+        places: places(json)?,
     })
 }
 
+fn block(json: &Value) -> Result<Block> {
+    Ok(Block {
+        id: signed(json, "id")?,
+        count: number(json, "count")?,
+        places: places(json)?,
+    })
+}
+
+fn places(json: &Value) -> Result<Vec<String>> {
+    list(json, "places")?
+        .iter()
+        .map(|p| Ok(p.as_str().context("a place is a text")?.to_owned()))
+        .collect()
+}
+
 fn edge(json: &Value) -> Result<(i64, i64, u64)> {
-    let end = |name: &str| {
-        json[name]
-            .as_i64()
-            .with_context(|| format!("an edge needs {name:?}: {json}"))
-    };
-    Ok((end("from")?, end("to")?, number(json, "count")?))
+    Ok((
+        signed(json, "from")?,
+        signed(json, "to")?,
+        number(json, "count")?,
+    ))
+}
+
+fn exit_edge(json: &Value) -> Result<(i64, i64)> {
+    Ok((signed(json, "from")?, signed(json, "count")?))
 }
 
 fn list<'a>(json: &'a Value, name: &str) -> Result<&'a Vec<Value>> {
@@ -207,6 +265,12 @@ fn list<'a>(json: &'a Value, name: &str) -> Result<&'a Vec<Value>> {
 fn number(json: &Value, name: &str) -> Result<u64> {
     json[name]
         .as_u64()
+        .with_context(|| format!("no number {name:?} in {json}"))
+}
+
+fn signed(json: &Value, name: &str) -> Result<i64> {
+    json[name]
+        .as_i64()
         .with_context(|| format!("no number {name:?} in {json}"))
 }
 

@@ -5,15 +5,18 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Longest time a program of the tests may run: far above what any of them needs on a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Longest time a program's file may be busy.
+const BUSY: Duration = Duration::from_secs(20);
 
 /// What a finished child left behind.
 #[derive(Debug, Clone)]
@@ -68,9 +71,7 @@ pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("cannot start {}", shown(command)))?;
+    let mut child = spawn(command)?;
     let stdout = drain(child.stdout.take().context("stdout was piped")?);
     let stderr = drain(child.stderr.take().context("stderr was piped")?);
     let start = Instant::now();
@@ -104,6 +105,22 @@ pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
         stdout,
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
     })
+}
+
+/// Starts a command. A file that was just written may still be open for writing in a child that another test's thread forks at this moment: that
+/// passes when the child runs its own program, so a busy file is tried again for a while.
+fn spawn(command: &mut Command) -> Result<Child> {
+    let start = Instant::now();
+    loop {
+        match command.spawn() {
+            Err(e) if e.kind() == ErrorKind::ExecutableFileBusy && start.elapsed() < BUSY => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            started => {
+                return started.with_context(|| format!("cannot start {}", shown(command)));
+            }
+        }
+    }
 }
 
 /// [`run`], where only success will do.
@@ -209,7 +226,13 @@ pub fn clean(command: &mut Command) {
             || cargos
             || matches!(
                 &*text,
-                "CC" | "CXX" | "CFLAGS" | "RUSTFLAGS" | "RUSTC_WRAPPER" | "MAKEFLAGS" | "CARGO"
+                "CC" | "CXX"
+                    | "CFLAGS"
+                    | "RUSTFLAGS"
+                    | "RUSTC_WRAPPER"
+                    | "MAKEFLAGS"
+                    | "CARGO"
+                    | "RUST_BACKTRACE"
             )
         {
             command.env_remove(&name);

@@ -1,21 +1,85 @@
-//! SIGKILL at random moments: whatever was finished before it is counted, and the file is always readable.
+//! SIGKILL at random moments, for each kind of profile: whatever was finished before it is counted, and the file is always
+//! readable. Of streams, whoever was to take them in: the program's threads, who spool, or a collector. A collector that is
+//! killed takes nothing from the program, and what is missing then is said.
 //!
 //! The program says after each finished call how many it has finished. So for each thread and function the count must
-//! be the progress, or one more: the call whose path was counted, and the kill came before it was told.
+//! be the progress, or one more: the call whose path was counted, and the kill came before it was told. The turns of its
+//! loop must be those of the finished calls, and of one more at most.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_tests::corpus::Random;
+use holloway_tests::expect;
+use holloway_tests::kind::Kind;
 use holloway_tests::program::{Program, Variant, profiles};
 use holloway_tests::report::Report;
-use holloway_tests::tool::{clean, scratch, tests_directory};
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use holloway_tests::tool::{
+    PATIENCE, clean, holloway_command, installed, run_ok, scratch, tests_directory,
+};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-const FUNCTIONS: [&str; 2] = ["work", "hashed"];
+const FUNCTIONS: [&str; 3] = ["work", "hashed", "spin"];
+/// Turns of the loop in a call of `spin`.
+const TURNS: u64 = 100;
 
 #[test]
 fn killed_200_times_nothing_finished_is_lost() {
+    kill_often(Kind::Paths, 200);
+}
+
+#[test]
+fn killed_100_times_with_exits_nothing_finished_is_lost() {
+    kill_often(Kind::PathsExits, 100);
+}
+
+#[test]
+fn killed_100_times_no_edge_of_a_finished_call_is_lost() {
+    kill_often(Kind::Edges, 100);
+}
+
+#[test]
+fn killed_90_times_no_word_of_a_finished_call_is_lost() {
+    kill_often(Kind::Loops, 30);
+    kill_often(Kind::Trace, 30);
+    kill_often(Kind::Times, 30);
+}
+
+#[test]
+fn killed_60_times_while_collected_no_word_of_a_finished_call_is_lost() {
+    for kind in [Kind::Loops, Kind::Trace, Kind::Times] {
+        kill_rounds(kind, 20, &kill_collected);
+    }
+}
+
+fn kill_often(kind: Kind, rounds: usize) {
+    kill_rounds(kind, rounds, &kill_after);
+}
+
+/// What starts the program, kills it, and reads how far each of its threads said it was.
+type Kill<'a> = &'a dyn Fn(&Path, &Path, &Path, usize, Moment) -> Vec<[u64; 3]>;
+
+/// When a program is killed.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    /// Counted from when its first thread has finished a call, not from its start.
+    is_at_work: bool,
+    pause: Duration,
+}
+
+impl Moment {
+    /// Waits for it; the program tells in `file` how far it is.
+    fn wait(self, file: &Path) {
+        if self.is_at_work {
+            wait_for("a finished call", || {
+                progress(file, 1)[0].iter().any(|n| *n > 0).then_some(())
+            });
+        }
+        std::thread::sleep(self.pause);
+    }
+}
+
+fn kill_rounds(kind: Kind, rounds: usize, kill: Kill<'_>) {
     let scratch = scratch("kill").unwrap();
     let program = Program::read(&tests_directory().join("programs/killed_anywhere")).unwrap();
     let variant = Variant {
@@ -23,36 +87,51 @@ fn killed_200_times_nothing_finished_is_lost() {
         clang: 22,
         lld: false,
     };
-    let executable = program.build(&variant, scratch.path(), true).unwrap();
+    let built = program.build(&variant, scratch.path(), Some(&kind.into()));
+    let executable = built.unwrap();
     let mut random = Random(2);
     let (mut begun, mut counted) = (0, 0);
-    for round in 0..200 {
+    for round in 0..rounds {
         let threads = 1 + round % 4;
         let data = scratch.path().join(format!("data{round}"));
-        let pause =
-            Duration::from_micros(random.below(if round % 5 == 0 { 1_500 } else { 12_000 }));
-        let progress = kill_after(&executable, scratch.path(), &data, threads, pause);
-        let total: [u64; 2] = std::array::from_fn(|f| progress.iter().map(|p| p[f]).sum());
+        // One of five is killed while it starts.
+        let is_at_work = round % 5 != 0;
+        let pause = random.below(if is_at_work { 12_000 } else { 1_500 });
+        let moment = Moment {
+            is_at_work,
+            pause: Duration::from_micros(pause),
+        };
+        let progress = kill(&executable, scratch.path(), &data, threads, moment);
+        let total: [u64; 3] = std::array::from_fn(|f| progress.iter().map(|p| p[f]).sum());
         if total[0] == 0 && (!data.is_dir() || profiles(&data).unwrap().is_empty()) {
             continue; // Killed before its first call: there is nothing to be read yet.
         }
         let report = Report::of_run(&data).unwrap_or_else(|e| panic!("round {round}: {e:#}"));
         begun += usize::from(total[0] > 0);
+        let check = |what: &str, found: u64, finished: u64, more: u64| {
+            assert!(
+                (finished..=finished + more * threads as u64).contains(&found),
+                "{} round {round}, killed at {moment:?}: {found} {what} in the profile, {finished} finished in {threads} threads",
+                kind.name()
+            );
+        };
         for (name, finished) in FUNCTIONS.iter().zip(total) {
             let calls = report.calls(name);
             counted += calls;
-            assert!(
-                (finished..=finished + threads as u64).contains(&calls),
-                "round {round}, killed after {pause:?}: {calls} calls of {name} in the profile, {finished} finished in {threads} threads"
-            );
+            check(&format!("calls of {name}"), calls, finished, 1);
         }
+        let turns = expect::runs(&report, kind, "turn", &program.directives.labels);
+        check("turns", turns, TURNS * total[2], TURNS);
         std::fs::remove_dir_all(&data).unwrap();
     }
     assert!(
-        begun >= 100,
-        "only {begun} of 200 got as far as one finished call"
+        begun >= rounds / 2,
+        "only {begun} of {rounds} got as far as one finished call"
     );
-    println!("200 kills, {begun} with finished calls, {counted} calls counted, none lost");
+    println!(
+        "{rounds} kills, {begun} with finished calls, {counted} calls counted as {}, none lost",
+        kind.name()
+    );
 }
 
 /// Starts the program, kills it, and reads how far each of its threads said it was.
@@ -61,27 +140,181 @@ fn kill_after(
     folder: &Path,
     data: &Path,
     threads: usize,
-    pause: Duration,
-) -> Vec<[u64; 2]> {
-    let file = folder.join("progress");
-    std::fs::write(&file, [0; 4096]).unwrap();
+    moment: Moment,
+) -> Vec<[u64; 3]> {
+    let file = fresh_progress(folder);
     let mut command = Command::new(executable);
     clean(&mut command);
-    command
-        .arg(&file)
-        .arg(threads.to_string())
-        .env("HOLLOWAY_DATA", data);
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(pause);
+    let mut child = started(
+        command
+            .arg(&file)
+            .arg(threads.to_string())
+            .env("HOLLOWAY_DATA", data),
+    );
+    moment.wait(&file);
     child.kill().unwrap();
     child.wait().unwrap();
-    let bytes = std::fs::read(&file).unwrap();
+    progress(&file, threads)
+}
+
+/// The same below `holloway run`, which lives on.
+fn kill_collected(
+    executable: &Path,
+    folder: &Path,
+    data: &Path,
+    threads: usize,
+    moment: Moment,
+) -> Vec<[u64; 3]> {
+    let file = fresh_progress(folder);
+    let mut command = holloway_command(["run", "--no-report", "-o"]);
+    command.arg(data).arg("--").arg(executable);
+    let mut holloway = started(command.arg(&file).arg(threads.to_string()));
+    let program = child_of(&holloway);
+    moment.wait(&file);
+    kill(program);
+    let status = holloway.wait().unwrap();
+    assert_eq!(
+        status.code(),
+        Some(128 + 9),
+        "holloway run ends as its program did"
+    );
+    progress(&file, threads)
+}
+
+fn fresh_progress(folder: &Path) -> PathBuf {
+    let file = folder.join("progress");
+    std::fs::write(&file, [0; 4096]).unwrap();
+    file
+}
+
+fn progress(file: &Path, threads: usize) -> Vec<[u64; 3]> {
+    let bytes = std::fs::read(file).unwrap();
     let word = |at: usize| u64::from_le_bytes(bytes[at * 8..at * 8 + 8].try_into().unwrap());
-    (0..threads)
-        .map(|t| [word(2 * t), word(2 * t + 1)])
-        .collect()
+    let words = (0..threads).map(|t| [word(3 * t), word(3 * t + 1), word(3 * t + 2)]);
+    words.collect()
+}
+
+fn started(command: &mut Command) -> Child {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn kill(process: u32) {
+    run_ok(Command::new("kill").args(["-KILL", &process.to_string()])).unwrap();
+}
+
+/// The first process that this one starts, once it runs its own program.
+fn child_of(process: &Child) -> u32 {
+    let tasks = format!("/proc/{}/task", process.id());
+    let own = std::fs::read_link(format!("/proc/{}/exe", process.id()));
+    wait_for("a child of holloway run", || {
+        let tasks = std::fs::read_dir(&tasks).ok()?.flatten();
+        let lists = tasks.filter_map(|t| std::fs::read_to_string(t.path().join("children")).ok());
+        let all: String = lists.collect();
+        let child = all.split_whitespace().next()?.parse().ok()?;
+        let exe = std::fs::read_link(format!("/proc/{child}/exe")).ok()?;
+        (Some(exe) != own.as_ref().ok().cloned()).then_some(child)
+    })
+}
+
+fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// Calls of `f` in the program below.
+const CALLS: u64 = 3_000_000;
+
+const LONG: &str = "\
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) unsigned f(unsigned n) { return n % 3 ? n * 7 : n ^ 5; }
+int main(int argc, char **argv) {
+  unsigned sum = 0;
+  for (int i = 0; i < 3000000; i++) sum = sum * 31 + f(i);
+  FILE *file = fopen(argv[1], \"w\");
+  fprintf(file, \"%u\\n\", sum);
+  return argc > 2 || fclose(file);
+}
+";
+
+#[test]
+fn a_killed_collector_takes_nothing_from_the_program() {
+    let scratch = scratch("collector").unwrap();
+    let folder = scratch.path();
+    std::fs::write(folder.join("long.c"), LONG).unwrap();
+    let clang = installed("clang-22").unwrap();
+    let mut plain = Command::new(&clang);
+    clean(&mut plain);
+    run_ok(
+        plain
+            .current_dir(folder)
+            .args(["-O1", "long.c", "-o", "plain"]),
+    )
+    .unwrap();
+    let wanted = folder.join("wanted");
+    run_ok(Command::new(folder.join("plain")).arg(&wanted)).unwrap();
+    let wanted = std::fs::read_to_string(wanted).unwrap();
+    let mut random = Random(3);
+    let mut cut = 0;
+    for kind in ["loops", "trace", "times"] {
+        let program = folder.join(kind);
+        let mut woven = holloway_command(["cc", "-O1", "-g", "long.c", "-o"]);
+        woven.arg(&program).current_dir(folder);
+        run_ok(
+            woven
+                .env("HOLLOWAY_CLANG", &clang)
+                .env("HOLLOWAY_COLLECT", kind),
+        )
+        .unwrap();
+        for round in 0..6 {
+            let pause = Duration::from_micros(random.below(60_000));
+            cut += usize::from(kill_collector(&program, folder, round, pause, &wanted));
+        }
+    }
+    assert!(
+        cut > 3,
+        "only {cut} collectors were killed before they had all"
+    );
+}
+
+/// Kills the collector; the program must end as if nothing were, and the profile say what is missing, if anything is.
+fn kill_collector(
+    program: &Path,
+    folder: &Path,
+    round: u32,
+    pause: Duration,
+    wanted: &str,
+) -> bool {
+    let data = folder.join(format!("{}-data{round}", program.display()));
+    let result = folder.join("result");
+    let _ = std::fs::remove_file(&result);
+    let mut command = holloway_command(["run", "--no-report", "-o"]);
+    let mut holloway = started(command.arg(&data).arg("--").arg(program).arg(&result));
+    let child = child_of(&holloway);
+    std::thread::sleep(pause);
+    holloway.kill().unwrap();
+    holloway.wait().unwrap();
+    wait_for("the program's end", || {
+        let status = std::fs::read_to_string(format!("/proc/{child}/stat"));
+        status.map_or(true, |s| s.contains(") Z ")).then_some(())
+    });
+    let found = std::fs::read_to_string(&result).unwrap();
+    assert_eq!(found, wanted, "killed after {pause:?}");
+    let report = Report::of_run(&data).unwrap_or_else(|e| panic!("killed after {pause:?}: {e:#}"));
+    let calls = report.calls("f");
+    assert!(calls <= CALLS, "{calls} calls of f: some are invented");
+    let says =
+        !report.json["damage"].as_array().unwrap().is_empty() || report.total("lost").unwrap() > 0;
+    assert!(
+        says || calls == CALLS,
+        "{calls} calls of f, and nothing is said to be missing"
+    );
+    calls < CALLS
 }

@@ -1,27 +1,25 @@
-//! Real programs from the registry, built from their own sources: output as natively built, and counts that hold
-//! together. (Exactness against clang on bzip2, Lua and SQLite: tests/exact.)
+//! Real programs in Rust with threads, from the registry: output as natively built, and counts that hold together, of paths
+//! and of edges. (Programs that run the same way each time: tests/exact/kinds.rs.)
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_tests::program::{inconsistencies, run_program};
 use holloway_tests::report::Report;
 use holloway_tests::tool::scratch;
-use holloway_tests::workload::{Flavour, Workload};
+use holloway_tests::workload::{Flavour, PARALLEL, RIPGREP, Scale, Workload};
 use std::process::Command;
 
 /// What a program's report must at least show.
 struct Sanity {
     functions: usize,
-    path_executions: u64,
     must_run: &'static [&'static str],
 }
 
 #[test]
 fn ripgrep_from_the_registry() {
     check(
-        Workload::Ripgrep,
+        &RIPGREP,
         &Sanity {
             functions: 300,
-            path_executions: 10_000,
             must_run: &["main", "search_path"],
         },
     );
@@ -29,115 +27,63 @@ fn ripgrep_from_the_registry() {
 
 #[test]
 fn rayon_sums_are_exact() {
-    let report = check(
-        Workload::Parallel,
+    let reports = check(
+        &PARALLEL,
         &Sanity {
             functions: 30,
-            path_executions: 1_000_000,
             must_run: &["is_prime", "escape"],
         },
     );
-    // 200,000 numbers are asked for, on however many threads; the picture has (16 × 14)² points.
-    assert_eq!(report.calls("is_prime"), 200_000);
-    assert_eq!(report.calls("escape"), 224 * 224);
-    assert!(
-        report.total("threads").unwrap() > 1,
-        "rayon's threads have counted"
-    );
+    for report in reports {
+        // 200,000 numbers are asked for, on however many threads; the picture has (16 × 14)² points.
+        assert_eq!(report.calls("is_prime"), 200_000);
+        assert_eq!(report.calls("escape"), 224 * 224);
+        assert!(
+            report.total("threads").unwrap() > 1,
+            "rayon's threads have counted"
+        );
+    }
 }
 
-#[test]
-fn bzip2_from_the_registry() {
-    check(
-        Workload::Bzip2,
-        &Sanity {
-            functions: 25,
-            path_executions: 1_000_000,
-            must_run: &["BZ2_blockSort"],
-        },
-    );
-}
-
-#[test]
-fn lua_from_the_registry() {
-    check(
-        Workload::Lua,
-        &Sanity {
-            functions: 200,
-            path_executions: 1_000_000,
-            must_run: &["luaV_execute"],
-        },
-    );
-}
-
-#[test]
-fn sqlite_from_the_registry() {
-    check(
-        Workload::Sqlite,
-        &Sanity {
-            functions: 500,
-            path_executions: 1_000_000,
-            must_run: &["sqlite3VdbeExec"],
-        },
-    );
-}
-
-fn check(workload: Workload, sanity: &Sanity) -> Report {
+/// The reports of paths and of edges.
+fn check(workload: &Workload, sanity: &Sanity) -> [Report; 2] {
     let scratch = scratch(workload.name()).unwrap();
     let folder = workload.prepare(scratch.path()).unwrap();
     let input = scratch.path().join("input");
-    workload.write_input(&input, 1).unwrap();
+    workload.write_input(&input, Scale::Small).unwrap();
     let native = workload.build(&folder, Flavour::Native).unwrap();
-    let woven = workload.build(&folder, Flavour::Woven).unwrap();
-    let data = scratch.path().join("data");
-    let expected = workload.run(&native, &input, 1, None).unwrap();
-    let found = workload.run(&woven, &input, 1, Some(&data)).unwrap();
-    for (expected, found) in expected.iter().zip(&found) {
-        assert!(!expected.stdout.is_empty() || workload == Workload::Bzip2);
-        assert_eq!(
-            expected.text(),
-            found.text(),
-            "{}: other output when woven",
-            workload.name()
-        );
-        assert_eq!(
-            expected.stderr,
-            found.stderr,
-            "{}: other messages when woven",
-            workload.name()
-        );
-    }
-    if workload == Workload::Ripgrep {
-        search_on_all_threads(&native, &woven, &input);
-    }
-    let report = Report::of_run(&data).unwrap();
-    let run = report
-        .functions
-        .iter()
-        .filter(|f| !f.paths.is_empty())
-        .count();
-    assert!(run >= sanity.functions, "only {run} functions ran");
-    let executions = report.path_executions();
-    assert!(
-        executions >= sanity.path_executions,
-        "only {executions} paths ran"
-    );
-    assert_eq!(report.total("path_executions").unwrap(), executions);
-    for name in sanity.must_run {
-        assert!(report.calls(name) > 0, "{name} has no calls");
-    }
-    // exit() inside main, rayon's workers that never return, and Lua's longjmp leave calls open.
-    let open = matches!(
-        workload,
-        Workload::Ripgrep | Workload::Parallel | Workload::Lua
-    );
-    let wrong = inconsistencies(&report, open);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    println!(
-        "{}: {run} functions, {executions} path executions",
-        workload.name()
-    );
-    report
+    let expected = workload.run(&native, &input, Scale::Small, None).unwrap();
+    [Flavour::Paths, Flavour::Edges].map(|flavour| {
+        let name = format!("{} for {}", workload.name(), flavour.name());
+        let woven = workload.build(&folder, flavour).unwrap();
+        let data = scratch.path().join(flavour.name());
+        let found = workload.run(&woven, &input, Scale::Small, Some(&data));
+        for (expected, found) in expected.iter().zip(&found.unwrap()) {
+            assert!(!expected.stdout.is_empty());
+            assert_eq!(expected.text(), found.text(), "{name}: other output");
+            assert_eq!(expected.stderr, found.stderr, "{name}: other messages");
+        }
+        if *workload == RIPGREP {
+            search_on_all_threads(&native, &woven, &input);
+        }
+        let report = Report::of_run(&data).unwrap();
+        let run = report.functions.iter().filter(|f| f.calls() > 0).count();
+        assert!(run >= sanity.functions, "{name}: only {run} functions ran");
+        let executions = report.path_executions();
+        assert_eq!(report.total("path_executions").unwrap(), executions);
+        assert!(executions > 10_000 || flavour == Flavour::Edges);
+        for function in sanity.must_run {
+            assert!(
+                report.calls(function) > 0,
+                "{name}: {function} has no calls"
+            );
+        }
+        // exit() inside main and rayon's workers that never return leave calls open.
+        let wrong = inconsistencies(&report, &|_| flavour == Flavour::Paths);
+        assert!(wrong.is_empty(), "{name}: {}", wrong.join("\n"));
+        println!("{name}: {run} functions, {executions} path executions");
+        report
+    })
 }
 
 /// Parallel search prints files in any order: the lines, sorted, must be the same.

@@ -1,234 +1,192 @@
-//! `cargo xtask bench`: what counting paths costs, on five real programs, and what weaving costs at build time.
+//! `cargo xtask bench`: what counting paths and edges costs, on the suite, side by side with the compilers' own counters.
 //!
-//! Native, woven and peer (clang's `-fprofile-generate`, rustc's `-Cprofile-generate`: edges, not paths, and not exact
-//! under threads) are built at the same level and run in turn, round by round, so that a slow spell of the machine hits all
-//! three. A figure is the median of the rounds; the spread is that of the middle half. Ratios are taken within one run.
+//! 1. `programs`: every program in every flavour, kept below target/bench as long as nothing it is made of changes;
+//! 2. `rounds`: the flavours run in turn, round by round, so that a slow spell of the machine hits all of them;
+//! 3. `totals`: what a run counted; `builds`: what weaving costs at build time;
+//! 4. `summary`: ratios within a round, their medians, geometric means, and what they are against the targets;
+//! 5. `page`, `json`: docs/benchmarks.md and target/bench/latest.json.
+//!
+//! `callgrind` counts instructions in place of time, for a machine that is busy with other things.
 
-mod measure;
-mod print;
+mod builds;
+mod callgrind;
+mod exact;
+mod json;
+mod options;
+mod page;
+mod paper;
+mod programs;
+mod rounds;
+mod samples;
+mod sizes;
+mod summary;
+mod targets;
+mod totals;
+mod way;
 
+pub(crate) use options::Options;
+pub(crate) use programs::Shelf;
+pub(crate) use samples::Samples;
+
+use crate::root;
 use crate::test::release_build;
-use anyhow::{Context, Result, bail};
-use holloway_tests::tool::scratch;
-use holloway_tests::workload::{ALL, FLAVOURS, Flavour, Workload, rust_build_command};
-use measure::{Samples, timed};
+use anyhow::{Context, Result, ensure};
+use holloway_tests::workload::{MICRO, SUITE};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::time::Duration;
-
-/// What to run.
-#[derive(Debug, Clone)]
-pub(crate) struct Options {
-    /// Small inputs, few rounds: to see that it works.
-    quick: bool,
-    /// Only these programs; empty: all, and the build times.
-    only: Vec<String>,
-}
-
-impl Options {
-    /// Reads `--quick` and `--only NAME`.
-    ///
-    /// # Errors
-    /// An unknown option or program.
-    pub(crate) fn parse(words: &[&str]) -> Result<Self> {
-        let mut options = Self {
-            quick: false,
-            only: Vec::new(),
-        };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match *word {
-                "--quick" => options.quick = true,
-                "--only" => {
-                    let name = *words.next().context("--only takes a program's name")?;
-                    if !ALL.iter().any(|w| w.name() == name) {
-                        bail!(
-                            "no program is called {name:?}: there are {}",
-                            ALL.map(Workload::name).join(", ")
-                        );
-                    }
-                    options.only.push(name.to_owned());
-                }
-                _ => bail!("unknown option {word:?}: `cargo xtask help` lists what there is"),
-            }
-        }
-        Ok(options)
-    }
-
-    fn wants(&self, workload: Workload) -> bool {
-        self.only.is_empty() || self.only.iter().any(|n| n == workload.name())
-    }
-
-    /// Size of a program's input: a native run takes half a second to two seconds.
-    fn size(&self, workload: Workload) -> usize {
-        let full = match workload {
-            Workload::Ripgrep => 40,
-            Workload::Parallel => 40,
-            Workload::Bzip2 => 12,
-            Workload::Lua => 12,
-            Workload::Sqlite => 25,
-        };
-        if self.quick { 1 + full / 10 } else { full }
-    }
-
-    fn rounds(&self) -> usize {
-        if self.quick { 3 } else { 11 }
-    }
-}
-
-/// One program's times.
-#[derive(Debug)]
-pub(crate) struct Row {
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// Seconds a run, for each of [`FLAVOURS`].
-    pub(crate) times: [Samples; 3],
-    /// Path executions of one woven run.
-    pub(crate) paths: u64,
-}
-
-/// Build times of ripgrep from nothing.
-#[derive(Debug, Default)]
-pub(crate) struct Builds {
-    /// Plain release.
-    pub(crate) plain: Samples,
-    /// `cargo holloway build --release`.
-    pub(crate) woven: Samples,
-}
+use std::path::{Path, PathBuf};
 
 /// All that was measured.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Results {
-    /// Programs.
-    pub(crate) rows: Vec<Row>,
+    /// Processor, cores, kernel.
+    pub(crate) machine: String,
+    /// Inputs were small, rounds few.
+    pub(crate) quick: bool,
+    /// The suite.
+    pub(crate) suite: Vec<rounds::Row>,
+    /// Tight loops.
+    pub(crate) micro: Vec<rounds::Row>,
+    /// Counts held against what is known, with threads.
+    pub(crate) exact: Vec<exact::Check>,
     /// Build times, if asked for.
-    pub(crate) builds: Option<Builds>,
+    pub(crate) builds: Option<builds::Builds>,
 }
 
 /// Runs the benches and writes their results.
 ///
 /// # Errors
-/// A build or a run fails.
+/// A build or a run fails, or a flavour's output isn't the native one.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let exe = release_build()?;
-    // The workloads find holloway by this variable, in this process.
+    let shelf = shelf()?;
+    let suite = options.chosen(SUITE.into_iter());
+    let micro = options.chosen(MICRO.iter());
+    if options.build_only {
+        let all = suite.into_iter().chain(micro);
+        return shelf.build(all, options.flavours(), options.scale());
+    }
+    build_apart()?;
+    if options.callgrind {
+        let all: Vec<_> = suite.into_iter().chain(micro).collect();
+        return callgrind::run(&shelf, &all, options);
+    }
+    let measure = |all: Vec<_>, ways: &[way::Way], rounds| {
+        all.into_iter()
+            .map(|w| rounds::row(&shelf, w, options, ways, rounds))
+            .collect::<Result<Vec<_>>>()
+    };
+    let ways = options.ways();
+    let mut micro_ways = ways.clone();
+    if options.is_all() {
+        // Streams of tight loops are in no table.
+        micro_ways.retain(|way| !way.is_stream());
+    }
+    let mut results = Results {
+        machine: machine(),
+        quick: options.quick,
+        suite: measure(suite, &ways, options.rounds())?,
+        micro: measure(micro, &micro_ways, options.micro_rounds())?,
+        exact: if options.is_all() {
+            exact::checks(&shelf)?
+        } else {
+            Vec::new()
+        },
+        builds: (options.is_all() && !options.quick)
+            .then(builds::measure)
+            .transpose()?,
+    };
+    // Reading executables takes memory, so it comes after all measuring.
+    for row in results.suite.iter_mut().chain(&mut results.micro) {
+        for m in &mut row.ways {
+            let executable = shelf.executable(row.workload.source, m.way.flavour());
+            m.code = sizes::code_bytes(&executable)?;
+        }
+    }
+    report(&results, options)
+}
+
+/// The shelf of built programs. The workloads find holloway by a variable of this process: without it the command begins again with it.
+///
+/// # Errors
+/// holloway can't be built.
+pub(crate) fn shelf() -> Result<Shelf> {
     if std::env::var_os("HOLLOWAY_EXE").is_none() {
-        return with_exe(&exe);
+        return Err(with_exe(&release_build()?));
     }
-    let mut results = Results::default();
-    for workload in ALL.into_iter().filter(|w| options.wants(*w)) {
-        results.rows.push(row(workload, options)?);
-    }
-    if options.only.is_empty() {
-        results.builds = Some(builds(options)?);
-    }
-    print::write(&results, options.quick, options.only.is_empty())
+    Ok(Shelf::open(&folder()?))
 }
 
-/// Becomes this command again with `HOLLOWAY_EXE` set: changing one's own environment is unsafe.
-fn with_exe(exe: &Path) -> Result<()> {
-    let mut again = std::process::Command::new(std::env::current_exe()?);
-    let error = again
+/// Builds in a process of its own: a child's peak memory is at least what its parent once had, so this one stays small.
+fn build_apart() -> Result<()> {
+    let mut builder = std::process::Command::new(std::env::current_exe()?);
+    let status = builder
         .args(std::env::args_os().skip(1))
-        .env("HOLLOWAY_EXE", exe)
-        .exec();
-    Err(error).context("cannot start again")
+        .arg("--build")
+        .status()?;
+    ensure!(status.success(), "not everything could be built");
+    Ok(())
 }
 
-fn row(workload: Workload, options: &Options) -> Result<Row> {
-    let scratch = scratch(&format!("bench-{}", workload.name()))?;
-    let folder = workload.prepare(scratch.path())?;
-    let (input, size) = (scratch.path().join("input"), options.size(workload));
-    workload.write_input(&input, size)?;
-    let mut executables = Vec::new();
-    for flavour in FLAVOURS {
-        eprintln!("building {} {}", workload.name(), flavour.name());
-        executables.push(workload.build(&folder, flavour)?);
+/// Prints the results; those of a whole run are kept too.
+fn report(results: &Results, options: &Options) -> Result<()> {
+    if !options.is_all() {
+        println!("{}\n\n{}", results.machine, page::tuning(results));
+        return Ok(());
     }
-    let mut times: [Samples; 3] = Default::default();
-    let data = scratch.path().join("data");
-    for round in 0..=options.rounds() {
-        for (samples, (flavour, exe)) in times.iter_mut().zip(FLAVOURS.iter().zip(&executables)) {
-            let seconds = one_run(workload, *flavour, exe, &input, size, &data)?;
-            // The first round warms the caches and is not counted.
-            if round > 0 {
-                samples.push(seconds);
-            }
+    println!("{}\n\n{}", results.machine, page::tables(results));
+    let file = folder()?.join("latest.json");
+    let text = serde_json::to_string_pretty(&json::whole(results))?;
+    std::fs::write(&file, text + "\n")
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    println!("\nwritten to {}", file.display());
+    if options.quick {
+        return Ok(());
+    }
+    let page = root().join("docs/benchmarks.md");
+    match page::too_noisy(results) {
+        Some(why) => {
+            println!("{why}: not written to docs/benchmarks.md; run it on an idle machine");
         }
-        eprint!(
-            "\r{}: round {round} of {}",
-            workload.name(),
-            options.rounds()
-        );
-    }
-    eprintln!();
-    let paths = path_executions(
-        workload,
-        &executables[1],
-        &input,
-        size,
-        &scratch.path().join("counted"),
-    )?;
-    Ok(Row {
-        name: workload.name(),
-        times,
-        paths,
-    })
-}
-
-/// Wall-clock time of a run's commands, without the harness's own work between them.
-fn one_run(
-    w: Workload,
-    flavour: Flavour,
-    exe: &Path,
-    input: &Path,
-    size: usize,
-    data: &Path,
-) -> Result<f64> {
-    let mut total = Duration::ZERO;
-    for mut command in w.commands(exe, input, size) {
-        command.env("LLVM_PROFILE_FILE", input.join("peer.profraw"));
-        if flavour == Flavour::Woven {
-            command.env("HOLLOWAY_DATA", data);
-        }
-        total += timed(&mut command)?;
-    }
-    if data.exists() {
-        std::fs::remove_dir_all(data)?;
-    }
-    Ok(total.as_secs_f64())
-}
-
-fn path_executions(w: Workload, exe: &Path, input: &Path, size: usize, data: &Path) -> Result<u64> {
-    w.run(exe, input, size, Some(data))?;
-    holloway_tests::report::Report::of_run(data)?.total("path_executions")
-}
-
-/// ripgrep with all its dependencies, from nothing built and nothing cached, plain and woven in turn.
-fn builds(options: &Options) -> Result<Builds> {
-    let scratch = scratch("bench-builds")?;
-    let folder = Workload::Ripgrep.prepare(scratch.path())?;
-    let mut builds = Builds::default();
-    for round in 0..if options.quick { 1 } else { 3 } {
-        for flavour in [Flavour::Native, Flavour::Woven] {
-            let target = scratch
-                .path()
-                .join(format!("target-{}-{round}", flavour.name()));
-            let mut command = rust_build_command(&folder, flavour, &target);
-            command.env(
-                "HOLLOWAY_CACHE",
-                scratch.path().join(format!("cache-{round}")),
-            );
-            let seconds = timed(&mut command)?.as_secs_f64();
-            eprintln!("ripgrep from nothing, {}: {seconds:.1} s", flavour.name());
-            let samples = if flavour == Flavour::Native {
-                &mut builds.plain
-            } else {
-                &mut builds.woven
-            };
-            samples.push(seconds);
-            std::fs::remove_dir_all(&target)?;
+        None => {
+            page::write(results, &page)?;
+            println!("written to docs/benchmarks.md");
         }
     }
-    Ok(builds)
+    Ok(())
+}
+
+/// Where programs and results are kept: `bench` in the target directory.
+fn folder() -> Result<PathBuf> {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let folder = std::path::absolute(target)?.join("bench");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Becomes this command again with `HOLLOWAY_EXE` set: changing one's own environment is unsafe. Gives why it didn't.
+fn with_exe(exe: &Path) -> anyhow::Error {
+    let again = std::env::current_exe().map(|again| {
+        std::process::Command::new(again)
+            .args(std::env::args_os().skip(1))
+            .env("HOLLOWAY_EXE", exe)
+            .exec()
+    });
+    let error = again.unwrap_or_else(|error| error);
+    anyhow::Error::new(error).context("cannot start again")
+}
+
+/// Processor, cores, kernel: what a reader needs to place the figures, and nothing that names the machine.
+pub(crate) fn machine() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let info = read("/proc/cpuinfo");
+    let model = info
+        .lines()
+        .find_map(|l| l.strip_prefix("model name"))
+        .and_then(|l| l.split(": ").nth(1))
+        .unwrap_or("unknown");
+    let cores = std::thread::available_parallelism().map_or(1, Into::into);
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let kernel: Vec<&str> = kernel.trim().split('.').take(2).collect();
+    format!("{model}, {cores} cores, Linux {}", kernel.join("."))
 }

@@ -3,7 +3,10 @@
 
 mod bench;
 mod packages;
+mod study;
 mod test;
+mod traces;
+mod variation;
 
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -14,9 +17,25 @@ cargo xtask COMMAND
 
   test [--skip-install] [-- CARGO TEST ARGUMENTS]
       installs the Debian packages the tests need, builds holloway, runs every test
-  bench [--quick] [--only NAME]...
-      the five real programs native, woven and with the compilers' own counters, and the time that weaving takes;
-      writes target/bench/latest.json, and docs/benchmarks.md when all of it was run in full
+  bench [--quick] [--only NAME,...] [--flavours NAME,...] [--with NAME,...] [--rounds N] [--build]
+      the suite of real programs and the tight loops: native, with paths and with edges counted (paths, edges), and with
+      the compilers' own counters (peer); what weaving costs at build time; writes target/bench/latest.json, and
+      docs/benchmarks.md when all of it was run in full. --quick: smaller inputs, fewer rounds.
+      --flavours names what is measured beside native, --with what is measured besides: exits (paths with those that
+      are left in the middle), guided (probes placed by an earlier run), loops and trace (under `holloway run`: sequences over 2, 4, 8 and
+      16 iterations, over 8 with the collector on the program's core; whole traces), variation and times (paths timed in bursts of 10000:1,
+      1000:1 and 100:1; every path timed). --build only builds.
+  bench --callgrind [--only NAME,...] [--flavours NAME,...]
+      counts instructions under valgrind in place of time: the same on every run, whatever else the machine does
+  study long-trace
+      records a program of 10^9 paths with --collect trace, and checks that nothing is missing: minutes
+  study traces [--quick] [--only NAME,...] [--most N] [--compare N] [--forests N] [--figures N]
+      stored streams of the suite under the measures of the papers on whole program paths and on k iterations, beside zstd, xz and plain
+      SEQUITUR; writes docs/traces.md when all of it was run in full. --most: words kept of a program (10^8), --compare: those that the
+      compressors get (10^8: hours), --forests: those that forests grow over (10^8), --figures: those that forests are converted of and
+      hot subpaths looked for in (1,000,000)
+  study variation
+      which paths of MiniSat are slow at times, and what a prefetch by the paper's rule gives there; writes docs/studies/variation.md
   packages
       prints the Debian packages that the tests need
   help
@@ -54,6 +73,12 @@ fn run(arguments: &[String]) -> Result<()> {
             test::run(install, cargos)?;
         }
         Some((&"bench", rest)) => bench::run(&bench::Options::parse(rest)?)?,
+        Some((&"study", rest)) => match rest {
+            ["traces", options @ ..] => traces::run(traces::Options::parse(options)?)?,
+            ["variation"] => variation::run()?,
+            [name] => study::run(name)?,
+            _ => bail!("name one study: traces, variation or long-trace"),
+        },
         Some((&"packages", [])) => println!("{}", packages::NEEDED.join("\n")),
         Some((other, _)) => {
             bail!("unknown command {other:?}: `cargo xtask help` lists what there is")

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::process::{Command, Stdio};
 
 /// Everything outside cargo that the tests and benches use: this is the one list.
-pub(crate) const NEEDED: [&str; 12] = [
+pub(crate) const NEEDED: [&str; 13] = [
     "gcc",                // the C linker that rustc calls, and the system's headers
     "g++",                // libstdc++ for the C++ programs
     "clang-19",           // the oldest clang and libLLVM supported
@@ -17,7 +17,11 @@ pub(crate) const NEEDED: [&str; 12] = [
     "cmake",              // builds by CMake
     "autoconf",           // builds by configure
     "make",               // and what both of them call
+    PIP,                  // another SEQUITUR to compare with
 ];
+
+/// Any Python 3 with pip will do.
+const PIP: &str = "python3-pip";
 
 /// Installs what is missing.
 ///
@@ -71,6 +75,12 @@ pub(crate) fn install() -> Result<()> {
 }
 
 fn is_installed(package: &str) -> bool {
+    if package == PIP {
+        let pip = Command::new("python3")
+            .args(["-m", "pip", "--version"])
+            .output();
+        return pip.is_ok_and(|o| o.status.success());
+    }
     let query = Command::new("dpkg-query")
         .args(["--show", "--showformat=${db:Status-Status}", package])
         .output();

@@ -5,9 +5,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use holloway_format::{Gone, Skipped};
+use holloway_format::{EdgeKind, EdgeMap, Gone, Skipped};
 
-use crate::run::{ModuleId, RunProfile};
+use crate::edges::jumps;
+use crate::flow::add;
+use crate::run::{Collected, Function, ModuleId, RunProfile};
 
 /// What was counted, and what was left out and why.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -32,15 +34,33 @@ pub struct Coverage {
     pub gone: u64,
     /// Times the functions were entered.
     pub calls: u64,
+    /// Functions that ran and whose paths were counted.
+    pub by_paths: u64,
+    /// Functions that ran and whose edges were counted.
+    pub by_edges: u64,
     /// Paths executed.
     pub path_executions: u64,
     /// Of them, those counted in hash tables.
     pub hashed_executions: u64,
     /// Different paths executed.
     pub distinct_paths: u64,
-    /// Paths there are in the functions that ran.
+    /// Paths there are in the functions of which paths were counted and ran.
     pub possible_paths: u64,
-    /// Instructions run on paths.
+    /// Images with path functions that ran, where frames left in a call are not counted.
+    pub paths_without_exits: Vec<String>,
+    /// Images with edge functions that ran, whose counts take every call to have come back.
+    pub edges_without_exits: Vec<String>,
+    /// Times any edge was taken, where edges were counted: edges as [`crate::edges::hottest`] ranks them, but for exit edges.
+    pub edges_taken: u64,
+    /// Different edges taken, where edges were counted.
+    pub distinct_edges: u64,
+    /// Edges there are in the functions of which edges were counted and ran.
+    pub possible_edges: u64,
+    /// Times a function was left in a call that did not come back, block by block less the times it came back once more.
+    pub left: u64,
+    /// Times a call came back once more, block by block less the times it did not.
+    pub entered_again: u64,
+    /// Instructions run.
     pub instructions: u64,
     /// Modules that ran and have no line tables, so that their paths have no places; sorted.
     pub without_lines: Vec<String>,
@@ -62,20 +82,67 @@ pub fn coverage(run: &RunProfile) -> Coverage {
     count_processes(run, &mut coverage);
     count_left_out(run, &mut coverage);
     for function in run.functions.iter().filter(|function| function.ran()) {
-        let flow = function.flow();
-        let executions = function.executions();
         coverage.run += 1;
-        coverage.distinct_paths += function.counts.len() as u64;
-        add(&mut coverage.calls, flow.calls);
-        add(&mut coverage.path_executions, executions);
-        add(&mut coverage.possible_paths, function.map.path_count);
-        add(&mut coverage.instructions, flow.instructions);
-        if function.hashed() {
-            add(&mut coverage.hashed_executions, executions);
+        add(&mut coverage.calls, function.flow().calls);
+        add(&mut coverage.instructions, function.flow().instructions);
+        match function.collected() {
+            Collected::Paths => count_paths(function, &mut coverage),
+            Collected::Edges => count_edges(function, &mut coverage),
         }
+        count_left(function, &mut coverage);
     }
     coverage.without_lines = without_lines(run);
+    coverage.paths_without_exits = without_exits(run, Collected::Paths);
+    coverage.edges_without_exits = without_exits(run, Collected::Edges);
     coverage
+}
+
+fn count_paths(function: &Function, coverage: &mut Coverage) {
+    let executions = function.executions();
+    coverage.by_paths += 1;
+    coverage.distinct_paths += function.counts.len() as u64;
+    add(&mut coverage.path_executions, executions);
+    add(&mut coverage.possible_paths, function.map.path_count);
+    if function.hashed() {
+        add(&mut coverage.hashed_executions, executions);
+    }
+}
+
+fn count_edges(function: &Function, coverage: &mut Coverage) {
+    coverage.by_edges += 1;
+    let jumps = jumps(&function.map);
+    let edges = function.map.edges.iter().zip(&function.flow().edges);
+    let whole = |edge: &EdgeMap| edge.is_always_there() && jumps[edge.from as usize].is_none();
+    for (_, &count) in edges.filter(|(edge, _)| whole(edge)) {
+        coverage.possible_edges += 1;
+        coverage.distinct_edges += u64::from(count > 0);
+        add(&mut coverage.edges_taken, count.unsigned_abs());
+    }
+}
+
+fn count_left(function: &Function, coverage: &mut Coverage) {
+    let edges = function.map.edges.iter().zip(&function.flow().edges);
+    for (_, &count) in edges.filter(|(edge, _)| edge.kind == EdgeKind::Exit) {
+        let sum = if count > 0 {
+            &mut coverage.left
+        } else {
+            &mut coverage.entered_again
+        };
+        add(sum, count.unsigned_abs());
+    }
+}
+
+/// Names of the images with such functions that ran, and without exit edges.
+fn without_exits(run: &RunProfile, collected: Collected) -> Vec<String> {
+    let by_image = run.exits_by_image();
+    let ran = run.functions.iter();
+    let ran = ran.filter(|function| function.ran() && function.collected() == collected);
+    let images: BTreeSet<usize> = ran
+        .map(|function| run.module_of(function).image.index())
+        .filter(|&image| !by_image[image])
+        .collect();
+    let names = images.iter().map(|&image| run.images[image].name.clone());
+    names.collect()
 }
 
 /// A function without a file may be the compiler's own; a module without any has no line tables.
@@ -104,13 +171,19 @@ fn count_processes(run: &RunProfile, coverage: &mut Coverage) {
     coverage.threads = threads(run);
 }
 
-/// Threads of a process enter several images: the image that saw most of them tells their number.
+/// Threads of a process enter several images: the image that saw most of them tells their number. A process that has one image
+/// several times has executed it anew, in the thread that did so.
 fn threads(run: &RunProfile) -> u64 {
     let mut most: BTreeMap<u32, u64> = BTreeMap::new();
     for image in &run.images {
         let mut of_image: BTreeMap<u32, u64> = BTreeMap::new();
         for process in &image.processes {
-            *of_image.entry(process.pid).or_default() += u64::from(process.threads);
+            let threads = u64::from(process.threads);
+            let known = of_image.entry(process.pid).or_default();
+            *known = match *known {
+                0 => threads,
+                before => before + threads.saturating_sub(1),
+            };
         }
         for (pid, threads) in of_image {
             let known = most.entry(pid).or_default();
@@ -194,8 +267,4 @@ type Identity<'a> = (Option<ModuleId>, &'a str);
 fn identity(module: ModuleId, linkage_name: &str) -> Identity<'_> {
     let mangled = linkage_name.starts_with("_R") || linkage_name.starts_with("_Z");
     (if mangled { None } else { Some(module) }, linkage_name)
-}
-
-fn add(sum: &mut u64, count: u64) {
-    *sum = sum.saturating_add(count);
 }

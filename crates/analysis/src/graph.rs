@@ -1,58 +1,56 @@
 //! A function's numbered graph, and the edge and block counts that follow from its path counts.
 //!
-//! Paths sorted by number are sorted by the edges they take, as words in a dictionary are by their letters: at each
-//! block the edges split the numbers below it into intervals (Ball, Larus 1996, section 3.2; the same fact makes
-//! regeneration work). So one walk over the sorted paths visits each shared beginning once: the walk keeps the path
-//! it is at as a stack, and only climbs as far back as the next path differs.
+//! Paths sorted by number are sorted by the edges they take (Ball, Larus 1996, section 3.2; the same fact makes
+//! regeneration work), so one walk (`walk.rs`) over them visits each shared beginning once, and into every edge came what
+//! was counted below it.
 //!
-//! Cost: the number of distinct path prefixes, not the sum of path lengths; searches of a block's edges are binary.
+//! A *left path* ends with an exit edge: its frame was left by a call in its last block. Its counter says how often
+//! the call was *reached* that way, so it is what came into the visit of that block; from the visit's other paths follows
+//! how often control went on. The difference is the number of left paths, negative where a call came back more often than
+//! it was reached (a fork's child in the frames of its parent). Into every other visit came what went on from it.
+//!
+//! Example: b0 calls and goes on to b1 or b2; counters: b0 left 10, b0 b1 5, b0 b2 3. Ten calls reached, eight went on:
+//! the left path ran twice.
+//!
+//! Cost: the number of distinct path prefixes, not the sum of path lengths.
+
+use std::cmp::Ordering;
 
 use holloway_flow::{BlockId, DagEdge, DagEdgeKind, EdgeId, Numbering, Path, PathId};
-use holloway_format::{DagKind, FunctionMap};
+use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
+
+use crate::flow::{Flow, Through, add, clamped};
+use crate::walk::{Dictionary, Visit, Walk, What};
 
 /// The numbered graph of a function.
 #[derive(Debug)]
 pub struct Graph {
     numbering: Numbering,
-    root: u32,
-    /// Where the edges of each block start in `out`; one more than blocks.
-    first: Vec<u32>,
-    out: Vec<Out>,
+    dictionary: Dictionary,
 }
 
-/// A DAG edge as the walk needs it; those of a block lie together, by value.
-#[derive(Clone, Copy, Debug)]
-struct Out {
-    value: u64,
-    to: u32,
-    dag: u32,
-    /// Starts a path at a loop head: what stands before it isn't run.
-    start: bool,
-}
-
-/// How often each edge and each block of a function ran.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Flow {
-    /// By edge of the map.
-    pub edges: Vec<u64>,
-    /// By block of the map; the exit's is the number of times the function was left.
-    pub blocks: Vec<u64>,
-    /// Times the function was entered.
-    pub calls: u64,
-    /// Instructions run, of blocks that paths ran through.
+/// A path that ran, without its blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counted {
+    /// Its number.
+    pub path: PathId,
+    /// Times it ran.
+    pub count: u64,
+    /// Instructions of one run.
     pub instructions: u64,
+    /// Edges of one run, the one that ends it among them.
+    pub edges: u32,
 }
 
-impl Flow {
-    /// The counts of a function that never ran.
-    pub fn zero(map: &FunctionMap) -> Flow {
-        Flow {
-            edges: vec![0; map.edges.len()],
-            blocks: vec![0; map.blocks.len()],
-            calls: 0,
-            instructions: 0,
-        }
-    }
+/// What path counters say.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    /// Counts of all edges and blocks.
+    pub(crate) flow: Flow,
+    /// Paths that ran, with the times they did, by number.
+    pub(crate) paths: Vec<(u64, u64)>,
+    /// Left paths entered again behind the call more often than left, with how much more, by number.
+    pub(crate) reentries: Vec<(u64, u64)>,
 }
 
 impl Graph {
@@ -61,26 +59,16 @@ impl Graph {
     /// # Errors
     /// Says what in the map is inconsistent.
     pub(crate) fn new(map: &FunctionMap) -> Result<Graph, String> {
-        let blocks = map.blocks.len() as u32;
-        let mut edges = Vec::with_capacity(map.dag.len());
-        for edge in &map.dag {
-            let kind = match edge.kind {
-                DagKind::Edge(real) => DagEdgeKind::Edge(EdgeId(real)),
-                DagKind::Back(real) => DagEdgeKind::Back(EdgeId(real)),
-                DagKind::Cut(real) => DagEdgeKind::Cut(EdgeId(real)),
-                DagKind::Start(head) => DagEdgeKind::Start(BlockId(head)),
-            };
-            edges.push((
-                DagEdge {
-                    from: BlockId(edge.from),
-                    to: BlockId(edge.to),
-                    kind,
-                },
-                edge.value,
-            ));
-        }
+        let edges: Vec<(DagEdge, u64)> = map
+            .dag
+            .iter()
+            .map(|edge| {
+                let (from, to) = (BlockId(edge.from), BlockId(edge.to));
+                let kind = dag_kind(edge.kind);
+                (DagEdge { from, to, kind }, edge.value)
+            })
+            .collect();
         let (entry, exit) = (BlockId(map.entry), BlockId(map.exit));
-        let (first, out) = by_block(&edges, blocks);
         let numbering = Numbering::from_parts(entry, exit, edges)
             .map_err(|error| format!("its map is no numbering: {error}"))?;
         if numbering.path_count() != map.path_count {
@@ -91,10 +79,8 @@ impl Graph {
             ));
         }
         Ok(Graph {
+            dictionary: Dictionary::new(map, numbering.path_count()),
             numbering,
-            root: entry.0,
-            first,
-            out,
         })
     }
 
@@ -108,133 +94,101 @@ impl Graph {
         self.numbering.regenerate(id)
     }
 
-    /// Counts of all edges and blocks, from the counts of all paths, which are sorted by number.
-    pub fn flow(&self, map: &FunctionMap, counts: &[(u64, u64)]) -> Flow {
-        let mut flow = Flow::zero(map);
-        let mut dag = vec![0; map.dag.len()];
-        self.walk(map, counts, &mut dag, |_, count, instructions| {
-            flow.instructions = flow
-                .instructions
-                .saturating_add(instructions.saturating_mul(count));
-        });
-        let mut total: u64 = counts
-            .iter()
-            .fold(0, |sum, &(_, count)| sum.saturating_add(count));
-        for (edge, &count) in map.dag.iter().zip(&dag) {
-            match edge.kind {
-                DagKind::Edge(real) | DagKind::Back(real) | DagKind::Cut(real) => {
-                    add(&mut flow.edges[real as usize], count);
+    /// The number of a path, if it is one of this graph.
+    pub(crate) fn number(&self, path: &Path) -> Option<PathId> {
+        self.numbering.number_of(path)
+    }
+
+    /// Whether any path can be left in a call: then its counter is not yet its count.
+    pub(crate) fn can_be_left(&self) -> bool {
+        self.dictionary.can_be_left()
+    }
+
+    /// Counts of all paths, edges and blocks, from the counters of all paths, which are sorted by number.
+    pub(crate) fn tally(&self, map: &FunctionMap, counters: &[(u64, u64)]) -> Tally {
+        let (mut paths, mut reentries) = (Vec::with_capacity(counters.len()), Vec::new());
+        let (mut dag, mut calls) = (vec![0; map.dag.len()], 0);
+        let mut walk = Walk::of_counters(&self.dictionary, map);
+        let mut climbed = |done: &Visit| {
+            match done.edge {
+                Some(edge) => add(&mut dag[edge as usize], done.came()),
+                None => calls = done.came(),
+            }
+            if let Some(path) = done.left {
+                match done.reached.cmp(&done.on) {
+                    Ordering::Greater => paths.push((path, done.reached - done.on)),
+                    Ordering::Less => reentries.push((path, done.on - done.reached)),
+                    Ordering::Equal => {}
                 }
-                DagKind::Start(_) => total = total.saturating_sub(count),
+            } else if done.is_end && done.what != What::Left {
+                paths.push((done.base, done.on));
             }
-        }
-        flow.calls = total;
-        add(&mut flow.blocks[self.root as usize], total);
-        for (edge, &count) in map.edges.iter().zip(&flow.edges) {
-            add(&mut flow.blocks[edge.to as usize], count);
-        }
-        flow
-    }
-
-    /// Tells the instructions of each counted path: (number, times run, instructions of one run), by number.
-    pub fn instructions(
-        &self,
-        map: &FunctionMap,
-        counts: &[(u64, u64)],
-        mut each: impl FnMut(PathId, u64, u64),
-    ) {
-        let mut dag = vec![0; map.dag.len()];
-        self.walk(map, counts, &mut dag, |path, count, instructions| {
-            each(PathId(path), count, instructions);
-        });
-    }
-
-    /// Visits sorted paths as a dictionary; adds to `dag` the runs of each DAG edge.
-    fn walk(
-        &self,
-        map: &FunctionMap,
-        counts: &[(u64, u64)],
-        dag: &mut [u64],
-        mut leaf: impl FnMut(u64, u64, u64),
-    ) {
-        let mut stack: Vec<Visit> = Vec::new();
-        let root = Visit {
-            block: self.root,
-            base: 0,
-            end: self.path_count(),
-            edge: None,
-            count: 0,
-            instructions: u64::from(map.blocks[self.root as usize].instructions),
         };
-        for &(path, count) in counts {
-            while stack.last().is_some_and(|visit| path >= visit.end) {
-                climb(&mut stack, dag);
-            }
-            if stack.is_empty() {
-                stack.push(root);
-            }
-            let mut at = *stack.last().expect("a root was pushed");
-            while let Some(next) = self.descend(map, at, path) {
-                stack.push(next);
-                at = next;
-            }
-            leaf(path, count, at.instructions);
-            let last = stack.last_mut().expect("a root was pushed");
-            add(&mut last.count, count);
+        for &(path, count) in counters {
+            walk.to(path, &mut climbed);
+            walk.count(count);
         }
-        while !stack.is_empty() {
-            climb(&mut stack, dag);
+        walk.finish(&mut climbed);
+        paths.sort_unstable();
+        reentries.sort_unstable();
+        let flow = flow(map, &dag, calls);
+        Tally {
+            flow,
+            paths,
+            reentries,
         }
     }
 
-    /// The edge that `path` takes out of `at`, as the place it leads to.
-    fn descend(&self, map: &FunctionMap, at: Visit, path: u64) -> Option<Visit> {
-        let block = at.block as usize;
-        let out = &self.out[self.first[block] as usize..self.first[block + 1] as usize];
-        let rest = path - at.base;
-        let taken = out
-            .partition_point(|edge| edge.value <= rest)
-            .checked_sub(1)?;
-        let edge = out[taken];
-        let end = out
-            .get(taken + 1)
-            .map_or(at.end, |next| at.base + next.value);
-        let before = if edge.start { 0 } else { at.instructions };
-        let instructions = before + u64::from(map.blocks[edge.to as usize].instructions);
-        Some(Visit {
-            block: edge.to,
-            base: at.base + edge.value,
-            end,
-            edge: Some(edge.dag),
-            count: 0,
-            instructions,
-        })
+    /// Tells the length of each path in `paths`, which are sorted by number.
+    pub fn measure(&self, map: &FunctionMap, paths: &[(u64, u64)], mut each: impl FnMut(Counted)) {
+        let mut walk = Walk::of_counts(&self.dictionary, map);
+        for &(path, count) in paths {
+            let end = walk.to(path, &mut |_| {});
+            each(Counted {
+                path: PathId(path),
+                count,
+                instructions: end.instructions,
+                edges: end.edges,
+            });
+        }
+    }
+
+    /// Runs of each edge of the dag on the paths, which are sorted by number.
+    pub(crate) fn dag_counts(&self, map: &FunctionMap, paths: &[(u64, u64)]) -> Vec<u64> {
+        let mut dag = vec![0; map.dag.len()];
+        let mut climbed = |done: &Visit| {
+            if let Some(edge) = done.edge {
+                add(&mut dag[edge as usize], done.came());
+            }
+        };
+        let mut walk = Walk::of_counts(&self.dictionary, map);
+        for &(path, count) in paths {
+            walk.to(path, &mut climbed);
+            walk.count(count);
+        }
+        walk.finish(&mut climbed);
+        dag
     }
 }
 
-/// A block on the path the walk is at, reached by `edge`; numbers `base..end` lie below it.
-#[derive(Clone, Copy)]
-struct Visit {
-    block: u32,
-    base: u64,
-    end: u64,
-    edge: Option<u32>,
-    count: u64,
-    instructions: u64,
-}
-
-fn climb(stack: &mut Vec<Visit>, dag: &mut [u64]) {
-    let done = stack.pop().expect("climbing from a visit");
-    if let Some(edge) = done.edge {
-        add(&mut dag[edge as usize], done.count);
+/// Real edges from dag edges; exit edges by conservation.
+fn flow(map: &FunctionMap, dag: &[u64], calls: u64) -> Flow {
+    let mut edges = vec![0; map.edges.len()];
+    for (edge, &count) in map.dag.iter().zip(dag) {
+        match edge.kind {
+            DagKind::Edge(real) | DagKind::Back(real) | DagKind::Cut(real) => {
+                edges[real as usize] = clamped(count.into());
+            }
+            DagKind::Start(_) => {}
+        }
     }
-    if let Some(parent) = stack.last_mut() {
-        add(&mut parent.count, done.count);
+    let through = Through::new(map, &edges, calls);
+    for (edge, count) in map.edges.iter().zip(&mut edges) {
+        if edge.kind == EdgeKind::Exit {
+            *count = through.lost(edge.from as usize);
+        }
     }
-}
-
-fn add(sum: &mut u64, count: u64) {
-    *sum = sum.saturating_add(count);
+    Flow::of_edges(map, edges, calls)
 }
 
 /// Checks that the blocks and edges a map refers to are there, so that everything after can index them.
@@ -247,6 +201,10 @@ pub(crate) fn check_indices(map: &FunctionMap) -> Result<(), String> {
     if let Some(block) = ends.chain([map.entry, map.exit]).find(missing) {
         return Err(format!("no block b{block} in its map"));
     }
+    let astray = |edge: &EdgeMap| edge.kind == EdgeKind::Exit && edge.to != map.exit;
+    if let Some(edge) = map.edges.iter().position(astray) {
+        return Err(format!("exit edge e{edge} of its map leads elsewhere"));
+    }
     for (index, edge) in map.dag.iter().enumerate() {
         let start = matches!(edge.kind, DagKind::Start(head) if missing(&head));
         if start || map.implied_ends(edge.kind) != Some((edge.from, edge.to)) {
@@ -258,27 +216,11 @@ pub(crate) fn check_indices(map: &FunctionMap) -> Result<(), String> {
     Ok(())
 }
 
-fn by_block(edges: &[(DagEdge, u64)], blocks: u32) -> (Vec<u32>, Vec<Out>) {
-    let mut order: Vec<u32> = (0..edges.len() as u32).collect();
-    order.sort_by_key(|&dag| (edges[dag as usize].0.from.0, edges[dag as usize].1));
-    let mut first = vec![0; blocks as usize + 1];
-    for (edge, _) in edges {
-        first[edge.from.0 as usize + 1] += 1;
+fn dag_kind(kind: DagKind) -> DagEdgeKind {
+    match kind {
+        DagKind::Edge(real) => DagEdgeKind::Edge(EdgeId(real)),
+        DagKind::Back(real) => DagEdgeKind::Back(EdgeId(real)),
+        DagKind::Cut(real) => DagEdgeKind::Cut(EdgeId(real)),
+        DagKind::Start(head) => DagEdgeKind::Start(BlockId(head)),
     }
-    for block in 0..blocks as usize {
-        first[block + 1] += first[block];
-    }
-    let out = order
-        .iter()
-        .map(|&dag| {
-            let (edge, value) = &edges[dag as usize];
-            Out {
-                value: *value,
-                to: edge.to.0,
-                dag,
-                start: matches!(edge.kind, DagEdgeKind::Start(_)),
-            }
-        })
-        .collect();
-    (first, out)
 }

@@ -3,8 +3,8 @@
 //! A line counts in the *frame* it is in: a place inlined from elsewhere is at its own line, and all the while also
 //! at the line of the call, in the caller's frame. Execution comes to a line when it enters a block that begins with it
 //! from a block that did not end in it; when a block reaches it further on (once a block, since instructions of
-//! several lines may be interleaved); and at each round of a loop that lies on it whole. Counts of all frames of a
-//! line are added, whichever function it was inlined into.
+//! several lines may be interleaved); at each round of a loop that lies on it whole; and where a call on it comes back
+//! once more (`setjmp`, `fork`). Counts of all frames of a line are added, whichever function it was inlined into.
 //!
 //! In unoptimised code that is the number of times the line was executed, as gcov counts it. Where the compiler
 //! unrolled a line into copies inside one block, or hoisted it, it is the number of times its code was reached.
@@ -13,8 +13,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holloway_format::{DagKind, FunctionMap, Place, Scope};
+use holloway_flow::{Cfg, Dag};
+use holloway_format::{EdgeKind, FunctionMap, Outcome, Place, Scope};
 
+use crate::flow::{Through, graph_of, uncut_graph_of};
 use crate::run::{Function, RunProfile};
 use crate::trail::{Frame, first_place, frames, last_place};
 
@@ -61,28 +63,33 @@ pub fn counts(
 fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
     let ends = Ends::new(function);
     let flow = function.flow();
+    let through = Through::new(&function.map, &flow.edges, flow.calls);
     let mut counts: BTreeMap<Frame, u64> = BTreeMap::new();
     let mut add = |frame: Frame, count: u64| {
         let sum = counts.entry(frame).or_default();
         *sum = sum.saturating_add(count);
     };
-    for (block, of_block) in function.map.blocks.iter().enumerate() {
+    for block in 0..function.map.blocks.len() {
         let begun = &ends.first[block];
-        let held: BTreeSet<Frame> = of_block
-            .places
-            .iter()
-            .flat_map(|place| stack(function, place))
-            .collect();
-        for frame in held {
+        for frame in held(function, block) {
             // Begun lines are counted by the edges into the block, below; here they are only made known.
-            add(
-                frame,
-                if begun.contains(&frame) {
-                    0
-                } else {
-                    flow.blocks[block]
-                },
-            );
+            let came = if begun.contains(&frame) {
+                0
+            } else {
+                through.came(block)
+            };
+            add(frame, came);
+        }
+    }
+    for (block, again) in again(function, &through) {
+        let frames = match again {
+            // Behind the call that comes back: all of the block runs once more.
+            Again::At => &held(function, block),
+            // The call is in the block, its last: only that comes back.
+            Again::In => &ends.last[block],
+        };
+        for &frame in frames {
+            add(frame, through.again(block));
         }
     }
     for &frame in &ends.first[function.map.entry as usize] {
@@ -100,11 +107,53 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
                 .is_some_and(|outside| !outside.contains(&frame.scope));
             if !last.contains(&frame) || round && ends.stays_on(function, frame, edge.to, edge.from)
             {
-                add(frame, flow.edges[index]);
+                add(frame, u64::try_from(flow.edges[index]).unwrap_or(0));
             }
         }
     }
     counts
+}
+
+/// Where a call comes back once more.
+enum Again {
+    /// At a block's start.
+    At,
+    /// In a block.
+    In,
+}
+
+/// The blocks that calls which may come back once more lead to, or end.
+fn again(function: &Function, through: &Through) -> Vec<(usize, Again)> {
+    let edges = &function.map.edges;
+    let at = |block: u32| {
+        let mut into = edges.iter().filter(|edge| edge.to == block);
+        into.any(|edge| edge.outcome == Outcome::Again)
+    };
+    let mut blocks: Vec<u32> = Vec::new();
+    for edge in edges {
+        match (edge.kind, edge.outcome) {
+            (EdgeKind::Exit, _) => blocks.push(edge.from),
+            (_, Outcome::Again) => blocks.push(edge.to),
+            _ => {}
+        }
+    }
+    blocks.sort_unstable();
+    blocks.dedup();
+    blocks.retain(|&block| through.again(block as usize) > 0);
+    let found = blocks.into_iter().map(|block| {
+        let again = if at(block) { Again::At } else { Again::In };
+        (block as usize, again)
+    });
+    found.collect()
+}
+
+/// The frames of all places of a block, each once.
+fn held(function: &Function, block: usize) -> Vec<Frame> {
+    let places = function.map.blocks[block].places.iter();
+    let mut held: Vec<Frame> = places.flat_map(|place| stack(function, place)).collect();
+    held.sort_unstable();
+    held.dedup();
+    held
 }
 
 /// Scopes that lie outside the innermost one that both places are in: a loop between them is not in these.
@@ -131,7 +180,7 @@ impl Ends {
         let of = |place: Option<Place>| {
             place.map_or_else(Vec::new, |place| stack(function, &place).collect())
         };
-        let first = map
+        let mut first: Vec<Vec<Frame>> = map
             .blocks
             .iter()
             .map(|block| of(first_place(&block.places)))
@@ -142,21 +191,22 @@ impl Ends {
             before[edge.to as usize].push(edge.from);
             after[edge.from as usize].push(edge.to);
         }
-        let last = (0..map.blocks.len())
+        let mut last: Vec<Vec<Frame>> = (0..map.blocks.len())
             .map(|block| of(last_before(map, &before, block)))
             .collect();
-        let mut back = vec![false; map.edges.len()];
-        for edge in &map.dag {
-            if let DagKind::Back(edge) = edge.kind
-                && let Some(back) = back.get_mut(edge as usize)
-            {
-                *back = true;
+        // A piece of a block without places of its own, before a call where paths are cut, is at the call.
+        let splits = map.edges.iter().rev();
+        for edge in splits.filter(|edge| edge.outcome == Outcome::Split) {
+            let (from, to) = (edge.from as usize, edge.to as usize);
+            if map.blocks[from].places.is_empty() {
+                first[from] = first[to].clone();
+                last[from] = first[to].clone();
             }
         }
         Ends {
             first,
             last,
-            back,
+            back: back_edges(map),
             after,
         }
     }
@@ -178,6 +228,18 @@ impl Ends {
         }
         false
     }
+}
+
+/// Which edges are back edges: found in the graph, since where edges are counted no dag is kept. Paths that are cut in a loop, as at calls in a trace, don't open it, unless it
+/// could carry no probe otherwise.
+fn back_edges(map: &FunctionMap) -> Vec<bool> {
+    let mut back = vec![false; map.edges.len()];
+    let dag_of = |cfg: Result<Cfg, String>| cfg.ok().and_then(|cfg| Dag::new(&cfg).ok());
+    let dag = dag_of(uncut_graph_of(map)).or_else(|| dag_of(graph_of(map)));
+    for edge in dag.iter().flat_map(Dag::back_edges) {
+        back[edge.index()] = true;
+    }
+    back
 }
 
 /// The last place run when a block is left: its own, or of the only way to a block without places.

@@ -1,7 +1,8 @@
 //! The hottest paths of a run.
 //!
 //! Cost: by count, one pass over the counted paths and a selection; only the paths asked for are regenerated. By
-//! instructions, a walk of each function's paths (see [`graph`](crate::graph)).
+//! instructions, a walk of each function's paths (see [`graph`](crate::graph)). Functions whose edges were counted have no
+//! paths to rank.
 
 use std::cmp::Reverse;
 
@@ -130,17 +131,14 @@ fn by_instructions(
             continue;
         };
         let kept = keep(id);
-        graph.instructions(
-            &function.map,
-            &function.counts,
-            |path, count, instructions| {
-                let weight = instructions.saturating_mul(count);
-                total = total.saturating_add(weight);
-                if kept {
-                    ranked.push((Reverse(weight), id, path.0, count, instructions));
-                }
-            },
-        );
+        graph.measure(&function.map, &function.counts, |counted| {
+            let weight = counted.instructions.saturating_mul(counted.count);
+            total = total.saturating_add(weight);
+            if kept {
+                let (path, count) = (counted.path.0, counted.count);
+                ranked.push((Reverse(weight), id, path, count, counted.instructions));
+            }
+        });
     }
     let distinct = ranked.len() as u64;
     select(&mut ranked, top);

@@ -1,17 +1,15 @@
-//! A run: the profiles of all its processes, summed, joined with the path maps of its images.
+//! A run: what was counted in all its processes, with the path maps of its images.
 //!
-//! A function that several modules hold copies of (a template or a generic, of which the linker kept one) stands
-//! here once: copies without counts are dropped when another copy has some, or when all are alike.
-//!
-//! Cost: time and memory linear in functions and counted paths, plus sorting where several processes meet.
+//! What a function's counters count is said by its own map: the images of a run may have been woven for paths and
+//! for edges, and an image woven for edges holds functions whose paths are counted.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use holloway_format::{Counters, FunctionMap, Gone, ImageMap, Profile, Skipped, Text};
+use holloway_format::{Counters, EdgeKind, FunctionMap, Gone, Skipped, Text};
 
-use crate::graph::{Flow, Graph, check_indices};
+use crate::flow::Flow;
+use crate::graph::Graph;
 
 /// A function of the run, by its place in [`RunProfile::functions`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -52,6 +50,27 @@ impl fmt::Display for FunctionId {
     }
 }
 
+/// What was counted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Collected {
+    /// Paths, from which edges and blocks follow.
+    Paths,
+    /// Edges, from which blocks follow.
+    Edges,
+}
+
+/// Whether frames left in a call that does not come back are counted, as far as the maps tell: where any function of an
+/// image has an exit edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exits {
+    /// In all images.
+    On,
+    /// In none.
+    Off,
+    /// In some.
+    Mixed,
+}
+
 /// All that is known of a run.
 #[derive(Debug)]
 pub struct RunProfile {
@@ -72,6 +91,8 @@ pub struct Image {
     pub name: String,
     /// Hash of the path map.
     pub build_id: [u8; 16],
+    /// What it was woven to count.
+    pub collected: Collected,
     /// Processes that ran it, by process id.
     pub processes: Vec<Process>,
 }
@@ -117,23 +138,41 @@ pub struct Function {
     pub copies: u32,
     /// Blocks, edges, numbering and places in the source.
     pub map: FunctionMap,
-    /// (path number, times run), by number; no zeros.
+    /// (path number, times run), by number; no zeros. Empty where edges were counted.
     pub counts: Vec<(u64, u64)>,
-    graph: Option<Graph>,
-    flow: OnceLock<Flow>,
+    /// (path number, times), by number: paths that end in a call which came back more often than it was reached with
+    /// them, and how much more (a fork's child goes on in the frames of its parent).
+    pub reentries: Vec<(u64, u64)>,
+    pub(crate) ran: bool,
+    pub(crate) graph: Option<Graph>,
+    pub(crate) flow: OnceLock<Flow>,
 }
 
 impl Function {
-    /// Path executions.
+    /// What its counters count.
+    pub fn collected(&self) -> Collected {
+        match self.map.counters {
+            Counters::Array { .. } | Counters::Hash { .. } => Collected::Paths,
+            Counters::Edges { .. } => Collected::Edges,
+        }
+    }
+
+    /// Path executions; 0 where edges were counted.
     pub fn executions(&self) -> u64 {
         self.counts
             .iter()
             .fold(0, |sum, &(_, count)| sum.saturating_add(count))
     }
 
-    /// Whether any path of it ran.
+    /// Whether any of it ran.
     pub fn ran(&self) -> bool {
-        !self.counts.is_empty()
+        self.ran
+    }
+
+    /// Whether it has exit edges.
+    pub fn has_exits(&self) -> bool {
+        let mut edges = self.map.edges.iter();
+        edges.any(|edge| edge.kind == EdgeKind::Exit)
     }
 
     /// Whether its counters are a hash table.
@@ -141,35 +180,55 @@ impl Function {
         matches!(self.map.counters, Counters::Hash { .. })
     }
 
-    /// The numbered graph; present if the function [`ran`](Self::ran).
+    /// The numbered graph; present if paths were counted and some [`ran`](Self::ran).
     pub fn graph(&self) -> Option<&Graph> {
         self.graph.as_ref()
     }
 
-    /// Edge and block counts, derived from the path counts on first use.
+    /// Edge and block counts, derived on first use.
     pub fn flow(&self) -> &Flow {
         self.flow.get_or_init(|| match &self.graph {
-            Some(graph) => graph.flow(&self.map, &self.counts),
+            Some(graph) => graph.tally(&self.map, &self.counts).flow,
             None => Flow::zero(&self.map),
         })
     }
 }
 
 impl RunProfile {
-    /// Joins images, each with its path map and the profiles of the processes that ran it.
-    ///
-    /// A function whose counts don't fit its map is left out and named in [`damage`](Self::damage).
-    pub fn new(images: Vec<(ImageMap, Vec<Profile>)>) -> RunProfile {
-        let mut run = RunProfile {
-            images: Vec::new(),
-            modules: Vec::new(),
-            functions: Vec::new(),
-            damage: Vec::new(),
-        };
-        for (map, profiles) in images {
-            run.add(map, &profiles);
+    /// What was counted in the run: paths, where any image that ran was woven for them.
+    pub fn collected(&self) -> Collected {
+        let ran = |image: &&Image| !image.processes.is_empty();
+        let collected = |image: &Image| image.collected;
+        let of_some = self.images.iter().filter(ran).map(collected).min();
+        of_some
+            .or_else(|| self.images.iter().map(collected).min())
+            .unwrap_or(Collected::Paths)
+    }
+
+    /// By image: whether frames left in a call are counted.
+    pub fn exits_by_image(&self) -> Vec<bool> {
+        let mut exits = vec![false; self.images.len()];
+        for function in &self.functions {
+            exits[self.module_of(function).image.index()] |= function.has_exits();
         }
-        run
+        exits
+    }
+
+    /// Whether frames left in a call are counted, in images of which a function ran; where none did, in all with functions.
+    pub fn exits(&self) -> Exits {
+        let by_image = self.exits_by_image();
+        let any_ran = self.functions.iter().any(Function::ran);
+        let (mut on, mut off) = (false, false);
+        for function in self.functions.iter().filter(|one| one.ran || !any_ran) {
+            let exits = by_image[self.module_of(function).image.index()];
+            on |= exits;
+            off |= !exits;
+        }
+        match (on, off) {
+            (true, true) => Exits::Mixed,
+            (true, false) => Exits::On,
+            (false, _) => Exits::Off,
+        }
     }
 
     /// The function of an id.
@@ -186,179 +245,4 @@ impl RunProfile {
     pub fn ids(&self) -> impl Iterator<Item = (FunctionId, &Function)> {
         (0u32..).map(FunctionId).zip(&self.functions)
     }
-
-    fn add(&mut self, map: ImageMap, profiles: &[Profile]) {
-        let image = ImageId(self.images.len() as u32);
-        self.damage.extend(
-            map.damage
-                .iter()
-                .map(|damage| format!("{}: {damage}", map.name)),
-        );
-        let mut counts = self.sum(&map, profiles);
-        self.images.push(Image {
-            name: map.name,
-            build_id: map.build_id,
-            processes: processes(profiles),
-        });
-        let mut functions = Vec::new();
-        for (index, placed) in (0u32..).zip(map.modules) {
-            let id = ModuleId(self.modules.len() as u32);
-            let module = placed.module;
-            for (number, map) in (0u32..)
-                .zip(module.functions)
-                .filter(|(_, map)| !map.is_damaged())
-            {
-                let counts = counts.remove(&(index, number)).unwrap_or_default();
-                functions.push(Function {
-                    module: id,
-                    copies: 1,
-                    map,
-                    counts,
-                    graph: None,
-                    flow: OnceLock::new(),
-                });
-            }
-            let (name, producer) = (module.name, module.producer);
-            self.modules.push(Module {
-                image,
-                name,
-                producer,
-                skipped: module.skipped,
-                gone: module.gone,
-            });
-        }
-        for mut function in without_copies(functions) {
-            match check_indices(&function.map) {
-                Ok(()) => {
-                    self.number(&mut function);
-                    self.functions.push(function);
-                }
-                Err(reason) => self.damage_in(&function, &reason),
-            }
-        }
-    }
-
-    /// Sums the counts of all profiles of an image, by module and function.
-    fn sum(
-        &mut self,
-        map: &ImageMap,
-        profiles: &[Profile],
-    ) -> HashMap<(u32, u32), Vec<(u64, u64)>> {
-        let mut sums: HashMap<(u32, u32), Vec<(u64, u64)>> = HashMap::new();
-        for profile in profiles {
-            let origin = format!("{}, process {}", map.name, profile.pid);
-            self.damage.extend(
-                profile
-                    .damage
-                    .iter()
-                    .map(|damage| format!("{origin}: {damage}")),
-            );
-            for function in &profile.functions {
-                let sum = sums
-                    .entry((function.module, function.function))
-                    .or_default();
-                sum.extend(function.counts.iter().filter(|&&(_, count)| count > 0));
-            }
-        }
-        for sum in sums.values_mut() {
-            add_up(sum);
-        }
-        sums
-    }
-
-    /// Builds the graph of a function that ran; where its map makes none, its counts go to the damage.
-    fn number(&mut self, function: &mut Function) {
-        if function.counts.is_empty() {
-            return;
-        }
-        match Graph::new(&function.map) {
-            Ok(graph) => {
-                let fit = function
-                    .counts
-                    .partition_point(|&(path, _)| path < graph.path_count());
-                let beyond = function.counts.split_off(fit);
-                if let Some((path, _)) = beyond.first() {
-                    let numbers = beyond.len();
-                    let sentence = format!(
-                        "{numbers} path numbers from {path} on, where it has {}",
-                        graph.path_count()
-                    );
-                    self.damage_in(function, &sentence);
-                }
-                function.graph = Some(graph);
-            }
-            Err(reason) => {
-                self.damage_in(function, &reason);
-                function.counts.clear();
-            }
-        }
-    }
-
-    fn damage_in(&mut self, function: &Function, reason: &str) {
-        let module = self.module_of(function);
-        let image = &self.images[module.image.index()].name;
-        let sentence = format!(
-            "{image}: {} in {}: {reason}; left out",
-            function.map.linkage_name, module.name
-        );
-        self.damage.push(sentence);
-    }
-}
-
-fn processes(profiles: &[Profile]) -> Vec<Process> {
-    let mut processes: Vec<_> = profiles
-        .iter()
-        .map(|profile| Process {
-            pid: profile.pid,
-            ppid: profile.ppid,
-            threads: profile.threads,
-            lost: profile.lost,
-            forked: profile.forked,
-            image_path: profile.image_path.clone(),
-        })
-        .collect();
-    processes.sort_by_key(|process| process.pid);
-    processes
-}
-
-/// Sorts by path and joins equal paths.
-fn add_up(counts: &mut Vec<(u64, u64)>) {
-    if !counts.is_sorted_by(|a, b| a.0 < b.0) {
-        counts.sort_unstable_by_key(|&(path, _)| path);
-        counts.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            if same {
-                kept.1 = kept.1.saturating_add(next.1);
-            }
-            same
-        });
-    }
-}
-
-/// Drops copies of a function that never ran beside one that stays; the ones that stay know how many there were.
-fn without_copies(mut functions: Vec<Function>) -> Vec<Function> {
-    let mut groups: HashMap<(&str, &str, u32), (u32, bool)> = HashMap::new();
-    for function in &functions {
-        let group = groups.entry(key(&function.map)).or_default();
-        group.0 += 1;
-        group.1 |= function.ran();
-    }
-    let mut fates = Vec::with_capacity(functions.len());
-    let mut seen = std::collections::HashSet::new();
-    for function in &functions {
-        let (copies, any_ran) = groups[&key(&function.map)];
-        let first = seen.insert(key(&function.map));
-        fates.push((copies, if any_ran { function.ran() } else { first }));
-    }
-    let mut fates = fates.into_iter();
-    functions.retain_mut(|function| {
-        let (copies, stays) = fates.next().expect("a fate for each function");
-        function.copies = copies;
-        stays
-    });
-    functions
-}
-
-fn key(map: &FunctionMap) -> (&str, &str, u32) {
-    (&map.linkage_name, &map.file, map.line)
 }

@@ -158,7 +158,11 @@ pub fn is_choice(outcome: Outcome) -> bool {
         }
         Outcome::Indirect | Outcome::AsmGoto | Outcome::Again => true,
         Outcome::Jump | Outcome::Normal | Outcome::Return | Outcome::Noreturn => false,
-        Outcome::Resume | Outcome::TailCall | Outcome::Split => false,
+        Outcome::Resume
+        | Outcome::TailCall
+        | Outcome::Split
+        | Outcome::Left
+        | Outcome::Returned => false,
     }
 }
 

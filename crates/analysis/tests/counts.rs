@@ -22,7 +22,7 @@ fn run_of(map: FunctionMap, counts: &[&[(u64, u64)]]) -> RunProfile {
     RunProfile::new(vec![(image, profiles)])
 }
 
-fn edges(run: &RunProfile) -> Vec<(i64, i64, u64)> {
+fn edges(run: &RunProfile) -> Vec<(i64, i64, i64)> {
     of_function(&run.functions[0])
         .iter()
         .map(|edge| (edge.from, edge.to, edge.count))
@@ -141,7 +141,7 @@ fn copies_of_a_function_are_shown_once() {
 struct Tracer<'a> {
     map: &'a FunctionMap,
     ends: BTreeMap<u32, DagKind>,
-    edges: Vec<u64>,
+    edges: Vec<i64>,
     calls: u64,
     instructions: u64,
     paths: BTreeMap<u64, u64>,
@@ -273,9 +273,9 @@ proptest! {
         prop_assert_eq!(flow.calls, calls);
         prop_assert_eq!(flow.instructions, total);
         for (block, &count) in flow.blocks.iter().enumerate() {
-            let into: u64 = map.edges.iter().zip(&edges).filter(|(e, _)| e.to as usize == block).map(|(_, &c)| c).sum();
+            let into: i64 = map.edges.iter().zip(&edges).filter(|(e, _)| e.to as usize == block).map(|(_, &c)| c).sum();
             let calls = if block == map.entry as usize { calls } else { 0 };
-            prop_assert_eq!(count, into + calls);
+            prop_assert_eq!(count, into as u64 + calls);
         }
         for sort in [Sort::Count, Sort::Instructions] {
             let all = hottest(&run, sort, None, &|_| true);

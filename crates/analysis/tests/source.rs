@@ -126,6 +126,41 @@ fn branches_inside_a_line_count_once() {
     );
 }
 
+/// `a(); p = fork();` on lines 2 and 3, `b();` on line 4: the child comes back on line 3, where it was never called.
+#[test]
+fn a_fork_comes_back_twice_on_its_line() {
+    let map = function("f", "f.c", 1)
+        .block(2, &[(0, 2), (0, 3)])
+        .block(2, &[(0, 3), (0, 4)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Returned)
+        .left(0)
+        .edge(1, 2, Outcome::Return)
+        .done();
+    let counters: &[(&[u32], u64)] = &[(&[0], 1), (&[0, 1], 2)];
+    let expect = [("f.c", 2, 1), ("f.c", 3, 2), ("f.c", 4, 2)];
+    check_lines(map, counters, &expect);
+}
+
+/// `if (setjmp(b))` on line 3, the rest on line 4: three jumps come back to line 3.
+#[test]
+fn a_setjmp_counts_its_returns() {
+    let map = function("f", "f.c", 1)
+        .block(2, &[(0, 2), (0, 3)])
+        .block(2, &[(0, 3), (0, 4)])
+        .block(1, &[(0, 4)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Again)
+        .cut()
+        .edge(1, 2, Outcome::Jump)
+        .left(1)
+        .edge(2, 3, Outcome::Return)
+        .done();
+    let counters: &[(&[u32], u64)] = &[(&[0], 1), (&[1], 4), (&[1, 2], 4)];
+    let expect = [("f.c", 2, 1), ("f.c", 3, 4), ("f.c", 4, 4)];
+    check_lines(map, counters, &expect);
+}
+
 /// A call inlined on line 2, with a loop in it: the line of the call counts once a call, the callee's lines their rounds.
 #[test]
 fn inlined_code_counts_at_its_own_line_and_at_the_call() {
@@ -256,6 +291,21 @@ fn house() -> RunProfile {
     let mut two = profile(&image, 11, &[(0, 0, &[(0, 1)])]);
     (two.forked, two.threads, two.lost) = (true, 3, 2);
     RunProfile::new(vec![(image, vec![two, one])])
+}
+
+/// An image that executes itself goes on in its process, and in the thread that did so.
+#[test]
+fn threads_of_a_process_that_executes_itself_are_counted_once() {
+    let image = image("app", vec![module("a", vec![slide().clone()])]);
+    let mut profiles = vec![profile(&image, 10, &[(0, 0, &[(0, 1)])]); 21];
+    for one in &mut profiles {
+        one.threads = 1;
+    }
+    let run = |profiles: Vec<_>| RunProfile::new(vec![(image.clone(), profiles)]);
+    let threads = |run: &RunProfile| (coverage(run).processes, coverage(run).threads);
+    assert_eq!(threads(&run(profiles.clone())), (1, 1));
+    profiles[3].threads = 4;
+    assert_eq!(threads(&run(profiles)), (1, 4));
 }
 
 #[test]

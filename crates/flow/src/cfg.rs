@@ -5,9 +5,17 @@
 //! return, a call that does not return, an unwinding) is an ordinary edge into it. The entry has no
 //! predecessors, as in LLVM; so a call of the function and a jump to a loop head are never the same
 //! thing.
+//!
+//! An *exit edge* (Burger and Dybvig 1998, section 2.2) stands for what no jump of the function
+//! does: a call in the middle of the block doesn't come back (longjmp, unwinding, the end of the
+//! process), so the block was entered and never left. Its count is the net number of such premature
+//! exits; negative where more calls come back than were made, as in a frame that a continuation
+//! re-enters. With an exit edge at every block where that can happen, as much flows into each block
+//! as flows out of it.
 
 use crate::ids::{BlockId, EdgeId};
 use crate::lists::Lists;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -21,6 +29,10 @@ pub enum EdgeKind {
     /// An edge where one path ends and another starts: a call that returns twice, a block split by
     /// the caller.
     Cut,
+    /// An edge to the exit, run where a call in the middle of the block doesn't come back; at most
+    /// one a block. What is done on it is done whenever the block gets there, whether it is left or
+    /// not.
+    Exit,
 }
 
 /// One edge of a [`Cfg`].
@@ -58,6 +70,10 @@ pub enum CfgError {
     EntersEntry(EdgeId),
     /// An edge into the exit is pinned or cut: a path could not be counted on it.
     ExitNotPlain(EdgeId),
+    /// An exit edge leads to another block than the exit.
+    ExitElsewhere(EdgeId),
+    /// A block's second exit edge.
+    SecondExit(EdgeId),
     /// More than 2^32 - 2 edges.
     TooManyEdges(usize),
 }
@@ -80,6 +96,8 @@ impl fmt::Display for CfgError {
                 )
             }
             Self::ExitNotPlain(edge) => write!(f, "{edge} enters the exit and is not plain"),
+            Self::ExitElsewhere(edge) => write!(f, "{edge} is an exit edge and misses the exit"),
+            Self::SecondExit(edge) => write!(f, "{edge} is its block's second exit edge"),
             Self::TooManyEdges(count) => write!(f, "{count} edges are more than ids can name"),
         }
     }
@@ -165,6 +183,16 @@ impl Cfg {
         self.successors.list(block.index())
     }
 
+    /// The exit edge of a block.
+    ///
+    /// # Panics
+    /// Where `block` is not one of this graph.
+    #[must_use]
+    pub fn exit_edge(&self, block: BlockId) -> Option<EdgeId> {
+        let mut out = self.successors(block).iter().copied();
+        out.find(|edge| self.edges[edge.index()].kind == EdgeKind::Exit)
+    }
+
     /// The edges that enter a block, in order of their ids.
     ///
     /// # Panics
@@ -190,6 +218,7 @@ fn check(blocks: u32, entry: BlockId, exit: BlockId, edges: &[Edge]) -> Result<(
     if entry == exit {
         return Err(CfgError::EntryIsExit(entry));
     }
+    let mut left = vec![false; blocks as usize];
     for (index, edge) in edges.iter().enumerate() {
         let id = EdgeId::new(index);
         if edge.from == exit {
@@ -198,8 +227,15 @@ fn check(blocks: u32, entry: BlockId, exit: BlockId, edges: &[Edge]) -> Result<(
         if edge.to == entry {
             return Err(CfgError::EntersEntry(id));
         }
-        if edge.to == exit && edge.kind != EdgeKind::Plain {
-            return Err(CfgError::ExitNotPlain(id));
+        match edge.kind {
+            EdgeKind::Pinned | EdgeKind::Cut if edge.to == exit => {
+                return Err(CfgError::ExitNotPlain(id));
+            }
+            EdgeKind::Exit if edge.to != exit => return Err(CfgError::ExitElsewhere(id)),
+            EdgeKind::Exit if core::mem::replace(&mut left[edge.from.index()], true) => {
+                return Err(CfgError::SecondExit(id));
+            }
+            _ => {}
         }
     }
     Ok(())

@@ -8,6 +8,7 @@
 //!   exactly from path counts;
 //! - self loops are back edges like any other (the paper counts them apart);
 //! - `Cut` edges are treated as back edges are: a path ends before, another starts after;
+//! - exit edges are edges to the exit like any other: a path may end in the middle of a block;
 //! - back edges are the edges that retreat in a depth-first search, so irreducible graphs work as
 //!   well.
 //!

@@ -1,4 +1,5 @@
-//! Control flow graphs: cycles cut, paths numbered, probes placed, paths regenerated.
+//! Control flow graphs: cycles cut, paths numbered, probes placed, paths regenerated; or edges
+//! counted.
 //!
 //! The paper is Ball and Larus, "Efficient path profiling" (1996), PP below. In the order in which
 //! a function goes through it:
@@ -9,8 +10,12 @@
 //!    number; where there would be too many, edges are cut as back edges are.
 //! 4. [`Chords`] and [`Probes`]: what must be added where, so that the number is known where a path
 //!    is counted.
-//! 5. [`Numbering::regenerate`]: from a number back to the blocks; [`edge_counts`]: from path
-//!    counts to edge counts.
+//! 5. [`Numbering::regenerate`]: from a number back to the blocks; [`edge_counts`] and
+//!    [`net_counts`]: from path counters to how often edges and paths ran.
+//!
+//! Where edges are all that is asked for, [`EdgeCounters`] stand for 2 to 5: as few counters as can
+//! be, on a spanning tree's complement (Burger and Dybvig 1998). Both make [`Probes`], and both
+//! know *exit edges* ([`EdgeKind::Exit`]): calls that don't come back.
 //!
 //! This crate knows no LLVM, no file and no profile, and nothing in it recurses: graphs may be as
 //! deep as memory allows.
@@ -59,6 +64,7 @@ mod chords;
 mod counts;
 mod dag;
 mod dominators;
+mod edges;
 mod explosion;
 mod ids;
 mod lists;
@@ -70,14 +76,16 @@ mod probes;
 mod regions;
 mod search;
 mod shape;
+mod spanning;
 mod text;
 mod weights;
 
 pub use cfg::{Cfg, CfgError, Edge, EdgeKind};
 pub use chords::Chords;
-pub use counts::{CountError, EdgeCounts, edge_counts};
+pub use counts::{CountError, EdgeFlow, edge_counts, net_counts};
 pub use dag::{Dag, DagEdge, DagEdgeKind, PinnedCycle};
 pub use dominators::Dominators;
+pub use edges::{EdgeCounters, TreeError};
 pub use ids::{BlockId, DagEdgeId, EdgeId, PathId};
 pub use loops::{Loop, Loops};
 pub use numbering::{Numbering, SuccessorOrder, TooManyPaths};
@@ -85,5 +93,6 @@ pub use parts::NumberingError;
 pub use path::{Path, PathEnd, PathStart};
 pub use probes::{Action, EdgeProbe, PinnedIncrement, Probes};
 pub use search::reverse_postorder;
+pub use spanning::PinnedCycleOfCounts;
 pub use text::{ParseError, ParseErrorKind};
 pub use weights::estimate_weights;

@@ -7,7 +7,8 @@
 //! small values (most paths last, the paper's) or the value 0, so no probe (hottest first, the
 //! *smart numbering* of Bond and McKinley). Where a block has several pinned edges, these come
 //! first in an order that depends on their targets only: two computed gotos with the same targets
-//! then number them alike, which lets the edges stay without increments.
+//! then number them alike, which lets the edges stay without increments. A block's exit edge comes
+//! last in every order: it hardly ever runs, so 0 would be wasted on it.
 //!
 //! Worked example (the slides' figure; A..F are b0..b5, largest NumPaths last, edges of a block in
 //! the order named): NumPaths F=1, E=1, D=2 (DF 0, DE 1), C=2 (CD 0), B=4 (BC 0, BD 2), A=6 (AC 0,
@@ -69,8 +70,9 @@ impl fmt::Display for TooManyPaths {
 impl core::error::Error for TooManyPaths {}
 
 impl Numbering {
-    /// Numbers the paths of a graph. Where there are more than `limit`, plain edges are cut (as few
-    /// as a handful of attempts finds): a path ends there and another starts.
+    /// Numbers the paths of a graph. Where there are more than `limit`, plain edges are cut: a path
+    /// ends there and another starts. They are the lightest, by the weights of
+    /// [`HottestFirst`](SuccessorOrder::HottestFirst), and as few, as a handful of attempts finds.
     ///
     /// # Errors
     /// Where cutting does not bring the number of paths to `limit`: one smaller than the graph has
@@ -119,6 +121,36 @@ impl Numbering {
             values,
             path_counts,
         })
+    }
+
+    /// The same paths, numbered so that those which start at the entry come before all that start at loop heads.
+    #[must_use]
+    pub fn starts_last(mut self) -> Self {
+        let Shape { edges, targets, .. } = &self.shape;
+        let is_start = |edge: &DagEdgeId| matches!(edges[edge.index()].kind, DagEdgeKind::Start(_));
+        let mut order = self.shape.out.list(self.shape.entry).to_vec();
+        order.sort_by_key(is_start);
+        let mut sum = 0;
+        for edge in &order {
+            self.values[edge.index()] = sum;
+            sum += self.path_counts[targets[edge.index()] as usize];
+        }
+        self.shape
+            .out
+            .list_mut(self.shape.entry)
+            .copy_from_slice(&order);
+        self
+    }
+
+    /// How many paths have smaller numbers than all that start at loop heads.
+    #[must_use]
+    pub fn paths_before_starts(&self) -> u64 {
+        let starts = self
+            .shape
+            .edge_ids()
+            .filter(|edge| matches!(self.shape.edges[edge.index()].kind, DagEdgeKind::Start(_)));
+        let values = starts.map(|edge| self.value(edge));
+        values.min().unwrap_or(self.path_count())
     }
 
     /// How many paths there are; their numbers are those below.
@@ -194,6 +226,7 @@ struct Sorter<'a> {
     /// By edge of the dag, where weights are used.
     weights: Vec<u64>,
     pinned: Vec<bool>,
+    exits: Vec<bool>,
 }
 
 impl<'a> Sorter<'a> {
@@ -202,11 +235,11 @@ impl<'a> Sorter<'a> {
             SuccessorOrder::HottestFirst(weights) => dag_weights(cfg, edges, weights),
             _ => Vec::new(),
         };
-        let pinned = edges.iter().map(|edge| is_pinned(cfg, edge)).collect();
         Self {
             successors,
             weights,
-            pinned,
+            pinned: edges.iter().map(|edge| is_pinned(cfg, edge)).collect(),
+            exits: edges.iter().map(|edge| is_exit(cfg, edge)).collect(),
         }
     }
 
@@ -230,12 +263,20 @@ impl<'a> Sorter<'a> {
                 false => (true, 0, BlockId(0)),
             });
         }
+        if out.iter().any(|edge| self.exits[edge.index()]) {
+            out.sort_by_key(|edge| self.exits[edge.index()]);
+        }
     }
 }
 
 /// Whether an edge of the dag is a real one that can carry no probe.
 pub(crate) fn is_pinned(cfg: &Cfg, edge: &DagEdge) -> bool {
     matches!(edge.kind, DagEdgeKind::Edge(id) if cfg.edge(id).kind == EdgeKind::Pinned)
+}
+
+/// Whether an edge of the dag is a block's exit edge.
+pub(crate) fn is_exit(cfg: &Cfg, edge: &DagEdge) -> bool {
+    matches!(edge.kind, DagEdgeKind::Edge(id) if cfg.edge(id).kind == EdgeKind::Exit)
 }
 
 /// Weights by edge of the dag from weights by real edge: a start has those of all back and cut

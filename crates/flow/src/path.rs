@@ -22,7 +22,7 @@ pub enum PathStart {
 /// Where a path ends: by running this edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathEnd {
-    /// An edge to the exit.
+    /// An edge to the exit: out of the function, or an exit edge, where the path was left.
     Exit(EdgeId),
     /// A back edge.
     Back(EdgeId),

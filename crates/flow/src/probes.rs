@@ -32,6 +32,11 @@
 //! a path counted before such a call would show code behind it as run. So no block that *leaks*, as
 //! the caller calls it, is in the done region: what is counted has run to its end. Cost: linear,
 //! and the sort of the spanning tree.
+//!
+//! A block with an exit edge counts what is left there: a path that ends by the exit edge. Its
+//! probe is a `Count` and nothing else, done in the middle of the block (after what the edges into
+//! it do, before what those out of it do), whether the call comes back or not; how often it did not
+//! follows ([`net_counts`](crate::net_counts)). Such a block is never done: it has two ways on.
 
 use crate::cfg::Cfg;
 use crate::chords::{Chords, signed};
@@ -59,10 +64,12 @@ pub enum Action {
     },
 }
 
-/// What happens on one edge. On an edge that ends no path everything is in `before`.
+/// What happens on one edge. On an edge that ends no path everything is in `before`; on an exit edge
+/// that is one `Count`, done when the block's middle is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EdgeProbe {
-    /// Done for the path that runs the edge; on a back or cut edge, for the path that ends there.
+    /// Done for the path that runs the edge; on a back, cut or exit edge, for the path that ends
+    /// there.
     pub before: Vec<Action>,
     /// Done, on a back or cut edge, for the path that starts behind it.
     pub after: Vec<Action>,

@@ -3,7 +3,7 @@
 //! Both regions are the greatest sets that keep what each promises, found by starting from all
 //! candidates and taking out, by a work list, whatever breaks a promise. Cost: linear.
 
-use crate::cfg::Cfg;
+use crate::cfg::{Cfg, EdgeKind};
 use crate::dag::DagEdgeKind;
 use crate::ids::{BlockId, DagEdgeId};
 use crate::lists::Lists;
@@ -24,6 +24,7 @@ pub(crate) struct Regions {
 
 impl Regions {
     /// `leaks` are blocks in which a path may be left: it isn't counted before it has passed them.
+    /// Nor is one before the end of a block that has an exit edge.
     pub(crate) fn new(
         cfg: &Cfg,
         numbering: &Numbering,
@@ -98,6 +99,9 @@ fn done(
     let mut leaky = vec![false; cfg.block_count() as usize];
     for leak in leaks {
         leaky[leak.index()] = *leak != cfg.exit();
+    }
+    for edge in cfg.edges().iter().filter(|e| e.kind == EdgeKind::Exit) {
+        leaky[edge.from.index()] = true;
     }
     let decided = |node: usize| {
         let mut real = cfg.successors(shape.nodes[node]).iter();

@@ -9,6 +9,7 @@
 //!   e2 -> b2 cut
 //! b2:
 //!   e3 -> b3
+//!   e4 -> b3 exit-edge
 //! b3: exit
 //! ```
 //!
@@ -36,6 +37,7 @@ impl fmt::Display for Cfg {
                     EdgeKind::Plain => "",
                     EdgeKind::Pinned => " pinned",
                     EdgeKind::Cut => " cut",
+                    EdgeKind::Exit => " exit-edge",
                 };
                 writeln!(f, "  {id} -> {}{kind}", edge.to)?;
             }
@@ -62,8 +64,8 @@ pub struct ParseError {
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseErrorKind {
-    /// Neither `b0:`, `b0: entry`, `b0: exit` nor `e0 -> b1`, the last maybe with `pinned` or
-    /// `cut`.
+    /// Neither `b0:`, `b0: entry`, `b0: exit` nor `e0 -> b1`, the last maybe with `pinned`, `cut`
+    /// or `exit-edge`.
     Syntax,
     /// An edge before the first block.
     EdgeOutsideBlock,
@@ -175,6 +177,7 @@ impl Parser {
             None => EdgeKind::Plain,
             Some("pinned") => EdgeKind::Pinned,
             Some("cut") => EdgeKind::Cut,
+            Some("exit-edge") => EdgeKind::Exit,
             Some(_) => return Err(ParseErrorKind::Syntax),
         };
         self.edges.push((id, Edge { from, to, kind }));

@@ -6,9 +6,10 @@
 //! except that an edge that leaves the innermost loop gets an eighth of what one that stays gets,
 //! and an edge to a cold block next to nothing. A block is cold if the caller says so or if all it
 //! leads to is cold. Edges to the exit weigh one less than what flows, so that of two equal choices
-//! the entry is preferred (an event loop never exits; LLVM's PGO does the same). Cost: linear.
+//! the entry is preferred (an event loop never exits; LLVM's PGO does the same). Exit edges weigh
+//! nothing and take nothing away: calls come back. Cost: linear.
 
-use crate::cfg::Cfg;
+use crate::cfg::{Cfg, EdgeKind};
 use crate::dominators::Dominators;
 use crate::ids::{BlockId, EdgeId};
 use crate::loops::Loops;
@@ -30,7 +31,8 @@ const COLD: u64 = 0;
 /// Estimated weights by [`EdgeId`]. `cold` are blocks known to run next to never: those that end in
 /// a panic, say, or in a call that does not return.
 ///
-/// An edge that can be reached weighs at least 1, except to the exit; one that cannot weighs 0.
+/// An edge that can be reached weighs at least 1, except to the exit; one that cannot weighs 0, and
+/// so does an exit edge.
 #[must_use]
 pub fn estimate_weights(cfg: &Cfg, cold: &[BlockId]) -> Vec<u64> {
     let order = reverse_postorder(cfg);
@@ -59,12 +61,12 @@ pub fn estimate_weights(cfg: &Cfg, cold: &[BlockId]) -> Vec<u64> {
             *here = here.saturating_mul(LOOP);
         }
         let here = (*here).clamp(1, MOST);
-        let successors = cfg.successors(block);
         let share = |id: EdgeId| share(cfg, &loops, &cold, id);
-        let all: u64 = successors.iter().map(|&id| share(id)).sum();
-        for &id in successors {
+        let all: u64 = going_on(cfg, block).map(share).sum();
+        let ways = going_on(cfg, block).count() as u64;
+        for id in going_on(cfg, block) {
             let part = match all {
-                0 => here / successors.len() as u64,
+                0 => here / ways,
                 _ => u64::try_from(u128::from(here) * u128::from(share(id)) / u128::from(all))
                     .expect("a share is no more than the whole"),
             };
@@ -81,6 +83,12 @@ pub fn estimate_weights(cfg: &Cfg, cold: &[BlockId]) -> Vec<u64> {
         }
     }
     weights
+}
+
+/// The edges that leave a block by a jump.
+fn going_on(cfg: &Cfg, block: BlockId) -> impl Iterator<Item = EdgeId> {
+    let successors = cfg.successors(block).iter().copied();
+    successors.filter(|&id| cfg.edge(id).kind != EdgeKind::Exit)
 }
 
 fn share(cfg: &Cfg, loops: &Loops, cold: &[bool], id: EdgeId) -> u64 {
@@ -103,9 +111,9 @@ fn cold_blocks(cfg: &Cfg, order: &[BlockId], given: &[BlockId]) -> Vec<bool> {
         }
     }
     for &block in order.iter().rev() {
-        let successors = cfg.successors(block);
-        let all = successors.iter().all(|&id| cold[cfg.edge(id).to.index()]);
-        cold[block.index()] |= all && !successors.is_empty();
+        let mut targets = going_on(cfg, block).map(|id| cfg.edge(id).to).peekable();
+        let goes_on = targets.peek().is_some();
+        cold[block.index()] |= goes_on && targets.all(|to| cold[to.index()]);
     }
     cold
 }

@@ -8,16 +8,16 @@
 //!
 //! Directives: `order: most-paths-last | hottest-first | as-given` (the default is the first),
 //! `limit: N`, `weights: W0 W1 ..` by edge (else estimated), `cold: b1 ..` for the estimate, `leaks:
-//! b1 ..` for the probes, `show: weights`.
+//! b1 ..` for the probes, `show: weights`, `show: counters` for those of edges.
 //!
 //! Annotations: `paths`; `back` and `cut` edges; loops; the values at each block; what the probes
 //! do (`= n` sets the register, `+n` adds, `count r+n` and `count n` count; `then` stands before
-//! what is done for the path that follows); the paths, if there are not too many; or the `error`.
+//! what is done for the path that follows); edge counters, those counted and those that follow; the paths, if there are not too many; or the `error`.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use holloway_flow::{
-    Action, BlockId, Cfg, Dag, DagEdgeId, DagEdgeKind, Dominators, EdgeProbe, Loops, Numbering,
-    Path, PathEnd, PathId, PathStart, Probes, SuccessorOrder, estimate_weights,
+    Action, BlockId, Cfg, Dag, DagEdgeId, DagEdgeKind, Dominators, EdgeCounters, EdgeId, EdgeProbe,
+    Loops, Numbering, Path, PathEnd, PathId, PathStart, Probes, SuccessorOrder, estimate_weights,
 };
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -66,6 +66,7 @@ struct Directives {
     weights: Vec<u64>,
     leaks: Vec<BlockId>,
     show_weights: bool,
+    show_counters: bool,
 }
 
 impl Directives {
@@ -76,6 +77,7 @@ impl Directives {
             weights: Vec::new(),
             leaks: Vec::new(),
             show_weights: false,
+            show_counters: false,
         };
         let mut cold = Vec::new();
         for line in text.lines().filter_map(|line| line.strip_prefix(";!")) {
@@ -95,6 +97,7 @@ impl Directives {
                 "cold" => cold = blocks(value),
                 "leaks" => this.leaks = blocks(value),
                 "show" if value == "weights" => this.show_weights = true,
+                "show" if value == "counters" => this.show_counters = true,
                 _ => return Err(format!("no such directive: {line}")),
             }
         }
@@ -138,6 +141,9 @@ fn annotate(text: &str) -> Result<String, String> {
         let list = (0..edges).map(|edge| format!("e{edge} {}", directives.weights[edge]));
         writeln!(out, "; weights: {}", list.collect::<Vec<_>>().join(", ")).unwrap();
     }
+    if directives.show_counters {
+        counters(&mut out, &cfg, &directives.weights);
+    }
     if let Err(error) = results(&mut out, &cfg, &directives) {
         writeln!(out, "; error: {error}").unwrap();
     }
@@ -174,6 +180,20 @@ fn list(out: &mut String, name: &str, items: impl Iterator<Item = String>) {
     let items: Vec<String> = items.collect();
     if !items.is_empty() {
         writeln!(out, "; {name}: {}", items.join(", ")).unwrap();
+    }
+}
+
+fn counters(out: &mut String, cfg: &Cfg, weights: &[u64]) {
+    match EdgeCounters::new(cfg, weights) {
+        Ok(counters) => {
+            list(
+                out,
+                "counted",
+                counters.counted().iter().map(EdgeId::to_string),
+            );
+            list(out, "tree", counters.tree().iter().map(EdgeId::to_string));
+        }
+        Err(error) => writeln!(out, "; edges: {error}").unwrap(),
     }
 }
 

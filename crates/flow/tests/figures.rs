@@ -231,7 +231,7 @@ fn pp_slides_path_versus_edge_profiling() {
     let edges = |profile: [(&str, u64); 5]| {
         let id = |name| PathId(names.iter().position(|other| other == name).unwrap() as u64);
         edge_counts(
-            9,
+            &cfg,
             &numbering,
             profile.map(|(name, count)| (id(name), count)),
         )

@@ -4,10 +4,12 @@
 
 mod common;
 
-use common::{all_paths, any_cfg, dag, ends, function_cfg, number, reachable, walk};
+use common::walk::walk;
+use common::{all_paths, any_cfg, dag, ends, function_cfg, number, reachable};
 use holloway_flow::{
-    Action, BlockId, Cfg, Chords, Dag, DagEdgeId, DagEdgeKind, EdgeId, EdgeKind, Numbering,
-    PathEnd, PathId, PathStart, Probes, SuccessorOrder, edge_counts, estimate_weights,
+    Action, BlockId, Cfg, Chords, Dag, DagEdge, DagEdgeId, DagEdgeKind, EdgeId, EdgeKind,
+    Numbering, PathEnd, PathId, PathStart, Probes, SuccessorOrder, edge_counts, estimate_weights,
+    net_counts,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug)]
 struct Plan {
     order: u8,
+    starts_last: bool,
     weights: Vec<u64>,
     limit: u64,
     /// By block: whether it leaks.
@@ -26,12 +29,15 @@ fn plan() -> impl Strategy<Value = Plan> {
     let weights = prop::collection::vec(prop_oneof![0..5u64, 0..1000u64, Just(u64::MAX)], 0..40);
     let limit = prop_oneof![Just(1u64), Just(3), Just(6), Just(20), Just(1 << 40)];
     let leaks = prop::collection::vec(prop::bool::weighted(0.2), 0..16);
-    (0..4u8, weights, limit, leaks).prop_map(|(order, weights, limit, leaks)| Plan {
-        order,
-        weights,
-        limit,
-        leaks,
-    })
+    (0..4u8, any::<bool>(), weights, limit, leaks).prop_map(
+        |(order, starts_last, weights, limit, leaks)| Plan {
+            order,
+            starts_last,
+            weights,
+            limit,
+            leaks,
+        },
+    )
 }
 
 impl Plan {
@@ -43,7 +49,11 @@ impl Plan {
             2 => SuccessorOrder::HottestFirst(&estimate),
             _ => SuccessorOrder::AsGiven,
         };
-        number(cfg, dag, order, self.limit)
+        let numbering = number(cfg, dag, order, self.limit);
+        match self.starts_last {
+            true => numbering.starts_last(),
+            false => numbering,
+        }
     }
 
     fn leaks(&self, cfg: &Cfg) -> Vec<BlockId> {
@@ -76,6 +86,33 @@ fn check_ends(cfg: &Cfg, dag: &Dag, numbering: &Numbering) {
     for (id, edge) in (0..).map(EdgeId).zip(cfg.edges()) {
         if reached.contains(&edge.from) && !ends.contains_key(&id) {
             assert!(place[&edge.from] < place[&edge.to], "{id} leads forward");
+        }
+    }
+}
+
+/// Paths from the entry have the lowest numbers, where that was asked for.
+fn check_starts(numbering: &Numbering, starts_last: bool) {
+    let count = numbering.paths_before_starts();
+    assert!(count <= numbering.path_count());
+    let from_entry = |number| {
+        let path = numbering.regenerate(PathId(number)).unwrap();
+        path.start == PathStart::Entry
+    };
+    assert!((0..count.min(3000)).all(from_entry));
+    let behind = count..numbering.path_count().min(count.saturating_add(3000));
+    assert!(!starts_last || !behind.into_iter().any(from_entry));
+}
+
+/// An exit edge gets its value behind all other edges of its block, but for starts that come last of all.
+fn check_exit_values(cfg: &Cfg, numbering: &Numbering, starts_last: bool) {
+    let edges = numbering.dag_edges().iter().zip((0..).map(DagEdgeId));
+    let edges: Vec<_> = edges.collect();
+    for (edge, id) in &edges {
+        if matches!(edge.kind, DagEdgeKind::Edge(id) if cfg.edge(id).kind == EdgeKind::Exit) {
+            let is_start = |edge: &DagEdge| matches!(edge.kind, DagEdgeKind::Start(_));
+            let others = edges.iter().filter(|(other, _)| other.from == edge.from);
+            let mut others = others.filter(|(other, _)| !starts_last || !is_start(other));
+            assert!(others.all(|&(_, other)| numbering.value(other) <= numbering.value(*id)));
         }
     }
 }
@@ -143,24 +180,25 @@ fn check_walk(
         );
     }
     let trace = walk(cfg, numbering, probes, leaks, choices);
-    let numbered = trace.paths.iter().map(|(path, &count)| {
-        let number = numbering.number_of(path).expect("a walk runs along paths");
-        (i64::try_from(number.0).unwrap(), count)
-    });
+    let number = |path| numbering.number_of(path).expect("a walk runs along paths");
+    let raw = trace.raw.iter();
+    let raw = raw.map(|(path, &count)| (number(path).0.cast_signed(), count));
     assert_eq!(
         trace.counters,
-        numbered.collect::<BTreeMap<_, _>>(),
+        raw.collect::<BTreeMap<_, _>>(),
         "{probes:?}"
     );
-    let counts = trace
-        .counters
-        .iter()
-        .map(|(&path, &count)| (PathId(path.cast_unsigned()), count));
-    let derived = edge_counts(cfg.edges().len(), numbering, counts).unwrap();
+    let counters = trace.counters.iter();
+    let counters = counters.map(|(&path, &count)| (PathId(path.cast_unsigned()), count));
+    let derived = edge_counts(cfg, numbering, counters.clone()).unwrap();
     assert_eq!(derived.calls, trace.calls);
     for (id, count) in (0..).map(EdgeId).zip(derived.edges) {
         assert_eq!(count, trace.edges.get(&id).copied().unwrap_or(0), "{id}");
     }
+    let net = trace.net.iter().filter(|(_, count)| **count != 0);
+    let net: BTreeMap<_, _> = net.map(|(path, &count)| (number(path), count)).collect();
+    let derived = net_counts(cfg, numbering, counters).unwrap();
+    assert_eq!(derived, net.into_iter().collect::<Vec<_>>());
 }
 
 /// No action is for nothing: what an `Add` adds is not 0, and every `Set` is read by some path
@@ -227,6 +265,8 @@ proptest! {
         let (cfg, dag) = dag(cfg);
         let numbering = plan.number(&cfg, &dag);
         check_ends(&cfg, &dag, &numbering);
+        check_exit_values(&cfg, &numbering, plan.starts_last);
+        check_starts(&numbering, plan.starts_last);
         check_bijection(&cfg, &numbering);
         check_chords(&numbering, &plan.weights);
         check_parts(&cfg, &numbering);
@@ -246,6 +286,8 @@ proptest! {
         let (cfg, dag) = dag(cfg);
         let numbering = plan.number(&cfg, &dag);
         check_ends(&cfg, &dag, &numbering);
+        check_exit_values(&cfg, &numbering, plan.starts_last);
+        check_starts(&numbering, plan.starts_last);
         check_bijection(&cfg, &numbering);
         check_chords(&numbering, &plan.weights);
         check_parts(&cfg, &numbering);
@@ -267,8 +309,9 @@ proptest! {
         let reached = reachable(&cfg);
         for (edge, weight) in cfg.edges().iter().zip(weights) {
             let live = reached.contains(&edge.from);
-            prop_assert!(live || weight == 0);
-            prop_assert!(!live || edge.to == cfg.exit() || weight > 0);
+            let weighs = live && edge.kind != EdgeKind::Exit;
+            prop_assert!(weighs || weight == 0);
+            prop_assert!(!weighs || edge.to == cfg.exit() || weight > 0);
         }
     }
 }

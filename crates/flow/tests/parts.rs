@@ -5,8 +5,8 @@ mod common;
 
 use common::{dag, function_cfg, number};
 use holloway_flow::{
-    BlockId, CountError, DagEdge, DagEdgeId, DagEdgeKind, EdgeId, Numbering, NumberingError,
-    PathEnd, PathId, SuccessorOrder, edge_counts,
+    BlockId, Cfg, CountError, DagEdge, DagEdgeId, DagEdgeKind, EdgeId, Numbering, NumberingError,
+    PathEnd, PathId, SuccessorOrder, edge_counts, net_counts,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -118,20 +118,25 @@ fn block_ids_need_not_be_dense() {
     let path = numbering.regenerate(PathId(0)).unwrap();
     assert_eq!(path.blocks, [0, a, b].map(BlockId));
     assert_eq!(
-        edge_counts(9, &numbering, [(PathId(0), 1)]),
+        edge_counts(&one_edge(), &numbering, [(PathId(0), 1)]),
         Err(CountError::NoSuchEdge(EdgeId(a)))
     );
+}
+
+fn one_edge() -> Cfg {
+    "b0: entry\n e0 -> b1\nb1: exit".parse().unwrap()
 }
 
 #[test]
 fn counts_of_paths_that_are_not_there_are_refused() {
     let numbering = read(&[real(0, 9, 0, 0)]).unwrap();
-    let counts = edge_counts(1, &numbering, [(PathId(0), u64::MAX), (PathId(0), 7)]).unwrap();
-    assert_eq!((counts.calls, counts.edges), (u64::MAX, vec![u64::MAX]));
-    assert_eq!(
-        edge_counts(1, &numbering, [(PathId(1), 1)]),
-        Err(CountError::NoSuchPath(PathId(1)))
-    );
+    let cfg = one_edge();
+    let counts = edge_counts(&cfg, &numbering, [(PathId(0), u64::MAX), (PathId(0), 7)]).unwrap();
+    assert_eq!((counts.calls, counts.edges), (6, vec![6]), "sums wrap");
+    let counts = [(PathId(1), 1)];
+    let error = CountError::NoSuchPath(PathId(1));
+    assert_eq!(edge_counts(&cfg, &numbering, counts), Err(error));
+    assert_eq!(net_counts(&cfg, &numbering, counts), Err(error));
 }
 
 /// Numbers exactly the paths there are, each once.

@@ -5,7 +5,7 @@ mod common;
 
 use common::{any_cfg, reachable};
 use holloway_flow::{
-    BlockId, Cfg, CfgError, Dominators, Edge, EdgeId, EdgeKind, Loops, estimate_weights,
+    BlockId, Cfg, CfgError, Dag, Dominators, Edge, EdgeId, EdgeKind, Loops, estimate_weights,
     reverse_postorder,
 };
 use proptest::prelude::*;
@@ -63,6 +63,21 @@ fn naive_loops(cfg: &Cfg) -> BTreeMap<BlockId, BTreeSet<BlockId>> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    /// Exit edges take nothing from other edges' estimates, and make no others back edges.
+    #[test]
+    fn exit_edges_change_nothing_else(cfg in any_cfg(10), cold in 0..10u32) {
+        let plain: Vec<Edge> = cfg.edges().iter().copied().filter(|edge| edge.kind != EdgeKind::Exit).collect();
+        let kept: Vec<usize> = (0..cfg.edges().len()).filter(|&id| cfg.edges()[id].kind != EdgeKind::Exit).collect();
+        let without = Cfg::new(cfg.block_count(), cfg.entry(), cfg.exit(), plain).unwrap();
+        let weights = estimate_weights(&cfg, &[BlockId(cold)]);
+        let others: Vec<u64> = kept.iter().map(|&id| weights[id]).collect();
+        prop_assert_eq!(others, estimate_weights(&without, &[BlockId(cold)]));
+        if let (Ok(with), Ok(without)) = (Dag::new(&cfg), Dag::new(&without)) {
+            let back: Vec<_> = without.back_edges().map(|id| kept[id.index()]).collect();
+            prop_assert_eq!(with.back_edges().map(EdgeId::index).collect::<Vec<_>>(), back);
+        }
+    }
 
     #[test]
     fn dominators_are_what_they_say(cfg in any_cfg(12)) {
@@ -158,7 +173,7 @@ fn graph(edges: &[(u32, u32, EdgeKind)]) -> Result<Cfg, CfgError> {
 
 #[test]
 fn graphs_that_are_refused() {
-    use EdgeKind::{Cut, Pinned, Plain};
+    use EdgeKind::{Cut, Exit, Pinned, Plain};
     assert_eq!(
         graph(&[(0, 3, Plain)]),
         Err(CfgError::NoSuchBlock(BlockId(3)))
@@ -179,6 +194,15 @@ fn graphs_that_are_refused() {
         graph(&[(1, 2, Pinned)]),
         Err(CfgError::ExitNotPlain(EdgeId(0)))
     );
+    assert_eq!(
+        graph(&[(0, 2, Exit), (0, 1, Exit)]),
+        Err(CfgError::ExitElsewhere(EdgeId(1)))
+    );
+    assert_eq!(
+        graph(&[(0, 2, Exit), (1, 2, Exit), (0, 2, Exit)]),
+        Err(CfgError::SecondExit(EdgeId(2)))
+    );
+    assert_eq!(graph(&[(2, 2, Exit)]), Err(CfgError::LeavesExit(EdgeId(0))));
     assert_eq!(
         Cfg::new(1, BlockId(0), BlockId(0), vec![]),
         Err(CfgError::EntryIsExit(BlockId(0)))

@@ -58,6 +58,14 @@ fn refused() {
         expect!["line 4: b7 is not a block of this graph"],
     );
     check(
+        "b0: entry\n e0 -> b1 exit-edge\nb1:\nb2: exit",
+        expect!["line 4: e0 is an exit edge and misses the exit"],
+    );
+    check(
+        "b0: entry\n e0 -> b1 exit-edge\n e1 -> b1 exit-edge\nb1: exit",
+        expect!["line 4: e1 is its block's second exit edge"],
+    );
+    check(
         "b0: entry exit",
         expect!["line 1: neither a block (`b0:`, `b0: entry`) nor an edge (`e0 -> b1 pinned`)"],
     );
@@ -78,7 +86,7 @@ fn comments_and_blank_lines_are_nothing() {
 
 proptest! {
     #[test]
-    fn any_text_is_a_graph_or_an_error(text in "([be:;0-9 >\n-]|b[0-3]: |entry|exit|e[0-3] -> b[0-3]|pinned|cut|\n){0,60}") {
+    fn any_text_is_a_graph_or_an_error(text in "([be:;0-9 >\n-]|b[0-3]: |entry|exit|e[0-3] -> b[0-3]|pinned|cut|exit-edge|\n){0,60}") {
         let _ = text.parse::<Cfg>();
     }
 }

@@ -4,7 +4,7 @@ use crate::error::FormatError;
 use crate::varint;
 
 /// Position in the bytes of one record.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -125,6 +125,13 @@ impl<'a> Cursor<'a> {
         let value = self.var()?;
         let limit = ((self.bytes.len() - self.at) / least) as u64 + 1;
         Ok(self.below(value, limit, what)? as usize)
+    }
+
+    /// All that is left.
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
+        let rest = &self.bytes[self.at..];
+        self.at = self.bytes.len();
+        rest
     }
 
     /// Ends the record: nothing may be left.

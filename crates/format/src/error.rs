@@ -27,6 +27,14 @@ pub enum FormatError {
     NotAMap,
     /// The first bytes are not those of a module's path map.
     NotAFragment,
+    /// The first bytes are not those of a guide.
+    NotAGuide,
+    /// The first bytes are not those of a file of traces.
+    NotATrace,
+    /// The first bytes are not those of sequences over loop iterations.
+    NotLoops,
+    /// The first bytes are not those of timings.
+    NotTimings,
     /// Written by a version with another format.
     Version {
         /// Format number in the file.
@@ -132,7 +140,13 @@ impl FormatError {
     /// The byte offset, for the variants that have one.
     pub fn offset(&self) -> Option<u64> {
         match self {
-            Self::NotAProfile | Self::NotAMap | Self::NotAFragment => Some(0),
+            Self::NotAProfile
+            | Self::NotAMap
+            | Self::NotAFragment
+            | Self::NotAGuide
+            | Self::NotATrace
+            | Self::NotLoops
+            | Self::NotTimings => Some(0),
             Self::Version { .. } => Some(8),
             Self::Unfinished | Self::BuildMismatch { .. } => None,
             Self::Truncated { offset }
@@ -164,6 +178,14 @@ impl fmt::Display for FormatError {
             Self::NotAFragment => {
                 f.write_str("not the path map of a module; weave the program again")
             }
+            Self::NotLoops => f.write_str(
+                "not sequences over loop iterations; give a .hwl file of a run built with --collect loops",
+            ),
+            Self::NotTimings => f.write_str(
+                "not timings of paths; give a .hwv file of a run built with --collect variation or times",
+            ),
+            Self::NotAGuide => f.write_str("not a guide; give a run that was recorded"),
+            Self::NotATrace => f.write_str("not a file of traces; give a .hwt file of a run with --collect trace"),
             Self::Version { found, reads } => {
                 write!(
                     f,

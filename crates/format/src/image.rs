@@ -3,7 +3,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWIMMAP"
-//!      8    4  format version, 1
+//!      8    4  format version, 2
 //!     12    4  kind of profile
 //!     16   16  build id: the first 16 bytes of the blake3 hash of everything else, in order
 //!     32    4  m: number of modules
@@ -12,7 +12,8 @@
 //!     48    4  0
 //!     52    l  name of the image, UTF-8
 //!    52+l   4  crc32 of bytes 0..52+l
-//!    56+l 32m  modules:  0 8 base   8 8 offset of the fragment  16 8 its length  24 4 0
+//!    56+l 32m  modules:  0 8 base   8 8 offset of the fragment  16 8 its length
+//!                       24 4 base of its counters beside a ring, over 64
 //!                       28 4 crc32 of the module's number (4 bytes) and bytes 0..28
 //!      …       the fragments (crate::map)
 //! ```
@@ -73,6 +74,26 @@ impl ImageMap {
     }
 }
 
+/// Places the counters that threads keep beside their rings, module after module in the order of an image's parts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside {
+    /// Bytes of them so far, a multiple of a cache line.
+    pub end: u64,
+}
+
+/// Bytes of a cache line, which two modules don't share.
+const BESIDE_LINE: u64 = 64;
+
+impl Beside {
+    /// The base of the next module's, whose fragment this is.
+    pub fn place(&mut self, fragment: &[u8]) -> u64 {
+        let base = self.end;
+        let size = map::beside_size(fragment);
+        self.end += size.next_multiple_of(BESIDE_LINE);
+        base
+    }
+}
+
 /// The map of an image made of `parts`: base and fragment of each module. Gives the map and its build id.
 ///
 /// # Panics
@@ -83,13 +104,14 @@ pub fn encode_image(kind: u32, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>, 
     let length = (start + fragments) as u64;
 
     let mut table = Vec::with_capacity(ENTRY * parts.len());
-    let mut offset = start as u64;
+    let (mut offset, mut beside) = (start as u64, Beside::default());
     for (number, (base, fragment)) in parts.iter().enumerate() {
         let entry = table.len();
         for word in [*base, offset, fragment.len() as u64] {
             table.extend_from_slice(&word.to_le_bytes());
         }
-        table.extend_from_slice(&[0; 4]);
+        let besides = beside.place(fragment) / BESIDE_LINE;
+        table.extend_from_slice(&(besides as u32).to_le_bytes());
         let crc = entry_crc(number, &table[entry..]);
         table.extend_from_slice(&crc.to_le_bytes());
         offset += fragment.len() as u64;
@@ -290,7 +312,7 @@ impl Fragments<'_> {
     ) -> Result<PlacedModule, FormatError> {
         let mut cursor = Cursor::new(entry, at);
         let (base, offset, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
-        cursor.u32()?;
+        let beside = u64::from(cursor.u32()?) * BESIDE_LINE;
         if cursor.u32()? != entry_crc(number, &entry[..ENTRY - 4]) {
             return Err(FormatError::Checksum { offset: at });
         }
@@ -309,7 +331,7 @@ impl Fragments<'_> {
         let end =
             usize::try_from(length).map_or(all, |length| start.saturating_add(length).min(all));
         self.next = end as u64;
-        let (module, found) = ModuleMap::decode_at(&self.bytes[start..end], offset)?;
+        let (mut module, found) = ModuleMap::decode_at(&self.bytes[start..end], offset)?;
         damage.extend(found.into_iter().map(|damage| {
             let mut damage = damage.in_module(number);
             if damage.name.is_empty() && damage.function.is_none() {
@@ -317,6 +339,9 @@ impl Fragments<'_> {
             }
             damage
         }));
+        for function in &mut module.functions {
+            function.beside = function.beside.map(|at| at + beside);
+        }
         Ok(PlacedModule { base, module })
     }
 }

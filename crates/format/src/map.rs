@@ -7,7 +7,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWMODUL"
-//!      8    4  format version, 1
+//!      8    4  format version, 2
 //!     12    4  n: number of functions
 //!     16    8  bytes of counters a thread
 //!     24    4  s: number of strings
@@ -17,7 +17,7 @@
 //!     40    4  k: number of skipped functions
 //!     44    4  g: number of functions gone
 //!     48    8  r: bytes of function records
-//!     56    4  0
+//!     56    4  number of counters that a thread keeps beside its ring (of functions with code 3), else 0
 //!     60    4  crc32 of bytes 0..60
 //!     64   8s  strings:  0 4 where the string ends in the text   4 4 crc32 of the string
 //!      …    t  text, UTF-8; a string starts where the one before it ends
@@ -32,15 +32,18 @@
 //! `v`: varint, `z`: zigzag varint ([`crate::varint`]), lists: their length as `v`, then the items.
 //! ```text
 //! v name  v linkage name  v file  v line  8 bytes hash
-//! 1 byte counters: 0 array, then v offset, v len; 1 hash, then v offset
-//! v path count
+//! 1 byte counters: 0 array of paths, then v offset, v len, v path count; 1 hash of paths, then v offset, v path count;
+//!                  2 array of edges, then v offset, v len; 3 array of paths, some of which are counted beside a ring, then v offset, v len, v path count,
+//!                  v offset beside the ring
 //! list of scopes: v name  v linkage name  v file  v line  v parent+1 (0: none)  v call line  v call column
 //! v number of blocks  v entry  v exit
 //! each block: v instructions, list of places
 //! list of edges: z from (less the previous edge's)  z to (less from)  1 byte: kind + 4 × outcome + 128 if a place follows
 //!                [z case value]  [place]
-//! list of dag edges: 1 byte: kind + 4 if its ends follow  z edge (less the previous one's + 1) or v block
+//! of path counters, list of dag edges: 1 byte: kind + 4 if its ends follow  z edge (less the previous one's + 1) or v block
 //!                [v from  v to]  v value
+//! of edge counters, lists of counted and of tree edges: z edge (less the previous one's + 1)
+//! where there are some, list of loads ([`loads`])
 //! place: v scope  z line (less the previous place's in the function)  v column
 //! ```
 //! The ends of a dag edge follow only where they are not those its kind implies ([`FunctionMap::implied_ends`]).
@@ -52,19 +55,40 @@
 //! ```
 //! Read: `f`, `f`, `a.c`, line 1; hash; an array at 0 of 1 counter; 1 path; no scope; 2 blocks, entry 0, exit 1; both without
 //! instructions and places; one edge: from 0, to 0+1, plain and `Return` (4×9); one dag edge: kind edge, number 0, value 0.
+//! With its edge counted instead: `02 00 01` for the counters, `01 00 00` (counted: edge 0; tree: none) for the dag edge.
+//!
+//! # Paths in streams
+//! What a word of a stream (`abi`) says of its activation follows from its path's number:
+//! - it *opens* one if the path starts at the entry: its first dag edge is no [`DagKind::Start`];
+//! - it *closes* one if its last dag edge is a [`DagKind::Edge`] whose outcome is [`Outcome::Return`], [`Outcome::TailCall`] or
+//!   [`Outcome::Resume`]: the function is left by itself. A call that may become a jump stands behind such an end, so what it calls is a
+//!   sibling, as on the stack;
+//! - after [`Outcome::Noreturn`] the frame is there as long as what was called, until a frame below it is come back to or the thread ends;
+//! - after a [`DagKind::Back`] or [`DagKind::Cut`] it goes on. In traces a cut edge of outcome [`Outcome::Split`] stands before a call
+//!   (seldom before a terminator whose edges can carry no probe): the block it leads to begins with that.
+//!
+//! There are no exit edges and no hashed functions in streams, so [`Counters`] is an array everywhere; its offset over 8 is the index
+//! of path 0, and its length no memory.
+//!
+//! Where sequences over iterations are wanted, an activation of one path says nothing by its place. So a path that opens and closes one, of a function whose paths from the
+//! entry have the lowest numbers, is counted beside the thread's ring ([`FunctionMap::beside`]) and not appended; of a function without loops all paths are.
 
 mod codes;
 mod decode;
 mod encode;
 mod function;
+mod hash;
+mod loads;
 mod strings;
 
-pub(crate) use decode::repair;
+pub(crate) use decode::{beside_size, repair};
+pub use hash::graph_hash;
+pub use loads::{Load, LoadShape};
 
 use crate::text::Text;
 
-/// Version of the fragment, the image map and the sealed profile.
-pub const MAP_VERSION: u32 = 1;
+/// Version of the fragment, the image map, the sealed profile and the guide.
+pub const MAP_VERSION: u32 = 2;
 /// First eight bytes of a fragment.
 pub const FRAGMENT_MAGIC: [u8; 8] = *b"HLWMODUL";
 
@@ -120,7 +144,10 @@ pub struct FunctionMap {
     pub hash: u64,
     /// Where its counters are.
     pub counters: Counters,
-    /// Number of possible paths, at least 1; 0 only in a damaged function.
+    /// Those of its paths that are whole activations are in no stream but counted beside the ring: where, in bytes from the module's base there, in an image from
+    /// the first counter. There are [`paths_before_starts`](Self::paths_before_starts) counters.
+    pub beside: Option<u64>,
+    /// Number of possible paths, at least 1; 0 where edges are counted.
     pub path_count: u64,
     /// Entry block.
     pub entry: u32,
@@ -130,10 +157,16 @@ pub struct FunctionMap {
     pub blocks: Vec<BlockMap>,
     /// The edges of the graph.
     pub edges: Vec<EdgeMap>,
-    /// The edges of the acyclic graph, with the values that number its paths.
+    /// The edges of the acyclic graph, with the values that number its paths; none where edges are counted.
     pub dag: Vec<DagEdgeMap>,
+    /// Where edges are counted: the edge of each counter. Otherwise empty.
+    pub counted: Vec<u32>,
+    /// Where edges are counted: the other edges, whose counts follow from the last to the first. Otherwise empty.
+    pub tree: Vec<u32>,
     /// The function itself (0), then the frames inlined into it, callers before callees.
     pub scopes: Vec<Scope>,
+    /// Where paths are timed: loads whose next addresses can be told, in order of their blocks. Otherwise empty.
+    pub loads: Vec<Load>,
 }
 
 /// Where a function's counters are in a thread's block; offsets in bytes from the module's base.
@@ -151,6 +184,13 @@ pub enum Counters {
         /// Offset of the head, a multiple of 8.
         offset: u64,
     },
+    /// One `u64` for each of [`FunctionMap::counted`].
+    Edges {
+        /// Offset of the first one's counter, a multiple of 8.
+        offset: u64,
+        /// Number of counters.
+        len: u64,
+    },
 }
 
 impl Default for Counters {
@@ -163,14 +203,16 @@ impl Counters {
     /// Offset of the first counter, or of the head.
     pub fn offset(self) -> u64 {
         match self {
-            Self::Array { offset, .. } | Self::Hash { offset } => offset,
+            Self::Array { offset, .. } | Self::Hash { offset } | Self::Edges { offset, .. } => {
+                offset
+            }
         }
     }
 
     /// Bytes in a thread's block; saturates.
     pub fn size(self) -> u64 {
         match self {
-            Self::Array { len, .. } => len.saturating_mul(8),
+            Self::Array { len, .. } | Self::Edges { len, .. } => len.saturating_mul(8),
             Self::Hash { .. } => 8,
         }
     }
@@ -210,6 +252,9 @@ pub enum EdgeKind {
     Pinned,
     /// A path ends before it and another starts after it.
     Cut,
+    /// To the exit, where a call in the source block doesn't come back. Its count is net: entering the block again
+    /// behind a call counts against it.
+    Exit,
 }
 
 /// What leads along an edge.
@@ -244,8 +289,12 @@ pub enum Outcome {
     TailCall,
     /// On after a call that may return twice.
     Again,
-    /// On inside a block that was split.
+    /// On inside a block that was split; in traces, before a call.
     Split,
+    /// A call in the block doesn't come back: unwinding or `longjmp` past the function, the end of the process.
+    Left,
+    /// A call came back: between the parts of a block that calls end, where the graph has exit edges.
+    Returned,
 }
 
 /// An edge of the acyclic graph.
@@ -307,7 +356,31 @@ pub struct Scope {
 impl FunctionMap {
     /// Whether its record was damaged: it only keeps its place, and its names where they were readable.
     pub fn is_damaged(&self) -> bool {
-        self.path_count == 0
+        self.blocks.is_empty()
+    }
+
+    /// How many paths have smaller numbers than all that start at loop heads.
+    pub fn paths_before_starts(&self) -> u64 {
+        let starts = self.dag.iter();
+        let starts = starts.filter(|edge| matches!(edge.kind, DagKind::Start(_)));
+        let values = starts.map(|edge| edge.value);
+        values.min().unwrap_or(self.path_count).min(self.path_count)
+    }
+
+    /// What its counters count, in words: `path` or `edge counter`.
+    pub fn counted_thing(&self) -> &'static str {
+        match self.counters {
+            Counters::Array { .. } | Counters::Hash { .. } => "path",
+            Counters::Edges { .. } => "edge counter",
+        }
+    }
+
+    /// The numbers of its counts are below this: those of paths, or of edge counters.
+    pub fn counter_limit(&self) -> u64 {
+        match self.counters {
+            Counters::Array { .. } | Counters::Hash { .. } => self.path_count,
+            Counters::Edges { len, .. } => len,
+        }
     }
 
     /// The source name, or the linkage name where there is none.
@@ -322,44 +395,6 @@ impl FunctionMap {
     /// Source and target that a dag edge of this kind has by its meaning; `None` if it refers to no edge.
     pub fn implied_ends(&self, kind: DagKind) -> Option<(u32, u32)> {
         implied_ends(kind, &self.edges, self.entry, self.exit)
-    }
-
-    /// Hash of graph and numbering: equal structures have equal path numbers. Names, places and counters don't count.
-    pub fn structure_hash(&self) -> u64 {
-        let mut hasher = blake3::Hasher::new();
-        let mut put = |words: &[u64]| {
-            for word in words {
-                hasher.update(&word.to_le_bytes());
-            }
-        };
-        put(&[
-            self.blocks.len() as u64,
-            self.entry.into(),
-            self.exit.into(),
-            self.path_count,
-            self.edges.len() as u64,
-        ]);
-        for edge in &self.edges {
-            put(&[edge.from.into(), edge.to.into(), edge.kind.code().into()]);
-        }
-        put(&[self.dag.len() as u64]);
-        for edge in &self.dag {
-            let (code, index) = edge.kind.code();
-            put(&[
-                edge.from.into(),
-                edge.to.into(),
-                code.into(),
-                index.into(),
-                edge.value,
-            ]);
-        }
-        let hash = hasher.finalize();
-        u64::from_le_bytes(
-            *hash
-                .as_bytes()
-                .first_chunk()
-                .expect("a blake3 hash has 32 bytes"),
-        )
     }
 }
 

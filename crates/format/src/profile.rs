@@ -5,7 +5,7 @@
 
 mod sum;
 
-use crate::abi::KIND_PATHS;
+use crate::abi::{KIND_EDGES, KIND_PATHS, is_stream};
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::image::ImageMap;
@@ -35,7 +35,7 @@ pub struct ProfileHead {
     pub start_ns: u64,
     /// Threads that entered woven code.
     pub threads: u32,
-    /// Threads and hash segments whose counts could not be put in the file.
+    /// Threads and hash segments whose counts could not be put in the file, and rings whose words were dropped at some time.
     pub lost: u64,
     /// Whether the process is the child of a fork.
     pub forked: bool,
@@ -60,7 +60,7 @@ pub struct Profile {
     pub start_ns: u64,
     /// Threads that entered woven code.
     pub threads: u32,
-    /// Threads and hash segments whose counts could not be put in the file.
+    /// Threads and hash segments whose counts could not be put in the file, and rings whose words were dropped at some time.
     pub lost: u64,
     /// Whether the process is the child of a fork.
     pub forked: bool,
@@ -79,12 +79,12 @@ pub struct FunctionCounts {
     pub function: u32,
     /// Hash of the function's structure in the map.
     pub hash: u64,
-    /// Path number and count, ascending by path, no count 0.
+    /// Path number (or edge counter, as the function's map says) and count, ascending by number, no count 0.
     pub counts: Vec<(u64, u64)>,
 }
 
 impl FunctionCounts {
-    /// Path executions.
+    /// The sum of its counts: of paths, their executions.
     pub fn total(&self) -> u128 {
         self.counts
             .iter()
@@ -176,7 +176,8 @@ pub fn peek_profile(bytes: &[u8]) -> Result<ProfileHead, FormatError> {
     }
 }
 
-/// Reads a profile, raw or sealed, of the image that `map` describes.
+/// Reads a profile, raw or sealed, of the image that `map` describes. Where streams are collected nothing is counted: such a
+/// profile has a head and damage, no functions; its words are [`RawProfile::ring_words`].
 ///
 /// # Errors
 /// If the bytes are no profile, of another version, build or kind, or damaged in the head. Other damage is listed in the
@@ -199,7 +200,7 @@ fn check_head(head: &ProfileHead, map: &ImageMap) -> Result<(), FormatError> {
             image,
         });
     }
-    if head.kind != KIND_PATHS {
+    if ![KIND_PATHS, KIND_EDGES].contains(&head.kind) && !is_stream(head.kind) {
         return Err(FormatError::UnknownKind {
             kind: head.kind,
             offset: 12,

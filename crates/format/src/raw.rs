@@ -7,16 +7,21 @@
 //!
 //! Cost: linear in the file.
 
+mod beside;
+mod rings;
 mod writer;
 
 use crate::abi::{
-    ABI_VERSION, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_SEGMENT, PAGE, RAW_MAGIC, hash_slot,
+    ABI_VERSION, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, KIND_LOOPS,
+    PAGE, RAW_MAGIC, hash_slot,
 };
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::profile::ProfileHead;
 
+pub use beside::counted_beside;
+pub use rings::{Piece, Ring, RingWords, Spool};
 pub use writer::RawWriter;
 
 /// Size of an extent's head.
@@ -29,6 +34,8 @@ pub struct RawProfile<'a> {
     header: RawHead,
     blocks: Vec<Block<'a>>,
     segments: Vec<Segment<'a>>,
+    rings: Vec<Ring<'a>>,
+    spools: Vec<Spool<'a>>,
     damage: Vec<Damage>,
 }
 
@@ -45,6 +52,8 @@ pub struct RawHead {
     pub boot_start: u64,
     /// Inode of the PID namespace its process id is of; 0: unknown.
     pub pid_namespace: u64,
+    /// Process that takes words out of the rings; 0: none, threads spool.
+    pub collector: u32,
 }
 
 /// Counters of one thread (or of several, one after the other).
@@ -182,8 +191,8 @@ impl RawHead {
         let (pid, ppid, start_ns, lost) =
             (cursor.u32()?, cursor.u32()?, cursor.u64()?, cursor.u64()?);
         let (threads, flags, boot_start) = (cursor.u32()?, cursor.u32()?, cursor.u64()?);
-        let pid_namespace = cursor.u64()?;
-        cursor.bytes(32)?;
+        let (pid_namespace, collector) = (cursor.u64()?, cursor.u32()?);
+        cursor.bytes(28)?;
         let (image, image_path) = (padded(cursor.bytes(80)?), padded(cursor.bytes(1024)?));
         if !block_size
             .checked_add(EXTENT_HEAD)
@@ -214,6 +223,7 @@ impl RawHead {
             end,
             boot_start,
             pid_namespace,
+            collector,
         })
     }
 }
@@ -230,6 +240,8 @@ fn padded(bytes: &[u8]) -> String {
 enum Extent<'a> {
     Block(Block<'a>),
     Segment(Segment<'a>),
+    Ring(Ring<'a>),
+    Spool(Spool<'a>),
 }
 
 impl<'a> RawProfile<'a> {
@@ -243,6 +255,8 @@ impl<'a> RawProfile<'a> {
             header,
             blocks: Vec::new(),
             segments: Vec::new(),
+            rings: Vec::new(),
+            spools: Vec::new(),
             damage: Vec::new(),
         };
         let length = bytes.len() as u64;
@@ -266,6 +280,8 @@ impl<'a> RawProfile<'a> {
                     match extent {
                         Extent::Block(block) => self.blocks.push(block),
                         Extent::Segment(segment) => self.segments.push(segment),
+                        Extent::Ring(ring) => self.push_ring(ring),
+                        Extent::Spool(spool) => self.spools.push(spool),
                     }
                 }
                 None => {
@@ -277,10 +293,20 @@ impl<'a> RawProfile<'a> {
         self.note_lost(lost_since, bytes.len());
     }
 
+    fn push_ring(&mut self, ring: Ring<'a>) {
+        if ring.overrun() > 0 {
+            let (tid, bytes) = (ring.tid, ring.overrun());
+            let what = format!("{bytes} bytes of words of thread {tid} were written over");
+            let damage = Damage::of_file(DamagedFile::Profile, ring.offset, what);
+            self.damage.push(damage);
+        }
+        self.rings.push(ring);
+    }
+
     fn note_lost(&mut self, since: Option<usize>, to: usize) {
         if let Some(since) = since {
             let what = format!(
-                "{} bytes of counters are lost: the head of an extent is damaged or cut off",
+                "{} bytes are lost: the head of an extent is damaged or cut off",
                 to - since
             );
             self.damage
@@ -296,16 +322,24 @@ impl<'a> RawProfile<'a> {
         }
         let (kind, tid) = (cursor.u32().ok()?, cursor.u32().ok()?);
         let (size, head, slots) = (cursor.u64().ok()?, cursor.u64().ok()?, cursor.u64().ok()?);
-        cursor.bytes((EXTENT_HEAD - 40) as usize).ok()?;
+        let used = cursor.u64().ok()?;
+        cursor.bytes((EXTENT_HEAD - 48) as usize).ok()?;
         let offset = cursor.offset();
-        let payload = cursor
-            .bytes(
-                usize::try_from(size)
-                    .ok()?
-                    .checked_sub(EXTENT_HEAD as usize)?,
-            )
-            .ok()?;
+        let length = usize::try_from(size).ok()?;
+        let length = length.checked_sub(EXTENT_HEAD as usize)?;
         let block_size = self.header.block_size;
+        let is_ring = kind == EXTENT_RING
+            && size.checked_sub(slots).is_some_and(|rest| {
+                rest == PAGE
+                    || (self.header.profile.kind == KIND_LOOPS
+                        && rest.checked_sub(PAGE + EXTENT_HEAD) == Some(block_size))
+            });
+        // Of a ring that the file ends in, the words that are there count.
+        let is_cut = is_ring && at.checked_add(usize::try_from(size).ok()?)? > bytes.len();
+        let payload = match is_cut {
+            true => cursor.rest(),
+            false => cursor.bytes(length).ok()?,
+        };
         let extent = match kind {
             EXTENT_BLOCK if payload.len() as u64 == block_size => Extent::Block(Block {
                 tid,
@@ -324,6 +358,12 @@ impl<'a> RawProfile<'a> {
                     head,
                     slots: &payload[..slots as usize * SLOT],
                 })
+            }
+            EXTENT_RING if is_ring => {
+                Extent::Ring(Ring::read((tid, used), at as u64, slots, payload)?)
+            }
+            EXTENT_SPOOL if size.is_multiple_of(PAGE) => {
+                Extent::Spool(Spool::read(tid, offset, [head, slots, used], payload)?)
             }
             _ => return None,
         };
@@ -345,7 +385,22 @@ impl<'a> RawProfile<'a> {
         &self.segments
     }
 
-    /// What is lost.
+    /// The threads' rings, in the order they were made.
+    pub fn rings(&self) -> &[Ring<'a>] {
+        &self.rings
+    }
+
+    /// What threads spooled, in the order they did.
+    pub fn spools(&self) -> &[Spool<'a>] {
+        &self.spools
+    }
+
+    /// Rings and spools put together: each ring's words, in order.
+    pub fn ring_words(&self) -> Vec<RingWords<'a>> {
+        rings::join(&self.rings, &self.spools)
+    }
+
+    /// What is lost. Spools are not looked into: their damage comes with [`Spool::words`].
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }

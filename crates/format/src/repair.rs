@@ -3,9 +3,13 @@
 //! Nothing else: lengths and offsets are taken as they are, and where they lead past the end the rest is left alone.
 
 use crate::frames;
+use crate::guide;
 use crate::image;
+use crate::loops;
 use crate::map;
 use crate::sealed;
+use crate::trace;
+use crate::variation;
 
 /// Puts the checksums of a module's path map right.
 pub fn fragment(bytes: &mut [u8]) {
@@ -20,6 +24,26 @@ pub fn image_map(bytes: &mut [u8]) {
 /// Puts the checksums of a sealed profile right.
 pub fn sealed_profile(bytes: &mut [u8]) {
     sealed::repair(bytes);
+}
+
+/// Puts the checksums of sequences over loop iterations right.
+pub fn loops(bytes: &mut [u8]) {
+    loops::repair(bytes);
+}
+
+/// Puts the checksums of timings of paths right.
+pub fn variation(bytes: &mut [u8]) {
+    variation::repair(bytes);
+}
+
+/// Puts the checksums of a file of traces right.
+pub fn trace(bytes: &mut [u8]) {
+    trace::repair(bytes);
+}
+
+/// Puts the checksum of a guide right.
+pub fn guide(bytes: &mut [u8]) {
+    guide::repair(bytes);
 }
 
 /// Stores the checksum of `bytes[from..at]` at `at`.

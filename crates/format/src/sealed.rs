@@ -3,7 +3,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWSEALD"
-//!      8    4  format version, 1
+//!      8    4  format version, 2
 //!     12    4  kind of data
 //!     16   16  build id of the image
 //!     32    4  process id                 36  4  parent's process id
@@ -22,7 +22,8 @@
 //!      …       notes of damage (crate::frames)
 //! ```
 //! A function record's payload (`v`: varint): `v module  v function  8 bytes hash  v pairs`, then for each pair, ascending
-//! by path: `v path (less the previous one's + 1)  v count`. A note's: `1 byte file (0 map, 1 profile)  v module+1
+//! by path: `v path (less the previous one's + 1)  v count`; of a function whose edges are counted, the counter's number stands
+//! for the path. A note's: `1 byte file (0 map, 1 profile)  v module+1
 //! v function+1  v offset  v length of name, name  v length of text, text`.
 //!
 //! The head knows how many records there are, so a truncated file is noticed. Example, function 2 of module 0 (hash 0)
@@ -32,9 +33,10 @@ use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::frames::{Frame, FrameWriter, Frames, index_size};
+use crate::head;
 use crate::image::ImageMap;
 use crate::map::MAP_VERSION;
-use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up, lost_function};
+use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up};
 use crate::repair;
 use crate::varint::put;
 
@@ -66,14 +68,14 @@ pub fn write_sealed(profile: &Profile) -> Vec<u8> {
     let (n, d) = (functions.len(), notes.len());
     let (index, records) = functions.finish();
     let (notes_index, notes) = notes.finish();
-    let mut out = head(profile, n, d, records.len() as u64);
+    let mut out = write_head(profile, n, d, records.len() as u64);
     for part in [index, notes_index, records, notes] {
         out.extend_from_slice(&part);
     }
     out
 }
 
-fn head(profile: &Profile, functions: u32, notes: u32, records: u64) -> Vec<u8> {
+fn write_head(profile: &Profile, functions: u32, notes: u32, records: u64) -> Vec<u8> {
     let mut out = SEALED_MAGIC.to_vec();
     let length = |text: &str| u32::try_from(text.len()).expect("a name is below 4 GiB");
     for word in [MAP_VERSION, profile.kind] {
@@ -108,9 +110,7 @@ fn head(profile: &Profile, functions: u32, notes: u32, records: u64) -> Vec<u8> 
 fn put_function(out: &mut Vec<u8>, counts: &FunctionCounts) {
     let mut pairs = counts.counts.clone();
     add_up(&mut pairs);
-    put(out, counts.module.into());
-    put(out, counts.function.into());
-    out.extend_from_slice(&counts.hash.to_le_bytes());
+    head::put_function(out, counts.module, counts.function, counts.hash);
     put(out, pairs.len() as u64);
     let mut next = 0;
     for (path, count) in pairs {
@@ -240,19 +240,7 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
                 last = Some((counts.module, counts.function));
                 profile.functions.push(counts);
             }
-            Err(error) => {
-                let offset = error.offset().unwrap_or(offset);
-                profile.damage.push(match keys {
-                    Some([module, function]) => {
-                        lost_function(map, (module, function), offset, error)
-                    }
-                    None => Damage::of_file(
-                        DamagedFile::Profile,
-                        offset,
-                        format!("a function is lost: {error}"),
-                    ),
-                });
-            }
+            Err(error) => profile.damage.push(head::lost(map, keys, offset, error)),
         }
     }
     for frame in notes {
@@ -288,37 +276,19 @@ fn read_function(
     map: &ImageMap,
     last: Option<(u32, u32)>,
 ) -> Result<FunctionCounts, FormatError> {
-    let offset = frame.offset;
-    let mut cursor = frame.payload?;
-    let module = cursor.index(map.modules.len(), "module")?;
-    let functions = &map.modules[module as usize].module.functions;
-    let function = cursor.index(functions.len(), "function")?;
-    if last >= Some((module, function)) {
-        return Err(FormatError::Order {
-            what: "function",
-            offset,
-        });
-    }
-    let shape = &functions[function as usize];
-    if shape.is_damaged() {
-        return Err(FormatError::NoMap { offset });
-    }
-    let hash = cursor.u64()?;
-    if hash != shape.hash {
-        return Err(FormatError::OtherFunction { offset });
-    }
+    let (of, mut cursor) = head::function(frame, map, last)?;
+    let (module, function, hash, shape) = (of.module, of.function, of.hash, of.map);
+    let limit = shape.counter_limit();
     let count = cursor.count(2, "number of paths")?;
     let mut counts = Vec::with_capacity(count);
     let mut next = 0u64;
     for _ in 0..count {
         let at = cursor.offset();
-        let path = next
-            .checked_add(cursor.var()?)
-            .filter(|&path| path < shape.path_count);
+        let path = next.checked_add(cursor.var()?).filter(|&path| path < limit);
         let path = path.ok_or(FormatError::Range {
-            what: "path",
+            what: shape.counted_thing(),
             value: next,
-            limit: shape.path_count,
+            limit,
             offset: at,
         })?;
         let count = cursor.var()?;

@@ -70,7 +70,17 @@ proptest! {
 /// What readers of a map rely on.
 fn valid(module: &ModuleMap, function: &holloway_format::FunctionMap) {
     let blocks = function.blocks.len() as u32;
-    assert!(function.entry < blocks && function.exit < blocks && function.path_count > 0);
+    assert!(function.entry < blocks && function.exit < blocks);
+    let edges = matches!(function.counters, Counters::Edges { .. });
+    assert_eq!(function.path_count == 0, edges);
+    assert!(function.dag.is_empty() || !edges);
+    let lists = [&function.counted, &function.tree];
+    assert!(lists.iter().all(|list| list.is_empty() || edges));
+    let edge_count = function.edges.len() as u32;
+    assert!(lists.into_iter().flatten().all(|&edge| edge < edge_count));
+    if let Counters::Edges { len, .. } = function.counters {
+        assert_eq!(function.counted.len() as u64, len);
+    }
     assert!(
         function
             .edges
@@ -209,7 +219,7 @@ fn another_format_is_named() {
     let error = decode_image(&bytes).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "format 7, this holloway reads 1; record it again"
+        "format 7, this holloway reads 2; record it again"
     );
     assert_eq!(
         decode_image(b"\x7fELF\x02\x01\x01\0").unwrap_err(),
@@ -248,9 +258,21 @@ fn the_example_of_the_layout() {
 }
 
 #[test]
+fn the_example_of_edge_counters() {
+    let module = ModuleMap {
+        counters_size: 8,
+        functions: vec![common::small_edge_function("f")],
+        ..ModuleMap::default()
+    };
+    let bytes = module.encode();
+    // Counted: one, edge 0. Tree: two, edges 2 and 1.
+    assert!(bytes.ends_with(&[1, 0, 2, 4, 3]), "{bytes:x?}");
+}
+
+#[test]
 fn the_example_of_the_image_layout() {
     let (bytes, id) = encode_image(0, "x", &[]);
-    let mut expected = b"HLWIMMAP\x01\0\0\0\0\0\0\0".to_vec();
+    let mut expected = b"HLWIMMAP\x02\0\0\0\0\0\0\0".to_vec();
     expected.extend_from_slice(&id);
     expected.extend_from_slice(&[
         0, 0, 0, 0, 1, 0, 0, 0, 0x39, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b'x',
@@ -292,6 +314,30 @@ fn the_structure_hash_is_of_graph_and_numbering() {
     let mut other = function;
     other.exit = 0;
     assert_ne!(other.structure_hash(), hash);
+}
+
+#[test]
+fn the_structure_hash_is_of_what_is_counted() {
+    let function = common::small_edge_function("f");
+    let mut other = function.clone();
+    other.tree.reverse();
+    assert_ne!(other.structure_hash(), function.hash);
+    let mut other = function.clone();
+    other.counted[0] = 1;
+    assert_ne!(other.structure_hash(), function.hash);
+}
+
+#[test]
+fn the_graph_hash_is_the_same_whatever_is_collected() {
+    let edges = common::small_edge_function("f");
+    let paths = small_function("g", 2, Counters::Array { offset: 0, len: 2 });
+    assert_ne!(edges.hash, paths.hash);
+    assert_eq!(edges.graph_hash(), paths.graph_hash());
+    let more = small_function("g", 3, Counters::Array { offset: 0, len: 3 });
+    assert_ne!(more.graph_hash(), paths.graph_hash());
+    let mut cut = paths.clone();
+    cut.edges[0].kind = holloway_format::EdgeKind::Cut;
+    assert_ne!(cut.graph_hash(), paths.graph_hash());
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use common::{image, map_and_profile, small_modules};
 use holloway_format::{
     FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile, RawWriter,
-    decode_image, peek_profile, raw, read_profile, repair, write_sealed,
+    abi::KIND_EDGES, decode_image, encode_image, peek_profile, raw, read_profile, repair,
+    write_sealed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -71,6 +72,36 @@ fn threads_are_summed() {
     assert_eq!(read_profile(&sealed, &map).unwrap(), profile);
 }
 
+/// A function's counters are what its map says, whatever the kind of the profile.
+#[test]
+fn edge_counters_are_read_by_number() {
+    let mut module = small_modules()[0].clone();
+    common::add(&mut module, common::small_edge_function("edges"));
+    let bytes = encode_image(KIND_EDGES, "app", &[(0, &module.encode())]).0;
+    let map = decode_image(&bytes).unwrap();
+    let mut writer = RawWriter::of_map(&map);
+    writer.thread(&map, 1, &[(0, 0, 2, 4), (0, 3, 0, 5)]);
+    writer.thread(&map, 2, &[(0, 3, 0, 7)]);
+    let profile = read_profile(&writer.finish(), &map).unwrap();
+    assert_eq!((profile.kind, profile.damage.len()), (KIND_EDGES, 0));
+    assert_eq!(
+        counts(&profile),
+        [(0, 0, vec![(2, 4)]), (0, 3, vec![(0, 12)])]
+    );
+    let sealed = write_sealed(&profile);
+    assert_eq!(read_profile(&sealed, &map).unwrap(), profile);
+
+    let mut beyond = profile;
+    beyond.functions[1].counts.push((1, 1));
+    let read = read_profile(&write_sealed(&beyond), &map).unwrap();
+    assert_eq!(counts(&read), [(0, 0, vec![(2, 4)])]);
+    assert!(
+        read.damage[0].what.starts_with("edge counter 1 at byte "),
+        "{}",
+        read.damage[0]
+    );
+}
+
 #[test]
 fn a_file_may_be_longer_than_its_end() {
     let map = map();
@@ -125,14 +156,15 @@ fn other_files_and_formats_are_refused() {
     let mut sealed = write_sealed(&read_profile(&raw, &map).unwrap());
     raw[8] = 7;
     sealed[8] = 9;
-    check(&raw, FormatError::Version { found: 7, reads: 1 });
-    check(&sealed, FormatError::Version { found: 9, reads: 1 });
-    raw[8] = 1;
-    raw[12] = 3;
+    let reads = holloway_format::abi::ABI_VERSION;
+    check(&raw, FormatError::Version { found: 7, reads });
+    check(&sealed, FormatError::Version { found: 9, reads: 2 });
+    raw[8] = reads as u8;
+    raw[12] = 9;
     assert_eq!(
         read_profile(&raw, &map),
         Err(FormatError::UnknownKind {
-            kind: 3,
+            kind: 9,
             offset: 12
         })
     );
@@ -372,7 +404,7 @@ fn a_damaged_extent_costs_itself() {
         flipped[2 * 4096 + byte] ^= 4;
         let profile = read_profile(&flipped, &map).unwrap();
         assert_eq!(counts(&profile), [(0, 0, vec![(0, 101)])], "byte {byte}");
-        let what = "4096 bytes of counters are lost: the head of an extent is damaged or cut off";
+        let what = "4096 bytes are lost: the head of an extent is damaged or cut off";
         assert_eq!(
             (profile.damage[0].offset, profile.damage[0].what.as_str()),
             (8192, what)
@@ -397,15 +429,15 @@ fn no_flipped_bit_of_a_raw_profile_does_harm() {
             };
             // Whatever is read is a count of a path there is.
             for function in &profile.functions {
-                let path_count = map
+                let limit = map
                     .function(function.module, function.function)
                     .unwrap()
-                    .path_count;
+                    .counter_limit();
                 assert!(
                     function
                         .counts
                         .iter()
-                        .all(|&(path, count)| path < path_count && count > 0)
+                        .all(|&(path, count)| path < limit && count > 0)
                 );
             }
             let _ = peek_profile(&flipped);
@@ -523,7 +555,7 @@ proptest! {
         let map = map();
         let mut bytes = bytes;
         if magic < 2 {
-            bytes.splice(..0, [*b"HLWRAWPR\x01\0\0\0", *b"HLWSEALD\x01\0\0\0"][magic]);
+            bytes.splice(..0, [*b"HLWRAWPR\x02\0\0\0", *b"HLWSEALD\x02\0\0\0"][magic]);
         }
         let _ = read_profile(&bytes, &map);
         let _ = peek_profile(&bytes);
@@ -545,7 +577,7 @@ proptest! {
             for function in &profile.functions {
                 let shape = map.function(function.module, function.function).unwrap();
                 prop_assert!(function.counts.is_sorted());
-                prop_assert!(function.counts.iter().all(|&(path, count)| path < shape.path_count && count > 0));
+                prop_assert!(function.counts.iter().all(|&(path, count)| path < shape.counter_limit() && count > 0));
             }
         }
     }

@@ -1,13 +1,26 @@
 //! The command line as data: help, man pages, shell completions and parsing all come from these types.
 //!
-//! Two trees share their option groups: [`Holloway`] (`holloway …`) and [`CargoHolloway`] (`cargo holloway …`, whose
-//! verbs hand everything that is not listed here to cargo; see `split.rs`).
+//! Two trees share their option groups ([`WeaveArgs`], [`OutputArgs`], [`StreamArgs`], [`ViewArgs`]): [`Holloway`] (`holloway …`) and [`CargoHolloway`]
+//! (`cargo holloway …`, whose verbs hand everything that is not listed here to cargo; see `split.rs`).
+
+mod cargo;
+mod stream;
+mod view;
+mod weave;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use holloway_weave::{Collect, Pattern};
+
+use crate::trace::args::TraceArgs;
+
+pub(crate) use cargo::{CargoArgs, CargoCommand, CargoHolloway};
+pub(crate) use stream::{OutputArgs, StreamArgs};
+pub(crate) use view::{
+    ColorWhen, ListArgs, OutputFormat, SortKey, TimeOf, TimesArgs, View, ViewArgs,
+};
+pub(crate) use weave::{CountArgs, WeaveArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -47,15 +60,24 @@ pub(crate) enum Command {
     /// Report a run's hottest paths: the latest run's by default
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
+    /// Compare two runs: the paths (or edges) they have in common, and where they differ most
+    #[command(after_help = OVERLAP_EXAMPLES)]
+    Overlap(OverlapArgs),
+    /// Say whether what varies most in one run (--collect variation) does so in others
+    #[command(after_help = STABILITY_EXAMPLES)]
+    Stability(StabilityArgs),
+    /// Ask what a program built with --collect trace did, in order
+    #[command(after_help = crate::trace::args::EXAMPLES)]
+    Trace(TraceArgs),
     /// Build a small bundled Rust program, profile it and show the report
     Demo(DemoArgs),
-    /// Compile or link C with probes: clang's own options, ours first
+    /// Compile or link C with probes: clang's own options, and ours
     #[command(disable_help_flag = true, after_help = CC_EXAMPLES)]
     Cc(CompilerArgs),
-    /// Compile or link C++ with probes: clang++'s own options, ours first
+    /// Compile or link C++ with probes: clang++'s own options, and ours
     #[command(name = "c++", disable_help_flag = true, after_help = CC_EXAMPLES)]
     Cxx(CompilerArgs),
-    /// Link with probes: takes an ld command line (for builds that call ld themselves)
+    /// Link with probes: takes an ld command line (for builds that call ld themselves), cc's options of ours first
     #[command(disable_help_flag = true)]
     Ld(CompilerArgs),
     /// Say what was found on this machine, and what to do about what was not
@@ -84,11 +106,33 @@ Examples:
   holloway report --function 'parse_.*' --view lines
   holloway report --format json > paths.json";
 
+const OVERLAP_EXAMPLES: &str = "\
+Examples:
+  holloway overlap runs/train runs/ref
+  holloway overlap runs/train latest --function 'parse_.*' --top 20
+  holloway overlap runs/train runs/ref --format json";
+
+const STABILITY_EXAMPLES: &str = "\
+Examples:
+  holloway stability runs/small runs/large         the ten paths that vary most in the first, in each
+  holloway stability runs/* --top 20
+  holloway stability runs/idle runs/loaded --format json";
+
 const CC_EXAMPLES: &str = "\
 Examples:
   holloway cc -O2 a.c b.c -o app
-  holloway cc --collect paths -O2 a.c -o app
-  CC=\"holloway cc\" CXX=\"holloway c++\" ./configure && make";
+  holloway cc --collect edges -O2 a.c -o app
+  holloway cc --guide latest -O2 a.c b.c -o app
+  CC=\"holloway cc\" CXX=\"holloway c++\" ./configure && make
+
+Options of ours, anywhere before `--` (they matter where something is linked):
+  --collect paths|edges|loops[=K]|trace|variation|times
+                         kind of profile (HOLLOWAY_COLLECT)
+  --exits on|off         count frames that are left early: by longjmp, unwinding, or the
+                         end of the process; on with edges, off with paths (HOLLOWAY_EXITS)
+  --guide RUN            place probes by what an earlier run measured (HOLLOWAY_GUIDE)
+
+Everything else is clang's and goes to it: `clang --help` lists it.";
 
 const SHOW_ENV_EXAMPLES: &str = "\
 Examples:
@@ -101,108 +145,15 @@ Examples:
   holloway clean                builds and cache; runs stay
   holloway clean --runs         recorded runs, nothing else";
 
-/// Options of the cargo verbs that choose what is woven.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Weaving")]
-pub(crate) struct WeaveArgs {
-    /// Kind of profile to collect: paths
-    #[arg(long, value_name = "KIND", env = "HOLLOWAY_COLLECT", value_parser = parse_collect)]
-    pub(crate) collect: Option<String>,
-    /// Weave the standard library's functions too
-    #[arg(long)]
-    pub(crate) std: bool,
-    /// Weave only these: a crate's name, a function's name, or a regular expression over function names
-    #[arg(long, value_name = "PAT", value_parser = parse_pattern)]
-    pub(crate) only: Vec<String>,
-    /// Leave these out: a crate's name, a function's name, or a regular expression over function names
-    #[arg(long, value_name = "PAT", value_parser = parse_pattern)]
-    pub(crate) skip: Vec<String>,
-}
-
-/// Where a run's data goes and whether it is reported at once.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Run")]
-pub(crate) struct OutputArgs {
-    /// Directory for the run's data [default: $HOLLOWAY_DATA, else target/holloway/runs/TIME-NAME]
-    #[arg(short = 'o', long = "output", value_name = "RUN", value_hint = ValueHint::DirPath)]
-    pub(crate) output: Option<PathBuf>,
-    /// Record only; see it later with `holloway report`
-    #[arg(long)]
-    pub(crate) no_report: bool,
-}
-
-/// How a report looks.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Report")]
-pub(crate) struct ViewArgs {
-    /// How many to show [default: 10; JSON: all]
-    #[arg(long, value_name = "N")]
-    pub(crate) top: Option<usize>,
-    /// Show only functions whose name matches, and say where each of them went
-    #[arg(long, value_name = "REGEX", value_parser = parse_regex)]
-    pub(crate) function: Option<regex::Regex>,
-    /// Order of paths and functions
-    #[arg(long, value_enum, default_value_t = SortKey::Count)]
-    pub(crate) sort: SortKey,
-    /// What to list
-    #[arg(long, value_enum, default_value_t = View::Paths)]
-    pub(crate) view: View,
-    /// Text for people, JSON (schema 1) for programs
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    pub(crate) format: OutputFormat,
-    /// Colours and styles
-    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
-    pub(crate) color: ColorWhen,
-}
-
-/// `--sort`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SortKey {
-    /// Times the path ran
-    Count,
-    /// Times it ran × its instructions
-    Instructions,
-}
-
-/// `--view`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum View {
-    /// The hottest paths
-    Paths,
-    /// The hottest functions
-    Functions,
-    /// The hottest branches, each way
-    Edges,
-    /// The hottest source lines
-    Lines,
-}
-
-/// `--format` of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// For people
-    Text,
-    /// For programs
-    Json,
-}
-
-/// `--color`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorWhen {
-    /// When stdout is a terminal
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
 /// `holloway run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Where the data goes.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    /// How streams are taken in.
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
     /// How the report looks.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
@@ -214,12 +165,40 @@ pub(crate) struct RunArgs {
 /// `holloway report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Directory of a run, or one profile of it [default: $HOLLOWAY_DATA, else the latest run of the project around the current directory]
+    /// Directory of a run, one profile of it, or `latest` [default: $HOLLOWAY_DATA, else the latest run of the project around the current directory]
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) run: Option<PathBuf>,
     /// How the report looks.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
+}
+
+/// `holloway overlap`.
+#[derive(Debug, Args)]
+pub(crate) struct OverlapArgs {
+    /// The first run: its directory, one profile of it, or `latest`
+    #[arg(value_name = "A", value_hint = ValueHint::AnyPath)]
+    pub(crate) first: PathBuf,
+    /// The second run
+    #[arg(value_name = "B", value_hint = ValueHint::AnyPath)]
+    pub(crate) second: PathBuf,
+    /// What is shown.
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+}
+
+/// `holloway stability`.
+#[derive(Debug, Args)]
+pub(crate) struct StabilityArgs {
+    /// Runs of one program, recorded with --collect variation or times: the first is compared with each other one
+    #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath, num_args = 2.., required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Which times count.
+    #[command(flatten)]
+    pub(crate) times: TimesArgs,
+    /// What is shown.
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
 }
 
 /// `holloway demo`.
@@ -228,6 +207,9 @@ pub(crate) struct DemoArgs {
     /// Put the program, its build and its profile into DIR and leave them there
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) keep: Option<PathBuf>,
+    /// What is counted.
+    #[command(flatten)]
+    pub(crate) count: CountArgs,
     /// How the report looks.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
@@ -236,7 +218,7 @@ pub(crate) struct DemoArgs {
 /// `holloway cc`, `holloway c++`, `holloway ld`: everything is the compiler's.
 #[derive(Debug, Args)]
 pub(crate) struct CompilerArgs {
-    /// `--collect KIND` first if wanted, then the compiler's own options
+    /// The compiler's own options, and ours if wanted
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -295,91 +277,4 @@ pub(crate) struct ManArgs {
     /// Write a page for each command here instead of printing holloway's own
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) directory: Option<PathBuf>,
-}
-
-/// Build, test, bench or run a cargo project with path probes woven in
-#[derive(Debug, Parser)]
-#[command(name = "cargo holloway", bin_name = "cargo holloway", version, arg_required_else_help = true, after_help = CARGO_EXAMPLES)]
-pub(crate) struct CargoHolloway {
-    /// What to do.
-    #[command(subcommand)]
-    pub(crate) command: CargoCommand,
-}
-
-const CARGO_EXAMPLES: &str = "\
-Every other option is cargo's own and goes to cargo unchanged:
--p, --bin, --example, --test, --features, --profile, --release, --target, --manifest-path, …
-
-Examples:
-  cargo holloway run --release -- ARGS
-  cargo holloway run --release --only my_crate --top 20 -- ARGS
-  cargo holloway test -p my_crate --no-report
-  cargo +nightly holloway bench --bench parse
-  cargo holloway report --view lines";
-
-/// `cargo holloway COMMAND`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum CargoCommand {
-    /// Run a binary or example and report its hottest paths: `cargo run` with probes
-    #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway run [CARGO OPTIONS] [OPTIONS] [-- ARGS]")]
-    Run(CargoArgs),
-    /// Build only: `cargo build` with probes
-    #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway build [CARGO OPTIONS] [OPTIONS]")]
-    Build(CargoArgs),
-    /// Run the tests, doctests too, and report: `cargo test` with probes
-    #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway test [CARGO OPTIONS] [OPTIONS] [TESTNAME] [-- ARGS]")]
-    Test(CargoArgs),
-    /// Run the benches and report: `cargo bench` with probes
-    #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway bench [CARGO OPTIONS] [OPTIONS] [BENCHNAME] [-- ARGS]")]
-    Bench(CargoArgs),
-    /// Report a run's hottest paths: the latest run's by default
-    #[command(after_help = REPORT_EXAMPLES)]
-    Report(ReportArgs),
-    /// Say what was found on this machine, and what to do about what was not
-    Doctor,
-    /// Delete what holloway has built; recorded runs only when asked by name
-    #[command(after_help = CLEAN_EXAMPLES)]
-    Clean(CleanArgs),
-}
-
-/// Our options of a cargo verb; the rest is cargo's.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct CargoArgs {
-    /// What is woven.
-    #[command(flatten)]
-    pub(crate) weave: WeaveArgs,
-    /// Where the data goes.
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    /// How the report looks.
-    #[command(flatten)]
-    pub(crate) view: ViewArgs,
-}
-
-fn parse_collect(text: &str) -> Result<String, String> {
-    text.parse::<Collect>().map(|kind| kind.to_string())
-}
-
-fn parse_pattern(text: &str) -> Result<String, String> {
-    if text.contains('\n') {
-        return Err("a pattern is one line".to_owned());
-    }
-    if text.trim().is_empty() {
-        return Err("an empty pattern chooses nothing".to_owned());
-    }
-    Pattern::parse(text).map(|pattern| pattern.text().to_owned())
-}
-
-fn parse_regex(text: &str) -> Result<regex::Regex, String> {
-    regex::Regex::new(text).map_err(|error| last_line(&error))
-}
-
-/// The regex crate draws a picture above its message: the message is the last line.
-fn last_line(error: &regex::Error) -> String {
-    let text = error.to_string();
-    text.lines()
-        .last()
-        .unwrap_or(&text)
-        .trim_start_matches("error: ")
-        .to_owned()
 }

@@ -8,18 +8,22 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use clap::Parser as _;
 use holloway_llvm::Library;
 
-use crate::args::{CargoArgs, CargoCommand, CargoHolloway};
+use crate::args::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
+use crate::burst::Burst;
+use crate::collect::{self, Collector};
 use crate::failure::{Context, Failure, Result};
 use crate::link::{self, RUST_LINKER, RUSTC};
+use crate::linked::{self, Linked};
 use crate::project::Project;
 use crate::settings::{self, WeaveSettings};
 use crate::split::{Split, split};
-use crate::{child, clean, finish, report, rundir, rustc, status};
+use crate::wanted::Wanted;
+use crate::{child, clean, finish, guide, kinds, report, rundir, rustc, status, unwritten};
 
 /// A verb of cargo's that we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,16 +81,25 @@ fn parse_ours(verb: Verb, ours: &[OsString]) -> CargoArgs {
         | CargoCommand::Run(args)
         | CargoCommand::Test(args)
         | CargoCommand::Bench(args) => args,
-        CargoCommand::Report(_) | CargoCommand::Doctor | CargoCommand::Clean(_) => {
+        CargoCommand::Report(_)
+        | CargoCommand::Overlap(_)
+        | CargoCommand::Stability(_)
+        | CargoCommand::Trace(_)
+        | CargoCommand::Doctor
+        | CargoCommand::Clean(_) => {
             unreachable!("the verb's name was given")
         }
     }
 }
 
+/// Why there may be no profile.
+const NOTHING_WOVEN: &str = "nothing that ran was woven (only code built for the target is; proc macros and build scripts are not)";
+
 /// A call of cargo, ready but for the run's directory.
 pub(crate) struct CargoCall {
     project: Project,
     command: Command,
+    linked: Linked,
     split: Split,
     verb: Verb,
 }
@@ -100,7 +113,7 @@ impl CargoCall {
         let project = Project::find(&split.cargo)?;
         let targets = project.chosen_targets(&split.cargo)?;
         check_tools(&project)?;
-        let settings = weave_settings(ours);
+        let settings = weave_settings(ours, &project.home)?;
         settings::apply(&project.home, &settings)?;
         let mut command = Command::new(&project.cargo);
         command
@@ -114,9 +127,12 @@ impl CargoCall {
             .first()
             .map_or(project.host.as_str(), String::as_str);
         set_environment(&mut command, &project, &settings, target, verb)?;
+        let linked = Linked::new(&project.home)?;
+        command.env(linked::LINKED, linked.directory());
         Ok(Self {
             project,
             command,
+            linked,
             split,
             verb,
         })
@@ -145,6 +161,7 @@ impl CargoCall {
         if formats || self.is_quiet() {
             self.append_program_args();
             let status = self.spawn()?;
+            self.repeat(status);
             return Ok(ExitCode::from(child::exit_code(status)));
         }
         // Diagnostics are still rendered by cargo, on stderr; stdout, else empty, names the programs.
@@ -157,6 +174,7 @@ impl CargoCall {
             .stderr(Stdio::inherit())
             .output()
             .map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?;
+        self.repeat(output.status);
         if output.status.success() {
             say_programs(&executables(&output.stdout));
         }
@@ -167,19 +185,15 @@ impl CargoCall {
     fn run(mut self, ours: &CargoArgs) -> Result<ExitCode> {
         let name = self.project.run_name(&self.split.cargo, self.verb.name());
         let directory = rundir::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
-        let maps = finish::MapStore::new(&self.project.home)?;
-        self.command
-            .env(rundir::DATA, &directory)
-            .env(finish::MAPS, maps.directory());
-        self.append_program_args();
-        let status = self.spawn()?;
-        let outcome = finish::finish(&directory, Some(&maps))?;
+        let (status, _collector) = self.spawn_into(&directory, &ours.stream)?;
+        self.repeat(status);
+        let outcome = finish::finish(&directory, Some(&self.linked))?;
         if outcome.profiles == 0 {
+            let why = unwritten::reason(&directory, &self.project.runs())
+                .unwrap_or_else(|| NOTHING_WOVEN.to_owned());
             rundir::discard_if_empty(&directory);
             if status.success() {
-                status::warn(
-                    "no profile was written: nothing that ran was woven (only code built for the target is; proc macros and build scripts are not)",
-                );
+                status::warn(&format!("no profile was written: {why}"));
             }
             return Ok(ExitCode::from(child::exit_code(status)));
         }
@@ -192,7 +206,18 @@ impl CargoCall {
         Ok(ExitCode::from(child::exit_code(status)))
     }
 
-    fn spawn(&mut self) -> Result<std::process::ExitStatus> {
+    /// What the links said; of one that failed rustc has shown it.
+    fn repeat(&self, status: ExitStatus) {
+        if !status.success() {
+            return;
+        }
+        self.linked.warnings();
+        if !self.is_quiet() {
+            self.linked.guided();
+        }
+    }
+
+    fn spawn(&mut self) -> Result<ExitStatus> {
         child::run(&mut self.command)
             .map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?
     }
@@ -201,10 +226,22 @@ impl CargoCall {
     ///
     /// # Errors
     /// Cargo cannot be run.
-    pub(crate) fn record_into(mut self, directory: &Path) -> Result<std::process::ExitStatus> {
+    pub(crate) fn record_into(mut self, directory: &Path) -> Result<ExitStatus> {
+        let spawned = self.spawn_into(directory, &StreamArgs::default());
+        spawned.map(|(status, _)| status)
+    }
+
+    /// Runs what is planned into a run directory and takes in what it streams.
+    fn spawn_into(
+        &mut self,
+        directory: &Path,
+        stream: &StreamArgs,
+    ) -> Result<(ExitStatus, Collector)> {
         self.command.env(rundir::DATA, directory);
         self.append_program_args();
-        self.spawn()
+        let settings = collect::Settings::new(stream, Some(self.linked.directory()));
+        collect::run(&mut self.command, directory, settings)
+            .map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?
     }
 }
 
@@ -226,17 +263,30 @@ fn check_tools(project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Settings from the options, with the environment for those not given.
-fn weave_settings(ours: &CargoArgs) -> WeaveSettings {
+/// Settings from the options, with the environment for those not given. The guide is made here, once for all links.
+fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<WeaveSettings> {
     let weave = &ours.weave;
-    WeaveSettings {
-        collect: weave.collect.clone().unwrap_or_else(|| "paths".to_owned()),
+    let mut wanted = Wanted {
+        guide: weave.guide.clone(),
+        ..weave.count.wanted()
+    }
+    .or_environment()?;
+    kinds::check(wanted.kind(), &ours.stream, Some(&ours.view))?;
+    Burst::check_environment()?;
+    let mut guide_hash = String::new();
+    if let Some(named) = &wanted.guide {
+        let (file, hash) = guide::keep(named, home)?;
+        (wanted.guide, guide_hash) = (Some(file), hash);
+    }
+    Ok(WeaveSettings {
+        wanted,
+        guide_hash,
         std: weave.std
             || std::env::var_os("HOLLOWAY_STD")
                 .is_some_and(|value| ["1", "true", "yes"].iter().any(|&yes| value == yes)),
         only: or_environment(&weave.only, "HOLLOWAY_ONLY"),
         skip: or_environment(&weave.skip, "HOLLOWAY_SKIP"),
-    }
+    })
 }
 
 fn or_environment(given: &[String], name: &str) -> Vec<String> {

@@ -6,18 +6,16 @@
 //! links (`--version`, `-E`, `-S`, `-print-…`, a header to precompile) goes to clang untouched, so configure scripts and
 //! CMake recognise it.
 
-mod find;
 mod words;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use holloway_weave::Collect;
-
 use crate::failure::{Failure, Result};
-use crate::{link, rustc};
+use crate::wanted::Wanted;
+use crate::{clang, guide, link, rustc};
 use words::Words;
 
 /// The language whose driver is called.
@@ -49,21 +47,27 @@ const REDUNDANT: &str = "-Wno-backend-plugin";
 const CFI: &str = "-fsanitize=cfi checks types over the whole program, and holloway weaves each file alone; \
     compile without it";
 
-/// Runs clang with `args`; our own options stand first. Returns only when clang could not be started.
+/// Runs clang with `args`; our own options may stand among them. Returns only when clang could not be started.
 ///
 /// # Errors
 /// An option makes no sense, there is no clang to call, or it cannot be run.
 pub(crate) fn cc(lang: Language, args: Vec<OsString>) -> Result<ExitCode> {
-    let (collect, args) = own_options(args)?;
+    let (wanted, args) = Wanted::take_anywhere(args)?;
     let words = Words::read(&args)?;
-    if words.compiles && collect.is_none() {
-        // The link would find it too, but long after the mistake.
-        link::collect_from_env()?;
+    if words.compiles || words.links {
+        // The link would find it too, but long after the mistake, and clang would have its own word on it.
+        let check = if words.links {
+            guide::check_whole
+        } else {
+            guide::check
+        };
+        let wanted = wanted.clone().or_environment()?;
+        wanted.guide.as_deref().map_or(Ok(()), check)?;
     }
     if words.compiles && words.cfi {
         return Err(Failure::new(CFI));
     }
-    let clang = find::clang(words.links)?;
+    let clang = clang::clang(words.links)?;
     let mut command = Command::new(&clang.path);
     if lang == Language::Cxx {
         command.arg("--driver-mode=g++");
@@ -85,37 +89,12 @@ pub(crate) fn cc(lang: Language, args: Vec<OsString>) -> Result<ExitCode> {
         ld.push(link::tools_dir()?.join(link::LD));
         command.arg(ld);
         command.env("HOLLOWAY_LD", real_ld(&clang.path, lang, &args)?);
-        command.envs(collect.map(|kind| ("HOLLOWAY_COLLECT", kind)));
+        command.envs(wanted.environment());
         command.envs(words.opt.map(|level| ("HOLLOWAY_OPT", level)));
         command.envs(clang.sysroot.map(|path| ("HOLLOWAY_SYSROOT", path)));
     }
     let error = command.args(&args[end..]).exec();
     Err(rustc::cannot_run(clang.path.as_os_str(), &error))
-}
-
-/// Takes `--collect KIND` off the front.
-fn own_options(mut args: Vec<OsString>) -> Result<(Option<String>, Vec<OsString>)> {
-    let Some(first) = args
-        .first()
-        .map(|first| first.to_string_lossy().into_owned())
-    else {
-        return Ok((None, args));
-    };
-    let kind = if first == "--collect" {
-        let kind = args
-            .get(1)
-            .ok_or_else(|| Failure::usage("--collect wants a kind of profile: --collect paths"))?;
-        let kind = kind.to_string_lossy().into_owned();
-        args.drain(..2);
-        kind
-    } else if let Some(kind) = first.strip_prefix("--collect=") {
-        args.remove(0);
-        kind.to_owned()
-    } else {
-        return Ok((None, args));
-    };
-    kind.parse::<Collect>().map_err(Failure::usage)?;
-    Ok((Some(kind), args))
 }
 
 /// The linker that clang would have called: the program of the last job it would run (`-###`).
@@ -141,9 +120,4 @@ fn real_ld(clang: &Path, lang: Language, args: &[OsString]) -> Result<OsString> 
         || "ld".into(),
         |program| PathBuf::from(program).into_os_string(),
     ))
-}
-
-/// The end of a program's name: `22` of `clang-22`.
-fn suffix(name: &OsStr) -> Option<u32> {
-    name.to_str()?.strip_prefix("clang-")?.parse().ok()
 }

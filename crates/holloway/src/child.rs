@@ -2,7 +2,8 @@
 //!
 //! Ctrl-C goes to the whole foreground process group, so the program gets it from the terminal; holloway only has
 //! to stay alive to report. A signal sent to holloway alone is handed on: SIGTERM always, the terminal's own ones
-//! (SIGINT, SIGQUIT, SIGHUP) where holloway is in the background.
+//! (SIGINT, SIGQUIT, SIGHUP) where holloway is in the background. What arrives just after the program's end was meant for it too: the results
+//! are still being written then. Later ones end holloway as usual.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
@@ -12,7 +13,13 @@ use crate::failure::{Context, Result};
 /// Runs `command` to its end, whatever signals arrive meanwhile. Its start may fail in ways the caller words.
 pub(crate) fn run(command: &mut Command) -> std::io::Result<Result<ExitStatus>> {
     let forwarder = forward::Forwarder::start()?;
-    let mut child = command.spawn()?;
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            forwarder.stop();
+            return Err(error);
+        }
+    };
     forwarder.hand_on_to(child.id());
     let status = child.wait().cannot(|| "wait for the program".to_owned());
     forwarder.stop();
@@ -32,34 +39,46 @@ pub(crate) fn exit_code(status: ExitStatus) -> u8 {
 mod forward {
     //! A thread that receives our signals and hands on those the program did not get itself.
 
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{Arc, OnceLock};
+    use std::time::{Duration, Instant};
 
     use rustix::process::{Pid, Signal, getpgrp, kill_process};
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
 
+    /// In place of a process id: there is no child.
+    const NONE: u32 = 0;
+    /// In place of a process id: the child is being started, and may run before its id is known here.
+    const STARTING: u32 = u32::MAX;
+
+    /// So long after the program's end a signal still counts as its own: `timeout` and terminals send the same one to both, some twice.
+    const AFTERMATH: Duration = Duration::from_secs(1);
+
     /// The thread stays to the end of the process: once there is no child, a signal does what it does by default.
     pub(super) struct Forwarder {
         child: Arc<AtomicU32>,
+        ended: Arc<OnceLock<Instant>>,
     }
 
     impl Forwarder {
         pub(super) fn start() -> std::io::Result<Self> {
             let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
-            let child = Arc::new(AtomicU32::new(0));
-            let receiver = Arc::clone(&child);
+            let child = Arc::new(AtomicU32::new(STARTING));
+            let ended: Arc<OnceLock<Instant>> = Arc::default();
+            let (receiver, end) = (Arc::clone(&child), Arc::clone(&ended));
             std::thread::Builder::new()
                 .name("signals".to_owned())
                 .spawn(move || {
                     for signal in signals.forever() {
-                        match receiver.load(Ordering::SeqCst) {
-                            0 => drop(signal_hook::low_level::emulate_default_handler(signal)),
+                        match started(&receiver) {
+                            NONE if end.get().is_some_and(|end| end.elapsed() < AFTERMATH) => {}
+                            NONE => drop(signal_hook::low_level::emulate_default_handler(signal)),
                             child => hand_on(signal, child),
                         }
                     }
                 })?;
-            Ok(Self { child })
+            Ok(Self { child, ended })
         }
 
         pub(super) fn hand_on_to(&self, child: u32) {
@@ -67,7 +86,18 @@ mod forward {
         }
 
         pub(super) fn stop(&self) {
-            self.child.store(0, Ordering::SeqCst);
+            self.ended.get_or_init(Instant::now);
+            self.child.store(NONE, Ordering::SeqCst);
+        }
+    }
+
+    /// The child's id, waited for while it is being started (a millisecond).
+    fn started(child: &AtomicU32) -> u32 {
+        loop {
+            match child.load(Ordering::SeqCst) {
+                STARTING => std::thread::sleep(Duration::from_millis(1)),
+                known => return known,
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::args::{CargoArgs, DemoArgs, OutputArgs, ViewArgs, WeaveArgs};
+use crate::args::{CargoArgs, DemoArgs, OutputArgs, StreamArgs, WeaveArgs};
 use crate::cargo_verb::{CargoCall, Verb};
 use crate::failure::{Context, Failure, Result};
 use crate::split::Split;
@@ -45,7 +45,11 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
     let target = project.join("target");
     let home = target.join(crate::project::HOME);
     let ours = CargoArgs {
-        weave: WeaveArgs::default(),
+        weave: WeaveArgs {
+            count: args.count.clone(),
+            ..WeaveArgs::default()
+        },
+        stream: StreamArgs::default(),
         output: OutputArgs::default(),
         view: args.view.clone(),
     };
@@ -71,10 +75,8 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
         ));
     }
     finish::finish(&run, None)?;
-    let view = ViewArgs {
-        top: args.view.top.or(Some(TOP)),
-        ..args.view.clone()
-    };
+    let mut view = args.view.clone();
+    view.list.top = view.list.top.or(Some(TOP));
     report::print_below(&run, &view, Some(project))?;
     if let Place::Kept(directory) = &place {
         status::line(

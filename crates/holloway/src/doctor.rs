@@ -1,14 +1,16 @@
 //! `holloway doctor`: what was found on this machine, and what to do about what was not.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_llvm::Library;
 
+use crate::clang;
 use crate::failure::{FAILED, Result};
 use crate::link::{self, find_program};
-use crate::toolchain::{Clang, Rustc, clangs, version_line};
+use crate::toolchain::{Rustc, version_line};
+use crate::wanted::{Wanted, word};
 
 /// How a thing stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,9 +107,11 @@ fn examine() -> Vec<Finding> {
     let mut findings = vec![system(), rust(rustc.as_ref()), loaded(&llvm)];
     findings.push(linker());
     findings.push(lld(rustc.as_ref()));
-    findings.push(clang(&clangs(), llvm.as_ref().ok()));
+    findings.push(compiler(llvm.as_ref().ok()));
     findings.push(rust_source(rustc.as_ref()));
     findings.push(tools());
+    findings.push(clock());
+    findings.push(counted());
     findings
 }
 
@@ -169,7 +173,12 @@ fn loaded(llvm: &std::result::Result<Library, String>) -> Finding {
             State::Bad,
             "libLLVM",
             why.lines().next().unwrap_or_default(),
-            "use a rustc from rustup, whose toolchains carry one, or name one in HOLLOWAY_LLVM",
+            match link::named_llvm() {
+                Some(_) => "HOLLOWAY_LLVM names it: correct or unset it",
+                None => {
+                    "use a rustc from rustup, whose toolchains carry one, or name one in HOLLOWAY_LLVM"
+                }
+            },
         ),
     }
 }
@@ -218,44 +227,58 @@ fn lld(rustc: Option<&Rustc>) -> Finding {
     }
 }
 
-fn clang(clangs: &[Clang], llvm: Option<&Library>) -> Finding {
-    let newest = llvm.map_or(0, |library| library.version().0);
-    let shown = |clang: &Clang| format!("{} ({})", clang.version, clang.path.display());
-    let list: Vec<String> = clangs.iter().map(shown).collect();
-    if let Some(usable) = clangs.iter().find(|clang| clang.major <= newest) {
-        let others = clangs.iter().filter(|clang| clang.path != usable.path);
-        let others: Vec<String> = others
-            .map(|clang| {
-                if clang.major > newest {
-                    format!("{}, too new", shown(clang))
-                } else {
-                    shown(clang)
-                }
-            })
-            .collect();
-        let also = if others.is_empty() {
-            String::new()
-        } else {
-            format!("; also {}", others.join(", "))
-        };
-        return Finding::good("clang", format!("{}{also}", shown(usable)));
-    }
-    if clangs.is_empty() {
+/// The clang that `holloway cc` calls, and the others.
+fn compiler(llvm: Option<&Library>) -> Finding {
+    const WHY: &str = "only for C and C++: ";
+    let candidates = match clang::candidates() {
+        Ok(candidates) => candidates,
+        Err(failure) => {
+            return Finding::lacking(
+                State::Note,
+                "clang",
+                "not found",
+                format!("{WHY}{}", failure.message),
+            );
+        }
+    };
+    let shown = |path: &PathBuf| {
+        let version = clang::version(path).unwrap_or_else(|| "unknown version".to_owned());
+        format!("{version} ({})", path.display())
+    };
+    let Some(limit) = llvm.map(|library| library.version().0) else {
+        let list: Vec<String> = candidates.iter().map(shown).collect();
+        let found = format!(
+            "{}; which of them fits depends on the libLLVM",
+            list.join(", ")
+        );
         return Finding::lacking(
             State::Note,
             "clang",
-            "not found",
-            "only for C and C++: install clang (Debian: apt install clang) or name one in HOLLOWAY_CLANG",
+            found,
+            format!("{WHY}see libLLVM above"),
         );
+    };
+    let (fit, newer): (Vec<_>, Vec<_>) =
+        candidates.iter().partition(|path| clang::fits(path, limit));
+    let newer = newer
+        .into_iter()
+        .map(|path| format!("{}, too new", shown(path)));
+    let mut list = fit.iter().map(|path| shown(path)).chain(newer);
+    let first = list.next().expect("there is a candidate");
+    let others: Vec<String> = list.collect();
+    let also = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; also {}", others.join(", "))
+    };
+    let found = format!("{first}{also}");
+    if fit.is_empty() {
+        let to_do = format!(
+            "{WHY}LLVM {limit} cannot read their bitcode; install clang {limit} or older, or name a newer libLLVM in HOLLOWAY_LLVM"
+        );
+        return Finding::lacking(State::Note, "clang", found, to_do);
     }
-    Finding::lacking(
-        State::Note,
-        "clang",
-        format!("{}: newer than LLVM {newest}", list.join(", ")),
-        format!(
-            "only for C and C++: install clang {newest} or older, or name a newer libLLVM in HOLLOWAY_LLVM"
-        ),
-    )
+    Finding::good("clang", found)
 }
 
 fn rust_source(rustc: Option<&Rustc>) -> Finding {
@@ -270,6 +293,60 @@ fn rust_source(rustc: Option<&Rustc>) -> Finding {
     }
 }
 
+/// The clock that times of paths are read from.
+fn clock() -> Finding {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    clock_of(&info)
+}
+
+/// The same by what `/proc/cpuinfo` says.
+fn clock_of(info: &str) -> Finding {
+    const WHY: &str = "only for --collect variation and times: ";
+    let flags = info.lines().find(|line| line.starts_with("flags"));
+    let flags = flags.and_then(|line| line.split_once(':'));
+    let flags: Vec<&str> = flags.map_or(Vec::new(), |(_, list)| list.split_whitespace().collect());
+    let lacks = |flag: &&str| !flags.contains(flag);
+    if lacks(&"rdtscp") {
+        return Finding::lacking(
+            State::Note,
+            "clock",
+            "no time stamp counter of a known kind",
+            format!("{WHY}programs woven for them need a processor with rdtscp"),
+        );
+    }
+    match ["constant_tsc", "nonstop_tsc"]
+        .iter()
+        .find(|flag| lacks(flag))
+    {
+        None => Finding::good("clock", "time stamp counter, constant"),
+        Some(flag) => Finding::lacking(
+            State::Note,
+            "clock",
+            format!("time stamp counter without {flag}"),
+            format!("{WHY}it changes with the processor's speed, so times vary by that too"),
+        ),
+    }
+}
+
+/// What the environment asks to be counted.
+fn counted() -> Finding {
+    match Wanted::default().or_environment() {
+        Ok(wanted) if wanted.kind().is_stream() => {
+            Finding::good("counts", wanted.whole_kind().to_string())
+        }
+        Ok(wanted) => {
+            let exits = word(wanted.counts_exits());
+            Finding::good("counts", format!("{}, exits {exits}", wanted.kind()))
+        }
+        Err(failure) => Finding::lacking(
+            State::Bad,
+            "counts",
+            failure.message,
+            "correct or unset this variable",
+        ),
+    }
+}
+
 fn tools() -> Finding {
     match link::tools_dir() {
         Ok(directory) => Finding::good("tools", Path::new(&directory).display().to_string()),
@@ -279,5 +356,33 @@ fn tools() -> Finding {
             failure.message,
             "make it writable, or set XDG_CACHE_HOME to a directory that is",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_changes_is_told() {
+        let check = |flags: &str, state, says: &str| {
+            let info = format!("processor\t: 0\nflags\t\t: fpu {flags}\nbugs\t\t: x\n");
+            let finding = clock_of(&info);
+            assert_eq!(finding.state, state, "{flags}");
+            assert!(finding.found.contains(says), "{}", finding.found);
+        };
+        check(
+            "tsc rdtscp constant_tsc nonstop_tsc",
+            State::Good,
+            "constant",
+        );
+        check(
+            "tsc rdtscp constant_tsc",
+            State::Note,
+            "without nonstop_tsc",
+        );
+        check("tsc rdtscp", State::Note, "without constant_tsc");
+        check("tsc", State::Note, "no time stamp counter");
+        assert_eq!(clock_of("").state, State::Note);
     }
 }

@@ -1,29 +1,34 @@
 //! After a run: what the run's directory needs to be read later and elsewhere.
 //!
 //! - the path map of each image met, as `<build id>.hwm`, taken from the program's file (or, for programs that are
-//!   gone by now like doctests, from the [`MapStore`] the link step filled);
+//!   gone by now like doctests, from what the links [left](Linked));
 //! - each profile of a process that has ended sealed: compact and checksummed, in place of the raw mapping.
+//!
+//! Of streams (loops, trace, times) that no collector took, what they come to is made here, beside the profile.
 //!
 //! A profile that cannot be sealed without loss (damage, no map) stays as it is.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use holloway_format::abi::is_stream;
 use holloway_format::raw::RawHead;
 use holloway_format::{
     ImageMap, ProfileHead, decode_image, peek_profile, read_profile, write_sealed,
 };
 
+use crate::collect::{self, Subject};
 use crate::failure::{Context, Failure, Result};
-use crate::images;
+use crate::linked::Linked;
+use crate::rundir::write_atomically;
+use crate::{images, status};
 
 /// Extension of profiles.
 pub(crate) const PROFILE: &str = "hwp";
 /// Extension of path maps.
 pub(crate) const MAP: &str = "hwm";
-/// Environment variable: the link step leaves the path map of what it links in this directory.
-pub(crate) const MAPS: &str = "HOLLOWAY_MAPS";
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -32,36 +37,18 @@ pub(crate) struct Outcome {
     pub(crate) profiles: usize,
 }
 
-/// Path maps of what is linked during a call of cargo; gone with it.
-pub(crate) struct MapStore(tempfile::TempDir);
-
-impl MapStore {
-    /// An empty store in holloway's build directory.
-    ///
-    /// # Errors
-    /// The directory cannot be made.
-    pub(crate) fn new(home: &Path) -> Result<Self> {
-        let made = tempfile::Builder::new().prefix(".maps-").tempdir_in(home);
-        made.map(Self)
-            .cannot(|| format!("make a directory in {}", home.display()))
-    }
-
-    /// Where the maps lie.
-    pub(crate) fn directory(&self) -> &Path {
-        self.0.path()
-    }
-}
-
-/// Finishes a run's directory. What stays as it was is no error: the report says what it cannot read.
+/// Finishes a run's directory. What stays as it was is no error: the report says what it cannot read. That nothing can be written is
+/// said, once; what the program wrote is there all the same.
 ///
 /// # Errors
-/// The directory cannot be read or written.
-pub(crate) fn finish(directory: &Path, store: Option<&MapStore>) -> Result<Outcome> {
+/// The directory cannot be read.
+pub(crate) fn finish(directory: &Path, linked: Option<&Linked>) -> Result<Outcome> {
     let mut outcome = Outcome::default();
-    let mut maps: HashMap<[u8; 16], Option<ImageMap>> = HashMap::new();
+    let mut maps: HashMap<[u8; 16], Option<Arc<ImageMap>>> = HashMap::new();
+    let mut unfinished: Option<Failure> = None;
     for path in profiles(directory)? {
         outcome.profiles += 1;
-        let Ok(bytes) = std::fs::read(&path) else {
+        let Ok(bytes) = images::read_regular(&path) else {
             continue;
         };
         let Ok(head) = peek_profile(&bytes) else {
@@ -69,16 +56,31 @@ pub(crate) fn finish(directory: &Path, store: Option<&MapStore>) -> Result<Outco
         };
         let map = match maps.entry(head.build_id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(keep_map(directory, &head, store)?),
+            Entry::Vacant(new) => {
+                let kept = keep_map(directory, &head, linked.map(Linked::directory));
+                let map = kept.unwrap_or_else(|failure| {
+                    unfinished.get_or_insert(failure);
+                    map_of_image(&head).ok().map(|(map, _)| map)
+                });
+                new.insert(map.map(Arc::new))
+            }
         };
-        if let Some(map) = map
-            && !head.sealed
-            && has_ended(&bytes, &head)
+        let Some(map) = map else {
+            continue;
+        };
+        if !head.sealed
+            && RawHead::read(&bytes).is_ok_and(|head| has_ended(&head) && !is_collected(&head))
             // Once more: it may have counted between the reading and its end.
-            && let Ok(bytes) = std::fs::read(&path)
+            && let Ok(bytes) = images::read_regular(&path)
         {
-            seal(&path, &bytes, map)?;
+            let sealed = seal(&path, &head, &bytes, map);
+            unfinished = unfinished.or(sealed.err());
         }
+    }
+    if let Some(failure) = unfinished {
+        status::warn(&format!(
+            "{failure}: the run stays unfinished; make room, and `holloway report` reads it as long as the program is there"
+        ));
     }
     Ok(outcome)
 }
@@ -103,10 +105,10 @@ pub(crate) fn profiles(directory: &Path) -> Result<Vec<PathBuf>> {
 
 /// Makes sure the run's directory holds the path map of a profile's image, and reads it. Nothing if there is none:
 /// the report says why.
-fn keep_map(
+pub(crate) fn keep_map(
     directory: &Path,
     head: &ProfileHead,
-    store: Option<&MapStore>,
+    linked: Option<&Path>,
 ) -> Result<Option<ImageMap>> {
     let name = map_name(&head.build_id);
     let kept = directory.join(&name);
@@ -114,7 +116,7 @@ fn keep_map(
         return Ok(Some(map));
     }
     let stored = || {
-        let bytes = std::fs::read(store?.directory().join(&name)).ok()?;
+        let bytes = images::read_regular(&linked?.join(&name)).ok()?;
         Some((decode_image(&bytes).ok()?, bytes))
     };
     let Some((map, bytes)) = map_of_image(head).ok().or_else(stored) else {
@@ -131,8 +133,8 @@ pub(crate) fn map_name(build_id: &[u8; 16]) -> String {
 
 /// Reads a `.hwm` file.
 pub(crate) fn read_map_file(path: &Path) -> std::result::Result<ImageMap, String> {
-    let bytes =
-        std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let bytes = images::read_regular(path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     decode_image(&bytes).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
@@ -154,10 +156,14 @@ pub(crate) fn map_of_image(head: &ProfileHead) -> std::result::Result<(ImageMap,
     Ok((map, bytes))
 }
 
-/// Replaces a raw profile by its sealed form, if nothing is lost by it.
-fn seal(path: &Path, raw: &[u8], map: &ImageMap) -> Result<()> {
+/// Replaces a raw profile by its sealed form, if nothing is lost by it. Streams are turned into what they come to.
+fn seal(path: &Path, head: &ProfileHead, raw: &[u8], map: &Arc<ImageMap>) -> Result<()> {
     if !map.damage.is_empty() {
         return Ok(());
+    }
+    if is_stream(map.kind) {
+        let settings = collect::Settings::default();
+        return Subject::resume(path, head, map, settings).seal();
     }
     match read_profile(raw, map) {
         Ok(profile) if profile.damage.is_empty() => write_atomically(path, &write_sealed(&profile)),
@@ -167,18 +173,23 @@ fn seal(path: &Path, raw: &[u8], map: &ImageMap) -> Result<()> {
 
 /// Whether the process that wrote a raw profile is gone: no process of its id that began when it began. One of another
 /// PID namespace (a container) can't be looked for, and may be counting still.
-fn has_ended(raw: &[u8], head: &ProfileHead) -> bool {
-    let raw_head = RawHead::read(raw).ok();
-    let namespace = raw_head.as_ref().map_or(0, |head| head.pid_namespace);
+pub(crate) fn has_ended(head: &RawHead) -> bool {
+    let namespace = head.pid_namespace;
     if namespace != 0 && own_namespace().is_some_and(|own| own != namespace) {
         return false;
     }
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{}/stat", head.pid)) else {
+    let pid = head.profile.pid;
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return Path::new("/proc/self/stat").exists()
-            && !Path::new(&format!("/proc/{}", head.pid)).exists();
+            && !Path::new(&format!("/proc/{pid}")).exists();
     };
-    let began = raw_head.map_or(0, |head| head.boot_start);
+    let began = head.boot_start;
     Stat::read(&stat).is_some_and(|now| !now.runs || began != 0 && now.began != began)
+}
+
+/// Whether a collector that lives takes words out of its rings: they are for it to write down.
+fn is_collected(head: &RawHead) -> bool {
+    head.collector != 0 && Path::new(&format!("/proc/{}", head.collector)).exists()
 }
 
 /// This process's PID namespace, as the runtime names it.
@@ -212,50 +223,6 @@ impl Stat {
     }
 }
 
-/// Writes a file so that it is there whole or not at all, with the rights any new file gets.
-fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
-    use std::io::Write as _;
-    use std::os::unix::fs::PermissionsExt as _;
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new()
-            .prefix(".holloway-")
-            // As a file of `creat`: the umask trims it.
-            .permissions(std::fs::Permissions::from_mode(0o666))
-            .tempfile_in(directory)?;
-        file.write_all(bytes)?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().cannot(|| format!("write {}", path.display()))
-}
-
-/// After a link: leaves the output's path map in `$HOLLOWAY_MAPS`, for programs that will be gone when the run is
-/// finished. Best effort: the program's file is the first place to look.
-pub(crate) fn store_map(linker_args: &[std::ffi::OsString]) {
-    let Some(store) = std::env::var_os(MAPS)
-        .map(PathBuf::from)
-        .filter(|store| store.is_dir())
-    else {
-        return;
-    };
-    let Some(output) = output_of_link(linker_args) else {
-        return;
-    };
-    let stored = images::read_map(&output).and_then(|bytes| {
-        let map = decode_image(&bytes).map_err(Failure::new)?;
-        write_atomically(&store.join(map_name(&map.build_id)), &bytes)
-    });
-    drop(stored);
-}
-
-/// `-o FILE`, in the line or in the response files it names.
-fn output_of_link(args: &[std::ffi::OsString]) -> Option<PathBuf> {
-    let args = crate::link::expand(args.iter().cloned()).ok()?;
-    let position = args.iter().rposition(|arg| arg == "-o")?;
-    args.get(position + 1).map(PathBuf::from)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,11 +253,11 @@ mod tests {
         let raw = |boot_start: u64| {
             let mut raw = holloway_format::RawWriter::new(head.clone(), 4096 - 64).finish();
             raw[80..88].copy_from_slice(&boot_start.to_le_bytes());
-            raw
+            RawHead::read(&raw).expect("a head")
         };
-        assert!(!has_ended(&raw(began), &head));
-        assert!(has_ended(&raw(began + 10_000_000), &head));
-        assert!(!has_ended(&raw(0), &head), "unknown");
+        assert!(!has_ended(&raw(began)));
+        assert!(has_ended(&raw(began + 10_000_000)));
+        assert!(!has_ended(&raw(0)), "unknown");
     }
 
     #[test]
@@ -303,22 +270,11 @@ mod tests {
         let raw = |namespace: u64| {
             let mut raw = holloway_format::RawWriter::new(head.clone(), 4096 - 64).finish();
             raw[88..96].copy_from_slice(&namespace.to_le_bytes());
-            raw
+            RawHead::read(&raw).expect("a head")
         };
         let own = own_namespace().expect("a namespace");
-        assert!(has_ended(&raw(own), &head));
-        assert!(has_ended(&raw(0), &head), "unknown");
-        assert!(!has_ended(&raw(own + 1), &head));
-    }
-
-    #[test]
-    fn what_is_written_has_the_rights_of_any_new_file() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let (ours, plain) = (dir.path().join("ours"), dir.path().join("plain"));
-        write_atomically(&ours, b"x").expect("written");
-        std::fs::write(&plain, b"x").expect("written");
-        let mode = |path| std::fs::metadata(path).map(|meta| meta.permissions().mode());
-        assert_eq!(mode(&ours).ok(), mode(&plain).ok());
+        assert!(has_ended(&raw(own)));
+        assert!(has_ended(&raw(0)), "unknown");
+        assert!(!has_ended(&raw(own + 1)));
     }
 }

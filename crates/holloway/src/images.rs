@@ -15,6 +15,10 @@ pub(crate) struct WovenFile {
     pub(crate) is_woven: bool,
     /// Directory for runs baked into it.
     pub(crate) runs: Option<PathBuf>,
+    /// Kind of its profiles (`abi::KIND_…`).
+    pub(crate) kind: Option<u32>,
+    /// Iterations that loops are seen over, if it was woven for them.
+    pub(crate) k: Option<u32>,
 }
 
 /// Reads a file whole. Opening a FIFO would wait for a writer and a device may do anything, so neither is opened.
@@ -41,25 +45,49 @@ pub(crate) fn inspect(path: &Path) -> Result<WovenFile> {
     if file.section_by_name(abi::MAP_SECTION).is_none() {
         return Ok(WovenFile::default());
     }
-    let runs = file
+    let header = file
         .sections()
-        .filter(|section| section.kind() == object::SectionKind::ReadOnlyData)
-        .find_map(|section| header_runs(section.data().ok()?));
+        .filter(|section| {
+            // A linker that merges strings makes one of them of all read-only data.
+            use object::SectionKind::{ReadOnlyData, ReadOnlyString};
+            matches!(section.kind(), ReadOnlyData | ReadOnlyString)
+        })
+        .find_map(|section| Header::find(section.data().ok()?))
+        .unwrap_or_default();
     Ok(WovenFile {
         is_woven: true,
-        runs,
+        runs: header.runs,
+        kind: header.kind,
+        k: header.k,
     })
 }
 
-/// `ImageHeader::runs` of the header somewhere in `data`: eight bytes of magic, the version, and the directory at 128.
-fn header_runs(data: &[u8]) -> Option<PathBuf> {
-    let header = data.chunks(8).position(|chunk| chunk == abi::IMAGE_MAGIC)? * 8;
-    let header = data.get(header..header + size_of::<abi::ImageHeader>())?;
-    if header[8..12] != abi::ABI_VERSION.to_ne_bytes() {
-        return None;
+/// What is wanted of an [`abi::ImageHeader`].
+#[derive(Default)]
+struct Header {
+    runs: Option<PathBuf>,
+    kind: Option<u32>,
+    k: Option<u32>,
+}
+
+impl Header {
+    /// The header somewhere in `data`: eight bytes of magic, the version, the kind at 12, the parameter at 40, and the directory at 128.
+    fn find(data: &[u8]) -> Option<Self> {
+        let header = data.chunks(8).position(|chunk| chunk == abi::IMAGE_MAGIC)? * 8;
+        let header = data.get(header..header + size_of::<abi::ImageHeader>())?;
+        if header[8..12] != abi::ABI_VERSION.to_ne_bytes() {
+            return None;
+        }
+        let runs = header[128..].split(|&byte| byte == 0).next()?;
+        let runs =
+            (!runs.is_empty()).then(|| PathBuf::from(String::from_utf8_lossy(runs).into_owned()));
+        let k = u64::from_ne_bytes(*header[40..].first_chunk()?);
+        Some(Self {
+            runs,
+            kind: Some(u32::from_ne_bytes(*header[12..].first_chunk()?)),
+            k: u32::try_from(k).ok().filter(|&k| k > 0),
+        })
     }
-    let runs = header[128..].split(|&byte| byte == 0).next()?;
-    (!runs.is_empty()).then(|| PathBuf::from(String::from_utf8_lossy(runs).into_owned()))
 }
 
 /// The path map of a program or shared object: the content of its `.holloway_map` section.

@@ -3,31 +3,62 @@
 //! Each profile is joined with the path map of its image: `<build id>.hwm` beside it, else the section in the
 //! image's file as the profile names it, which then is kept beside the profile: the program may be gone next time. What
 //! cannot be read is named and left out; the rest is shown.
+//!
+//! Streams that are not (or not all) taken in yet, of a program that still runs or ran without a collector, are read here, with what
+//! was made of the rest.
+
+mod beside;
+mod streams;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use holloway_analysis::RunProfile;
-use holloway_format::{ImageMap, Profile, ProfileHead, decode_image, peek_profile, read_profile};
+use holloway_format::abi::is_stream;
+use holloway_format::{
+    ImageMap, Profile, ProfileHead, RawProfile, decode_image, peek_profile, read_profile,
+};
 
+use crate::collect::{self, Results, Settings, Subject, forests, timings, traces};
 use crate::failure::{Failure, Result};
+use crate::kinds::Kinds;
 use crate::{finish, images, rundir};
 
+pub(crate) use streams::{Loaded, Streams};
+
 /// Profiles by build id, each group with its map.
-type Images = BTreeMap<[u8; 16], (ImageMap, Vec<Profile>)>;
+type Images = BTreeMap<[u8; 16], (Arc<ImageMap>, Vec<Profile>)>;
+
+/// What is found on the way.
+#[derive(Default)]
+struct Found {
+    streams: Vec<Streams>,
+    /// What is missing of streams, a sentence each.
+    missing: Vec<String>,
+}
 
 /// Reads `run`: a run's directory, or one `.hwp` file.
 ///
 /// # Errors
 /// It does not exist, or nothing in it can be read.
 pub(crate) fn load(run: &Path) -> Result<RunProfile> {
+    load_with_streams(run, &Settings::default()).map(|loaded| loaded.profile)
+}
+
+/// The same with what was made of streams.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loaded> {
     let files = profile_files(run)?;
     let mut images = Images::new();
     let mut unreadable = Vec::new();
     let mut damaged = Vec::new();
+    let mut found = Found::default();
     for file in &files {
-        match add(file, &mut images) {
+        match add(file, &mut images, &mut found, settings) {
             Ok(0) => {}
             Ok(records) => damaged.push(format!(
                 "{}: {records} damaged records are left out",
@@ -39,35 +70,77 @@ pub(crate) fn load(run: &Path) -> Result<RunProfile> {
     if images.is_empty() {
         return Err(nothing_readable(run, &unreadable));
     }
+    let mut kinds = Kinds::default();
+    for (map, profiles) in images.values().filter(|(_, profiles)| !profiles.is_empty()) {
+        let image = profiles.first().map_or(&map.name, |profile| &profile.image);
+        kinds.add(map.kind, image);
+    }
     let mut profile = RunProfile::new(in_order(images));
     // Whole files first: the report shows the first few.
     unreadable.append(&mut damaged);
+    unreadable.append(&mut found.missing);
     profile.damage.splice(0..0, unreadable);
-    Ok(profile)
+    let streams = found.streams;
+    Ok(Loaded {
+        profile,
+        kinds,
+        streams,
+    })
 }
 
-fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
+/// The profiles of a run's directory, or the one that is named.
+///
+/// # Errors
+/// There is no such run, or it cannot be read.
+pub(crate) fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
     let metadata = std::fs::metadata(run).map_err(|error| {
         Failure::new(format_args!(
             "cannot read the run {}: {error}; name a run's directory, as in target/holloway/runs",
             run.display()
         ))
     })?;
-    if metadata.is_file() {
-        return Ok(vec![run.to_owned()]);
+    if !metadata.is_dir() {
+        return Ok(vec![profile_of(run)]);
     }
     finish::profiles(run)
 }
 
+/// The profile itself, or the one that a file of loops or traces lies beside.
+fn profile_of(file: &Path) -> PathBuf {
+    let [taken, rest] = traces::TRACES;
+    let [timings, sealed_timings] = [timings::TIMINGS, timings::SEALED_TIMINGS];
+    let [loops, sealed_loops] = [forests::LOOPS, forests::SEALED_LOOPS];
+    let beside = [sealed_loops, loops, rest, taken, sealed_timings, timings];
+    let name = file.as_os_str().to_string_lossy();
+    let stem = beside
+        .iter()
+        .find_map(|extension| name.strip_suffix(&format!(".{extension}")));
+    stem.map_or_else(
+        || file.to_owned(),
+        |stem| PathBuf::from(format!("{stem}.{}", finish::PROFILE)),
+    )
+}
+
 /// Reads one profile and puts it to the others of its image. Gives the number of its damaged records.
-fn add(file: &Path, images: &mut Images) -> std::result::Result<usize, String> {
+fn add(
+    file: &Path,
+    images: &mut Images,
+    found: &mut Found,
+    settings: &Settings,
+) -> std::result::Result<usize, String> {
+    // What lies beside it is of the same moment.
+    let _held = collect::hold(file, false);
     let bytes = images::read_regular(file).map_err(|error| error.to_string())?;
     let head = peek_profile(&bytes).map_err(|error| error.to_string())?;
     let (map, profiles) = match images.entry(head.build_id) {
         Entry::Occupied(known) => known.into_mut(),
-        Entry::Vacant(new) => new.insert((find_map(file, &head)?, Vec::new())),
+        Entry::Vacant(new) => new.insert((Arc::new(find_map(file, &head)?), Vec::new())),
     };
-    match read_profile(&bytes, map) {
+    let profile = match is_stream(head.kind) {
+        true => add_streams(file, &head, &bytes, map, found, settings),
+        false => read_profile(&bytes, map).map_err(|error| error.to_string()),
+    };
+    match profile {
         Ok(profile) => {
             let damaged = profile.damage.len();
             profiles.push(profile);
@@ -77,9 +150,67 @@ fn add(file: &Path, images: &mut Images) -> std::result::Result<usize, String> {
             if profiles.is_empty() {
                 images.remove(&head.build_id);
             }
-            Err(error.to_string())
+            Err(error)
         }
     }
+}
+
+/// Notes what was made of a profile's streams, or makes it now, and what is missing. Gives the counts.
+fn add_streams(
+    file: &Path,
+    head: &ProfileHead,
+    bytes: &[u8],
+    map: &Arc<ImageMap>,
+    found: &mut Found,
+    settings: &Settings,
+) -> std::result::Result<Profile, String> {
+    let mut profile = read_profile(bytes, map).map_err(|error| error.to_string())?;
+    let mut now = None;
+    if !head.sealed {
+        let results = now.insert(read_streams(file, head, bytes, map, settings)?);
+        profile = std::mem::take(&mut results.profile);
+    }
+    let of = format!("{}, process {}", head.image, head.pid);
+    found
+        .missing
+        .extend(beside::damaged(file, head, map, &profile));
+    if profile.lost > 0 {
+        found.missing.push(format!("{of}: {}", lost(profile.lost)));
+    }
+    let missing = std::mem::take(&mut profile.damage);
+    let missing = missing.iter().map(|one| format!("{of}: {}", one.what));
+    found.missing.extend(missing);
+    found.streams.push(Streams {
+        head: head.clone(),
+        map: Arc::clone(map),
+        file: file.to_owned(),
+        now,
+    });
+    Ok(profile)
+}
+
+/// Threads whose words went nowhere. Others may have come after them, to the same memory.
+fn lost(threads: u64) -> String {
+    let threads = match threads {
+        1 => "1 thread".to_owned(),
+        several => format!("{several} threads"),
+    };
+    format!(
+        "what ran in {threads} or more is lost: the profile could not be written (disk full, or a limit on file sizes); make room, or set HOLLOWAY_DATA to another directory, and record it again"
+    )
+}
+
+/// Makes of a raw profile's streams what can be made of them now; the file stays as it is.
+fn read_streams(
+    file: &Path,
+    head: &ProfileHead,
+    bytes: &[u8],
+    map: &Arc<ImageMap>,
+    settings: &Settings,
+) -> std::result::Result<Results, String> {
+    let raw = RawProfile::parse(bytes).map_err(|error| error.to_string())?;
+    let subject = Subject::resume(file, head, map, settings.clone());
+    Ok(subject.result(&raw))
 }
 
 /// The path map beside the profile, else that in the image's file, which is put beside the profile.
@@ -107,7 +238,10 @@ fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, St
 
 /// The image whose process began first is the program asked for, so it comes first.
 fn in_order(images: Images) -> Vec<(ImageMap, Vec<Profile>)> {
-    let mut images: Vec<_> = images.into_values().collect();
+    let images = images.into_values();
+    let mut images: Vec<_> = images
+        .map(|(map, profiles)| (Arc::unwrap_or_clone(map), profiles))
+        .collect();
     let began = |profiles: &[Profile]| {
         profiles
             .iter()

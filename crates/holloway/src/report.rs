@@ -4,23 +4,33 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use holloway_report::{Files, Options, Sort, View as ReportView};
+use holloway_analysis::variation::How;
+use holloway_analysis::variation::rank::{Disturbed, Time};
+use holloway_analysis::{Collected, Function};
+use holloway_report::{Files, LoopsOptions, Options, Sort, View as ReportView};
 
-use crate::args::{ColorWhen, OutputFormat, ReportArgs, SortKey, View, ViewArgs};
+use crate::args::{
+    ColorWhen, ListArgs, OutputFormat, ReportArgs, SortKey, TimeOf, TimesArgs, View, ViewArgs,
+};
+use crate::collect::Settings;
 use crate::failure::{Failure, Result};
+use crate::kinds::Page;
+use crate::load::Loaded;
 use crate::toolchain::Rustc;
-use crate::{load, rundir};
+use crate::{kinds, load, rundir, status, trace};
 
 /// Reports the run named, or the latest.
 ///
 /// # Errors
-/// There is no run, nothing of it can be read, or stdout cannot be written.
+/// There is no run, nothing of it can be read, it has not what is to be shown, or stdout cannot be written.
 pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
     let run = match &args.run {
-        Some(run) => run.clone(),
+        Some(run) => rundir::named(run)?,
         None => rundir::latest()?,
     };
-    print(&run, &args.view)?;
+    let loaded = load::load_with_streams(&run, &Settings::default())?;
+    refuse_what_is_not_there(&loaded, &args.view)?;
+    print_loaded(loaded, &args.view, std::env::current_dir().ok())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -37,27 +47,119 @@ pub(crate) fn print(run: &Path, view: &ViewArgs) -> Result<()> {
 /// # Errors
 /// Nothing of the run can be read, or stdout cannot be written.
 pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
-    let profile = load::load(run)?;
-    let source = Files::new(Rustc::find().and_then(|rustc| rustc.source()));
+    let loaded = load::load_with_streams(run, &Settings::default())?;
+    if let Err(refusal) = refuse_what_is_not_there(&loaded, view) {
+        // The program has run: what there is is shown.
+        status::warn(&refusal.message);
+        let list = view.list.clone();
+        return print_loaded(loaded, &ViewArgs::plain(list), base);
+    }
+    print_loaded(loaded, view, base)
+}
+
+/// Who asks for what was not recorded gets no report. JSON has all there is, whatever the view; but loops and variation, which
+/// it has apart.
+fn refuse_what_is_not_there(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
+    let of_paths = matches!(view.view, Some(View::Paths | View::PathsFromEdges));
+    let text = view.list.format == OutputFormat::Text;
+    let profile = &loaded.profile;
+    let edges = profile.collected() == Collected::Edges;
+    if of_paths && text && edges && profile.functions.iter().any(Function::ran) {
+        return Err(Failure::usage(
+            "edges were recorded, not paths: build with --collect paths to see them",
+        ));
+    }
+    kinds::check_view(&loaded.kinds, view)
+}
+
+fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
+    let source = source();
     let options = Options {
-        view: report_view(view.view),
-        sort: match view.sort {
+        view: view.view.and_then(report_view),
+        sort: match view.sort.unwrap_or(SortKey::Count) {
             SortKey::Count => Sort::Count,
             SortKey::Instructions => Sort::Instructions,
         },
-        top: view.top,
-        function: view.function.clone(),
-        color: wants_color(view.color),
-        width: terminal_width(),
         cwd: base,
-        source: &source,
+        ..options(&view.list, &source)
     };
+    let page = Page::of(&loaded.kinds, view);
+    if let Some(others) = loaded.kinds.beside(page) {
+        status::note(&others);
+    }
+    match page {
+        Page::Loops => print_loops(loaded, view, &options),
+        Page::Variation => print_variation(loaded, view, &options),
+        Page::Trace => trace::summary(loaded, &options),
+        Page::Counts => {
+            let profile = &loaded.profile;
+            write_out(|out| match view.list.format {
+                OutputFormat::Text => holloway_report::terminal::write(profile, &options, out),
+                OutputFormat::Json => holloway_report::json::write(profile, &options, out),
+            })
+        }
+    }
+}
+
+fn print_loops(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result<()> {
+    let how = LoopsOptions {
+        min_share: view.min_share.unwrap_or(LoopsOptions::default().min_share),
+        stats: view.stats,
+    };
+    let loops = loaded.into_loops();
+    write_out(|out| match view.list.format {
+        OutputFormat::Text => holloway_report::terminal::loops::write(&loops, options, how, out),
+        OutputFormat::Json => holloway_report::json::loops::write(&loops, options, how, out),
+    })
+}
+
+fn print_variation(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result<()> {
+    let how = how(view.times);
+    let run = loaded.into_variation();
+    write_out(|out| match view.list.format {
+        OutputFormat::Text => holloway_report::terminal::variation::write(&run, options, how, out),
+        OutputFormat::Json => holloway_report::json::variation::write(&run, options, how, out),
+    })
+}
+
+/// Which times of paths are ranked.
+pub(crate) fn how(args: TimesArgs) -> How {
+    How {
+        time: match args.time.unwrap_or_default() {
+            TimeOf::Inclusive => Time::Inclusive,
+            TimeOf::Exclusive => Time::Exclusive,
+        },
+        disturbed: match args.include_preempted {
+            true => Disturbed::Included,
+            false => Disturbed::LeftOut,
+        },
+    }
+}
+
+/// Where source text comes from: the files, the standard library's included.
+pub(crate) fn source() -> Files {
+    Files::new(Rustc::find().and_then(|rustc| rustc.source()))
+}
+
+/// How a list looks, here.
+pub(crate) fn options<'a>(list: &ListArgs, source: &'a Files) -> Options<'a> {
+    Options {
+        top: list.top,
+        function: list.function.clone(),
+        color: wants_color(list.color),
+        width: terminal_width(),
+        cwd: std::env::current_dir().ok(),
+        ..Options::new(source)
+    }
+}
+
+/// Writes to stdout. A reader that goes away early is no error.
+///
+/// # Errors
+/// Stdout cannot be written.
+pub(crate) fn write_out(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let written = match view.format {
-        OutputFormat::Text => holloway_report::terminal::write(&profile, &options, &mut out),
-        OutputFormat::Json => holloway_report::json::write(&profile, &options, &mut out),
-    };
-    match written.and_then(|()| out.flush()) {
+    match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(format_args!(
             "cannot write the report: {error}"
         ))),
@@ -65,13 +167,17 @@ pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) ->
     }
 }
 
-fn report_view(view: View) -> ReportView {
-    match view {
+/// A view of counts.
+fn report_view(view: View) -> Option<ReportView> {
+    Some(match view {
         View::Paths => ReportView::Paths,
         View::Functions => ReportView::Functions,
         View::Edges => ReportView::Edges,
+        View::Blocks => ReportView::Blocks,
         View::Lines => ReportView::Lines,
-    }
+        View::PathsFromEdges => ReportView::PathsFromEdges,
+        View::Loops | View::Variation => return None,
+    })
 }
 
 /// `--color auto`: a terminal that is not told otherwise by `NO_COLOR` or `TERM=dumb`.

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::args::RunArgs;
+use crate::burst::Burst;
 use crate::failure::Result;
-use crate::{child, finish, images, report, rundir, rustc, status};
+use crate::{child, collect, finish, images, kinds, report, rundir, rustc, status, unwritten};
 
 /// Runs the program.
 ///
@@ -32,11 +33,20 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             .unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into());
         return Err(rustc::cannot_run(program, &error));
     }
+    if let Some(kind) = woven.as_ref().and_then(|image| kinds::of(image.kind?)) {
+        kinds::check(
+            kind,
+            &args.stream,
+            (!args.output.no_report).then_some(&args.view),
+        )?;
+    }
+    Burst::check_environment()?;
     let directory = rundir::create(args.output.output.as_deref(), &runs, &name)?;
     let mut command = Command::new(program);
     command.args(program_args).env(rundir::DATA, &directory);
-    let status = match child::run(&mut command) {
-        Ok(status) => status?,
+    let settings = collect::Settings::new(&args.stream, None);
+    let (status, _collector) = match collect::run(&mut command, &directory, settings) {
+        Ok(done) => done?,
         Err(error) => {
             rundir::discard_if_empty(&directory);
             return Err(rustc::cannot_run(program, &error));
@@ -45,11 +55,13 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     let outcome = finish::finish(&directory, None)?;
     let code = ExitCode::from(child::exit_code(status));
     if outcome.profiles == 0 {
+        let is_woven = woven.is_some_and(|image| image.is_woven);
+        let why = match unwritten::reason(&directory, &runs) {
+            Some(reason) if is_woven => reason,
+            _ => no_profile(&program.to_string_lossy(), is_woven),
+        };
         rundir::discard_if_empty(&directory);
-        status::warn(&no_profile(
-            &program.to_string_lossy(),
-            woven.is_some_and(|image| image.is_woven),
-        ));
+        status::warn(&format!("no profile was written: {why}"));
         return Ok(code);
     }
     if args.output.no_report {
@@ -64,11 +76,11 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
 fn no_profile(program: &str, is_woven: bool) -> String {
     if is_woven {
         return format!(
-            "no profile was written: {program} ended before any instrumented function was entered, or started with an environment of its own (set {} for it)",
+            "{program} ended before any instrumented function was entered, or could not see the run's directory or write into it: it started with an environment of its own (set {} for it), below another root, or as another user",
             rundir::DATA
         );
     }
     format!(
-        "no profile was written: {program} was not built by holloway; build it with `cargo holloway build` or CC=\"holloway cc\" CXX=\"holloway c++\""
+        "{program} was not built by holloway; build it with `cargo holloway build` or CC=\"holloway cc\" CXX=\"holloway c++\""
     )
 }

@@ -4,6 +4,7 @@
 //! <target directory>/holloway/runs/
 //!     20260102-030405-app/        a run: UTC time it began, what was run
 //!         4711-app.hwp            a profile: one for each process and image
+//!         4711-app.hwl, .hwt      what its streams came to, where loops or a trace were collected
 //!         <build id>.hwm          the path map of each image met
 //!     latest -> 20260102-030405-app
 //! ```
@@ -75,8 +76,8 @@ fn create_shared(data: &Path) -> Result<PathBuf> {
 /// It cannot be made.
 pub(crate) fn create_in(runs: &Path, name: &str) -> Result<PathBuf> {
     let stem = format!("{}-{}", timestamp(SystemTime::now()), file_name(name));
-    std::fs::create_dir_all(runs)
-        .cannot(|| format!("create the directory of runs {}", runs.display()))?;
+    let made = std::fs::create_dir_all(runs).map_err(|error| named_elsewhere(error.kind()));
+    made.cannot(|| format!("create the directory of runs {}", runs.display()))?;
     for attempt in 1.. {
         let directory = match attempt {
             1 => runs.join(&stem),
@@ -99,13 +100,18 @@ pub(crate) fn create_in(runs: &Path, name: &str) -> Result<PathBuf> {
     unreachable!("the loop above ends by returning")
 }
 
+/// A reason, and the way out.
+fn named_elsewhere(kind: io::ErrorKind) -> String {
+    format!("{kind}; name another directory with -o or {DATA}")
+}
+
 /// Tries what the program will do, so that an unwritable place is said before a long run and not after it.
 fn check_writable(directory: &Path) -> Result<()> {
     tempfile::Builder::new()
         .prefix(".holloway-")
         .tempfile_in(directory)
         .map(drop)
-        .map_err(|error| error.kind())
+        .map_err(|error| named_elsewhere(error.kind()))
         .cannot(|| format!("write into the run's directory {}", directory.display()))
 }
 
@@ -177,6 +183,17 @@ pub(crate) fn latest() -> Result<PathBuf> {
     Ok(newest.clone())
 }
 
+/// The run that a user names: a path, or `latest`.
+///
+/// # Errors
+/// There is no latest run.
+pub(crate) fn named(run: &Path) -> Result<PathBuf> {
+    if run == Path::new(LATEST) {
+        return latest();
+    }
+    Ok(run.to_owned())
+}
+
 /// `latest` of cargo's target directory and of the nearest `target`.
 fn candidates(here: &Path) -> Vec<PathBuf> {
     let mut around = here
@@ -212,17 +229,23 @@ fn latest_in(runs: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// The directory cannot be written.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     use std::io::Write as _;
     use std::os::unix::fs::PermissionsExt as _;
-    let mut file = tempfile::Builder::new()
-        .prefix(".holloway-")
-        // As a file of `creat`: the umask trims it.
-        .permissions(std::fs::Permissions::from_mode(0o666))
-        .tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::Builder::new()
+            .prefix(".holloway-")
+            // As a file of `creat`: the umask trims it.
+            .permissions(std::fs::Permissions::from_mode(0o666))
+            .tempfile_in(directory)?;
+        file.write_all(bytes)?;
+        file.persist(path)?;
+        Ok(())
+    };
+    // The name of the temporary file says nothing to anyone.
+    let written = write().map_err(|error| error.kind());
+    written.cannot(|| format!("write {}", path.display()))
 }
 
 /// `name` as part of a file name: anything unusual becomes `_`.
@@ -310,5 +333,16 @@ mod tests {
             refusal.contains("not empty") && refusal.contains("choose another"),
             "{refusal}"
         );
+    }
+
+    #[test]
+    fn what_is_written_has_the_rights_of_any_new_file() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let (ours, plain) = (dir.path().join("ours"), dir.path().join("plain"));
+        write_atomically(&ours, b"x").unwrap();
+        std::fs::write(&plain, b"x").unwrap();
+        let mode = |path| std::fs::metadata(path).map(|meta| meta.permissions().mode());
+        assert_eq!(mode(&ours).ok(), mode(&plain).ok());
     }
 }

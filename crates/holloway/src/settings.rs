@@ -5,10 +5,12 @@
 //! binaries, shared objects) of the woven build are deleted; cargo then compiles the last crate of each and links
 //! again (1.4 s on ripgrep). Only files in holloway's own build directory are touched.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Context, Result};
+use crate::wanted::{Wanted, word};
 
 /// File in holloway's build directory.
 const FILE: &str = ".holloway-settings";
@@ -16,8 +18,10 @@ const FILE: &str = ".holloway-settings";
 /// Everything that decides what a link weaves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct WeaveSettings {
-    /// Kind of profile.
-    pub(crate) collect: String,
+    /// What is counted; the guide is a file of ours.
+    pub(crate) wanted: Wanted,
+    /// What tells the guide from another.
+    pub(crate) guide_hash: String,
     /// Weave std too.
     pub(crate) std: bool,
     /// `--only`.
@@ -28,11 +32,11 @@ pub(crate) struct WeaveSettings {
 
 impl WeaveSettings {
     /// The environment of the link step.
-    pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
-        let mut environment = vec![("HOLLOWAY_COLLECT", self.collect.clone())];
-        environment.extend(self.std.then(|| ("HOLLOWAY_STD", "1".to_owned())));
-        environment.push(("HOLLOWAY_ONLY", self.only.join("\n")));
-        environment.push(("HOLLOWAY_SKIP", self.skip.join("\n")));
+    pub(crate) fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let mut environment: Vec<_> = self.wanted.environment().collect();
+        environment.extend(self.std.then(|| ("HOLLOWAY_STD", "1".into())));
+        environment.push(("HOLLOWAY_ONLY", self.only.join("\n").into()));
+        environment.push(("HOLLOWAY_SKIP", self.skip.join("\n").into()));
         environment
     }
 
@@ -48,9 +52,15 @@ impl WeaveSettings {
             "llvm {}\n",
             std::env::var("HOLLOWAY_LLVM").unwrap_or_default()
         ));
-        for (name, value) in self.environment() {
-            text.push_str(&format!("{name} {value:?}\n"));
-        }
+        text.push_str(&format!(
+            "collect {} exits {} guide {:?} std {} only {:?} skip {:?}\n",
+            self.wanted.whole_kind(),
+            word(self.wanted.counts_exits()),
+            self.guide_hash,
+            self.std,
+            self.only,
+            self.skip,
+        ));
         text
     }
 }
@@ -152,10 +162,7 @@ mod tests {
             fs::write(deps.join(name), elf(kind)).unwrap();
         }
         fs::write(deps.join("lib.rlib"), "!<arch>\n................").unwrap();
-        let paths = WeaveSettings {
-            collect: "paths".to_owned(),
-            ..WeaveSettings::default()
-        };
+        let paths = WeaveSettings::default();
         apply(home.path(), &paths).unwrap();
         assert!(
             !deps.join("app-1").exists()
@@ -165,14 +172,37 @@ mod tests {
         fs::write(deps.join("app-1"), elf(3)).unwrap();
         apply(home.path(), &paths).unwrap();
         assert!(deps.join("app-1").exists());
-        apply(
-            home.path(),
-            &WeaveSettings {
+        let wanted = |options: &str| {
+            let words = options.split_whitespace().map(OsString::from).collect();
+            WeaveSettings {
+                wanted: Wanted::take(words).unwrap().0,
+                ..paths.clone()
+            }
+        };
+        let others = [
+            WeaveSettings {
                 skip: vec!["x".to_owned()],
-                ..paths
+                ..paths.clone()
             },
-        )
-        .unwrap();
-        assert!(!deps.join("app-1").exists());
+            wanted("--collect edges"),
+            wanted("--collect edges --exits off"),
+            wanted("--exits on"),
+            wanted("--collect loops"),
+            wanted("--collect loops=9"),
+            wanted("--collect trace"),
+            WeaveSettings {
+                guide_hash: "another".to_owned(),
+                ..wanted("--exits on --guide path")
+            },
+        ];
+        for other in &others {
+            apply(home.path(), other).unwrap();
+            assert!(!deps.join("app-1").exists(), "{other:?}");
+            fs::write(deps.join("app-1"), elf(3)).unwrap();
+        }
+        apply(home.path(), &paths).unwrap();
+        fs::write(deps.join("app-1"), elf(3)).unwrap();
+        apply(home.path(), &wanted("--collect paths --exits off")).unwrap();
+        assert!(deps.join("app-1").exists(), "the defaults");
     }
 }

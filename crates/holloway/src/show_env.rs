@@ -4,12 +4,16 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use holloway_format::abi::BURST_VARIABLE;
+
 use crate::args::{EnvFormat, ShowEnvArgs};
+use crate::burst::Burst;
 use crate::clean::shared_cache;
 use crate::failure::{Context, Result};
 use crate::link::{self, CLANG, CLANGXX, RUSTC};
 use crate::rundir::{DATA, DEFAULT_RUNS};
 use crate::toolchain::Rustc;
+use crate::wanted::{COLLECT, EXITS, GUIDE, Wanted};
 
 /// A variable, or a setting that has no value.
 struct Setting {
@@ -21,7 +25,7 @@ struct Setting {
 /// Prints.
 ///
 /// # Errors
-/// The directory of tool names cannot be made.
+/// The directory of tool names cannot be made, or a variable makes no sense.
 pub(crate) fn main(args: &ShowEnvArgs) -> Result<ExitCode> {
     let settings = settings()?;
     let text = match args.format {
@@ -54,9 +58,11 @@ fn settings() -> Result<Vec<Setting>> {
         "rustc --print sysroot",
     ));
     settings.push(environment_or("HOLLOWAY_CACHE", shared_cache(), "default"));
+    let wanted = Wanted::default().or_environment()?;
+    Burst::check_environment()?;
     settings.push(environment_or(
-        "HOLLOWAY_COLLECT",
-        Some("paths".into()),
+        COLLECT,
+        Some(wanted.whole_kind().to_string().into()),
         "default",
     ));
     for (name, unset) in UNSET {
@@ -71,7 +77,16 @@ fn settings() -> Result<Vec<Setting>> {
 }
 
 /// Settings without a default value: what holds while they are not set.
-const UNSET: [(&str, &str); 9] = [
+const UNSET: [(&str, &str); 12] = [
+    (
+        EXITS,
+        "frames that are left early count with edges, not with paths",
+    ),
+    (GUIDE, "probes are placed by estimates"),
+    (
+        BURST_VARIABLE,
+        "a path is timed after about every 10000 (programs that collect variation)",
+    ),
     ("HOLLOWAY_STD", "the standard library is not woven"),
     ("HOLLOWAY_ONLY", "everything is woven"),
     ("HOLLOWAY_SKIP", "nothing is left out"),
@@ -89,7 +104,10 @@ const UNSET: [(&str, &str); 9] = [
         "HOLLOWAY_RUNS",
         "target/holloway/runs below the program's current directory",
     ),
-    ("HOLLOWAY_JOBS", "a worker for each processor"),
+    (
+        "HOLLOWAY_JOBS",
+        "a worker for each processor, where cargo or make lets it",
+    ),
 ];
 
 fn given(name: &'static str, value: String, from: &str) -> Setting {

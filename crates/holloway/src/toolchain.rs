@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::{Context, Failure, Result};
-use crate::link::find_program;
 
 /// A rustc, as it says of itself.
 #[derive(Debug, Clone)]
@@ -60,55 +59,6 @@ impl Rustc {
 pub(crate) fn sysroot(rustc: &Command) -> Result<PathBuf> {
     let sysroot = output_of(rustc, &["--print", "sysroot"])?;
     Ok(PathBuf::from(sysroot.trim_end()))
-}
-
-/// A clang.
-#[derive(Debug, Clone)]
-pub(crate) struct Clang {
-    /// Where it is.
-    pub(crate) path: PathBuf,
-    /// Major version: that of the bitcode it writes.
-    pub(crate) major: u32,
-    /// `19.1.7`.
-    pub(crate) version: String,
-}
-
-/// `$HOLLOWAY_CLANG` and every `clang-N` and `clang` in `PATH`, each file once, in the order `holloway cc` prefers them.
-pub(crate) fn clangs() -> Vec<Clang> {
-    let chosen = std::env::var_os("HOLLOWAY_CLANG").filter(|clang| !clang.is_empty());
-    let numbered = (10..60)
-        .rev()
-        .map(|number| format!("clang-{number}").into());
-    let names = chosen
-        .into_iter()
-        .chain(numbered)
-        .chain([OsStr::new("clang").to_owned()]);
-    let mut found: Vec<Clang> = Vec::new();
-    let mut seen = Vec::new();
-    for path in names.filter_map(|name| find_program(&name)) {
-        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if !seen.contains(&real) {
-            seen.push(real);
-            found.extend(ask_clang(&path));
-        }
-    }
-    found
-}
-
-fn ask_clang(path: &Path) -> Option<Clang> {
-    let text = first_output(path.as_os_str(), &["--version"])?;
-    let version = text
-        .split_whitespace()
-        .skip_while(|&word| word != "version")
-        .nth(1)?;
-    let number = |c: char| c.is_ascii_digit() || c == '.';
-    let version: String = version.chars().take_while(|&c| number(c)).collect();
-    let major = version.split('.').next()?.parse().ok()?;
-    Some(Clang {
-        path: path.to_owned(),
-        major,
-        version,
-    })
 }
 
 /// First line of what a program says to `--version`.

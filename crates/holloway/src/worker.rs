@@ -21,12 +21,13 @@ use std::process::ExitCode;
 
 use holloway_llvm::Library;
 use holloway_weave::{
-    Collect, Filter, LinkKind, ModuleOptions, OptLevel, WeaveError, WovenModule, cache,
-    weave_module,
+    Filter, LinkKind, ModuleOptions, OptLevel, WeaveError, WovenModule, cache, weave_module,
 };
 
 use crate::failure::{Context, Failure, Result};
+use crate::guide;
 use crate::link::level;
+use crate::wanted::Wanted;
 
 /// The hidden subcommand.
 pub(crate) const COMMAND: &str = "__weave-module";
@@ -59,7 +60,7 @@ struct Request {
     name: String,
     out: PathBuf,
     at: PathBuf,
-    collect: String,
+    wanted: Wanted,
     only: String,
     skip: String,
     opt: Option<OptLevel>,
@@ -109,7 +110,9 @@ impl Request {
             "--out" => self.out = value.into(),
             "--at" => self.at = value.into(),
             "--name" => self.name = text(),
-            "--collect" => self.collect = text(),
+            "--collect" | "--exits" | "--guide" => {
+                self.wanted.set(name, &value).map_err(Failure::usage)?;
+            }
             "--only" => self.only = text(),
             "--skip" => self.skip = text(),
             "--opt" => self.opt = level(&text()),
@@ -149,14 +152,15 @@ impl Request {
     }
 
     fn options(&self) -> Result<ModuleOptions> {
-        let collect: Collect = self.collect.parse().map_err(Failure::usage)?;
         let filter = Filter::parse(&self.only, &self.skip).map_err(Failure::usage)?;
         let kind = if self.shared {
             LinkKind::SharedObject
         } else {
             LinkKind::Executable
         };
-        let mut options = ModuleOptions::new(&self.name, kind, collect);
+        let mut options = ModuleOptions::new(&self.name, kind, self.wanted.kind());
+        options.exits = self.wanted.counts_exits();
+        options.guide = self.wanted.guide.as_deref().map(guide::read).transpose()?;
         options.opt = self.opt;
         options.filter = filter;
         options.std = self.std;

@@ -117,6 +117,18 @@ fn what_every_link_needs_is_looked_for_before_the_build() {
 }
 
 #[test]
+fn what_a_link_warns_of_is_said_once() {
+    let project = Project::binary("", LOOPING);
+    project.write("src/bin/other.rs", LOOPING);
+    let done = project
+        .cargo_holloway("build")
+        .env("HOLLOWAY_CACHE", "/proc/nowhere")
+        .ok();
+    let warning = "holloway: warning: cannot write the cache /proc/nowhere";
+    assert_eq!(done.stderr.matches(warning).count(), 1, "{done}");
+}
+
+#[test]
 fn build_says_where_the_programs_are() {
     let project = Project::binary("", LOOPING);
     let done = project.cargo_holloway("build").ok();

@@ -68,7 +68,19 @@ fn doctor_says_what_is_there_and_what_is_missing() {
         .holloway("doctor")
         .env("HOLLOWAY_LLVM", "/nowhere/libLLVM.so")
         .exits(125);
-    done.says("/nowhere/libLLVM.so");
+    done.says("/nowhere/libLLVM.so")
+        .says("HOLLOWAY_LLVM names it")
+        .says("which of them fits depends on the libLLVM");
+    let done = place
+        .holloway("doctor")
+        .env("HOLLOWAY_CLANG", "clang-none")
+        .ok();
+    done.says("HOLLOWAY_CLANG names it");
+    let done = place
+        .holloway("doctor")
+        .env("HOLLOWAY_LLVM", "/usr/lib/llvm-19/lib/libLLVM.so")
+        .ok();
+    done.says("(/usr/bin/clang-19); also ").says(", too new");
 }
 
 #[test]

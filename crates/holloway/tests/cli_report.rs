@@ -171,11 +171,18 @@ fn a_fifo_is_not_waited_for() {
 #[test]
 fn every_view_sort_and_filter_shows_the_function() {
     let (project, _) = recorded();
-    for view in ["paths", "functions", "edges", "lines"] {
-        for sort in ["count", "instructions"] {
-            let done = project
-                .holloway(&format!("report --view {view} --sort {sort} --top 50"))
-                .ok();
+    let sorts = ["", "--sort count", "--sort instructions"];
+    for view in ["paths", "functions", "blocks", "edges", "lines"] {
+        for sort in sorts {
+            let report = format!("report --view {view} {sort} --top 50");
+            let report = project.holloway(&report);
+            if matches!(view, "edges" | "lines") && !sort.is_empty() {
+                let refusal =
+                    format!("--sort goes with --view paths, functions or blocks, not with {view}");
+                report.exits(2).fails_with(&refusal);
+                continue;
+            }
+            let done = report.ok();
             done.says(if view == "lines" { "main.rs" } else { "even" });
             assert!(
                 !done.stdout.contains('\x1b'),

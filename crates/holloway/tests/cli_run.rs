@@ -172,6 +172,25 @@ fn an_earlier_run_is_never_overwritten() {
 }
 
 #[test]
+fn what_is_no_file_among_the_profiles_stops_nobody() {
+    let (_, app) = built();
+    let place = Project::new(&[("data/kept", "")]);
+    let data = place.path().join("data");
+    for name in ["0-pipe.hwp", "1-pipe.hwp"] {
+        place.program("mkfifo").arg(data.join(name)).ok();
+    }
+    std::fs::create_dir(data.join("2-directory.hwp")).unwrap();
+    let done = place
+        .holloway("run --")
+        .arg(&app)
+        .env("HOLLOWAY_DATA", &data)
+        .ok();
+    done.says("step").says("0-pipe.hwp: not a regular file");
+    let alone = place.holloway("report").arg(data.join("0-pipe.hwp"));
+    alone.exits(125).fails_with("not a regular file");
+}
+
+#[test]
 fn holloway_data_names_the_directory() {
     let (_, app) = built();
     let place = Project::new(&[]);
@@ -240,11 +259,14 @@ fn a_signal_to_holloway_reaches_the_program_and_the_report_still_comes() {
         out.read_line(&mut line).unwrap();
         assert_eq!(line, "waiting\n");
         // A session of its own would be needed to send it from a terminal; so it is sent to holloway alone.
-        let sent = std::process::Command::new("kill")
-            .args([format!("-{signal}"), child.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(sent.success());
+        // Twice, as `timeout` does: the second may come while the results are being written.
+        for _ in 0..2 {
+            let sent = std::process::Command::new("kill")
+                .args([format!("-{signal}"), child.id().to_string()])
+                .status()
+                .unwrap();
+            assert!(sent.success());
+        }
         let mut report = String::new();
         std::io::Read::read_to_string(&mut out, &mut report).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");

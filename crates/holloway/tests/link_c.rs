@@ -99,6 +99,39 @@ fn the_same_input_gives_the_same_output() {
 }
 
 #[test]
+fn a_jobserver_gets_back_what_it_lent() {
+    use std::io::{Read as _, Write as _};
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let yard = yard();
+    yard.build("cc -O1 -c main.c a.c b.c c.c d.c e.c");
+    yard.tool("mkfifo slots");
+    let fifo = yard.path("slots");
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
+    let mut slots = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(nonblocking)
+        .open(&fifo)
+        .unwrap();
+    let flags = format!("-j --jobserver-auth=fifo:{}", fifo.display());
+    for (variable, lent) in [("MAKEFLAGS", ""), ("CARGO_MAKEFLAGS", "abc")] {
+        slots.write_all(lent.as_bytes()).unwrap();
+        let mut command = yard.holloway("cc main.o a.o b.o c.o d.o e.o -o app");
+        command
+            .env_remove("CARGO_MAKEFLAGS")
+            .env(variable, &flags)
+            .env("HOLLOWAY_CACHE", "")
+            .env("HOLLOWAY_JOBS", "8");
+        assert_eq!(succeed(&mut command), "");
+        assert_eq!(yard.run("app").stdout, "380\n");
+        let mut given_back = [0; 8];
+        let count = slots.read(&mut given_back).unwrap_or(0);
+        given_back[..count].sort_unstable();
+        assert_eq!(&given_back[..count], lent.as_bytes(), "{variable}");
+    }
+}
+
+#[test]
 fn every_linker_and_kind_of_program_runs_and_counts() {
     let yard = yard();
     yard.build("cc -O0 -fPIE -ffunction-sections -c main.c a.c b.c c.c d.c e.c");

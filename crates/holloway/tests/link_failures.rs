@@ -286,11 +286,6 @@ fn what_is_missing_is_named_with_the_way_out() {
         yard.holloway("ld main.o").env("PATH", yard.path("")),
         "no linker ld: install",
     );
-    let (code, said) = yard.refuse("cc --collect edges main.o");
-    assert!(
-        code == Some(2) && said.contains("edges") && said.contains("not available in this version"),
-        "{said}"
-    );
     check(
         &mut yard.holloway("cc -flto -fvisibility=hidden -fsanitize=cfi -c main.c"),
         "-fsanitize=cfi checks types over the whole program",

@@ -82,6 +82,13 @@ impl<'m> Builder<'m> {
         })
     }
 
+    /// A slot of the frame for an integer or a pointer. To be placed in the entry block.
+    pub fn slot(&self, kind: Type<'m>) -> Value<'m> {
+        assert!(kind.is_scalar(), "an integer or a pointer has a slot");
+        // SAFETY: an integer or pointer type.
+        self.built(unsafe { (self.api().LLVMBuildAlloca)(self.raw(), kind.raw(), c"".as_ptr()) })
+    }
+
     /// Stores a value.
     pub fn store(&self, value: Value<'m>, pointer: Value<'m>) -> Value<'m> {
         assert!(
@@ -105,14 +112,88 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Whether a pointer is null.
-    pub fn is_null(&self, pointer: Value<'m>) -> Value<'m> {
-        const EQUAL: i32 = 32;
-        expect_pointer(pointer);
-        let null = pointer.kind().null();
-        // SAFETY: two pointers of one type.
+    /// Subtracts one integer from another.
+    pub fn subtract(&self, left: Value<'m>, right: Value<'m>) -> Value<'m> {
+        assert!(
+            matches!(left.kind().kind(), TypeKind::Integer(_)) && left.kind() == right.kind(),
+            "integers are subtracted"
+        );
+        // SAFETY: two integers of one type.
         self.built(unsafe {
-            (self.api().LLVMBuildICmp)(self.raw(), EQUAL, pointer.raw(), null.raw(), c"".as_ptr())
+            (self.api().LLVMBuildSub)(self.raw(), left.raw(), right.raw(), c"".as_ptr())
+        })
+    }
+
+    /// The bits that two integers have both.
+    pub fn and(&self, left: Value<'m>, right: Value<'m>) -> Value<'m> {
+        assert!(
+            matches!(left.kind().kind(), TypeKind::Integer(_)) && left.kind() == right.kind(),
+            "integers have bits"
+        );
+        // SAFETY: two integers of one type.
+        self.built(unsafe {
+            (self.api().LLVMBuildAnd)(self.raw(), left.raw(), right.raw(), c"".as_ptr())
+        })
+    }
+
+    /// The same value, but known to be one: passes that follow additions round a loop stop here.
+    pub fn freeze(&self, value: Value<'m>) -> Value<'m> {
+        // SAFETY: a value.
+        self.built(unsafe { (self.api().LLVMBuildFreeze)(self.raw(), value.raw(), c"".as_ptr()) })
+    }
+
+    /// Whether an integer is 0 or a pointer null.
+    pub fn is_null(&self, value: Value<'m>) -> Value<'m> {
+        const EQUAL: i32 = 32;
+        self.compare_to_null(EQUAL, value)
+    }
+
+    /// Whether two integers or two pointers are equal.
+    pub fn is_equal(&self, left: Value<'m>, right: Value<'m>) -> Value<'m> {
+        const EQUAL: i32 = 32;
+        assert!(
+            left.kind().is_scalar() && left.kind() == right.kind(),
+            "integers or pointers are compared"
+        );
+        // SAFETY: two integers or pointers of one type, and a predicate of theirs.
+        self.built(unsafe {
+            (self.api().LLVMBuildICmp)(self.raw(), EQUAL, left.raw(), right.raw(), c"".as_ptr())
+        })
+    }
+
+    /// Whether an integer is below zero.
+    pub fn is_negative(&self, value: Value<'m>) -> Value<'m> {
+        const SIGNED_LESS: i32 = 40;
+        assert!(
+            matches!(value.kind().kind(), TypeKind::Integer(_)),
+            "integers have a sign"
+        );
+        self.compare_to_null(SIGNED_LESS, value)
+    }
+
+    fn compare_to_null(&self, predicate: i32, value: Value<'m>) -> Value<'m> {
+        let null = value.kind().null();
+        // SAFETY: two integers or pointers of one type, and a predicate of theirs.
+        self.built(unsafe {
+            (self.api().LLVMBuildICmp)(self.raw(), predicate, value.raw(), null.raw(), c"".as_ptr())
+        })
+    }
+
+    /// One of two values, by a condition.
+    pub fn select(&self, condition: Value<'m>, then: Value<'m>, otherwise: Value<'m>) -> Value<'m> {
+        assert!(
+            condition.kind().kind() == TypeKind::Integer(1) && then.kind() == otherwise.kind(),
+            "an i1 chooses between values of one type"
+        );
+        // SAFETY: an i1 and two values of one type.
+        self.built(unsafe {
+            (self.api().LLVMBuildSelect)(
+                self.raw(),
+                condition.raw(),
+                then.raw(),
+                otherwise.raw(),
+                c"".as_ptr(),
+            )
         })
     }
 
@@ -175,13 +256,52 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Inline assembly (AT&T) that reads and writes one `i64` in memory: its operand `$0`.
-    pub fn asm_on_memory(&self, assembly: &str, clobbers: &str, pointer: Value<'m>) {
+    /// Inline assembly (AT&T) that reads and writes one `i64` in memory, its operand `$0`, and may read an integer, its
+    /// operand `$1`, that `constraint` says the place of.
+    pub fn asm_on_memory(
+        &self,
+        assembly: &str,
+        operand: Option<(&str, Value<'m>)>,
+        clobbers: &str,
+        pointer: Value<'m>,
+    ) {
         expect_pointer(pointer);
         let void = Type::void(self.module);
-        let kind = Type::function(self.module, void, &[pointer.kind(), pointer.kind()]);
-        let constraints = format!("=*m,*m{clobbers}");
-        // SAFETY: texts are given with their lengths; the type has the two pointers that the constraints name.
+        let mut arguments = vec![pointer];
+        let mut constraints = String::from("=*m");
+        if let Some((constraint, value)) = operand {
+            arguments.push(value);
+            constraints = format!("{constraints},{constraint}");
+        }
+        arguments.push(pointer);
+        let constraints = format!("{constraints},*m{clobbers}");
+        let call = self.asm(assembly, &constraints, void, &arguments);
+        let element =
+            AttributeKind::named(self.module, "elementtype").expect("LLVM knows elementtype");
+        // SAFETY: a type attribute of this context, on the two pointers among a call's parameters.
+        unsafe {
+            let attribute = (self.api().LLVMCreateTypeAttribute)(
+                self.module.context().raw(),
+                element.number(),
+                Type::i64(self.module).raw(),
+            );
+            for parameter in [1, arguments.len() as u32] {
+                (self.api().LLVMAddCallSiteAttribute)(call.raw(), parameter, attribute);
+            }
+        }
+    }
+
+    /// Inline assembly (AT&T) that may do anything to memory, with these operands.
+    pub fn asm(
+        &self,
+        assembly: &str,
+        constraints: &str,
+        result: Type<'m>,
+        arguments: &[Value<'m>],
+    ) -> Value<'m> {
+        let kinds: Vec<_> = arguments.iter().map(|argument| argument.kind()).collect();
+        let kind = Type::function(self.module, result, &kinds);
+        // SAFETY: texts are given with their lengths; LLVM's verifier checks that the constraints fit the type.
         let callee = self.built(unsafe {
             (self.api().LLVMGetInlineAsm)(
                 kind.raw(),
@@ -195,20 +315,7 @@ impl<'m> Builder<'m> {
                 0,
             )
         });
-        let call = self.call_value(callee, void, &[pointer, pointer]);
-        let element =
-            AttributeKind::named(self.module, "elementtype").expect("LLVM knows elementtype");
-        // SAFETY: a type attribute of this context, on the two parameters of a call.
-        unsafe {
-            let attribute = (self.api().LLVMCreateTypeAttribute)(
-                self.module.context().raw(),
-                element.number(),
-                Type::i64(self.module).raw(),
-            );
-            for parameter in 1..=2 {
-                (self.api().LLVMAddCallSiteAttribute)(call.raw(), parameter, attribute);
-            }
-        }
+        self.call_value(callee, result, arguments)
     }
 
     /// Jumps.
@@ -237,13 +344,45 @@ impl<'m> Builder<'m> {
     /// A phi without incoming values yet. To be placed before a block's first instruction.
     pub fn phi(&self, kind: Type<'m>) -> Instruction<'m> {
         assert!(
-            kind.is_scalar(),
-            "an integer or a pointer comes out of a phi"
+            !matches!(kind.kind(), TypeKind::Void | TypeKind::Token),
+            "a value that can be chosen comes out of a phi"
         );
-        // SAFETY: an integer or pointer type.
+        // SAFETY: the type of a value that is neither void nor a token.
         Instruction::of(
             self.built(unsafe { (self.api().LLVMBuildPhi)(self.raw(), kind.raw(), c"".as_ptr()) }),
         )
+    }
+
+    /// Puts a copy of an instruction here: with the same operands, successors and metadata. Of a phi only its type, without incoming values.
+    pub fn copy(&self, instruction: Instruction<'m>) -> Instruction<'m> {
+        if instruction.opcode() == crate::instruction::Opcode::Phi {
+            let phi = self.phi(instruction.value().kind());
+            // SAFETY: two phis of one type; flags and location of one fit the other.
+            unsafe {
+                let (old, new) = (instruction.raw(), phi.raw());
+                let location = (self.api().LLVMInstructionGetDebugLoc)(old);
+                (self.api().LLVMInstructionSetDebugLoc)(new, location);
+                if (self.api().LLVMCanValueUseFastMathFlags)(old) != 0 {
+                    (self.api().LLVMSetFastMathFlags)(new, (self.api().LLVMGetFastMathFlags)(old));
+                }
+            }
+            return phi;
+        }
+        // SAFETY: a live instruction; its copy is inserted at once.
+        unsafe {
+            let raw = (self.api().LLVMInstructionClone)(instruction.raw());
+            let copy = self.built(raw);
+            let location = (self.api().LLVMInstructionGetDebugLoc)(instruction.raw());
+            (self.api().LLVMInsertIntoBuilder)(self.raw(), raw);
+            (self.api().LLVMInstructionSetDebugLoc)(raw, location);
+            Instruction::of(copy)
+        }
+    }
+
+    /// Inserts an instruction that is in no block.
+    pub(crate) fn insert(&self, instruction: Instruction<'m>) {
+        // SAFETY: the caller has just taken it out.
+        unsafe { (self.api().LLVMInsertIntoBuilder)(self.raw(), instruction.raw()) }
     }
 
     /// Takes an instruction from where it is to here.
@@ -252,6 +391,54 @@ impl<'m> Builder<'m> {
         unsafe {
             (self.api().LLVMInstructionRemoveFromParent)(instruction.raw());
             (self.api().LLVMInsertIntoBuilder)(self.raw(), instruction.raw());
+        }
+    }
+}
+
+impl<'m> Instruction<'m> {
+    /// Moves what stands before it in its block, phis too, to a new block that takes over all ways in. The new block has no
+    /// terminator yet; the old one keeps its ways out, and has no way in.
+    ///
+    /// # Panics
+    /// If its block is unfinished.
+    pub fn split_before(self, name: &str) -> Block<'m> {
+        let rest = self.block();
+        let terminator = rest.terminator().expect("the block is finished");
+        let head = rest.insert_before(name);
+        let api = self.module().api();
+        // SAFETY: two blocks of one function. Without its terminator the old one has no successors whose phis would be
+        // changed too. The terminator is inserted again at once.
+        unsafe {
+            (api.LLVMInstructionRemoveFromParent)(terminator.raw());
+            let [from, to] = [rest, head].map(|block| (api.LLVMBasicBlockAsValue)(block.raw()));
+            (api.LLVMReplaceAllUsesWith)(from, to);
+            (api.LLVMInsertIntoBuilder)(Builder::at_end(rest).raw(), terminator.raw());
+        }
+        let before: Vec<Self> = rest
+            .instructions()
+            .take_while(|&other| other != self)
+            .collect();
+        let builder = Builder::at_end(head);
+        for instruction in before {
+            builder.take(instruction);
+        }
+        head
+    }
+
+    /// Replaces its result everywhere, and deletes it.
+    ///
+    /// # Panics
+    /// If the other value has another type.
+    pub fn replace_by(self, value: Value<'m>) {
+        assert!(
+            self.value().kind() == value.kind(),
+            "a value of its type replaces it"
+        );
+        let api = self.module().api();
+        // SAFETY: a value of the same type; after that nothing uses the instruction.
+        unsafe {
+            (api.LLVMReplaceAllUsesWith)(self.raw(), value.raw());
+            (api.LLVMInstructionEraseFromParent)(self.raw());
         }
     }
 }

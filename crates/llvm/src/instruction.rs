@@ -33,6 +33,28 @@ pub enum Opcode {
     LandingPad,
     /// A funclet's instruction: catchswitch, catchpad, cleanuppad, catchret, cleanupret.
     Funclet,
+    /// `load`
+    Load,
+    /// `store`
+    Store,
+    /// `getelementptr`
+    Offset,
+    /// `add`
+    Add,
+    /// `or`
+    Or,
+    /// `sub`
+    Subtract,
+    /// `mul`
+    Multiply,
+    /// `shl`
+    Shift,
+    /// `zext`, `sext`, `trunc`: the same number, as long as it fits.
+    Resize,
+    /// `freeze`
+    Freeze,
+    /// `icmp`, `fcmp`
+    Compare,
     /// A cast that changes no bits, or picks or puts parts of an aggregate.
     Shuffle,
     /// Any other.
@@ -73,6 +95,17 @@ impl<'m> Instruction<'m> {
             26 => Opcode::Alloca,
             59 => Opcode::LandingPad,
             61..=65 => Opcode::Funclet,
+            27 => Opcode::Load,
+            28 => Opcode::Store,
+            42 | 43 => Opcode::Compare,
+            29 => Opcode::Offset,
+            8 => Opcode::Add,
+            24 => Opcode::Or,
+            10 => Opcode::Subtract,
+            12 => Opcode::Multiply,
+            20 => Opcode::Shift,
+            30..=32 => Opcode::Resize,
+            68 => Opcode::Freeze,
             41 | 53 | 54 => Opcode::Shuffle,
             _ => Opcode::Other,
         }
@@ -214,6 +247,26 @@ impl<'m> Instruction<'m> {
         assert!(node.is_tuple(), "metadata is attached as a node");
         // SAFETY: an instruction and a node of its context.
         unsafe { (self.module().api().LLVMSetMetadata)(self.raw(), kind, node.as_value().raw()) }
+    }
+
+    /// Takes away its metadata of that kind.
+    pub fn remove_metadata(self, kind: u32) {
+        // SAFETY: an instruction; null takes away what it had.
+        unsafe { (self.module().api().LLVMSetMetadata)(self.raw(), kind, std::ptr::null_mut()) }
+    }
+
+    /// Makes a load happen once, where it stands.
+    ///
+    /// # Panics
+    /// If it isn't a load.
+    pub fn set_volatile(self) {
+        const LOAD: i32 = 27;
+        // SAFETY: an instruction; only a load is made volatile.
+        unsafe {
+            let opcode = (self.module().api().LLVMGetInstructionOpcode)(self.raw());
+            assert!(opcode == LOAD, "a load is made volatile");
+            (self.module().api().LLVMSetVolatile)(self.raw(), 1);
+        }
     }
 
     /// Whether it is a phi's incoming edge from `block`, and what comes along it.

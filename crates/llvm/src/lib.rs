@@ -7,9 +7,11 @@
 //! Tested with LLVM 19 (Debian) and 22 (Debian, rustc 1.95); newer ones are tried, and refused with the name of the
 //! first function they lack.
 
+mod address;
 mod bitstream;
 mod builder;
 mod context;
+mod double;
 mod error;
 mod function;
 mod global;
@@ -23,6 +25,7 @@ mod target;
 mod types;
 mod value;
 
+pub use address::Address;
 pub use bitstream::{count_modules, producer as bitcode_producer, string_table};
 pub use builder::Builder;
 pub use context::Context;

@@ -3,7 +3,10 @@
 //! LLVM's own pass `break-crit-edges` makes a block for *each case* of a switch, also of those that lead to the same
 //! place and so are one edge to us: a character class would become dozens of paths and lose its bit test. So edges
 //! are split here, all cases between two blocks together. The C API can't change a phi's operands; the phi is built
-//! anew and replaces the old one.
+//! anew and replaces the old one. Edges to landing pads can't be split at all; they are told apart in [`pads`].
+
+mod empty;
+mod pads;
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +20,7 @@ pub type Choice<'a> = &'a dyn Fn(Function<'_>) -> bool;
 
 impl Module<'_> {
     /// Splits critical edges (source with several successors, target with several predecessors), with one new block
-    /// for all parallel edges of a pair. Left alone: edges to landing pads, of `indirectbr`, and `callbr`'s indirect
+    /// for all parallel edges of a pair. Left alone: edges to landing pads ([`Module::split_landing_pads`]), of `indirectbr`, and `callbr`'s indirect
     /// ones. Returns the number of new blocks.
     pub fn split_critical_edges(&mut self, choice: Choice<'_>) -> usize {
         let functions = self.chosen(choice);

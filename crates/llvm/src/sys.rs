@@ -13,7 +13,7 @@ macro_rules! opaque {
     )* };
 }
 
-opaque! { LContext LModule LValue LType LBlock LBuilder LMetadata LAttribute LComdat LBuffer LError LMachine LTarget LPassOptions LDiagnostic }
+opaque! { LContext LModule LValue LType LBlock LBuilder LMetadata LAttribute LComdat LBuffer LError LMachine LTarget LPassOptions LDiagnostic LDataLayout }
 
 pub(crate) type Bool = c_int;
 pub(crate) type DiagnosticHandler = extern "C" fn(*mut LDiagnostic, *mut c_void);
@@ -105,6 +105,7 @@ api! {
         fn LLVMGetInlineAsmAsmString(*mut LValue, *mut usize) -> *const c_char;
         fn LLVMGetNumOperands(*mut LValue) -> c_int;
         fn LLVMGetOperand(*mut LValue, c_uint) -> *mut LValue;
+        fn LLVMSetOperand(*mut LValue, c_uint, *mut LValue);
         fn LLVMGetFirstUse(*mut LValue) -> *mut LUse;
         fn LLVMGetNextUse(*mut LUse) -> *mut LUse;
         fn LLVMGetUser(*mut LUse) -> *mut LValue;
@@ -144,6 +145,8 @@ api! {
         fn LLVMGetFirstInstruction(*mut LBlock) -> *mut LValue;
         fn LLVMGetNextInstruction(*mut LValue) -> *mut LValue;
         fn LLVMGetPreviousInstruction(*mut LValue) -> *mut LValue;
+        fn LLVMGetBasicBlockParent(*mut LBlock) -> *mut LValue;
+        fn LLVMBlockAddress(*mut LValue, *mut LBlock) -> *mut LValue;
         fn LLVMBasicBlockAsValue(*mut LBlock) -> *mut LValue;
 
         fn LLVMGetInstructionOpcode(*mut LValue) -> c_int;
@@ -155,6 +158,7 @@ api! {
         fn LLVMGetTailCallKind(*mut LValue) -> c_int;
         fn LLVMGetMetadata(*mut LValue, c_uint) -> *mut LValue;
         fn LLVMSetMetadata(*mut LValue, c_uint, *mut LValue);
+        fn LLVMInstructionClone(*mut LValue) -> *mut LValue;
         fn LLVMInstructionRemoveFromParent(*mut LValue);
         fn LLVMInstructionEraseFromParent(*mut LValue);
         fn LLVMCountIncoming(*mut LValue) -> c_uint;
@@ -165,8 +169,15 @@ api! {
         fn LLVMGetFastMathFlags(*mut LValue) -> c_uint;
         fn LLVMSetFastMathFlags(*mut LValue, c_uint);
 
+        fn LLVMGetModuleDataLayout(*mut LModule) -> *mut LDataLayout;
+        fn LLVMABISizeOfType(*mut LDataLayout, *mut LType) -> u64;
+        fn LLVMOffsetOfElement(*mut LDataLayout, *mut LType, c_uint) -> u64;
+        fn LLVMStructGetTypeAtIndex(*mut LType, c_uint) -> *mut LType;
+        fn LLVMGetElementType(*mut LType) -> *mut LType;
+        fn LLVMGetGEPSourceElementType(*mut LValue) -> *mut LType;
         fn LLVMGetTypeKind(*mut LType) -> c_int;
         fn LLVMGetIntTypeWidth(*mut LType) -> c_uint;
+        fn LLVMInt1TypeInContext(*mut LContext) -> *mut LType;
         fn LLVMInt8TypeInContext(*mut LContext) -> *mut LType;
         fn LLVMInt32TypeInContext(*mut LContext) -> *mut LType;
         fn LLVMInt64TypeInContext(*mut LContext) -> *mut LType;
@@ -174,6 +185,7 @@ api! {
         fn LLVMPointerTypeInContext(*mut LContext, c_uint) -> *mut LType;
         fn LLVMFunctionType(*mut LType, *mut *mut LType, c_uint, Bool) -> *mut LType;
         fn LLVMConstInt(*mut LType, u64, Bool) -> *mut LValue;
+        fn LLVMGetPoison(*mut LType) -> *mut LValue;
         fn LLVMConstNull(*mut LType) -> *mut LValue;
         fn LLVMConstIntGetSExtValue(*mut LValue) -> i64;
         fn LLVMConstPtrToInt(*mut LValue, *mut LType) -> *mut LValue;
@@ -185,10 +197,16 @@ api! {
         fn LLVMPositionBuilderBeforeInstrAndDbgRecords(*mut LBuilder, *mut LValue);
         fn LLVMPositionBuilderAtEnd(*mut LBuilder, *mut LBlock);
         fn LLVMInsertIntoBuilder(*mut LBuilder, *mut LValue);
+        fn LLVMBuildAlloca(*mut LBuilder, *mut LType, *const c_char) -> *mut LValue;
         fn LLVMBuildLoad2(*mut LBuilder, *mut LType, *mut LValue, *const c_char) -> *mut LValue;
+        fn LLVMSetVolatile(*mut LValue, Bool);
         fn LLVMBuildStore(*mut LBuilder, *mut LValue, *mut LValue) -> *mut LValue;
         fn LLVMBuildAdd(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
+        fn LLVMBuildSub(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
+        fn LLVMBuildAnd(*mut LBuilder, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
         fn LLVMBuildICmp(*mut LBuilder, c_int, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
+        fn LLVMBuildFreeze(*mut LBuilder, *mut LValue, *const c_char) -> *mut LValue;
+        fn LLVMBuildSelect(*mut LBuilder, *mut LValue, *mut LValue, *mut LValue, *const c_char) -> *mut LValue;
         fn LLVMBuildGEP2(*mut LBuilder, *mut LType, *mut LValue, *mut *mut LValue, c_uint, *const c_char) -> *mut LValue;
         fn LLVMBuildCall2(*mut LBuilder, *mut LType, *mut LValue, *mut *mut LValue, c_uint, *const c_char) -> *mut LValue;
         fn LLVMBuildPhi(*mut LBuilder, *mut LType, *const c_char) -> *mut LValue;

@@ -19,6 +19,16 @@ pub enum TypeKind {
 }
 
 impl<'m> Type<'m> {
+    /// `i1`.
+    pub fn i1(module: &'m Module<'m>) -> Self {
+        // SAFETY: a live context.
+        Self::new(
+            unsafe { (module.api().LLVMInt1TypeInContext)(module.context().raw()) },
+            module,
+        )
+        .expect("i1 exists")
+    }
+
     /// `i8`.
     pub fn i8(module: &'m Module<'m>) -> Self {
         // SAFETY: a live context.
@@ -112,6 +122,23 @@ impl<'m> Type<'m> {
             self.module(),
         )
         .expect("LLVMConstInt returns a value")
+    }
+
+    /// No value in particular of this type.
+    ///
+    /// # Panics
+    /// If it has no values.
+    pub fn poison(self) -> Value<'m> {
+        assert!(
+            !matches!(self.kind(), TypeKind::Void | TypeKind::Token),
+            "a type with values"
+        );
+        // SAFETY: a first-class type.
+        Value::new(
+            unsafe { (self.api().LLVMGetPoison)(self.raw()) },
+            self.module(),
+        )
+        .expect("LLVMGetPoison returns a value")
     }
 
     /// The null or zero of this type.

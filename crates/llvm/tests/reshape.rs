@@ -305,3 +305,92 @@ fn libraries_are_found_in_order() {
     let missing = Library::find(Some(Path::new("/nowhere/libLLVM.so")), None).unwrap_err();
     assert!(matches!(missing, LlvmError::CannotOpen { .. }), "{missing}");
 }
+
+#[test]
+fn each_invoke_gets_a_landing_pad() {
+    // Both invokes of the loop unwind to %pad, with phis and a value of its own; a third has %alone to itself.
+    let assembly = "
+declare void @g()
+declare void @h(ptr, i32)
+declare i32 @__gxx_personality_v0(...)
+define void @f(i1 %c, i32 %x) personality ptr @__gxx_personality_v0 {
+entry:
+  invoke void @g() to label %loop unwind label %pad
+loop:
+  %n = phi i32 [ 0, %entry ], [ %m, %next ], [ %k, %pad ]
+  %m = add i32 %n, 1
+  invoke void @g() to label %next unwind label %pad
+next:
+  br i1 %c, label %loop, label %last
+last:
+  invoke void @g() to label %end unwind label %alone
+pad:
+  %k = phi i32 [ %x, %entry ], [ %m, %loop ]
+  %e = landingpad { ptr, i32 } cleanup catch ptr null
+  %p = extractvalue { ptr, i32 } %e, 0
+  call void @h(ptr %p, i32 %k)
+  br i1 %c, label %loop, label %out
+out:
+  resume { ptr, i32 } %e
+alone:
+  %o = landingpad { ptr, i32 } cleanup
+  resume { ptr, i32 } %o
+end:
+  ret void
+}";
+    check(
+        assembly,
+        |module| module.split_landing_pads(&|_| true),
+        |module, changed| {
+            assert_eq!(changed, 2);
+            // entry, loop, next, last, a pad for each, what was the pad, out, alone, end.
+            let expected: [&[usize]; 10] = [
+                &[1, 4],
+                &[2, 5],
+                &[1, 3],
+                &[9, 8],
+                &[6],
+                &[6],
+                &[1, 7],
+                &[],
+                &[],
+                &[],
+            ];
+            assert_eq!(shape(module), expected);
+            let blocks: Vec<_> = module.function("f").unwrap().blocks().collect();
+            let opcodes = |block: usize| -> Vec<Opcode> {
+                let instructions = blocks[block].instructions();
+                instructions
+                    .map(holloway_llvm::Instruction::opcode)
+                    .collect()
+            };
+            assert_eq!(opcodes(4), [Opcode::LandingPad, Opcode::Br]);
+            assert_eq!(opcodes(5), [Opcode::LandingPad, Opcode::Br]);
+            assert_eq!(opcodes(6)[..2], [Opcode::Phi, Opcode::Phi]);
+            assert_eq!(opcodes(8)[0], Opcode::LandingPad);
+        },
+    );
+}
+
+#[test]
+fn funclets_are_left_alone() {
+    let assembly = "
+declare void @g()
+declare i32 @__CxxFrameHandler3(...)
+define void @f() personality ptr @__CxxFrameHandler3 {
+entry:
+  invoke void @g() to label %more unwind label %pad
+more:
+  invoke void @g() to label %end unwind label %pad
+pad:
+  %p = cleanuppad within none []
+  cleanupret from %p unwind to caller
+end:
+  ret void
+}";
+    check(
+        assembly,
+        |module| module.split_landing_pads(&|_| true),
+        |_, changed| assert_eq!(changed, 0),
+    );
+}

@@ -79,10 +79,17 @@ fn main() {
             ms(joined)
         );
     };
-    for view in [View::Paths, View::Functions, View::Edges, View::Lines] {
+    for view in [
+        View::Paths,
+        View::Functions,
+        View::Edges,
+        View::Blocks,
+        View::Lines,
+        View::PathsFromEdges,
+    ] {
         for sort in [Sort::Count, Sort::Instructions] {
             let options = Options {
-                view,
+                view: Some(view),
                 sort,
                 ..Options::new(&Nothing)
             };

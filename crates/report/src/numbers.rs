@@ -15,6 +15,21 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// `-1234` as `-1,234`.
+pub(crate) fn signed(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", grouped(number.unsigned_abs()))
+}
+
+/// The average of `count` numbers with this sum, as `8.3`.
+pub(crate) fn mean(sum: u128, count: u64) -> String {
+    let tenths = (sum.saturating_mul(10) + u128::from(count) / 2)
+        .checked_div(count.into())
+        .unwrap_or(0);
+    let whole = u64::try_from(tenths / 10).unwrap_or(u64::MAX);
+    format!("{}.{}", grouped(whole), tenths % 10)
+}
+
 /// `part` of `whole` as `42.3 %`; rounded down to less than 100.0 where it isn't all.
 pub(crate) fn share(part: u64, whole: u64) -> String {
     let tenths = (u128::from(part) * 1000 + u128::from(whole) / 2)
@@ -28,6 +43,56 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
+/// A number with one decimal, whole groups separated.
+pub(crate) fn tenths(number: f64) -> String {
+    let tenths = (number.max(0.0) * 10.0).round();
+    format!("{}.{}", grouped((tenths / 10.0) as u64), tenths as u64 % 10)
+}
+
+/// Three digits and a prefix: `12`, `1,234`, `12.3k`, `4.56M`.
+pub(crate) fn short(number: f64) -> String {
+    if number < 9_999.5 {
+        return grouped(number.max(0.0).round() as u64);
+    }
+    let prefixes = ["k", "M", "G", "T", "P", "E"];
+    let (mut number, mut place) = (number / 1e3, 0);
+    while number >= 999.5 && place + 1 < prefixes.len() {
+        number /= 1e3;
+        place += 1;
+    }
+    format!("{}{}", three_digits(number), prefixes[place])
+}
+
+/// `1.23`, `12.3`, `123`.
+pub(crate) fn three_digits(number: f64) -> String {
+    if number < 9.995 {
+        format!("{number:.2}")
+    } else if number < 99.95 {
+        format!("{number:.1}")
+    } else {
+        format!("{number:.0}")
+    }
+}
+
+/// A time in seconds, as `12.3 ms`.
+pub(crate) fn seconds(time: f64) -> String {
+    let (number, unit) = if time < 999.5e-9 {
+        (time * 1e9, "ns")
+    } else if time < 999.5e-6 {
+        (time * 1e6, "µs")
+    } else if time < 999.5e-3 {
+        (time * 1e3, "ms")
+    } else {
+        (time, "s")
+    };
+    let number = if number == 0.0 {
+        "0".to_owned()
+    } else {
+        three_digits(number)
+    };
+    format!("{number} {unit}")
+}
+
 /// `1 path`, `2 paths`.
 pub(crate) fn plural(number: u64, noun: &str) -> String {
     let mut text = grouped(number);
@@ -37,7 +102,7 @@ pub(crate) fn plural(number: u64, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, plural, share};
+    use super::{grouped, mean, plural, seconds, share, short, signed, tenths};
 
     #[test]
     fn thousands_are_separated() {
@@ -50,11 +115,45 @@ mod tests {
     }
 
     #[test]
+    fn signs_and_means_are_shown() {
+        assert_eq!(signed(-1234), "-1,234");
+        assert_eq!(signed(i64::MIN), "-9,223,372,036,854,775,808");
+        assert_eq!(mean(19, 4), "4.8");
+        assert_eq!(mean(20_000, 2), "10,000.0");
+        assert_eq!(mean(7, 0), "0.0");
+        assert_eq!(mean(u128::MAX, 1), "18,446,744,073,709,551,615.5");
+    }
+
+    #[test]
     fn shares_have_one_decimal() {
         assert_eq!(share(1, 3), "33.3 %");
         assert_eq!(share(0, 0), "0.0 %");
         assert_eq!(share(7, 7), "100.0 %");
         assert_eq!(share(99_999, 100_000), "99.9 %");
         assert_eq!(share(u64::MAX, u64::MAX), "100.0 %");
+    }
+
+    #[test]
+    fn large_numbers_keep_three_digits() {
+        let all = [
+            0.4, 52.0, 9_999.4, 9_999.6, 88_120.0, 999_499.0, 999_500.0, 4.5678e9,
+        ];
+        let shown = [
+            "0", "52", "9,999", "10.0k", "88.1k", "999k", "1.00M", "4.57G",
+        ];
+        assert_eq!(all.map(short), shown);
+        assert_eq!(
+            [1.0, 99.95, 1234.56].map(tenths),
+            ["1.0", "100.0", "1,234.6"]
+        );
+    }
+
+    #[test]
+    fn times_have_a_unit() {
+        let all = [0.0, 12.3e-9, 999.6e-9, 0.00123, 0.5, 1.0, 123.4];
+        let shown = [
+            "0 ns", "12.3 ns", "1.00 µs", "1.23 ms", "500 ms", "1.00 s", "123 s",
+        ];
+        assert_eq!(all.map(seconds), shown);
     }
 }

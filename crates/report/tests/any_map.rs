@@ -4,11 +4,11 @@
 #[path = "../../analysis/tests/build/mod.rs"]
 mod build;
 
-use build::{function, image, module, profile, slide};
+use build::{count_edges, fact, function, image, module, profile, slide};
 use holloway_analysis::RunProfile;
-use holloway_format::{FunctionMap, Outcome, Place};
+use holloway_format::{EdgeKind, FunctionMap, Outcome, Place};
 use holloway_report::source::Nothing;
-use holloway_report::{Options, Sort, View, json, terminal};
+use holloway_report::{Options, Sort, View, json, overlap, terminal};
 use proptest::prelude::*;
 use regex::Regex;
 
@@ -40,7 +40,7 @@ fn change(map: &mut FunctionMap, Change { what, at, to }: &Change) {
     let to = *to;
     let block = at % map.blocks.len();
     let edge = at % map.edges.len();
-    let dag = at % map.dag.len();
+    let dag = at.checked_rem(map.dag.len());
     let scope = at % map.scopes.len();
     match what {
         0 => map.edges[edge].from = to,
@@ -52,9 +52,21 @@ fn change(map: &mut FunctionMap, Change { what, at, to }: &Change) {
                 column: 0,
             });
         }
-        3 => map.dag[dag].from = to,
-        4 => map.dag[dag].to = to,
-        5 => map.dag[dag].value = to.into(),
+        3 => {
+            if let Some(dag) = dag {
+                map.dag[dag].from = to;
+            }
+        }
+        4 => {
+            if let Some(dag) = dag {
+                map.dag[dag].to = to;
+            }
+        }
+        5 => {
+            if let Some(dag) = dag {
+                map.dag[dag].value = to.into();
+            }
+        }
         6 => map.scopes[scope].parent = Some(to),
         7 => map.scopes[scope].call_line = to,
         8 => map.blocks[block].instructions = u32::MAX - to,
@@ -67,36 +79,57 @@ fn change(map: &mut FunctionMap, Change { what, at, to }: &Change) {
         11 => map.exit = to,
         12 => map.path_count = to.into(),
         13 => map.scopes.truncate(to as usize),
+        14 => {
+            map.edges[edge].kind = match to % 4 {
+                0 => EdgeKind::Plain,
+                1 => EdgeKind::Pinned,
+                2 => EdgeKind::Cut,
+                _ => EdgeKind::Exit,
+            };
+        }
+        15 => {
+            map.edges[edge].outcome = match to % 3 {
+                0 => Outcome::Returned,
+                1 => Outcome::Again,
+                _ => Outcome::Left,
+            };
+        }
+        19 => map.counted.push(to),
+        16 => map.tree.push(to),
+        17 => map.counted.truncate(to as usize),
+        18 => map.tree.reverse(),
         _ => map.blocks[block].places.clear(),
     }
 }
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
     let change =
-        (0u8..15, any::<usize>(), 0u32..8).prop_map(|(what, at, to)| Change { what, at, to });
+        (0u8..21, any::<usize>(), 0u32..8).prop_map(|(what, at, to)| Change { what, at, to });
     prop::collection::vec(change, 0..4)
 }
 
 proptest! {
     #[test]
     fn every_view_of_any_map_is_written(
-        first in changes(),
-        second in changes(),
+        changes in prop::collection::vec(changes(), 4),
         counts in prop::collection::btree_map(0u64..9, prop_oneof![1u64..50, Just(u64::MAX)], 0..6),
         width in 0usize..90,
     ) {
-        let mut maps = [slide(), inlined()];
-        for (map, changes) in maps.iter_mut().zip([first, second]) {
+        let edges = count_edges(&slide(), &[]).unwrap();
+        let mut maps = [slide(), inlined(), fact().done(), edges];
+        for (map, changes) in maps.iter_mut().zip(changes) {
             for one in changes.iter().filter(|one| one.what != 13 || changes.len() == 1) {
                 change(map, one);
             }
         }
         let counts: Vec<(u64, u64)> = counts.into_iter().collect();
         let app = image("app", vec![module("a", maps.into())]);
-        let profiles = vec![profile(&app, 1, &[(0, 0, &counts), (0, 1, &counts), (7, 7, &counts)])];
+        let mut functions: Vec<_> = (0..4).map(|function| (0, function, &*counts)).collect();
+        functions.push((7, 7, &counts));
+        let profiles = vec![profile(&app, 1, &functions)];
         let run = RunProfile::new(vec![(app, profiles)]);
         let function = Some(Regex::new("slide|inner").unwrap());
-        for view in [View::Paths, View::Functions, View::Edges, View::Lines] {
+        for view in [None, Some(View::Paths), Some(View::Functions), Some(View::Edges), Some(View::Blocks), Some(View::Lines), Some(View::PathsFromEdges)] {
             for (sort, function) in [(Sort::Count, None), (Sort::Instructions, function.clone())] {
                 let options = Options { view, sort, width, function, ..Options::new(&Nothing) };
                 let mut out = Vec::new();
@@ -107,6 +140,20 @@ proptest! {
                 json::write(&run, &options, &mut out).unwrap();
                 let _: serde_json::Value = serde_json::from_slice(&out).unwrap();
             }
+        }
+        let other = {
+            let app = image("app", vec![module("a", vec![slide(), inlined(), fact().edges()])]);
+            let profile = profile(&app, 1, &[(0, 0, &[(0, 1), (3, 9)]), (0, 2, &[(0, 4)])]);
+            RunProfile::new(vec![(app, vec![profile])])
+        };
+        for (a, b) in [(&run, &other), (&other, &run), (&run, &run)] {
+            let options = Options { width, ..Options::new(&Nothing) };
+            let mut out = Vec::new();
+            overlap::write(a, b, &options, &mut out).unwrap();
+            String::from_utf8(out).unwrap();
+            let mut out = Vec::new();
+            overlap::json(a, b, &options, &mut out).unwrap();
+            let _: serde_json::Value = serde_json::from_slice(&out).unwrap();
         }
     }
 }

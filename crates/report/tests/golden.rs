@@ -142,7 +142,7 @@ fn run() -> RunProfile {
 
 fn options(view: View) -> Options<'static> {
     Options {
-        view,
+        view: Some(view),
         width: 110,
         cwd: Some(PathBuf::from("/home/me/app")),
         ..Options::new(&Sources)

@@ -7,6 +7,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use common::streams;
 use common::{Profile, command, only, profiles, run, run_silently, workshop};
 
 /// A woven library and a program that loads it; their profiles after one scenario.
@@ -18,9 +19,14 @@ fn load(test: &str) -> Vec<Profile> {
 
 /// The command that does it, and where the data goes.
 fn loading(test: &str) -> (Command, PathBuf) {
-    let workshop = workshop(&format!("libraries-{test}"));
-    let first = library(&workshop, "library.so");
-    let second = library(&workshop, "other.so");
+    loading_kind(test, "0")
+}
+
+/// The same with libraries that collect another kind.
+fn loading_kind(test: &str, kind: &str) -> (Command, PathBuf) {
+    let workshop = workshop(&format!("libraries-{test}-{kind}"));
+    let first = library_of(&workshop, "library.so", kind);
+    let second = library_of(&workshop, "other.so", kind);
     let loader = workshop.join("loader");
     run_silently(
         Command::new("gcc")
@@ -35,6 +41,10 @@ fn loading(test: &str) -> (Command, PathBuf) {
 }
 
 fn library(workshop: &Path, name: &str) -> PathBuf {
+    library_of(workshop, name, "0")
+}
+
+fn library_of(workshop: &Path, name: &str, kind: &str) -> PathBuf {
     let path = workshop.join(name);
     let mut gcc = Command::new("gcc");
     gcc.args([
@@ -45,7 +55,8 @@ fn library(workshop: &Path, name: &str) -> PathBuf {
         "-Wl,-z,defs",
         "-o",
     ])
-    .arg(&path);
+    .arg(&path)
+    .arg(format!("-DKIND={kind}"));
     gcc.arg(common::source("library.c"))
         .arg(common::object(workshop));
     run_silently(&mut gcc);
@@ -64,6 +75,29 @@ fn two_thousand_loads() {
     assert!(parent.blocks < 10, "{} blocks", parent.blocks);
     assert_eq!((parent.name.as_str(), parent.lost), ("library.so", 0));
     assert!(parent.path.ends_with("/library.so"), "{}", parent.path);
+}
+
+#[test]
+fn two_thousand_loads_of_streams() {
+    let (mut command, data) = loading_kind("again-and-again", "3");
+    run_silently(&mut command);
+    // the child loads the library anew, so neither is a fork of the other's profile
+    let mut runs = streams::runs(&data);
+    runs.sort_by_key(|run| run.streams.len());
+    let [child, parent] = &runs[..] else {
+        panic!("two processes")
+    };
+    assert!(parent.rings.len() < 10, "{} rings", parent.rings.len());
+    for (run, owners, each) in [(parent, 4000, 10), (child, 1, 7)] {
+        let with_words = run.streams.iter().filter(|s| !s.words.is_empty());
+        assert_eq!(with_words.clone().count(), owners);
+        assert!(
+            with_words
+                .map(|s| &s.words)
+                .all(|words| *words == vec![7; each])
+        );
+        assert_eq!(run.head.profile.lost, 0);
+    }
 }
 
 #[test]

@@ -4,12 +4,7 @@
 
 mod common;
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::process::Stdio;
-use std::time::Duration;
-
-use common::{Profile, command, compile, only, profiles, run, workshop};
+use common::{Profile, command, compile, kill, only, profiles, run, workshop};
 
 /// Runs a scenario; the numbers it printed, and its profile.
 fn storm(name: &str) -> (Vec<u64>, Profile) {
@@ -95,29 +90,10 @@ fn first_enter_in_a_handler_takes_little_stack() {
 fn kill_at_random_moments() {
     let workshop = workshop("signals-killed");
     let program = compile(&workshop, &["signals.c"], &[]);
-    let finished = workshop.join("finished");
     let mut seed = 12345_u64;
     for round in 0..50 {
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&finished)
-            .unwrap();
-        file.set_len(4096).unwrap();
         let (mut command, data) = command(&program, &["until-killed"]);
-        let mut child = command
-            .stdin(Stdio::from(file.try_clone().unwrap()))
-            .spawn()
-            .unwrap();
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        std::thread::sleep(Duration::from_micros(200 + (seed >> 33) % 30_000));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let mut bytes = [0; 8];
-        file.read_exact_at(&mut bytes, 0).unwrap();
-        let finished = u64::from_le_bytes(bytes);
+        let finished = kill(&mut command, &mut seed, 30_000);
         let profile = if data.exists() {
             profiles(&data)
         } else {

@@ -5,7 +5,8 @@
 //! Relocation and code model come from the module's flags, CPU and features from the functions' attributes.
 
 use holloway_llvm::{
-    AttributeKind, CodeGenLevel, CodeModel, LlvmError, Machine, Module, PassOptions, Reloc,
+    AttributeKind, CodeGenLevel, CodeModel, Function, LlvmError, Machine, Module, PassOptions,
+    Reloc,
 };
 
 use crate::options::{ModuleOptions, OptLevel};
@@ -75,6 +76,16 @@ pub(crate) fn optimise(
         merge_functions: rust && full,
     };
     module.run_passes(&pipeline, machine, passes)
+}
+
+/// Makes the code around probes fit for the code generator.
+pub(crate) fn tidy(module: &mut Module<'_>, level: OptLevel) {
+    let optnone = AttributeKind::named(module, "optnone");
+    if level != OptLevel::O0 {
+        let may =
+            |function: Function<'_>| !optnone.is_some_and(|kind| function.has_attribute(kind));
+        module.remove_empty_blocks(&may);
+    }
 }
 
 /// Gives each function a section of its own, as `-ffunction-sections` would; comdat functions have one already.

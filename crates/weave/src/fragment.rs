@@ -1,12 +1,13 @@
 //! What the map says of an instrumented function.
 
-use holloway_flow::DagEdgeKind;
+use holloway_flow::{DagEdgeKind, Numbering};
 use holloway_format::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Place,
 };
 use holloway_llvm::{Function, Instruction, Opcode};
 
-use crate::instrument::paths::Plan;
+use crate::instrument::plan::{Counted, Plan};
+use crate::loads;
 use crate::lower::{Described, Lowered, Node, Scopes, is_counted};
 
 /// A function's record.
@@ -32,15 +33,15 @@ pub(crate) fn function_map<'m>(
         .map(|(edge, info)| EdgeMap {
             from: edge.from.0,
             to: edge.to.0,
-            kind: match edge.kind {
-                holloway_flow::EdgeKind::Plain => EdgeKind::Plain,
-                holloway_flow::EdgeKind::Pinned => EdgeKind::Pinned,
-                holloway_flow::EdgeKind::Cut => EdgeKind::Cut,
-            },
+            kind: edge_kind(edge.kind),
             outcome: info.outcome,
             place: info.location.and_then(|location| scopes.place(location)),
         })
         .collect();
+    let loads = match plan.timed {
+        true => loads::loads(lowered, &mut scopes),
+        false => Vec::new(),
+    };
     let scopes = scopes.into_scopes();
     let mut map = FunctionMap {
         name: scopes[0].name.clone(),
@@ -49,20 +50,44 @@ pub(crate) fn function_map<'m>(
         line: scopes[0].line,
         hash: 0,
         counters,
-        path_count: plan.numbering.path_count(),
+        beside: None,
+        path_count: 0,
         entry: lowered.cfg.entry().0,
         exit: lowered.cfg.exit().0,
         blocks,
         edges,
-        dag: dag(plan),
+        dag: Vec::new(),
+        counted: Vec::new(),
+        tree: Vec::new(),
         scopes,
+        loads,
     };
+    match &plan.counted {
+        Counted::Paths(numbering) => {
+            map.path_count = numbering.path_count();
+            map.dag = dag(numbering);
+        }
+        Counted::Edges(counters) => {
+            map.counted = counters.counted().iter().map(|edge| edge.0).collect();
+            map.tree = counters.tree().iter().map(|edge| edge.0).collect();
+        }
+    }
     map.hash = map.structure_hash();
     map
 }
 
-fn dag(plan: &Plan<'_>) -> Vec<DagEdgeMap> {
-    let edges = plan.numbering.dag_edges().iter().enumerate();
+/// An edge's kind, as the map has it.
+pub(crate) fn edge_kind(kind: holloway_flow::EdgeKind) -> EdgeKind {
+    match kind {
+        holloway_flow::EdgeKind::Plain => EdgeKind::Plain,
+        holloway_flow::EdgeKind::Pinned => EdgeKind::Pinned,
+        holloway_flow::EdgeKind::Cut => EdgeKind::Cut,
+        holloway_flow::EdgeKind::Exit => EdgeKind::Exit,
+    }
+}
+
+fn dag(numbering: &Numbering) -> Vec<DagEdgeMap> {
+    let edges = numbering.dag_edges().iter().enumerate();
     edges
         .map(|(index, edge)| DagEdgeMap {
             from: edge.from.0,
@@ -73,7 +98,7 @@ fn dag(plan: &Plan<'_>) -> Vec<DagEdgeMap> {
                 DagEdgeKind::Back(id) => DagKind::Back(id.0),
                 DagEdgeKind::Cut(id) => DagKind::Cut(id.0),
             },
-            value: plan.numbering.value(holloway_flow::DagEdgeId(index as u32)),
+            value: numbering.value(holloway_flow::DagEdgeId(index as u32)),
         })
         .collect()
 }

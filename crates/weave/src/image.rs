@@ -5,6 +5,7 @@
 //! .rodata         alloc                 __holloway_image: format::abi::ImageHeader (1024 bytes)
 //!                                       on machines without patched bases: each __holloway_base_…, 8 bytes
 //! .tbss           alloc, write, tls     __holloway_slot: 8 bytes
+//!                                       where paths are timed in bursts, __holloway_countdown: 4 bytes
 //! .holloway_map   alloc                 the path map
 //! ```
 //! Every symbol is hidden: several woven shared objects live in one process, each with its own. The map is allocated
@@ -12,7 +13,9 @@
 //! runtime uses: GNU ld, gold and lld all follow it (SHF_GNU_RETAIN is unknown to gold, and marks the program's own
 //! section).
 
-use holloway_format::abi::{IMAGE_SYMBOL, ImageHeader, MAP_SECTION, SLOT_SYMBOL};
+use holloway_format::abi::{
+    COUNTDOWN_SYMBOL, IMAGE_SYMBOL, ImageHeader, KIND_VARIATION, MAP_SECTION, SLOT_SYMBOL,
+};
 use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};
 use object::{
     Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind,
@@ -80,7 +83,10 @@ pub fn image_object(
             flags: RelocationFlags::Elf { r_type: none },
         },
     )?;
-    slot(&mut object);
+    thread_local(&mut object, SLOT_SYMBOL, 8);
+    if header.kind == KIND_VARIATION {
+        thread_local(&mut object, COUNTDOWN_SYMBOL, 4);
+    }
     object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
     object.write()
 }
@@ -95,10 +101,11 @@ fn define(
     object.add_symbol_data(symbol, section, data, 8)
 }
 
-fn slot(object: &mut Object<'_>) {
-    let symbol = object.add_symbol(hidden(SLOT_SYMBOL, SymbolKind::Tls));
+/// A thread-local variable of so many bytes, 0 at first.
+fn thread_local(object: &mut Object<'_>, name: &str, size: u64) {
+    let symbol = object.add_symbol(hidden(name, SymbolKind::Tls));
     let section = object.section_id(StandardSection::UninitializedTls);
-    object.add_symbol_bss(symbol, section, 8, 8);
+    object.add_symbol_bss(symbol, section, size, size);
 }
 
 /// A global symbol of hidden visibility ([`SymbolScope::Linkage`]).
@@ -123,7 +130,7 @@ fn header_bytes(header: &ImageHeader) -> Vec<u8> {
         kind,
         build_id,
         block_size,
-        reserved,
+        parameter,
         name,
         runs,
     } = header;
@@ -133,7 +140,7 @@ fn header_bytes(header: &ImageHeader) -> Vec<u8> {
     bytes.extend(kind.to_le_bytes());
     bytes.extend(build_id);
     bytes.extend(block_size.to_le_bytes());
-    bytes.extend(reserved.to_le_bytes());
+    bytes.extend(parameter.to_le_bytes());
     bytes.extend(name);
     bytes.extend(runs);
     bytes

@@ -18,6 +18,7 @@ mod fragment;
 pub mod image;
 pub mod input;
 mod instrument;
+mod loads;
 mod lower;
 mod module;
 mod options;
@@ -29,4 +30,6 @@ pub mod symbols;
 pub use error::WeaveError;
 pub use filter::{Filter, Pattern};
 pub use module::{WovenModule, weave_module};
-pub use options::{ARRAY_LIMIT, Collect, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT};
+pub use options::{
+    ARRAY_LIMIT, Collect, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT,
+};

@@ -8,8 +8,10 @@ use holloway_format::{Gone, ModuleMap, Skipped};
 use holloway_llvm::{AttributeKind, Context, Function, Library, Linkage, Module};
 
 use crate::error::WeaveError;
+use crate::instrument::Leaves;
+use crate::instrument::beside::Beside;
 use crate::instrument::globals::Globals;
-use crate::instrument::paths::{Limits, Plan, plan};
+use crate::instrument::plan::{Plan, plan};
 use crate::lower::{Attributes, Described};
 use crate::options::{Collect, ModuleOptions, OptLevel};
 use crate::selection::Selection;
@@ -45,7 +47,7 @@ pub fn weave_module(
     let context = Context::new(llvm);
     let mut module = Module::parse(&context, &options.name, bitcode)?;
     module.verify("reading")?;
-    refusal::check(&module)?;
+    refusal::check(&module, options.collect)?;
     let reads_files = refusal::reads_files(&module);
     if reads_files && options.machine_code {
         return Err(refusal::includes(&module));
@@ -62,9 +64,8 @@ pub fn weave_module(
         ..ModuleMap::default()
     };
     if options.probes {
-        match options.collect {
-            Collect::Paths => instrument(&mut module, options, level, &base_symbol, &mut map, at)?,
-        }
+        instrument(&mut module, options, level, &base_symbol, &mut map, at)?;
+        emit::tidy(&mut module, level);
         module.verify("checking the instrumented module")?;
     }
     constructors::rewrite(&mut module);
@@ -140,29 +141,30 @@ fn instrument(
         .collect();
     let is_chosen = |function: Function<'_>| chosen.contains(&function.name());
     module.duplicate_tail_returns(&is_chosen);
+    module.split_landing_pads(&is_chosen);
     module.split_critical_edges(&is_chosen);
 
     let module: &Module<'_> = module;
     let described = Described::default();
-    let limits = Limits {
-        paths: options.path_limit,
-        array: options.array_limit,
-    };
     let attributes = Attributes::of(module);
     let mut plans: Vec<Plan<'_>> = Vec::new();
+    let mut leaves = Leaves::default();
     for function in bodies(module) {
         at(&function.name());
         let planned = match selection.reason(function) {
             Some(reason) => Err(reason),
-            None => plan(function, &attributes, limits),
+            None => plan(function, &attributes, options),
         };
         match planned {
             Ok(plan) => plans.push(plan),
-            Err(reason) => map.skipped.push(Skipped {
-                name: source_name(function).into(),
-                linkage_name: function.name().into(),
-                reason: reason.into(),
-            }),
+            Err(reason) => {
+                leaves.note(function, &reason);
+                map.skipped.push(Skipped {
+                    name: source_name(function).into(),
+                    linkage_name: function.name().into(),
+                    reason: reason.into(),
+                });
+            }
         }
     }
     if plans.is_empty() {
@@ -170,22 +172,39 @@ fn instrument(
     }
     let globals = Globals::declare(module, base_symbol, options.kind);
     let changed = ChangedAttributes::of(module);
+    let mut beside = Beside::new(options);
     for plan in &plans {
         let function = plan.lowered.layout.function;
         at(&function.name());
-        let counters = plan.counters(map.counters_size, limits);
-        map.functions
-            .push(fragment::function_map(plan, counters, &described));
+        let counters = plan.counters(map.counters_size, options);
+        let mut function_map = fragment::function_map(plan, counters, &described);
+        function_map.beside = beside.place(plan);
         map.counters_size += counters.size();
         let single = level == OptLevel::O0 || changed.is_optnone(function);
-        plan.insert(counters, &globals, single)
-            .map_err(|what| WeaveError::Internal {
-                function: function.name(),
-                what,
-            })?;
+        let first = first_word(counters.offset());
+        let inserted = match options.collect {
+            Collect::Loops if let Some(offset) = function_map.beside => {
+                let beside = globals.beside(module, base_symbol);
+                plan.insert_stream_beside((first, &globals), (offset, &beside), single)
+            }
+            Collect::Paths | Collect::Edges => plan.insert(counters, &globals, single),
+            Collect::Loops | Collect::Trace => plan.insert_stream(first, &globals, single),
+            Collect::Variation => plan.insert_bursts(first, &globals, &leaves),
+            Collect::Times => plan.insert_times(first, &globals),
+        };
+        inserted.map_err(|what| WeaveError::Internal {
+            function: function.name(),
+            what,
+        })?;
+        map.functions.push(function_map);
         changed.apply(function);
     }
     Ok(())
+}
+
+/// The word of path 0 of a function with its counters at `offset`, less the module's base.
+fn first_word(offset: u64) -> i64 {
+    (offset / 8 + 1).cast_signed()
 }
 
 /// Attributes that matter for, or are no longer true of, a function with probes.

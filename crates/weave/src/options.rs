@@ -3,6 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use holloway_format::Guide;
+use holloway_format::abi::{
+    KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TIMES, KIND_TRACE, KIND_VARIATION,
+};
+
 use crate::filter::Filter;
 
 /// Optimisation level of a build.
@@ -43,10 +48,54 @@ pub enum LinkKind {
 pub enum Collect {
     /// Counts of acyclic paths (Ball, Larus 1996).
     Paths,
+    /// Counts of edges (Burger, Dybvig 1998).
+    Edges,
+    /// Streams of paths, for sequences over loop iterations (D'Elia, Demetrescu, Finocchi 2013).
+    Loops,
+    /// Streams of paths that end at calls, for whole program paths (Larus 1999).
+    Trace,
+    /// Times of a few of each 10,000 paths, in bursts (Perelman, Chilimbi, Calder 2005).
+    Variation,
+    /// Times of all paths.
+    Times,
 }
 
-/// Kinds that are planned and named, so that asking for one gets a clear answer.
-const NOT_YET: [&str; 4] = ["edges", "loops", "trace", "variation"];
+impl Collect {
+    /// The kind of the image's profiles (`abi::KIND_…`).
+    pub fn kind(self) -> u32 {
+        match self {
+            Self::Paths => KIND_PATHS,
+            Self::Edges => KIND_EDGES,
+            Self::Loops => KIND_LOOPS,
+            Self::Trace => KIND_TRACE,
+            Self::Variation => KIND_VARIATION,
+            Self::Times => KIND_TIMES,
+        }
+    }
+
+    /// Whether calls that don't come back are counted unless asked otherwise: cheap for edges, not for paths.
+    pub fn counts_exits(self) -> bool {
+        self == Self::Edges
+    }
+
+    /// Whether paths that end are appended to a stream; otherwise they are counted.
+    pub fn is_stream(self) -> bool {
+        match self {
+            Self::Paths | Self::Edges => false,
+            Self::Loops | Self::Trace | Self::Variation | Self::Times => true,
+        }
+    }
+
+    /// Whether paths in the stream have times.
+    pub fn is_timed(self) -> bool {
+        matches!(self, Self::Variation | Self::Times)
+    }
+
+    /// What a module's base is written into its code in: bytes, or the 8 bytes that a word of a stream stands for.
+    pub fn base_unit(self) -> u64 {
+        if self.is_stream() { 8 } else { 1 }
+    }
+}
 
 impl FromStr for Collect {
     type Err = String;
@@ -54,10 +103,14 @@ impl FromStr for Collect {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "paths" => Ok(Self::Paths),
-            _ if NOT_YET.contains(&text) => Err(format!(
-                "cannot collect {text}: not available in this version; use paths"
+            "edges" => Ok(Self::Edges),
+            "loops" => Ok(Self::Loops),
+            "trace" => Ok(Self::Trace),
+            "variation" => Ok(Self::Variation),
+            "times" => Ok(Self::Times),
+            _ => Err(format!(
+                "cannot collect {text:?}: no such kind; use paths, edges, loops, trace, variation or times"
             )),
-            _ => Err(format!("cannot collect {text:?}: no such kind; use paths")),
         }
     }
 }
@@ -66,6 +119,11 @@ impl fmt::Display for Collect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Paths => f.write_str("paths"),
+            Self::Edges => f.write_str("edges"),
+            Self::Loops => f.write_str("loops"),
+            Self::Trace => f.write_str("trace"),
+            Self::Variation => f.write_str("variation"),
+            Self::Times => f.write_str("times"),
         }
     }
 }
@@ -74,6 +132,9 @@ impl fmt::Display for Collect {
 pub const ARRAY_LIMIT: u64 = 4096;
 /// Most paths a function is numbered with; more are cut. Increments stay 32-bit immediates.
 pub const PATH_LIMIT: u64 = (1 << 31) - 1;
+/// Most paths of a function whose paths go to a stream. Readers hold a table of them, and an image has 2^28 words: so it has room for
+/// 4,096 functions of this size. No word is reserved memory in the program, so it is more than [`ARRAY_LIMIT`].
+pub const STREAM_LIMIT: u64 = 1 << 16;
 
 /// How to weave one module.
 #[derive(Clone, Debug)]
@@ -86,6 +147,11 @@ pub struct ModuleOptions {
     pub kind: LinkKind,
     /// What is collected.
     pub collect: Collect,
+    /// Whether calls that don't come back (unwinding, `longjmp`, the end of the process) are counted, by exit edges. Streams have none:
+    /// they say themselves where a frame was left.
+    pub exits: bool,
+    /// What an earlier run measured, in place of estimates.
+    pub guide: Option<Guide>,
     /// Which functions.
     pub filter: Filter,
     /// Whether the standard library's own functions are instrumented, where they are in the module.
@@ -112,6 +178,8 @@ impl ModuleOptions {
             opt: None,
             kind,
             collect,
+            exits: collect.counts_exits(),
+            guide: None,
             filter: Filter::default(),
             std: false,
             fat: false,
@@ -121,5 +189,10 @@ impl ModuleOptions {
             array_limit: ARRAY_LIMIT,
             path_limit: PATH_LIMIT,
         }
+    }
+
+    /// Whether graphs have exit edges.
+    pub(crate) fn has_exit_edges(&self) -> bool {
+        self.exits && !self.collect.is_stream()
     }
 }

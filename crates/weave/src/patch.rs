@@ -64,6 +64,12 @@ struct Fix {
     addend: i64,
 }
 
+/// The symbol that stands for where a module's counters beside the threads' rings are, of the symbol of its base.
+#[must_use]
+pub fn beside_symbol(base_symbol: &str) -> String {
+    format!("{base_symbol}_beside")
+}
+
 /// Writes `base` into `object` wherever it refers to the undefined symbol `symbol`. Returns the number of places.
 ///
 /// # Errors

@@ -10,9 +10,10 @@
 use holloway_llvm::{Block, Function, Module, Opcode};
 
 use crate::error::WeaveError;
+use crate::options::Collect;
 
 /// Fails for a module that asks the linker for type information it depends on, or is for a target that can't be woven.
-pub(crate) fn check(module: &Module<'_>) -> Result<(), WeaveError> {
+pub(crate) fn check(module: &Module<'_>, collect: Collect) -> Result<(), WeaveError> {
     let refused = |reason: &str| WeaveError::Refused {
         module: module.name().into(),
         reason: reason.into(),
@@ -21,6 +22,11 @@ pub(crate) fn check(module: &Module<'_>) -> Result<(), WeaveError> {
     let (arch, rest) = triple.split_once('-').unwrap_or((triple.as_str(), ""));
     if !matches!(arch, "x86_64" | "aarch64") || !rest.contains("linux") || triple.ends_with("x32") {
         return Err(refused(&format!("target {triple} is not supported yet")));
+    }
+    if collect.is_stream() && arch != "x86_64" {
+        return Err(refused(&format!(
+            "streams ({collect}) are collected on x86-64 only; collect paths or edges"
+        )));
     }
     for name in ["llvm.type.test", "llvm.public.type.test"] {
         let Some(test) = module.function(name) else {

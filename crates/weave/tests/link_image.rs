@@ -18,7 +18,7 @@ fn header() -> ImageHeader {
         kind: 0,
         build_id: [7; 16],
         block_size: 4032,
-        reserved: 0,
+        parameter: 0,
         name: [b'n'; 80],
         runs: [b'r'; 896],
     }

@@ -226,7 +226,7 @@ int main(int argc, char **argv) {
                 .find(|function| &*function.linkage_name == name)
                 .unwrap();
             ran.dump
-                .paths(placed.base, function)
+                .counts(placed.base, function)
                 .values()
                 .copied()
                 .collect::<Vec<u64>>()
@@ -261,7 +261,7 @@ fn more_paths_than_any_array() {
         let hashed = placed.map.functions.iter().any(|function| {
             matches!(function.counters, holloway_format::Counters::Hash { .. })
                 && function.path_count > 100_000_000
-                && !ran.dump.paths(placed.base, function).is_empty()
+                && !ran.dump.counts(placed.base, function).is_empty()
         });
         assert!(hashed || level == O2, "{setup:?} {level}");
     }
@@ -396,7 +396,7 @@ int main(int argc, char **argv) {
                 .iter()
                 .find(|function| &*function.linkage_name == name)
                 .unwrap();
-            ran.dump.paths(placed.base, function).values().sum::<u64>()
+            ran.dump.counts(placed.base, function).values().sum::<u64>()
         };
         // Called 10 times, left 5 times.
         assert_eq!(function("passed"), 5, "{setup:?} {level}");

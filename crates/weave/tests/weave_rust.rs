@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use holloway_weave::OptLevel::{self, O0, O2, O3};
-use support::{Bench, library, options, profiled_lines, run, traced_lines, weave};
+use holloway_weave::{Collect, ModuleOptions};
+use support::{Bench, Case, KINDS, follow, library, options, run, traced_lines, weave};
 
 /// `t!();` counts its line, unseen by the weaver.
 const TRACED: &str = "unsafe extern \"C\" { fn trace(line: u32); }
@@ -31,57 +32,55 @@ fn shared_std() -> (PathBuf, String) {
     (lib, name)
 }
 
+/// A crate's bitcode.
+fn compile(bench: &Bench, name: &str, source: &str, flag: &str) -> Vec<u8> {
+    let file = bench.write("program.rs", source.as_bytes());
+    let bitcode = bench.path("program.bc");
+    let flags = [
+        "-g",
+        "-Ccodegen-units=1",
+        "-Cprefer-dynamic",
+        "-Clinker-plugin-lto",
+        flag,
+    ];
+    run(Command::new("rustc")
+        .args(["--edition=2024", "--emit=llvm-bc", "--crate-name", name])
+        .args(flags)
+        .arg(file)
+        .arg("-o")
+        .arg(&bitcode));
+    std::fs::read(bitcode).unwrap()
+}
+
+/// What the linker needs for Rust.
+fn link() -> Vec<String> {
+    let (directory, std) = shared_std();
+    vec![
+        "-pie".to_string(),
+        directory.join(std).display().to_string(),
+        format!("-Wl,-rpath,{}", directory.display()),
+        "-Wl,--gc-sections".into(),
+    ]
+}
+
 fn check(name: &str, source: &str, levels: &[(OptLevel, &str)], status: i32) {
     let source = format!("{TRACED}{source}");
     let traced = traced_lines(&source);
     for llvm in ["22", "rustc"] {
         for (level, flag) in levels {
             let bench = Bench::new();
-            let file = bench.write("program.rs", source.as_bytes());
-            let bitcode = bench.path("program.bc");
-            run(Command::new("rustc")
-                .args([
-                    "--edition=2024",
-                    "--emit=llvm-bc",
-                    "-g",
-                    "-Ccodegen-units=1",
-                    "-Cprefer-dynamic",
-                    "--crate-name",
-                    name,
-                ])
-                .args(["-Clinker-plugin-lto", flag])
-                .arg(file)
-                .arg("-o")
-                .arg(&bitcode));
-            let bitcode = std::fs::read(bitcode).unwrap();
-            let placed = weave(&library(llvm), &bitcode, &options(name, *level), 64);
-            assert!(
-                placed.map.skipped.is_empty(),
-                "{name} {llvm} {level}: {:?}",
-                placed.map.skipped
-            );
-            let (directory, std) = shared_std();
-            let link = [
-                "-pie".to_string(),
-                directory.join(std).display().to_string(),
-                format!("-Wl,-rpath,{}", directory.display()),
-                "-Wl,--gc-sections".into(),
-            ];
-            let link: Vec<&str> = link.iter().map(String::as_str).collect();
-            let ran = bench.run(std::slice::from_ref(&placed.woven.object), &link);
-            let context = format!("{name} with {llvm} at {level}");
-            assert_eq!(
-                ran.output.status.code(),
-                Some(status),
-                "{context}: {:?}",
-                ran.output
-            );
-            let found = profiled_lines(&[&placed], &ran.dump, "program.rs", &traced);
-            assert_eq!(
-                found,
-                ran.dump.lines(),
-                "{context}: lines (left: from paths, right: traced)"
-            );
+            let case = Case {
+                context: format!("{name} with {llvm} at {level}"),
+                bench: &bench,
+                llvm: library(llvm),
+                bitcode: compile(&bench, name, &source, flag),
+                options: options(name, *level),
+                link: link(),
+                status,
+                file: "program.rs",
+                traced: &traced,
+            };
+            case.check(&KINDS);
         }
     }
 }
@@ -95,7 +94,8 @@ const LEVELS: [(OptLevel, &str); 3] = [
 #[test]
 fn matches_iterators_and_collections() {
     let source = r#"
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::DefaultHasher};
+use std::hash::BuildHasherDefault;
 enum Op { Push(i64), Add, Mul, Jump(usize), Print }
 fn run(ops: &[Op], mut fuel: u32) -> Option<i64> {
     let mut stack = Vec::new();
@@ -135,7 +135,8 @@ fn main() {
     let ops = [Op::Push(2), Op::Push(3), Op::Add, Op::Print, Op::Push(7), Op::Mul, Op::Print, Op::Jump(0)];
     assert_eq!(run(&ops, 100), None);
     assert_eq!(run(&ops[..6], 100), Some(35));
-    let mut words: HashMap<&str, usize> = HashMap::new();
+    // Hashed alike in every run.
+    let mut words: HashMap<&str, usize, BuildHasherDefault<DefaultHasher>> = HashMap::default();
     for word in "the quick brown fox jumps over the lazy dog and the cat".split(' ') {
 t!();
         *words.entry(word).or_default() += 1;
@@ -262,4 +263,88 @@ t!();
 }
 "#;
     check("asynchronous", source, &LEVELS, 0);
+}
+
+/// Panics that are caught, drops on the way, calls in both directions: a trace has the traced lines in their order.
+#[test]
+fn streams() {
+    let source = r#"
+struct Guard<'a>(&'a std::cell::Cell<u32>);
+impl Drop for Guard<'_> {
+    #[inline(never)]
+    fn drop(&mut self) {
+t!();
+        self.0.set(self.0.get() + 1);
+    }
+}
+#[inline(never)]
+fn risky(n: u32) -> u32 {
+t!();
+    if n % 3 == 2 {
+t!();
+        std::panic::resume_unwind(Box::new(n));
+    }
+    n * 2
+}
+#[inline(never)]
+fn guarded(n: u32, count: &std::cell::Cell<u32>) -> u32 {
+    let _guard = Guard(count);
+    let mut sum = 0;
+    for i in 0..n {
+t!();
+        sum += risky(i) + (0..i).map(|j| risky(3 * j)).sum::<u32>();
+    }
+t!();
+    sum
+}
+fn main() {
+    let count = std::cell::Cell::new(0);
+    let mut sum = 0;
+    for n in 0..6 {
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guarded(n, &count)));
+t!();
+        match caught {
+            Ok(n) => {
+t!();
+                sum += n;
+            }
+            Err(_) => {
+t!();
+                sum += 1000;
+            }
+        }
+    }
+    assert_eq!((sum, count.get()), (3002, 6));
+}
+"#;
+    let source = format!("{TRACED}{source}");
+    let traced = traced_lines(&source);
+    for (llvm, (level, flag), collect) in ["22", "rustc"].into_iter().flat_map(|llvm| {
+        let kinds = [Collect::Trace, Collect::Loops];
+        let levels = LEVELS.into_iter();
+        levels.flat_map(move |level| kinds.map(|collect| (llvm, level, collect)))
+    }) {
+        let context = format!("streams with {llvm} at {level}, {collect}");
+        let bench = Bench::new();
+        let bitcode = compile(&bench, "streams", &source, flag);
+        let options = ModuleOptions {
+            collect,
+            ..options("streams", level)
+        };
+        let placed = weave(&library(llvm), &bitcode, &options, 64);
+        let link = link();
+        let link: Vec<&str> = link.iter().map(String::as_str).collect();
+        let stream = bench.stream(std::slice::from_ref(&placed.woven.object), &link);
+        assert_eq!(stream.status, Some(0), "{context}");
+        let followed = follow(&placed, &stream, "program.rs", &traced);
+        assert!(followed.caught > 0 && followed.open.is_empty(), "{context}");
+        if collect == Collect::Trace {
+            let found: Vec<u32> = followed
+                .steps
+                .iter()
+                .flat_map(|s| s.lines.clone())
+                .collect();
+            assert_eq!(found, stream.lines, "{context}");
+        }
+    }
 }

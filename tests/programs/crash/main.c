@@ -2,6 +2,7 @@
 //#signal 11
 //#expect-calls work 9
 //#open killed
+//#unequal main the signal comes in the middle of a block, at no call
 #include "marks.h"
 #include <stddef.h>
 

@@ -2,7 +2,8 @@
 // before: 100; parent: 10; child: 7; grandchild: 3; a child forked by a second thread: 20.
 //#expect-calls work 140
 // Its path ends in the parent by return, in the child at _exit.
-//#expect-calls in_thread 2
+//#[closed] expect-calls in_thread 2
+//#[exits] expect-calls in_thread 1
 //#processes 4
 //#open a forked call finishes in both processes
 #include "marks.h"

@@ -2,9 +2,9 @@
 // rule: one `if` a bit.)
 //#expect-calls thirty 3000
 //#expect-calls sixty_two 3000
-//#expect-possible thirty 1000000+
-//#[O0] expect-possible thirty 1073741824
-//#[O0] expect-distinct thirty 1000
+//#[counted] expect-possible thirty 1000000+
+//#[O0 counted] expect-possible thirty 1073741824
+//#[O0 counted] expect-distinct thirty 1000
 //#expect-runs low 1500
 //#expect-runs high 3000
 #include "marks.h"

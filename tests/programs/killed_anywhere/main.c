@@ -1,6 +1,8 @@
 // Works for ever, telling its progress through a shared file after each finished call: tests/kill.rs kills it at a
 // random moment. Arguments: the file, the number of threads. Without arguments it works a little and ends.
 //#expect-calls work 3
+//#expect-calls spin 3
+//#expect-runs turn 300
 #include "marks.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -27,6 +29,12 @@ KEPT void hashed(unsigned long bits) {
   EIGHT(0) EIGHT(8) EIGHT(16)
 }
 
+// A small loop, whose counters may be kept in registers while it turns.
+KEPT void spin(unsigned long turns) {
+  for (unsigned long i = 0; i < turns; i++)
+    MARK(4); // @turn
+}
+
 static void *body(void *argument) {
   progress *mine = argument;
   for (unsigned long n = 0;; n++) {
@@ -34,14 +42,18 @@ static void *body(void *argument) {
     atomic_store_explicit(&mine[0], n + 1, memory_order_release);
     hashed(n % 512 * 2654435761u);
     atomic_store_explicit(&mine[1], n + 1, memory_order_release);
+    spin(100);
+    atomic_store_explicit(&mine[2], n + 1, memory_order_release);
   }
   return 0;
 }
 
 int main(int argc, char **argv) {
   if (argc < 3) {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
       work(i);
+      spin(100);
+    }
     return 0;
   }
   int file = open(argv[1], O_RDWR);
@@ -51,7 +63,7 @@ int main(int argc, char **argv) {
   int threads = atoi(argv[2]);
   for (int i = 1; i < threads; i++) {
     pthread_t thread;
-    pthread_create(&thread, 0, body, &all[2 * i]);
+    pthread_create(&thread, 0, body, &all[3 * i]);
   }
   body(all);
 }

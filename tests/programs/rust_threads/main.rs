@@ -2,6 +2,12 @@
 //#expect-calls work 8000
 //#expect-calls drop_local 12
 //#expect-runs received 400
+//#unequal std locks and channels wait as long as it takes
+//#unequal __rust_alloc channels allocate as they wait
+//#unequal __rust_alloc_zeroed likewise, blocks in advance
+//#unequal __rust_dealloc likewise
+//#unequal __rust_no_alloc_shim_is_unstable_v2 likewise
+//#unequal main channels again, inlined
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -47,19 +53,27 @@ fn main() {
     }
     let mut parts = [0; 4];
     thread::scope(|scope| {
+        // Joined, for the scope's end waits for the work only, not for the drops of thread_local values.
+        let mut threads = Vec::new();
         for (t, part) in parts.iter_mut().enumerate() {
-            scope.spawn(move || *part = (0..1000).map(|i| work(i + t as u64)).sum());
+            threads.push(scope.spawn(move || *part = (0..1000).map(|i| work(i + t as u64)).sum()));
         }
+        threads.into_iter().for_each(|t| t.join().unwrap());
     });
     let (sender, receiver) = mpsc::channel();
-    for t in 0..4 {
+    let send = |t: u64| {
         let sender = sender.clone();
-        thread::spawn(move || (0..100).for_each(|i| sender.send(i * t).unwrap()));
-    }
+        thread::spawn(move || (0..100).for_each(|i| sender.send(i * t).unwrap()))
+    };
+    let threads: Vec<_> = (0..4).map(send).collect();
     drop(sender);
     let mut received = 0u64;
     while let Ok(n) = receiver.recv() {
         received += SINK.fetch_add(n, Relaxed) / u64::MAX + n; // @received
+    }
+    // A channel is closed before its senders have come to their ends.
+    for t in threads {
+        t.join().unwrap();
     }
     println!("{} {parts:?} {received}", total.lock().unwrap());
 }

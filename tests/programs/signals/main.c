@@ -1,5 +1,7 @@
 // A storm of timer signals whose woven handler interrupts woven code anywhere, in two threads.
 //#expect-calls work 400000
+//#unequal main it waits for signals in a loop
+//#unequal handler signals come as they like
 #include "marks.h"
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,6 @@
 // timer_create with SIGEV_THREAD: the C library starts threads of its own to run woven code.
+//#unequal main it waits for the timer in a loop
+//#unequal expired the timer goes on until it is deleted
 #include "marks.h"
 #include <signal.h>
 #include <stdatomic.h>

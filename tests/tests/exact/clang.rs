@@ -1,14 +1,24 @@
-//! Calls, branches and switches counted by clang's `-fprofile-generate` at -O0, held against ours, one by one.
+//! Calls, branches and switches counted by clang's `-fprofile-generate` at -O0, held against ours, one by one, for each kind
+//! of profile.
 
-use crate::ours::{Counted, Recorded, record};
+use crate::calm::Calm;
+use crate::ours::{Counted, Flow, Recorded, record, steady};
 use anyhow::{Context, Result, bail, ensure};
 use holloway_format::Outcome;
 use holloway_tests::clang_counts::{Branch, Function, Outcome as Way, count};
-use holloway_tests::program::{Language, Program, run_program};
+use holloway_tests::program::{Language, Program};
 use holloway_tests::tool::{run_ok, scratch, tests_directory};
-use holloway_tests::workload::{CProject, Flavour, Workload};
+use holloway_tests::workload::{BZIP2, CProject, Flavour, LUA, SQLITE, Workload, ZLIB};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// What is held against clang's counts, in this order: the last is guided by the run before it.
+const FLAVOURS: [Flavour; 4] = [
+    Flavour::Paths,
+    Flavour::Exits,
+    Flavour::Edges,
+    Flavour::Guided,
+];
 
 /// Single-threaded programs whose calls all return: what clang's spanning tree needs to be exact itself.
 const PROGRAMS: [&str; 8] = [
@@ -47,7 +57,7 @@ fn test_programs_agree_with_clang() {
 
 #[test]
 fn bzip2_agrees_with_clang() {
-    let compared = compare_workload(Workload::Bzip2);
+    let compared = compare_workload(&BZIP2);
     assert!(
         compared.functions > 60 && compared.branches > 500,
         "too little was compared: {compared}"
@@ -55,8 +65,17 @@ fn bzip2_agrees_with_clang() {
 }
 
 #[test]
+fn zlib_agrees_with_clang() {
+    let compared = compare_workload(&ZLIB);
+    assert!(
+        compared.functions > 50 && compared.branches > 400,
+        "too little was compared: {compared}"
+    );
+}
+
+#[test]
 fn lua_agrees_with_clang() {
-    let compared = compare_workload(Workload::Lua);
+    let compared = compare_workload(&LUA);
     assert!(
         compared.functions > 400 && compared.branches > 1000,
         "too little was compared: {compared}"
@@ -65,71 +84,32 @@ fn lua_agrees_with_clang() {
 
 #[test]
 fn sqlite_agrees_with_clang() {
-    let compared = compare_workload(Workload::Sqlite);
+    let compared = compare_workload(&SQLITE);
     assert!(
         compared.functions > 1000 && compared.branches > 5000,
         "too little was compared: {compared}"
     );
 }
 
-fn compare_workload(workload: Workload) -> Compared {
+fn compare_workload(workload: &Workload) -> Compared {
     let scratch = scratch(&format!("exact-{}", workload.name())).unwrap();
     let folder = workload.prepare(scratch.path()).unwrap();
-    if workload == Workload::Lua {
-        // Lua hashes some pointers, and two builds have different ones.
-        let limits = folder.join("llimits.h");
-        let text = std::fs::read_to_string(&limits).unwrap();
-        let fixed = text.replace("((L_P2I)(p) & UINT_MAX)", "((L_P2I)(p) & 0)");
-        assert!(fixed != text, "llimits.h defines point2uint in another way");
-        std::fs::write(limits, fixed).unwrap();
-    }
+    steady(workload, &folder).unwrap();
     let project = workload.c_project(&folder).unwrap().expect("a C program");
-    // Both runs start from the same files, and none that the other has written, under the same name (bzip2 looks at
-    // it letter by letter).
-    let (input, plain_input) = (scratch.path().join("woven"), scratch.path().join("plain"));
-    workload.write_input(&input, 1).unwrap();
-    workload.write_input(&plain_input, 1).unwrap();
-    let plain = |exe: &Path| -> Result<()> {
-        std::fs::copy(exe, plain_input.join("program"))?;
-        for mut command in calm_commands(workload, &plain_input) {
-            run_program(&mut command, None)?;
-        }
-        Ok(())
-    };
-    let woven = |exe: &Path, data: &Path| -> Result<Recorded> {
-        // One shell runs them all, so that one `holloway run` sees every process.
-        let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy());
-        let line = |c: &Command| {
-            let words: Vec<String> = std::iter::once(c.get_program())
-                .chain(c.get_args())
-                .map(quoted)
-                .collect();
-            words.join(" ")
-        };
-        std::fs::copy(exe, input.join("program"))?;
-        let lines: Vec<String> = calm_commands(workload, &input).iter().map(line).collect();
-        let script = format!("cd '{}' && {}", input.display(), lines.join(" && "));
-        record(Path::new("sh"), &["-c", &script], data, &[])
-    };
+    let calm = Calm::new(workload, scratch.path()).unwrap();
+    let plain = |exe: &Path| calm.run(exe);
+    let woven = |exe: &Path, data: &Path| calm.record(exe, data);
     let compared = compare(workload.name(), project, plain, woven).unwrap();
     println!("{}: {compared}", workload.name());
     compared
 }
 
-/// The workload's commands; Lua's without coroutines, which leave calls by longjmp: there clang's own counts are wrong.
-fn calm_commands(workload: Workload, input: &Path) -> Vec<Command> {
-    let mut commands = workload.commands(Path::new("./program"), input, 1);
-    if workload == Workload::Lua {
-        commands[0].arg("calm");
-    }
-    commands
-}
-
+/// What was compared, and found equal.
 #[derive(Default)]
-struct Compared {
-    functions: usize,
+pub(crate) struct Compared {
+    pub(crate) functions: usize,
     called: usize,
-    branches: usize,
+    pub(crate) branches: usize,
     taken: u64,
 }
 
@@ -153,7 +133,7 @@ fn compare(
     name: &str,
     project: CProject,
     plain: impl FnOnce(&Path) -> Result<()>,
-    woven: impl FnOnce(&Path, &Path) -> Result<Recorded>,
+    woven: impl Fn(&Path, &Path) -> Result<Recorded>,
 ) -> Result<Compared> {
     let scratch = scratch(&format!("counters-{name}"))?;
     let sources = scratch.path().join("sources");
@@ -168,10 +148,6 @@ fn compare(
         files: moved,
         ..project
     };
-    let executable = project
-        .build(Flavour::Woven, "-O0")
-        .context("woven build")?;
-    let recorded = woven(&executable, &scratch.path().join("data"))?;
     let theirs = count(
         &project.files,
         &project.flags,
@@ -179,29 +155,46 @@ fn compare(
         scratch.path(),
         plain,
     )?;
-    let ours = recorded.functions();
     let mut compared = Compared::default();
+    for flavour in FLAVOURS {
+        compared = Compared::default();
+        let data = scratch.path().join(flavour.name());
+        let executable = project.build(flavour, "-O0").context("woven build")?;
+        let recorded = woven(&executable, &data)?;
+        if flavour == Flavour::Edges {
+            std::os::unix::fs::symlink(&data, Flavour::guide(&project.folder))?;
+        }
+        let wrong = differences(&theirs, &recorded, &mut compared)?;
+        ensure!(
+            wrong.is_empty(),
+            "{name}, {}: {} functions differ\n{}",
+            flavour.name(),
+            wrong.len(),
+            wrong[..wrong.len().min(20)].join("\n")
+        );
+    }
+    Ok(compared)
+}
+
+/// The functions that clang counted otherwise, a line each.
+pub(crate) fn differences(
+    theirs: &[(PathBuf, Vec<Function>)],
+    recorded: &Recorded,
+    compared: &mut Compared,
+) -> Result<Vec<String>> {
+    let ours = recorded.functions();
     let mut wrong = Vec::new();
     for (file, functions) in theirs {
-        let stem = file
-            .file_stem()
-            .context("a source file has a name")?
-            .to_string_lossy()
-            .into_owned();
+        let file = file.to_string_lossy();
+        let stem = module_stem(&file);
         for theirs in functions.iter().filter(|f| f.calls.is_some()) {
-            match compare_function(&stem, theirs, &ours, &recorded, &mut compared) {
+            match compare_function(stem, theirs, &ours, recorded, compared) {
                 Ok(()) => {}
                 Err(e) => wrong.push(format!("{stem}.c: {}: {e:#}", theirs.name)),
             }
         }
     }
-    ensure!(
-        wrong.is_empty(),
-        "{name}: {} functions differ\n{}",
-        wrong.len(),
-        wrong[..wrong.len().min(20)].join("\n")
-    );
-    Ok(compared)
+    Ok(wrong)
 }
 
 fn compare_function(
@@ -223,22 +216,34 @@ fn compare_function(
             None => bail!("isn't in the map"),
         }
     };
+    compare_counts(function, theirs, recorded, all)
+}
+
+/// Calls and branches of one function, one by one.
+pub(crate) fn compare_counts(
+    function: &Counted,
+    theirs: &Function,
+    recorded: &Recorded,
+    all: &mut Compared,
+) -> Result<()> {
     let calls = theirs.calls.unwrap_or(0);
+    let flow = function.flow()?;
     ensure!(
-        function.calls() == calls,
-        "{} calls, clang counted {calls}",
-        function.calls()
+        flow.calls == i128::from(calls),
+        "{} calls, the compiler counted {calls}",
+        flow.calls
     );
     function.agrees_with(&recorded.report)?;
-    let branches = branches(function);
+    let branches = branches(function, &flow)?;
+    let theirs: Vec<&Branch> = theirs.branches.iter().filter(|b| b.line != 0).collect();
     ensure!(
-        branches.len() == theirs.branches.len(),
-        "{} branches, clang has {}",
+        branches.len() == theirs.len(),
+        "{} branches, the compiler has {}",
         branches.len(),
-        theirs.branches.len()
+        theirs.len()
     );
-    for (ours, theirs) in branches.iter().zip(&theirs.branches) {
-        ensure!(ours == theirs, "{ours:?}, clang counted {theirs:?}");
+    for (ours, theirs) in branches.iter().zip(theirs) {
+        ensure!(ours == theirs, "{ours:?}, the compiler counted {theirs:?}");
         all.taken += ours.outcomes.iter().map(|(_, count)| count).sum::<u64>();
     }
     all.functions += 1;
@@ -254,15 +259,14 @@ fn module_stem(name: &str) -> &str {
 }
 
 /// Our counts in clang's form: the two-way branches and switches in the order of their blocks.
-fn branches(function: &Counted) -> Vec<Branch> {
-    let counts = function.edge_counts();
+fn branches(function: &Counted, flow: &Flow) -> Result<Vec<Branch>> {
     let mut all = Vec::new();
     for block in 0..function.map.blocks.len() as u32 {
         let edges = function
             .map
             .edges
             .iter()
-            .zip(&counts)
+            .zip(&flow.edges)
             .filter(|(e, _)| e.from == block);
         let mut place = None;
         let mut outcomes: Vec<(Way, u64)> = Vec::new();
@@ -274,13 +278,13 @@ fn branches(function: &Counted) -> Vec<Branch> {
                 Outcome::Case(value) => Way::Case(value),
                 _ => continue,
             };
-            outcomes.push((way, *count));
+            outcomes.push((way, u64::try_from(*count).context("a negative count")?));
             place = place.or(edge.place);
         }
         outcomes.sort_unstable();
         let place = place.unwrap_or_default();
-        // Scope 0: what is inlined from elsewhere was counted elsewhere by clang.
-        if !outcomes.is_empty() && place.scope == 0 {
+        // Scope 0: what is inlined from elsewhere was counted elsewhere by clang. Without a line it can't be told.
+        if !outcomes.is_empty() && place.scope == 0 && place.line != 0 {
             all.push(Branch {
                 line: place.line,
                 column: place.column,
@@ -288,5 +292,5 @@ fn branches(function: &Counted) -> Vec<Branch> {
             });
         }
     }
-    all
+    Ok(all)
 }

@@ -1,6 +1,16 @@
 //! Exactness: our counts are equal to those of counters that we didn't write, and to a naive tracer's.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bitcode;
+mod calm;
 mod clang;
+mod gcov;
+mod grams;
+mod kinds;
+mod left;
+mod naive;
 mod ours;
+mod rustc;
+mod sequence;
 mod tracer;
+mod walk;

@@ -1,13 +1,16 @@
-//! Our side, derived once more and naively: each path is walked through the acyclic graph of the map, and every real edge
-//! on it gets the path's count. No code of `flow` or `analysis` takes part.
+//! Our side, derived once more and naively: from path counts by walking each path through the acyclic graph of the map, from
+//! edge counts by solving for one unknown after another. No code of `flow` or `analysis` takes part.
 
+use crate::walk::walk;
 use anyhow::{Context, Result, ensure};
 use holloway_format::{
-    DagEdgeMap, DagKind, FunctionMap, ImageMap, Profile, decode_image, peek_profile, read_profile,
+    Counters, DagKind, EdgeKind, EdgeMap, FunctionMap, ImageMap, Outcome, Profile, decode_image,
+    peek_profile, read_profile,
 };
 use holloway_tests::report::Report;
-use holloway_tests::tool::{holloway_command, run_ok};
-use std::collections::BTreeMap;
+use holloway_tests::tool::{Output, holloway_command, run};
+use holloway_tests::workload::{LUA, Workload};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 /// A run as it lies on disk: the map and the profile of the one image and process in it.
@@ -24,6 +27,19 @@ pub(crate) struct Counted<'a> {
     pub(crate) counts: &'a [(u64, u64)],
 }
 
+/// Makes a copied workload run the same way each time.
+pub(crate) fn steady(workload: &Workload, folder: &Path) -> Result<()> {
+    if *workload == LUA {
+        // Lua hashes some pointers, and two builds have different ones.
+        let limits = folder.join("llimits.h");
+        let text = std::fs::read_to_string(&limits)?;
+        let fixed = text.replace("((L_P2I)(p) & UINT_MAX)", "((L_P2I)(p) & 0)");
+        ensure!(fixed != text, "llimits.h defines point2uint in another way");
+        std::fs::write(limits, fixed)?;
+    }
+    Ok(())
+}
+
 /// Runs a program with `holloway run` and reads what it left.
 pub(crate) fn record(
     program: &Path,
@@ -31,6 +47,24 @@ pub(crate) fn record(
     data: &Path,
     environment: &[(&str, &Path)],
 ) -> Result<Recorded> {
+    let (output, recorded) = record_any(program, arguments, data, environment)?;
+    ensure!(
+        output.status.success(),
+        "{}: {}\n{}",
+        program.display(),
+        output.ending(),
+        output.stderr
+    );
+    Ok(recorded)
+}
+
+/// [`record`], however the program ends.
+pub(crate) fn record_any(
+    program: &Path,
+    arguments: &[&str],
+    data: &Path,
+    environment: &[(&str, &Path)],
+) -> Result<(Output, Recorded)> {
     let mut command = holloway_command(["run", "--no-report", "-o"]);
     command
         .arg(data)
@@ -38,8 +72,7 @@ pub(crate) fn record(
         .arg(program)
         .args(arguments)
         .envs(environment.iter().copied());
-    run_ok(&mut command)?;
-    read(data)
+    Ok((run(&mut command)?, read(data)?))
 }
 
 /// Reads a run's directory: the sum over its processes.
@@ -101,38 +134,84 @@ impl Recorded {
     }
 }
 
+/// What a function's counters say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Flow {
+    /// Times it was entered.
+    pub(crate) calls: i128,
+    /// The count of each edge of the graph; exit edges net.
+    pub(crate) edges: Vec<i128>,
+    /// Times each block ran: what came in, or went on where that is more (a frame that is come back to).
+    pub(crate) blocks: Vec<i128>,
+}
+
 impl Counted<'_> {
-    /// The count of each edge of the graph, by its index.
-    pub(crate) fn edge_counts(&self) -> Vec<u64> {
-        let mut totals = vec![0; self.map.edges.len()];
-        for (path, count) in self.counts {
-            for kind in walk(self.map, *path) {
-                if let DagKind::Edge(e) | DagKind::Back(e) | DagKind::Cut(e) = kind {
-                    totals[e as usize] += count;
+    /// Calls, edges and blocks, from whatever was counted.
+    pub(crate) fn flow(&self) -> Result<Flow> {
+        let (calls, edges) = match self.map.counters {
+            Counters::Edges { .. } => solve(self.map, self.counts)
+                .with_context(|| format!("the counters of {}", self.map.linkage_name.as_str()))?,
+            Counters::Array { .. } | Counters::Hash { .. } => walk_all(self.map, self.counts),
+        };
+        let blocks = (0..self.map.blocks.len() as u32).map(|block| {
+            let (into, on) = in_and_on(self.map, block, calls, &edges);
+            into.max(on)
+        });
+        Ok(Flow {
+            calls,
+            blocks: blocks.collect(),
+            edges,
+        })
+    }
+
+    /// Of each block the first of its parts: with exit edges, blocks are divided behind calls that may not come back.
+    pub(crate) fn heads(&self) -> Vec<usize> {
+        let mut heads: Vec<usize> = (0..self.map.blocks.len()).collect();
+        for edge in &self.map.edges {
+            if edge.outcome == Outcome::Returned {
+                heads[edge.to as usize] = heads[edge.from as usize];
+            }
+        }
+        heads
+    }
+
+    /// Of each block, in parts, what `find` makes of the lines that its tracer calls may be on: each line at the first part
+    /// that it is in. In inlined functions nothing is traced.
+    pub(crate) fn traced<T: PartialEq>(&self, find: impl Fn(u32) -> Option<T>) -> Vec<Vec<T>> {
+        let calls: HashSet<u32> = exits(self.map).map(|e| e.from).collect();
+        let heads = self.heads();
+        let mut all: Vec<Vec<T>> = heads.iter().map(|_| Vec::new()).collect();
+        for (number, block) in (0..).zip(&self.map.blocks) {
+            // A block of one instruction that is no call is a jump that the optimiser made: it has its target's line.
+            if block.instructions < 2 && !calls.contains(&number) {
+                continue;
+            }
+            let places = block.places.iter().filter(|p| p.scope == 0);
+            for found in places.filter_map(|p| find(p.line)) {
+                let parts = (0..=number as usize).filter(|b| heads[*b] == heads[number as usize]);
+                if !parts.into_iter().any(|b| all[b].contains(&found)) {
+                    all[number as usize].push(found);
                 }
             }
         }
-        totals
+        all
     }
 
-    /// Times it was entered: paths that don't start at a loop head.
-    pub(crate) fn calls(&self) -> u64 {
-        let entries = self
-            .counts
-            .iter()
-            .filter(|(p, _)| !matches!(walk(self.map, *p).first(), Some(DagKind::Start(_))));
-        entries.map(|(_, count)| count).sum()
-    }
-
-    /// The edges of the JSON report must say the same as [`Counted::edge_counts`].
+    /// The report must say the same.
     pub(crate) fn agrees_with(&self, report: &Report) -> Result<()> {
+        let flow = self.flow()?;
         let block = |b: u32| if b == self.map.exit { -1 } else { i64::from(b) };
-        let mut ours = BTreeMap::<(i64, i64), u64>::new();
-        for (edge, count) in self.map.edges.iter().zip(self.edge_counts()) {
-            *ours.entry((block(edge.from), block(edge.to))).or_default() += count;
+        let mut ours = BTreeMap::<(i64, i64, bool), i128>::new();
+        for (edge, count) in self.map.edges.iter().zip(&flow.edges) {
+            let left = edge.kind == EdgeKind::Exit;
+            *ours
+                .entry((block(edge.from), block(edge.to), left))
+                .or_default() += count;
         }
-        *ours.entry((-1, i64::from(self.map.entry))).or_default() += self.calls();
-        ours.retain(|_, count| *count > 0);
+        *ours
+            .entry((-1, i64::from(self.map.entry), false))
+            .or_default() += flow.calls;
+        ours.retain(|_, count| *count != 0);
         let same = |f: &&holloway_tests::report::Function| {
             f.linkage_name == self.map.linkage_name.as_str()
         };
@@ -140,40 +219,194 @@ impl Counted<'_> {
         if listed.len() > 1 {
             return Ok(()); // Static functions of several files that share a name: the report alone can't tell them.
         }
-        let mut theirs = BTreeMap::<(i64, i64), u64>::new();
+        let mut theirs = BTreeMap::<(i64, i64, bool), i128>::new();
         for (from, to, count) in listed.iter().flat_map(|f| &f.edges) {
-            *theirs.entry((*from, *to)).or_default() += count;
+            *theirs.entry((*from, *to, false)).or_default() += i128::from(*count);
         }
-        theirs.retain(|_, count| *count > 0);
+        for (from, count) in listed.iter().flat_map(|f| &f.left) {
+            *theirs.entry((*from, -1, true)).or_default() += i128::from(*count);
+        }
+        theirs.retain(|_, count| *count != 0);
         ensure!(
             ours == theirs,
-            "{}: the report's edges are {theirs:?}, the paths' {ours:?}",
+            "{}: the report's edges are {theirs:?}, by the counters {ours:?}",
             self.map.linkage_name.as_str()
         );
+        for block in listed.iter().flat_map(|f| &f.blocks) {
+            let wanted = flow.blocks[block.id as usize];
+            ensure!(
+                i128::from(block.count) == wanted,
+                "{}: the report counts block {} {} times, by the counters {wanted}",
+                self.map.linkage_name.as_str(),
+                block.id,
+                block.count,
+            );
+        }
         Ok(())
     }
 }
 
-/// The edges of a path, by the rule of the paper: from each block the edge with the largest value that still fits.
-pub(crate) fn walk(map: &FunctionMap, path: u64) -> Vec<DagKind> {
-    let (mut at, mut left, mut edges) = (map.entry, path, Vec::new());
-    while at != map.exit {
-        let fits = |e: &&DagEdgeMap| e.from == at && e.value <= left;
-        let edge = map
-            .dag
-            .iter()
-            .filter(fits)
-            .max_by_key(|e| e.value)
-            .expect("each block but the exit has an edge of value 0");
-        left -= edge.value;
-        at = edge.to;
-        edges.push(edge.kind);
+fn exits(map: &FunctionMap) -> impl Iterator<Item = &EdgeMap> {
+    map.edges.iter().filter(|e| e.kind == EdgeKind::Exit)
+}
+
+/// What comes into a block, and what goes on from it by other edges than its exit edge.
+fn in_and_on(map: &FunctionMap, block: u32, calls: i128, counts: &[i128]) -> (i128, i128) {
+    let sum = |wanted: &dyn Fn(&EdgeMap) -> bool| -> i128 {
+        let edges = map.edges.iter().zip(counts);
+        edges.filter(|(e, _)| wanted(e)).map(|(_, c)| c).sum()
+    };
+    let entered = if block == map.entry { calls } else { 0 };
+    (
+        entered + sum(&|e| e.to == block),
+        sum(&|e| e.from == block && e.kind != EdgeKind::Exit),
+    )
+}
+
+/// A beginning of a path.
+struct Beginning {
+    /// The beginning without its last dag edge, which is this one.
+    before: usize,
+    edge: usize,
+    /// Times it was run, as far as is known from what came after.
+    count: i128,
+    /// Times a call in its last block was reached that may not come back.
+    reached: Option<i128>,
+}
+
+/// Calls and edge counts from path counts. A path that ends with an exit edge was counted when it got to the call that may not
+/// come back: its count is that of all visits to that block with this way behind them, whatever became of them.
+fn walk_all(map: &FunctionMap, counts: &[(u64, u64)]) -> (i128, Vec<i128>) {
+    let kind = |edge: usize| map.dag[edge].kind;
+    let is_exit = |edge: usize| matches!(kind(edge), DagKind::Edge(e) if map.edges[e as usize].kind == EdgeKind::Exit);
+    let beginning = |before, edge| Beginning {
+        before,
+        edge,
+        count: 0,
+        reached: None,
+    };
+    let mut all = vec![beginning(0, usize::MAX)];
+    let mut known = HashMap::new();
+    for (path, count) in counts {
+        let mut at = 0;
+        for edge in walk(map, *path) {
+            if is_exit(edge) {
+                all[at].reached = Some(i128::from(*count));
+                continue;
+            }
+            let next = *known.entry((at, edge)).or_insert(all.len());
+            if next == all.len() {
+                all.push(beginning(at, edge));
+            }
+            at = next;
+            if map.dag[edge].to == map.exit {
+                all[at].count = i128::from(*count);
+            }
+        }
     }
-    assert_eq!(
-        left,
-        0,
-        "path {path} of {} has a number left over",
-        map.linkage_name.as_str()
-    );
-    edges
+    let leaving: HashSet<u32> = exits(map).map(|e| e.from).collect();
+    let visits = |b: &Beginning, at: u32| match leaving.contains(&at) {
+        true => b.reached.unwrap_or(0),
+        false => b.count,
+    };
+    let mut edges = vec![0; map.edges.len()];
+    for index in (1..all.len()).rev() {
+        let (before, edge) = (all[index].before, all[index].edge);
+        let count = visits(&all[index], map.dag[edge].to);
+        match kind(edge) {
+            DagKind::Edge(e) | DagKind::Back(e) | DagKind::Cut(e) => {
+                edges[e as usize] += count;
+                all[before].count += count;
+            }
+            // A path that starts at a loop head is no call.
+            DagKind::Start(_) => {}
+        }
+    }
+    let calls = visits(&all[0], map.entry);
+    for index in 0..edges.len() {
+        if map.edges[index].kind == EdgeKind::Exit {
+            let (into, on) = in_and_on(map, map.edges[index].from, calls, &edges);
+            edges[index] = into - on;
+        }
+    }
+    (calls, edges)
+}
+
+/// Calls and edge counts from counters on some of the edges: as much goes into a block as goes out, so wherever one
+/// count alone is unknown at a block, it follows. The exit is a block too, from which calls lead to the entry. The counter
+/// of an exit edge says how often the middle of its block was reached: there the block is two, and one leads to the other.
+fn solve(map: &FunctionMap, counts: &[(u64, u64)]) -> Result<(i128, Vec<i128>)> {
+    let mut blocks = map.blocks.len() as u32;
+    let mut ends: Vec<(u32, u32)> = map.edges.iter().map(|e| (e.from, e.to)).collect();
+    let reached = reachable(map);
+    let mut known: Vec<Option<i128>> = map
+        .edges
+        .iter()
+        .map(|e| (!reached[e.from as usize]).then_some(0))
+        .collect();
+    let calls = ends.len();
+    ends.push((map.exit, map.entry));
+    known.push(None);
+    let mut values = vec![0; map.counted.len()];
+    for (counter, count) in counts {
+        let value = values.get_mut(*counter as usize);
+        *value.context("a counter of no edge")? = i128::from(*count as i64);
+    }
+    for (edge, value) in map.counted.iter().zip(values) {
+        let edge = *edge as usize;
+        if map.edges[edge].kind != EdgeKind::Exit {
+            known[edge] = Some(value);
+            continue;
+        }
+        let (upper, lower) = (map.edges[edge].from, blocks);
+        blocks += 1;
+        for end in ends.iter_mut().filter(|end| end.0 == upper) {
+            end.0 = lower;
+        }
+        ends.push((upper, lower));
+        known.push(Some(value));
+    }
+    follow(&ends, &mut known, blocks);
+    let mut all: Vec<i128> = known
+        .into_iter()
+        .collect::<Option<_>>()
+        .context("its counters don't determine all edges")?;
+    let calls = all[calls];
+    all.truncate(map.edges.len());
+    Ok((calls, all))
+}
+
+/// Finds the counts that follow.
+fn follow(ends: &[(u32, u32)], known: &mut [Option<i128>], blocks: u32) {
+    let mut at = vec![Vec::new(); blocks as usize];
+    for (edge, (from, to)) in ends.iter().enumerate() {
+        at[*from as usize].push(edge);
+        at[*to as usize].push(edge);
+    }
+    let mut open: Vec<u32> = (0..blocks).collect();
+    while let Some(block) = open.pop() {
+        let mut unknown = at[block as usize].iter().filter(|e| known[**e].is_none());
+        let (Some(&edge), None) = (unknown.next(), unknown.next()) else {
+            continue;
+        };
+        let others = at[block as usize].iter().filter(|e| **e != edge);
+        let signed = |&e: &usize| known[e].unwrap_or(0) * if ends[e].1 == block { 1 } else { -1 };
+        let net: i128 = others.map(signed).sum();
+        let (from, to) = ends[edge];
+        known[edge] = Some(if from == block { net } else { -net });
+        open.extend([from, to]);
+    }
+}
+
+/// The blocks that the entry leads to.
+fn reachable(map: &FunctionMap) -> Vec<bool> {
+    let mut reached = vec![false; map.blocks.len()];
+    let mut open = vec![map.entry];
+    while let Some(block) = open.pop() {
+        if !std::mem::replace(&mut reached[block as usize], true) {
+            let out = map.edges.iter().filter(|e| e.from == block);
+            open.extend(out.map(|e| e.to));
+        }
+    }
+    reached
 }

@@ -1,10 +1,12 @@
-//! Small programs for tests: functions by blocks and edges, numbered by `flow` as the weaver does it.
+//! Small programs for tests: functions by blocks and edges, numbered and counted by `flow` as the weaver does it.
 #![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_flow::{
-    BlockId, Cfg, Dag, DagEdgeId, DagEdgeKind, Edge, EdgeKind, Numbering, SuccessorOrder,
+    BlockId, Cfg, Dag, DagEdge, DagEdgeId, DagEdgeKind, Edge, EdgeCounters, EdgeId, EdgeKind,
+    Numbering, SuccessorOrder,
 };
+use holloway_format::abi::{KIND_EDGES, KIND_PATHS};
 use holloway_format::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap, Gone, ImageMap,
     ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped,
@@ -13,7 +15,7 @@ use holloway_format::{
 /// A function in the making: blocks in order, the last is the exit; block 0 is the entry.
 pub struct Build {
     map: FunctionMap,
-    cuts: Vec<usize>,
+    hashed: bool,
 }
 
 /// A C-like function.
@@ -38,10 +40,7 @@ pub fn mangled(linkage_name: &str, name: &str, file: &str, line: u32) -> Build {
         scopes: vec![scope],
         ..FunctionMap::default()
     };
-    Build {
-        map,
-        cuts: Vec::new(),
-    }
+    Build { map, hashed: false }
 }
 
 impl Build {
@@ -96,35 +95,59 @@ impl Build {
         self
     }
 
+    /// Makes the last edge one that can carry no probe.
+    pub fn pinned(mut self) -> Build {
+        self.map.edges.last_mut().unwrap().kind = holloway_format::EdgeKind::Pinned;
+        self
+    }
+
+    /// An exit edge: a call in `from` may not come back.
+    pub fn left(self, from: u32) -> Build {
+        // The exit is not known yet: `close` puts its number.
+        let mut build = self.edge(from, u32::MAX, Outcome::Left);
+        build.map.edges.last_mut().unwrap().kind = holloway_format::EdgeKind::Exit;
+        build
+    }
+
     /// Counts in a hash table.
     pub fn hashed(mut self) -> Build {
-        self.map.counters = Counters::Hash { offset: 0 };
+        self.hashed = true;
         self
+    }
+
+    /// Leaves it to others to place counters.
+    pub fn unfinished(mut self) -> FunctionMap {
+        self.close();
+        self.map
+    }
+
+    /// Counts edges: those off a spanning tree.
+    pub fn edges(mut self) -> FunctionMap {
+        self.close();
+        count_edges(&self.map, &[]).unwrap()
+    }
+
+    /// The last block is the exit.
+    fn close(&mut self) {
+        self.map.exit = self.map.blocks.len() as u32 - 1;
+        for edge in &mut self.map.edges {
+            edge.to = edge.to.min(self.map.exit);
+        }
     }
 
     /// Numbers the paths.
     pub fn done(mut self) -> FunctionMap {
-        self.map.exit = self.map.blocks.len() as u32 - 1;
-        let numbering = number(&self.map);
-        self.map.path_count = numbering.path_count();
-        self.map.dag = (0u32..)
-            .zip(numbering.dag_edges())
-            .map(|(index, edge)| DagEdgeMap {
-                from: edge.from.0,
-                to: edge.to.0,
-                kind: match edge.kind {
-                    DagEdgeKind::Edge(edge) => DagKind::Edge(edge.0),
-                    DagEdgeKind::Start(block) => DagKind::Start(block.0),
-                    DagEdgeKind::Back(edge) => DagKind::Back(edge.0),
-                    DagEdgeKind::Cut(edge) => DagKind::Cut(edge.0),
+        self.close();
+        let map = count_paths(&self.map, SuccessorOrder::MostPathsLast, 1 << 31).unwrap();
+        FunctionMap {
+            counters: match (map.counters, self.hashed) {
+                (counters, false) => counters,
+                (counters, true) => Counters::Hash {
+                    offset: counters.offset(),
                 },
-                value: numbering.value(DagEdgeId(index)),
-            })
-            .collect();
-        if let Counters::Array { len, .. } = &mut self.map.counters {
-            *len = self.map.path_count;
+            },
+            ..map
         }
-        self.map
     }
 }
 
@@ -134,6 +157,7 @@ pub fn cfg(map: &FunctionMap) -> Cfg {
         holloway_format::EdgeKind::Plain => EdgeKind::Plain,
         holloway_format::EdgeKind::Pinned => EdgeKind::Pinned,
         holloway_format::EdgeKind::Cut => EdgeKind::Cut,
+        holloway_format::EdgeKind::Exit => EdgeKind::Exit,
     };
     let edges = map
         .edges
@@ -153,11 +177,75 @@ pub fn cfg(map: &FunctionMap) -> Cfg {
     .unwrap()
 }
 
-/// The numbering of a map's graph.
+/// The numbering of a map's graph, as [`Build::done`] makes it.
 pub fn number(map: &FunctionMap) -> Numbering {
     let cfg = cfg(map);
     let dag = Dag::new(&cfg).unwrap();
     Numbering::new(&cfg, dag, SuccessorOrder::MostPathsLast, 1 << 31).unwrap()
+}
+
+/// The numbering that a map holds.
+pub fn numbering_of(map: &FunctionMap) -> Numbering {
+    let edges = map.dag.iter().map(|edge| {
+        let kind = match edge.kind {
+            DagKind::Edge(edge) => DagEdgeKind::Edge(EdgeId(edge)),
+            DagKind::Start(block) => DagEdgeKind::Start(BlockId(block)),
+            DagKind::Back(edge) => DagEdgeKind::Back(EdgeId(edge)),
+            DagKind::Cut(edge) => DagEdgeKind::Cut(EdgeId(edge)),
+        };
+        let (from, to) = (BlockId(edge.from), BlockId(edge.to));
+        (DagEdge { from, to, kind }, edge.value)
+    });
+    let (entry, exit) = (BlockId(map.entry), BlockId(map.exit));
+    Numbering::from_parts(entry, exit, edges.collect()).unwrap()
+}
+
+/// The same function with counters on paths; nothing where its pinned edges forbid that.
+pub fn count_paths(
+    map: &FunctionMap,
+    order: SuccessorOrder<'_>,
+    limit: u64,
+) -> Option<FunctionMap> {
+    let cfg = cfg(map);
+    let numbering = Numbering::new(&cfg, Dag::new(&cfg).ok()?, order, limit).ok()?;
+    let dag = (0u32..).zip(numbering.dag_edges());
+    let dag = dag.map(|(index, edge)| DagEdgeMap {
+        from: edge.from.0,
+        to: edge.to.0,
+        kind: match edge.kind {
+            DagEdgeKind::Edge(edge) => DagKind::Edge(edge.0),
+            DagEdgeKind::Start(block) => DagKind::Start(block.0),
+            DagEdgeKind::Back(edge) => DagKind::Back(edge.0),
+            DagEdgeKind::Cut(edge) => DagKind::Cut(edge.0),
+        },
+        value: numbering.value(DagEdgeId(index)),
+    });
+    Some(FunctionMap {
+        counters: Counters::Array {
+            offset: 0,
+            len: numbering.path_count(),
+        },
+        path_count: numbering.path_count(),
+        dag: dag.collect(),
+        ..map.clone()
+    })
+}
+
+/// The same function with counters on edges; nothing where its pinned edges forbid that.
+pub fn count_edges(map: &FunctionMap, weights: &[u64]) -> Option<FunctionMap> {
+    let counters = EdgeCounters::new(&cfg(map), weights).ok()?;
+    let numbers = |edges: &[EdgeId]| edges.iter().map(|edge| edge.0).collect();
+    Some(FunctionMap {
+        counters: Counters::Edges {
+            offset: 0,
+            len: counters.counted().len() as u64,
+        },
+        path_count: 0,
+        dag: Vec::new(),
+        counted: numbers(counters.counted()),
+        tree: numbers(counters.tree()),
+        ..map.clone()
+    })
 }
 
 /// A module of functions.
@@ -187,11 +275,17 @@ pub fn gone(name: &str) -> Gone {
     }
 }
 
-/// An image of modules.
+/// An image of modules, of the kind that most of its functions are.
 pub fn image(name: &str, modules: Vec<ModuleMap>) -> ImageMap {
+    let functions = modules.iter().flat_map(|module| &module.functions);
+    let edges = |map: &&FunctionMap| matches!(map.counters, Counters::Edges { .. });
     ImageMap {
         build_id: [0xab; 16],
-        kind: 0,
+        kind: if functions.clone().filter(edges).count() * 2 > functions.count() {
+            KIND_EDGES
+        } else {
+            KIND_PATHS
+        },
         name: name.into(),
         modules: modules
             .into_iter()
@@ -224,6 +318,22 @@ pub fn profile(image: &ImageMap, pid: u32, functions: &[Counts<'_>]) -> Profile 
         functions: functions.collect(),
         ..Profile::default()
     }
+}
+
+/// Burger and Dybvig's `fact` (Figure 3): B1 tests, B2 is the base case, B3 calls, B4 multiplies; 4 is the exit.
+pub fn fact() -> Build {
+    function("fact", "fact.c", 1)
+        .block(2, &[(0, 2)])
+        .block(1, &[(0, 3)])
+        .block(2, &[(0, 4)])
+        .block(2, &[(0, 5)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::True)
+        .edge(0, 2, Outcome::False)
+        .edge(1, 4, Outcome::Return)
+        .edge(2, 3, Outcome::Jump)
+        .left(2)
+        .edge(3, 4, Outcome::Return)
 }
 
 /// PP's slide example: A to F are blocks 0 to 5, 6 is the exit; paths 0 ACDF, 1 ACDEF, 2 ABCDF, 3 ABCDEF, 4 ABDF, 5 ABDEF.

@@ -1,45 +1,64 @@
-//! The naive twin of the crate: graphs made at random, all their paths by walking, walks split into
-//! paths by hand, and a register machine that does what probes say.
+//! The naive twin of the crate: graphs made at random, all their paths by walking, and walks traced.
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+pub(crate) mod tracer;
+pub(crate) mod walk;
+
 use holloway_flow::{
-    Action, BlockId, Cfg, Dag, DagEdgeKind, Edge, EdgeId, EdgeKind, Numbering, Path, PathEnd,
-    PathStart, Probes, SuccessorOrder,
+    BlockId, Cfg, Dag, DagEdgeKind, Edge, EdgeId, EdgeKind, Numbering, Path, PathEnd, PathStart,
+    SuccessorOrder,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Any graph of up to `blocks` blocks: reducible or not, parallel edges, self loops, pinned and cut
-/// edges, blocks that cannot be reached, blocks without a way out. The entry is b0, the exit the
-/// last block.
+/// edges, blocks that cannot be reached, blocks without a way out; half of them with exit edges. The
+/// entry is b0, the exit the last block.
 pub(crate) fn any_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
-    (2..=blocks).prop_flat_map(|blocks| {
+    (2..=blocks, any::<bool>()).prop_flat_map(|(blocks, exits)| {
         let edge = (0..blocks - 1, 1..blocks, 0..20u8);
         prop::collection::vec(edge, 0..(3 * blocks as usize)).prop_map(move |edges| {
-            let edges = edges.into_iter().map(|(from, to, kind)| Edge {
-                from: BlockId(from),
-                to: BlockId(to),
-                kind: match kind {
-                    0..=2 if to != blocks - 1 => EdgeKind::Pinned,
-                    3 if to != blocks - 1 => EdgeKind::Cut,
-                    _ => EdgeKind::Plain,
-                },
-            });
-            Cfg::new(blocks, BlockId(0), BlockId(blocks - 1), edges.collect()).unwrap()
+            let mut edges: Vec<Edge> = edges
+                .into_iter()
+                .map(|(from, to, kind)| Edge {
+                    from: BlockId(from),
+                    to: BlockId(to),
+                    kind: match kind {
+                        0..=2 if to != blocks - 1 => EdgeKind::Pinned,
+                        3 if to != blocks - 1 => EdgeKind::Cut,
+                        4..=6 if exits => EdgeKind::Exit,
+                        _ => EdgeKind::Plain,
+                    },
+                })
+                .collect();
+            lead_exits_out(&mut edges, BlockId(blocks - 1));
+            Cfg::new(blocks, BlockId(0), BlockId(blocks - 1), edges).unwrap()
         })
     })
 }
 
+/// Makes the first exit edge of each block one to the exit, and the others plain.
+fn lead_exits_out(edges: &mut [Edge], exit: BlockId) {
+    let mut seen = BTreeSet::new();
+    for edge in edges.iter_mut().filter(|edge| edge.kind == EdgeKind::Exit) {
+        if seen.insert(edge.from) {
+            edge.to = exit;
+        } else {
+            edge.kind = EdgeKind::Plain;
+        }
+    }
+}
+
 /// Graphs as functions have them: every block has a way out, at most one pinned edge leaves a block
-/// (an invoke's).
+/// (an invoke's); in half of them, blocks may have an exit edge besides.
 pub(crate) fn function_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
-    (3..=blocks).prop_flat_map(|blocks| {
+    (3..=blocks, any::<bool>()).prop_flat_map(|(blocks, exits)| {
         let block = prop::collection::vec((1..blocks, any::<bool>()), 1..4);
-        let bodies = prop::collection::vec((block, 0..24u8), blocks as usize - 1);
+        let bodies = prop::collection::vec((block, 0..24u8, 0..4u8), blocks as usize - 1);
         bodies.prop_map(move |bodies| {
             let mut edges = Vec::new();
-            for (from, (targets, cut)) in (0..).zip(bodies) {
+            for (from, (targets, cut, exit)) in (0..).zip(bodies) {
                 for (place, &(to, near)) in targets.iter().enumerate() {
                     // Half of all edges lead a block or two on, so that long paths are common.
                     let to = if near {
@@ -56,6 +75,13 @@ pub(crate) fn function_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
                         from: BlockId(from),
                         to: BlockId(to),
                         kind,
+                    });
+                }
+                if exits && exit == 0 {
+                    edges.push(Edge {
+                        from: BlockId(from),
+                        to: BlockId(blocks - 1),
+                        kind: EdgeKind::Exit,
                     });
                 }
             }
@@ -189,189 +215,9 @@ pub(crate) fn all_paths(
     Some(paths)
 }
 
-/// What a walk through a function did, seen twice: by hand, and by probes.
-#[derive(Default, Debug)]
-pub(crate) struct Trace {
-    /// Finished paths, by hand.
-    pub(crate) paths: BTreeMap<Path, u64>,
-    /// Runs of each edge on finished paths, by hand.
-    pub(crate) edges: BTreeMap<EdgeId, u64>,
-    /// Calls whose first path was finished, by hand.
-    pub(crate) calls: u64,
-    /// What the probes counted.
-    pub(crate) counters: BTreeMap<i64, u64>,
-}
-
-/// A function that runs: where it is, the path so far, the register (unset until a probe sets it).
-struct Machine<'a> {
-    cfg: &'a Cfg,
-    ends: &'a BTreeMap<EdgeId, PathEnd>,
-    probes: &'a Probes,
-    register: Option<i64>,
-    start: PathStart,
-    blocks: Vec<BlockId>,
-    edges: Vec<EdgeId>,
-    trace: Trace,
-}
-
-impl Machine<'_> {
-    fn act(&mut self, actions: &[Action]) {
-        for action in actions {
-            match *action {
-                Action::Set(value) => self.register = Some(value),
-                Action::Add(value) => {
-                    let register = self
-                        .register
-                        .as_mut()
-                        .expect("the register is set before it is used");
-                    *register = register.wrapping_add(value);
-                }
-                Action::Count {
-                    register,
-                    increment,
-                } => {
-                    let base = if register {
-                        self.register.expect("set before it is counted")
-                    } else {
-                        0
-                    };
-                    *self
-                        .trace
-                        .counters
-                        .entry(base.wrapping_add(increment))
-                        .or_default() += 1;
-                }
-            }
-        }
-    }
-
-    fn call(&mut self) {
-        self.register = None;
-        self.start = PathStart::Entry;
-        self.blocks = vec![self.cfg.entry()];
-        self.edges.clear();
-        self.act(&self.probes.entry.clone());
-    }
-
-    /// Runs an edge; true if a path ended. The process stops on a last edge, before what follows
-    /// it.
-    fn run(&mut self, id: EdgeId, last: bool) -> bool {
-        let to = self.cfg.edge(id).to;
-        let end = if to == self.cfg.exit() {
-            Some(PathEnd::Exit(id))
-        } else {
-            self.ends.get(&id).copied()
-        };
-        let probe = self.probes.edge(id).cloned().unwrap_or_default();
-        self.act(&probe.before);
-        let Some(end) = end else {
-            assert!(probe.after.is_empty(), "only an end is followed by a start");
-            self.blocks.push(to);
-            self.edges.push(id);
-            return false;
-        };
-        self.finish(end);
-        if !last && to != self.cfg.exit() {
-            self.register = None;
-            self.start = PathStart::Loop(to);
-            self.blocks = vec![to];
-            self.act(&probe.after);
-        }
-        true
-    }
-
-    fn finish(&mut self, end: PathEnd) {
-        let (blocks, edges) = (
-            std::mem::take(&mut self.blocks),
-            std::mem::take(&mut self.edges),
-        );
-        for edge in edges.iter().copied().chain([end.edge()]) {
-            *self.trace.edges.entry(edge).or_default() += 1;
-        }
-        self.trace.calls += u64::from(self.start == PathStart::Entry);
-        *self
-            .trace
-            .paths
-            .entry(Path {
-                start: self.start,
-                blocks,
-                edges,
-                end,
-            })
-            .or_default() += 1;
-    }
-}
-
-/// Walks through a function as `choices` say, calling it again where it returns; in the end goes
-/// the shortest way to an end of a path, if there is one. Now and then a block that leaks is left for
-/// good, as a call in it would by longjmp: the path it was on is none.
-pub(crate) fn walk(
-    cfg: &Cfg,
-    numbering: &Numbering,
-    probes: &Probes,
-    leaks: &[BlockId],
-    choices: &[u8],
-) -> Trace {
-    let ends = ends(numbering);
-    let mut machine = Machine {
-        cfg,
-        ends: &ends,
-        probes,
-        register: None,
-        start: PathStart::Entry,
-        blocks: Vec::new(),
-        edges: Vec::new(),
-        trace: Trace::default(),
-    };
-    let exit = cfg.exit();
-    let mut here = exit;
-    for &choice in choices {
-        if here == exit {
-            machine.call();
-            here = cfg.entry();
-        }
-        if choice >= 200 && leaks.contains(&here) {
-            here = exit;
-            continue;
-        }
-        let successors = cfg.successors(here);
-        if successors.is_empty() {
-            return machine.trace;
-        }
-        let edge = successors[choice as usize % successors.len()];
-        machine.run(edge, false);
-        here = cfg.edge(edge).to;
-    }
-    if here != exit {
-        for edge in way_to_end(cfg, &ends, here).unwrap_or_default() {
-            machine.run(edge, true);
-        }
-    }
-    machine.trace
-}
-
-/// The shortest run of edges that ends a path.
-fn way_to_end(cfg: &Cfg, ends: &BTreeMap<EdgeId, PathEnd>, from: BlockId) -> Option<Vec<EdgeId>> {
-    let mut came = BTreeMap::from([(from, None)]);
-    let mut work = std::collections::VecDeque::from([from]);
-    while let Some(block) = work.pop_front() {
-        for &edge in cfg.successors(block) {
-            let to = cfg.edge(edge).to;
-            if to == cfg.exit() || ends.contains_key(&edge) {
-                let mut way = vec![edge];
-                let mut here = block;
-                while let Some(edge) = came[&here] {
-                    way.push(edge);
-                    here = cfg.edge(edge).from;
-                }
-                way.reverse();
-                return Some(way);
-            }
-            came.entry(to).or_insert_with(|| {
-                work.push_back(to);
-                Some(edge)
-            });
-        }
-    }
-    None
+/// The edges that leave a block by a jump.
+pub(crate) fn jumps(cfg: &Cfg, block: BlockId) -> Vec<EdgeId> {
+    let successors = cfg.successors(block).iter().copied();
+    let jumps = successors.filter(|&edge| cfg.edge(edge).kind != EdgeKind::Exit);
+    jumps.collect()
 }

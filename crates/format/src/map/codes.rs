@@ -3,24 +3,25 @@
 use crate::map::{DagKind, EdgeKind, Outcome};
 
 impl EdgeKind {
-    /// 0 plain, 1 pinned, 2 cut.
+    /// 0 plain, 1 pinned, 2 cut, 3 exit.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Plain => 0,
             Self::Pinned => 1,
             Self::Cut => 2,
+            Self::Exit => 3,
         }
     }
 
     pub(super) fn from_code(code: u8) -> Option<Self> {
-        [Self::Plain, Self::Pinned, Self::Cut]
+        [Self::Plain, Self::Pinned, Self::Cut, Self::Exit]
             .get(usize::from(code))
             .copied()
     }
 }
 
 /// In the order of their codes; `Case` without its value.
-const OUTCOMES: [Outcome; 15] = [
+const OUTCOMES: [Outcome; 17] = [
     Outcome::Jump,
     Outcome::True,
     Outcome::False,
@@ -36,6 +37,8 @@ const OUTCOMES: [Outcome; 15] = [
     Outcome::TailCall,
     Outcome::Again,
     Outcome::Split,
+    Outcome::Left,
+    Outcome::Returned,
 ];
 
 impl Outcome {
@@ -57,6 +60,8 @@ impl Outcome {
             Self::TailCall => 12,
             Self::Again => 13,
             Self::Split => 14,
+            Self::Left => 15,
+            Self::Returned => 16,
         }
     }
 
@@ -87,11 +92,11 @@ mod tests {
             assert_eq!(usize::from(outcome.code()), index);
             assert_eq!(Outcome::from_code(outcome.code()), Some(*outcome));
         }
-        assert_eq!(Outcome::from_code(15), None);
+        assert_eq!(Outcome::from_code(17), None);
         assert_eq!(
-            EdgeKind::from_code(EdgeKind::Cut.code()),
-            Some(EdgeKind::Cut)
+            EdgeKind::from_code(EdgeKind::Exit.code()),
+            Some(EdgeKind::Exit)
         );
-        assert_eq!(EdgeKind::from_code(3), None);
+        assert_eq!(EdgeKind::from_code(4), None);
     }
 }

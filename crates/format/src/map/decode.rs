@@ -66,6 +66,11 @@ impl ModuleMap {
     }
 }
 
+/// Bytes of counters that a thread keeps beside its ring for the module of a fragment.
+pub(crate) fn beside_size(fragment: &[u8]) -> u64 {
+    Head::read(fragment, 0).map_or(0, |head| 8 * u64::from(head.beside))
+}
+
 /// The functions; damaged ones as placeholders.
 fn read_functions(
     head: &Head,
@@ -88,7 +93,7 @@ fn read_functions(
     for (number, frame) in frames.enumerate() {
         let function = frame
             .payload
-            .and_then(|cursor| read_function(cursor, strings, head.counters_size));
+            .and_then(|cursor| read_function(cursor, strings, head.counters_size, head.beside));
         functions.push(function.unwrap_or_else(|error| {
             let lost = placeholder(frame.keys.map(|keys| keys.map(|key| strings.find(key))));
             let what = Damage::of_file(
@@ -124,6 +129,8 @@ struct Head {
     skipped: u32,
     gone: u32,
     records: u64,
+    /// Counters beside the ring.
+    beside: u32,
 }
 
 /// Bytes and their offset in the file.
@@ -157,8 +164,8 @@ impl Head {
         let (strings, text, name, producer, skipped, gone) =
             (word()?, word()?, word()?, word()?, word()?, word()?);
         let records = cursor.u64()?;
-        let zero = cursor.u32()?;
-        if cursor.u32()? != crc32fast::hash(&bytes[..HEAD - 4]) || zero != 0 {
+        let beside = cursor.u32()?;
+        if cursor.u32()? != crc32fast::hash(&bytes[..HEAD - 4]) {
             return Err(FormatError::Head { offset: base });
         }
         Ok(Self {
@@ -171,6 +178,7 @@ impl Head {
             skipped,
             gone,
             records,
+            beside,
         })
     }
 

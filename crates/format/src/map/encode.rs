@@ -1,6 +1,7 @@
 //! Writes a fragment: the layout is in [`crate::map`]. Deterministic: the same module gives the same bytes.
 
 use crate::frames::FrameWriter;
+use crate::map::loads::put_loads;
 use crate::map::strings::StringWriter;
 use crate::map::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FRAGMENT_MAGIC, FunctionMap, MAP_VERSION,
@@ -59,7 +60,11 @@ impl ModuleMap {
         out.extend_from_slice(&length(self.skipped.len()));
         out.extend_from_slice(&length(self.gone.len()));
         out.extend_from_slice(&(records.len() as u64).to_le_bytes());
-        out.extend_from_slice(&[0; 4]);
+        let beside = self
+            .functions
+            .iter()
+            .filter_map(|function| Some(function.beside? / 8 + function.paths_before_starts()));
+        out.extend_from_slice(&length(beside.max().unwrap_or(0) as usize));
         let crc = crc32fast::hash(&out);
         out.extend_from_slice(&crc.to_le_bytes());
         for part in [table, text, index, skipped, gone, records] {
@@ -99,21 +104,46 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
     out.extend_from_slice(&function.hash.to_le_bytes());
     match function.counters {
         Counters::Array { offset, len } => {
-            out.push(0);
+            out.push(if function.beside.is_some() { 3 } else { 0 });
             put(out, offset);
             put(out, len);
+            put(out, function.path_count);
+            if let Some(beside) = function.beside {
+                put(out, beside);
+            }
         }
         Counters::Hash { offset } => {
             out.push(1);
             put(out, offset);
+            put(out, function.path_count);
+        }
+        Counters::Edges { offset, len } => {
+            out.push(2);
+            put(out, offset);
+            put(out, len);
         }
     }
-    put(out, function.path_count);
     put_scopes(out, strings, &function.scopes);
     let mut last_line = 0;
     put_blocks(out, function, &mut last_line);
     put_edges(out, &function.edges, &mut last_line);
-    put_dag(out, function);
+    match function.counters {
+        Counters::Array { .. } | Counters::Hash { .. } => put_dag(out, function),
+        Counters::Edges { .. } => {
+            put_list(out, &function.counted);
+            put_list(out, &function.tree);
+        }
+    }
+    put_loads(out, &function.loads, &mut last_line);
+}
+
+fn put_list(out: &mut Vec<u8>, edges: &[u32]) {
+    put(out, edges.len() as u64);
+    let mut next = 0u32;
+    for &edge in edges {
+        put_signed(out, i64::from(edge) - i64::from(next));
+        next = edge.wrapping_add(1);
+    }
 }
 
 fn put_scopes<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, scopes: &'a [Scope]) {
@@ -129,7 +159,7 @@ fn put_scopes<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, scopes: &'a
     }
 }
 
-fn put_place(out: &mut Vec<u8>, place: Place, last_line: &mut u32) {
+pub(super) fn put_place(out: &mut Vec<u8>, place: Place, last_line: &mut u32) {
     put(out, place.scope.into());
     put_signed(out, i64::from(place.line) - i64::from(*last_line));
     put(out, place.column.into());

@@ -4,6 +4,7 @@
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
+use crate::map::loads::read_loads;
 use crate::map::strings::Strings;
 use crate::map::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Outcome, Place, Scope,
@@ -11,11 +12,12 @@ use crate::map::{
 };
 use crate::text::Text;
 
-/// The function in `cursor`, of a module with `counters_size` bytes of counters.
+/// The function in `cursor`, of a module with `counters_size` bytes of counters, and so many counters beside the ring.
 pub(super) fn read_function(
     mut cursor: Cursor<'_>,
     strings: &Strings,
     counters_size: u64,
+    besides: u32,
 ) -> Result<FunctionMap, FormatError> {
     let cursor = &mut cursor;
     let name = read_text(cursor, strings)?;
@@ -23,7 +25,7 @@ pub(super) fn read_function(
     let file = read_text(cursor, strings)?;
     let line = cursor.var32()?;
     let hash = cursor.u64()?;
-    let (counters, path_count) = read_counters(cursor, counters_size)?;
+    let (counters, path_count, beside) = read_counters(cursor, counters_size, besides)?;
     let scopes = read_scopes(cursor, strings)?;
     let block_count = cursor.count(2, "number of blocks")?;
     let entry = cursor.index(block_count, "entry block")?;
@@ -37,7 +39,18 @@ pub(super) fn read_function(
         blocks.push(read_block(cursor, &mut places)?);
     }
     let edges = read_edges(cursor, block_count, &mut places)?;
-    let dag = read_dag(cursor, block_count, &edges, (entry, exit))?;
+    let (mut dag, mut counted, mut tree) = (Vec::new(), Vec::new(), Vec::new());
+    if let Counters::Edges { len, .. } = counters {
+        let offset = cursor.offset();
+        counted = read_list(cursor, edges.len(), "number of counted edges")?;
+        tree = read_list(cursor, edges.len(), "number of tree edges")?;
+        if counted.len() as u64 != len {
+            return Err(FormatError::Counters { offset });
+        }
+    } else {
+        dag = read_dag(cursor, block_count, &edges, (entry, exit))?;
+    }
+    let loads = read_loads(cursor, block_count, &mut places)?;
     cursor.end()?;
     Ok(FunctionMap {
         name,
@@ -46,13 +59,17 @@ pub(super) fn read_function(
         line,
         hash,
         counters,
+        beside,
         path_count,
         entry,
         exit,
         blocks,
         edges,
         dag,
+        counted,
+        tree,
         scopes,
+        loads,
     })
 }
 
@@ -62,19 +79,25 @@ fn read_text(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Text, FormatE
     strings.get(cursor.var32()?, offset)
 }
 
+/// Where the counters are, the number of paths, and where these are counted beside the ring.
 fn read_counters(
     cursor: &mut Cursor<'_>,
     counters_size: u64,
-) -> Result<(Counters, u64), FormatError> {
+    besides: u32,
+) -> Result<(Counters, u64, Option<u64>), FormatError> {
     let start = cursor.offset();
-    let counters = match cursor.u8()? {
-        0 => Counters::Array {
-            offset: cursor.var()?,
-            len: cursor.var()?,
-        },
-        1 => Counters::Hash {
-            offset: cursor.var()?,
-        },
+    let code = cursor.u8()?;
+    let offset = cursor.var()?;
+    let (counters, path_count) = match code {
+        0 | 3 => {
+            let len = cursor.var()?;
+            (Counters::Array { offset, len }, read_path_count(cursor)?)
+        }
+        1 => (Counters::Hash { offset }, read_path_count(cursor)?),
+        2 => {
+            let len = cursor.var()?;
+            (Counters::Edges { offset, len }, 0)
+        }
         code => {
             return Err(FormatError::Code {
                 what: "kind of counters",
@@ -83,27 +106,31 @@ fn read_counters(
             });
         }
     };
-    let count_offset = cursor.offset();
-    let path_count = cursor.var()?;
-    if path_count == 0 {
-        return Err(FormatError::Code {
-            what: "path count",
-            code: 0,
-            offset: count_offset,
-        });
-    }
-    let inside = counters
-        .offset()
+    let inside = offset
         .checked_add(counters.size())
         .is_some_and(|end| end <= counters_size);
     let enough = match counters {
         Counters::Array { len, .. } => path_count <= len,
-        Counters::Hash { .. } => true,
+        Counters::Hash { .. } | Counters::Edges { .. } => true,
     };
-    if !inside || !enough || !counters.offset().is_multiple_of(8) {
+    let beside = if code == 3 { Some(cursor.var()?) } else { None };
+    let fits = beside.is_none_or(|at| at.is_multiple_of(8) && at / 8 <= besides.into());
+    if !inside || !enough || !fits || !offset.is_multiple_of(8) {
         return Err(FormatError::Counters { offset: start });
     }
-    Ok((counters, path_count))
+    Ok((counters, path_count, beside))
+}
+
+fn read_path_count(cursor: &mut Cursor<'_>) -> Result<u64, FormatError> {
+    let offset = cursor.offset();
+    match cursor.var()? {
+        0 => Err(FormatError::Code {
+            what: "path count",
+            code: 0,
+            offset,
+        }),
+        count => Ok(count),
+    }
 }
 
 fn read_scopes(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Vec<Scope>, FormatError> {
@@ -124,13 +151,16 @@ fn read_scopes(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Vec<Scope>,
 }
 
 /// What the places of a function depend on.
-struct Places {
+pub(super) struct Places {
     scopes: usize,
     line: u32,
 }
 
 #[inline]
-fn read_place(cursor: &mut Cursor<'_>, places: &mut Places) -> Result<Place, FormatError> {
+pub(super) fn read_place(
+    cursor: &mut Cursor<'_>,
+    places: &mut Places,
+) -> Result<Place, FormatError> {
     let scope = cursor.index(places.scopes, "scope")?;
     let line = cursor.near(places.line, 1 << 32, "line")?;
     places.line = line;
@@ -197,6 +227,22 @@ fn read_edges(
         });
     }
     Ok(edges)
+}
+
+fn read_list(
+    cursor: &mut Cursor<'_>,
+    edges: usize,
+    what: &'static str,
+) -> Result<Vec<u32>, FormatError> {
+    let count = cursor.count(1, what)?;
+    let mut list = Vec::with_capacity(count);
+    let mut next = 0u32;
+    for _ in 0..count {
+        let edge = cursor.near(next, edges as u64, "edge")?;
+        next = edge.wrapping_add(1);
+        list.push(edge);
+    }
+    Ok(list)
 }
 
 fn read_dag(

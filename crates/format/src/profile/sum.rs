@@ -8,7 +8,7 @@ use crate::map::{Counters, FunctionMap};
 use crate::profile::{FunctionCounts, Profile, lost_function};
 use crate::raw::RawProfile;
 
-/// Counts by path, ascending.
+/// Counts by path or edge counter, ascending.
 type Counts = Vec<(u64, u64)>;
 
 /// The sum of a raw profile's threads, cut into the functions of the map.
@@ -24,7 +24,9 @@ pub(super) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
             }
             let start = placed.base.saturating_add(shape.counters.offset());
             let counts = match shape.counters {
-                Counters::Array { len, .. } => sums.take_array(start, len, shape.path_count),
+                Counters::Array { len, .. } | Counters::Edges { len, .. } => {
+                    sums.take_array(start, len, shape)
+                }
                 Counters::Hash { .. } => {
                     sums.clear(start, 1);
                     hashed.remove(&start).unwrap_or(Ok(Vec::new()))
@@ -59,17 +61,18 @@ struct Bad {
 }
 
 impl Bad {
-    fn path(path: u64, path_count: u64, offset: u64) -> Self {
+    fn path(path: u64, shape: &FunctionMap, offset: u64) -> Self {
+        let (thing, limit) = (shape.counted_thing(), shape.counter_limit());
         Self {
             offset,
-            what: format!("a count for path {path}, of {path_count}"),
+            what: format!("a count for {thing} {path}, of {limit}"),
         }
     }
 
-    fn overflow(path: u64, offset: u64) -> Self {
+    fn overflow(path: u64, shape: &FunctionMap, offset: u64) -> Self {
         Self {
             offset,
-            what: format!("the counts of path {path} pass 2^64"),
+            what: format!("the counts of {} {path} pass 2^64", shape.counted_thing()),
         }
     }
 }
@@ -121,14 +124,15 @@ impl<'p, 'a> Sums<'p, 'a> {
     }
 
     /// The counts of an array function; they are cleared, so that what no function takes can be told at the end.
-    fn take_array(&mut self, start: u64, len: u64, path_count: u64) -> Result<Counts, Bad> {
+    fn take_array(&mut self, start: u64, len: u64, shape: &FunctionMap) -> Result<Counts, Bad> {
+        let limit = shape.counter_limit();
         let mut counts = Vec::new();
         let mut bad = None;
         for (path, sum) in (0..).zip(self.range(start, len)) {
             if *sum == 0 {
                 continue;
             }
-            if path >= path_count || *sum == u64::MAX {
+            if path >= limit || *sum == u64::MAX {
                 bad.get_or_insert((path, *sum));
             }
             counts.push((path, *sum));
@@ -136,12 +140,14 @@ impl<'p, 'a> Sums<'p, 'a> {
         }
         match bad {
             None => Ok(counts),
-            Some((path, _)) if path >= path_count => Err(Bad::path(
+            Some((path, _)) if path >= limit => {
+                Err(Bad::path(path, shape, self.file_offset(start + 8 * path)))
+            }
+            Some((path, _)) => Err(Bad::overflow(
                 path,
-                path_count,
+                shape,
                 self.file_offset(start + 8 * path),
             )),
-            Some((path, _)) => Err(Bad::overflow(path, self.file_offset(start + 8 * path))),
         }
     }
 
@@ -201,7 +207,7 @@ fn sum_segments(
             .entries()
             .find(|&(path, _)| path >= function.path_count);
         if let Some((path, _)) = beyond {
-            *counts = Err(Bad::path(path, function.path_count, segment.offset));
+            *counts = Err(Bad::path(path, function, segment.offset));
         } else if let Some(offset) = misplaced {
             *counts = Err(Bad {
                 offset,
@@ -209,11 +215,11 @@ fn sum_segments(
             });
         }
     }
-    for counts in hashed.values_mut() {
+    for (head, counts) in &mut hashed {
         if let Ok(list) = counts {
             add_up(list);
             if let Some(&(path, _)) = list.iter().find(|&&(_, count)| count == u64::MAX) {
-                *counts = Err(Bad::overflow(path, 0));
+                *counts = Err(Bad::overflow(path, heads[head], 0));
             }
         }
     }

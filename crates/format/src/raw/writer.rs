@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::abi::{
-    ABI_VERSION, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_SEGMENT, PAGE, RAW_MAGIC, hash_slot,
+    ABI_VERSION, CHUNK, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL,
+    PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
 };
 use crate::image::ImageMap;
 use crate::map::Counters;
@@ -95,7 +96,7 @@ impl RawWriter {
         self
     }
 
-    /// Adds one thread that ran these paths of the map's functions: module, function, path, count.
+    /// Adds one thread that ran these paths of the map's functions: module, function, path (or edge counter), count.
     ///
     /// # Panics
     /// If the map has no such function, or has it damaged.
@@ -114,7 +115,7 @@ impl RawWriter {
                 .expect("the map has the function")
                 .counters
             {
-                Counters::Array { offset, .. } => {
+                Counters::Array { offset, .. } | Counters::Edges { offset, .. } => {
                     *counters.entry(base + offset + 8 * path).or_insert(0) += count;
                 }
                 Counters::Hash { offset } => {
@@ -134,6 +135,53 @@ impl RawWriter {
             let slots = (paths.len() as u64 * 2).next_power_of_two();
             self.segment(tid, head, slots, &paths.into_iter().collect::<Vec<_>>());
         }
+        self
+    }
+
+    /// Adds a ring with these words, the first at `position`, the rest taken; its extent's offset in the file, for
+    /// [`RawWriter::spool`]. From `missing` on, words are said to be dropped.
+    ///
+    /// # Panics
+    /// If the ring can't hold so many words.
+    pub fn ring(&mut self, tid: u32, position: u64, words: &[u32], missing: Option<u64>) -> u64 {
+        assert!(
+            words.len() as u64 <= RING_SIZE / 4,
+            "a ring holds the words"
+        );
+        let size = PAGE + RING_SIZE;
+        let start = self.extent_head(EXTENT_RING, tid, size, [0, RING_SIZE, 1]);
+        let origin = position / CHUNK * CHUNK;
+        let cursor = position + 4 * words.len() as u64;
+        let head = [cursor, origin, RING_SIZE, origin, 0, 0, 0, 0];
+        let more = [position, 0, missing.unwrap_or(u64::MAX)];
+        let mut at = start + EXTENT_HEAD as usize;
+        for field in head.into_iter().chain(more) {
+            self.extents[at..at + 8].copy_from_slice(&field.to_le_bytes());
+            at += 8;
+        }
+        for (place, word) in (position..).step_by(4).zip(words) {
+            let at = start + (PAGE + (place & (RING_SIZE - 1))) as usize;
+            self.extents[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        PAGE + start as u64
+    }
+
+    /// Adds a spool of words of the ring whose extent is there.
+    ///
+    /// # Panics
+    /// If a ring can't hold so many words.
+    pub fn spool(&mut self, tid: u32, ring: u64, position: u64, words: &[u32]) -> &mut Self {
+        assert!(
+            words.len() as u64 <= RING_SIZE / 4,
+            "a ring holds the words"
+        );
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let block = lz4_flex::block::compress(&bytes);
+        let size = (EXTENT_HEAD + block.len() as u64).next_multiple_of(PAGE);
+        let lengths = (bytes.len() as u64) << 32 | block.len() as u64;
+        let start = self.extent_head(EXTENT_SPOOL, tid, size, [ring, position, lengths]);
+        let payload = start + EXTENT_HEAD as usize;
+        self.extents[payload..payload + block.len()].copy_from_slice(&block);
         self
     }
 

@@ -3,8 +3,8 @@
 
 use holloway_format::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts, FunctionMap, Gone,
-    ImageMap, ModuleMap, Outcome, Place, Profile, ProfileHead, Scope, Skipped, Text, decode_image,
-    encode_image,
+    GuideFunction, ImageMap, Load, LoadShape, ModuleMap, Outcome, Place, Profile, ProfileHead,
+    Scope, Skipped, Text, decode_image, encode_image,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -44,6 +44,8 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         Just(Outcome::TailCall),
         Just(Outcome::Again),
         Just(Outcome::Split),
+        Just(Outcome::Left),
+        Just(Outcome::Returned),
     ]
 }
 
@@ -78,7 +80,8 @@ fn edge(blocks: u32, scopes: u32) -> impl Strategy<Value = EdgeMap> {
     let kind = prop_oneof![
         Just(EdgeKind::Plain),
         Just(EdgeKind::Pinned),
-        Just(EdgeKind::Cut)
+        Just(EdgeKind::Cut),
+        Just(EdgeKind::Exit)
     ];
     (
         0..blocks,
@@ -122,6 +125,15 @@ fn dag_edge(blocks: u32, edges: u32) -> impl Strategy<Value = DagEdgeMap> {
         })
 }
 
+fn load_shape() -> impl Strategy<Value = LoadShape> {
+    let number = prop_oneof![-9..90i64, any::<i64>()];
+    (0..3, number).prop_map(|(shape, number)| match shape {
+        0 => LoadShape::Induction { stride: number },
+        1 => LoadShape::Chain { offset: number },
+        _ => LoadShape::Through { stride: number },
+    })
+}
+
 prop_compose! {
     fn shape()(blocks in 1..6u32, scopes in 1..5u32, edges in 0..8u32)
         (entry in 0..blocks, exit in 0..blocks,
@@ -129,10 +141,12 @@ prop_compose! {
          edges_ in vec(edge(blocks, scopes), edges as usize..=edges as usize),
          dag in vec(dag_edge(blocks, edges), 0..9),
          scopes in (0..scopes).map(|index| scope(index).boxed()).collect::<Vec<_>>(),
+         loads in vec((0..blocks, place(scopes), load_shape()), 0..3),
          imply in any::<bool>())
         -> FunctionMap {
         let blocks = blocks_.into_iter().map(|(instructions, places)| BlockMap { instructions, places }).collect();
-        let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, scopes, ..FunctionMap::default() };
+        let loads = loads.into_iter().map(|(block, place, shape)| Load { block, place, shape }).collect();
+        let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, scopes, loads, ..FunctionMap::default() };
         for index in 0..function.dag.len() {
             // Half of the functions have dag edges as the weaver makes them.
             if let (true, Some((from, to))) = (imply, function.implied_ends(function.dag[index].kind)) {
@@ -156,7 +170,8 @@ pub(crate) fn function() -> impl Strategy<Value = FunctionMap> {
     });
     let hash = prop_oneof![5000..9000u64, Just(u64::MAX)]
         .prop_map(|paths| (paths, Counters::Hash { offset: 0 }));
-    let counters = prop_oneof![3 => array, 1 => hash];
+    let edges = Just((0, Counters::Edges { offset: 0, len: 0 }));
+    let counters = prop_oneof![3 => array, 1 => hash, 2 => edges];
     (shape(), text(), text(), text(), number(), counters).prop_map(
         |(shape, name, linkage_name, file, line, (path_count, counters))| {
             let mut function = FunctionMap {
@@ -168,10 +183,32 @@ pub(crate) fn function() -> impl Strategy<Value = FunctionMap> {
                 counters,
                 ..shape
             };
+            if let Counters::Edges { len, .. } = &mut function.counters {
+                function.dag.clear();
+                let edges = 0..function.edges.len() as u32;
+                (function.counted, function.tree) = edges
+                    .rev()
+                    .partition(|edge| edge % 3 != instructions(&function.blocks) % 3);
+                *len = function.counted.len() as u64;
+            }
             function.hash = function.structure_hash();
             function
         },
     )
+}
+
+fn instructions(blocks: &[BlockMap]) -> u32 {
+    blocks.iter().fold(0, |sum, block| sum ^ block.instructions)
+}
+
+/// A function of a guide.
+pub(crate) fn guide_function() -> impl Strategy<Value = GuideFunction> {
+    let edges = vec(prop_oneof![0..9u64, any::<u64>()], 0..5);
+    (text(), 0..3u64, edges).prop_map(|(linkage_name, graph_hash, edges)| GuideFunction {
+        linkage_name,
+        graph_hash,
+        edges,
+    })
 }
 
 /// A valid module.
@@ -208,7 +245,9 @@ pub(crate) fn module() -> impl Strategy<Value = ModuleMap> {
 /// Appends a function and places its counters.
 pub(crate) fn add(module: &mut ModuleMap, mut function: FunctionMap) {
     match &mut function.counters {
-        Counters::Array { offset, .. } | Counters::Hash { offset } => {
+        Counters::Array { offset, .. }
+        | Counters::Hash { offset }
+        | Counters::Edges { offset, .. } => {
             *offset = module.counters_size;
         }
     }
@@ -266,9 +305,12 @@ pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
                 for (index, mut counts) in runs {
                     let (module, function) = *index.get(&places);
                     let shape = map.function(module, function).unwrap();
+                    if shape.counter_limit() == 0 {
+                        continue;
+                    }
                     counts
                         .iter_mut()
-                        .for_each(|(path, _)| *path %= shape.path_count);
+                        .for_each(|(path, _)| *path %= shape.counter_limit());
                     counts.sort_unstable();
                     counts.dedup_by_key(|&mut (path, _)| path);
                     profile.functions.push(FunctionCounts {
@@ -329,6 +371,7 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
         line: 1,
         hash: 0,
         counters,
+        beside: None,
         path_count: paths,
         entry: 0,
         exit: 1,
@@ -344,6 +387,8 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
             BlockMap::default(),
         ],
         dag: dag.collect(),
+        counted: Vec::new(),
+        tree: Vec::new(),
         edges,
         scopes: vec![Scope {
             name: name.into(),
@@ -352,7 +397,27 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
             line: 1,
             ..Scope::default()
         }],
+        loads: Vec::new(),
     };
+    function.hash = function.structure_hash();
+    function
+}
+
+/// A function with two edges from block 0 to block 1, the exit, and another there for calls that don't come back; the first
+/// is counted.
+pub(crate) fn small_edge_function(name: &str) -> FunctionMap {
+    let mut function = small_function(name, 2, Counters::Edges { offset: 0, len: 1 });
+    function.edges.push(EdgeMap {
+        from: 0,
+        to: 1,
+        kind: EdgeKind::Exit,
+        outcome: Outcome::Left,
+        place: None,
+    });
+    function.path_count = 0;
+    function.dag.clear();
+    function.counted = vec![0];
+    function.tree = vec![2, 1];
     function.hash = function.structure_hash();
     function
 }

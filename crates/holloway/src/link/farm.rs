@@ -18,11 +18,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
 use holloway_weave::cache::{self, Cache, Key};
 use holloway_weave::{OptLevel, WovenModule};
 
+use super::guide::LinkGuide;
 use super::inputs::Inputs;
+use super::jobserver::Jobserver;
 use super::llvm::find_llvm;
 use super::settings::{Settings, level_name};
 use crate::failure::{Context, Failure, Result};
-use crate::status::warn;
+use crate::linked::warn;
+use crate::wanted::word;
 use crate::worker;
 
 /// What became of a module.
@@ -43,9 +46,10 @@ pub(crate) enum Outcome {
 pub(crate) fn weave_all(
     inputs: &Inputs,
     settings: &Settings,
+    guide: Option<&LinkGuide>,
     scratch: &Path,
 ) -> Result<Vec<Outcome>> {
-    let farm = Farm::new(inputs, settings, scratch)?;
+    let farm = Farm::new(inputs, settings, guide, scratch)?;
     let mut outcomes: Vec<Option<Outcome>> = (0..inputs.modules.len())
         .map(|number| farm.cached(number))
         .collect();
@@ -70,6 +74,7 @@ pub(crate) fn weave_all(
 struct Farm<'a> {
     inputs: &'a Inputs,
     settings: &'a Settings,
+    guide: Option<&'a LinkGuide>,
     scratch: &'a Path,
     exe: PathBuf,
     llvm: PathBuf,
@@ -96,18 +101,25 @@ enum End {
 }
 
 impl<'a> Farm<'a> {
-    fn new(inputs: &'a Inputs, settings: &'a Settings, scratch: &'a Path) -> Result<Self> {
+    fn new(
+        inputs: &'a Inputs,
+        settings: &'a Settings,
+        guide: Option<&'a LinkGuide>,
+        scratch: &'a Path,
+    ) -> Result<Self> {
         let exe = std::env::current_exe().cannot(|| "find holloway's own executable".to_owned())?;
         let library = find_llvm()?.library;
         let llvm = library.path().to_owned();
         let identity = format!(
-            "holloway {} {} llvm {:?} {}\nkind {} collect {} std {} only {:?} skip {:?} sections {}\n",
+            "holloway {} {} llvm {:?} {}\nkind {} collect {} exits {} guide {} std {} only {:?} skip {:?} sections {}\n",
             env!("CARGO_PKG_VERSION"),
             file_identity(&exe),
             library.version(),
             file_identity(&llvm),
             settings.shared,
             settings.collect,
+            settings.exits,
+            guide.map_or("none", |guide| &guide.hash),
             settings.std,
             settings.only,
             settings.skip,
@@ -123,6 +135,7 @@ impl<'a> Farm<'a> {
         Ok(Self {
             inputs,
             settings,
+            guide,
             scratch,
             exe,
             llvm,
@@ -158,26 +171,40 @@ impl<'a> Farm<'a> {
         }
     }
 
-    /// Weaves the modules of `queue` on as many threads as jobs, each thread waiting for one worker process.
+    /// Weaves the modules of `queue` on as many threads as jobs, each thread waiting for one worker process. All but the
+    /// first ask the build's jobserver, where there is one, for a slot a module.
     fn run(&self, queue: &[usize]) -> Result<Vec<(usize, Outcome)>> {
+        let jobserver = Jobserver::from_env().filter(|_| queue.len() > 1);
         let next = AtomicUsize::new(0);
+        let done = || next.load(Ordering::Relaxed) >= queue.len();
         let results = Mutex::new(Vec::with_capacity(queue.len()));
         let failed = Mutex::new(None);
+        let one = || {
+            let Some(&number) = queue.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                return;
+            };
+            match self.weave(number) {
+                Ok(outcome) => locked(&results).push((number, outcome)),
+                Err(failure) => {
+                    // The failure of the earliest module is told, whichever came first.
+                    let mut failed = locked(&failed);
+                    if failed.as_ref().is_none_or(|&(earlier, _)| number < earlier) {
+                        *failed = Some((number, failure));
+                    }
+                    next.store(queue.len(), Ordering::Relaxed);
+                }
+            }
+        };
         std::thread::scope(|scope| {
-            for _ in 0..self.settings.jobs.min(queue.len()) {
-                scope.spawn(|| {
-                    while let Some(&number) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        match self.weave(number) {
-                            Ok(outcome) => locked(&results).push((number, outcome)),
-                            Err(failure) => {
-                                // The failure of the earliest module is told, whichever came first.
-                                let mut failed = locked(&failed);
-                                if failed.as_ref().is_none_or(|&(earlier, _)| number < earlier) {
-                                    *failed = Some((number, failure));
-                                }
-                                next.store(queue.len(), Ordering::Relaxed);
-                            }
+            for worker in 0..self.settings.jobs.min(queue.len()) {
+                let jobserver = jobserver.as_ref().filter(|_| worker > 0);
+                scope.spawn(move || {
+                    while !done() {
+                        let slot = jobserver.map(|server| server.slot(done));
+                        if let Some(None) = slot {
+                            break;
                         }
+                        one();
                     }
                 });
             }
@@ -308,9 +335,13 @@ impl<'a> Farm<'a> {
         option("--name", module.name.clone().into());
         option("--out", out.into());
         option("--at", at.into());
-        option("--collect", settings.collect.clone().into());
+        option("--collect", settings.collect.to_string().into());
+        option("--exits", word(settings.exits).into());
         option("--only", settings.only.clone().into());
         option("--skip", settings.skip.clone().into());
+        if let Some(guide) = self.guide {
+            option("--guide", guide.file.clone().into());
+        }
         if let Some(opt) = attempt.opt {
             option("--opt", level_name(opt).into());
         }

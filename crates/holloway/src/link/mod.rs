@@ -14,7 +14,9 @@
 
 mod copies;
 mod farm;
+mod guide;
 mod inputs;
+mod jobserver;
 mod line;
 mod llvm;
 mod place;
@@ -33,7 +35,9 @@ use signal_hook::low_level::emulate_default_handler;
 use tempfile::TempDir;
 
 use crate::failure::{Context, Result};
-use crate::status;
+use crate::wanted::Wanted;
+use crate::{linked, status};
+use guide::LinkGuide;
 use line::{Flavour, Line, Output};
 use settings::Settings;
 
@@ -41,7 +45,7 @@ pub(crate) use line::takes_value;
 pub(crate) use llvm::{Llvm, find_llvm, named_llvm};
 pub(crate) use real::find_program;
 pub(crate) use response::expand;
-pub(crate) use settings::{collect_from_env, level};
+pub(crate) use settings::level;
 pub(crate) use tools::{CLANG, CLANGXX, LD, RUST_LINKER, RUSTC, cache_home, tools_dir};
 
 /// `holloway-cc`: linker of rustc. Takes a compiler driver's line, or a raw ld line when rustc hands one over.
@@ -50,15 +54,16 @@ pub(crate) use tools::{CLANG, CLANGXX, LD, RUST_LINKER, RUSTC, cache_home, tools
 /// When an input cannot be read or woven, or the real linker not run.
 pub(crate) fn rust_linker(args: Vec<OsString>) -> Result<ExitCode> {
     let args = response::expand(args)?;
-    link(guess_flavour(&args), &args).map(ExitCode::from)
+    link(guess_flavour(&args), &args, Wanted::default()).map(ExitCode::from)
 }
 
-/// `holloway-ld`: linker of clang, and `holloway ld`. Takes a raw ld line.
+/// `holloway-ld`: linker of clang, and `holloway ld`. Takes a raw ld line, our own options in front.
 ///
 /// # Errors
-/// As [`rust_linker`].
+/// As [`rust_linker`], or an option of ours makes no sense.
 pub(crate) fn ld(args: Vec<OsString>) -> Result<ExitCode> {
-    link(Flavour::Ld, &response::expand(args)?).map(ExitCode::from)
+    let (wanted, args) = Wanted::take(args)?;
+    link(Flavour::Ld, &response::expand(args)?, wanted).map(ExitCode::from)
 }
 
 /// rustc passes a raw line when the target's linker flavour is `ld`: such a line has options only ld knows, and no
@@ -83,24 +88,30 @@ fn guess_flavour(args: &[OsString]) -> Flavour {
     }
 }
 
-fn link(flavour: Flavour, args: &[OsString]) -> Result<u8> {
+fn link(flavour: Flavour, args: &[OsString], wanted: Wanted) -> Result<u8> {
     let linker = real::real_linker(flavour)?;
     let line = Line::parse(flavour, args.to_vec());
     if line.makes == Output::NotALink {
         return real::run(&linker, args, None);
     }
-    let settings = Settings::from_env(&line)?;
+    let settings = Settings::new(&line, wanted)?;
     let inputs = inputs::gather(&line, &settings)?;
     if inputs.modules.is_empty() {
         if let Some((shown, why)) = inputs.unusable.filter(|_| settings.probes) {
-            status::warn(&format!(
+            linked::warn(&format!(
                 "{shown}: {why}: nothing of this link is woven; link the objects it was made of"
             ));
         }
         return plain(&linker, &line);
     }
     let scratch = scratch()?;
-    let woven = farm::weave_all(&inputs, &settings, scratch.path())?;
+    let guide = settings.guide.as_deref().filter(|_| settings.probes);
+    let guide = guide.map(|named| LinkGuide::new(named, scratch.path()));
+    let guide = guide.transpose()?;
+    let woven = farm::weave_all(&inputs, &settings, guide.as_ref(), scratch.path())?;
+    if let Some(guide) = &guide {
+        guide.tell(&woven);
+    }
     let placed = place::place(&line, &inputs, woven, &settings, scratch.path())?;
     let args = line.write(
         &|word| placed.swaps.get(&word).cloned(),

@@ -11,8 +11,9 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use holloway_format::abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, KIND_PATHS, PAGE};
-use holloway_format::{ModuleMap, Skipped, encode_image};
+use holloway_format::abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, PAGE};
+use holloway_format::{Beside, ModuleMap, Skipped, encode_image};
+use holloway_weave::Collect;
 use holloway_weave::image::{Machine, image_object};
 use holloway_weave::symbols::were_changed;
 use holloway_weave::{archive, patch};
@@ -65,7 +66,7 @@ pub(crate) fn place(
     let fallen = fallen(inputs, &outcomes)?;
     let copies = Copies::new(inputs.unwoven.iter().chain(&fallen));
     for (number, outcome) in outcomes.into_iter().enumerate() {
-        objects.push(image.module(inputs, number, outcome, &copies)?);
+        objects.push(image.module(inputs, number, outcome, &copies, settings.collect)?);
     }
     inputs
         .without
@@ -116,6 +117,8 @@ struct Image {
     parts: Vec<(u64, Vec<u8>)>,
     skipped: Vec<Skipped>,
     end: u64,
+    /// Counters beside rings.
+    beside: Beside,
     machine: Option<Machine>,
     bases: Vec<(String, u64)>,
     /// Something is for a machine that no image can be made for.
@@ -130,6 +133,7 @@ impl Image {
         number: usize,
         outcome: Outcome,
         copies: &Copies<'_>,
+        collect: Collect,
     ) -> Result<Option<Vec<u8>>> {
         let module = &inputs.modules[number];
         let mut woven = match outcome {
@@ -172,17 +176,15 @@ impl Image {
                 module.shown
             )));
         }
-        for (name, symbol, rival) in copies.of(&woven.object, &woven.fragment, module.stand) {
-            self.skipped.push(Skipped {
-                name: name.into(),
-                linkage_name: symbol.into(),
-                reason: format!("a copy without probes in {rival} may have been linked instead")
-                    .into(),
-            });
-        }
+        self.skip_copied(copies.of(&woven.object, &woven.fragment, module.stand));
         let base = self.base(machine, &woven.base_symbol, woven.counters_size)?;
         if machine.patches_bases() {
+            let base = base / collect.base_unit();
             patch::resolve_base(&mut woven.object, &woven.base_symbol, base)
+                .map_err(|error| Failure::new(format_args!("{}: {error}", module.shown)))?;
+            let beside = self.beside.place(&woven.fragment);
+            let symbol = patch::beside_symbol(&woven.base_symbol);
+            patch::resolve_base(&mut woven.object, &symbol, beside)
                 .map_err(|error| Failure::new(format_args!("{}: {error}", module.shown)))?;
         }
         self.parts.push((base, woven.fragment));
@@ -210,6 +212,18 @@ impl Image {
         Ok(base)
     }
 
+    /// Notes functions of which another copy may have been linked.
+    fn skip_copied(&mut self, copied: Vec<(String, String, &str)>) {
+        for (name, symbol, rival) in copied {
+            self.skipped.push(Skipped {
+                name: name.into(),
+                linkage_name: symbol.into(),
+                reason: format!("a copy without probes in {rival} may have been linked instead")
+                    .into(),
+            });
+        }
+    }
+
     fn skip(&mut self, name: &str, reason: &str) {
         self.skipped.push(Skipped {
             name: name.into(),
@@ -232,14 +246,18 @@ impl Image {
             .iter()
             .map(|(base, fragment)| (*base, &fragment[..]))
             .collect();
-        let (map, build_id) = encode_image(KIND_PATHS, name, &parts);
+        let (map, build_id) = encode_image(settings.collect.kind(), name, &parts);
+        let counters = match settings.collect {
+            Collect::Loops => self.beside.end,
+            _ => self.end,
+        };
         let header = ImageHeader {
             magic: IMAGE_MAGIC,
             version: ABI_VERSION,
-            kind: KIND_PATHS,
+            kind: settings.collect.kind(),
             build_id,
-            block_size: (self.end.max(LINE) + BLOCK_HEAD).next_multiple_of(PAGE) - BLOCK_HEAD,
-            reserved: 0,
+            block_size: (counters.max(LINE) + BLOCK_HEAD).next_multiple_of(PAGE) - BLOCK_HEAD,
+            parameter: parameter(settings),
             name: padded(cut(name, 79)),
             runs: runs(settings)?,
         };
@@ -340,6 +358,14 @@ fn runs(settings: &Settings) -> Result<[u8; 896]> {
     Err(Failure::usage(
         "HOLLOWAY_RUNS is longer than 895 bytes: name a directory with a shorter path",
     ))
+}
+
+/// What the image says of its kind: of loops, over how many iterations they are seen.
+fn parameter(settings: &Settings) -> u64 {
+    match settings.collect {
+        Collect::Loops => settings.k.into(),
+        Collect::Paths | Collect::Edges | Collect::Trace | Collect::Variation | Collect::Times => 0,
+    }
 }
 
 fn padded<const N: usize>(text: &[u8]) -> [u8; N] {

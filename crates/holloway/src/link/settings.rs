@@ -2,13 +2,15 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `HOLLOWAY_COLLECT` | kind of profile, `paths` by default |
+//! | `HOLLOWAY_COLLECT` | kind of profile, `paths` by default; `loops=K` with its iterations |
+//! | `HOLLOWAY_EXITS` | `on`, `off`: frames that are left early count |
+//! | `HOLLOWAY_GUIDE` | earlier run that guides the placing of probes |
 //! | `HOLLOWAY_STD` | 1: std's embedded bitcode too |
 //! | `HOLLOWAY_ONLY`, `HOLLOWAY_SKIP` | patterns, one a line |
 //! | `HOLLOWAY_LLVM`, `HOLLOWAY_SYSROOT` | libLLVM, or the toolchain it comes with |
 //! | `HOLLOWAY_CACHE` | directory of woven modules; empty: none |
 //! | `HOLLOWAY_RUNS` | directory of runs, written into the image |
-//! | `HOLLOWAY_JOBS` | worker processes at a time |
+//! | `HOLLOWAY_JOBS` | worker processes at a time, at most; fewer where a jobserver says so |
 //! | `HOLLOWAY_OPT` | optimisation level of the link (`holloway cc` passes its `-O` on) |
 
 use std::ffi::OsString;
@@ -19,12 +21,19 @@ use holloway_weave::{Collect, OptLevel};
 use super::line::{Line, Output};
 use super::tools::cache_home;
 use crate::failure::{Failure, Result};
+use crate::wanted::Wanted;
 
 /// Settings of one link.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// Kind of profile.
-    pub(crate) collect: String,
+    pub(crate) collect: Collect,
+    /// Iterations that loops are seen over: only in the image, so that another needs no module woven again.
+    pub(crate) k: u32,
+    /// Frames that are left early count.
+    pub(crate) exits: bool,
+    /// What guides the placing of probes.
+    pub(crate) guide: Option<PathBuf>,
     /// Std's embedded bitcode counts.
     pub(crate) std: bool,
     /// Patterns, one a line.
@@ -48,11 +57,12 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Settings of `line`, from this process's environment.
+    /// Settings of `line`: what is `wanted`, all else from this process's environment.
     ///
     /// # Errors
     /// When a variable makes no sense.
-    pub(crate) fn from_env(line: &Line) -> Result<Self> {
+    pub(crate) fn new(line: &Line, wanted: Wanted) -> Result<Self> {
+        let wanted = wanted.or_environment()?;
         let jobs = text("HOLLOWAY_JOBS")?;
         let jobs = match jobs.as_str() {
             "" => std::thread::available_parallelism().map_or(1, usize::from),
@@ -68,7 +78,10 @@ impl Settings {
         };
         let opt = text("HOLLOWAY_OPT")?;
         Ok(Self {
-            collect: collect_from_env()?,
+            collect: wanted.kind(),
+            k: wanted.whole_kind().k,
+            exits: wanted.counts_exits(),
+            guide: wanted.guide,
             std: matches!(text("HOLLOWAY_STD")?.as_str(), "1" | "true" | "yes"),
             only: text("HOLLOWAY_ONLY")?,
             skip: text("HOLLOWAY_SKIP")?,
@@ -84,20 +97,6 @@ impl Settings {
             function_sections: line.function_sections,
         })
     }
-}
-
-/// What `HOLLOWAY_COLLECT` asks for.
-///
-/// # Errors
-/// A kind there is not.
-pub(crate) fn collect_from_env() -> Result<String> {
-    let kind = text("HOLLOWAY_COLLECT")?;
-    if kind.is_empty() {
-        return Ok("paths".to_owned());
-    }
-    kind.parse::<Collect>()
-        .map_err(|error| Failure::usage(format_args!("HOLLOWAY_COLLECT: {error}")))?;
-    Ok(kind)
 }
 
 /// `O2` and the like; `holloway cc` knows no other spelling.

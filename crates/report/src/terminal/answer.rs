@@ -3,7 +3,8 @@
 use std::io;
 
 use holloway_analysis::find::{Fate, where_is};
-use holloway_analysis::{FunctionId, RunProfile};
+use holloway_analysis::functions::summary;
+use holloway_analysis::{Collected, Function, FunctionId, RunProfile};
 
 use super::Sheet;
 use super::paint::{Ink, Line};
@@ -63,9 +64,11 @@ fn has_machine_code(run: &RunProfile) -> bool {
 }
 
 fn executions(sheet: &Sheet<'_>, fate: &Fate) -> u64 {
-    fate.instrumented.iter().fold(0, |sum, &id| {
-        sum.saturating_add(sheet.run.function(id).executions())
-    })
+    let blocks = |&id: &FunctionId| summary(id, sheet.run.function(id)).map_or(0, |one| one.blocks);
+    fate.instrumented
+        .iter()
+        .map(blocks)
+        .fold(0, u64::saturating_add)
 }
 
 fn show(sheet: &mut Sheet<'_>, fate: &Fate) -> io::Result<()> {
@@ -111,14 +114,15 @@ fn row(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {
 fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
     let function = sheet.run.function(id);
     let mut text = if function.ran() {
-        let paths = format!(
-            "{} of {}",
-            grouped(function.counts.len() as u64),
-            plural(function.map.path_count, "path")
-        );
-        format!("{} · {paths} ran", plural(function.flow().calls, "call"))
+        let calls = plural(function.flow().calls, "call");
+        format!("{calls} · {} ran", parts_run(function))
     } else {
-        format!("did not run · {}", plural(function.map.path_count, "path"))
+        match function.collected() {
+            Collected::Paths => {
+                format!("did not run · {}", plural(function.map.path_count, "path"))
+            }
+            Collected::Edges => "did not run".to_owned(),
+        }
     };
     if function.map.line != 0 {
         text += &format!(" · {}", sheet.place(&function.map.file, function.map.line));
@@ -128,6 +132,21 @@ fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
         text += &format!(" ({} modules hold a copy)", function.copies);
     }
     text
+}
+
+/// `3 of 6 paths`, or blocks where edges were counted.
+fn parts_run(function: &Function) -> String {
+    let (ran, all, noun) = match function.collected() {
+        Collected::Paths => (function.counts.len(), function.map.path_count, "path"),
+        Collected::Edges => {
+            let blocks = function.flow().blocks.iter();
+            let ran = (0u32..).zip(blocks);
+            let ran = ran.filter(|&(block, &count)| count > 0 && block != function.map.exit);
+            let all = function.map.blocks.len() as u64 - 1;
+            (ran.count(), all, "block")
+        }
+    };
+    format!("{} of {}", grouped(ran as u64), plural(all, noun))
 }
 
 fn inlined(sheet: &Sheet<'_>, into: &[(FunctionId, u32)]) -> String {

@@ -3,9 +3,11 @@
 use std::io;
 
 use holloway_analysis::coverage::{Coverage, coverage};
+use holloway_analysis::{Collected, Exits};
 
 use super::Sheet;
-use super::paint::{Ink, Line};
+use super::paint::Ink;
+use crate::SAMPLE;
 use crate::numbers::{grouped, plural, share};
 
 /// Reasons for skipping named on the line; the rest are summed up.
@@ -14,24 +16,31 @@ const REASONS: usize = 3;
 const DAMAGED: usize = 5;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
+    write_around(sheet, "ran", &|sheet, coverage| {
+        counted(sheet, coverage)?;
+        sheet.fact("instructions", &grouped(coverage.instructions))
+    })
+}
+
+/// With lines of another kind in place of those on counts. `ran`: what is known of functions with counts.
+pub(super) fn write_around(
+    sheet: &mut Sheet<'_>,
+    ran: &str,
+    middle: &dyn Fn(&mut Sheet<'_>, &Coverage) -> io::Result<()>,
+) -> io::Result<()> {
     let coverage = coverage(sheet.run);
     sheet.page.text(Ink::Strong, "Coverage")?;
-    row(sheet, "processes", &processes(sheet, &coverage))?;
+    sheet.fact("processes", &processes(sheet, &coverage))?;
     let ran = format!(
-        "{} of {} instrumented ran",
+        "{} of {} instrumented {ran}",
         grouped(coverage.run),
         grouped(coverage.instrumented)
     );
-    row(sheet, "functions", &format!("{ran}{}", left_out(&coverage)))?;
+    sheet.fact("functions", &format!("{ran}{}", left_out(&coverage)))?;
     if !coverage.skipped.is_empty() {
-        row(sheet, "skipped", &skipped(&coverage))?;
+        sheet.fact("skipped", &skipped(&coverage))?;
     }
-    row(sheet, "paths", &paths(&coverage))?;
-    row(
-        sheet,
-        "instructions",
-        &format!("{} on these paths", grouped(coverage.instructions)),
-    )?;
+    middle(sheet, &coverage)?;
     if !coverage.without_lines.is_empty() {
         alarm(sheet, "no lines", &without_lines(&coverage))?;
     }
@@ -46,16 +55,55 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     damage(sheet)
 }
 
-fn row(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {
-    let mut line = Line::new();
-    line.put(Ink::Plain, "  ").left(Ink::Faint, label, 14);
-    sheet.page.wrapped(line, Ink::Plain, text)
+/// What was recorded, paths or edges; both, where the images or functions of the run are of both kinds.
+fn counted(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
+    let edges = sheet.run.collected() == Collected::Edges;
+    if coverage.by_paths > 0 || !edges && coverage.by_edges == 0 {
+        sheet.fact("paths", &paths(coverage))?;
+    }
+    if coverage.by_edges > 0 || edges && coverage.by_paths == 0 {
+        sheet.fact("edges", &edges_of(coverage))?;
+    }
+    if coverage.left > 0 {
+        let times = plural(coverage.left, "time");
+        sheet.fact("left", &format!("{times} by a call that did not come back"))?;
+    }
+    if coverage.entered_again > 0 {
+        let times = plural(coverage.entered_again, "time");
+        sheet.fact(
+            "entered again",
+            &format!("{times} by a call that came back once more"),
+        )?;
+    }
+    without_exits(sheet, coverage)
+}
+
+/// Says where frames that were left in a call are missing.
+fn without_exits(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
+    let mixed = sheet.run.exits() == Exits::Mixed;
+    for (images, what) in [
+        (
+            &coverage.paths_without_exits,
+            "not counted$ (--exits on counts frames left by longjmp, unwinding, exit)",
+        ),
+        (
+            &coverage.edges_without_exits,
+            "not measured$: counts take every call to have come back (--exits on)",
+        ),
+    ] {
+        if !images.is_empty() {
+            let place = match mixed {
+                true => format!(" in {}", images.join(", ")),
+                false => String::new(),
+            };
+            sheet.fact("left", &what.replace('$', &place))?;
+        }
+    }
+    Ok(())
 }
 
 fn alarm(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {
-    let mut line = Line::new();
-    line.put(Ink::Plain, "  ").left(Ink::Alarm, label, 14);
-    sheet.page.wrapped(line, Ink::Plain, text)
+    sheet.said(Ink::Alarm, label, text)
 }
 
 fn processes(sheet: &Sheet<'_>, coverage: &Coverage) -> String {
@@ -89,7 +137,7 @@ fn skipped(coverage: &Coverage) -> String {
         .skipped
         .iter()
         .take(REASONS)
-        .map(|(reason, count)| format!("{} {reason}", grouped(*count)))
+        .map(|(reason, count)| format!("{}: {reason}", grouped(*count)))
         .collect();
     let rest: u64 = coverage
         .skipped
@@ -98,7 +146,7 @@ fn skipped(coverage: &Coverage) -> String {
         .map(|&(_, count)| count)
         .sum();
     if rest > 0 {
-        parts.push(format!("{} for other reasons", grouped(rest)));
+        parts.push(format!("{}: other reasons", grouped(rest)));
     }
     parts.join(" · ")
 }
@@ -121,13 +169,37 @@ fn paths(coverage: &Coverage) -> String {
         grouped(coverage.possible_paths),
     );
     let hashed = share(coverage.hashed_executions, coverage.path_executions);
-    format!("{executed} executed · {distinct} different of {possible} possible · {hashed} hashed")
+    let mut text = format!(
+        "{executed} executed · {distinct} different of {possible} possible · {hashed} hashed"
+    );
+    if coverage.by_edges > 0 {
+        text += &format!(" · in {}", plural(coverage.by_paths, "function"));
+    }
+    text
+}
+
+fn edges_of(coverage: &Coverage) -> String {
+    let taken = grouped(coverage.edges_taken);
+    let (distinct, possible) = (
+        grouped(coverage.distinct_edges),
+        grouped(coverage.possible_edges),
+    );
+    let mut text = format!("{taken} taken · {distinct} different of {possible}");
+    if coverage.by_paths > 0 {
+        text += &format!(" · in {}", plural(coverage.by_edges, "function"));
+    }
+    text
 }
 
 fn damage(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let run = sheet.run;
     for sentence in run.damage.iter().take(DAMAGED) {
-        alarm(sheet, "damaged", sentence)?;
+        let is_sample = sentence.contains(SAMPLE);
+        alarm(
+            sheet,
+            if is_sample { "sample" } else { "damaged" },
+            sentence,
+        )?;
     }
     match run.damage.len().saturating_sub(DAMAGED) {
         0 => Ok(()),

@@ -8,9 +8,9 @@ use holloway_format::{Outcome, Place};
 
 use super::Sheet;
 use super::outcome;
-use super::paint::{Ink, Line, clip_start};
+use super::paint::{Ink, clip_start};
 use super::table::{Align, Table};
-use crate::numbers::{grouped, share};
+use crate::numbers::{grouped, plural, share, signed};
 
 const COLUMNS: [(&str, Align); 7] = [
     ("share", Align::Right),
@@ -18,7 +18,7 @@ const COLUMNS: [(&str, Align); 7] = [
     ("edge", Align::Left),
     ("from", Align::Left),
     ("to", Align::Left),
-    ("outcome", Align::Left),
+    ("branch", Align::Left),
     ("function", Align::Left),
 ];
 
@@ -27,37 +27,44 @@ const PLACE: usize = 20;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let ranking = hottest(sheet.run, Some(sheet.top()), &|id| sheet.keeps(id));
-    sheet.page.gap()?;
-    let shown = format!(
-        "{} of {} that were taken",
+    let mut shown = format!(
+        "{} of {}, by share of {} times taken",
         ranking.edges.len(),
-        grouped(ranking.ranked)
+        grouped(ranking.ranked),
+        grouped(ranking.total)
     );
-    let mut title = Line::new();
-    title
-        .put(Ink::Strong, "Hottest edges")
-        .put(Ink::Plain, "  ");
-    sheet.page.wrapped(
-        title,
-        Ink::Faint,
-        &format!("{shown}, by share of {} takings", grouped(ranking.total)),
-    )?;
+    if ranking.left > 0 {
+        shown += &format!(", {} of them left in a call", grouped(ranking.left));
+    }
+    sheet.title("Hottest edges", &shown)?;
     let mut table = Table::new(&COLUMNS);
     for edge in &ranking.edges {
         table.row(row(sheet, edge, ranking.total));
     }
-    table.write(&mut sheet.page)
+    table.write(&mut sheet.page)?;
+    again(sheet, &ranking.again)
+}
+
+/// Calls that came back more often than they were made: taken by no edge, so they have no share.
+fn again(sheet: &mut Sheet<'_>, edges: &[HotEdge<'_>]) -> io::Result<()> {
+    if edges.is_empty() {
+        return Ok(());
+    }
+    sheet.page.gap()?;
+    for edge in edges.iter().take(sheet.top()) {
+        let times = plural(edge.weight(), "time");
+        let name = sheet.names.name(sheet.run.function(edge.function));
+        let at = place(sheet, edge, start(sheet, edge));
+        let text = format!("{times} behind a call in b{}, {at}  {name}", edge.edge.from);
+        sheet.fact("entered again", &text)?;
+    }
+    Ok(())
 }
 
 fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: u64) -> Vec<(Ink, String)> {
     let function = sheet.run.function(edge.function);
-    let (from, to) = (edge.edge.from, edge.edge.to);
+    let (from, to) = (edge.edge.from, edge.to);
     let places = |block: u32| &*function.map.blocks[block as usize].places;
-    let start = edge
-        .edge
-        .place
-        .filter(|place| place.line != 0)
-        .or_else(|| last_place(places(from)));
     let exits = block_number(function, to) < 0;
     let target = if exits {
         "exit".to_owned()
@@ -70,21 +77,29 @@ fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: u64) -> Vec<(Ink, String)> 
         format!("b{from} → b{to}")
     };
     vec![
-        (Ink::Number, share(edge.count, total)),
-        (Ink::Plain, grouped(edge.count)),
+        (Ink::Number, share(edge.weight(), total)),
+        (Ink::Plain, signed(edge.count)),
         (Ink::Faint, ends),
-        (Ink::Place, place(sheet, edge, start)),
+        (Ink::Place, place(sheet, edge, start(sheet, edge))),
         (Ink::Place, target),
-        (
-            Ink::Outcome,
-            if edge.edge.outcome == Outcome::Jump {
-                String::new()
-            } else {
-                outcome::word(edge.edge.outcome)
-            },
-        ),
+        (Ink::Outcome, led(edge)),
         (Ink::Strong, sheet.names.name(function).to_string()),
     ]
+}
+
+/// The place it leads from.
+fn start(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> Option<Place> {
+    let map = &sheet.run.function(edge.function).map;
+    let known = edge.edge.place.filter(|place| place.line != 0);
+    known.or_else(|| last_place(&map.blocks[edge.edge.from as usize].places))
+}
+
+/// What of the branch leads along it.
+fn led(edge: &HotEdge<'_>) -> String {
+    match edge.edge.outcome {
+        Outcome::Jump => String::new(),
+        outcome => outcome::word(outcome),
+    }
 }
 
 fn place(sheet: &Sheet<'_>, edge: &HotEdge<'_>, place: Option<Place>) -> String {

@@ -2,15 +2,15 @@
 
 use std::io;
 
-use holloway_analysis::Sort;
-use holloway_analysis::functions::hottest;
+use holloway_analysis::functions::{Summary, Weight, hottest};
 
 use super::Sheet;
-use super::paint::{Ink, Line};
+use super::paint::Ink;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
 
-const COLUMNS: [(&str, Align); 8] = [
+/// Where paths were counted in all of them.
+const BY_PATHS: [(&str, Align); 8] = [
     ("share", Align::Right),
     ("path runs", Align::Right),
     ("calls", Align::Right),
@@ -21,54 +21,63 @@ const COLUMNS: [(&str, Align); 8] = [
     ("function", Align::Left),
 ];
 
+/// Where edges were counted in any.
+const BY_BLOCKS: [(&str, Align); 5] = [
+    ("share", Align::Right),
+    ("block runs", Align::Right),
+    ("calls", Align::Right),
+    ("instructions", Align::Right),
+    ("function", Align::Left),
+];
+
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
-    let ranking = hottest(sheet.run, sheet.options.sort, Some(sheet.top()), &|id| {
-        sheet.keeps(id)
-    });
-    sheet.page.gap()?;
-    let of = match sheet.options.sort {
-        Sort::Count => "path executions",
-        Sort::Instructions => "instructions",
+    let sort = sheet.options.sort;
+    let ranking = hottest(sheet.run, sort, Some(sheet.top()), &|id| sheet.keeps(id));
+    let of = match ranking.weight {
+        Weight::Paths => "path executions",
+        Weight::Blocks => "block runs",
+        Weight::Instructions => "instructions",
     };
     let shown = format!(
-        "{} of {} that ran",
+        "{} of {} that ran, by share of {} {of}",
         ranking.functions.len(),
-        grouped(ranking.ranked)
+        grouped(ranking.ranked),
+        grouped(ranking.total)
     );
-    let mut title = Line::new();
-    title
-        .put(Ink::Strong, "Hottest functions")
-        .put(Ink::Plain, "  ");
-    sheet.page.wrapped(
-        title,
-        Ink::Faint,
-        &format!("{shown}, by share of {} {of}", grouped(ranking.total)),
-    )?;
-    let mut table = Table::new(&COLUMNS);
-    for row in &ranking.functions {
-        let (path, count) = row.hottest;
-        table.row(vec![
-            (
-                Ink::Number,
-                share(row.weight(sheet.options.sort), ranking.total),
-            ),
-            (Ink::Plain, grouped(row.executions)),
-            (Ink::Plain, grouped(row.calls)),
-            (Ink::Plain, grouped(row.instructions)),
-            (Ink::Plain, grouped(row.distinct)),
-            (Ink::Faint, grouped(row.possible)),
-            (
-                Ink::Plain,
-                format!("{} {path}", share(count, row.executions)),
-            ),
-            (
-                Ink::Strong,
-                sheet
-                    .names
-                    .name(sheet.run.function(row.function))
-                    .to_string(),
-            ),
-        ]);
+    sheet.title("Hottest functions", &shown)?;
+    let by_paths = ranking.functions.iter().all(|one| one.paths.is_some());
+    let mut table = Table::new(if by_paths { &BY_PATHS } else { &BY_BLOCKS });
+    for one in &ranking.functions {
+        let share = share(one.weight(ranking.weight), ranking.total);
+        table.row(row(sheet, one, by_paths, share));
     }
     table.write(&mut sheet.page)
+}
+
+fn row(
+    sheet: &Sheet<'_>,
+    one: &Summary,
+    by_paths: bool,
+    share_of_all: String,
+) -> Vec<(Ink, String)> {
+    let name = sheet.names.name(sheet.run.function(one.function));
+    let paths = one.paths.filter(|_| by_paths);
+    let runs = paths.map_or(one.blocks, |paths| paths.executions);
+    let mut row = vec![
+        (Ink::Number, share_of_all),
+        (Ink::Plain, grouped(runs)),
+        (Ink::Plain, grouped(one.calls)),
+        (Ink::Plain, grouped(one.instructions)),
+    ];
+    if let Some(paths) = paths {
+        let (path, count) = paths.hottest;
+        row.push((Ink::Plain, grouped(paths.distinct)));
+        row.push((Ink::Faint, grouped(paths.possible)));
+        row.push((
+            Ink::Plain,
+            format!("{} {path}", share(count, paths.executions)),
+        ));
+    }
+    row.push((Ink::Strong, name.to_string()));
+    row
 }

@@ -1,9 +1,12 @@
 //! The source with a count for each line that has code.
 //!
 //! Files in the order of their counts' sum; lines without code around counted ones are shown, long stretches
-//! that never ran are folded.
+//! that never ran are folded. Where the reader asks for nothing special only the hottest lines and what stands around
+//! them are shown, about a hundred rows, of files whose text is at hand; with a number of files or a function these are
+//! shown whole.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use holloway_analysis::lines::{Lines, counts};
@@ -13,11 +16,38 @@ use super::paint::{Ink, Line};
 use crate::numbers::{grouped, plural};
 use crate::places;
 
-/// Lines shown around a line that ran.
+/// Lines shown around a line that ran, and around a hot one.
 const AROUND: u32 = 3;
+const AROUND_HOT: u32 = 1;
+/// Rows of hot lines and those around them before the rest is left out.
+const ROWS: usize = 80;
+
+/// A file with lines that ran.
+struct File {
+    name: String,
+    lines: Lines,
+    /// Line executions.
+    sum: u64,
+}
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
-    let files = counts(sheet.run, &|function, scope| {
+    let files = files(sheet);
+    if files.is_empty() {
+        sheet.title("Lines", "with counts: none")?;
+        return sheet.page.text(
+            Ink::Alarm,
+            "  no line ran, or the program has no line tables",
+        );
+    }
+    if sheet.options.top.is_some() || sheet.options.function.is_some() {
+        return write_whole(sheet, &files);
+    }
+    write_hottest(sheet, &files)
+}
+
+/// Files with counts, most line executions first.
+fn files(sheet: &Sheet<'_>) -> Vec<File> {
+    let all = counts(sheet.run, &|function, scope| {
         if scope.parent.is_none() {
             return sheet
                 .names
@@ -25,53 +55,143 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         }
         sheet.names.matches(&scope.linkage_name, &scope.name)
     });
-    let sum = |lines: &Lines| {
-        lines
-            .values()
-            .fold(0u64, |sum, &count| sum.saturating_add(count))
-    };
-    let mut files: Vec<_> = files
+    let sum = |lines: &Lines| lines.values().copied().fold(0, u64::saturating_add);
+    let mut files: Vec<File> = all
         .into_iter()
-        .map(|(file, lines)| (Reverse(sum(&lines)), file, lines))
+        .map(|(name, lines)| File {
+            sum: sum(&lines),
+            name,
+            lines,
+        })
+        .filter(|file| file.sum > 0)
         .collect();
-    files.retain(|(Reverse(sum), ..)| *sum > 0);
-    files.sort();
+    files.sort_by(|a, b| (b.sum, &a.name).cmp(&(a.sum, &b.name)));
+    files
+}
+
+fn write_whole(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
     let top = sheet.top();
-    sheet.page.gap()?;
-    let mut title = Line::new();
-    title.put(Ink::Strong, "Lines").put(Ink::Plain, "  ");
     let shown = format!(
-        "{} of {} with counts",
+        "{} of {} with counts, most line executions first",
         files.len().min(top),
         plural(files.len() as u64, "file")
     );
-    sheet.page.wrapped(
-        title,
-        Ink::Faint,
-        &format!("{shown}, most line executions first"),
-    )?;
-    if files.is_empty() {
-        return sheet.page.text(
-            Ink::Alarm,
-            "  no line ran, or the program has no line tables",
-        );
-    }
-    for (Reverse(sum), file, lines) in files.iter().take(top) {
-        write_file(sheet, file, lines, *sum)?;
+    sheet.title("Lines", &shown)?;
+    for file in files.iter().take(top) {
+        let ran: BTreeSet<u32> = ran(&file.lines).map(|(line, _)| line).collect();
+        write_file(sheet, file, &visible(&file.lines, &ran, AROUND))?;
     }
     Ok(())
 }
 
-fn write_file(sheet: &mut Sheet<'_>, file: &str, lines: &Lines, sum: u64) -> io::Result<()> {
-    let ran = lines.values().filter(|&&count| count > 0).count() as u64;
+fn write_hottest(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
+    let (with_text, hidden) = with_text(sheet, files);
+    let hot = Hot::of(&with_text);
+    let shown = format!(
+        "{} of {} that ran, in {} of {}, most line executions first",
+        grouped(hot.shown),
+        plural(hot.ran + hidden, "line"),
+        hot.files.len(),
+        plural(files.len() as u64, "file")
+    );
+    sheet.title("Hottest lines", &shown)?;
+    for (&file, lines) in &hot.files {
+        let file = with_text[file];
+        let around = if hot.shown < hot.ran {
+            AROUND_HOT
+        } else {
+            AROUND
+        };
+        write_file(sheet, file, &visible(&file.lines, lines, around))?;
+    }
+    let mut rest = Vec::new();
+    if hot.shown < hot.ran {
+        let lines = plural(hot.ran - hot.shown, "colder line");
+        rest.push(format!("{lines}, {} at most", plural(hot.next, "run")));
+    }
+    if hidden > 0 {
+        let lines = plural(hidden, "line");
+        rest.push(format!("{lines} of files whose source is not here"));
+    }
+    if rest.is_empty() {
+        return Ok(());
+    }
+    sheet.page.gap()?;
+    let rest = format!(
+        "… and {}; --top N shows N files whole, --function REGEX what matches",
+        rest.join(", ")
+    );
+    sheet.page.wrapped(Line::new(), Ink::Faint, &rest)
+}
+
+/// The files whose text is at hand, or all where it is of none; and the lines that ran in others.
+fn with_text<'a>(sheet: &Sheet<'_>, files: &'a [File]) -> (Vec<&'a File>, u64) {
+    let has_text = |file: &&File| {
+        let mut ran = ran(&file.lines);
+        ran.any(|(line, _)| sheet.options.source.line(&file.name, line).is_some())
+    };
+    let (shown, hidden): (Vec<&File>, Vec<&File>) = files.iter().partition(has_text);
+    if shown.is_empty() {
+        return (hidden, 0);
+    }
+    let hidden = hidden.iter().map(|file| ran(&file.lines).count() as u64);
+    (shown, hidden.sum())
+}
+
+/// The hottest lines of all files.
+struct Hot {
+    files: BTreeMap<usize, BTreeSet<u32>>,
+    shown: u64,
+    ran: u64,
+    /// Times the hottest of the others ran.
+    next: u64,
+}
+
+impl Hot {
+    fn of(files: &[&File]) -> Hot {
+        let lines = files.iter().enumerate();
+        let lines = lines.flat_map(|(file, of_file)| {
+            ran(&of_file.lines).map(move |(line, count)| (Reverse(count), file, line))
+        });
+        let mut lines: Vec<_> = lines.collect();
+        lines.sort_unstable();
+        let mut hot = Hot {
+            files: BTreeMap::new(),
+            shown: 0,
+            ran: lines.len() as u64,
+            next: 0,
+        };
+        let mut rows: BTreeSet<(usize, u32)> = BTreeSet::new();
+        for (Reverse(count), file, line) in lines {
+            if rows.len() >= ROWS {
+                hot.next = count;
+                break;
+            }
+            let around = line.saturating_sub(AROUND_HOT)..=line.saturating_add(AROUND_HOT);
+            rows.extend(around.map(|line| (file, line)));
+            hot.files.entry(file).or_default().insert(line);
+            hot.shown += 1;
+        }
+        hot
+    }
+}
+
+fn ran(lines: &Lines) -> impl Iterator<Item = (u32, u64)> {
+    let lines = lines.iter().map(|(&line, &count)| (line, count));
+    lines.filter(|&(_, count)| count > 0)
+}
+
+fn write_file(sheet: &mut Sheet<'_>, file: &File, visible: &[u32]) -> io::Result<()> {
+    let lines = &file.lines;
     let mut head = Line::new();
     head.put(
         Ink::Place,
-        &places::short(file, sheet.options.cwd.as_deref()),
+        &places::short(&file.name, sheet.options.cwd.as_deref()),
     );
     let ran = format!(
-        "  {} line executions · {ran} of {} with code ran",
-        grouped(sum),
+        "  {} line executions · {} of {} with code ran",
+        grouped(file.sum),
+        ran(lines).count(),
         plural(lines.len() as u64, "line")
     );
     head.put(Ink::Faint, &ran);
@@ -80,36 +200,36 @@ fn write_file(sheet: &mut Sheet<'_>, file: &str, lines: &Lines, sum: u64) -> io:
     let widest = lines.values().copied().max().unwrap_or(0);
     let width = grouped(widest).len().max(5);
     let mut shown = 0;
-    let known =
-        |line: &u32| lines.contains_key(line) || sheet.options.source.line(file, *line).is_some();
-    let visible: Vec<u32> = visible(lines).into_iter().filter(known).collect();
-    for line in visible {
+    for &line in visible {
+        let known =
+            lines.contains_key(&line) || sheet.options.source.line(&file.name, line).is_some();
+        if !known {
+            continue;
+        }
         if shown + 1 < line && shown > 0 {
-            sheet.page.line(
-                Line::new()
-                    .put(Ink::Faint, &" ".repeat(width))
-                    .put(Ink::Faint, "  ⋮"),
-            )?;
+            let mut fold = Line::new();
+            fold.right(Ink::Faint, "", width).put(Ink::Faint, "  ⋮");
+            sheet.page.line(&fold)?;
         }
         shown = line;
-        write_line(sheet, file, line, lines.get(&line).copied(), width)?;
+        write_line(sheet, &file.name, line, lines.get(&line).copied(), width)?;
     }
     Ok(())
 }
 
-/// The lines that ran and the few around each.
-fn visible(lines: &Lines) -> Vec<u32> {
+/// The lines asked for and the few around each, as far as the file has code.
+fn visible(lines: &Lines, asked: &BTreeSet<u32>, around: u32) -> Vec<u32> {
     let mut visible: Vec<u32> = Vec::new();
     let (first, last) = (
         lines.keys().next().copied().unwrap_or(1),
         lines.keys().last().copied().unwrap_or(1),
     );
-    for (&line, _) in lines.iter().filter(|&(_, &count)| count > 0) {
+    for &line in asked {
         let from = line
-            .saturating_sub(AROUND)
+            .saturating_sub(around)
             .max(first)
             .max(visible.last().map_or(0, |last| last + 1));
-        visible.extend(from..=line.saturating_add(AROUND).min(last));
+        visible.extend(from..=line.saturating_add(around).min(last));
     }
     visible
 }

@@ -3,22 +3,30 @@
 //! Every view is a file of its own here; [`write()`] is the order they come in.
 
 mod answer;
+mod blocks;
 mod coverage;
 mod edges;
 mod functions;
 mod lines;
+pub mod loops;
 mod outcome;
+pub(crate) mod overlap;
 mod paint;
 mod paths;
+mod prediction;
+pub(crate) mod stability;
 mod table;
+pub mod trace;
+pub mod variation;
 
 use std::io::{self, BufWriter, Write};
 
-use holloway_analysis::{FunctionId, RunProfile};
-use paint::{Ink, Page};
+use holloway_analysis::{Collected, Function, FunctionId, RunProfile};
+use paint::{Ink, Line, Page};
 
 use crate::filter::Filter;
-use crate::{Options, View};
+use crate::numbers::plural;
+use crate::{Options, View, default_view};
 
 /// Rows shown where the reader doesn't say.
 const TOP: usize = 10;
@@ -39,21 +47,27 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
     if options.function.is_some() {
         answer::write(sheet)?;
     }
-    if !run.functions.iter().any(holloway_analysis::Function::ran) {
+    if !run.functions.iter().any(Function::ran) {
         return sheet.nothing_ran();
     }
+    let view = options.view.unwrap_or_else(|| default_view(run));
     let kept = run
         .ids()
         .any(|(id, function)| function.ran() && sheet.keeps(id));
-    if !kept && options.view != View::Lines {
+    if !kept && view != View::Lines {
         // The answer above says where the functions asked for went.
         return Ok(());
     }
-    match options.view {
+    if matches!(view, View::Paths | View::PathsFromEdges) && sheet.without_paths()? {
+        return Ok(());
+    }
+    match view {
         View::Paths => paths::write(sheet),
         View::Functions => functions::write(sheet),
         View::Edges => edges::write(sheet),
+        View::Blocks => blocks::write(sheet),
         View::Lines => lines::write(sheet),
+        View::PathsFromEdges => prediction::write(sheet),
     }
 }
 
@@ -89,6 +103,53 @@ impl<'a> Sheet<'a> {
         crate::places::at(file, line, self.options.cwd.as_deref())
     }
 
+    /// Writes the heading of a view, and what it shows.
+    fn title(&mut self, title: &str, shown: &str) -> io::Result<()> {
+        self.page.gap()?;
+        let mut line = Line::new();
+        line.put(Ink::Strong, title).put(Ink::Plain, "  ");
+        self.page.wrapped(line, Ink::Faint, shown)
+    }
+
+    /// Writes a line of a list of facts.
+    fn fact(&mut self, label: &str, text: &str) -> io::Result<()> {
+        self.said(Ink::Faint, label, text)
+    }
+
+    fn said(&mut self, ink: Ink, label: &str, text: &str) -> io::Result<()> {
+        let mut line = Line::new();
+        line.put(Ink::Plain, "  ").left(ink, label, 14);
+        self.page.wrapped(line, Ink::Plain, text)
+    }
+
+    /// Says of which functions asked for no paths were counted; whether that is all of them.
+    fn without_paths(&mut self) -> io::Result<bool> {
+        let shown = self.run.ids();
+        let shown = shown.filter(|&(id, function)| function.ran() && self.keeps(id));
+        let (edges, paths): (Vec<_>, Vec<_>) =
+            shown.partition(|(_, function)| function.collected() == Collected::Edges);
+        if edges.is_empty() {
+            return Ok(false);
+        }
+        self.page.gap()?;
+        let what = if paths.is_empty() {
+            "edges were recorded, not paths".to_owned()
+        } else {
+            let functions = plural(edges.len() as u64, "function");
+            format!("edges were recorded of {functions}, not paths")
+        };
+        let what = format!("{what}: build with --collect paths to see them");
+        self.page.wrapped(Line::new(), Ink::Alarm, &what)?;
+        Ok(paths.is_empty())
+    }
+
+    /// Whether something of the run is known to be lost or damaged.
+    fn misses_something(&self) -> bool {
+        let processes = self.run.images.iter().flat_map(|image| &image.processes);
+        let mut processes = processes.map(|process| process.lost);
+        !self.run.damage.is_empty() || processes.any(|lost| lost > 0)
+    }
+
     fn nothing_ran(&mut self) -> io::Result<()> {
         self.page.gap()?;
         let text = if self
@@ -100,6 +161,8 @@ impl<'a> Sheet<'a> {
             "no profile of this program: it has not run, or its data went elsewhere (HOLLOWAY_DATA)"
         } else if self.run.functions.is_empty() {
             "no function is instrumented: nothing was counted"
+        } else if self.misses_something() {
+            "no instrumented function is known to have run: what is lost is said above"
         } else {
             "no instrumented function ran"
         };

@@ -20,6 +20,8 @@ pub(super) fn word(outcome: Outcome) -> String {
         Outcome::TailCall => "tail call",
         Outcome::Again => "may return again",
         Outcome::Split => "split",
+        Outcome::Left => "left in a call",
+        Outcome::Returned => "came back",
     };
     word.to_owned()
 }

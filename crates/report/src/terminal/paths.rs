@@ -30,14 +30,13 @@ const ROWS: usize = 24;
 const FIRST: usize = 14;
 const LAST: usize = 8;
 /// Widest column of places.
-const PLACE: usize = 44;
+pub(super) const PLACE: usize = 44;
 /// Columns that source text gets at least.
 const TEXT: usize = 20;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let sort = sheet.options.sort;
     let ranking = hottest(sheet.run, sort, Some(sheet.top()), &|id| sheet.keeps(id));
-    sheet.page.gap()?;
     let of = match sort {
         Sort::Count => "path executions",
         Sort::Instructions => "instructions",
@@ -47,18 +46,11 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         grouped(ranking.paths.len() as u64),
         plural(ranking.ranked, "path")
     );
-    let mut title = Line::new();
-    title
-        .put(Ink::Strong, "Hottest paths")
-        .put(Ink::Plain, "  ");
-    sheet.page.wrapped(
-        title,
-        Ink::Faint,
-        &format!(
-            "{shown}, by share of {} {of} (alone, cumulative)",
-            grouped(ranking.total)
-        ),
-    )?;
+    let shown = format!(
+        "{shown}, by share of {} {of} (alone, cumulative)",
+        grouped(ranking.total)
+    );
+    sheet.title("Hottest paths", &shown)?;
     let widths = Widths::new(&ranking.paths);
     let whole = ranking.paths.len() == 1;
     let mut sum = 0u64;
@@ -188,12 +180,13 @@ fn start(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
     }
 }
 
-fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
+pub(super) fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
     let to = |place: Option<Place>| {
         place.map_or_else(String::new, |place| where_to(sheet, function, place))
     };
     match trail.end {
         End::Exit(Outcome::Return | Outcome::Jump) => "exit: returns".to_owned(),
+        End::Exit(Outcome::Left) => "left in a call that did not come back".to_owned(),
         End::Exit(outcome) => format!("exit: {}", outcome::word(outcome)),
         End::Back(head) => match to(head) {
             place if place.is_empty() => "back to the loop head".to_owned(),
@@ -203,10 +196,38 @@ fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
     }
 }
 
+/// The lines of a path with what was decided at each, the file where it changes. Inlined code counts as its own lines.
+pub(super) fn in_brief(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Vec<String> {
+    let mut file = String::new();
+    let mut places = Vec::new();
+    for step in shown(sheet, function, &trail.steps) {
+        let Some(frame) = frames(&function.map, &step.place).next() else {
+            continue;
+        };
+        let place = sheet.place(&function.map.scopes[frame.scope as usize].file, frame.line);
+        let (now, line) = place.rsplit_once(':').unwrap_or(("", &place));
+        let text = if now == file {
+            line.to_owned()
+        } else {
+            clip_start(&place, PLACE)
+        };
+        now.clone_into(&mut file);
+        let decided = outcomes(&step.outcomes);
+        places.push(if decided.is_empty() {
+            text
+        } else {
+            format!("{text} {decided}")
+        });
+    }
+    places
+}
+
 /// A place in the function itself, and where in inlined code that is.
-fn where_to(sheet: &Sheet<'_>, function: &Function, place: Place) -> String {
-    let at =
-        |frame: Frame| sheet.place(&function.map.scopes[frame.scope as usize].file, frame.line);
+pub(super) fn where_to(sheet: &Sheet<'_>, function: &Function, place: Place) -> String {
+    let at = |frame: Frame| {
+        let file = &function.map.scopes[frame.scope as usize].file;
+        clip_start(&sheet.place(file, frame.line), PLACE)
+    };
     let frames: Vec<Frame> = frames(&function.map, &place).collect();
     match frames[..] {
         [] => String::new(),

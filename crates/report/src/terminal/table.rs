@@ -1,6 +1,7 @@
-//! Tables: columns as wide as their widest cell, headed faintly.
+//! Tables: columns as wide as their widest cell, headed faintly; neighbouring columns may have a heading of their own.
 
 use std::io;
+use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -16,21 +17,39 @@ pub(super) enum Align {
 /// Rows under headings.
 pub(super) struct Table<'a> {
     columns: &'a [(&'a str, Align)],
+    groups: Vec<(Range<usize>, &'a str)>,
     rows: Vec<Vec<(Ink, String)>>,
+    /// By row: what stands on a line of its own below it.
+    notes: Vec<Option<Line>>,
 }
 
 impl<'a> Table<'a> {
     pub(super) fn new(columns: &'a [(&'a str, Align)]) -> Table<'a> {
         Table {
             columns,
+            groups: Vec::new(),
             rows: Vec::new(),
+            notes: Vec::new(),
         }
+    }
+
+    /// Puts a heading over some columns, behind those that have one.
+    pub(super) fn group(&mut self, columns: Range<usize>, heading: &'a str) {
+        self.groups.push((columns, heading));
     }
 
     /// Adds a row: a cell for each column.
     pub(super) fn row(&mut self, cells: Vec<(Ink, String)>) {
         debug_assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
         self.rows.push(cells);
+        self.notes.push(None);
+    }
+
+    /// Puts a line below the last row.
+    pub(super) fn note(&mut self, line: Line) {
+        if let Some(note) = self.notes.last_mut() {
+            *note = Some(line);
+        }
     }
 
     pub(super) fn write(&self, page: &mut Page<'_>) -> io::Result<()> {
@@ -49,7 +68,9 @@ impl<'a> Table<'a> {
                     .unwrap_or(0)
             })
             .collect();
-        for row in [&heads].into_iter().chain(&self.rows) {
+        self.write_groups(page, &widths)?;
+        let rows = self.rows.iter().zip(&self.notes);
+        for (row, note) in [(&heads, &None)].into_iter().chain(rows) {
             let mut line = Line::new();
             for ((&(_, align), (ink, cell)), &width) in self.columns.iter().zip(row).zip(&widths) {
                 line.put(Ink::Plain, "  ");
@@ -59,7 +80,23 @@ impl<'a> Table<'a> {
                 };
             }
             page.line(&line)?;
+            if let Some(note) = note {
+                page.line(note)?;
+            }
         }
         Ok(())
+    }
+
+    fn write_groups(&self, page: &mut Page<'_>, widths: &[usize]) -> io::Result<()> {
+        if self.groups.is_empty() {
+            return Ok(());
+        }
+        let end = |column: usize| -> usize { widths[..column].iter().map(|width| width + 2).sum() };
+        let mut line = Line::new();
+        for (columns, heading) in &self.groups {
+            line.up_to(end(columns.end).saturating_sub(heading.width()));
+            line.put(Ink::Faint, heading);
+        }
+        page.line(&line)
     }
 }

@@ -20,7 +20,7 @@ use super::abi::{ExtentHeader, PAGE};
 use super::lock::Masked;
 use super::page::Inner;
 use super::sys::{self, FOREIGN_RIGHTS, Where};
-use super::{RUNTIME, arch, opening, proc, store};
+use super::{RUNTIME, arch, measure, opening, proc, store};
 
 unsafe extern "C" {
     fn pthread_atfork(
@@ -68,6 +68,7 @@ extern "C" fn prepare() {
     let masked = Masked::all();
     let mut inner = RUNTIME.lock();
     inner.forking_mask = masked.into_mask();
+    inner.forking_state = measure::present();
     core::mem::forget(inner);
 }
 
@@ -134,6 +135,7 @@ pub(super) fn notice_raw_fork() {
 
 /// Gives the process, a child, a file of its own, with the calling thread's block where it was.
 fn start_anew(inner: &mut Inner) {
+    let since = arch::clock();
     set_home();
     let Some(page) = inner.page() else { return }; // the parent never entered
     let mut old = *page.live;
@@ -173,6 +175,7 @@ fn start_anew(inner: &mut Inner) {
     }
     if !block.is_null() {
         store::replace_block(inner, block, size);
+        measure::leave_out(since);
     }
 }
 

@@ -9,7 +9,7 @@ use super::page::{FirstPage, Inner, LIVE_STAMP, Live};
 use super::proc::{self, Mapping};
 use super::sys::{self, EFBIG, File, Where};
 use super::text::{copy_padded, file_name, same, starts_with, until_nul};
-use super::{files, fork, image, report, store};
+use super::{files, fork, image, measure, report, ring, store, watch};
 
 /// Value of `RawHeader::flags` for a process that the program started with `exec`.
 pub(super) const STARTED: u32 = 0;
@@ -25,9 +25,11 @@ pub(super) fn open_once(inner: &mut Inner) {
         return;
     }
     inner.stderr = File::of(2);
+    measure::find_burst(inner);
     if adopt(inner) {
         return;
     }
+    ring::find_collector(inner);
     let start = proc::start_on_boot_clock(&mut inner.scratch);
     if let Err(error) = files::make_directory(inner, start) {
         inner.trouble = Some(error);
@@ -35,6 +37,7 @@ pub(super) fn open_once(inner: &mut Inner) {
     // SAFETY: a new mapping, over nothing.
     let live =
         unsafe { sys::map_memory(Where::Anywhere, PAGE as usize) }.unwrap_or(core::ptr::null_mut());
+    watch::make_descriptor(live.cast());
     new_page(inner, live.cast(), &mut { File::NONE }, STARTED, start);
     if let Some(page) = inner.page() {
         page.live.token = fork::make_token();
@@ -64,11 +67,13 @@ pub(super) fn new_page(
     };
     // SAFETY: null, or a page just made; null, or a page of memory for the notes.
     unsafe { inner.set_page(page, live) };
+    let collector = inner.collector;
     if let Some(page) = inner.page() {
         *page.live = Live {
             image: image_address(),
             file,
             directory: *directory,
+            collector,
             ..Live::NEW
         };
     }
@@ -150,6 +155,7 @@ fn fill(page: *mut FirstPage, inner: &Inner, live: *mut Live, flags: u32, boot_s
     header.start = sys::now();
     header.flags = flags;
     header.boot_start = boot_start;
+    header.collector = inner.collector.id;
     header.pid_namespace = proc::pid_namespace();
     copy_padded(&mut header.name, until_nul(&image.name));
     if inner.image_path.is_whole() {
@@ -229,6 +235,7 @@ fn take_over(inner: &mut Inner, address: usize) -> bool {
         return false;
     }
     live.image = image_address();
+    inner.collector = live.collector;
     store::free_all_blocks(live);
     fork::keep_token(live.token);
     set_paths(inner, address.addr());

@@ -10,12 +10,13 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::abi::{ExtentHeader, PAGE, RAW_MAGIC, RawHeader};
+use super::abi::{BurstState, ExtentHeader, PAGE, RAW_MAGIC, RawHeader};
+use super::lz4;
 use super::sys::{Errno, File};
 use super::text::Text;
 
 /// Tells a first page with [`Live`] of this layout from anything else.
-pub(super) const LIVE_STAMP: u64 = u64::from_le_bytes(*b"HLWLIVE1");
+pub(super) const LIVE_STAMP: u64 = u64::from_le_bytes(*b"HLWLIVE2");
 
 /// The runtime's notes about its own file. Addresses are of this process.
 #[repr(C)]
@@ -41,6 +42,8 @@ pub(super) struct Live {
     pub(super) file: File,
     /// Its directory.
     pub(super) directory: File,
+    /// Who takes words out of the rings.
+    pub(super) collector: Collector,
 }
 
 impl Live {
@@ -55,7 +58,22 @@ impl Live {
         token: core::ptr::null_mut(),
         file: File::NONE,
         directory: File::NONE,
+        collector: Collector::NONE,
     };
+}
+
+/// A process that takes words out of the rings.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Collector {
+    /// When it started, in ticks of the boot clock, to tell a reused id; 0: unknown.
+    pub(super) start: u64,
+    /// Its id; 0: there is none, threads spool.
+    pub(super) id: u32,
+}
+
+impl Collector {
+    pub(super) const NONE: Collector = Collector { start: 0, id: 0 };
 }
 
 /// The first page of a profile.
@@ -125,6 +143,14 @@ pub(super) struct Inner {
     pub(super) stderr: File,
     /// Signal mask of the thread that forks.
     pub(super) forking_mask: u64,
+    /// How far its timed paths have come then: the ring is shared with the child, and the parent goes on in it.
+    pub(super) forking_state: Option<BurstState>,
+    /// Who takes words out of the rings.
+    pub(super) collector: Collector,
+    /// Paths that pass before a burst, and paths in one.
+    pub(super) burst: (u32, u32),
+    /// For whoever compresses.
+    pub(super) table: lz4::Table,
 }
 
 impl Inner {
@@ -140,6 +166,10 @@ impl Inner {
             told: false,
             stderr: File::NONE,
             forking_mask: 0,
+            forking_state: None,
+            collector: Collector::NONE,
+            burst: (0, 0),
+            table: lz4::NEW_TABLE,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::fork;
 use super::sys;
-use super::text::{Text, aux_value, number, position, starts_with};
+use super::text::{Text, aux_value, number, position, same, starts_with};
 
 /// Room for one record: a line of the maps is a path and some 100 bytes.
 pub(super) type Scratch = Text<8192>;
@@ -13,21 +13,43 @@ pub(super) type Scratch = Text<8192>;
 pub(super) fn variable(name: &[u8], scratch: &mut Scratch, value: &mut Text<4096>) -> bool {
     value.clear();
     each_record(c"/proc/self/environ", 0, scratch, &mut |record| {
-        let found = starts_with(record, name) && record.get(name.len()) == Some(&b'=');
-        if found {
-            value.push_all(record.get(name.len() + 1..).unwrap_or(&[]));
-        }
-        !found
+        let found = value_of(record, name);
+        value.push_all(found.unwrap_or(&[]));
+        found.is_none()
     });
     value.len() > 0
+}
+
+/// Has a variable of the same environment just this value?
+pub(super) fn variable_is(name: &[u8], value: &[u8], scratch: &mut Scratch) -> bool {
+    let mut is = false;
+    each_record(c"/proc/self/environ", 0, scratch, &mut |record| {
+        let found = value_of(record, name);
+        is = found.is_some_and(|found| same(found, value));
+        found.is_none()
+    });
+    is
+}
+
+/// The value in `name=value`, if it is this name's.
+fn value_of<'a>(record: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    if !starts_with(record, name) || record.get(name.len()) != Some(&b'=') {
+        return None;
+    }
+    record.get(name.len() + 1..)
 }
 
 /// When the process started, on the boot clock in nanoseconds; 0 if unknown. All images of a process get the same.
 pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
     const TICK: u64 = 10_000_000; // USER_HZ is 100 for programs on every processor Linux runs on today
+    let (ticks, _) = life(fork::process().id, scratch);
+    ticks.wrapping_mul(TICK)
+}
+
+/// When a process started, in ticks of the boot clock (0 if unknown), and whether it has ended and waits to be reaped.
+pub(super) fn life(process: u32, scratch: &mut Scratch) -> (u64, bool) {
     const FIELD_AFTER_NAME: usize = 19; // starttime is field 22; the name in parentheses (which may hold anything) is 2
-    let mut ticks = 0;
-    let process = fork::process().id;
+    let (mut ticks, mut ended) = (0, false);
     let mut path: Text<32> = Text::new();
     path.push_all(b"/proc/");
     if process == sys::process_id() {
@@ -39,13 +61,14 @@ pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
     each_record(&path, b'\n', scratch, &mut |line| {
         let after = line.iter().rposition(|byte| *byte == b')').unwrap_or(0);
         let mut rest = line.get(after + 2..).unwrap_or(&[]);
+        ended = matches!(rest.first(), Some(b'Z' | b'X'));
         for _ in 0..FIELD_AFTER_NAME {
             rest = after_space(rest);
         }
         ticks = number(rest, 10).0;
         false
     });
-    ticks.wrapping_mul(TICK)
+    (ticks, ended)
 }
 
 /// The PID namespace of the process, by its inode; 0 if unknown. In another one its id means nothing, or another process.

@@ -4,7 +4,7 @@
 //! its own there), only if it takes the line without waiting, and without a SIGPIPE for the program.
 
 use super::page::Inner;
-use super::sys::{self, Errno, FOREIGN_RIGHTS};
+use super::sys::{self, Errno, FOREIGN_RIGHTS, NO_COLLECTOR};
 
 const STDERR: i32 = 2;
 const SIGPIPE: u32 = 13;
@@ -16,6 +16,9 @@ const SHOWN: usize = 1024;
 const SETUID: &[u8] =
     b"holloway: this program is setuid, setgid or has capabilities, and writes no profile; \
     run a copy without them\n";
+
+/// What a program says whose collector is gone: nobody takes the words, and nobody would join a spool to what was taken.
+const LEFT: &[u8] = b"holloway: the collector of this run is gone; what this process does from now on is not recorded\n";
 
 /// Tells the trouble, if there is one and none was told before.
 pub(super) fn tell(inner: &mut Inner) {
@@ -32,9 +35,9 @@ pub(super) fn tell(inner: &mut Inner) {
         stderr,
         ..
     } = inner;
-    if error == FOREIGN_RIGHTS {
+    if error == FOREIGN_RIGHTS || error == NO_COLLECTOR {
         if stderr.is_ours() {
-            say(SETUID);
+            say(if error == NO_COLLECTOR { LEFT } else { SETUID });
         }
         return;
     }
@@ -61,6 +64,25 @@ pub(super) fn tell(inner: &mut Inner) {
     } else {
         b"; nothing of this process is recorded (set HOLLOWAY_DATA to a directory that can be written)\n"
     });
+    if stderr.is_ours() {
+        say(scratch.as_bytes());
+    }
+}
+
+/// Says that the environment's word on bursts can't be followed; it is in `directory`.
+pub(super) fn refuse_burst(inner: &mut Inner) {
+    let Inner {
+        scratch,
+        directory,
+        stderr,
+        ..
+    } = inner;
+    scratch.clear();
+    scratch.push_all(b"holloway: HOLLOWAY_BURST is ");
+    let text = directory.as_bytes();
+    scratch.push_all(text.get(..SHOWN).unwrap_or(text));
+    scratch.push_all(b", which is no N:M with N at most 1000000000 and M from 1 to that; ");
+    scratch.push_all(b"this run takes 10000:1\n");
     if stderr.is_ours() {
         say(scratch.as_bytes());
     }

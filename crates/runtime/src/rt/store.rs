@@ -11,10 +11,14 @@
 
 use core::sync::atomic::Ordering;
 
-use super::abi::{EXTENT_BLOCK, EXTENT_MAGIC, ExtentHeader, PAGE};
+use super::abi::{
+    self, BurstState, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, ExtentHeader, KIND_LOOPS, PAGE,
+    RING_SIZE,
+};
 use super::page::{Inner, Live};
+use super::ring::{self, Ring};
 use super::sys::{self, EBADF, EDQUOT, EFBIG, ENOMEM, ENOSPC, Errno, Where};
-use super::{files, image, report};
+use super::{files, image, measure, report};
 
 /// Blocks looked at for a dead owner, for each new thread: some 100 ns each.
 const CHECKS: usize = 48;
@@ -43,18 +47,33 @@ pub(super) fn block_for_thread(inner: &mut Inner) -> *mut u8 {
         UNKNOWN
     };
     let block = match take_dead(page.live, pid, owner) {
-        Some(block) => block,
+        Some(block) => {
+            if is_stream() {
+                Ring::of_extent(block).hand_on(tid, inner);
+            }
+            block
+        }
         None => new_block(inner, owner),
     };
     block.wrapping_add(1).cast()
 }
 
-/// Bytes of a block's extent.
-fn block_extent_size() -> usize {
-    round_up(image().block_size as usize + size_of::<ExtentHeader>())
+/// Do threads append to rings, in place of counting in blocks? Rings are blocks in all that is said of blocks here.
+pub(super) fn is_stream() -> bool {
+    abi::is_stream(image().kind)
 }
 
-fn round_up(size: usize) -> usize {
+/// Bytes of a block's extent.
+fn block_extent_size() -> usize {
+    let block = round_up(image().block_size as usize + size_of::<ExtentHeader>());
+    match image().kind {
+        KIND_LOOPS => ring::EXTENT_SIZE + block,
+        _ if is_stream() => ring::EXTENT_SIZE,
+        _ => block,
+    }
+}
+
+pub(super) fn round_up(size: usize) -> usize {
     let page = PAGE as usize;
     size.div_ceil(page) * page
 }
@@ -110,14 +129,18 @@ fn take_dead(live: &mut Live, pid: u32, owner: u32) -> Option<*mut ExtentHeader>
 /// A block in a new extent, or of the process's own memory.
 fn new_block(inner: &mut Inner, owner: u32) -> *mut ExtentHeader {
     let size = block_extent_size();
-    let (block, published) = match allocate(inner, size) {
-        Ok(extent) => (extent, true),
-        Err(_) => return lost_block(inner, owner, size),
+    let Ok(block) = allocate(inner, size) else {
+        return lost_block(inner, owner, size);
     };
-    write_block(inner, block, owner, size);
-    if published {
-        publish(inner, size);
-    }
+    let place = inner
+        .page()
+        .map(|mut page| page.end().load(Ordering::Relaxed));
+    let birth = Birth {
+        place,
+        ..Birth::default()
+    };
+    write_block(inner, block, owner, size, birth);
+    publish(inner, size);
     block
 }
 
@@ -126,13 +149,17 @@ fn lost_block(inner: &mut Inner, owner: u32, size: usize) -> *mut ExtentHeader {
     let block = match lost(inner, size) {
         Some(block) => block,
         None => {
-            return inner
+            let block = inner
                 .page()
                 .map_or(core::ptr::null_mut(), |page| page.live.blocks)
                 .or_die();
+            if is_stream() {
+                Ring::of_extent(block).end_stream(inner);
+            }
+            return block;
         }
     };
-    write_block(inner, block, owner, size);
+    write_block(inner, block, owner, size, Birth::default());
     block
 }
 
@@ -147,22 +174,42 @@ impl OrDie for *mut ExtentHeader {
     }
 }
 
+/// What only rings have of a block.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Birth {
+    /// Position of the first word.
+    pub(super) origin: u64,
+    /// Offset in the file; none for memory of the process's own.
+    pub(super) place: Option<u64>,
+    /// How far timed paths have come in the parent, of whose ring this is the child's.
+    pub(super) parent: Option<BurstState>,
+}
+
 /// Fills in the header of a new block and puts it in the list.
-pub(super) fn write_block(inner: &mut Inner, block: *mut ExtentHeader, owner: u32, size: usize) {
+fn write_block(inner: &mut Inner, block: *mut ExtentHeader, owner: u32, size: usize, birth: Birth) {
     let Some(page) = inner.page() else { return };
     let header = ExtentHeader {
         magic: EXTENT_MAGIC,
-        kind: EXTENT_BLOCK,
+        kind: if is_stream() {
+            EXTENT_RING
+        } else {
+            EXTENT_BLOCK
+        },
         tid: owner,
         size: size as u64,
         head: 0,
-        slots: 0,
+        slots: if is_stream() { RING_SIZE } else { 0 },
         used: 1,
         reserved: link(page.live.blocks),
     };
     // SAFETY: a new extent of `size` bytes, which nobody has yet.
     unsafe { block.write(header) };
-    page.live.blocks = block;
+    if is_stream() {
+        Ring::of_extent(block).begin(birth, inner);
+    }
+    if let Some(page) = inner.page() {
+        page.live.blocks = block;
+    }
 }
 
 /// Gives every block back: no code of the image is left that could count.
@@ -251,9 +298,15 @@ fn make_room(inner: &mut Inner, size: usize) -> Result<(), Errno> {
 
 /// Puts a fresh block of the (new, empty) file over the block at `block`, in the child of a fork.
 pub(super) fn replace_block(inner: &mut Inner, block: *mut ExtentHeader, size: usize) {
-    let result = map_over(inner, block.cast(), size);
-    let in_file = match result {
-        Ok(()) => true,
+    let origin = if is_stream() {
+        Ring::of_extent(block).next_chunk()
+    } else {
+        0
+    };
+    // After a raw fork, what the parent may have gone on to.
+    let parent = inner.forking_state.take().or_else(measure::present);
+    let place = match map_over(inner, block.cast(), size) {
+        Ok(place) => Some(place),
         Err(error) => {
             inner.trouble.get_or_insert(error);
             if let Some(mut page) = inner.page() {
@@ -264,16 +317,24 @@ pub(super) fn replace_block(inner: &mut Inner, block: *mut ExtentHeader, size: u
             if unsafe { sys::map_memory(Where::Over(block.cast()), size) }.is_err() {
                 return;
             }
-            false
+            None
         }
     };
-    write_block(inner, block, sys::thread_id(), size);
-    if in_file && let Some(mut page) = inner.page() {
+    let birth = Birth {
+        origin,
+        place,
+        parent,
+    };
+    write_block(inner, block, sys::thread_id(), size, birth);
+    if place.is_some()
+        && let Some(mut page) = inner.page()
+    {
         page.end().fetch_add(size as u64, Ordering::Release);
     }
 }
 
-fn map_over(inner: &mut Inner, address: *mut u8, size: usize) -> Result<(), Errno> {
+/// Maps a new piece of the file over the block; its offset.
+fn map_over(inner: &mut Inner, address: *mut u8, size: usize) -> Result<u64, Errno> {
     if !inner.page().is_some_and(|page| page.has_file()) {
         return Err(EBADF);
     }
@@ -284,5 +345,5 @@ fn map_over(inner: &mut Inner, address: *mut u8, size: usize) -> Result<(), Errn
     let end = page.end().load(Ordering::Relaxed);
     files::reserve(number, end, size as u64)?;
     // SAFETY: the block's counts are the parent's, in the parent's file; the child's start at zero.
-    unsafe { sys::map_file(Where::Over(address), number, end, size) }.map(|_| ())
+    unsafe { sys::map_file(Where::Over(address), number, end, size) }.map(|_| end)
 }

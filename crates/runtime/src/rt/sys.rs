@@ -25,9 +25,13 @@ pub(super) const EOPNOTSUPP: Errno = Errno(95);
 pub(super) const EDQUOT: Errno = Errno(122);
 pub(super) const EBADF: Errno = Errno(9);
 pub(super) const ESRCH: Errno = Errno(3);
+const ETIMEDOUT: Errno = Errno(110);
 
 /// Not of the kernel: a program with rights its caller has not writes nothing.
 pub(super) const FOREIGN_RIGHTS: Errno = Errno(u32::MAX);
+
+/// Not of the kernel either: the collector that took words out of the rings is gone.
+pub(super) const NO_COLLECTOR: Errno = Errno(u32::MAX - 1);
 
 const AT_FDCWD: usize = -100_isize as usize;
 const O_RDONLY: usize = 0;
@@ -88,10 +92,28 @@ pub(super) fn futex_wait(word: &AtomicU32, value: u32) {
     const WAIT_PRIVATE: usize = 128;
     match call!(number::FUTEX, word.as_ptr(), WAIT_PRIVATE, value, 0_usize) {
         Ok(_) | Err(EAGAIN | EINTR) => {}
+        Err(_) => let_others_run(),
+    }
+}
+
+/// Sleeps while the word, which other processes change as well, has this value, at most so long; returns early at will.
+/// Was the time up?
+pub(super) fn futex_wait_shared(word: &AtomicU32, value: u32, nanoseconds: u64) -> bool {
+    const WAIT: usize = 0;
+    let time = [0, nanoseconds as i64];
+    match call!(number::FUTEX, word.as_ptr(), WAIT, value, time.as_ptr()) {
+        Ok(_) | Err(EAGAIN | EINTR) => false,
+        Err(ETIMEDOUT) => true,
         Err(_) => {
-            let _ = call!(number::SCHED_YIELD);
+            let_others_run();
+            true
         }
     }
+}
+
+/// Gives the processor to another thread, if one wants it.
+pub(super) fn let_others_run() {
+    let _ = call!(number::SCHED_YIELD);
 }
 
 /// Wakes a sleeper.
@@ -131,6 +153,20 @@ pub(super) fn now() -> u64 {
 /// Nanoseconds since the machine's start, sleep included.
 pub(super) fn since_boot() -> u64 {
     clock(7)
+}
+
+/// Nanoseconds of the clock that is only ever moved forwards, at its own pace.
+pub(super) fn monotonic() -> u64 {
+    clock(1)
+}
+
+/// Times that the thread was made to wait while it could have gone on (modulo 2^31); 0 if the kernel won't tell.
+pub(super) fn involuntary_switches() -> u32 {
+    const RUSAGE_THREAD: usize = 1;
+    let mut usage = [0_u64; 18]; // struct rusage ends with ru_nivcsw everywhere
+    let _ = call!(number::GETRUSAGE, RUSAGE_THREAD, usage.as_mut_ptr());
+    let [.., switches] = usage;
+    switches as u32 & 0x7FFF_FFFF
 }
 
 fn clock(id: usize) -> u64 {

@@ -1,7 +1,8 @@
-//! x86-64: the two entry points, the thread's slot, the system call.
+//! x86-64: the entry points, the thread's slot, the system call.
 //!
 //! Woven code calls with LLVM's `preserve_all`: every register but r11 (and rax where it is the result) is the
-//! caller's. The slow paths save what the C convention lets their bodies change: the general registers and xmm0-15. The
+//! caller's, and `__holloway_chunk` from inline assembly that changes nothing but the flags. The slow paths save what the C
+//! convention lets their bodies change: the general registers and xmm0-15. The
 //! bodies are baseline SSE2 code, which leaves the upper halves of ymm and zmm registers alone, and call nothing outside
 //! the runtime.
 //!
@@ -9,14 +10,14 @@
 
 use core::arch::{asm, global_asm};
 
-/// Both slow paths: keep every register, call the body, give everything back.
-/// `rax` is saved in both; `__holloway_enter` overwrites the saved one with the result.
+/// All slow paths: keep every register, call the body, give everything back.
+/// `rax` is saved in all; `__holloway_enter` overwrites the saved one with the result.
 macro_rules! keeping_registers {
     ($call:literal) => {
         concat!(
             "pushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n",
             "movq %rsp, %rbp\n.cfi_def_cfa_register %rbp\n",
-            "pushq %rax\npushq %rcx\npushq %rdx\npushq %rsi\npushq %rdi\npushq %r8\npushq %r9\npushq %r10\n",
+            "pushq %rax\npushq %rcx\npushq %rdx\npushq %rsi\npushq %rdi\npushq %r8\npushq %r9\npushq %r10\npushq %r11\n",
             "subq $256, %rsp\nandq $-16, %rsp\n",
             "movaps %xmm0, 0(%rsp)\nmovaps %xmm1, 16(%rsp)\nmovaps %xmm2, 32(%rsp)\nmovaps %xmm3, 48(%rsp)\n",
             "movaps %xmm4, 64(%rsp)\nmovaps %xmm5, 80(%rsp)\nmovaps %xmm6, 96(%rsp)\nmovaps %xmm7, 112(%rsp)\n",
@@ -27,8 +28,8 @@ macro_rules! keeping_registers {
             "movaps 64(%rsp), %xmm4\nmovaps 80(%rsp), %xmm5\nmovaps 96(%rsp), %xmm6\nmovaps 112(%rsp), %xmm7\n",
             "movaps 128(%rsp), %xmm8\nmovaps 144(%rsp), %xmm9\nmovaps 160(%rsp), %xmm10\nmovaps 176(%rsp), %xmm11\n",
             "movaps 192(%rsp), %xmm12\nmovaps 208(%rsp), %xmm13\nmovaps 224(%rsp), %xmm14\nmovaps 240(%rsp), %xmm15\n",
-            "leaq -64(%rbp), %rsp\n",
-            "popq %r10\npopq %r9\npopq %r8\npopq %rdi\npopq %rsi\npopq %rdx\npopq %rcx\npopq %rax\n",
+            "leaq -72(%rbp), %rsp\n",
+            "popq %r11\npopq %r10\npopq %r9\npopq %r8\npopq %rdi\npopq %rsi\npopq %rdx\npopq %rcx\npopq %rax\n",
             "popq %rbp\n.cfi_def_cfa %rsp, 8\n.cfi_restore %rbp\n",
             "ret\n"
         )
@@ -114,6 +115,110 @@ global_asm!(
     options(att_syntax)
 );
 
+// Streams: `__holloway_chunk` and `__holloway_caught` are slow paths throughout.
+global_asm!(
+    ".hidden {chunk}",
+    ".hidden {caught}",
+    ".pushsection .text.__holloway_chunk, \"ax\", @progbits",
+    ".globl __holloway_chunk",
+    ".hidden __holloway_chunk",
+    ".type __holloway_chunk, @function",
+    ".p2align 4",
+    "__holloway_chunk:",
+    ".cfi_startproc",
+    keeping_registers!("callq {chunk}\n"),
+    ".cfi_endproc",
+    ".size __holloway_chunk, . - __holloway_chunk",
+    ".popsection",
+    ".pushsection .text.__holloway_caught, \"ax\", @progbits",
+    ".globl __holloway_caught",
+    ".hidden __holloway_caught",
+    ".type __holloway_caught, @function",
+    ".p2align 4",
+    "__holloway_caught:",
+    ".cfi_startproc",
+    keeping_registers!("callq {caught}\n"),
+    ".cfi_endproc",
+    ".size __holloway_caught, . - __holloway_caught",
+    ".popsection",
+    chunk = sym super::ring::chunk,
+    caught = sym super::ring::caught,
+    options(att_syntax)
+);
+
+/// Entry points whose bodies touch no vector register (`burst.rs`): r11 and rax are theirs, the other general registers are kept.
+macro_rules! keeping_general {
+    ($call:literal) => {
+        concat!(
+            "pushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n",
+            "movq %rsp, %rbp\n.cfi_def_cfa_register %rbp\n",
+            "pushq %rcx\npushq %rdx\npushq %rsi\npushq %rdi\npushq %r8\npushq %r9\npushq %r10\n",
+            "andq $-16, %rsp\n",
+            $call,
+            "leaq -56(%rbp), %rsp\n",
+            "popq %r10\npopq %r9\npopq %r8\npopq %rdi\npopq %rsi\npopq %rdx\npopq %rcx\n",
+            "popq %rbp\n.cfi_def_cfa %rsp, 8\n.cfi_restore %rbp\n",
+            "ret\n"
+        )
+    };
+}
+
+// Timed paths, and the thunk by which their bodies reach what may use vector registers. The countdown is the image's own,
+// 4 bytes for each thread.
+global_asm!(
+    ".hidden {burst}",
+    ".hidden {sample}",
+    ".hidden {tend}",
+    ".weak __rseq_offset",
+    ".weak __rseq_size",
+    ".pushsection .tbss.__holloway_countdown, \"awT\", @nobits",
+    ".weak __holloway_countdown",
+    ".hidden __holloway_countdown",
+    ".type __holloway_countdown, @object",
+    ".p2align 2",
+    "__holloway_countdown:",
+    ".skip 4",
+    ".size __holloway_countdown, 4",
+    ".popsection",
+    ".pushsection .text.__holloway_burst, \"ax\", @progbits",
+    ".globl __holloway_burst",
+    ".hidden __holloway_burst",
+    ".type __holloway_burst, @function",
+    ".p2align 4",
+    "__holloway_burst:",
+    ".cfi_startproc",
+    keeping_general!("callq {burst}\n"),
+    ".cfi_endproc",
+    ".size __holloway_burst, . - __holloway_burst",
+    ".popsection",
+    ".pushsection .text.__holloway_sample, \"ax\", @progbits",
+    ".globl __holloway_sample",
+    ".hidden __holloway_sample",
+    ".type __holloway_sample, @function",
+    ".p2align 4",
+    "__holloway_sample:",
+    ".cfi_startproc",
+    keeping_general!("callq {sample}\n"),
+    ".cfi_endproc",
+    ".size __holloway_sample, . - __holloway_sample",
+    ".popsection",
+    ".pushsection .text.__holloway_tend, \"ax\", @progbits",
+    ".globl __holloway_tend",
+    ".hidden __holloway_tend",
+    ".type __holloway_tend, @function",
+    ".p2align 4",
+    "__holloway_tend:",
+    ".cfi_startproc",
+    keeping_registers!("callq {tend}\nmovq %rax, -8(%rbp)\n"),
+    ".cfi_endproc",
+    ".size __holloway_tend, . - __holloway_tend",
+    ".popsection",
+    burst = sym super::burst::burst,
+    sample = sym super::burst::sample,
+    tend = sym super::watch::tend,
+    options(att_syntax)
+);
+
 global_asm!(
     ".pushsection .init_array.00000, \"aw\", @init_array",
     ".p2align 3",
@@ -150,6 +255,219 @@ pub(super) fn set_slot(block: *mut u8) {
             options(att_syntax, nostack, preserves_flags)
         );
     }
+}
+
+/// The thread's countdown.
+#[inline(always)]
+pub(super) fn countdown() -> u32 {
+    let paths;
+    // SAFETY: a thread-local of this file, 4 bytes.
+    unsafe {
+        asm!(
+            "movq __holloway_countdown@gottpoff(%rip), {offset}",
+            "movl %fs:({offset}), {paths:e}",
+            paths = out(reg) paths,
+            offset = out(reg) _,
+            options(att_syntax, nostack, readonly, preserves_flags)
+        );
+    }
+    paths
+}
+
+/// Sets the thread's countdown.
+#[inline(always)]
+pub(super) fn set_countdown(paths: u32) {
+    // SAFETY: a thread-local of this file, 4 bytes, which woven code expects to change.
+    unsafe {
+        asm!(
+            "movq __holloway_countdown@gottpoff(%rip), {offset}",
+            "movl {paths:e}, %fs:({offset})",
+            paths = in(reg) paths,
+            offset = out(reg) _,
+            options(att_syntax, nostack, preserves_flags)
+        );
+    }
+}
+
+/// The clock where a path starts, as woven code reads it: nothing of what came before is left, nothing of what follows has begun.
+#[inline(always)]
+pub(super) fn path_start() -> u64 {
+    let (low, high): (u64, u64);
+    // SAFETY: reads a counter that every processor of this kind has.
+    unsafe {
+        asm!(
+            "lfence",
+            "rdtsc",
+            "lfence",
+            out("rax") low,
+            out("rdx") high,
+            options(nostack, preserves_flags)
+        );
+    }
+    high << 32 | low
+}
+
+/// The clock where a path ends, as woven code reads it.
+#[inline(always)]
+pub(super) fn path_end() -> u64 {
+    let (low, high): (u64, u64);
+    // SAFETY: as in `path_start`.
+    unsafe {
+        asm!(
+            "rdtscp",
+            "lfence",
+            out("rax") low,
+            out("rdx") high,
+            out("rcx") _,
+            options(nostack, preserves_flags)
+        );
+    }
+    high << 32 | low
+}
+
+/// The clock when all before it is done.
+#[inline(always)]
+pub(super) fn clock() -> u64 {
+    let (low, high): (u64, u64);
+    // SAFETY: as in `path_start`.
+    unsafe {
+        asm!(
+            "rdtscp",
+            out("rax") low,
+            out("rdx") high,
+            out("rcx") _,
+            options(nostack, preserves_flags)
+        );
+    }
+    high << 32 | low
+}
+
+/// Takes so many turns, each at least as long as an addition.
+pub(super) fn spend(turns: u32) {
+    // SAFETY: changes two registers.
+    unsafe {
+        asm!(
+            "incl {turns:e}",
+            "2:",
+            "decl {turns:e}",
+            "jne 2b",
+            turns = inout(reg) turns => _,
+            options(att_syntax, nomem, nostack)
+        );
+    }
+}
+
+/// The processor that the thread runs on, as the kernel names it to programs.
+pub(super) fn processor() -> u32 {
+    let processor;
+    // SAFETY: as in `path_start`.
+    unsafe {
+        asm!(
+            "rdtscp",
+            out("rax") _,
+            out("rdx") _,
+            out("ecx") processor,
+            options(nostack, preserves_flags)
+        );
+    }
+    processor
+}
+
+/// Adds to a number with one instruction, which no signal of this thread divides; the number before.
+///
+/// # Safety
+/// A number of this thread's ring: nobody else adds to it.
+#[inline(always)]
+pub(super) unsafe fn add(number: *mut u64, mut value: u64) -> u64 {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "xaddq {value}, ({number})",
+            value = inout(reg) value,
+            number = in(reg) number,
+            options(att_syntax, nostack)
+        );
+    }
+    value
+}
+
+/// `__holloway_enter`, from code that keeps vector registers.
+#[inline(always)]
+pub(super) fn enter_first() -> *mut u8 {
+    let block;
+    // SAFETY: the entry point keeps every register but these.
+    unsafe {
+        asm!("call __holloway_enter", out("rax") block, out("r11") _);
+    }
+    block
+}
+
+/// `__holloway_chunk`, from code that keeps vector registers.
+#[inline(always)]
+pub(super) fn make_space() {
+    // SAFETY: the entry point keeps every register.
+    unsafe { asm!("call __holloway_chunk") };
+}
+
+/// [`super::watch::tend`], from code that keeps vector registers.
+#[inline(always)]
+pub(super) fn tend(at: u64) -> u32 {
+    let flags;
+    // SAFETY: the thunk keeps every register but the result's.
+    unsafe {
+        asm!("call __holloway_tend", in("rdi") at, out("eax") flags);
+    }
+    flags
+}
+
+/// `__holloway_sample`, as woven code calls it.
+pub(super) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
+    // SAFETY: the entry point keeps every register but these.
+    unsafe {
+        asm!(
+            "call __holloway_sample",
+            in("edi") word,
+            in("rsi") start,
+            in("rdx") inner,
+            in("rcx") end,
+            out("rax") _,
+            out("r11") _
+        );
+    }
+}
+
+/// `__holloway_burst`, as woven code calls it.
+pub(super) fn call_burst() {
+    // SAFETY: the entry point keeps every register but these.
+    unsafe { asm!("call __holloway_burst", out("rax") _, out("r11") _) };
+}
+
+/// What comes before the address of an abort in code, for the kernel to know it by.
+pub(super) const RSEQ_SIGNATURE: u32 = 0x5305_3053;
+
+/// What libc registered with the kernel as the thread's `struct rseq`; null if it didn't, or is no such libc.
+pub(super) fn rseq_area() -> *mut u8 {
+    let area;
+    // SAFETY: where the two variables are, they have a size and an offset from the thread pointer.
+    unsafe {
+        asm!(
+            "movq __rseq_size@gotpcrel(%rip), {area}",
+            "testq {area}, {area}",
+            "je 2f",
+            "movl ({area}), {area:e}",
+            "testl {area:e}, {area:e}",
+            "je 2f",
+            "movq __rseq_offset@gotpcrel(%rip), {area}",
+            "testq {area}, {area}",
+            "je 2f",
+            "movq ({area}), {area}",
+            "addq %fs:0, {area}",
+            "2:",
+            area = out(reg) area,
+            options(att_syntax, nostack, readonly)
+        );
+    }
+    area
 }
 
 /// A system call: the result, or the negated error number.
@@ -193,6 +511,7 @@ pub(super) mod number {
     pub(crate) const FCNTL: usize = 72;
     pub(crate) const FTRUNCATE: usize = 77;
     pub(crate) const GETCWD: usize = 79;
+    pub(crate) const GETRUSAGE: usize = 98;
     pub(crate) const GETUID: usize = 102;
     pub(crate) const GETGID: usize = 104;
     pub(crate) const GETEUID: usize = 107;

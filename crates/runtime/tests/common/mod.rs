@@ -9,10 +9,17 @@
     reason = "shared by tests that use a part of it; a test may panic"
 )]
 
+pub mod streams;
+pub mod timed;
+
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use holloway_format::abi::ABI_VERSION;
 
 /// What a profile says, summed over blocks and segments.
 #[derive(Debug, Default)]
@@ -68,7 +75,7 @@ fn text(bytes: &[u8]) -> String {
 pub fn read(path: &Path) -> Profile {
     let bytes = fs::read(path).unwrap();
     assert_eq!(&bytes[..8], b"HLWRAWPR", "{}", path.display());
-    assert_eq!(number::<4>(&bytes, 8), 1);
+    assert_eq!(number::<4>(&bytes, 8), u64::from(ABI_VERSION));
     assert_eq!(
         bytes[16..32],
         [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
@@ -207,6 +214,24 @@ pub fn command(program: &Path, arguments: &[&str]) -> (Command, PathBuf) {
         .env("HOLLOWAY_DATA", &data)
         .current_dir(program.parent().unwrap());
     (command, data)
+}
+
+/// Runs a program that notes on its stdin how far it is, kills it some 200 microseconds to `micros` later, and gives how far it was.
+pub fn kill(command: &mut Command, seed: &mut u64, micros: u64) -> u64 {
+    let finished = Path::new(command.get_program()).with_file_name("finished");
+    let mut options = fs::File::options();
+    options.read(true).write(true).create(true).truncate(true);
+    let file = options.open(finished).unwrap();
+    file.set_len(4096).unwrap();
+    let stdin = Stdio::from(file.try_clone().unwrap());
+    let mut child = command.stdin(stdin).spawn().unwrap();
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    std::thread::sleep(Duration::from_micros(200 + (*seed >> 33) % micros));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut bytes = [0; 8];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    u64::from_le_bytes(bytes)
 }
 
 /// Compiles, runs one scenario silently, reads the profiles.

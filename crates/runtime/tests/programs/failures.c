@@ -100,24 +100,6 @@ static void no_room_at_all(void) {
     some_threads();
 }
 
-static void write_file(const char *path, const char *text) {
-    int file = open(path, O_WRONLY);
-    check(file >= 0 && write(file, text, strlen(text)) > 0, path);
-    close(file);
-}
-
-/* A namespace in which this user may mount. */
-static void namespace(void) {
-    char line[64];
-    int user = getuid(), group = getgid();
-    check(!unshare(CLONE_NEWUSER | CLONE_NEWNS), "unshare");
-    write_file("/proc/self/setgroups", "deny");
-    snprintf(line, sizeof line, "0 %d 1", user);
-    write_file("/proc/self/uid_map", line);
-    snprintf(line, sizeof line, "0 %d 1", group);
-    write_file("/proc/self/gid_map", line);
-}
-
 /* A disk of 128 KiB. What is on it is copied before it goes with the namespace. */
 static void full_disk(void) {
     namespace();

@@ -60,6 +60,7 @@ probe:
     movq 0(%rax), %rax
     call *probe_function(%rip)
     movq %rax, result(%rip)
+    movq %r11, probe_out+88(%rip)
     leaq probe_out(%rip), %rax
     movq %rcx, 8(%rax)
     movq %rdx, 16(%rax)

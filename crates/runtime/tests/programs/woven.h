@@ -2,7 +2,9 @@
    Compiled with -mno-red-zone: the calls in the asm statements push onto the stack. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +21,9 @@
 #ifndef BLOCK
 #define BLOCK (4096 - 64)
 #endif
+#ifndef KIND
+#define KIND 0
+#endif
 #ifndef RUNS
 #define RUNS ""
 #endif
@@ -33,7 +38,7 @@ struct image {
 _Static_assert(sizeof(struct image) == 1024, "abi.rs");
 
 __attribute__((visibility("hidden"))) const struct image __holloway_image = {
-    "HLWIMAGE", 1, 0, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, BLOCK, 0, IMAGE, RUNS,
+    "HLWIMAGE", 2, KIND, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, BLOCK, 0, IMAGE, RUNS,
 };
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) __thread char *__holloway_slot;
 
@@ -56,6 +61,79 @@ static inline void hash(long index, uint64_t path) {
     __asm__ volatile("call __holloway_hash" : : "D"(head), "S"(path) : "r11", "memory", "cc");
 }
 
+/* appends a word to the thread's ring (streams), as the weaver's code does */
+static inline void append(uint32_t word) {
+    char *ring = block();
+    uint64_t place = 4;
+    __asm__ volatile("xaddq %0, (%1)\n\t"
+                     "andl $0xfffff, %k0\n\t"
+                     "movl %2, 4032(%1,%0)\n\t"
+                     "testw %w0, %w0\n\t"
+                     "jne 1f\n\t"
+                     "call __holloway_chunk\n"
+                     "1:"
+                     : "+&r"(place)
+                     : "r"(ring), "r"(word)
+                     : "memory", "cc");
+}
+
+/* stream position after the last word */
+static inline uint64_t cursor(void) { return *(volatile uint64_t *)block(); }
+
+/* says that a frame was come back to */
+static inline void caught(uint64_t position, uint32_t catcher) {
+    __asm__ volatile("call __holloway_caught" : : "D"(position), "S"(catcher) : "r11", "memory", "cc");
+}
+
+/* Timed paths: a function's two copies in one, as the ring is null in checking code. */
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) extern __thread int32_t __holloway_countdown;
+
+struct timed {
+    char *ring; /* null: this path isn't timed */
+    uint64_t start, inner;
+};
+
+static inline struct timed start_of(char *ring) {
+    uint32_t low, high;
+    if (!ring)
+        return (struct timed){0, 0, 0};
+    const volatile uint64_t *state = (uint64_t *)(ring + 128);
+    __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
+    return (struct timed){ring, ((uint64_t)high << 32 | low) - state[0], state[1]};
+}
+
+/* a path begins where a function does, or in checking code */
+static inline struct timed begin(void) {
+    char *ring = 0;
+    if (KIND == 5)
+        ring = block();
+    else if (__builtin_expect(--__holloway_countdown < 0, 0))
+        __asm__ volatile("call __holloway_burst" : "=a"(ring) : : "r11", "memory", "cc");
+    return start_of(ring);
+}
+
+static inline char *end_of(struct timed path, uint32_t word) {
+    uint32_t low, high;
+    char *ring;
+    __asm__ volatile("rdtscp\n\tlfence" : "=a"(low), "=d"(high) : : "rcx", "memory");
+    __asm__ volatile("call __holloway_sample"
+                     : "=a"(ring)
+                     : "D"(word), "S"(path.start), "d"(path.inner), "c"((uint64_t)high << 32 | low)
+                     : "r11", "memory", "cc");
+    return ring;
+}
+
+/* a path ends, and the next begins */
+static inline void next(struct timed *path, uint32_t word) {
+    *path = path->ring ? start_of(end_of(*path, word)) : begin();
+}
+
+/* the function's last path ends */
+static inline void leave(struct timed path, uint32_t word) {
+    if (path.ring)
+        end_of(path, word | 1u << 31);
+}
+
 static inline void counts(long index, long times) {
     for (long i = 0; i < times; i++)
         count(index);
@@ -66,6 +144,24 @@ static inline void check(int good, const char *what) {
         printf("failed: %s: %s\n", what, strerror(errno));
         exit(99);
     }
+}
+
+static inline void write_file(const char *path, const char *text) {
+    int file = open(path, O_WRONLY);
+    check(file >= 0 && write(file, text, strlen(text)) > 0, path);
+    close(file);
+}
+
+/* A namespace in which this user may mount. */
+static inline void namespace(void) {
+    char line[64];
+    int user = getuid(), group = getgid();
+    check(!unshare(CLONE_NEWUSER | CLONE_NEWNS), "unshare");
+    write_file("/proc/self/setgroups", "deny");
+    snprintf(line, sizeof line, "0 %d 1", user);
+    write_file("/proc/self/uid_map", line);
+    snprintf(line, sizeof line, "0 %d 1", group);
+    write_file("/proc/self/gid_map", line);
 }
 
 /* one case of a program: `./program name` */

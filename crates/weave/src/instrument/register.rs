@@ -6,7 +6,13 @@
 //! by going round until nothing changes, a phi wherever different values meet. Only what a counter needs is made.
 //!
 //! In a function that calls setjmp no value lives across the call but constants (`lower`), so SSA is right there too.
-//! Cost: a block is looked at again only when what reaches it changes, at most twice after the first time.
+//!
+//! In a loop whose counters are kept in registers ([`super::promote`]) the register starts each turn as the same constant,
+//! and only in the first turn as what came into the loop. There it is no value at all: it is a [`Value::Turn`], the number
+//! that it has from the second turn on (or a phi of such where ways meet), and behind the loop a [`Value::Left`], which is
+//! chosen there by whether there was a second turn.
+//!
+//! Cost: a block is looked at again only when what reaches it changes, at most three times after the first time.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,6 +31,27 @@ pub(crate) enum Value {
     Phi(usize),
     /// The result of an addition: of this block, the number of the addition in it.
     Sum(usize, usize),
+    /// In the loop of this number: as far from what came into the loop as this from what turns start with.
+    Turn(usize, i64),
+    /// What a loop's `Turn` is behind it, at the top of this block.
+    Left(usize),
+    /// What came into the loop of this number, where several ways lead into it.
+    Came(usize),
+}
+
+/// A loop in which the register isn't kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Turning {
+    /// Its head.
+    pub(crate) head: usize,
+    /// All its blocks.
+    pub(crate) blocks: BTreeSet<usize>,
+    /// Blocks outside that lead to the head.
+    pub(crate) entries: Vec<usize>,
+    /// Blocks outside that it leads to, each with one way in.
+    pub(crate) exits: Vec<usize>,
+    /// What the register is at the start of each turn but the first.
+    pub(crate) start: i64,
 }
 
 /// Which phis and additions are needed, and what reaches each block.
@@ -34,8 +61,31 @@ pub(crate) struct Register {
     pub(crate) top: Vec<Option<Value>>,
     /// Value at the end of each block.
     pub(crate) bottom: Vec<Option<Value>>,
-    /// Needed phis and additions.
+    /// Needed phis, additions and choices.
     pub(crate) needed: BTreeSet<Value>,
+}
+
+/// The function's graph.
+pub(crate) struct Graph {
+    /// LLVM's successors of each block, by position, each once; block 0 is the entry.
+    pub(crate) successors: Vec<Vec<usize>>,
+    /// The other way round.
+    pub(crate) sources: Vec<Vec<usize>>,
+}
+
+impl Graph {
+    pub(crate) fn new(successors: Vec<Vec<usize>>) -> Self {
+        let mut sources = vec![Vec::new(); successors.len()];
+        for (source, targets) in successors.iter().enumerate() {
+            for &target in targets {
+                sources[target].push(source);
+            }
+        }
+        Self {
+            successors,
+            sources,
+        }
+    }
 }
 
 /// Steps through a block's actions: `see` is told each action and the register's value before it.
@@ -57,7 +107,10 @@ pub(crate) fn walk(
                     match value {
                         Value::Constant(before) => Value::Constant(before.wrapping_add(number)),
                         Value::Unset => Value::Unset,
-                        Value::Phi(_) | Value::Sum(..) => Value::Sum(block, sums),
+                        Value::Turn(turning, before) => {
+                            Value::Turn(turning, before.wrapping_add(number))
+                        }
+                        _ => Value::Sum(block, sums),
                     }
                 }
                 Action::Count { .. } => value,
@@ -68,30 +121,48 @@ pub(crate) fn walk(
 }
 
 impl Register {
-    /// Finds the register's values. `successors` are those of the LLVM blocks, block 0 the entry.
-    pub(crate) fn new(successors: &[Vec<usize>], sites: &Sites) -> Self {
-        let mut sources = vec![Vec::new(); successors.len()];
-        for (source, targets) in successors.iter().enumerate() {
-            for &target in targets {
-                sources[target].push(source);
-            }
-        }
+    /// Finds the register's values. `turning` are loops that hold no value.
+    pub(crate) fn new(graph: &Graph, sites: &Sites, turning: &[Turning]) -> Self {
+        Self::with(graph, sites, turning, &[])
+    }
+
+    /// The same where more is needed than counters use: the values at the ends of the blocks `wanted`.
+    pub(crate) fn with(
+        graph: &Graph,
+        sites: &Sites,
+        turning: &[Turning],
+        wanted: &[usize],
+    ) -> Self {
         let mut register = Self {
             top: vec![None; sites.len()],
             bottom: vec![None; sites.len()],
             needed: BTreeSet::new(),
         };
-        register.flow(successors, &sources, sites);
-        register.find_needed(&sources, sites);
+        register.flow(graph, sites, turning);
+        register.find_needed(graph, sites, turning, wanted);
         register
     }
 
-    fn flow(&mut self, successors: &[Vec<usize>], sources: &[Vec<usize>], sites: &Sites) {
-        let order = reverse_postorder(successors);
-        let mut place = vec![usize::MAX; successors.len()];
+    fn flow(&mut self, graph: &Graph, sites: &Sites, turning: &[Turning]) {
+        let order = reverse_postorder(&graph.successors);
+        let mut place = vec![usize::MAX; order.len().max(sites.len())];
         for (index, &block) in order.iter().enumerate() {
             place[block] = index;
         }
+        let mut heads = HashMap::new();
+        for (index, turning) in turning.iter().enumerate() {
+            heads.insert(turning.head, Value::Turn(index, turning.start));
+        }
+        let mut exits = HashMap::new();
+        for turning in turning {
+            exits.extend(turning.exits.iter().map(|&exit| (exit, &turning.blocks)));
+        }
+        // What is a number of the loop's own: as if its first turn had begun like the others.
+        let inside = |value: Value, exit: usize| match (value, exits.get(&exit)) {
+            (Value::Turn(..), Some(_)) => true,
+            (Value::Phi(block) | Value::Sum(block, _), Some(blocks)) => blocks.contains(&block),
+            _ => false,
+        };
         self.top[0] = Some(Value::Unset);
         let mut waiting: BTreeSet<usize> = [0].into();
         while let Some(next) = waiting.pop_first() {
@@ -102,8 +173,12 @@ impl Register {
                 continue;
             }
             self.bottom[block] = Some(bottom);
-            for &next in &successors[block] {
-                let met = self.meet(next, &sources[next]);
+            for &next in &graph.successors[block] {
+                let met = match (heads.get(&next), self.meet(next, &graph.sources[next])) {
+                    (Some(&turn), _) => turn,
+                    (None, met) if inside(met, next) => Value::Left(next),
+                    (None, met) => met,
+                };
                 if self.top[next] != Some(met) {
                     self.top[next] = Some(met);
                     waiting.insert(place[next]);
@@ -126,7 +201,19 @@ impl Register {
         }
     }
 
-    fn find_needed(&mut self, sources: &[Vec<usize>], sites: &Sites) {
+    /// What came into a loop: a value that reaches its head from everywhere outside, or a phi there.
+    pub(crate) fn came(&self, turning: &[Turning], index: usize) -> Value {
+        let entries = turning[index].entries.iter();
+        let mut values = entries.filter_map(|&entry| self.bottom[entry]);
+        let first = values.next().unwrap_or(Value::Unset);
+        if values.all(|value| value == first) {
+            first
+        } else {
+            Value::Came(index)
+        }
+    }
+
+    fn find_needed(&mut self, graph: &Graph, sites: &Sites, turning: &[Turning], wanted: &[usize]) {
         let mut open: Vec<Value> = Vec::new();
         let mut operands: HashMap<Value, Value> = HashMap::new();
         for block in 0..sites.len() {
@@ -141,17 +228,26 @@ impl Register {
                 _ => {}
             });
         }
+        // Where a loop's counters are written back it must be known what came in.
+        open.extend((0..turning.len()).map(|index| self.came(turning, index)));
+        open.extend(wanted.iter().filter_map(|&block| self.bottom[block]));
         while let Some(value) = open.pop() {
-            if !matches!(value, Value::Phi(_) | Value::Sum(..)) || !self.needed.insert(value) {
+            if matches!(value, Value::Unset | Value::Constant(_) | Value::Turn(..))
+                || !self.needed.insert(value)
+            {
                 continue;
             }
+            let bottoms = |blocks: &[usize]| -> Vec<Value> {
+                let values = blocks.iter().filter_map(|&block| self.bottom[block]);
+                values.collect()
+            };
             match value {
-                Value::Phi(block) => open.extend(
-                    sources[block]
-                        .iter()
-                        .filter_map(|&source| self.bottom[source]),
-                ),
-                _ => open.extend(operands.get(&value)),
+                Value::Phi(block) | Value::Left(block) => {
+                    open.extend(bottoms(&graph.sources[block]));
+                }
+                Value::Came(index) => open.extend(bottoms(&turning[index].entries)),
+                Value::Sum(..) => open.extend(operands.get(&value)),
+                _ => {}
             }
         }
     }
@@ -192,6 +288,10 @@ mod tests {
     };
 
     fn register(successors: &[&[usize]], actions: &[&[Action]]) -> Register {
+        turning(successors, actions, &[])
+    }
+
+    fn turning(successors: &[&[usize]], actions: &[&[Action]], loops: &[Turning]) -> Register {
         let successors: Vec<Vec<usize>> =
             successors.iter().map(|targets| targets.to_vec()).collect();
         let stops = |actions: &&[Action]| {
@@ -200,7 +300,11 @@ mod tests {
                 actions: actions.to_vec(),
             }]
         };
-        Register::new(&successors, &actions.iter().map(stops).collect())
+        Register::new(
+            &Graph::new(successors),
+            &actions.iter().map(stops).collect(),
+            loops,
+        )
     }
 
     #[test]
@@ -263,5 +367,48 @@ mod tests {
             found.top,
             [Some(Value::Unset), None, Some(Value::Constant(3))]
         );
+    }
+
+    #[test]
+    fn a_turning_loop_holds_no_value() {
+        let found = turning(
+            &[&[1, 2], &[3], &[3], &[3, 4], &[]],
+            &[
+                &[],
+                &[Action::Set(4)],
+                &[Action::Set(5)],
+                &[Action::Add(2), Action::Set(7)],
+                &[Action::Add(1), COUNT],
+            ],
+            &[Turning {
+                head: 3,
+                blocks: [3].into(),
+                entries: vec![1, 2],
+                exits: vec![4],
+                start: 7,
+            }],
+        );
+        assert_eq!(found.top[3], Some(Value::Turn(0, 7)));
+        // A constant leaves as one; only what came in is needed, for the counters.
+        assert_eq!(found.top[4], Some(Value::Constant(7)));
+        assert_eq!(found.needed, [Value::Came(0)].into());
+    }
+
+    #[test]
+    fn what_is_left_of_a_turn_is_chosen_behind_the_loop() {
+        let found = turning(
+            &[&[1], &[2, 3], &[1], &[]],
+            &[&[Action::Set(4)], &[], &[Action::Set(7)], &[COUNT]],
+            &[Turning {
+                head: 1,
+                blocks: [1, 2].into(),
+                entries: vec![0],
+                exits: vec![3],
+                start: 7,
+            }],
+        );
+        assert_eq!(found.top[1], Some(Value::Turn(0, 7)));
+        assert_eq!(found.top[3], Some(Value::Left(3)));
+        assert_eq!(found.needed, [Value::Left(3)].into());
     }
 }

@@ -1,7 +1,7 @@
 //! What happens where: the probes of a function's edges, sorted into its LLVM blocks.
 //!
 //! The order of several probes before one instruction is that in which they are reached: the edge into the block,
-//! the cuts inside, the edge out.
+//! the cuts and exit edges inside, the edge out.
 
 use holloway_flow::{Action, EdgeId, EdgeProbe, Probes};
 
@@ -26,15 +26,10 @@ pub(crate) fn sites(lowered: &Lowered<'_>, probes: &Probes) -> Result<Sites, Str
     let blocks = &lowered.layout.blocks;
     let mut top: Vec<Vec<Action>> = vec![Vec::new(); blocks.len()];
     let mut inside: Sites = vec![Vec::new(); blocks.len()];
-    let mut bottom: Sites = vec![Vec::new(); blocks.len()];
     top[0].extend(&probes.entry);
     for (id, probe) in &probes.edges {
         match lowered.edges[id.index()].site {
             Site::Top { block } => top[block].extend(both(probe)),
-            Site::Bottom { block, index } => bottom[block].push(Stop {
-                index,
-                actions: both(probe).collect(),
-            }),
             Site::Inside {
                 block,
                 before,
@@ -49,19 +44,23 @@ pub(crate) fn sites(lowered: &Lowered<'_>, probes: &Probes) -> Result<Sites, Str
                     actions: probe.after.clone(),
                 });
             }
+            Site::At { block, index } | Site::Bottom { block, index } => {
+                inside[block].push(Stop {
+                    index,
+                    actions: both(probe).collect(),
+                });
+            }
             Site::None => return Err(no_place(*id)),
         }
     }
     let mut sites = Vec::with_capacity(blocks.len());
-    for (((block, top), mut inside), bottom) in blocks.iter().zip(top).zip(inside).zip(bottom) {
-        // Edge ids grow along a block, so its cuts are in order; sorting is for clarity and stable.
-        inside.sort_by_key(|stop| stop.index);
+    // Edge ids grow along a block, so its stops are in order.
+    for ((block, top), inside) in blocks.iter().zip(top).zip(inside) {
         let mut stops = vec![Stop {
             index: block.top,
             actions: top,
         }];
         stops.extend(inside);
-        stops.extend(bottom);
         stops.retain(|stop| !stop.actions.is_empty());
         if !stops.is_sorted_by_key(|stop| stop.index) {
             return Err("the probes of a block are out of order".into());

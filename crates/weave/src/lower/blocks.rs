@@ -2,77 +2,25 @@
 
 use std::collections::HashMap;
 
-use holloway_flow::BlockId;
+use super::Wanted;
+use super::calls::{Attributes, calls};
 use holloway_format::Outcome;
-use holloway_llvm::{AttributeKind, Block, Function, Instruction, Module, Opcode, TailKind};
-
-/// Functions that return twice whether they are marked so or not: `__builtin_setjmp`, and what languages without such
-/// a mark declare.
-const RETURN_TWICE: [&str; 9] = [
-    "llvm.eh.sjlj.setjmp",
-    "setjmp",
-    "_setjmp",
-    "__setjmp",
-    "sigsetjmp",
-    "__sigsetjmp",
-    "vfork",
-    "__vfork",
-    "getcontext",
-];
-
-/// Attribute kinds looked up once a module.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Attributes {
-    noreturn: Option<AttributeKind>,
-    returns_twice: Option<AttributeKind>,
-    nounwind: Option<AttributeKind>,
-    willreturn: Option<AttributeKind>,
-}
-
-impl Attributes {
-    pub(crate) fn of(module: &Module<'_>) -> Self {
-        Self {
-            noreturn: AttributeKind::named(module, "noreturn"),
-            returns_twice: AttributeKind::named(module, "returns_twice"),
-            nounwind: AttributeKind::named(module, "nounwind"),
-            willreturn: AttributeKind::named(module, "willreturn"),
-        }
-    }
-
-    /// Whether a call may never come back: by unwinding, longjmp, the end of the thread or process, or an endless loop.
-    fn may_leave(&self, instruction: Instruction<'_>) -> bool {
-        let has = |kind: Option<AttributeKind>| kind.is_some_and(|kind| instruction.call_has(kind));
-        instruction.is_call()
-            && !instruction.callee().is_inline_asm()
-            && instruction.intrinsic().is_none()
-            && !(has(self.willreturn) && has(self.nounwind))
-    }
-
-    fn does_not_return(&self, call: Instruction<'_>) -> bool {
-        self.noreturn.is_some_and(|kind| call.call_has(kind))
-    }
-
-    fn returns_twice(&self, call: Instruction<'_>) -> bool {
-        self.returns_twice.is_some_and(|kind| call.call_has(kind))
-            || call
-                .callee()
-                .as_function()
-                .is_some_and(|callee| RETURN_TWICE.contains(&callee.name().as_str()))
-    }
-}
+use holloway_llvm::{Block, Function, Instruction, Opcode, TailKind};
 
 /// A node of the graph: instructions `from..to` of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) block: usize,
+    /// Its place among the block's: behind this many cuts.
+    pub(crate) place: usize,
     pub(crate) from: usize,
     pub(crate) to: usize,
 }
 
-/// A cut inside a block.
+/// Where a block is cut in two. Behind a call that came back ([`Outcome::Returned`]) the path goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// The path ends before this instruction…
+    /// The path ends (or goes on) before this instruction…
     pub(crate) before: usize,
     /// …and the next starts before this one.
     pub(crate) after: usize,
@@ -126,7 +74,7 @@ impl<'m> Layout<'m> {
     pub(crate) fn new(
         function: Function<'m>,
         attributes: &Attributes,
-        split: &[usize],
+        wanted: Wanted<'_>,
     ) -> Result<Self, String> {
         let blocks: Vec<Block<'m>> = function.blocks().collect();
         let position: HashMap<Block<'m>, usize> = blocks
@@ -136,12 +84,8 @@ impl<'m> Layout<'m> {
             .collect();
         let mut infos = Vec::with_capacity(blocks.len());
         for (index, &block) in blocks.iter().enumerate() {
-            infos.push(block_info(
-                block,
-                &position,
-                attributes,
-                split.contains(&index),
-            )?);
+            let split = wanted.split.contains(&index);
+            infos.push(block_info(block, &position, attributes, split, wanted)?);
         }
         for source in 0..infos.len() {
             for target in infos[source].targets.clone() {
@@ -159,10 +103,11 @@ impl<'m> Layout<'m> {
         let mut nodes = Vec::with_capacity(self.blocks.len());
         for (block, info) in self.blocks.iter().enumerate() {
             let mut from = 0;
-            for cut in &info.cuts {
+            for (place, cut) in info.cuts.iter().enumerate() {
                 // A call that returns twice runs in the segment before the cut.
                 nodes.push(Node {
                     block,
+                    place,
                     from,
                     to: cut.after,
                 });
@@ -173,32 +118,75 @@ impl<'m> Layout<'m> {
                 Some(leave) if leave.outcome == Outcome::Noreturn => leave.index + 1,
                 _ => info.instructions.len(),
             };
-            nodes.push(Node { block, from, to });
+            nodes.push(Node {
+                block,
+                place: info.cuts.len(),
+                from,
+                to,
+            });
         }
         nodes
     }
 
-    /// The segments in which a path may be left for good before it ends or goes on.
-    pub(crate) fn leaks(&self, nodes: &[Node], attributes: &Attributes) -> Vec<BlockId> {
-        let leaks = |node: &Node| {
+    /// By segment: the first instruction that may leave its path for good before it ends or goes on. Where paths end at calls:
+    /// any call, so that a path that starts with one comes behind what is called.
+    pub(crate) fn leaks(
+        &self,
+        nodes: &[Node],
+        attributes: &Attributes,
+        wanted: Wanted<'_>,
+    ) -> Vec<Option<usize>> {
+        let leaks = |instruction| match wanted.calls {
+            true => calls(instruction),
+            false => attributes.may_leave(instruction),
+        };
+        let leak = |node: &Node| {
             let info = &self.blocks[node.block];
-            let cut = info.cuts.iter().find(|cut| cut.after == node.to);
             // Where the path has ended it can't be left any more.
-            let end = match (cut, info.leave) {
+            let end = match (info.cuts.get(node.place), info.leave) {
                 (Some(cut), _) => cut.before,
                 (None, Some(leave)) => leave.index,
                 (None, None) => node.to,
             };
-            info.instructions[node.from..end.max(node.from)]
-                .iter()
-                .any(|&instruction| attributes.may_leave(instruction))
+            (node.from..end).find(|&index| leaks(info.instructions[index]))
         };
-        (0..)
-            .map(BlockId)
-            .zip(nodes)
-            .filter(|(_, node)| leaks(node))
-            .map(|(id, _)| id)
-            .collect()
+        nodes.iter().map(leak).collect()
+    }
+
+    /// Where a frame may be come back to from above: before which instruction of which block. At landing pads, and behind each
+    /// call that returns twice.
+    pub(crate) fn catches(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let blocks = self.blocks.iter().enumerate();
+        blocks.flat_map(move |(index, info)| {
+            let pad = info.instructions[..info.top].last();
+            let pad = pad.is_some_and(|last| last.opcode() == Opcode::LandingPad);
+            let again = info.cuts.iter().filter(|cut| cut.outcome == Outcome::Again);
+            let behind = again.flat_map(move |cut| match cut.after > cut.before {
+                true => vec![(index, cut.after)],
+                // An invoke: at the top of each block it leads to; landing pads are listed as such.
+                false => self.behind_invoke(info),
+            });
+            pad.then_some((index, info.top)).into_iter().chain(behind)
+        })
+    }
+
+    fn behind_invoke(&self, info: &BlockInfo<'_>) -> Vec<(usize, usize)> {
+        let normal = info.targets.iter().filter(|target| target.first == 0);
+        let top = |target: &Target| (target.block, self.blocks[target.block].top);
+        normal.map(top).collect()
+    }
+
+    /// By segment: the instruction before which its exit edge stands, if it needs one. Behind a call that returns twice that
+    /// is the first.
+    pub(crate) fn exits(&self, nodes: &[Node], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
+        let exit = |(node, leak): (&Node, &Option<usize>)| {
+            let cuts = &self.blocks[node.block].cuts;
+            match node.place.checked_sub(1).map(|cut| cuts[cut].outcome) {
+                Some(Outcome::Again) => Some(node.from),
+                _ => *leak,
+            }
+        };
+        nodes.iter().zip(leaks).map(exit).collect()
     }
 }
 
@@ -207,6 +195,7 @@ fn block_info<'m>(
     position: &HashMap<Block<'m>, usize>,
     attributes: &Attributes,
     split: bool,
+    wanted: Wanted<'_>,
 ) -> Result<BlockInfo<'m>, String> {
     let instructions: Vec<_> = block.instructions().collect();
     if instructions
@@ -224,11 +213,25 @@ fn block_info<'m>(
         .checked_sub(1)
         .ok_or("it has an empty block")?;
     let leave = leave(&instructions, attributes);
-    let mut cuts = cuts(
-        &instructions,
-        attributes,
-        leave.map_or(last, |leave| leave.index),
-    );
+    let end = leave.map_or(last, |leave| leave.index);
+    let mut cuts = cuts(&instructions, attributes, end);
+    if wanted.exits {
+        cuts.extend(returns(&instructions, attributes, end));
+        cuts.sort_by_key(|cut| cut.after);
+    }
+    if wanted.calls {
+        let known = |index| cuts.iter().any(|cut: &Cut| cut.before == index);
+        let found: Vec<Cut> = ends(&instructions, end)
+            .filter(|&index| !known(index))
+            .map(|index| Cut {
+                before: index,
+                after: index,
+                outcome: Outcome::Split,
+            })
+            .collect();
+        cuts.extend(found);
+        cuts.sort_by_key(|cut| cut.after);
+    }
     if split
         && leave.is_none()
         && cuts
@@ -308,7 +311,7 @@ fn return_of(instructions: &[Instruction<'_>]) -> Leave {
             index,
             outcome: Outcome::TailCall,
         },
-        Some((index, TailKind::Tail)) => Leave {
+        Some((index, TailKind::Tail)) if may_become_jump(instructions, index) => Leave {
             index,
             outcome: Outcome::Return,
         },
@@ -317,6 +320,48 @@ fn return_of(instructions: &[Instruction<'_>]) -> Leave {
             outcome: Outcome::Return,
         },
     }
+}
+
+/// Whether what the function returns is what its last call does, or nothing: only such a call can take over the frame. Behind
+/// another that is marked `tail`, the frame is there while the call runs, and may be left.
+fn may_become_jump(instructions: &[Instruction<'_>], call: usize) -> bool {
+    let ret = instructions.last().expect("blocks aren't empty").value();
+    let from_call = |value| {
+        let mut behind = instructions[call..].iter();
+        behind.any(|instruction| instruction.value() == value)
+    };
+    ret.operand_count() == 0 || from_call(ret.operand(0))
+}
+
+/// Behind each call before instruction `end` that may not come back, unless nothing but a jump follows: what stands there may not
+/// run though the call does.
+fn returns<'a>(
+    instructions: &'a [Instruction<'_>],
+    attributes: &'a Attributes,
+    end: usize,
+) -> impl Iterator<Item = Cut> + 'a {
+    let goes_on = move |index: usize| {
+        let next = instructions[index + 1];
+        !(next.opcode() == Opcode::Br && next.successors().len() == 1)
+    };
+    let calls = (0..end).filter(move |&index| {
+        let call = instructions[index];
+        attributes.may_leave(call) && !attributes.returns_twice(call) && goes_on(index)
+    });
+    calls.map(|index| Cut {
+        before: index + 1,
+        after: index + 1,
+        outcome: Outcome::Returned,
+    })
+}
+
+/// The calls before instruction `end`, and at it if it is an invoke.
+fn ends<'a>(instructions: &'a [Instruction<'_>], end: usize) -> impl Iterator<Item = usize> + 'a {
+    let until = match instructions[end].opcode() {
+        Opcode::Invoke => end + 1,
+        _ => end,
+    };
+    (0..until).filter(|&index| calls(instructions[index]))
 }
 
 /// The cuts before instruction `end`, and at it if it is an invoke that needs one.

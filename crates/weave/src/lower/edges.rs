@@ -9,16 +9,28 @@ use holloway_llvm::{Block, Instruction, Metadata, Opcode};
 use super::blocks::{BlockInfo, Layout, Node, Target};
 use super::{EdgeInfo, Site, edge};
 
-/// All edges, in order of the blocks they leave.
+/// All edges, in the order in which a block gets to where their probes stand: a segment's exit edge (`exits`: before which
+/// instruction) comes before its others.
 pub(super) fn edges<'m>(
     layout: &Layout<'m>,
     nodes: &[Node],
+    exits: &[Option<usize>],
     exit: BlockId,
 ) -> Vec<(Edge, EdgeInfo<'m>)> {
+    let left = |block: usize, node: BlockId| {
+        let index = exits[node.index()]?;
+        let site = Site::At { block, index };
+        let info = EdgeInfo {
+            outcome: Outcome::Left,
+            location: layout.blocks[block].instructions[index].location(),
+            site,
+        };
+        Some((edge(node, exit, site), info))
+    };
     // The first node of each block; a block's nodes follow one another.
     let mut first = vec![BlockId(0); layout.blocks.len()];
     for (id, node) in (0u32..).zip(nodes) {
-        if node.from == 0 && (id == 0 || nodes[id as usize - 1].block != node.block) {
+        if node.place == 0 {
             first[node.block] = BlockId(id);
         }
     }
@@ -26,10 +38,17 @@ pub(super) fn edges<'m>(
     for (index, block) in layout.blocks.iter().enumerate() {
         let mut node = first[index];
         for cut in &block.cuts {
-            let site = Site::Inside {
-                block: index,
-                before: cut.before,
-                after: cut.after,
+            edges.extend(left(index, node));
+            let site = match cut.outcome {
+                Outcome::Returned => Site::Bottom {
+                    block: index,
+                    index: cut.after,
+                },
+                _ => Site::Inside {
+                    block: index,
+                    before: cut.before,
+                    after: cut.after,
+                },
             };
             let location = block.instructions[cut.before].location();
             let next = BlockId(node.0 + 1);
@@ -43,6 +62,7 @@ pub(super) fn edges<'m>(
             ));
             node = next;
         }
+        edges.extend(left(index, node));
         match block.leave {
             Some(leave) => {
                 let site = Site::Bottom {

@@ -1,24 +1,35 @@
 //! Compiling, weaving, linking and running small programs, and reading what they counted.
 #![allow(
     dead_code,
+    unused_imports,
     clippy::unwrap_used,
     unreachable_pub,
     reason = "shared by test binaries that use parts of it; a test may panic"
 )]
+
+mod case;
+mod graph;
+mod random;
+mod stream;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use holloway_flow::{
-    BlockId, Cfg, DagEdge, DagEdgeKind, Edge, EdgeId, EdgeKind, Numbering, PathId,
-};
-use holloway_format::{Counters, DagKind, FunctionMap, ModuleMap};
+use holloway_format::{Counters, FunctionMap, ModuleMap};
 use holloway_llvm::Library;
 use holloway_weave::{
     Collect, LinkKind, ModuleOptions, OptLevel, WovenModule, patch, weave_module,
 };
+
+pub use case::{
+    Case, KINDS, KINDS_TIMED, KINDS_WITH_EXITS, Kind, assert_agree, check, check_kinds, check_with,
+    guide,
+};
+pub use graph::{block_counts, flow};
+pub use random::Program;
+pub use stream::{Followed, Step, Stream, follow};
 
 const LINES: usize = 65536;
 const HASHED: usize = 65536;
@@ -111,7 +122,9 @@ impl Bench {
             linker.arg(self.write(&format!("woven{index}.o"), object));
         }
         run(linker.arg(stub()).args(link).arg("-o").arg(&program));
+        // The stub adds to what is there.
         let dump = self.path("dump");
+        let _ = std::fs::remove_file(&dump);
         let output = Command::new(&program)
             .env("STUB_DUMP", &dump)
             .output()
@@ -191,10 +204,10 @@ impl Dump {
             .collect()
     }
 
-    /// Counts by path of a function of a module with this base.
-    pub fn paths(&self, base: u64, function: &FunctionMap) -> BTreeMap<u64, u64> {
+    /// Counts by path, or edge counter, of a function of a module with this base.
+    pub fn counts(&self, base: u64, function: &FunctionMap) -> BTreeMap<u64, u64> {
         match function.counters {
-            Counters::Array { offset, len } => {
+            Counters::Array { offset, len } | Counters::Edges { offset, len } => {
                 let first = LINES + 3 * HASHED + ((base + offset) / 8) as usize;
                 let counts = (0..len)
                     .filter_map(|path| Some((path, *self.words.get(first + path as usize)?)));
@@ -226,64 +239,26 @@ pub struct Placed {
     pub woven: WovenModule,
     pub map: ModuleMap,
     pub base: u64,
+    /// The base of counters beside the ring.
+    pub beside: u64,
 }
 
 /// Weaves and places a module.
 pub fn weave(llvm: &Library, bitcode: &[u8], options: &ModuleOptions, base: u64) -> Placed {
     let mut woven = weave_module(llvm, bitcode, options, &mut |_| {}).unwrap();
-    patch::resolve_base(&mut woven.object, &woven.base_symbol, base).unwrap();
+    let written = base / options.collect.base_unit();
+    patch::resolve_base(&mut woven.object, &woven.base_symbol, written).unwrap();
+    let beside = base / 2;
+    let symbol = patch::beside_symbol(&woven.base_symbol);
+    patch::resolve_base(&mut woven.object, &symbol, beside).unwrap();
     let (map, damage) = ModuleMap::decode(&woven.fragment).unwrap();
     assert!(damage.is_empty());
-    Placed { woven, map, base }
-}
-
-/// A function's graph and numbering, from the map.
-pub fn graph(function: &FunctionMap) -> (Cfg, Numbering) {
-    let edges = function.edges.iter().map(|edge| Edge {
-        from: BlockId(edge.from),
-        to: BlockId(edge.to),
-        kind: match edge.kind {
-            holloway_format::EdgeKind::Plain => EdgeKind::Plain,
-            holloway_format::EdgeKind::Pinned => EdgeKind::Pinned,
-            holloway_format::EdgeKind::Cut => EdgeKind::Cut,
-        },
-    });
-    let (entry, exit) = (BlockId(function.entry), BlockId(function.exit));
-    let cfg = Cfg::new(function.blocks.len() as u32, entry, exit, edges.collect()).unwrap();
-    let dag = function.dag.iter().map(|edge| {
-        let kind = match edge.kind {
-            DagKind::Edge(id) => DagEdgeKind::Edge(EdgeId(id)),
-            DagKind::Start(block) => DagEdgeKind::Start(BlockId(block)),
-            DagKind::Back(id) => DagEdgeKind::Back(EdgeId(id)),
-            DagKind::Cut(id) => DagEdgeKind::Cut(EdgeId(id)),
-        };
-        (
-            DagEdge {
-                from: BlockId(edge.from),
-                to: BlockId(edge.to),
-                kind,
-            },
-            edge.value,
-        )
-    });
-    let numbering = Numbering::from_parts(entry, exit, dag.collect()).unwrap();
-    assert_eq!(numbering.path_count(), function.path_count);
-    (cfg, numbering)
-}
-
-/// How often each block of a function ran, from its paths.
-pub fn block_counts(function: &FunctionMap, paths: &BTreeMap<u64, u64>) -> Vec<u64> {
-    let (_, numbering) = graph(function);
-    let mut counts = vec![0; function.blocks.len()];
-    for (&path, &count) in paths {
-        let path = numbering
-            .regenerate(PathId(path))
-            .expect("the number is a path's");
-        for block in path.blocks {
-            counts[block.index()] += count;
-        }
+    Placed {
+        woven,
+        map,
+        base,
+        beside,
     }
-    counts
 }
 
 /// Hits of traced lines as the profile has them: each block's count for each of its places on such a line.
@@ -296,7 +271,7 @@ pub fn profiled_lines(
     let mut lines = BTreeMap::new();
     for placed in placed {
         for function in &placed.map.functions {
-            let counts = block_counts(function, &dump.paths(placed.base, function));
+            let counts = block_counts(function, &dump.counts(placed.base, function));
             for (block, count) in function.blocks.iter().zip(counts) {
                 // The tracer's call stands in column 1 of our file; what else the compiler gives that line doesn't.
                 let called = block.places.iter().filter(|place| {
@@ -333,62 +308,3 @@ extern \"C\"
 __attribute__((nomerge)) void trace(unsigned);
 #define T trace(__LINE__)
 ";
-
-/// Compiles, weaves, links and runs a traced C or C++ source with every setup and level; its output has to be the same
-/// everywhere, and every traced line's count in the profile has to be what the tracer saw. Returns the last run.
-pub fn check(name: &str, source: &str, levels: &[OptLevel]) -> Vec<(Setup, OptLevel, Placed, Ran)> {
-    check_with(name, source, levels, &[], &|_| {})
-}
-
-/// As [`check`], with compiler arguments and changed options.
-pub fn check_with(
-    name: &str,
-    source: &str,
-    levels: &[OptLevel],
-    args: &[&str],
-    change: &dyn Fn(&mut ModuleOptions),
-) -> Vec<(Setup, OptLevel, Placed, Ran)> {
-    // Each `T;` on a line of its own, so that nothing else has its line.
-    let source = format!("{TRACED}{}", source.replace("T;", "\nT;\n"));
-    let traced = traced_lines(&source);
-    let mut results = Vec::new();
-    for setup in SETUPS {
-        for &level in levels {
-            let bench = Bench::new();
-            let flag = format!("-{level}");
-            let mut args = args.to_vec();
-            args.extend([flag.as_str(), "-fPIE"]);
-            let bitcode = bench.compile(setup.clang, name, &source, &args);
-            let mut options = options(name, level);
-            change(&mut options);
-            let placed = weave(&library(setup.llvm), &bitcode, &options, 64);
-            assert!(
-                placed.map.skipped.is_empty(),
-                "{name} with {setup:?} at {level}: {:?}",
-                placed.map.skipped
-            );
-            let ran = bench.run(std::slice::from_ref(&placed.woven.object), &["-pie"]);
-            let context = format!("{name} with {setup:?} at {level}");
-            assert_eq!(
-                ran.output.status.code(),
-                Some(0),
-                "{context}: {:?}",
-                ran.output
-            );
-            let found = profiled_lines(&[&placed], &ran.dump, name, &traced);
-            let mut hits = ran.dump.lines();
-            hits.retain(|line, _| *line > 2);
-            if found != hits
-                && let Some(keep) = std::env::var_os("HOLLOWAY_TEST_KEEP")
-            {
-                std::fs::write(keep, &source).unwrap();
-            }
-            assert_eq!(
-                found, hits,
-                "{context}: lines (left: from paths, right: traced)"
-            );
-            results.push((setup, level, placed, ran));
-        }
-    }
-    results
-}

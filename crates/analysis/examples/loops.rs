@@ -1,0 +1,329 @@
+//! How fast slab forests grow: `cargo run --release -p holloway-analysis --example loops -- [STREAM.u32 [MAP.hwm]]`.
+//!
+//! Reads words of a stored stream (little-endian `u32`, with the path map of its image; without one they are any numbers, taken as the paths of
+//! one loop), or makes streams of several shapes, and prints for each k million words a second of processor time, and nodes; beside
+//! them what reading activations alone takes, and a hash table that only counts paths.
+#![allow(clippy::unwrap_used, reason = "an example fails by panicking")]
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use holloway_analysis::loops::{Limits, LoopsBuilder};
+use holloway_analysis::stream::{Activations, Ended, Listener, Words};
+use holloway_format::{
+    BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionMap, ImageMap, ModuleMap, Outcome,
+    PlacedModule, decode_image,
+};
+
+const KS: [u32; 7] = [2, 3, 4, 6, 8, 11, 16];
+const WORDS: usize = 4_000_000;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let stored = arguments.first().map(|stream| {
+        let bytes = std::fs::read(stream).unwrap();
+        let words = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u32::from_le_bytes(*word));
+        words.take(WORDS).collect::<Vec<_>>()
+    });
+    match (stored, &arguments[..]) {
+        (Some(words), [stream, map]) => {
+            let image = decode_image(&std::fs::read(map).unwrap()).unwrap();
+            return measure(stream, &Arc::new(image), &words);
+        }
+        (Some(mut words), [stream]) => {
+            let cases = words.iter().max().map_or(1, |most| most + 1);
+            words.iter_mut().for_each(|word| *word += 1 + cases + 2);
+            return measure(stream, &Arc::new(image(1, cases)), &words);
+        }
+        _ => {}
+    }
+    let image = Arc::new(image(256, 64));
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    measure(
+        "one path again and again",
+        &image,
+        &made(&mut random, |_, _| 0),
+    );
+    measure(
+        "period of 5",
+        &image,
+        &made(&mut random, |_, at| (at % 5) as u32),
+    );
+    measure(
+        "two paths at random",
+        &image,
+        &made(&mut random, |random, _| random.below(2)),
+    );
+    measure(
+        "60 paths, skewed",
+        &image,
+        &made(&mut random, |random, _| random.skewed(60)),
+    );
+    measure(
+        "60 paths at random",
+        &image,
+        &made(&mut random, |random, _| random.below(60)),
+    );
+    measure("nested calls of short loops", &image, &nested(&mut random));
+}
+
+fn measure(name: &str, image: &Arc<ImageMap>, stream: &[u32]) {
+    println!("{name}: {} words", stream.len());
+    let rate = rate_of(stream.len(), || {
+        let mut counts = Hashed::new();
+        stream.iter().for_each(|&word| counts.count(word));
+        black_box(&counts.slots);
+    });
+    println!("  hashed counters      {rate:8.1} M words/s");
+    let rate = rate_of(stream.len(), || {
+        let (mut words, mut activations) = (Words::new(image), Activations::default());
+        for (index, batch) in stream.chunks(1 << 14).enumerate() {
+            activations.feed(&mut words, &mut Nobody, (index << 16) as u64, batch);
+        }
+        black_box(activations.met());
+    });
+    println!("  activations alone    {rate:8.1} M words/s");
+    for k in KS {
+        let build = || {
+            let mut builder = LoopsBuilder::new(Words::new(image), k, Limits::default());
+            for (index, batch) in stream.chunks(1 << 14).enumerate() {
+                builder.feed((index << 16) as u64, batch);
+            }
+            builder.finish()
+        };
+        let rate = rate_of(stream.len(), || {
+            black_box(build().nodes());
+        });
+        let forest = build();
+        let losses = forest.losses();
+        println!(
+            "  k = {k:4}             {rate:8.1} M words/s  {} nodes, {} words in dropped nodes",
+            forest.nodes(),
+            losses.words
+        );
+    }
+}
+
+/// Wants to know nothing.
+struct Nobody;
+
+impl Listener for Nobody {
+    type State = u32;
+
+    fn path(&mut self, path: Ended, state: &mut u32) {
+        *state = black_box(path.word);
+    }
+}
+
+/// Million words a second of processor time.
+fn rate_of(words: usize, mut run: impl FnMut()) -> f64 {
+    run();
+    let (start, mut runs) = (processor_time(), 0);
+    // The clock ticks some hundred times a second.
+    while runs == 0 || processor_time() - start < 1e8 {
+        run();
+        runs += 1;
+    }
+    (words * runs) as f64 / (processor_time() - start) * 1e3
+}
+
+/// Nanoseconds that this thread has run: the machine may have other things to do.
+fn processor_time() -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    stat.split(' ').next().unwrap().parse().unwrap()
+}
+
+/// Counters as woven code has them for functions of many paths.
+struct Hashed {
+    slots: Vec<(u64, u64)>,
+    bits: u32,
+    used: usize,
+}
+
+impl Hashed {
+    fn new() -> Hashed {
+        Hashed {
+            slots: vec![(0, 0); 1 << 10],
+            bits: 10,
+            used: 0,
+        }
+    }
+
+    fn count(&mut self, word: u32) {
+        let key = u64::from(word);
+        let mut slot = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - self.bits)) as usize;
+        loop {
+            let (held, count) = &mut self.slots[slot];
+            if *held == key {
+                *count += 1;
+                return;
+            }
+            if *held == 0 {
+                break;
+            }
+            slot = (slot + 1) & ((1 << self.bits) - 1);
+        }
+        self.slots[slot] = (key, 1);
+        self.used += 1;
+        if 2 * self.used > self.slots.len() {
+            self.grow();
+        }
+    }
+
+    fn grow(&mut self) {
+        self.bits += 1;
+        let old = std::mem::replace(&mut self.slots, vec![(0, 0); 1 << self.bits]);
+        for (key, count) in old.into_iter().filter(|slot| slot.0 != 0) {
+            let mut slot = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - self.bits)) as usize;
+            while self.slots[slot].0 != 0 {
+                slot = (slot + 1) & ((1 << self.bits) - 1);
+            }
+            self.slots[slot] = (key, count);
+        }
+    }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, below: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as u32 % below
+    }
+
+    /// Small numbers much more often than large ones.
+    fn skewed(&mut self, below: u32) -> u32 {
+        (self.below(1 << 16).trailing_ones() * 4 + self.below(4)) % below
+    }
+}
+
+/// A function: an entry, a switch in a loop, a return. Paths: 0 entry to return, then entry to back edge by case, then loop to back
+/// edge by case, then loop to return.
+fn switch(cases: u32) -> FunctionMap {
+    let (head, ret, exit) = (1, 2 + cases, 3 + cases);
+    let edge = |from, to| EdgeMap {
+        from,
+        to,
+        kind: holloway_format::EdgeKind::Plain,
+        outcome: Outcome::Jump,
+        place: None,
+    };
+    let mut edges = vec![edge(0, head), edge(head, ret), edge(ret, exit)];
+    let (mut dag, mut value) = (Vec::new(), 1);
+    for case in 0..cases {
+        let (to, number) = (2 + case, edges.len() as u32);
+        edges.extend([edge(head, to), edge(to, head)]);
+        dag.push(DagEdgeMap {
+            from: head,
+            to,
+            kind: DagKind::Edge(number),
+            value,
+        });
+        dag.push(DagEdgeMap {
+            from: to,
+            to: exit,
+            kind: DagKind::Back(number + 1),
+            value: 0,
+        });
+        value += 1;
+    }
+    let inside = |from, to, number| DagEdgeMap {
+        from,
+        to,
+        kind: DagKind::Edge(number),
+        value: 0,
+    };
+    dag.extend([
+        inside(0, head, 0),
+        inside(head, ret, 1),
+        inside(ret, exit, 2),
+    ]);
+    dag.push(DagEdgeMap {
+        from: 0,
+        to: head,
+        kind: DagKind::Start(head),
+        value,
+    });
+    FunctionMap {
+        name: "switch".into(),
+        linkage_name: "switch".into(),
+        blocks: vec![BlockMap::default(); exit as usize + 1],
+        entry: 0,
+        exit,
+        edges,
+        dag,
+        path_count: 2 * value,
+        ..FunctionMap::default()
+    }
+}
+
+fn image(functions: u64, cases: u32) -> ImageMap {
+    let map = switch(cases);
+    let functions = (0..functions).map(|index| FunctionMap {
+        counters: Counters::Array {
+            offset: 8 * index * map.path_count,
+            len: map.path_count,
+        },
+        ..map.clone()
+    });
+    let module = ModuleMap {
+        functions: functions.collect(),
+        ..ModuleMap::default()
+    };
+    ImageMap {
+        modules: vec![PlacedModule { base: 0, module }],
+        ..ImageMap::default()
+    }
+}
+
+/// Words of function `function`: its case on entry, in the loop, and its return.
+fn enter(function: u32, case: u32) -> u32 {
+    1 + function * 130 + 1 + case
+}
+
+fn round(function: u32, case: u32) -> u32 {
+    1 + function * 130 + 66 + case
+}
+
+fn leave(function: u32) -> u32 {
+    1 + function * 130 + 65
+}
+
+/// Activations of one function of 1,000 rounds.
+fn made(random: &mut Random, mut case: impl FnMut(&mut Random, usize) -> u32) -> Vec<u32> {
+    let mut words = Vec::with_capacity(WORDS);
+    while words.len() < WORDS {
+        words.push(enter(0, 0));
+        for at in 0..1000 {
+            words.push(round(0, case(random, at)));
+        }
+        words.push(leave(0));
+    }
+    words
+}
+
+/// Loops of ten rounds that call functions with loops of five.
+fn nested(random: &mut Random) -> Vec<u32> {
+    let mut words = Vec::with_capacity(WORDS);
+    while words.len() < WORDS {
+        let outer = random.skewed(200);
+        words.push(enter(outer, 0));
+        for _ in 0..10 {
+            let inner = 200 + random.skewed(50);
+            words.push(enter(inner, 1));
+            for _ in 0..5 {
+                words.push(round(inner, random.skewed(20)));
+            }
+            words.push(leave(inner));
+            words.push(round(outer, random.skewed(20)));
+        }
+        words.push(leave(outer));
+    }
+    words
+}

@@ -1,0 +1,249 @@
+//! Joins the profiles of a run with the path maps of its images.
+//!
+//! A function that several modules hold copies of (a template or a generic, of which the linker kept one) stands
+//! in the run once: copies without counts are dropped when another copy has some, or when all are alike.
+//!
+//! Counts become final here: of edge counters the flow is derived, of paths that can be left in a call their true
+//! number, so that what doesn't fit can be said among the damage. All else is derived when asked for.
+//!
+//! Cost: time and memory linear in functions and counted paths, plus sorting where several processes meet.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use holloway_format::abi::KIND_EDGES;
+use holloway_format::{FunctionMap, ImageMap, Profile};
+
+use crate::flow::Flow;
+use crate::graph::{Graph, check_indices};
+use crate::run::{Collected, Function, Image, ImageId, Module, ModuleId, Process, RunProfile};
+
+/// Sums of counts by module and function.
+type Sums = HashMap<(u32, u32), Vec<(u64, u64)>>;
+
+impl RunProfile {
+    /// Joins images, each with its path map and the profiles of the processes that ran it.
+    ///
+    /// A function whose counts don't fit its map is left out and named in [`damage`](Self::damage).
+    pub fn new(images: Vec<(ImageMap, Vec<Profile>)>) -> RunProfile {
+        let mut run = RunProfile {
+            images: Vec::new(),
+            modules: Vec::new(),
+            functions: Vec::new(),
+            damage: Vec::new(),
+        };
+        for (map, profiles) in images {
+            run.add(map, &profiles);
+        }
+        run
+    }
+
+    fn add(&mut self, map: ImageMap, profiles: &[Profile]) {
+        let image = ImageId(self.images.len() as u32);
+        self.damage.extend(
+            map.damage
+                .iter()
+                .map(|damage| format!("{}: {damage}", map.name)),
+        );
+        let mut counts = self.sum(&map, profiles);
+        self.images.push(Image {
+            name: map.name,
+            build_id: map.build_id,
+            collected: if map.kind == KIND_EDGES {
+                Collected::Edges
+            } else {
+                Collected::Paths
+            },
+            processes: processes(profiles),
+        });
+        let mut functions = Vec::new();
+        for (index, placed) in (0u32..).zip(map.modules) {
+            let id = ModuleId(self.modules.len() as u32);
+            let module = placed.module;
+            for (number, map) in (0u32..)
+                .zip(module.functions)
+                .filter(|(_, map)| !map.is_damaged())
+            {
+                let counts = counts.remove(&(index, number)).unwrap_or_default();
+                functions.push(Function {
+                    module: id,
+                    copies: 1,
+                    map,
+                    ran: !counts.is_empty(),
+                    counts,
+                    reentries: Vec::new(),
+                    graph: None,
+                    flow: OnceLock::new(),
+                });
+            }
+            let (name, producer) = (module.name, module.producer);
+            self.modules.push(Module {
+                image,
+                name,
+                producer,
+                skipped: module.skipped,
+                gone: module.gone,
+            });
+        }
+        for mut function in without_copies(functions) {
+            if let Err(reason) = check_indices(&function.map) {
+                self.left_out(&function, &reason);
+                continue;
+            }
+            if function.ran {
+                self.settle(&mut function);
+            }
+            self.functions.push(function);
+        }
+    }
+
+    /// Sums the counts of all profiles of an image, by module and function.
+    fn sum(&mut self, map: &ImageMap, profiles: &[Profile]) -> Sums {
+        let mut sums = Sums::new();
+        for profile in profiles {
+            let origin = format!("{}, process {}", map.name, profile.pid);
+            self.damage.extend(
+                profile
+                    .damage
+                    .iter()
+                    .map(|damage| format!("{origin}: {damage}")),
+            );
+            for function in &profile.functions {
+                let sum = sums
+                    .entry((function.module, function.function))
+                    .or_default();
+                sum.extend(function.counts.iter().filter(|&&(_, count)| count > 0));
+            }
+        }
+        for sum in sums.values_mut() {
+            add_up(sum);
+        }
+        sums
+    }
+
+    /// Makes counts of a function's counters; where its map makes none, they go to the damage.
+    fn settle(&mut self, function: &mut Function) {
+        let settled = match function.collected() {
+            Collected::Paths => self.settle_paths(function),
+            Collected::Edges => self.settle_edges(function),
+        };
+        if let Err(reason) = settled {
+            self.left_out(function, &reason);
+            function.counts.clear();
+        }
+        function.ran = !function.counts.is_empty();
+        if function.collected() == Collected::Edges {
+            function.counts.clear();
+        }
+    }
+
+    fn settle_paths(&mut self, function: &mut Function) -> Result<(), String> {
+        let graph = Graph::new(&function.map)?;
+        self.split_off(function, graph.path_count(), "path");
+        if graph.can_be_left() {
+            let tally = graph.tally(&function.map, &function.counts);
+            function.counts = tally.paths;
+            function.reentries = tally.reentries;
+            function.flow = OnceLock::from(tally.flow);
+        }
+        function.graph = Some(graph);
+        Ok(())
+    }
+
+    fn settle_edges(&mut self, function: &mut Function) -> Result<(), String> {
+        let counters = function.map.counted.len() as u64;
+        self.split_off(function, counters, "counter");
+        let (flow, negative) = Flow::of_counters(&function.map, &function.counts)?;
+        if negative > 0 {
+            let edges = if negative == 1 { "edge" } else { "edges" };
+            let sentence = format!("{negative} {edges} came out below 0, shown as 0");
+            self.say(function, "killed in the middle of ", &sentence);
+        }
+        function.flow = OnceLock::from(flow);
+        Ok(())
+    }
+
+    /// Drops counts of paths or counters that the function does not have.
+    fn split_off(&mut self, function: &mut Function, limit: u64, what: &str) {
+        let fit = function
+            .counts
+            .partition_point(|&(number, _)| number < limit);
+        let beyond = function.counts.split_off(fit);
+        if let Some((number, _)) = beyond.first() {
+            let numbers = beyond.len();
+            let sentence =
+                format!("{numbers} {what} numbers from {number} on, where it has {limit}");
+            self.left_out(function, &sentence);
+        }
+    }
+
+    fn left_out(&mut self, function: &Function, reason: &str) {
+        self.say(function, "", &format!("{reason}; left out"));
+    }
+
+    fn say(&mut self, function: &Function, before: &str, what: &str) {
+        let module = self.module_of(function);
+        let image = &self.images[module.image.index()].name;
+        let name = &function.map.linkage_name;
+        let sentence = format!("{image}: {before}{name} in {}: {what}", module.name);
+        self.damage.push(sentence);
+    }
+}
+
+fn processes(profiles: &[Profile]) -> Vec<Process> {
+    let mut processes: Vec<_> = profiles
+        .iter()
+        .map(|profile| Process {
+            pid: profile.pid,
+            ppid: profile.ppid,
+            threads: profile.threads,
+            lost: profile.lost,
+            forked: profile.forked,
+            image_path: profile.image_path.clone(),
+        })
+        .collect();
+    processes.sort_by_key(|process| process.pid);
+    processes
+}
+
+/// Sorts by number and joins equal numbers.
+pub(crate) fn add_up<N: Ord + Copy>(counts: &mut Vec<(N, u64)>) {
+    if !counts.is_sorted_by(|a, b| a.0 < b.0) {
+        counts.sort_unstable_by_key(|&(path, _)| path);
+        counts.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 = kept.1.saturating_add(next.1);
+            }
+            same
+        });
+    }
+}
+
+/// Drops copies of a function that never ran beside one that stays; the ones that stay know how many there were.
+fn without_copies(mut functions: Vec<Function>) -> Vec<Function> {
+    let mut groups: HashMap<(&str, &str, u32), (u32, bool)> = HashMap::new();
+    for function in &functions {
+        let group = groups.entry(key(&function.map)).or_default();
+        group.0 += 1;
+        group.1 |= function.ran;
+    }
+    let mut fates = Vec::with_capacity(functions.len());
+    let mut seen = std::collections::HashSet::new();
+    for function in &functions {
+        let (copies, any_ran) = groups[&key(&function.map)];
+        let first = seen.insert(key(&function.map));
+        fates.push((copies, if any_ran { function.ran() } else { first }));
+    }
+    let mut fates = fates.into_iter();
+    functions.retain_mut(|function| {
+        let (copies, stays) = fates.next().expect("a fate for each function");
+        function.copies = copies;
+        stays
+    });
+    functions
+}
+
+fn key(map: &FunctionMap) -> (&str, &str, u32) {
+    (&map.linkage_name, &map.file, map.line)
+}

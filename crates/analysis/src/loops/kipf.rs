@@ -1,0 +1,346 @@
+//! The k-iteration path forest: all sequences of up to k paths with their counts (D'Elia, Demetrescu, Finocchi 2013,
+//! Definition 2).
+//!
+//! The paper's make_k_ipf joins the subtree of every node of the slab forest into it, to k levels. The same sums level by level: a node x
+//! of the slab forest counts for each sequence of labels that ends with it, so level n of the answer is the sequences of length n that end
+//! anywhere, and the one that ends with x is that of length n-1 that ends with x's parent, and x's label. One look-up a node and level; levels
+//! below which nothing is frequent enough are never made.
+//!
+//! Worked example: the slab forest a(b(c)) with counts 0, 0, 2: level 1 has c: 2 (a and b: 0, counted elsewhere), level 2 b c: 2, level
+//! 3 a b c: 2.
+//!
+//! Cost: nodes of the slab forest × k, less where `least` is above 1.
+
+use rustc_hash::FxHashMap;
+
+use super::forest::SlabForest;
+
+/// A prefix forest of sequences of paths.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Kipf {
+    /// Level by level; parents before children.
+    nodes: Vec<KipfNode>,
+    /// Children of each node, most frequent first, as places in `nodes`; of none: roots, at the end.
+    order: Vec<u32>,
+    first: Vec<u32>,
+}
+
+/// A sequence of paths, by its last one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KipfNode {
+    /// The last path of the sequence.
+    pub label: u32,
+    /// Number of paths of the sequence.
+    pub level: u32,
+    /// The sequence without its last path.
+    pub parent: Option<u32>,
+    /// Times that it ran, as far as is known.
+    pub count: u64,
+    /// It may have run so often more, in parts of the slab forest that were dropped.
+    pub missed: u64,
+}
+
+/// The paper's figures of a forest (its Figures 13 and 14).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Stats {
+    /// Nodes.
+    pub nodes: u64,
+    /// Nodes without children.
+    pub leaves: u64,
+    /// Sum of the leaves' levels, roots being at level 1.
+    pub leaf_levels: u64,
+    /// Edges to children: nodes less roots.
+    pub edges: u64,
+}
+
+impl Stats {
+    /// Average degree of nodes that have children.
+    pub fn inner_degree(&self) -> f64 {
+        ratio(self.edges, self.nodes - self.leaves)
+    }
+
+    /// Average level of leaves, roots being at level 1.
+    pub fn leaf_level(&self) -> f64 {
+        ratio(self.leaf_levels, self.leaves)
+    }
+
+    /// Adds another forest's.
+    pub fn add(&mut self, other: &Stats) {
+        self.nodes += other.nodes;
+        self.leaves += other.leaves;
+        self.leaf_levels += other.leaf_levels;
+        self.edges += other.edges;
+    }
+}
+
+fn ratio(part: u64, of: u64) -> f64 {
+    if of == 0 {
+        0.0
+    } else {
+        part as f64 / of as f64
+    }
+}
+
+/// Nodes of slab forests, parents before children: parent's place (itself: none), label, count.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Source {
+    pub(super) nodes: Vec<(u32, u32, u64)>,
+    /// By label, what was dropped.
+    pub(super) dropped: FxHashMap<u32, u64>,
+}
+
+impl SlabForest {
+    /// All sequences of up to `k` paths; at most those the forest was built for.
+    pub fn k_ipf(&self, k: u32) -> Kipf {
+        let mut above: Vec<u32> = Vec::new();
+        let nodes = (0u32..).zip(&self.nodes).map(|(place, node)| {
+            above.truncate(node.depth.into());
+            let parent = above.last().copied().unwrap_or(place);
+            above.push(place);
+            (parent, node.label, node.count)
+        });
+        let dropped = (0u32..).zip(&self.dropped).filter(|(_, count)| **count > 0);
+        let source = Source {
+            nodes: nodes.collect(),
+            dropped: dropped.map(|(label, &count)| (label, count)).collect(),
+        };
+        Kipf::new(&source, k.min(self.k), 1)
+    }
+}
+
+impl Source {
+    /// The figures of the path forest, of which only two levels are held at a time: it may be k times as large as the slab forest.
+    pub(super) fn stats(&self, k: u32) -> Stats {
+        let mut making = Making::new(self);
+        let mut stats = Stats::default();
+        for level in 1..=k {
+            let above = making.nodes.len();
+            let more = level < k && making.level(level + 1, 1);
+            let mut forks = vec![false; above];
+            for node in &making.nodes[above..] {
+                forks[node.parent.expect("of a level below the first") as usize] = true;
+            }
+            let leaves = forks.iter().filter(|forks| !**forks).count() as u64;
+            stats.nodes += above as u64;
+            stats.leaves += leaves;
+            stats.leaf_levels += leaves * u64::from(level);
+            stats.edges += (making.nodes.len() - above) as u64;
+            if !more {
+                break;
+            }
+            making.nodes.drain(..above);
+            for end in making.ends.iter_mut().flatten() {
+                *end -= above as u32;
+            }
+        }
+        stats
+    }
+}
+
+impl Kipf {
+    /// Sequences of up to `k` paths that ran, as far as is known, at least `least` times; those of one path are all there.
+    pub(super) fn new(source: &Source, k: u32, least: u64) -> Kipf {
+        let mut making = Making::new(source);
+        for level in 2..=k {
+            if !making.level(level, least.max(1)) {
+                break;
+            }
+        }
+        let (first, order) = sorted(&making.nodes);
+        Kipf {
+            nodes: making.nodes,
+            order,
+            first,
+        }
+    }
+
+    /// All nodes, parents before children.
+    pub fn nodes(&self) -> &[KipfNode] {
+        &self.nodes
+    }
+
+    /// The sequences of one path, most frequent first.
+    pub fn roots(&self) -> &[u32] {
+        self.list(self.nodes.len())
+    }
+
+    /// The sequences that are one path longer, most frequent first.
+    pub fn children(&self, node: u32) -> &[u32] {
+        self.list(node as usize)
+    }
+
+    fn list(&self, place: usize) -> &[u32] {
+        let bounds = self.first.get(place).zip(self.first.get(place + 1));
+        bounds.map_or(&[], |(&from, &to)| &self.order[from as usize..to as usize])
+    }
+
+    /// The node of a sequence.
+    pub fn find(&self, sequence: &[u32]) -> Option<&KipfNode> {
+        let mut found = None;
+        for label in sequence {
+            let below = found.map_or_else(|| self.roots(), |node| self.children(node));
+            let labelled = |node: &&u32| self.nodes[**node as usize].label == *label;
+            found = Some(*below.iter().find(labelled)?);
+        }
+        found.map(|node| &self.nodes[node as usize])
+    }
+
+    /// The paths of a node's sequence.
+    pub fn sequence(&self, node: u32) -> Vec<u32> {
+        let mut next = Some(node);
+        let mut labels: Vec<u32> = std::iter::from_fn(|| {
+            let node = &self.nodes[next? as usize];
+            next = node.parent;
+            Some(node.label)
+        })
+        .collect();
+        labels.reverse();
+        labels
+    }
+
+    /// The paper's figures.
+    pub fn stats(&self) -> Stats {
+        let mut stats = Stats {
+            nodes: self.nodes.len() as u64,
+            edges: (self.nodes.len() - self.roots().len()) as u64,
+            ..Stats::default()
+        };
+        for (place, node) in (0u32..).zip(&self.nodes) {
+            if self.children(place).is_empty() {
+                stats.leaves += 1;
+                stats.leaf_levels += u64::from(node.level);
+            }
+        }
+        stats
+    }
+}
+
+struct Making<'a> {
+    source: &'a Source,
+    nodes: Vec<KipfNode>,
+    /// By node of the source: the sequence of the present length that ends with it, if it is there.
+    ends: Vec<Option<u32>>,
+}
+
+impl Making<'_> {
+    /// The first level.
+    fn new(source: &Source) -> Making<'_> {
+        let mut making = Making {
+            source,
+            nodes: Vec::new(),
+            ends: vec![None; source.nodes.len()],
+        };
+        making.first_level();
+        making
+    }
+
+    fn first_level(&mut self) {
+        let mut places: FxHashMap<u32, u32> = FxHashMap::default();
+        let nodes = &mut self.nodes;
+        let mut place = |label: u32| {
+            *places.entry(label).or_insert_with(|| {
+                nodes.push(KipfNode {
+                    label,
+                    level: 1,
+                    parent: None,
+                    count: 0,
+                    missed: 0,
+                });
+                nodes.len() as u32 - 1
+            })
+        };
+        let mut dropped: Vec<(u32, u64)> = self
+            .source
+            .dropped
+            .iter()
+            .map(|(&label, &count)| (label, count))
+            .collect();
+        dropped.sort_unstable();
+        let whole: Vec<(u32, u64)> = dropped
+            .into_iter()
+            .map(|(label, count)| (place(label), count))
+            .collect();
+        for (end, &(_, label, _)) in self.ends.iter_mut().zip(&self.source.nodes) {
+            *end = Some(place(label));
+        }
+        for (node, count) in whole {
+            self.nodes[node as usize].count += count;
+        }
+        for (end, &(_, _, count)) in self.ends.iter().zip(&self.source.nodes) {
+            self.nodes[end.expect("every label has a node") as usize].count += count;
+        }
+    }
+
+    /// Makes the sequences of one path more; whether there are any.
+    fn level(&mut self, level: u32, least: u64) -> bool {
+        let begin = self.nodes.len();
+        let mut places: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+        // Children before parents: a parent's entry is still the shorter sequence's.
+        for (place, &(parent, label, count)) in self.source.nodes.iter().enumerate().rev() {
+            let before = if parent as usize == place {
+                None
+            } else {
+                self.ends[parent as usize]
+            };
+            self.ends[place] = before.map(|before| {
+                let nodes = &mut self.nodes;
+                let node = *places.entry((before, label)).or_insert_with(|| {
+                    nodes.push(KipfNode {
+                        label,
+                        level,
+                        parent: Some(before),
+                        count: 0,
+                        missed: 0,
+                    });
+                    nodes.len() as u32 - 1
+                });
+                nodes[node as usize].count += count;
+                node
+            });
+        }
+        self.settle(begin, least);
+        self.nodes.len() > begin
+    }
+
+    /// Drops the level's sequences that are too rare, and says of the others what they may miss.
+    fn settle(&mut self, begin: usize, least: u64) {
+        let mut new_place: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len() - begin);
+        let mut end = begin;
+        for place in begin..self.nodes.len() {
+            let mut node = self.nodes[place];
+            if node.count < least {
+                new_place.push(None);
+                continue;
+            }
+            let parent = self.nodes[node.parent.expect("of a level below the first") as usize];
+            let dropped = self.source.dropped.get(&node.label).copied().unwrap_or(0);
+            let most = (parent.count + parent.missed).saturating_sub(node.count);
+            node.missed = dropped.min(most);
+            new_place.push(Some(end as u32));
+            self.nodes[end] = node;
+            end += 1;
+        }
+        self.nodes.truncate(end);
+        for place in self.ends.iter_mut() {
+            *place = place.and_then(|node| new_place[node as usize - begin]);
+        }
+    }
+}
+
+/// Children of each node and, at the end, the roots: by count, then label.
+fn sorted(nodes: &[KipfNode]) -> (Vec<u32>, Vec<u32>) {
+    let parent = |node: &KipfNode| node.parent.map_or(nodes.len(), |parent| parent as usize);
+    let mut order: Vec<u32> = (0..nodes.len() as u32).collect();
+    order.sort_unstable_by_key(|&place| {
+        let node = &nodes[place as usize];
+        (parent(node), std::cmp::Reverse(node.count), node.label)
+    });
+    let mut first = vec![0; nodes.len() + 2];
+    for node in nodes {
+        first[parent(node) + 1] += 1;
+    }
+    for place in 1..first.len() {
+        first[place] += first[place - 1];
+    }
+    (first, order)
+}

@@ -1,0 +1,193 @@
+//! Paths over several loop iterations (D'Elia, Demetrescu, Finocchi 2013): how often each sequence of up to k paths ran.
+//!
+//! [`LoopsBuilder`] reads a thread's stream and grows its [`SlabForest`]; those of several threads are [merged](SlabForest::merge).
+//! [`Kipf`], made of forests when asked for, is the answer: the prefix forest of all sequences with their counts. [`seal`] makes of a forest
+//! what is kept in a file, [`LoopsRun`] joins the files of a run, and [`shape`] finds what stands out in its loops.
+
+mod forest;
+mod kipf;
+mod pairs;
+mod prune;
+mod run;
+mod sealed;
+pub mod shape;
+mod slabs;
+mod tables;
+mod two;
+
+use crate::stream::{Activations, Ended, Listener, Met, Words};
+
+pub use forest::{K_RANGE, Losses, SlabForest};
+pub use kipf::{Kipf, KipfNode, Stats};
+pub use prune::Limits;
+pub use run::{LoopsRun, Sequences};
+pub use sealed::{paths, seal};
+use tables::{Position, Tables};
+use two::Successors;
+
+/// Words read between two looks at the limit.
+const PIECE: usize = 1 << 12;
+/// Steps go another way than last time too often where they are more than one in so many.
+const OFTEN: u64 = 16;
+/// Pieces whose whole slabs are looked up before steps are tried again.
+const LOOKED_UP: u32 = 32;
+
+/// Builds the slab forest of one stream, or of several one after the other.
+pub struct LoopsBuilder {
+    words: Words,
+    counting: Counting,
+    limits: Limits,
+}
+
+enum Counting {
+    /// k = 2.
+    Two(Activations<u32>, Successors),
+    More(Activations<Position>, Growing),
+}
+
+struct Growing {
+    tables: Tables,
+    /// Paths of a slab.
+    slab: usize,
+    /// Whole slabs are looked up.
+    whole: bool,
+    /// Pieces until the next look at whether they ought to be.
+    pieces: u32,
+}
+
+impl Listener for Growing {
+    type State = Position;
+
+    #[inline(always)]
+    fn path(&mut self, path: Ended, at: &mut Position) {
+        if path.is_first {
+            if path.closes {
+                self.tables.alone(path.word);
+                return;
+            }
+            *at = self.tables.first(path.word);
+        } else {
+            *at = self.tables.step(*at, path.word);
+        }
+        if path.closes {
+            self.tables.end(*at);
+        }
+    }
+
+    #[inline(always)]
+    fn run(&mut self, words: &[u32], is_next: impl Fn(u32) -> bool, at: &mut Position) -> usize {
+        let mut now = *at;
+        let mut done = 0;
+        while let Some(&word) = words.get(done)
+            && is_next(word)
+        {
+            if self.whole
+                && self.tables.begins(now)
+                && let Some(slab) = words.get(done..done + self.slab)
+                && slab.iter().all(|word| is_next(*word))
+            {
+                now = self.tables.whole(now, slab);
+                done += self.slab;
+            } else {
+                now = self.tables.step(now, word);
+                done += 1;
+            }
+        }
+        *at = now;
+        done
+    }
+
+    fn gone(&mut self, at: &mut Position) {
+        self.tables.end(*at);
+    }
+}
+
+impl Growing {
+    /// Looks how the steps of a piece went.
+    fn adapt(&mut self, words: usize) {
+        let misses = std::mem::take(&mut self.tables.slabs.misses);
+        if self.pieces > 0 {
+            self.pieces -= 1;
+        } else {
+            self.whole = !self.whole && OFTEN * misses > words as u64;
+            self.pieces = if self.whole { LOOKED_UP } else { 0 };
+        }
+    }
+}
+
+impl LoopsBuilder {
+    /// A builder for the streams of an image. A `k` out of [`K_RANGE`] is brought into it.
+    pub fn new(words: Words, k: u32, limits: Limits) -> LoopsBuilder {
+        let k = k.clamp(*K_RANGE.start(), *K_RANGE.end());
+        let counting = if k == 2 {
+            Counting::Two(Activations::default(), Successors::new(words.end()))
+        } else {
+            let growing = Growing {
+                tables: Tables::new(k, words.end()),
+                slab: k as usize - 1,
+                whole: false,
+                pieces: 0,
+            };
+            Counting::More(Activations::default(), growing)
+        };
+        LoopsBuilder {
+            counting,
+            words,
+            limits,
+        }
+    }
+
+    /// Reads a batch of words; `at` is the stream position of the first, in bytes. A batch that doesn't begin where the last one ended
+    /// comes after a gap.
+    pub fn feed(&mut self, at: u64, words: &[u32]) {
+        let mut at = at;
+        for piece in words.chunks(PIECE) {
+            match &mut self.counting {
+                Counting::Two(activations, successors) => {
+                    activations.feed(&mut self.words, successors, at, piece);
+                    successors.keep_within(self.limits);
+                }
+                Counting::More(activations, growing) => {
+                    activations.feed(&mut self.words, growing, at, piece);
+                    let open = activations.states();
+                    growing.tables.keep_within(self.limits, open);
+                    growing.adapt(piece.len());
+                }
+            }
+            at = at.wrapping_add(4 * piece.len() as u64);
+        }
+    }
+
+    /// Bounds the forest anew; it is kept from the next batch on.
+    pub fn limit(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// Activations of which paths were seen that have not ended.
+    pub fn open(&self) -> u64 {
+        match &self.counting {
+            Counting::Two(activations, _) => activations.open(),
+            Counting::More(activations, _) => activations.open(),
+        }
+    }
+
+    /// What was met in the streams besides paths.
+    pub fn met(&self) -> Met {
+        match &self.counting {
+            Counting::Two(activations, _) => activations.met(),
+            Counting::More(activations, _) => activations.met(),
+        }
+    }
+
+    /// The forest.
+    pub fn finish(self) -> SlabForest {
+        match self.counting {
+            Counting::Two(_, successors) => successors.forest(self.limits),
+            Counting::More(mut activations, mut growing) => {
+                let open = activations.states();
+                open.for_each(|at| growing.gone(at));
+                growing.tables.forest(self.limits)
+            }
+        }
+    }
+}

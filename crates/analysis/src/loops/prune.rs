@@ -1,0 +1,85 @@
+//! Keeps slab forests within a limit: cold nodes go on the fly (left open in the paper, section 4, discussion 2).
+//!
+//! Every path is counted in one node, under all its sequences at once. Of a node that goes, its count is added to its label's. So for a
+//! sequence of paths that ends with the path r, the forest's count is too small by at most what was dropped of r: exact where nothing of r was
+//! dropped, and sequences of one path are always exact. A node that comes back after it was dropped needs no mark: the bound is its label's.
+//!
+//! While it grows, the colder half of the slabs counted lose the second halves of their paths ([`Tables::prune`](super::tables::Tables::prune)): what then is the same
+//! again counts together, and what stays cold is halved again. A forest that is made keeps the nodes that are counted most and their ancestors.
+//!
+//! Cost: linear.
+
+use super::forest::{Node, SlabForest};
+
+/// Nodes below which nothing is dropped, whatever the limit.
+pub(super) const LEAST: usize = 1 << 12;
+
+/// How much a forest may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Nodes, about 64 bytes each while it grows. A few thousand, and what open activations need, are kept in any case.
+    pub nodes: usize,
+}
+
+impl Default for Limits {
+    /// A million nodes. Paths that bzip2 and zlib run at random make as many in some million words at k = 8.
+    fn default() -> Limits {
+        Limits { nodes: 1 << 20 }
+    }
+}
+
+impl SlabForest {
+    /// Drops the coldest nodes, if there are more than the limit.
+    pub(super) fn keep_within_limits(&mut self) {
+        let limit = self.limits.nodes.max(LEAST);
+        if self.nodes.len() <= limit {
+            return;
+        }
+        let mut counts: Vec<u64> = self.nodes.iter().map(|node| node.count).collect();
+        let mut most = limit;
+        let keep = loop {
+            let nth = counts.len() - 1 - most;
+            let (_, &mut least, _) = counts.select_nth_unstable(nth);
+            let keep = kept(&self.nodes, least);
+            let stay = keep.iter().filter(|keep| **keep).count();
+            if stay <= limit {
+                break keep;
+            }
+            most /= 2;
+        };
+        self.compact(&keep);
+        self.losses.prunings += 1;
+    }
+
+    fn compact(&mut self, keep: &[bool]) {
+        let last = self.nodes.iter().map(|node| node.label).max();
+        let words = last.map_or(0, |label| label as usize + 1);
+        if self.dropped.len() < words {
+            self.dropped.resize(words, 0);
+        }
+        for (node, _) in self.nodes.iter().zip(keep).filter(|(_, keep)| !**keep) {
+            self.dropped[node.label as usize] += node.count;
+            self.losses.nodes += 1;
+            self.losses.words += node.count;
+            if self.begins_slab(node) {
+                self.losses.slabs += node.count;
+            }
+        }
+        let mut keep = keep.iter();
+        self.nodes.retain(|_| keep.next() == Some(&true));
+    }
+}
+
+/// Which nodes stay: those counted more than `least` times, and their ancestors.
+fn kept(nodes: &[Node], least: u64) -> Vec<bool> {
+    let mut keep = vec![false; nodes.len()];
+    // By depth: whether a node that stays was met since the last one of less depth.
+    let deepest = nodes.iter().map(|node| node.depth).max().unwrap_or(0);
+    let mut wanted = vec![false; usize::from(deepest) + 2];
+    for (keep, node) in keep.iter_mut().zip(nodes).rev() {
+        let depth = usize::from(node.depth);
+        *keep = std::mem::take(&mut wanted[depth + 1]) || node.count > least;
+        wanted[depth] |= *keep;
+    }
+    keep
+}

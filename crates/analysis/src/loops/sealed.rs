@@ -1,0 +1,135 @@
+//! Between forests as they grow and as they are kept in files, by function and path instead of words.
+//!
+//! Cost: linear in the nodes.
+
+use holloway_format::{
+    ForestNode, FunctionCounts, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, Profile,
+};
+use rustc_hash::FxHashMap;
+
+use super::forest::{Node, SlabForest};
+use super::kipf::Source;
+use crate::stream::{Met, WordFunction, Words};
+
+/// Puts a process's forest into the form of its file. `head` says whose it is; k and what follows from the forest and what was met
+/// are filled in.
+pub fn seal(head: LoopsHead, words: &Words, forest: &SlabForest, met: Met) -> LoopsProfile {
+    let losses = forest.losses();
+    let stats = LoopsStats {
+        words: forest.words(),
+        slabs: forest.slabs(),
+        nodes: forest.nodes(),
+        holes: met.holes,
+        strangers: met.strangers,
+        gaps: met.gaps,
+        caught: met.caught,
+        prunings: losses.prunings,
+        dropped_nodes: losses.nodes,
+        dropped_words: losses.words,
+        ..head.stats
+    };
+    LoopsProfile {
+        head: LoopsHead {
+            k: forest.k(),
+            stats,
+            ..head
+        },
+        functions: forest.functions(words),
+        damage: Vec::new(),
+    }
+}
+
+/// How often each path ran: the profile that counting paths would have given.
+pub fn paths(profile: &LoopsProfile) -> Profile {
+    let head = &profile.head;
+    let functions = profile.functions.iter().map(|forest| {
+        let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
+        let nodes = forest.nodes.iter().map(|node| (node.path, node.count));
+        for (path, count) in nodes.chain(forest.dropped.iter().copied()) {
+            let sum = counts.entry(path).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        let mut counts: Vec<(u64, u64)> = counts.into_iter().filter(|one| one.1 > 0).collect();
+        counts.sort_unstable();
+        FunctionCounts {
+            module: forest.module,
+            function: forest.function,
+            hash: forest.hash,
+            counts,
+        }
+    });
+    Profile {
+        build_id: head.build_id,
+        image: head.image.clone(),
+        image_path: head.image_path.clone(),
+        pid: head.pid,
+        ppid: head.ppid,
+        threads: head.threads,
+        forked: head.forked,
+        functions: functions.collect(),
+        damage: profile.damage.clone(),
+        ..Profile::default()
+    }
+}
+
+impl SlabForest {
+    /// The forests of the functions that ran, by module and function; children by path.
+    pub fn functions(&self, words: &Words) -> Vec<FunctionForest> {
+        let mut forests = Vec::new();
+        let mut nodes = self.nodes.as_slice();
+        for WordFunction {
+            first,
+            paths,
+            module,
+            function,
+        } in words.functions()
+        {
+            let is_others = |node: &Node| node.depth == 0 && node.label >= first + paths;
+            let end = nodes.iter().position(is_others).unwrap_or(nodes.len());
+            let (own, rest) = nodes.split_at(end);
+            nodes = rest;
+            let own = own.iter().map(|node| ForestNode {
+                depth: node.depth.into(),
+                path: u64::from(node.label - first),
+                count: node.count,
+            });
+            let dropped = (0..paths).filter_map(|path| {
+                let count = *self.dropped.get((first + path) as usize)?;
+                (count > 0).then_some((u64::from(path), count))
+            });
+            let forest = FunctionForest {
+                module,
+                function,
+                hash: words.hash(module, function),
+                nodes: own.collect(),
+                dropped: dropped.collect(),
+            };
+            if !forest.nodes.is_empty() || !forest.dropped.is_empty() {
+                forests.push(forest);
+            }
+        }
+        forests.sort_by_key(|forest| (forest.module, forest.function));
+        forests
+    }
+}
+
+impl Source {
+    /// Of one function, whose forests (of several processes) these are. Labels are path numbers.
+    pub(super) fn of_function(forests: &[FunctionForest]) -> Source {
+        let mut source = Source::default();
+        for forest in forests {
+            let mut above: Vec<u32> = Vec::new();
+            for node in &forest.nodes {
+                let place = source.nodes.len() as u32;
+                above.truncate(node.depth as usize);
+                let parent = above.last().copied().unwrap_or(place);
+                above.push(place);
+                source.nodes.push((parent, node.path as u32, node.count));
+            }
+            for &(path, count) in &forest.dropped {
+                *source.dropped.entry(path as u32).or_default() += count;
+            }
+        }
+        source
+    }
+}

@@ -1,0 +1,415 @@
+//! The loops of a function, by what their sequences of paths say.
+//!
+//! A loop is a block that back edges lead to. Its *turns* are the paths that start at it, and the first ones of its executions, whose paths
+//! come from before the loop. What its sequences suggest is told with the share of the turns that it holds for, never more than counts say.
+//!
+//! A *period* u, one path or several: of all turns, so many begin with u twice in a row. Each turn that starts one of u's rotations is
+//! counted once; where u repeats n times, all turns but the last two periods' do. The smallest period is taken of those that hold most often.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holloway_flow::{Path, PathEnd, PathId, PathStart};
+use holloway_format::{DagKind, Place};
+
+use super::kipf::{Kipf, KipfNode};
+use super::run::Sequences;
+use crate::run::Function;
+use crate::trail::first_place;
+
+/// Shares are in thousandths.
+pub type Thousandths = u64;
+
+/// A path that holds for so many turns is all there is to know of a loop.
+const ALL: Thousandths = 950;
+/// What holds for most turns.
+const MOST: Thousandths = 800;
+/// A period worth a word.
+const OFTEN: Thousandths = 250;
+/// Executions from which on it is no accident how most of them begin, or end.
+const ENOUGH: u64 = 16;
+
+/// How often a loop ran.
+#[derive(Clone, Debug)]
+pub struct LoopCount {
+    /// The block that back edges lead to.
+    pub head: u32,
+    /// The first place of that block.
+    pub place: Option<Place>,
+    /// Times that it was entered.
+    pub executions: u64,
+    /// Times that its head ran.
+    pub iterations: u64,
+    /// Paths that start at the head, most frequent first, with their counts.
+    pub turns: Vec<(u64, u64)>,
+    /// Paths that come to the head from before the loop and go round, most frequent first.
+    pub entering: Vec<(u64, u64)>,
+    /// Blocks from which a back edge to the head is reached before the head itself.
+    blocks: BTreeSet<u32>,
+}
+
+/// What stands out in a loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Finding {
+    /// One path is nearly all turns.
+    OnePath {
+        /// The path.
+        path: u64,
+        /// Share of turns.
+        share: Thousandths,
+    },
+    /// A sequence follows itself.
+    Period {
+        /// The sequence.
+        paths: Vec<u64>,
+        /// Share of turns that begin with it, or a rotation that starts at this loop, twice.
+        share: Thousandths,
+    },
+    /// The first turns go another way than most.
+    FirstTurns {
+        /// How many.
+        turns: u32,
+        /// Share of executions that begin like that.
+        share: Thousandths,
+    },
+    /// The loop ends after the same number of turns.
+    Trips {
+        /// How many.
+        turns: u32,
+        /// Share of executions.
+        share: Thousandths,
+    },
+    /// Several paths, each of which mostly follows itself.
+    Steady {
+        /// The paths.
+        paths: Vec<u64>,
+        /// Share of turns.
+        share: Thousandths,
+    },
+}
+
+/// Rounded down.
+pub fn share(part: u64, of: u64) -> Thousandths {
+    (u128::from(part) * 1000)
+        .checked_div(u128::from(of))
+        .map_or(0, |share| share as u64)
+}
+
+/// The loops of a function, by head.
+pub fn count(function: &Function) -> Vec<LoopCount> {
+    let map = &function.map;
+    let mut loops: BTreeMap<u32, LoopCount> = BTreeMap::new();
+    for edge in &map.dag {
+        if let DagKind::Back(edge) = edge.kind {
+            let head = map.edges[edge as usize].to;
+            loops.entry(head).or_insert_with(|| LoopCount {
+                head,
+                place: first_place(&map.blocks[head as usize].places),
+                executions: 0,
+                iterations: 0,
+                turns: Vec::new(),
+                entering: Vec::new(),
+                blocks: blocks_of(function, head),
+            });
+        }
+    }
+    let mut backs: BTreeMap<u32, u64> = BTreeMap::new();
+    for &(number, count) in &function.counts {
+        let Some(path) = path_of(function, number) else {
+            continue;
+        };
+        let starts_at = |head: u32| matches!(path.start, PathStart::Loop(block) if block.0 == head);
+        let back = back_to(function, &path);
+        for block in &path.blocks {
+            let Some(one) = loops.get_mut(&block.0) else {
+                continue;
+            };
+            if starts_at(block.0) {
+                one.turns.push((number, count));
+            } else {
+                one.executions += count;
+                if back == Some(block.0) {
+                    one.entering.push((number, count));
+                }
+            }
+        }
+        if let Some(head) = back {
+            *backs.entry(head).or_default() += count;
+        }
+    }
+    let mut loops: Vec<LoopCount> = loops.into_values().collect();
+    for one in &mut loops {
+        let back = backs.get(&one.head).copied().unwrap_or(0);
+        // Paths that start here without a back edge come over a cut edge.
+        one.executions += one.starts().saturating_sub(back);
+        one.iterations = one.executions + back;
+        for list in [&mut one.turns, &mut one.entering] {
+            list.sort_by_key(|&(path, count)| (std::cmp::Reverse(count), path));
+        }
+    }
+    loops.retain(|one| one.iterations > 0);
+    loops
+}
+
+impl LoopCount {
+    /// Paths that start at the head.
+    pub fn starts(&self) -> u64 {
+        self.turns.iter().map(|turn| turn.1).sum()
+    }
+
+    /// The least count that a sequence must have to be looked at, where children of less than `least` of their root aren't.
+    pub fn least(&self, least: Thousandths) -> u64 {
+        let part = |of: u64, share: Thousandths| (u128::from(of) * u128::from(share) / 1000) as u64;
+        let root = part(self.starts(), least);
+        let shown = part(root, least);
+        // Only of executions that are short are first and last turns worth a look.
+        let entering = self.entering.first().map_or(0, |one| one.1);
+        let entering = if share(entering, self.starts()) > 0 {
+            part(entering, MOST)
+        } else {
+            u64::MAX
+        };
+        shown.min(entering).max(1)
+    }
+
+    /// What stands out.
+    pub fn findings(&self, function: &Function, kipf: &Kipf) -> Vec<Finding> {
+        let starts = self.starts();
+        let mut found = Vec::new();
+        let one = self
+            .turns
+            .first()
+            .filter(|turn| share(turn.1, starts) >= ALL);
+        if let Some(&(path, count)) = one {
+            let share = share(count, starts);
+            found.push(Finding::OnePath { path, share });
+        } else {
+            let period = self.period(kipf);
+            let steady = self.steady(kipf);
+            let by_itself =
+                matches!(&period, Some(Finding::Period { paths, .. }) if paths.len() == 1);
+            if !(by_itself && steady.is_some()) {
+                found.extend(period);
+            }
+            found.extend(steady);
+        }
+        if self.executions >= ENOUGH {
+            found.extend(self.first_turns(function, kipf));
+            if let Some(trips) = self.trips(function, kipf) {
+                // Where one turn is left beside the first, its path says nothing that this doesn't.
+                found.retain(|one| !(self.has_two_turns() && is_one_path(one)));
+                found.push(trips);
+            }
+        }
+        found
+    }
+
+    /// Whether there is one turn beside the first in each execution.
+    fn has_two_turns(&self) -> bool {
+        self.starts() <= self.executions
+    }
+
+    fn is_turn(&self, path: u32) -> bool {
+        self.turns.iter().any(|turn| turn.0 == u64::from(path))
+    }
+
+    /// The period that holds for most turns, if it holds often.
+    fn period(&self, kipf: &Kipf) -> Option<Finding> {
+        let mut found: BTreeMap<Vec<u32>, Repeated> = BTreeMap::new();
+        for (place, node) in (0u32..).zip(kipf.nodes()) {
+            if node.level % 2 != 0 || node.count == 0 {
+                continue;
+            }
+            let sequence = kipf.sequence(place);
+            let (unit, again) = sequence.split_at(sequence.len() / 2);
+            if unit != again || !self.is_turn(unit[0]) || !is_primitive(unit) {
+                continue;
+            }
+            let repeated = found.entry(rotated(unit)).or_default();
+            repeated.all += node.count;
+            if node.count > repeated.most {
+                (repeated.most, repeated.unit) = (node.count, unit.to_vec());
+            }
+        }
+        let starts = self.starts();
+        let best = found
+            .into_values()
+            .max_by_key(|one| (one.all, std::cmp::Reverse(one.unit.len())))?;
+        let share = share(best.all.min(starts), starts);
+        (share >= OFTEN).then(|| Finding::Period {
+            paths: best.unit.into_iter().map(u64::from).collect(),
+            share,
+        })
+    }
+
+    /// Paths that mostly follow themselves, where they are several and most turns.
+    fn steady(&self, kipf: &Kipf) -> Option<Finding> {
+        let starts = self.starts();
+        let again = |path: u64| kipf.find(&[path as u32; 2]).map_or(0, |node| node.count);
+        let steady = self
+            .turns
+            .iter()
+            .filter(|&&(path, count)| share(again(path), count) >= MOST + 100);
+        let (paths, counts): (Vec<u64>, Vec<u64>) = steady
+            .filter(|one| share(one.1, starts) >= 100)
+            .copied()
+            .unzip();
+        let share = share(counts.iter().sum(), starts);
+        (paths.len() > 1 && share >= MOST).then_some(Finding::Steady { paths, share })
+    }
+
+    /// Whether the first turns of most executions go another way than most turns.
+    fn first_turns(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
+        let (usual, count) = *self.turns.first()?;
+        let again = kipf.find(&[usual as u32; 2]).map_or(0, |node| node.count);
+        if share(count, self.starts()) < 500 || share(again, count) < MOST {
+            return None;
+        }
+        let usual_path = path_of(function, usual)?;
+        let chain = self.chain(kipf)?;
+        let entering = path_of(function, chain.first()?.label.into())?;
+        let at = entering
+            .blocks
+            .iter()
+            .position(|block| block.0 == self.head)?;
+        let mut turns = u32::from(entering.blocks[at..] != usual_path.blocks[..]);
+        let mut last = chain[0];
+        let others = chain[1..]
+            .iter()
+            .take_while(|node| u64::from(node.label) != usual && self.is_turn(node.label));
+        for (turn, node) in (2..).zip(others) {
+            (turns, last) = (turn, node);
+        }
+        // What comes next must be the usual way, or the chain says nothing of it.
+        let next = chain.get(last.level as usize);
+        let goes_on = next.is_some_and(|node| u64::from(node.label) == usual);
+        let entered: u64 = self.entering.iter().map(|one| one.1).sum();
+        (turns > 0 && goes_on).then(|| Finding::FirstTurns {
+            turns,
+            share: share(next.map_or(0, |node| node.count), entered),
+        })
+    }
+
+    /// Whether most executions end after the same number of turns.
+    fn trips(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
+        let chain = self.chain(kipf)?;
+        // A path that goes round an inner loop is still in this one.
+        let leaves = |node: &KipfNode| {
+            let path = path_of(function, node.label.into());
+            path.is_some_and(|path| {
+                back_to(function, &path).is_none_or(|head| !self.blocks.contains(&head))
+            })
+        };
+        let end = chain.iter().position(|node| leaves(node))?;
+        let inside = chain[1..=end].iter().all(|node| self.is_turn(node.label));
+        let share = share(chain[end].count, self.executions);
+        (end > 0 && inside && share >= MOST).then_some(Finding::Trips {
+            turns: end as u32 + 1,
+            share,
+        })
+    }
+
+    /// From the path that most executions begin with, on with what mostly follows.
+    fn chain<'a>(&self, kipf: &'a Kipf) -> Option<Vec<&'a KipfNode>> {
+        let entered: u64 = self.entering.iter().map(|one| one.1).sum();
+        let &(path, count) = self.entering.first()?;
+        if share(count, entered) < MOST {
+            return None;
+        }
+        let root = kipf.roots().iter().copied();
+        let mut place = root
+            .into_iter()
+            .find(|&root| u64::from(kipf.nodes()[root as usize].label) == path)?;
+        let mut chain = vec![&kipf.nodes()[place as usize]];
+        while let Some(&next) = kipf.children(place).first() {
+            let node = &kipf.nodes()[next as usize];
+            if share(node.count, count) < MOST {
+                break;
+            }
+            chain.push(node);
+            place = next;
+        }
+        Some(chain)
+    }
+}
+
+impl Sequences {
+    /// The sequences that matter for some of its loops.
+    pub fn for_loops(&self, loops: &[&LoopCount], least: Thousandths) -> Kipf {
+        let least = loops.iter().map(|one| one.least(least)).min();
+        self.kipf(self.k, least.unwrap_or(u64::MAX))
+    }
+}
+
+/// A unit that repeats.
+#[derive(Default)]
+struct Repeated {
+    /// Turns that begin a rotation of it twice.
+    all: u64,
+    /// Of these, those of the rotation that does so most often, and that rotation.
+    most: u64,
+    unit: Vec<u32>,
+}
+
+/// The path of a number.
+pub fn path_of(function: &Function, number: u64) -> Option<Path> {
+    function.graph()?.path(PathId(number))
+}
+
+/// The head of the loop that a path goes round.
+fn back_to(function: &Function, path: &Path) -> Option<u32> {
+    match path.end {
+        PathEnd::Back(edge) => Some(function.map.edges[edge.index()].to),
+        PathEnd::Exit(_) | PathEnd::Cut(_) => None,
+    }
+}
+
+/// The blocks of the loop of a head.
+fn blocks_of(function: &Function, head: u32) -> BTreeSet<u32> {
+    let map = &function.map;
+    let back = |kind: DagKind| match kind {
+        DagKind::Back(edge) if map.edges[edge as usize].to == head => {
+            Some(map.edges[edge as usize].from)
+        }
+        _ => None,
+    };
+    let mut open: Vec<u32> = map.dag.iter().filter_map(|edge| back(edge.kind)).collect();
+    let mut blocks = BTreeSet::from([head]);
+    while let Some(block) = open.pop() {
+        if blocks.insert(block) {
+            let into = map.edges.iter().filter(|edge| edge.to == block);
+            open.extend(into.map(|edge| edge.from));
+        }
+    }
+    blocks
+}
+
+fn is_one_path(finding: &Finding) -> bool {
+    matches!(finding, Finding::OnePath { .. })
+}
+
+/// Whether a sequence is no smaller one repeated.
+fn is_primitive(unit: &[u32]) -> bool {
+    (1..unit.len())
+        .filter(|size| unit.len().is_multiple_of(*size))
+        .all(|size| unit[size..] != unit[..unit.len() - size])
+}
+
+/// The least of its rotations.
+fn rotated(unit: &[u32]) -> Vec<u32> {
+    let rotations = (0..unit.len()).map(|at| [&unit[at..], &unit[..at]].concat());
+    rotations.min().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_primitive, rotated, share};
+
+    #[test]
+    fn units_and_their_rotations() {
+        assert!(is_primitive(&[1]) && is_primitive(&[1, 2, 1]) && is_primitive(&[1, 1, 2]));
+        assert!(!is_primitive(&[1, 1]) && !is_primitive(&[1, 2, 1, 2]));
+        assert_eq!(rotated(&[3, 1, 2]), [1, 2, 3]);
+        assert_eq!(share(1, 3), 333);
+        assert_eq!(share(1, 0), 0);
+    }
+}

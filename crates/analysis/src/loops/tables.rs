@@ -1,0 +1,315 @@
+//! What is counted while a stream is read: pairs of neighbouring slabs, not nodes of the forest.
+//!
+//! All prefixes of a slab are counted as often as the slab is under the one before it, so the paper's k-1 steps with counts in the forest
+//! (Figure 6) are one count here: of the pair. What an activation's last, shorter slab holds is a slab like others. The forest's
+//! lower levels, which are the larger part of it, are only made at the end ([`Tables::forest`]): a sort, and a pass over the pairs.
+//!
+//! Example, k = 3, stream a b a b a: slabs ab, ab, a; counted are (none, ab), (ab, ab), (ab, a), once each.
+//!
+//! Cost: a step in the trie of slabs for a path (or a look-up for a whole slab), a count for a slab.
+
+use super::forest::{Losses, Node, SlabForest};
+use super::pairs::{Pairs, pair, slabs};
+use super::prune::{LEAST, Limits};
+use super::slabs::{Slab, Slabs};
+
+/// Nodes that may come of what is counted for each that the limit lets be: they have prefixes in common. With twice as many, streams whose paths
+/// follow one another at random take one and a half times as long, and lose a fourth less; with half, the other way round.
+const NODES: usize = 2;
+/// What a node of the slabs weighs.
+const SLAB: usize = 4;
+
+/// Slabs, and how often each came after which.
+#[derive(Debug)]
+pub(super) struct Tables {
+    k: u32,
+    pub(super) slabs: Slabs,
+    pairs: Pairs,
+    /// Activations of one path, by word.
+    alone: Vec<u64>,
+    dropped: Vec<u64>,
+    losses: Losses,
+}
+
+/// What was counted where a slab is a word.
+pub(super) struct Counted<'a> {
+    /// Pairs of words, the one before 0 where there is none.
+    pub(super) pairs: &'a [(u64, u64)],
+    pub(super) alone: Vec<u64>,
+    pub(super) dropped: Vec<u64>,
+    pub(super) losses: Losses,
+}
+
+/// Where an activation is.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Position {
+    /// The last whole slab.
+    before: Slab,
+    /// The slab that has begun; a whole one is counted and the one before, too.
+    slab: Slab,
+}
+
+impl Tables {
+    /// Of words below `end`.
+    pub(super) fn new(k: u32, end: u32) -> Tables {
+        Tables {
+            k,
+            slabs: Slabs::new(k as usize - 1, end),
+            pairs: Pairs::default(),
+            alone: vec![0; end as usize],
+            dropped: Vec::new(),
+            losses: Losses::default(),
+        }
+    }
+
+    /// The same as if they had been counted here, with k = 2.
+    pub(super) fn of_words(counted: Counted<'_>) -> Tables {
+        let mut tables = Tables {
+            dropped: counted.dropped,
+            losses: counted.losses,
+            ..Tables::new(2, counted.alone.len() as u32)
+        };
+        tables.alone = counted.alone;
+        let trie = &mut tables.slabs;
+        let mut slab = |word| if word == 0 { 0 } else { trie.first(word) };
+        let pairs = counted.pairs.iter().map(|&(both, count)| {
+            let (before, word) = slabs(both);
+            (pair(slab(before), slab(word)), count)
+        });
+        let pairs = pairs.collect();
+        tables.pairs.replace(pairs);
+        tables
+    }
+
+    /// Counts an activation of one path.
+    #[inline(always)]
+    pub(super) fn alone(&mut self, word: u32) {
+        self.alone[word as usize] += 1;
+    }
+
+    /// An activation's first path.
+    #[inline(always)]
+    pub(super) fn first(&mut self, word: u32) -> Position {
+        let slab = self.slabs.first(word);
+        // A slab has two paths at least.
+        Position { before: 0, slab }
+    }
+
+    /// Its next one.
+    #[inline(always)]
+    pub(super) fn step(&mut self, at: Position, word: u32) -> Position {
+        let (slab, is_whole) = self.slabs.step(at.slab, word);
+        self.at(at.before, slab, is_whole)
+    }
+
+    /// Its next whole slab, where one is at its end.
+    #[inline(always)]
+    pub(super) fn whole(&mut self, at: Position, words: &[u32]) -> Position {
+        let slab = self.slabs.whole(words);
+        self.at(at.before, slab, true)
+    }
+
+    #[inline(always)]
+    fn at(&mut self, before: Slab, slab: Slab, is_whole: bool) -> Position {
+        if !is_whole {
+            return Position { before, slab };
+        }
+        self.pairs.add(before, slab);
+        Position { before: slab, slab }
+    }
+
+    /// Whether a slab begins with the next path.
+    #[inline(always)]
+    pub(super) fn begins(&self, at: Position) -> bool {
+        at.before == at.slab
+    }
+
+    /// The activation is over.
+    #[inline(always)]
+    pub(super) fn end(&mut self, at: Position) {
+        if at.before != at.slab {
+            self.pairs.add(at.before, at.slab);
+        }
+    }
+
+    /// Counts together what may be more than the limit's memory holds, and then drops what is cold. `open` are the positions of activations that go on.
+    pub(super) fn keep_within<'a>(
+        &mut self,
+        limits: Limits,
+        open: impl Iterator<Item = &'a mut Position>,
+    ) {
+        let most = limits.nodes.max(LEAST).saturating_mul(NODES);
+        if self.pairs.is_full(most / 4) || SLAB * self.slabs.len() > most {
+            self.pairs.settle();
+            if self.bound() > most {
+                self.prune(most / 2, open.collect());
+            }
+        }
+    }
+
+    /// Nodes that the forest may have, and what the slabs take.
+    fn bound(&mut self) -> usize {
+        let pairs = self.pairs.settle().iter();
+        let pairs = pairs.map(|(pair, _)| self.slabs.paths(slabs(*pair).1));
+        pairs.sum::<usize>() + SLAB * self.slabs.len()
+    }
+
+    fn prune(&mut self, most: usize, mut open: Vec<&mut Position>) {
+        while self.bound() > most && !self.pairs.settle().is_empty() {
+            let counts = self.pairs.settle().iter().map(|(_, count)| *count);
+            let mut counts: Vec<u64> = counts.collect();
+            let middle = counts.len() / 2;
+            let (_, &mut least, _) = counts.select_nth_unstable(middle);
+            self.halve(least);
+            self.forget(&mut open);
+        }
+        self.losses.prunings += 1;
+    }
+
+    /// Of pairs counted `least` times or less, the second half of the second slab goes.
+    fn halve(&mut self, least: u64) {
+        self.dropped.resize(self.alone.len(), 0);
+        let mut kept = Vec::new();
+        for &(both, count) in self.pairs.settle() {
+            let (before, slab) = slabs(both);
+            if count > least {
+                kept.push((both, count));
+                continue;
+            }
+            let losses = &mut self.losses;
+            let half = self.slabs.paths(slab) / 2;
+            let half = self.slabs.cut(slab, half, |word| {
+                self.dropped[word as usize] += count;
+                losses.nodes += 1;
+                losses.words += count;
+            });
+            if half == 0 {
+                losses.slabs += count;
+            } else {
+                kept.push((pair(before, half), count));
+            }
+        }
+        self.pairs.replace(kept);
+    }
+
+    /// Forgets slabs of which there is no pair.
+    fn forget(&mut self, open: &mut [&mut Position]) {
+        let mut keep = vec![false; self.slabs.len() + 1];
+        let pairs = self.pairs.settle().iter().map(|(pair, _)| slabs(*pair));
+        let open_pairs = open.iter().map(|at| (at.before, at.slab));
+        for (before, slab) in pairs.chain(open_pairs) {
+            keep[before as usize] = true;
+            keep[slab as usize] = true;
+        }
+        let places = self.slabs.compact(keep);
+        let place = |slab: Slab| places[slab as usize];
+        let pairs = self.pairs.settle().iter().map(|&(both, count)| {
+            let (before, slab) = slabs(both);
+            (pair(place(before), place(slab)), count)
+        });
+        let pairs = pairs.collect();
+        self.pairs.replace(pairs);
+        for at in open {
+            (at.before, at.slab) = (place(at.before), place(at.slab));
+        }
+    }
+
+    /// The forest.
+    pub(super) fn forest(mut self, limits: Limits) -> SlabForest {
+        let nodes = self.nodes();
+        let mut forest = SlabForest {
+            k: self.k,
+            limits,
+            nodes,
+            dropped: self.dropped,
+            losses: self.losses,
+        };
+        forest.keep_within_limits();
+        forest
+    }
+
+    /// All slabs in order, and below each whole one those that came after it.
+    fn nodes(&mut self) -> Vec<Node> {
+        let mut firsts = self.firsts();
+        let order = self.slabs.in_order();
+        let mut ranks = vec![0; order.len() + 1];
+        for (rank, &slab) in (1u32..).zip(&order) {
+            ranks[slab as usize] = rank;
+        }
+        let pairs = self
+            .pairs
+            .settle()
+            .iter()
+            .filter(|(pair, _)| slabs(*pair).0 != 0);
+        let ranked = pairs.map(|&(both, count)| {
+            let (before, slab) = slabs(both);
+            (pair(ranks[before as usize], ranks[slab as usize]), count)
+        });
+        let mut pairs: Vec<(u64, u64)> = ranked.collect();
+        pairs.sort_unstable();
+        let mut pairs = pairs.iter().peekable();
+        let mut listing = Vec::new();
+        let mut words = Vec::new();
+        for (rank, &slab) in (1u32..).zip(&order) {
+            let depth = self.slabs.paths(slab);
+            listing.push(Node {
+                count: std::mem::take(&mut firsts[slab as usize]),
+                label: self.slabs.last(slab).0,
+                depth: depth as u16 - 1,
+            });
+            let mut places = Vec::new();
+            while let Some(&(both, count)) = pairs.next_if(|(both, _)| slabs(*both).0 == rank) {
+                let after = order[slabs(both).1 as usize - 1];
+                self.slabs.words(after, &mut words);
+                list(&mut listing, &mut places, depth, &words, count);
+            }
+        }
+        listing
+    }
+
+    /// How many activations begin with each slab.
+    fn firsts(&mut self) -> Vec<u64> {
+        let alone = std::mem::take(&mut self.alone);
+        let alone: Vec<(Slab, u64)> = (0u32..)
+            .zip(&alone)
+            .filter(|(_, count)| **count > 0)
+            .map(|(word, &count)| (self.slabs.first(word), count))
+            .collect();
+        let mut firsts = vec![0; self.slabs.len() + 1];
+        let begun = self
+            .pairs
+            .settle()
+            .iter()
+            .map(|&(pair, count)| (slabs(pair), count));
+        let begun = begun.take_while(|((before, _), _)| *before == 0);
+        for (slab, count) in alone
+            .into_iter()
+            .chain(begun.map(|((_, slab), count)| (slab, count)))
+        {
+            firsts[slab as usize] += count;
+        }
+        for slab in (1..firsts.len()).rev() {
+            let (_, before) = self.slabs.last(slab as Slab);
+            firsts[before as usize] += firsts[slab];
+        }
+        firsts
+    }
+}
+
+/// Counts all prefixes of a sequence below what is `depth` deep. `places` are the nodes of the one listed before, which comes first.
+fn list(nodes: &mut Vec<Node>, places: &mut Vec<usize>, depth: usize, words: &[u32], count: u64) {
+    let pairs = places.iter().zip(words);
+    let same = pairs.take_while(|(place, word)| nodes[**place].label == **word);
+    places.truncate(same.count());
+    for &place in places.iter() {
+        nodes[place].count += count;
+    }
+    for (depth, &label) in (depth + places.len()..).zip(&words[places.len()..]) {
+        places.push(nodes.len());
+        nodes.push(Node {
+            count,
+            label,
+            depth: depth as u16,
+        });
+    }
+}

@@ -1,0 +1,106 @@
+//! What is counted where k is 2: how often each path came after which.
+//!
+//! A slab is one path then, so it is called by its word, and there is nothing to look up or to step on: an activation is where its last
+//! path is. Only when the forest is made are words put into a trie ([`Tables`]).
+//!
+//! Example, stream a b a: counted are (none, a), (a, b), (b, a), once each.
+//!
+//! Cost: a count in a table that fits the cache for a path; 16 bytes a pair.
+
+use super::forest::{Losses, SlabForest};
+use super::pairs::{Pairs, slabs};
+use super::prune::{LEAST, Limits};
+use super::tables::{Counted, Tables};
+use crate::stream::{Ended, Listener};
+
+/// Which path came after which.
+#[derive(Debug)]
+pub(super) struct Successors {
+    pairs: Pairs,
+    /// Activations of one path, by word.
+    alone: Vec<u64>,
+    dropped: Vec<u64>,
+    losses: Losses,
+}
+
+impl Listener for Successors {
+    /// The last path; 0: none.
+    type State = u32;
+
+    #[inline(always)]
+    fn path(&mut self, path: Ended, last: &mut u32) {
+        if path.is_first && path.closes {
+            self.alone[path.word as usize] += 1;
+            return;
+        }
+        let before = if path.is_first { 0 } else { *last };
+        self.pairs.add(before, path.word);
+        *last = path.word;
+    }
+
+    #[inline(always)]
+    fn run(&mut self, words: &[u32], is_next: impl Fn(u32) -> bool, last: &mut u32) -> usize {
+        let mut before = *last;
+        let mut done = 0;
+        while let Some(&word) = words.get(done)
+            && is_next(word)
+        {
+            self.pairs.add(before, word);
+            before = word;
+            done += 1;
+        }
+        *last = before;
+        done
+    }
+}
+
+impl Successors {
+    /// Of words below `end`.
+    pub(super) fn new(end: u32) -> Successors {
+        Successors {
+            pairs: Pairs::default(),
+            alone: vec![0; end as usize],
+            dropped: Vec::new(),
+            losses: Losses::default(),
+        }
+    }
+
+    /// Counts together what may be more than the limit's memory holds, and then drops the colder half.
+    pub(super) fn keep_within(&mut self, limits: Limits) {
+        let most = limits.nodes.max(LEAST);
+        if self.pairs.is_full(most) && self.pairs.settle().len() > most {
+            self.halve();
+        }
+    }
+
+    fn halve(&mut self) {
+        let mut counts: Vec<u64> = self.pairs.settle().iter().map(|one| one.1).collect();
+        let middle = counts.len() / 2;
+        let (_, &mut least, _) = counts.select_nth_unstable(middle);
+        self.dropped.resize(self.alone.len(), 0);
+        let mut kept = self.pairs.settle().to_vec();
+        kept.retain(|&(both, count)| {
+            let stays = count > least;
+            if !stays {
+                self.dropped[slabs(both).1 as usize] += count;
+                self.losses.nodes += 1;
+                self.losses.words += count;
+                self.losses.slabs += count;
+            }
+            stays
+        });
+        self.losses.prunings += 1;
+        self.pairs.replace(kept);
+    }
+
+    /// The forest.
+    pub(super) fn forest(mut self, limits: Limits) -> SlabForest {
+        let counted = Counted {
+            pairs: self.pairs.settle(),
+            alone: self.alone,
+            dropped: self.dropped,
+            losses: self.losses,
+        };
+        Tables::of_words(counted).forest(limits)
+    }
+}

@@ -1,0 +1,258 @@
+//! What a word of a stream says: its function, and whether its path starts at the entry, ends at the exit, catches.
+//!
+//! A word is 1 + the index that the path's counter would have in a block, so an image's words lie side by side, function
+//! after function. [`Words`] is a flat table over them, filled when a word is first met; from then on a word costs one
+//! load. Of a function whose map makes no numbering no word is known.
+//!
+//! Cost: four bytes for each possible path, untouched (so not in memory) where no path ran; a regeneration for each distinct word.
+
+use std::sync::{Arc, OnceLock};
+
+use holloway_flow::{Path, PathEnd, PathId, PathStart};
+use holloway_format::{Counters, FunctionMap, ImageMap, Outcome};
+
+use crate::graph::{Graph, check_indices};
+
+/// Words beyond this are nobody's: 2 GiB of counters a thread.
+const MOST: u64 = 1 << 28;
+
+pub(super) const OPENS: u32 = 1;
+pub(super) const CLOSES: u32 = 2;
+pub(super) const CATCHES: u32 = 4;
+/// Bits of flags under the function.
+pub(super) const FLAGS: u32 = 3;
+/// Entry of a word that was looked up and is nobody's; of one that wasn't looked up yet: 0.
+const NOBODYS: u32 = CLOSES;
+
+/// The words of an image. A clone shares what is known of functions and has a table of its own: one a thread.
+pub struct Words {
+    functions: Arc<Functions>,
+    /// By word: function + 1, shifted by `FLAGS`, with flags below; under `1 << FLAGS`: unknown.
+    table: Vec<u32>,
+}
+
+struct Functions {
+    map: Arc<ImageMap>,
+    /// By first word; none overlap.
+    list: Vec<Ranged>,
+}
+
+/// A function and the words of its paths.
+#[derive(Debug)]
+struct Ranged {
+    function: WordFunction,
+    graph: OnceLock<Option<Graph>>,
+}
+
+/// A function of an image, by its words.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct WordFunction {
+    /// Word of path 0.
+    pub first: u32,
+    /// Number of its paths, at least 1.
+    pub paths: u32,
+    /// Module in the image's map.
+    pub module: u32,
+    /// Function in the module's map.
+    pub function: u32,
+}
+
+/// What one word says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Word {
+    /// The function, by its place among [`Words::functions`].
+    pub function: u32,
+    /// The path.
+    pub path: PathId,
+    /// Whether the path starts at the function's entry.
+    pub starts_at_entry: bool,
+    /// Whether it ends at the function's exit, and the activation with it.
+    pub ends_at_exit: bool,
+    /// Whether it runs a landing pad.
+    pub catches: bool,
+}
+
+impl Clone for Words {
+    fn clone(&self) -> Words {
+        Words {
+            functions: Arc::clone(&self.functions),
+            table: vec![0; self.table.len()],
+        }
+    }
+}
+
+impl Words {
+    /// The words of an image. Functions without an array of paths have none.
+    pub fn new(map: &Arc<ImageMap>) -> Words {
+        let mut list = Vec::new();
+        for (module, placed) in (0u32..).zip(&map.modules) {
+            for (function, map) in (0u32..).zip(&placed.module.functions) {
+                let ranged = range(placed.base, map).map(|(first, paths)| Ranged {
+                    function: WordFunction {
+                        first,
+                        paths,
+                        module,
+                        function,
+                    },
+                    graph: OnceLock::new(),
+                });
+                list.extend(ranged);
+            }
+        }
+        list.sort_by_key(|ranged| ranged.function);
+        let mut end = 0;
+        list.retain(|ranged| {
+            let apart = ranged.function.first >= end;
+            if apart {
+                end = ranged.function.first + ranged.function.paths;
+            }
+            apart
+        });
+        Words {
+            functions: Arc::new(Functions {
+                map: Arc::clone(map),
+                list,
+            }),
+            table: vec![0; end as usize],
+        }
+    }
+
+    /// The image's map.
+    pub fn image(&self) -> &Arc<ImageMap> {
+        &self.functions.map
+    }
+
+    /// The functions that have words, by first word.
+    pub fn functions(&self) -> impl ExactSizeIterator<Item = WordFunction> {
+        self.functions.list.iter().map(|ranged| ranged.function)
+    }
+
+    /// The map of the function at this place among [`functions`](Self::functions).
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn function_map(&self, function: u32) -> &FunctionMap {
+        self.functions.map(function as usize)
+    }
+
+    /// The function at this place among [`functions`](Self::functions).
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn function(&self, function: u32) -> WordFunction {
+        self.functions.list[function as usize].function
+    }
+
+    /// Hash of a function's graph, as its map says.
+    ///
+    /// # Panics
+    /// Where the image has no such function.
+    pub fn hash(&self, module: u32, function: u32) -> u64 {
+        let module = &self.functions.map.modules[module as usize].module;
+        module.functions[function as usize].hash
+    }
+
+    /// One more than the largest word.
+    pub fn end(&self) -> u32 {
+        self.table.len() as u32
+    }
+
+    /// What a word says, if it is one of this image's.
+    pub fn word(&mut self, word: u32) -> Option<Word> {
+        let entry = self.entry(word);
+        let function = (entry >> FLAGS).checked_sub(1)?;
+        let first = self.function(function).first;
+        Some(Word {
+            function,
+            path: PathId(u64::from(word - first)),
+            starts_at_entry: entry & OPENS != 0,
+            ends_at_exit: entry & CLOSES != 0,
+            catches: entry & CATCHES != 0,
+        })
+    }
+
+    /// The table's entry of a word, 0 where it has not been looked up.
+    #[inline]
+    pub(super) fn known(&self, word: u32) -> u32 {
+        self.table.get(word as usize).copied().unwrap_or(0)
+    }
+
+    /// The table's entry of a word, looked up where it must be.
+    pub(super) fn entry(&mut self, word: u32) -> u32 {
+        let Some(entry) = self.table.get_mut(word as usize) else {
+            return NOBODYS;
+        };
+        if *entry == 0 {
+            *entry = self.functions.look_up(word).unwrap_or(NOBODYS);
+        }
+        *entry
+    }
+}
+
+impl Functions {
+    fn map(&self, function: usize) -> &FunctionMap {
+        let WordFunction {
+            module, function, ..
+        } = self.list[function].function;
+        &self.map.modules[module as usize].module.functions[function as usize]
+    }
+
+    fn look_up(&self, word: u32) -> Option<u32> {
+        let after = self
+            .list
+            .partition_point(|ranged| ranged.function.first <= word);
+        let index = after.checked_sub(1)?;
+        let Ranged { function, graph } = &self.list[index];
+        let path = word - function.first;
+        if path >= function.paths {
+            return None;
+        }
+        let map = self.map(index);
+        let graph = graph.get_or_init(|| {
+            check_indices(map).ok()?;
+            Graph::new(map).ok()
+        });
+        let path = graph.as_ref()?.path(PathId(u64::from(path)))?;
+        Some((after as u32) << FLAGS | flags(map, &path))
+    }
+}
+
+/// First word and number of paths of a function with an array of them.
+fn range(base: u64, map: &FunctionMap) -> Option<(u32, u32)> {
+    let Counters::Array { offset, len } = map.counters else {
+        return None;
+    };
+    let paths = map.path_count;
+    if map.is_damaged() || paths == 0 || paths > len {
+        return None;
+    }
+    let first = base.checked_add(offset)? / 8 + 1;
+    let end = first.checked_add(paths).filter(|&end| end <= MOST)?;
+    Some((first as u32, (end - first) as u32))
+}
+
+fn flags(map: &FunctionMap, path: &Path) -> u32 {
+    let mut flags = 0;
+    if path.start == PathStart::Entry {
+        flags |= OPENS;
+    }
+    if closes(map, path) {
+        flags |= CLOSES;
+    }
+    let mut edges = path.edges.iter().copied().chain([path.end.edge()]);
+    if edges.any(|edge| map.edges[edge.index()].outcome == Outcome::Unwind) {
+        flags |= CATCHES;
+    }
+    flags
+}
+
+/// Whether an activation ends with a path. A call that doesn't return ends none: a `longjmp` may lead back into the same frame.
+pub(crate) fn closes(map: &FunctionMap, path: &Path) -> bool {
+    let PathEnd::Exit(edge) = path.end else {
+        return false;
+    };
+    matches!(
+        map.edges[edge.index()].outcome,
+        Outcome::Return | Outcome::TailCall | Outcome::Resume
+    )
+}

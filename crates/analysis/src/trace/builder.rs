@@ -1,0 +1,392 @@
+//! A grammar of a long string while it comes, at tens to hundreds of millions of symbols a second, in bounded memory.
+//!
+//! SEQUITUR alone ([`super::sequitur`]) takes 50-100 ns a symbol and all memory there is. So:
+//! 1. The string comes in *blocks*. Each is cut into pieces where its content says (`level`), the numbers of the pieces again, and so on
+//!    while a level finds mostly pieces it knows. Each piece is a rule. Pieces are known from block to block.
+//! 2. With [`Depth::Full`], what is left goes through SEQUITUR(1), which finds the repetitions that the cuts hide.
+//! 3. The block is written down depth first as [`Token`]s: a right side stands where its rule is used first, and only if it is used twice, in the
+//!    block or since an earlier one; otherwise it is put back into its user (the paper's rule utility).
+//! 4. When the pieces fill their memory they are forgotten: a *fresh* block begins, which uses no rule from before.
+//!
+//! Hashes and counts are taken of pieces, when each is seen first and of those that a block ends up as: what repeats has none of its own.
+//!
+//! A trace is recorded with [`Depth::Quick`] and deepened when it is read ([`super::assemble`]): where paths depend on data, what SEQUITUR leaves is
+//! harder to predict, and the file would be a third larger (bzip2's sorting: order-0 entropy 5.9 MB behind SEQUITUR, file of the pieces 4.9 MB, zstd
+//! -19 5.2 MB).
+//!
+//! Cost: see `examples/grammar.rs`; memory is [`Limits`] times about 30 bytes.
+
+use std::mem;
+
+use holloway_format::trace::{Block, StringHash, Symbol, Token};
+
+use super::grammar::Part;
+use super::level::{Level, Parsed};
+use super::sequitur::{LookAhead, Sequitur};
+
+/// Bounds of a builder's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Symbols of a block, 1 to 2^20: what is outside counts as the nearer of these.
+    pub block: usize,
+    /// Symbols of all known pieces.
+    pub pieces: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            block: MOST_SYMBOLS,
+            pieces: 1 << 24,
+        }
+    }
+}
+
+/// How far repetitions are followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Depth {
+    /// Pieces, as far as they come again often.
+    Quick,
+    /// Pieces, as far as they come again, then SEQUITUR(1).
+    Full,
+}
+
+impl Depth {
+    /// Levels that every block goes through.
+    fn sure(self) -> usize {
+        match self {
+            Self::Quick => 1,
+            Self::Full => 2,
+        }
+    }
+
+    /// A level pays if at most one in so many of a block's pieces is new to it.
+    fn pays(self) -> usize {
+        match self {
+            Self::Quick => 8,
+            Self::Full => 4,
+        }
+    }
+}
+
+/// Most symbols of a block: so its tokens, three a symbol at worst, are below the file's 2^22.
+const MOST_SYMBOLS: usize = 1 << 20;
+/// Most levels of pieces.
+const LEVELS: usize = 12;
+/// A level that didn't pay is tried again once in so many blocks.
+const PATIENCE: usize = 8;
+/// So few pieces need no further level.
+const FEW: usize = 256;
+
+/// Makes blocks of a string of terminals.
+pub struct GrammarBuilder {
+    limits: Limits,
+    depth: Depth,
+    /// By terminal: how often it stood in blocks whose pieces' counts were added up.
+    counts: Vec<u64>,
+    /// The last few blocks, as far as they are kept to be compared with.
+    string: Vec<u32>,
+    /// Where the block begins that isn't full yet.
+    begin: usize,
+    levels: Vec<Level>,
+    uses: Vec<Uses>,
+    parsed: Vec<Parsed>,
+    sequitur: Sequitur,
+    /// Rules written since the last fresh block.
+    rules: u32,
+    is_fresh: bool,
+    /// The level that didn't pay, and blocks until it is tried again.
+    idle: (usize, usize),
+}
+
+/// Blocks that are kept: of the last, what repeats is found in what comes.
+const KEPT: usize = 2;
+
+/// What is known of the pieces of a level as rules.
+#[derive(Default)]
+struct Uses {
+    /// By piece: its rule, or one of the two below.
+    rules: Vec<u32>,
+    /// By piece: uses in this block so far.
+    counts: Vec<u32>,
+    /// Pieces with a count.
+    counted: Vec<u32>,
+}
+
+/// Not written yet.
+const NEVER: u32 = u32::MAX;
+/// Written in an earlier block, where it was used once.
+const ONCE: u32 = u32::MAX - 1;
+
+impl Uses {
+    fn count(&mut self, piece: u32, times: u32) {
+        let count = &mut self.counts[piece as usize];
+        if *count == 0 {
+            self.counted.push(piece);
+        }
+        *count = count.saturating_add(times);
+    }
+}
+
+impl GrammarBuilder {
+    /// The builder of an empty string.
+    pub fn new(mut limits: Limits, depth: Depth) -> Self {
+        limits.block = limits.block.clamp(1, MOST_SYMBOLS);
+        let mut builder = Self {
+            limits,
+            depth,
+            counts: Vec::new(),
+            string: Vec::new(),
+            begin: 0,
+            levels: Vec::new(),
+            uses: Vec::new(),
+            parsed: Vec::new(),
+            sequitur: Sequitur::new(LookAhead::One),
+            rules: 0,
+            is_fresh: true,
+            idle: (LEVELS, 0),
+        };
+        builder.forget();
+        builder
+    }
+
+    /// How often each terminal stood in the blocks since this was asked last.
+    pub(super) fn counts(&mut self) -> Vec<u64> {
+        self.add_up();
+        mem::take(&mut self.counts)
+    }
+
+    /// Counts of pieces become counts of terminals.
+    fn add_up(&mut self) {
+        for at in (0..self.levels.len()).rev() {
+            let (below, here) = self.levels.split_at_mut(at);
+            let here = &mut here[0];
+            let counts = here.take_counts();
+            let stood = (0u32..).zip(counts).filter(|one| one.1 > 0);
+            for (piece, times) in stood {
+                for &symbol in here.piece(piece) {
+                    match below.last_mut() {
+                        Some(below) => drop(below.count(symbol, times)),
+                        None => {
+                            let known = self.counts.len().max(symbol as usize + 1);
+                            self.counts.resize(known, 0);
+                            self.counts[symbol as usize] += times;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn forget(&mut self) {
+        self.add_up();
+        self.levels = (0..LEVELS).map(|_| Level::new()).collect();
+        self.uses = (0..LEVELS).map(|_| Uses::default()).collect();
+        self.parsed = (0..LEVELS).map(|_| Parsed::default()).collect();
+        self.string.drain(..self.begin);
+        self.begin = 0;
+        self.rules = 0;
+        self.is_fresh = true;
+        self.idle = (LEVELS, 0);
+    }
+
+    /// Appends terminals, whose numbers are below 2^30; `done` gets each block that is full.
+    pub fn extend(&mut self, mut terminals: &[u32], mut done: impl FnMut(Block)) {
+        while !terminals.is_empty() {
+            let room = self.limits.block - self.length();
+            let (now, later) = terminals.split_at(room.min(terminals.len()));
+            self.string.extend_from_slice(now);
+            terminals = later;
+            if self.length() == self.limits.block {
+                done(self.close());
+            }
+        }
+    }
+
+    /// The block of what was appended since the last one, if there is anything.
+    pub fn flush(&mut self) -> Option<Block> {
+        (self.length() > 0).then(|| self.close())
+    }
+
+    /// Symbols since the last block.
+    fn length(&self) -> usize {
+        self.string.len() - self.begin
+    }
+
+    fn close(&mut self) -> Block {
+        if self.levels.iter().map(Level::size).sum::<usize>() > self.limits.pieces {
+            self.forget();
+        }
+        let levels = self.cut();
+        let mut block = Block {
+            is_fresh: mem::take(&mut self.is_fresh),
+            length: self.length() as u64,
+            hash: self.weigh(levels),
+            ..Block::default()
+        };
+        let (symbols, starts) = self.top(levels);
+        self.count(levels, &symbols);
+        self.write(levels, &symbols, &starts, &mut block.tokens);
+        self.settle();
+        block
+    }
+
+    /// Counts the pieces that the block ends up as, and gives its hash.
+    fn weigh(&mut self, levels: usize) -> StringHash {
+        let level = &mut self.levels[levels - 1];
+        let mut hash = StringHash::default();
+        for &piece in self.parsed[levels - 1].block() {
+            hash = hash.then(level.count(piece, 1));
+        }
+        debug_assert_eq!(hash, StringHash::of(&self.string[self.begin..]));
+        hash
+    }
+
+    /// Right sides over the last level's pieces, the start first.
+    fn top(&mut self, levels: usize) -> (Vec<Symbol>, Vec<u64>) {
+        let pieces = self.parsed[levels - 1].block();
+        match self.depth {
+            Depth::Quick => {
+                let symbols = pieces.iter().map(|&piece| Symbol::terminal(piece));
+                (symbols.collect(), vec![0, pieces.len() as u64])
+            }
+            Depth::Full => {
+                self.sequitur.clear();
+                for &piece in pieces {
+                    self.sequitur.push(piece);
+                }
+                self.sequitur.finish_parts()
+            }
+        }
+    }
+
+    /// Cuts the block into pieces, level by level; gives the number of levels that pay.
+    fn cut(&mut self) -> usize {
+        let mut paying = 0;
+        self.idle.1 = self.idle.1.saturating_sub(1);
+        let most = if self.idle.1 > 0 { self.idle.0 } else { LEVELS };
+        for at in 0..most {
+            let (below, here) = self.parsed.split_at_mut(at);
+            let (levels_below, level) = self.levels.split_at_mut(at);
+            let (level, here) = (&mut level[0], &mut here[0]);
+            let known = level.pieces();
+            match (below.last(), levels_below.last()) {
+                (Some(parsed), Some(below)) => {
+                    here.clear();
+                    level.parse(parsed.block(), here);
+                    let hash = |hash: StringHash, &piece: &u32| hash.then(below.hash(piece));
+                    level.digest(|pieces| pieces.iter().fold(StringHash::default(), hash));
+                }
+                _ => {
+                    level.parse(&self.string, here);
+                    level.digest(StringHash::of);
+                }
+            }
+            let new = level.pieces() - known;
+            let pays = self.depth.pays() * new <= here.block().len();
+            if at >= self.depth.sure() && !pays {
+                self.idle = (at, PATIENCE);
+                break;
+            }
+            paying = at + 1;
+            if here.block().len() < FEW {
+                break;
+            }
+        }
+        for (uses, level) in self.uses.iter_mut().zip(&self.levels) {
+            uses.rules.resize(level.pieces(), NEVER);
+            uses.counts.resize(level.pieces(), 0);
+        }
+        paying
+    }
+
+    /// Counts the uses of each piece on right sides that this block writes.
+    fn count(&mut self, levels: usize, symbols: &[Symbol]) {
+        for symbol in symbols {
+            if let Part::Terminal(piece) = symbol.part() {
+                self.uses[levels - 1].count(piece, 1);
+            }
+        }
+        for at in (1..levels).rev() {
+            let (below, here) = self.uses.split_at_mut(at);
+            let (below, here) = (&mut below[at - 1], &here[0]);
+            for &piece in &here.counted {
+                if here.rules[piece as usize] >= ONCE {
+                    match self.levels[at].piece(piece) {
+                        &[only] => below.count(only, here.counts[piece as usize]),
+                        side => side.iter().for_each(|&part| below.count(part, 1)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the block down, from the start of SEQUITUR's grammar.
+    fn write(&mut self, levels: usize, symbols: &[Symbol], starts: &[u64], out: &mut Vec<Token>) {
+        let span = |rule: usize| starts[rule] as usize..starts[rule + 1] as usize;
+        let mut numbers = vec![NEVER; starts.len() - 1];
+        let mut open = vec![(0, span(0))];
+        while let Some((rule, rest)) = open.last_mut() {
+            let Some(at) = rest.next() else {
+                if *rule != 0 {
+                    out.push(Token::close());
+                    numbers[*rule] = self.rules;
+                    self.rules += 1;
+                }
+                open.pop();
+                continue;
+            };
+            match symbols[at].part() {
+                Part::Terminal(piece) => self.write_piece(levels - 1, piece, out),
+                Part::Rule(used) if numbers[used as usize] == NEVER => {
+                    out.push(Token::open());
+                    open.push((used as usize, span(used as usize)));
+                }
+                Part::Rule(used) => {
+                    out.push(Token::symbol(Symbol::rule(numbers[used as usize])));
+                }
+            }
+        }
+    }
+
+    fn write_piece(&mut self, level: usize, piece: u32, out: &mut Vec<Token>) {
+        let rule = self.uses[level].rules[piece as usize];
+        if rule < ONCE {
+            out.push(Token::symbol(Symbol::rule(rule)));
+            return;
+        }
+        let length = self.levels[level].piece(piece).len();
+        let is_rule = length > 1 && (rule == ONCE || self.uses[level].counts[piece as usize] > 1);
+        if is_rule {
+            out.push(Token::open());
+        }
+        for at in 0..length {
+            let part = self.levels[level].piece(piece)[at];
+            match level {
+                0 => out.push(Token::symbol(Symbol::terminal(part))),
+                _ => self.write_piece(level - 1, part, out),
+            }
+        }
+        if is_rule {
+            out.push(Token::close());
+            self.uses[level].rules[piece as usize] = self.rules;
+            self.rules += 1;
+        }
+    }
+
+    /// Remembers which pieces were written, and forgets the counts. What the next block is compared with is the last few.
+    fn settle(&mut self) {
+        if self.string.len() >= KEPT * self.limits.block {
+            let dropped = self.parsed[0].drop_old();
+            self.string.drain(..dropped);
+        }
+        self.begin = self.string.len();
+        for uses in &mut self.uses {
+            for piece in uses.counted.drain(..) {
+                uses.counts[piece as usize] = 0;
+                let rule = &mut uses.rules[piece as usize];
+                *rule = (*rule).min(ONCE);
+            }
+        }
+    }
+}

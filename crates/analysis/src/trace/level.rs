@@ -1,0 +1,444 @@
+//! A string cut into pieces where its own content says, each piece numbered: the same stretch gives the same pieces wherever it stands.
+//!
+//! A cut goes before each symbol that is a local minimum among its neighbours in a fixed shuffled order, and after [`LONGEST`] symbols. So a
+//! cut depends on the symbols next to it only, and two equal stretches differ in their first and last pieces at most (locally consistent
+//! parsing: Sahinalp, Vishkin 1996; Jeż's recompression). Numbers of pieces are again a string, 4 to 5 times shorter: the next level's
+//! input. Each piece is a rule; a level is what the paper's digram table would find in several rounds, at a few nanoseconds a symbol.
+//!
+//! What repeats comes fast: where the last [`CONTEXT`] pieces stood before, what follows is compared with what followed then, many symbols a step. As far as
+//! they are equal, so are their pieces, which are copied, not looked up. What stood before may be some blocks back. Of Lua's words 99 % are in repetitions of 74 words on
+//! average where 8 words must be the same to look closer, of 3,700 where it takes 32 (measured once). Where there are none so long, one piece must do, within the block.
+//!
+//! Cost: 4 bytes a symbol of the pieces that were seen, 50-65 bytes a piece.
+
+use holloway_format::trace::StringHash;
+
+/// Most symbols of a piece. Runs of one symbol have no minimum.
+const LONGEST: usize = 16;
+
+/// Least equal symbols behind a known piece that are worth a closer look.
+const GLANCE: usize = 4;
+
+/// Pieces that are copied one by one.
+const FEW: usize = 8;
+
+/// Pieces that a place is known by. Looked for is where the last piece is one of those (one in [`SPARSE`]) that are chosen for it, and after so many pieces.
+const CONTEXT: usize = 8;
+const SPARSE: u32 = 4;
+/// Places that are remembered, as a power of 2.
+const PLACES: u32 = 12;
+
+#[derive(Clone, Copy)]
+struct Slot {
+    /// High half of the piece's hash, lowest bit set; 0: free.
+    tag: u32,
+    piece: u32,
+}
+
+const FREE: Slot = Slot { tag: 0, piece: 0 };
+
+/// The pieces of one level.
+pub(super) struct Level {
+    slots: Vec<Slot>,
+    symbols: Vec<u32>,
+    /// Where each piece ends in `symbols`.
+    ends: Vec<u32>,
+    /// By piece: where it stood last, as [`Parsed::last`] has it: a hint.
+    last: Vec<u32>,
+    /// By hash of the last pieces at a place: more of the hash, and the last such place as [`Parsed::place`] has it.
+    recent: Vec<(u32, u32)>,
+    /// By piece; of new ones they are not known yet.
+    facts: Vec<Facts>,
+}
+
+/// What is known of a piece.
+struct Facts {
+    /// Hash of what it stands for.
+    hash: StringHash,
+    /// How often it stood in a string that wasn't cut further.
+    times: u64,
+}
+
+/// A string as pieces, block by block.
+#[derive(Default)]
+pub(super) struct Parsed {
+    /// Numbers of the pieces.
+    pieces: Vec<u32>,
+    /// Where each ends in the string.
+    ends: Vec<u32>,
+    /// Of each block: its first piece, and where that begins.
+    blocks: Vec<(usize, usize)>,
+    /// Pieces dropped, modulo 2^32.
+    dropped: u32,
+}
+
+impl Level {
+    pub(super) fn new() -> Self {
+        Self {
+            slots: vec![FREE; 1 << 10],
+            symbols: Vec::new(),
+            ends: Vec::new(),
+            last: Vec::new(),
+            recent: Vec::new(),
+            facts: Vec::new(),
+        }
+    }
+
+    /// Number of pieces known.
+    pub(super) fn pieces(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Number of symbols of all pieces.
+    pub(super) fn size(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// The symbols of a piece.
+    #[inline]
+    pub(super) fn piece(&self, piece: u32) -> &[u32] {
+        let start = match piece {
+            0 => 0,
+            _ => self.ends[piece as usize - 1],
+        };
+        &self.symbols[start as usize..self.ends[piece as usize] as usize]
+    }
+
+    /// What a piece stands for, hashed.
+    #[inline]
+    pub(super) fn hash(&self, piece: u32) -> StringHash {
+        self.facts[piece as usize].hash
+    }
+
+    /// A piece stands in a string that isn't cut further; gives its hash.
+    #[inline]
+    pub(super) fn count(&mut self, piece: u32, times: u64) -> StringHash {
+        let facts = &mut self.facts[piece as usize];
+        facts.times += times;
+        facts.hash
+    }
+
+    /// How often each piece stood since this was asked last.
+    pub(super) fn take_counts(&mut self) -> Vec<u64> {
+        let facts = self.facts.iter_mut();
+        facts
+            .map(|facts| std::mem::take(&mut facts.times))
+            .collect()
+    }
+
+    /// Hashes the pieces that are new, in the order of their first appearance; `of` gives the hash of what symbols stand for.
+    pub(super) fn digest(&mut self, mut of: impl FnMut(&[u32]) -> StringHash) {
+        for piece in self.facts.len()..self.pieces() {
+            let hash = of(self.piece(piece as u32));
+            self.facts.push(Facts { hash, times: 0 });
+        }
+    }
+
+    /// Cuts what stands behind that which was cut before in `input`, of fewer than 2^32 symbols, into the pieces of a block.
+    pub(super) fn parse(&mut self, input: &[u32], parsed: &mut Parsed) {
+        self.recent.resize(1 << PLACES, (0, u32::MAX));
+        let mut at = parsed.begin();
+        let mut cuts = Cuts::new(&input[at..], at);
+        let mut looked = parsed.pieces.len();
+        while at < input.len() {
+            let end = cuts.after(at);
+            let piece = self.number(&input[at..end]);
+            at = end;
+            parsed.push(piece, end);
+            let last = std::mem::replace(&mut self.last[piece as usize], parsed.last());
+            let is_time = parsed.pieces.len() - looked >= CONTEXT;
+            let looks = is_time || rank(piece) < u32::MAX / SPARSE;
+            if looks {
+                looked = parsed.pieces.len();
+            }
+            if (looks && self.repeats(input, parsed)) || parsed.glance(input, last) {
+                at = parsed.end();
+            }
+        }
+    }
+
+    /// Looks for the last place with the same pieces before it, and copies what followed there.
+    fn repeats(&mut self, input: &[u32], parsed: &mut Parsed) -> bool {
+        let Some(context) = parsed.block().last_chunk::<CONTEXT>() else {
+            return false;
+        };
+        let context = hash(context);
+        let now = (context as u32, parsed.last());
+        let slot = (context >> (64 - PLACES)) as usize;
+        let (tag, place) = std::mem::replace(&mut self.recent[slot], now);
+        tag == now.0 && parsed.repeat(input, place)
+    }
+
+    /// The piece's number: the next one if it is new.
+    #[inline]
+    fn number(&mut self, symbols: &[u32]) -> u32 {
+        let hash = hash(symbols);
+        let tag = tag(hash);
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.tag == tag && self.piece(slot.piece) == symbols {
+                return slot.piece;
+            }
+            if slot.tag == 0 {
+                return self.add(symbols, tag, at);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, symbols: &[u32], tag: u32, at: usize) -> u32 {
+        let piece = self.ends.len() as u32;
+        self.symbols.extend_from_slice(symbols);
+        let end = u32::try_from(self.symbols.len()).expect("a segment's pieces are below 2^32");
+        self.ends.push(end);
+        self.last.push(u32::MAX);
+        self.slots[at] = Slot { tag, piece };
+        if 2 * self.ends.len() > self.slots.len() {
+            self.grow();
+        }
+        piece
+    }
+
+    fn grow(&mut self) {
+        let size = 4 * self.slots.len();
+        self.slots = vec![FREE; size];
+        for piece in 0..self.ends.len() as u32 {
+            let hash = hash(self.piece(piece));
+            let mut at = hash as usize & (size - 1);
+            while self.slots[at].tag != 0 {
+                at = (at + 1) & (size - 1);
+            }
+            let tag = tag(hash);
+            self.slots[at] = Slot { tag, piece };
+        }
+    }
+}
+
+impl Parsed {
+    /// The pieces of the last block.
+    pub(super) fn block(&self) -> &[u32] {
+        &self.pieces[self.blocks.last().map_or(0, |block| block.0)..]
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.pieces.clear();
+        self.ends.clear();
+        self.blocks.clear();
+        self.dropped = 0;
+    }
+
+    /// Drops all blocks but the last one; gives the number of symbols dropped.
+    pub(super) fn drop_old(&mut self) -> usize {
+        let Some((pieces, symbols)) = self.blocks.pop() else {
+            return 0;
+        };
+        self.pieces.drain(..pieces);
+        self.ends.drain(..pieces);
+        self.ends.iter_mut().for_each(|end| *end -= symbols as u32);
+        self.blocks.clear();
+        self.blocks.push((0, 0));
+        self.dropped = self.dropped.wrapping_add(pieces as u32);
+        symbols
+    }
+
+    /// Begins a block; gives the symbol at which it begins.
+    fn begin(&mut self) -> usize {
+        let at = self.end();
+        self.blocks.push((self.pieces.len(), at));
+        at
+    }
+
+    /// Where the last piece ends.
+    fn end(&self) -> usize {
+        self.ends.last().map_or(0, |&end| end as usize)
+    }
+
+    #[inline]
+    fn push(&mut self, piece: u32, end: usize) {
+        self.pieces.push(piece);
+        self.ends.push(end as u32);
+    }
+
+    /// The last piece's place, which stays the same while older ones are dropped.
+    fn last(&self) -> u32 {
+        self.dropped.wrapping_add(self.pieces.len() as u32 - 1)
+    }
+
+    /// The last pieces seem to be those at the place `seen`; copies what followed them then as far as the same follows now.
+    fn repeat(&mut self, input: &[u32], seen: u32) -> bool {
+        let seen = seen.wrapping_sub(self.dropped) as usize;
+        let here = self.pieces.len() - 1;
+        if seen >= here || self.pieces[seen] != self.pieces[here] {
+            return false;
+        }
+        // The end of a block cuts what may be one piece elsewhere.
+        let then = self.ends[seen] as usize;
+        let bounds = self.blocks.iter().map(|block| block.1);
+        let bound = bounds.filter(|&bound| bound >= then).min();
+        self.copy(&input[..bound.unwrap_or(input.len())], input, seen + 1)
+    }
+
+    /// The same of a place that is known by the last piece only: in this block, and if the next few symbols are the same.
+    #[inline]
+    fn glance(&mut self, input: &[u32], seen: u32) -> bool {
+        let seen = seen.wrapping_sub(self.dropped) as usize;
+        let here = self.pieces.len() - 1;
+        let first = self.blocks.last().map_or(0, |block| block.0);
+        if seen < first || seen >= here || self.pieces[seen] != self.pieces[here] {
+            return false;
+        }
+        let (then, at) = (self.ends[seen] as usize, self.end());
+        match (input.get(at..at + GLANCE), input.get(then..then + GLANCE)) {
+            (Some(now), Some(before)) => now == before && self.copy(input, input, seen + 1),
+            _ => false,
+        }
+    }
+
+    /// Copies what follows as far as it is the same as what stands in `source` from piece `from` on; whether that is a piece or more.
+    #[inline]
+    fn copy(&mut self, source: &[u32], input: &[u32], mut from: usize) -> bool {
+        let (then, at) = (self.ends[from - 1] as usize, self.end());
+        let limit = then + equal(&source[then..], &input[at..]);
+        let (before, shift) = (self.pieces.len(), (at - then) as u32);
+        for _ in 0..FEW {
+            if from == self.ends.len() || self.ends[from] as usize + 2 > limit {
+                return self.pieces.len() > before;
+            }
+            self.push(self.pieces[from], (self.ends[from] + shift) as usize);
+            from += 1;
+        }
+        loop {
+            let known = self.pieces.len();
+            let to = from + within(&self.ends[from..], limit);
+            self.pieces.extend_from_within(from..to);
+            self.ends.extend_from_within(from..to);
+            self.ends[known..].iter_mut().for_each(|end| *end += shift);
+            // What was copied may be copied again.
+            if to < known || to == from {
+                return self.pieces.len() > before;
+            }
+            from = to;
+        }
+    }
+}
+
+/// Number of pieces that end so far before `limit` that their ends are cuts in any string that is the same up to there: a cut depends on the symbols on both sides
+/// and the one behind them.
+#[inline]
+fn within(ends: &[u32], limit: usize) -> usize {
+    const STEP: usize = 16;
+    let fits = |end: &u32| *end as usize + 2 <= limit;
+    let steps = ends.chunks_exact(STEP);
+    let count = STEP * steps.take_while(|step| fits(&step[STEP - 1])).count();
+    let rest = ends[count..].iter();
+    count + rest.take_while(|end| fits(end)).count()
+}
+
+/// Number of equal symbols at the starts of both.
+fn equal(left: &[u32], right: &[u32]) -> usize {
+    const STEP: usize = 16;
+    let mut count = 0;
+    for (left, right) in left.chunks_exact(STEP).zip(right.chunks_exact(STEP)) {
+        if left != right {
+            break;
+        }
+        count += STEP;
+    }
+    let rest = left[count..].iter().zip(&right[count..]);
+    count + rest.take_while(|(left, right)| left == right).count()
+}
+
+#[inline]
+fn hash(symbols: &[u32]) -> u64 {
+    let mut hash = symbols.len() as u64;
+    for &symbol in symbols {
+        hash = (hash ^ u64::from(symbol)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+        hash ^= hash >> 32;
+    }
+    hash
+}
+
+fn tag(hash: u64) -> u32 {
+    (hash >> 32) as u32 | 1
+}
+
+/// The cuts of a block, 64 places at a time.
+struct Cuts<'a> {
+    block: &'a [u32],
+    /// Where the block begins in the string.
+    start: usize,
+    /// First place of the window, in the block.
+    base: usize,
+    /// Bit i: a cut before place `base + i`.
+    window: u64,
+}
+
+const WINDOW: usize = 64;
+
+/// A fixed shuffled order of symbols, without ties.
+#[inline]
+fn rank(symbol: u32) -> u32 {
+    symbol.wrapping_mul(0x9E37_79B1)
+}
+
+impl<'a> Cuts<'a> {
+    fn new(block: &'a [u32], start: usize) -> Self {
+        let mut cuts = Self {
+            block,
+            start,
+            base: 0,
+            window: 0,
+        };
+        cuts.look(0);
+        cuts
+    }
+
+    /// The end of the piece that begins at `at` in the string.
+    #[inline]
+    fn after(&mut self, at: usize) -> usize {
+        let at = at - self.start;
+        let limit = (at + LONGEST).min(self.block.len());
+        let mut from = at + 1;
+        let end = loop {
+            if from < self.base || from >= self.base + WINDOW {
+                self.look(from);
+            }
+            let ahead = self.window >> (from - self.base);
+            if ahead != 0 {
+                break limit.min(from + ahead.trailing_zeros() as usize);
+            }
+            from = self.base + WINDOW;
+            if from >= limit {
+                break limit;
+            }
+        };
+        self.start + end
+    }
+
+    /// Moves the window to `base`.
+    fn look(&mut self, base: usize) {
+        self.base = base;
+        self.window = 0;
+        if base == 0 || base + WINDOW + 1 > self.block.len() {
+            let places = (0..WINDOW).take_while(|i| base + i + 1 < self.block.len());
+            for i in places.filter(|i| base + i > 0) {
+                let [before, here, behind] =
+                    [base + i - 1, base + i, base + i + 1].map(|at| rank(self.block[at]));
+                self.window |= u64::from(here < before && here <= behind) << i;
+            }
+            return;
+        }
+        let seen: &[u32; WINDOW + 2] = self.block[base - 1..base + WINDOW + 1]
+            .try_into()
+            .expect("a window and its neighbours");
+        let ranks = seen.map(rank);
+        for i in 0..WINDOW {
+            let cut = (ranks[i + 1] < ranks[i]) & (ranks[i + 1] <= ranks[i + 2]);
+            self.window |= u64::from(cut) << i;
+        }
+    }
+}

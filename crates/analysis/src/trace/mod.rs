@@ -1,0 +1,86 @@
+//! Whole program paths (Larus 1999): all paths that a thread ran in an image, in order, as a grammar.
+//!
+//! [`grammar`] is the form in which a trace is kept and asked. Questions are answered on the grammar, rule by rule: [`stats`], [`hot`], [`loops`], [`context`], [`before`],
+//! [`query`] (with [`pattern`]) and, of two traces, [`diff`]. They take the grammar and what its terminals do ([`code`]), nothing else.
+
+pub mod assemble;
+mod automaton;
+pub mod before;
+pub mod builder;
+pub mod code;
+pub mod context;
+pub mod diff;
+pub mod digest;
+mod digrams;
+mod frames;
+mod frequent;
+pub mod grammar;
+pub mod grams;
+pub mod hot;
+mod level;
+pub mod loops;
+pub mod pattern;
+pub mod query;
+pub mod record;
+pub mod sequitur;
+pub mod stats;
+mod sweep;
+
+pub use assemble::{AssembleError, Assembler};
+pub use builder::Limits;
+pub use grammar::{Expansion, Grammar, GrammarError, Part, RuleId, Symbol};
+use holloway_format::FormatError;
+use holloway_format::trace::TraceStream;
+
+pub use holloway_format::trace::Terminal;
+pub use record::{Recorded, TraceBuilder};
+pub use sequitur::{LookAhead, Sequitur};
+
+/// What one thread did in one image.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trace {
+    /// What the grammar's terminals stand for, in order of first appearance.
+    pub terminals: Vec<Terminal>,
+    /// Generates the numbers of the terminals.
+    pub grammar: Grammar,
+}
+
+impl Default for Trace {
+    /// No events.
+    fn default() -> Self {
+        let grammar = Grammar::from_parts(Vec::new(), vec![0, 0]);
+        Self {
+            terminals: Vec::new(),
+            grammar: grammar.expect("a start of no symbols"),
+        }
+    }
+}
+
+impl Trace {
+    /// The trace of a stream of a file. Where a block is damaged, the trace up to there, and why it ends.
+    ///
+    /// # Errors
+    /// The blocks do not make a grammar.
+    pub fn read(stream: &TraceStream<'_>) -> Result<(Self, Option<FormatError>), AssembleError> {
+        let mut assembler = Assembler::default();
+        let mut damage = None;
+        for block in stream.blocks() {
+            match block {
+                Ok(block) => assembler.push(&block)?,
+                Err(error) => damage = Some(error),
+            }
+        }
+        let trace = Self {
+            terminals: stream.terminals.clone(),
+            grammar: assembler.finish()?,
+        };
+        Ok((trace, damage))
+    }
+
+    /// The events from position `from` on.
+    pub fn events(&self, from: u64) -> impl Iterator<Item = Terminal> + '_ {
+        self.grammar
+            .expand_from(from)
+            .map(|id| self.terminals[id as usize])
+    }
+}

@@ -1,0 +1,142 @@
+//! What a trace and its grammar amount to (Larus 1999, Table 1), and how deep calls are nested at a place of it.
+//!
+//! Cost: linear in the symbols of the grammar.
+
+use super::code::Event;
+use super::sweep::pieces;
+use super::{Grammar, Part};
+
+/// Bytes that a path takes in the stream of its thread: one word.
+pub const WORD_BYTES: u64 = 4;
+
+/// A trace in numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Events: paths, and places where frames were left or something is missing.
+    pub events: u64,
+    /// Paths run.
+    pub paths: u64,
+    /// Different ones.
+    pub distinct_paths: u64,
+    /// Functions they are of.
+    pub functions: u64,
+    /// Instructions on them.
+    pub instructions: u64,
+    /// Activations that began with a path from a function's entry.
+    pub enters: u64,
+    /// Activations that ended with a path to the exit.
+    pub leaves: u64,
+    /// Activations that ended without.
+    pub left: u64,
+    /// Places where something is missing.
+    pub gaps: u64,
+    /// Rules of the grammar.
+    pub rules: u64,
+    /// Symbols on their right sides.
+    pub symbols: u64,
+}
+
+impl Stats {
+    /// Bytes of the paths as the thread appended them.
+    pub fn trace_bytes(&self) -> u64 {
+        self.paths.saturating_mul(WORD_BYTES)
+    }
+
+    /// Adds up several traces: what they have in common is counted in each.
+    pub fn add(&mut self, other: &Stats) {
+        let sums = [
+            (&mut self.events, other.events),
+            (&mut self.paths, other.paths),
+            (&mut self.distinct_paths, other.distinct_paths),
+            (&mut self.functions, other.functions),
+            (&mut self.instructions, other.instructions),
+            (&mut self.enters, other.enters),
+            (&mut self.leaves, other.leaves),
+            (&mut self.left, other.left),
+            (&mut self.gaps, other.gaps),
+            (&mut self.rules, other.rules),
+            (&mut self.symbols, other.symbols),
+        ];
+        for (sum, more) in sums {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
+/// How often each terminal occurs.
+pub fn counts(grammar: &Grammar, terminals: usize) -> Vec<u64> {
+    let frequencies = grammar.frequencies();
+    let mut counts = vec![0u64; terminals];
+    for rule in 0..grammar.rules() {
+        for symbol in grammar.rule(rule) {
+            if let Part::Terminal(id) = symbol.part() {
+                let count = &mut counts[id as usize];
+                *count = count.saturating_add(frequencies[rule as usize]);
+            }
+        }
+    }
+    counts
+}
+
+/// The numbers of a trace.
+pub fn stats(grammar: &Grammar, events: &[Event]) -> Stats {
+    let mut stats = Stats {
+        events: grammar.len(),
+        rules: grammar.rules().into(),
+        symbols: grammar.size() as u64,
+        ..Stats::default()
+    };
+    let mut functions = Vec::new();
+    let counts = counts(grammar, events.len());
+    for (&event, count) in events.iter().zip(counts).filter(|&(_, count)| count > 0) {
+        match event {
+            Event::Path { function, .. } => {
+                stats.paths += count;
+                stats.distinct_paths += 1;
+                functions.push(function);
+                let instructions = event.instructions().saturating_mul(count);
+                stats.instructions = stats.instructions.saturating_add(instructions);
+                stats.enters += if event.enters() { count } else { 0 };
+                stats.leaves += if event.leaves() { count } else { 0 };
+            }
+            Event::Left(frames) => {
+                let left = count.saturating_mul(frames.into());
+                stats.left = stats.left.saturating_add(left);
+            }
+            Event::Gap => stats.gaps += count,
+        }
+    }
+    functions.sort_unstable();
+    functions.dedup();
+    stats.functions = functions.len() as u64;
+    stats
+}
+
+/// Activations open before the event at `position`: those that began less those that ended since the trace began; 0 where more ended.
+pub fn depth(grammar: &Grammar, events: &[Event], position: u64) -> u64 {
+    let mut nets = vec![0i64; grammar.rules() as usize];
+    for rule in (0..grammar.rules()).rev() {
+        nets[rule as usize] = net(grammar.rule(rule), events, &nets);
+    }
+    let pieces = pieces(grammar, position);
+    let nets = pieces.iter().map(|piece| net(piece, events, &nets));
+    let sum = nets.fold(0, i64::saturating_add);
+    u64::try_from(sum).unwrap_or(0)
+}
+
+fn net(symbols: &[super::Symbol], events: &[Event], rules: &[i64]) -> i64 {
+    let nets = symbols.iter().map(|symbol| match symbol.part() {
+        Part::Terminal(id) => change(events[id as usize]),
+        Part::Rule(rule) => rules[rule as usize],
+    });
+    nets.fold(0, i64::saturating_add)
+}
+
+/// By how much an event changes the number of open activations.
+pub fn change(event: Event) -> i64 {
+    match event {
+        Event::Path { enters, leaves, .. } => i64::from(enters) - i64::from(leaves),
+        Event::Left(frames) => -i64::from(frames),
+        Event::Gap => 0,
+    }
+}

@@ -1,0 +1,355 @@
+//! A thread's samples, read off its stream.
+//!
+//! A record is a word and its operands, which stand together: a sample has 7, a reading of the clock 10, a new owner 1. All their places were taken
+//! at once, so where one of them was never written (0) the others are passed over, and the next record begins behind them. One whose check is wrong is
+//! damaged, and left out. A batch may end anywhere.
+//!
+//! Times are the sample's duration less the bias of the probe as the thread's clock told it; own times are that less the time of paths that were
+//! timed in between. A burst begins with a sample that stands for more paths than one. A thread's run reaches from its first clock or sample to its last, in program time (without what probes took).
+//!
+//! Cost: a look-up and one or two histograms a sample, two look-ups in a burst.
+
+use holloway_format::abi::{
+    CLOCK_WORDS, OPERAND, SAMPLE_CALLED, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
+    SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, SAMPLE_WORDS, WORD_CAUGHT, WORD_CLOCK, WORD_OWNER, digits,
+};
+use holloway_format::{PathTimings, VariationStats};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+
+use crate::stream::Words;
+
+/// Most words of a record.
+const LONGEST: usize = CLOCK_WORDS;
+/// Samples of which is known when they began, at most; the older half is then taken for one.
+const OPEN: usize = 512;
+
+/// What was read of one stream, or of several.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Timings {
+    /// By word.
+    pub(super) paths: FxHashMap<u32, PathTimings>,
+    /// What they come to.
+    pub stats: VariationStats,
+}
+
+impl Timings {
+    /// Whether nothing was met.
+    pub fn is_empty(&self) -> bool {
+        *self == Timings::default()
+    }
+
+    /// Adds another's.
+    pub fn merge(&mut self, other: &Timings) {
+        self.stats.add(&other.stats);
+        for (word, more) in &other.paths {
+            self.paths.entry(*word).or_default().merge(more);
+        }
+    }
+}
+
+/// Reads one stream, or several one after the other.
+pub struct VariationBuilder {
+    words: Words,
+    timings: Timings,
+    record: Record,
+    /// Position after the last word.
+    next: Option<u64>,
+    bias: u64,
+    thread: Thread,
+    /// The burst that goes on; empty where every path is timed.
+    burst: Option<FxHashMap<u32, Together>>,
+    nest: Nest,
+}
+
+/// Samples that ended, each with when it began and how many others ended in it: those of one that began earlier and ends now are its callees'.
+#[derive(Default)]
+struct Nest {
+    ended: Vec<(u64, u64)>,
+}
+
+impl Nest {
+    /// A sample that began then; how many ended in it.
+    fn ends(&mut self, start: u64) -> u64 {
+        let mut inside = 0;
+        while let Some((_, more)) = self.ended.pop_if(|(began, _)| *began >= start) {
+            inside += more + 1;
+        }
+        if self.ended.len() == OPEN {
+            let older = self.ended.drain(1..OPEN / 2);
+            let more: u64 = older.map(|(_, more)| more + 1).sum();
+            self.ended[0].1 += more;
+        }
+        self.ended.push((start, inside));
+        inside
+    }
+}
+
+/// Calm samples of a path in one burst, and what they took.
+#[derive(Clone, Copy, Default)]
+struct Together {
+    samples: u64,
+    time: u64,
+}
+
+/// The words of a record that have come.
+#[derive(Clone, Copy, Default)]
+struct Record {
+    words: [u32; LONGEST],
+    have: usize,
+    /// 0: no record has begun.
+    needs: usize,
+    /// A place of it was never written.
+    is_holed: bool,
+}
+
+/// When a thread was seen first and last, in program time, and its last clock.
+#[derive(Clone, Copy, Default)]
+struct Thread {
+    seen: Option<(u64, u64)>,
+    clock: Option<Clock>,
+}
+
+/// A reading of the clock: program time, switches, cycles of probes.
+#[derive(Clone, Copy)]
+struct Clock {
+    now: u64,
+    switches: u64,
+    probes: u64,
+}
+
+impl Thread {
+    /// It was seen from `start` to `end`; gives the cycles that it was not known to run before.
+    fn sees(&mut self, start: u64, end: u64) -> u64 {
+        let (first, last) = self.seen.unwrap_or((start, start));
+        let (earlier, later) = (first.min(start), last.max(end));
+        self.seen = Some((earlier, later));
+        (later - earlier) - (last - first)
+    }
+}
+
+impl VariationBuilder {
+    /// A builder for the streams of an image.
+    pub fn new(words: Words) -> VariationBuilder {
+        VariationBuilder {
+            words,
+            timings: Timings::default(),
+            record: Record::default(),
+            next: None,
+            bias: 0,
+            thread: Thread::default(),
+            burst: None,
+            nest: Nest::default(),
+        }
+    }
+
+    /// Bias of the probe, in cycles, until the stream tells it: for a stream whose beginning was read by another.
+    #[must_use]
+    pub fn with_bias(mut self, cycles: u64) -> VariationBuilder {
+        self.bias = cycles;
+        self
+    }
+
+    /// Reads a batch of words; `at` is the stream position of the first, in bytes. A batch that doesn't begin where the last one ended comes
+    /// after a gap.
+    pub fn feed(&mut self, at: u64, batch: &[u32]) {
+        if self.next.is_some_and(|next| next != at) {
+            self.timings.stats.gaps += 1;
+            self.cut();
+        }
+        self.next = Some(at.wrapping_add(4 * batch.len() as u64));
+        let mut rest = batch;
+        while let Some((&word, after)) = rest.split_first() {
+            rest = match rest.split_first_chunk() {
+                Some((sample, after)) if self.record.needs == 0 && is_whole(sample) => {
+                    self.sample(sample.map(|word| word & !OPERAND));
+                    after
+                }
+                _ => {
+                    self.word(word);
+                    after
+                }
+            };
+        }
+    }
+
+    /// What was read since the last time. The stream may go on.
+    pub fn take(&mut self) -> Timings {
+        self.end_burst();
+        std::mem::take(&mut self.timings)
+    }
+
+    /// What was read since the last time; a sample that is not whole yet is counted as cut.
+    pub fn finish(mut self) -> Timings {
+        self.cut();
+        self.take()
+    }
+
+    fn word(&mut self, word: u32) {
+        self.timings.stats.holes += u64::from(word == 0);
+        if self.record.needs > 0 {
+            if word != 0 && word & OPERAND == 0 {
+                // The operands are missing: another record begins here.
+                self.cut();
+            } else {
+                self.record.is_holed |= word == 0;
+                self.record.words[self.record.have] = word & !OPERAND;
+                self.record.have += 1;
+                if self.record.have == self.record.needs {
+                    self.whole();
+                }
+                return;
+            }
+        }
+        self.begin(word);
+    }
+
+    /// A word that is no operand of what stands before.
+    fn begin(&mut self, word: u32) {
+        let needs = match word {
+            0 => 0,
+            WORD_CLOCK => CLOCK_WORDS,
+            WORD_OWNER => 2,
+            WORD_CAUGHT => 4,
+            word if word & OPERAND == 0 => SAMPLE_WORDS,
+            _ => {
+                self.timings.stats.strangers += 1;
+                0
+            }
+        };
+        self.record = Record {
+            words: [word, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            have: 1,
+            needs,
+            is_holed: false,
+        };
+    }
+
+    /// The record that has begun has no end.
+    fn cut(&mut self) {
+        if self.record.needs > 0 && self.record.words[0] & OPERAND == 0 {
+            self.timings.stats.cut_samples += 1;
+        }
+        self.record = Record::default();
+    }
+
+    fn whole(&mut self) {
+        let Record {
+            words, is_holed, ..
+        } = self.record;
+        if is_holed {
+            return self.cut();
+        }
+        self.record = Record::default();
+        let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 31;
+        let all = words[1..].iter().fold(0, |all, word| all ^ word);
+        match words[0] {
+            WORD_CLOCK if all != 0 => self.timings.stats.damaged += 1,
+            WORD_CLOCK => self.clock(
+                [wide(1), wide(3)],
+                words[5].into(),
+                words[9].into(),
+                Clock {
+                    now: wide(1).saturating_sub(wide(7)),
+                    switches: words[6].into(),
+                    probes: wide(7),
+                },
+            ),
+            WORD_OWNER => {
+                self.end_burst();
+                self.nest = Nest::default();
+                self.thread = Thread::default();
+            }
+            WORD_CAUGHT => {}
+            _ => self.sample([0, 1, 2, 3, 4, 5, 6, 7].map(|at| words[at])),
+        }
+    }
+
+    fn clock(&mut self, [stamp, nanoseconds]: [u64; 2], bias: u64, resolution: u64, clock: Clock) {
+        let stats = &mut self.timings.stats;
+        stats.clock(stamp, nanoseconds, bias, resolution);
+        let ran = self.thread.sees(clock.now, clock.now);
+        stats.cycles = stats.cycles.saturating_add(ran);
+        self.bias = bias;
+        if let Some(last) = self.thread.clock.replace(clock) {
+            let switches = clock.switches.saturating_sub(last.switches);
+            stats.switches = stats.switches.saturating_add(switches);
+            let probes = clock.probes.saturating_sub(last.probes);
+            let now = clock.now.saturating_sub(last.now);
+            stats.probes = stats.probes.saturating_add(probes);
+            stats.clocked = stats.clocked.saturating_add(now);
+        }
+    }
+
+    /// No sample of the burst comes any more.
+    fn end_burst(&mut self) {
+        let Some(burst) = &mut self.burst else { return };
+        for (word, Together { samples, time }) in burst.drain() {
+            if let Some(path) = self.timings.paths.get_mut(&word) {
+                path.bursts.record(samples, time);
+            }
+        }
+    }
+
+    /// A whole sample: its word and the bits of its operands.
+    fn sample(&mut self, words: [u32; SAMPLE_WORDS]) {
+        if digits(words) != 0 {
+            self.timings.stats.damaged += 1;
+            return;
+        }
+        let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 31;
+        let (start, inner) = (wide(1), wide(5));
+        let (high, flags) = (
+            words[4] >> SAMPLE_FLAG_BITS,
+            words[4] & ((1 << SAMPLE_FLAG_BITS) - 1),
+        );
+        let duration = u64::from(words[3]) | u64::from(high) << 31;
+        if words[7] > 1 {
+            self.end_burst();
+            self.burst.get_or_insert_default();
+        }
+        let nested = self.nest.ends(start);
+        let stats = &mut self.timings.stats;
+        let path = match self.timings.paths.entry(words[0]) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) if self.words.word(words[0]).is_some() => {
+                new.insert(PathTimings::default())
+            }
+            Entry::Vacant(_) => {
+                stats.strangers += 1;
+                return;
+            }
+        };
+        stats.samples += 1;
+        stats.begun += u64::from(words[7]);
+        let ran = self.thread.sees(start, start.saturating_add(duration));
+        stats.cycles = stats.cycles.saturating_add(ran);
+        let has = |flag: u32| flags & flag != 0;
+        stats.preempted += u64::from(has(SAMPLE_PREEMPTED));
+        stats.migrated += u64::from(has(SAMPLE_MIGRATED));
+        stats.called += u64::from(has(SAMPLE_CALLED));
+        stats.unwatched += u64::from(has(SAMPLE_UNWATCHED));
+        stats.unknown += u64::from(has(SAMPLE_UNKNOWN));
+        let whole = duration.saturating_sub(self.bias);
+        let own = (!has(SAMPLE_CALLED)).then(|| whole.saturating_sub(inner));
+        path.nested = path.nested.saturating_add(nested);
+        if has(SAMPLE_UNKNOWN) {
+            path.unknown += 1;
+        } else if has(SAMPLE_PREEMPTED | SAMPLE_MIGRATED) {
+            path.disturbed.record(whole, own);
+        } else {
+            path.calm.record(whole, own);
+            if let Some(burst) = &mut self.burst {
+                let together = burst.entry(words[0]).or_default();
+                together.samples += 1;
+                together.time = together.time.saturating_add(whole);
+            }
+        }
+    }
+}
+
+/// Whether a word of a path and all its operands stand here.
+fn is_whole(words: &[u32; SAMPLE_WORDS]) -> bool {
+    let [word, operands @ ..] = words;
+    *word != 0 && word & OPERAND == 0 && operands.iter().all(|word| word & OPERAND != 0)
+}

@@ -1,0 +1,17 @@
+//! Paths whose time varies (Perelman, Chilimbi, Calder 2005): which code is usually fast and sometimes not, and what that costs.
+//!
+//! [`VariationBuilder`] reads the samples of a thread's stream as [`Timings`]; those of several threads are [merged](Timings::merge), [`seal`] makes
+//! of them what is kept in a file, [`join`] adds what came later. [`VariationRun`] joins the files of a run; [`mod@rank`] answers what the paper asks of it, [`advice`]
+//! what may be done about it, [`stability`] whether another run answers the same.
+
+pub mod advice;
+mod builder;
+pub mod rank;
+mod run;
+mod sealed;
+pub mod stability;
+
+pub use builder::{Timings, VariationBuilder};
+pub use rank::{How, Rank, Ranking, rank};
+pub use run::{Timed, TimedPath, VariationRun};
+pub use sealed::{join, paths, seal};

@@ -1,0 +1,415 @@
+//! Paths by their net variation (Perelman, Chilimbi, Calder 2005, section 5.1).
+//!
+//! A path's *base time* is the least of its samples. Its *net variation* is what all its executions took above that: the samples' times less
+//! the base time each, scaled from samples to executions. The paper leaves the scaling open; here every sample of a process stands for as
+//! many executions as paths began for each sample in it. The *share* is that of the cycles of all threads, each from its first to its last sample, without what probes
+//! took; all shares together can be more than 1, since a path that is timed does not overlap with its neighbours, as the processor has others do. Paths with fewer than two samples are left out, and counted.
+//!
+//! Worked example (the paper's data, one sample an execution): 100, 130, 100, 400, 110: base time 100, net variation 30 + 300 + 10 = 340.
+//!
+//! What the clock can't tell apart is no variation. Its readings go in steps, so two times of one length come out up to a step apart, and probes waver: the *resolution*,
+//! which each thread measures. The least of many times may be one such step too short, and any other one too long; so a time within twice the resolution of the base counts as the base
+//! time. Where others were timed in it, their probes waver too: with n of them the window is 1 + √n times as wide. What these took above it is told apart ([`Rank::unresolved`]); with a clock of single cycles the sum of both is the paper's.
+//!
+//! How far chance may have moved net variation: bursts come by chance, each as good as alone, so the sum of times above the base has the standard error
+//! of the root of the sum of these times' squares, of each burst the square of its sum. An outlier that was met once is known to ± 100 %. The clock's part of the error is a
+//! resolution for each sample that counts.
+//!
+//! Where the time of a function's paths differs there are two reasons. Of the paths that begin at the same place one may take longer than another: that is
+//! *choice*, the base times above the least of these, each as often as the path ran. Or the same path takes longer at times: that is net
+//! variation. The variances that go with it (of the paths' means, and about them) are told too; they weigh long outliers by their squares.
+//!
+//! Cost: linear in the paths, but for sorting.
+
+use std::cmp::Ordering;
+
+use holloway_flow::{PathId, PathStart};
+use holloway_format::Distribution;
+use rustc_hash::FxHashMap;
+
+use super::run::{TimedPath, VariationRun};
+use crate::run::FunctionId;
+
+/// Fewest samples that say something of variation.
+const LEAST: u64 = 2;
+/// A low quantile: a base time that one odd sample doesn't make.
+const LOW: f64 = 0.05;
+
+/// Which time a path's is.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Time {
+    /// With all that it called, as in the paper.
+    #[default]
+    Inclusive,
+    /// Without woven code that it called; of samples in which that was timed too, or didn't run.
+    Exclusive,
+}
+
+/// What becomes of samples whose thread was preempted, or moved to another processor.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Disturbed {
+    /// They only count as executions.
+    #[default]
+    LeftOut,
+    /// They are samples like others.
+    Included,
+}
+
+/// What is ranked.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct How {
+    /// Which time.
+    pub time: Time,
+    /// Of which samples.
+    pub disturbed: Disturbed,
+}
+
+/// A path that was ranked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rank {
+    /// Its function.
+    pub function: FunctionId,
+    /// Its number there.
+    pub path: PathId,
+    /// The times of its samples, in cycles.
+    pub times: Distribution,
+    /// Samples whose thread was preempted or moved, whether among these or left out.
+    pub disturbed: u64,
+    /// Samples in which woven code ran that was not timed, of all.
+    pub called: u64,
+    /// How often it ran, as estimated.
+    pub executions: f64,
+    /// Samples whose time can't be told, of all.
+    pub unknown: u64,
+    /// Net variation, in cycles.
+    pub net: f64,
+    /// Standard error of that, as a part of it: as an estimate, where not every execution was timed, and by the clock.
+    pub error: f64,
+    /// Cycles above the base that are none, as far as the clock can tell.
+    pub unresolved: f64,
+    /// How far from its base a time of its is still the base time, in cycles.
+    pub window: u64,
+    /// Paths that were timed in one of its executions, on average.
+    pub nested: f64,
+    /// Whether its time holds that of other woven code, in any sample.
+    pub has_callees: bool,
+    /// Time of all its executions, in cycles.
+    pub total: f64,
+}
+
+impl Rank {
+    /// Its base time.
+    pub fn base(&self) -> u64 {
+        self.times.least()
+    }
+
+    /// A base time that rests on more than one sample where there are enough: the 5 % quantile.
+    pub fn low(&self) -> u64 {
+        self.times.quantile(LOW)
+    }
+
+    /// Whether its time varies at all, as far as the clock can tell; or doesn't at all.
+    pub fn is_resolved(&self) -> bool {
+        self.net > 0.0 || self.unresolved <= 0.0
+    }
+
+    /// Samples that it was ranked by.
+    pub fn samples(&self) -> u64 {
+        self.times.count()
+    }
+}
+
+/// The paths of a run by net variation.
+#[derive(Clone, Default, Debug)]
+pub struct Ranking {
+    /// Largest net variation first; equal ones by function and number.
+    pub paths: Vec<Rank>,
+    /// Places in `paths`, most executions first.
+    pub by_count: Vec<usize>,
+    /// Places in `paths`, longest total time first.
+    pub by_total: Vec<usize>,
+    /// Cycles of the run, all threads together.
+    pub cycles: u64,
+    /// Paths with fewer than two samples, which are left out.
+    pub seldom: u64,
+    /// How often these ran, as estimated.
+    pub seldom_executions: f64,
+    /// Of them, paths whose own time is known of fewer than two samples, though they have more.
+    pub without_own: u64,
+    /// Samples of all paths that were preempted or moved.
+    pub disturbed: u64,
+    /// How far from its base a time is still the base time, in cycles, where no other path was timed in it.
+    pub window: u64,
+}
+
+/// Ranks the paths of a run.
+pub fn rank(run: &VariationRun, how: How) -> Ranking {
+    let mut ranking = Ranking {
+        cycles: run.stats.cycles,
+        window: run.stats.resolution.saturating_mul(2),
+        ..Ranking::default()
+    };
+    for timed in &run.functions {
+        for path in &timed.paths {
+            ranking.add(timed.id, path, how, run.is_exact);
+        }
+    }
+    ranking.sort();
+    ranking
+}
+
+impl Ranking {
+    fn add(&mut self, function: FunctionId, path: &TimedPath, how: How, is_exact: bool) {
+        let rank = rank_of(function, path, how, self.window, is_exact);
+        self.disturbed += rank.disturbed;
+        if rank.samples() >= LEAST {
+            self.paths.push(rank);
+            return;
+        }
+        self.seldom += 1;
+        self.seldom_executions += path.executions;
+        let whole = How {
+            time: Time::Inclusive,
+            ..how
+        };
+        self.without_own += u64::from(times(path, whole).count() >= LEAST);
+    }
+
+    fn sort(&mut self) {
+        let place = |rank: &Rank| (rank.function, rank.path);
+        self.paths
+            .sort_by(|a, b| larger(a.net, b.net).then_with(|| place(a).cmp(&place(b))));
+        let order = |weight: &dyn Fn(&Rank) -> f64| {
+            let mut order: Vec<usize> = (0..self.paths.len()).collect();
+            let of = |place: usize| weight(&self.paths[place]);
+            // Stable: of equal ones the one with more variation comes first.
+            order.sort_by(|&a, &b| larger(of(a), of(b)));
+            order
+        };
+        let (by_count, by_total) = (order(&|one| one.executions), order(&|one| one.total));
+        (self.by_count, self.by_total) = (by_count, by_total);
+    }
+
+    /// Net variation of the first paths, in cycles.
+    pub fn net(&self, first: usize) -> f64 {
+        // No sum of none: that is -0.
+        let nets = self.paths.iter().take(first).map(|one| one.net);
+        nets.fold(0.0, |sum, net| sum + net)
+    }
+
+    /// Cycles above the bases that are none as far as the clock can tell, and paths that have no others.
+    pub fn unresolved(&self) -> (f64, usize) {
+        let cycles = self.paths.iter().map(|one| one.unresolved).sum();
+        let paths = self.paths.iter().filter(|one| !one.is_resolved());
+        (cycles, paths.count())
+    }
+
+    /// What part of the run's cycles so many are.
+    pub fn share(&self, cycles: f64) -> f64 {
+        match self.cycles {
+            0 => 0.0,
+            all => cycles / all as f64,
+        }
+    }
+
+    /// Places of the first paths that are not among as many first ones of another order.
+    pub fn missed<'a>(&'a self, first: usize, by: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
+        let first = first.min(self.paths.len());
+        (0..first).filter(move |place| !by[..first].contains(place))
+    }
+
+    /// Why the time of paths differs, by function; where most differs first.
+    pub fn spreads(&self, run: &VariationRun) -> Vec<Spread> {
+        let mut groups: FxHashMap<(FunctionId, PathStart), Vec<&Rank>> = FxHashMap::default();
+        for rank in &self.paths {
+            let graph = run.run.function(rank.function).graph();
+            if let Some(path) = graph.and_then(|graph| graph.path(rank.path)) {
+                let group = groups.entry((rank.function, path.start)).or_default();
+                group.push(rank);
+            }
+        }
+        let mut spreads: FxHashMap<FunctionId, Spread> = FxHashMap::default();
+        for ((function, _), ranks) in groups {
+            let spread = spreads
+                .entry(function)
+                .or_insert_with(|| Spread::of(function));
+            spread.add(&ranks);
+        }
+        let mut spreads: Vec<Spread> = spreads.into_values().collect();
+        spreads.sort_by(|a, b| {
+            larger(a.choice + a.same, b.choice + b.same).then(a.function.cmp(&b.function))
+        });
+        spreads
+    }
+}
+
+/// Why the time of a function's paths differs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Spread {
+    /// The function.
+    pub function: FunctionId,
+    /// Paths that were ranked.
+    pub paths: u64,
+    /// Cycles that paths took, at their best, above the fastest path that begins at the same place.
+    pub choice: f64,
+    /// Cycles that paths took above their own best: their net variation.
+    pub same: f64,
+    /// Variance of the paths' average times, each as often as it ran, among those that begin at the same place; square cycles.
+    pub between: f64,
+    /// Variance of times about the average of their path, likewise.
+    pub within: f64,
+    executions: f64,
+}
+
+impl Spread {
+    fn of(function: FunctionId) -> Spread {
+        Spread {
+            function,
+            paths: 0,
+            choice: 0.0,
+            same: 0.0,
+            between: 0.0,
+            within: 0.0,
+            executions: 0.0,
+        }
+    }
+
+    /// Adds the paths that begin at one place.
+    fn add(&mut self, ranks: &[&Rank]) {
+        let least = ranks.iter().map(|rank| rank.base()).min().unwrap_or(0);
+        let executions: f64 = ranks.iter().map(|rank| rank.executions).sum();
+        let total: f64 = ranks.iter().map(|rank| rank.total).sum();
+        let mean = total / executions.max(f64::MIN_POSITIVE);
+        let (mut between, mut within) = (0.0, 0.0);
+        for rank in ranks {
+            self.paths += 1;
+            let over = Some(rank.base() - least).filter(|over| *over > rank.window);
+            self.choice += rank.executions * over.unwrap_or(0) as f64;
+            self.same += rank.net;
+            between += rank.executions * (rank.times.mean() - mean).powi(2);
+            within += rank.executions * rank.times.variance();
+        }
+        let all = self.executions + executions;
+        if all > 0.0 {
+            self.between = (self.between * self.executions + between) / all;
+            self.within = (self.within * self.executions + within) / all;
+        }
+        self.executions = all;
+    }
+
+    /// What part of the difference is which path was chosen.
+    pub fn by_choice(&self) -> f64 {
+        let all = self.choice + self.same;
+        if all > 0.0 { self.choice / all } else { 0.0 }
+    }
+}
+
+fn rank_of(function: FunctionId, path: &TimedPath, how: How, window: u64, is_exact: bool) -> Rank {
+    let times = times(path, how);
+    let of = &path.timings;
+    let whole = of.calm.whole.count() + of.disturbed.whole.count();
+    let known = of.calm.own().count() + of.disturbed.own().count();
+    let nested = of.nested as f64 / of.samples().max(1) as f64;
+    let window = (window as f64 * (1.0 + nested.sqrt())) as u64;
+    let above = Above::of(&times, window);
+    let each = path.executions / times.count().max(1) as f64;
+    Rank {
+        function,
+        path: PathId(of.path),
+        disturbed: of.disturbed.whole.count(),
+        called: whole.saturating_sub(known),
+        executions: path.executions,
+        unknown: of.unknown,
+        net: each * above.sum,
+        error: above.error(window, (!is_exact).then(|| together(path))),
+        unresolved: each * above.unresolved,
+        window,
+        nested,
+        has_callees: how.time == Time::Inclusive
+            && (of.calm.own.is_some() || of.disturbed.own.is_some()),
+        total: path.executions * times.mean(),
+        times,
+    }
+}
+
+/// Samples above the least one.
+struct Above {
+    /// Those that the clock tells from it.
+    samples: f64,
+    /// What they took above it.
+    sum: f64,
+    /// The sum of the squares of that.
+    squares: f64,
+    /// What the others took above it.
+    unresolved: f64,
+}
+
+impl Above {
+    fn of(times: &Distribution, window: u64) -> Above {
+        let (count, base) = (times.count() as f64, times.least());
+        let over = times.mean() - base as f64;
+        let mut above = Above {
+            samples: count,
+            sum: (times.sum() as f64 - base as f64 * count).max(0.0),
+            // The mean square about the base is the variance and the square of the mean's distance from it.
+            squares: (times.variance() + over * over) * count,
+            unresolved: 0.0,
+        };
+        let limit = base.saturating_add(window);
+        for bucket in times.buckets().take_while(|one| one.middle() <= limit) {
+            let over = bucket.middle().saturating_sub(base) as f64;
+            let samples = bucket.count as f64;
+            above.samples -= samples;
+            above.unresolved += samples * over;
+            above.squares -= samples * over * over;
+        }
+        above.unresolved = above.unresolved.min(above.sum);
+        above.sum -= above.unresolved;
+        if above.samples <= 0.0 {
+            (above.unresolved, above.sum) = (above.unresolved + above.sum, 0.0);
+        }
+        above
+    }
+
+    /// Standard error of the sum, as a part of it. `together`: by how much the samples of a burst together say less than as many strangers; nothing where
+    /// all there are were taken.
+    fn error(&self, window: u64, together: Option<f64>) -> f64 {
+        if self.sum <= 0.0 {
+            return 0.0;
+        }
+        let chance = together.map_or(0.0, |together| self.squares.max(0.0) * together);
+        let clock = self.samples * window as f64 / 2.0;
+        chance.sqrt().hypot(clock) / self.sum
+    }
+}
+
+/// How many times larger the square of the error is since the samples of a burst come together.
+fn together(path: &TimedPath) -> f64 {
+    let times = &path.timings.calm.whole;
+    let over = times.mean() - times.least() as f64;
+    let alone = (times.variance() + over * over) * times.count() as f64;
+    let bursts = path.timings.bursts.squares_over(times.least());
+    if alone > 0.0 {
+        (bursts / alone).max(1.0)
+    } else {
+        1.0
+    }
+}
+
+/// The times that are ranked.
+fn times(path: &TimedPath, how: How) -> Distribution {
+    let pick = |timing: &holloway_format::Timing| match how.time {
+        Time::Inclusive => timing.whole.clone(),
+        Time::Exclusive => timing.own().clone(),
+    };
+    let mut times = pick(&path.timings.calm);
+    if how.disturbed == Disturbed::Included {
+        times.merge(&pick(&path.timings.disturbed));
+    }
+    times
+}
+
+/// Larger ones first.
+fn larger(a: f64, b: f64) -> Ordering {
+    b.total_cmp(&a)
+}

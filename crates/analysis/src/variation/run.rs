@@ -1,0 +1,101 @@
+//! A run whose paths were timed: its functions with their timings, beside the profile of paths that follows from them.
+
+use rustc_hash::FxHashMap;
+
+use holloway_format::abi::KIND_TIMES;
+use holloway_format::{ImageMap, PathTimings, VariationProfile, VariationStats};
+
+use super::sealed::{executions, paths};
+use crate::run::{FunctionId, ModuleId, RunProfile};
+
+/// Clocks this close together say little of the cycles in a second.
+const SHORT: u64 = 1_000_000;
+
+/// A run of programs built for timing paths.
+#[derive(Debug)]
+pub struct VariationRun {
+    /// What paths ran, as every other view takes it; counts are estimates but where all paths were timed.
+    pub run: RunProfile,
+    /// The functions with samples, by id.
+    pub functions: Vec<Timed>,
+    /// Sums over all processes.
+    pub stats: VariationStats,
+    /// Whether every path was timed, in all processes.
+    pub is_exact: bool,
+}
+
+/// The timings of a function.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    /// The function.
+    pub id: FunctionId,
+    /// Its paths with samples, by number.
+    pub paths: Vec<TimedPath>,
+}
+
+/// The timings of a path in all processes.
+#[derive(Clone, Debug, Default)]
+pub struct TimedPath {
+    /// How long it took; its number.
+    pub timings: PathTimings,
+    /// How often it ran, as estimated.
+    pub executions: f64,
+}
+
+type ByPath = FxHashMap<u64, TimedPath>;
+
+impl VariationRun {
+    /// Joins images, each with its path map and what the processes that ran it left.
+    pub fn new(images: Vec<(ImageMap, Vec<VariationProfile>)>) -> VariationRun {
+        let mut stats = VariationStats::default();
+        let mut timed: FxHashMap<(ModuleId, u64), ByPath> = FxHashMap::default();
+        let (mut joined, mut modules, mut is_exact) = (Vec::new(), 0, true);
+        for (map, profiles) in images {
+            let counted = profiles.iter().map(paths).collect();
+            for profile in profiles {
+                let own = profile.head.stats;
+                stats.add(&own);
+                is_exact &= profile.head.kind == KIND_TIMES;
+                for one in profile.functions {
+                    let Some(function) = map.function(one.module, one.function) else {
+                        continue;
+                    };
+                    let module = ModuleId(modules + one.module);
+                    let key = (module, function.counters.offset());
+                    let sums = timed.entry(key).or_default();
+                    for path in one.paths {
+                        let sum = sums.entry(path.path).or_default();
+                        sum.executions += executions(&own, path.samples());
+                        sum.timings.path = path.path;
+                        sum.timings.merge(&path);
+                    }
+                }
+            }
+            modules += map.modules.len() as u32;
+            joined.push((map, counted));
+        }
+        let run = RunProfile::new(joined);
+        let functions = run.ids().filter_map(|(id, function)| {
+            let key = (function.module, function.map.counters.offset());
+            let mut paths: Vec<TimedPath> = timed.remove(&key)?.into_values().collect();
+            paths.sort_by_key(|path| path.timings.path);
+            Some(Timed { id, paths })
+        });
+        VariationRun {
+            functions: functions.collect(),
+            run,
+            stats,
+            is_exact,
+        }
+    }
+
+    /// Cycles in a second, where the clock was read at two times apart enough.
+    pub fn frequency(&self) -> Option<f64> {
+        let stats = &self.stats;
+        let cycles = stats.last_stamp.saturating_sub(stats.first_stamp);
+        let time = stats
+            .last_nanoseconds
+            .saturating_sub(stats.first_nanoseconds);
+        (time >= SHORT && cycles > 0).then(|| cycles as f64 / (time as f64 / 1e9))
+    }
+}

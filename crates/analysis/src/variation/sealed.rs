@@ -1,0 +1,114 @@
+//! Between timings as they are read and as they are kept in files, by function and path instead of words.
+
+use holloway_format::{
+    FunctionCounts, FunctionTimings, PathTimings, Profile, VariationHead, VariationProfile,
+    VariationStats,
+};
+
+use super::builder::Timings;
+use crate::stream::{WordFunction, Words};
+
+/// Puts a process's timings into the form of its file. `head` says whose they are; its numbers are added to those of the timings.
+pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> VariationProfile {
+    head.stats.add(&timings.stats);
+    let mut by_word: Vec<(u32, &PathTimings)> = timings
+        .paths
+        .iter()
+        .map(|(word, one)| (*word, one))
+        .collect();
+    by_word.sort_unstable_by_key(|(word, _)| *word);
+    let mut rest = &by_word[..];
+    let mut functions = Vec::new();
+    for of in words.functions() {
+        let WordFunction {
+            first,
+            paths,
+            module,
+            function,
+        } = of;
+        let end = rest.partition_point(|(word, _)| *word < first + paths);
+        let (own, others) = rest.split_at(end);
+        rest = others;
+        let paths = own.iter().map(|(word, timings)| PathTimings {
+            path: u64::from(word - first),
+            ..(*timings).clone()
+        });
+        let paths: Vec<PathTimings> = paths.collect();
+        if !paths.is_empty() {
+            functions.push(FunctionTimings {
+                module,
+                function,
+                hash: words.hash(module, function),
+                paths,
+            });
+        }
+    }
+    functions.sort_by_key(|one| (one.module, one.function));
+    VariationProfile {
+        head,
+        functions,
+        damage: Vec::new(),
+    }
+}
+
+/// Adds timings of the same process.
+pub fn join(sum: &mut VariationProfile, more: VariationProfile) {
+    sum.head.stats.add(&more.head.stats);
+    sum.head.threads = sum.head.threads.max(more.head.threads);
+    sum.damage.extend(more.damage);
+    for one in more.functions {
+        let key = (one.module, one.function);
+        let known = &mut sum.functions;
+        match known.binary_search_by_key(&key, |known| (known.module, known.function)) {
+            Err(place) => known.insert(place, one),
+            Ok(place) => join_paths(&mut known[place].paths, one.paths),
+        }
+    }
+}
+
+fn join_paths(sum: &mut Vec<PathTimings>, more: Vec<PathTimings>) {
+    for one in more {
+        match sum.binary_search_by_key(&one.path, |known| known.path) {
+            Err(place) => sum.insert(place, one),
+            Ok(place) => sum[place].merge(&one),
+        }
+    }
+}
+
+/// How often each path ran, as estimated: the profile that counting paths would have given.
+pub fn paths(profile: &VariationProfile) -> Profile {
+    let head = &profile.head;
+    let functions = profile.functions.iter().map(|one| FunctionCounts {
+        module: one.module,
+        function: one.function,
+        hash: one.hash,
+        counts: one
+            .paths
+            .iter()
+            .map(|path| {
+                let count = executions(&head.stats, path.samples());
+                (path.path, (count.round() as u64).max(1))
+            })
+            .collect(),
+    });
+    Profile {
+        build_id: head.build_id,
+        image: head.image.clone(),
+        image_path: head.image_path.clone(),
+        pid: head.pid,
+        ppid: head.ppid,
+        threads: head.threads,
+        forked: head.forked,
+        functions: functions.collect(),
+        damage: profile.damage.clone(),
+        ..Profile::default()
+    }
+}
+
+/// How often a path with so many samples ran: every sample stands for as many paths as began for each.
+pub(super) fn executions(stats: &VariationStats, samples: u64) -> f64 {
+    match stats.samples {
+        0 => 0.0,
+        all => samples as f64 * (stats.begun as f64 / all as f64),
+    }
+}

@@ -1,0 +1,166 @@
+//! Whether other runs vary on the same paths (Perelman, Chilimbi, Calder 2005, section 5.3): the first paths of each run, evaluated on all.
+//!
+//! Functions are the same if they have the same name, as shown, the same file name and the same graph; their paths may be numbered
+//! differently (`overlap::same`). Copies of a function are added up.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use holloway_flow::PathId;
+use rustc_hash::FxHashMap;
+
+use super::rank::{How, rank};
+use super::run::VariationRun;
+use crate::overlap::same::{Number, numbering};
+use crate::run::{Function, FunctionId};
+
+/// How runs vary on each other's first paths.
+#[derive(Clone, Debug, Default)]
+pub struct Stability {
+    /// By run: share of its cycles that is the net variation of all its paths.
+    pub all: Vec<f64>,
+    /// By the run whose first paths are taken, then by the run that they are evaluated on: share of that one's cycles that is their net variation.
+    pub shares: Vec<Vec<f64>>,
+    /// All that are among the first of any run: by their best rank, then by the run that has it.
+    pub paths: Vec<Stable>,
+}
+
+/// A path that is among the first of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stable {
+    /// The run with its best rank.
+    pub run: usize,
+    /// Its function there.
+    pub function: FunctionId,
+    /// Its number there.
+    pub path: PathId,
+    /// By run: its rank from 0 on, where it was ranked.
+    pub ranks: Vec<Option<usize>>,
+    /// By run: the share of the cycles that is its net variation, 0 where it was not ranked.
+    pub shares: Vec<f64>,
+}
+
+/// A path by the function that stands for all of its name and graph (by run and id), and its number there.
+type Key = (usize, FunctionId, Number);
+
+/// A path in one run.
+struct Known {
+    place: usize,
+    function: FunctionId,
+    path: PathId,
+    net: f64,
+}
+
+/// Evaluates the first `top` paths of each run on every other. `name` gives a function's name as a reader knows it.
+pub fn stability(
+    runs: &[&VariationRun],
+    how: How,
+    top: usize,
+    name: &dyn Fn(&Function) -> Rc<str>,
+) -> Stability {
+    let mut common = Common {
+        runs,
+        name,
+        functions: FxHashMap::default(),
+    };
+    let mut all = Vec::new();
+    let mut known: Vec<BTreeMap<Key, Known>> = Vec::new();
+    for (place, run) in runs.iter().enumerate() {
+        let ranking = rank(run, how);
+        all.push(ranking.share(ranking.net(usize::MAX)));
+        known.push(common.ranked(place, ranking.paths.iter()));
+    }
+    let firsts: Vec<Vec<Key>> = known.iter().map(|paths| first(paths, top)).collect();
+    let share = |run: usize, key: &Key| -> f64 {
+        let net = known[run].get(key).map_or(0.0, |one| one.net);
+        net / (runs[run].stats.cycles.max(1) as f64)
+    };
+    let shares = firsts.iter().map(|keys| {
+        let on = |run: usize| {
+            keys.iter()
+                .map(|key| share(run, key))
+                .fold(0.0, |sum, one| sum + one)
+        };
+        (0..runs.len()).map(on).collect()
+    });
+    let shares = shares.collect();
+    let mut orders: Vec<FxHashMap<Key, usize>> = Vec::new();
+    for paths in &known {
+        let order = first(paths, usize::MAX);
+        orders.push(order.into_iter().zip(0..).collect());
+    }
+    let mut union: Vec<(usize, usize, Key)> = Vec::new();
+    for (run, keys) in firsts.iter().enumerate() {
+        union.extend(keys.iter().enumerate().map(|(rank, key)| (rank, run, *key)));
+    }
+    union.sort_unstable();
+    let mut seen = std::collections::BTreeSet::new();
+    union.retain(|(_, _, key)| seen.insert(*key));
+    let paths = union.into_iter().map(|(_, run, key)| Stable {
+        run,
+        function: known[run][&key].function,
+        path: known[run][&key].path,
+        ranks: orders
+            .iter()
+            .map(|order| order.get(&key).copied())
+            .collect(),
+        shares: (0..runs.len()).map(|run| share(run, &key)).collect(),
+    });
+    Stability {
+        all,
+        shares,
+        paths: paths.collect(),
+    }
+}
+
+/// The first paths, by net variation.
+fn first(paths: &BTreeMap<Key, Known>, top: usize) -> Vec<Key> {
+    let mut keys: Vec<(&Key, &Known)> = paths.iter().collect();
+    keys.sort_by(|(_, a), (_, b)| b.net.total_cmp(&a.net).then(a.place.cmp(&b.place)));
+    keys.into_iter().take(top).map(|(key, _)| *key).collect()
+}
+
+/// Functions that stand for all of their name and graph.
+struct Common<'a> {
+    runs: &'a [&'a VariationRun],
+    name: &'a dyn Fn(&Function) -> Rc<str>,
+    functions: FxHashMap<(Rc<str>, String, u64), (usize, FunctionId)>,
+}
+
+impl Common<'_> {
+    /// The paths of a run by what they are in all.
+    fn ranked<'b>(
+        &mut self,
+        run: usize,
+        paths: impl Iterator<Item = &'b super::rank::Rank>,
+    ) -> BTreeMap<Key, Known> {
+        let mut known: BTreeMap<Key, Known> = BTreeMap::new();
+        let mut numberings = FxHashMap::default();
+        for (place, one) in paths.enumerate() {
+            let id = one.function;
+            let (stands, number) = numberings.entry(id).or_insert_with(|| {
+                let function = self.runs[run].run.function(id);
+                let stands = self.of(run, id, function);
+                let common = self.runs[stands.0].run.function(stands.1);
+                (stands, numbering(function, common))
+            });
+            let key = (stands.0, stands.1, number(one.path));
+            let known = known.entry(key).or_insert(Known {
+                place,
+                function: id,
+                path: one.path,
+                net: 0.0,
+            });
+            known.net += one.net;
+        }
+        known
+    }
+
+    fn of(&mut self, run: usize, id: FunctionId, function: &Function) -> (usize, FunctionId) {
+        let file = Path::new(&*function.map.file).file_name();
+        let file = file.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let key = ((self.name)(function), file, function.map.graph_hash());
+        *self.functions.entry(key).or_insert((run, id))
+    }
+}

@@ -1,0 +1,67 @@
+//! A stream of samples in which any bit is turned over gives the samples that are whole, and says how many are not; never other times.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod build;
+mod samples;
+
+use build::function;
+use holloway_analysis::variation::Timings;
+use holloway_format::Outcome;
+use holloway_format::abi::KIND_VARIATION;
+use samples::{Sample, clock, names, owner, read, sealed, timed};
+
+const BIAS: u64 = 26;
+
+/// Samples and clocks that are said not to be whole.
+fn said(timings: &Timings) -> u64 {
+    let stats = &timings.stats;
+    stats.damaged + stats.cut_samples + stats.strangers + stats.holes
+}
+
+#[test]
+fn every_bit_counts() {
+    let step = function("step", "a.c", 1)
+        .block(1, &[(0, 1)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Return)
+        .done();
+    let image = timed(vec![step.clone(), step]);
+    let words = *names(&image).values().next().unwrap();
+    let mut stream = owner(7).to_vec();
+    stream.extend(clock(1 << 40, 1 << 35, BIAS as u32, 3, 900));
+    for at in 0..4 {
+        let sample = Sample {
+            inner: at,
+            ..Sample::new(words, (1 << 40) + (at << 10), 400 + at)
+        };
+        stream.extend(sample.words());
+    }
+    stream.extend(clock(
+        (1 << 40) + 9000,
+        (1 << 35) + 3000,
+        BIAS as u32,
+        3,
+        1800,
+    ));
+    let whole = read(&image, &stream);
+    assert_eq!((whole.stats.samples, said(&whole)), (4, 0));
+    let largest = |timings: &Timings| {
+        let profile = sealed(&image, timings, KIND_VARIATION);
+        let paths = profile.functions.iter().flat_map(|one| &one.paths);
+        paths.map(|path| path.calm.whole.largest()).max()
+    };
+    // Without the first clock, the probe's bias isn't known.
+    let most = largest(&whole).map(|cycles| cycles + BIAS);
+    for bit in 0..32 * stream.len() {
+        let (word, mask) = (bit / 32, 1 << (bit % 32));
+        stream[word] ^= mask;
+        let read = read(&image, &stream);
+        // The owner's id says nothing of times.
+        if word >= 2 {
+            assert!(said(&read) > 0, "word {word}, bit {}", bit % 32);
+            assert!(read.stats.samples >= 2, "word {word}, bit {}", bit % 32);
+        }
+        assert!(largest(&read) <= most, "word {word}, bit {}", bit % 32);
+        stream[word] ^= mask;
+    }
+}

@@ -1,0 +1,600 @@
+//! Edge counters and path counters tell the same of the same run: random programs, whose calls come back once, never,
+//! or more than once, run by a machine that does what the probes of both say, beside a tracer that sees everything.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod build;
+
+use std::collections::BTreeMap;
+
+use build::{cfg, count_edges, count_paths, fact, function, image, module, profile};
+use holloway_analysis::coverage::coverage;
+use holloway_analysis::edges::of_function;
+use holloway_analysis::lines::counts;
+use holloway_analysis::{Flow, Function, RunProfile, Sort, blocks, edges, functions};
+use holloway_flow::{
+    Action, BlockId, Cfg, EdgeId, Numbering, Path, PathEnd, PathId, PathStart, Probes,
+    SuccessorOrder, net_counts,
+};
+use holloway_format::{DagKind, EdgeKind, FunctionMap, Outcome};
+use proptest::prelude::*;
+
+/// A function with counters of both kinds, and how it is numbered.
+struct Subject {
+    paths: FunctionMap,
+    edges: FunctionMap,
+    cfg: Cfg,
+    numbering: Numbering,
+    path_probes: Probes,
+    edge_probes: Probes,
+    /// By block: its exit edge.
+    left: Vec<Option<u32>>,
+}
+
+impl Subject {
+    /// Nothing where pinned edges forbid counters of either kind.
+    fn new(map: &FunctionMap, weights: &[u64], limit: u64) -> Option<Subject> {
+        let cfg = cfg(map);
+        let paths = count_paths(map, SuccessorOrder::HottestFirst(weights), limit)?;
+        let edges = count_edges(map, weights)?;
+        let dag = holloway_flow::Dag::new(&cfg).ok()?;
+        let order = SuccessorOrder::HottestFirst(weights);
+        let numbering = Numbering::new(&cfg, dag, order, limit).ok()?;
+        let counters = holloway_flow::EdgeCounters::new(&cfg, weights).ok()?;
+        let mut left = vec![None; map.blocks.len()];
+        for (index, edge) in (0u32..).zip(&map.edges) {
+            if edge.kind == EdgeKind::Exit {
+                left[edge.from as usize] = Some(index);
+            }
+        }
+        Some(Subject {
+            path_probes: Probes::new(&cfg, &numbering, weights, &[]).ok()?,
+            edge_probes: counters.probes(),
+            paths,
+            edges,
+            cfg,
+            numbering,
+            left,
+        })
+    }
+}
+
+/// A frame: where it is, and what the probes and the tracer know of it.
+#[derive(Clone)]
+struct Frame {
+    at: u32,
+    register: i64,
+    path: Path,
+    /// Edges behind calls that may return again which it has run.
+    again: Vec<u32>,
+}
+
+/// Runs a subject as a machine would; counts what the probes count, and what happens.
+struct Machine<'a> {
+    subject: &'a Subject,
+    path_counters: BTreeMap<u64, u64>,
+    edge_counters: BTreeMap<u64, u64>,
+    edges: Vec<i64>,
+    calls: u64,
+    paths: BTreeMap<u64, i64>,
+}
+
+impl<'a> Machine<'a> {
+    fn new(subject: &'a Subject) -> Machine<'a> {
+        Machine {
+            subject,
+            path_counters: BTreeMap::new(),
+            edge_counters: BTreeMap::new(),
+            edges: vec![0; subject.paths.edges.len()],
+            calls: 0,
+            paths: BTreeMap::new(),
+        }
+    }
+
+    /// One call; `choose` takes a number below the one given, 0 for what leads to the end.
+    fn call(&mut self, choose: &mut dyn FnMut(usize) -> usize) {
+        let entry = self.subject.paths.entry;
+        let mut frame = Frame {
+            at: entry,
+            register: 0,
+            path: begin(PathStart::Entry, entry),
+            again: Vec::new(),
+        };
+        self.calls += 1;
+        act(
+            &mut self.path_counters,
+            &mut frame.register,
+            &self.subject.path_probes.entry,
+        );
+        act(
+            &mut self.edge_counters,
+            &mut 0,
+            &self.subject.edge_probes.entry,
+        );
+        let mut frames = vec![frame];
+        while let Some(mut frame) = frames.pop() {
+            while self.visit(&mut frame, &mut frames, choose) {}
+        }
+    }
+
+    /// Runs a block and an edge; says whether the frame goes on.
+    fn visit(
+        &mut self,
+        frame: &mut Frame,
+        frames: &mut Vec<Frame>,
+        choose: &mut dyn FnMut(usize) -> usize,
+    ) -> bool {
+        if let Some(exit) = self.subject.left[frame.at as usize] {
+            self.reach(frame, exit);
+            match choose(8) {
+                // The frame is left for good.
+                5 => {
+                    self.trace(frame, PathEnd::Exit(EdgeId(exit)), 1);
+                    return false;
+                }
+                // longjmp to a setjmp of this frame.
+                6 if !frame.again.is_empty() => {
+                    self.trace(frame, PathEnd::Exit(EdgeId(exit)), 1);
+                    let edge = frame.again[choose(frame.again.len())];
+                    self.start(frame, edge);
+                    return true;
+                }
+                // The call comes back twice, as a fork does: once here, once there.
+                7 => {
+                    let mut child = frame.clone();
+                    self.trace(frame, PathEnd::Exit(EdgeId(exit)), -1);
+                    if self.take(&mut child, choose) {
+                        frames.push(child);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.take(frame, choose)
+    }
+
+    /// The middle of a block with an exit edge.
+    fn reach(&mut self, frame: &mut Frame, exit: u32) {
+        let subject = self.subject;
+        if let Some(probe) = subject.path_probes.edge(EdgeId(exit)) {
+            act(&mut self.path_counters, &mut frame.register, &probe.before);
+        }
+        if let Some(probe) = subject.edge_probes.edge(EdgeId(exit)) {
+            act(&mut self.edge_counters, &mut 0, &probe.before);
+        }
+    }
+
+    fn take(&mut self, frame: &mut Frame, choose: &mut dyn FnMut(usize) -> usize) -> bool {
+        let subject = self.subject;
+        let out = subject.cfg.successors(BlockId(frame.at));
+        let out: Vec<EdgeId> = out
+            .iter()
+            .copied()
+            .filter(|edge| subject.paths.edges[edge.index()].kind != EdgeKind::Exit)
+            .collect();
+        let edge = out[choose(out.len())];
+        let map = &subject.paths.edges[edge.index()];
+        self.edges[edge.index()] += 1;
+        if let Some(probe) = subject.path_probes.edge(edge) {
+            act(&mut self.path_counters, &mut frame.register, &probe.before);
+        }
+        if let Some(probe) = subject.edge_probes.edge(edge) {
+            act(&mut self.edge_counters, &mut 0, &probe.before);
+        }
+        if map.outcome == Outcome::Again {
+            frame.again.push(edge.0);
+        }
+        let kind = subject.paths.dag.iter().find_map(|dag| match dag.kind {
+            DagKind::Back(real) if real == edge.0 => Some(PathEnd::Back(edge)),
+            DagKind::Cut(real) if real == edge.0 => Some(PathEnd::Cut(edge)),
+            _ => None,
+        });
+        if let Some(end) = kind {
+            self.trace(frame, end, 1);
+            self.start(frame, edge.0);
+        } else if map.to == subject.paths.exit {
+            self.trace(frame, PathEnd::Exit(edge), 1);
+            return false;
+        } else {
+            frame.path.edges.push(edge);
+            frame.path.blocks.push(BlockId(map.to));
+            frame.at = map.to;
+        }
+        true
+    }
+
+    /// A path starts behind an edge.
+    fn start(&mut self, frame: &mut Frame, edge: u32) {
+        frame.at = self.subject.paths.edges[edge as usize].to;
+        frame.path = begin(PathStart::Loop(BlockId(frame.at)), frame.at);
+        if let Some(probe) = self.subject.path_probes.edge(EdgeId(edge)) {
+            act(&mut self.path_counters, &mut frame.register, &probe.after);
+        }
+    }
+
+    fn trace(&mut self, frame: &Frame, end: PathEnd, count: i64) {
+        let path = Path {
+            end,
+            ..frame.path.clone()
+        };
+        let number = self.subject.numbering.number_of(&path).unwrap();
+        *self.paths.entry(number.0).or_default() += count;
+    }
+}
+
+fn begin(start: PathStart, block: u32) -> Path {
+    Path {
+        start,
+        blocks: vec![BlockId(block)],
+        edges: Vec::new(),
+        end: PathEnd::Exit(EdgeId(0)),
+    }
+}
+
+fn act(counters: &mut BTreeMap<u64, u64>, register: &mut i64, actions: &[Action]) {
+    for action in actions {
+        match *action {
+            Action::Set(to) => *register = to,
+            Action::Add(more) => *register = register.wrapping_add(more),
+            Action::Count {
+                register: added,
+                increment,
+            } => {
+                let base = if added { *register } else { 0 };
+                let counter = base.wrapping_add(increment).cast_unsigned();
+                *counters.entry(counter).or_default() += 1;
+            }
+        }
+    }
+}
+
+/// A program: its last block is the exit, a block's first edge leads forward. A block behind a call that returns again
+/// can only be entered from it, and has an exit edge.
+fn programs() -> impl Strategy<Value = FunctionMap> {
+    (1u32..9).prop_flat_map(|count| {
+        let block = (
+            any::<prop::sample::Index>(),
+            0u32..9,
+            prop::collection::vec((0u32..2, 2u32..6), 0..3),
+            0u8..10,
+        );
+        let blocks = prop::collection::vec(block, count as usize);
+        let more = prop::collection::vec((0..count, 1..=count, 0u8..8), 0..14);
+        (Just(count), blocks, more).prop_map(|(count, blocks, more)| {
+            let mut build = function("f", "f.c", 1).inlined("g", "g.h", 0, 2);
+            for (_, instructions, places, _) in &blocks {
+                build = build.block(*instructions, places);
+            }
+            build = build.block(0, &[]);
+            let kind = |block: u32| blocks.get(block as usize).map_or(0, |block| block.3);
+            let twice = |block: u32| block + 1 < count && kind(block) == 0;
+            let behind = |block: u32| block > 0 && twice(block - 1);
+            let enterable = |mut block: u32| {
+                while behind(block) {
+                    block -= 1;
+                }
+                block
+            };
+            // Where a block can't be entered, the first one behind it that can.
+            let on = |from: u32, to: u32| {
+                let entered = enterable(to);
+                if entered > from {
+                    entered
+                } else {
+                    (from + 1..=count).find(|&to| !behind(to)).unwrap_or(count)
+                }
+            };
+            for (from, (to, ..)) in (0u32..).zip(&blocks) {
+                let to = from + 1 + to.index((count - from) as usize) as u32;
+                build = if twice(from) {
+                    build.edge(from, from + 1, Outcome::Again).cut()
+                } else {
+                    build.edge(from, on(from, to), Outcome::Jump)
+                };
+                if kind(from) < 5 && !twice(from) || behind(from) {
+                    build = build.left(from);
+                }
+            }
+            for (from, to, kind) in more {
+                let to = enterable(to);
+                if twice(from) || to == 0 {
+                    continue;
+                }
+                build = build.edge(from, to, Outcome::Jump);
+                build = match kind {
+                    0 if to != count => build.cut(),
+                    1 | 2 if to != count => build.pinned(),
+                    _ => build,
+                };
+            }
+            build.unfinished()
+        })
+    })
+}
+
+fn run_of(map: &FunctionMap, counters: &BTreeMap<u64, u64>) -> RunProfile {
+    let image = image("app", vec![module("a", vec![map.clone()])]);
+    // Two processes, one of which counted all but one of everything.
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for (&counter, &count) in counters {
+        first.push((counter, 1));
+        second.push((counter, count - 1));
+    }
+    let profiles = vec![
+        profile(&image, 1, &[(0, 0, &first)]),
+        profile(&image, 2, &[(0, 0, &second)]),
+    ];
+    RunProfile::new(vec![(image, profiles)])
+}
+
+fn check_truth(machine: &Machine<'_>, function: &Function) -> Result<(), TestCaseError> {
+    let (map, flow) = (&function.map, function.flow());
+    prop_assert_eq!(flow.calls, machine.calls);
+    let exit = |edge: &holloway_format::EdgeMap| edge.kind == EdgeKind::Exit;
+    for (index, edge) in map.edges.iter().enumerate().filter(|(_, edge)| !exit(edge)) {
+        prop_assert_eq!(
+            flow.edges[index],
+            machine.edges[index],
+            "edge {}: {:?}",
+            index,
+            edge
+        );
+    }
+    let sum = |fits: &dyn Fn(&holloway_format::EdgeMap) -> bool| -> i64 {
+        let edges = map.edges.iter().zip(&machine.edges);
+        edges
+            .filter(|(edge, _)| fits(edge) && !exit(edge))
+            .map(|(_, &count)| count)
+            .sum()
+    };
+    for block in (0..map.blocks.len() as u32).filter(|&block| block != map.exit) {
+        let calls = if block == map.entry {
+            machine.calls as i64
+        } else {
+            0
+        };
+        let into = sum(&|edge| edge.to == block) + calls;
+        let on = sum(&|edge| edge.from == block);
+        prop_assert_eq!(
+            flow.blocks[block as usize] as i64,
+            into.max(on),
+            "block {}",
+            block
+        );
+        let left = map
+            .edges
+            .iter()
+            .position(|edge| edge.from == block && exit(edge));
+        prop_assert_eq!(
+            left.map_or(0, |left| flow.edges[left]),
+            into - on,
+            "left b{}",
+            block
+        );
+    }
+    Ok(())
+}
+
+/// Paths that ran, and those entered again, as the tracer and `flow` know them.
+fn check_paths(machine: &Machine<'_>, function: &Function) -> Result<(), TestCaseError> {
+    let mut known: Vec<(u64, i64)> = Vec::new();
+    known.extend(
+        function
+            .counts
+            .iter()
+            .map(|&(path, count)| (path, count as i64)),
+    );
+    known.extend(
+        function
+            .reentries
+            .iter()
+            .map(|&(path, count)| (path, -(count as i64))),
+    );
+    known.sort_unstable();
+    let traced = machine.paths.iter().map(|(&path, &count)| (path, count));
+    let traced: Vec<_> = traced.filter(|&(_, count)| count != 0).collect();
+    prop_assert_eq!(&known, &traced);
+    let counters = machine
+        .path_counters
+        .iter()
+        .map(|(&path, &count)| (PathId(path), count));
+    let subject = machine.subject;
+    let net = net_counts(&subject.cfg, &subject.numbering, counters).unwrap();
+    let net: Vec<_> = net
+        .into_iter()
+        .map(|(path, count)| (path.0, count))
+        .collect();
+    prop_assert_eq!(known, net);
+    Ok(())
+}
+
+/// Every answer that both kinds have.
+fn check_answers(paths: &RunProfile, edges: &RunProfile) -> Result<(), TestCaseError> {
+    let all = |_| true;
+    let flow = |run: &RunProfile| -> Flow { run.functions[0].flow().clone() };
+    prop_assert_eq!(flow(paths), flow(edges));
+    prop_assert_eq!(
+        of_function(&paths.functions[0]),
+        of_function(&edges.functions[0])
+    );
+    let lines = |run: &RunProfile| counts(run, &|_, _| true);
+    prop_assert_eq!(lines(paths), lines(edges));
+    for sort in [Sort::Count, Sort::Instructions] {
+        let hot = |run: &RunProfile| -> Vec<(u32, u64)> {
+            let ranking = blocks::hottest(run, sort, None, &all);
+            assert!(
+                ranking
+                    .blocks
+                    .is_sorted_by_key(|block| std::cmp::Reverse(block.weight(sort)))
+            );
+            ranking
+                .blocks
+                .iter()
+                .map(|block| (block.block, block.count))
+                .collect()
+        };
+        prop_assert_eq!(hot(paths), hot(edges));
+    }
+    let taken = |run: &RunProfile| -> Vec<i64> {
+        let ranking = edges::hottest(run, None, &all);
+        ranking.edges.iter().map(|edge| edge.count).collect()
+    };
+    prop_assert_eq!(taken(paths), taken(edges));
+    let summary = |run: &RunProfile| {
+        let ranking = functions::hottest(run, Sort::Instructions, None, &all);
+        let one = ranking.functions.first().copied();
+        one.map(|one| (one.calls, one.blocks, one.instructions, ranking.total))
+    };
+    prop_assert_eq!(summary(paths), summary(edges));
+    let whole = |run: &RunProfile| {
+        let coverage = coverage(run);
+        let left = (coverage.left, coverage.entered_again);
+        (coverage.run, coverage.calls, coverage.instructions, left)
+    };
+    prop_assert_eq!(whole(paths), whole(edges));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn both_kinds_tell_what_happened(
+        map in programs(),
+        weights in prop::collection::vec(0u64..9, 30),
+        limit in prop_oneof![Just(1u64 << 31), 1u64..20],
+        choices in prop::collection::vec(any::<u8>(), 0..400),
+    ) {
+        let Some(subject) = Subject::new(&map, &weights, limit) else {
+            return Ok(());
+        };
+        let mut machine = Machine::new(&subject);
+        let mut choices = choices.into_iter();
+        while choices.len() > 0 && machine.calls < 20 {
+            machine.call(&mut |count| choices.next().map_or(0, usize::from) % count);
+        }
+        let paths = run_of(&subject.paths, &machine.path_counters);
+        let edges = run_of(&subject.edges, &machine.edge_counters);
+        prop_assert!(paths.damage.is_empty() && edges.damage.is_empty(), "{:?} {:?}", paths.damage, edges.damage);
+        check_truth(&machine, &paths.functions[0])?;
+        check_truth(&machine, &edges.functions[0])?;
+        check_paths(&machine, &paths.functions[0])?;
+        check_answers(&paths, &edges)?;
+    }
+}
+
+/// Burger and Dybvig, Figure 3: `fact 5` left early: B1→B2 1, B1→B3 4, B3→B4 0, and 4 by the exit edge of B3.
+#[test]
+fn bd_figure_3_fact_left_early() {
+    check_fact(&[(0, 0, 1), (0, 1, 4), (2, 3, 0)], 5, 4);
+}
+
+/// The same entered again once: `fact 4`: B1→B2 1, B1→B3 3, B3→B4 6, and −3 by the exit edge.
+#[test]
+fn bd_figure_3_fact_entered_again() {
+    check_fact(&[(0, 0, 1), (0, 1, 3), (2, 3, 6)], 4, -3);
+}
+
+/// Path counters for what the blocks say: B2 reached, B3 reached, gone on to B4.
+fn check_fact(expect: &[(u32, u32, i64)], calls: u64, left: i64) {
+    let [base, deeper, on] = [expect[0].2, expect[1].2, expect[2].2].map(|count| count as u64);
+    let paths = fact().done();
+    let numbering = build::number(&paths);
+    let path = |blocks: &[u32], edges: &[u32], end: u32| {
+        let path = Path {
+            start: PathStart::Entry,
+            blocks: blocks.iter().copied().map(BlockId).collect(),
+            edges: edges.iter().copied().map(EdgeId).collect(),
+            end: PathEnd::Exit(EdgeId(end)),
+        };
+        numbering.number_of(&path).unwrap().0
+    };
+    let counters = BTreeMap::from([
+        (path(&[0, 1], &[0], 2), base),
+        (path(&[0, 2], &[1], 4), deeper),
+        (path(&[0, 2, 3], &[1, 3], 5), on),
+    ]);
+    let mut edges = fact().edges();
+    let mut by_edge = [base, deeper, base, on, 0, on].into_iter();
+    let all: Vec<u64> = by_edge.by_ref().collect();
+    assert!(
+        !edges.counted.contains(&4),
+        "an exit edge behind no cycle is not counted"
+    );
+    let counted: BTreeMap<u64, u64> = (0u64..)
+        .zip(&edges.counted)
+        .map(|(k, &edge)| (k, all[edge as usize]))
+        .collect();
+    edges.name = "fact".into();
+    for run in [of_one(&paths, &counters), of_one(&edges, &counted)] {
+        let function = &run.functions[0];
+        assert_eq!(run.damage, Vec::<String>::new());
+        assert_eq!(function.flow().calls, calls);
+        let expected = [
+            base as i64,
+            deeper as i64,
+            base as i64,
+            on as i64,
+            left,
+            on as i64,
+        ];
+        assert_eq!(function.flow().edges, expected);
+        let listed = of_function(function);
+        let net = listed.iter().find(|edge| edge.left).unwrap();
+        assert_eq!((net.from, net.to, net.count), (2, -1, left));
+    }
+}
+
+fn of_one(map: &FunctionMap, counters: &BTreeMap<u64, u64>) -> RunProfile {
+    let image = image("app", vec![module("a", vec![map.clone()])]);
+    let counts: Vec<(u64, u64)> = counters.iter().map(|(&k, &v)| (k, v)).collect();
+    let counts: Vec<_> = counts.into_iter().filter(|&(_, count)| count > 0).collect();
+    let profile = profile(&image, 1, &[(0, 0, &counts)]);
+    RunProfile::new(vec![(image, vec![profile])])
+}
+
+/// Killed between two counters: BC ran and the process ended before CD did, so CD would follow as 1 and DF as −1.
+#[test]
+fn a_killed_process_is_named_once() {
+    let map = count_edges(&build::slide(), &[]).unwrap();
+    assert_eq!(map.counted, [2, 4, 7, 8]);
+    // CD is counted, what should have come out of D is not.
+    let run = of_one(&map, &BTreeMap::from([(1, 1)]));
+    assert_eq!(run.functions[0].flow().edges, [1, 0, 0, 0, 1, 0, 0, 0, 0]);
+    assert_eq!(
+        run.damage,
+        ["app: killed in the middle of slide in a: 2 edges came out below 0, shown as 0"]
+    );
+}
+
+/// What a reader finds wrong costs the function, with one sentence.
+#[test]
+fn counters_that_measure_no_flow_cost_their_function() {
+    let check = |map: FunctionMap, counters: &[(u64, u64)], ran: bool, damage: &str| {
+        let run = of_one(&map, &counters.iter().copied().collect());
+        assert_eq!(run.functions[0].ran(), ran);
+        assert_eq!(run.damage, [damage]);
+    };
+    let map = || count_edges(&build::slide(), &[]).unwrap();
+    check(
+        FunctionMap {
+            tree: Vec::new(),
+            ..map()
+        },
+        &[(0, 1)],
+        false,
+        "app: slide in a: its map's counters measure no flow: e0 is neither counted nor does it follow; left out",
+    );
+    check(
+        map(),
+        &[(3, 1), (4, 1), (9, 1)],
+        true,
+        "app: slide in a: 2 counter numbers from 4 on, where it has 4; left out",
+    );
+    let mut twice = map();
+    twice.edges[0].to = 0;
+    check(
+        twice,
+        &[(0, 1)],
+        false,
+        "app: slide in a: its map is no graph: e0 enters the entry block; put an empty block before it; left out",
+    );
+}

@@ -1,0 +1,503 @@
+//! Two runs against each other.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod build;
+
+use std::rc::Rc;
+
+use build::{
+    SLIDE_FIRST, SLIDE_SECOND, count_edges, function, image, mangled, module, profile, slide,
+};
+use holloway_analysis::overlap::{Overlap, Why, edge_of, overlap, share};
+use holloway_analysis::{Collected, Function, RunProfile};
+use holloway_flow::{PathId, SuccessorOrder};
+use holloway_format::{FunctionMap, Outcome};
+use proptest::prelude::*;
+
+type Counts<'a> = &'a [(u64, u64)];
+
+fn run_of(functions: Vec<FunctionMap>, counts: &[Counts<'_>]) -> RunProfile {
+    let image = image("app", vec![module("a", functions)]);
+    let functions: Vec<_> = (0u32..)
+        .zip(counts)
+        .map(|(f, &counts)| (0, f, counts))
+        .collect();
+    let profile = profile(&image, 1, &functions);
+    RunProfile::new(vec![(image, vec![profile])])
+}
+
+fn source_name(function: &Function) -> Rc<str> {
+    Rc::from(&*function.map.name)
+}
+
+fn compare(a: &RunProfile, b: &RunProfile) -> Overlap {
+    overlap([a, b], &|_| true, &source_name)
+}
+
+fn straight(linkage_name: &str, name: &str) -> FunctionMap {
+    mangled(linkage_name, name, "s.c", 1)
+        .block(3, &[(0, 1)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Return)
+        .done()
+}
+
+/// Of these counts the shares add up to more than 1 as they are rounded.
+#[test]
+fn a_run_overlaps_itself_by_1_and_no_more() {
+    let run = run_of(vec![slide()], &[&[(0, 1), (1, 3), (2, 3), (3, 3), (4, 3)]]);
+    assert_eq!(compare(&run, &run).overlap.to_string(), "1");
+}
+
+/// The slides' two path profiles: ACDF 90/110, ACDEF 60/40, ABCDEF 100/100, ABDF 20/0, ABDEF 0/20.
+#[test]
+fn pp_slides_two_profiles_share_most_paths() {
+    let (a, b) = (
+        run_of(vec![slide()], &[SLIDE_FIRST]),
+        run_of(vec![slide()], &[SLIDE_SECOND]),
+    );
+    let found = compare(&a, &b);
+    assert_eq!(found.unit, Collected::Paths);
+    assert_eq!(found.common, 3);
+    for side in found.sides {
+        assert_eq!(
+            (side.distinct, side.executions, side.common_executions),
+            (4, 270, 250)
+        );
+    }
+    assert_eq!(found.sides[0].instructions, 2600);
+    assert_eq!(found.sides[0].common_instructions, 2600 - 20 * 8);
+    assert!(
+        (found.overlap - 230.0 / 270.0).abs() < 1e-9,
+        "{}",
+        found.overlap
+    );
+    let differences: Vec<_> = found
+        .differences
+        .iter()
+        .map(|one| (one.unit, one.counts))
+        .collect();
+    assert_eq!(
+        differences,
+        [(0, [90, 110]), (1, [60, 40]), (4, [20, 0]), (5, [0, 20])]
+    );
+    assert!((found.difference([90, 110]) + 20.0 / 270.0).abs() < 1e-9);
+    assert!(found.alone.iter().all(Vec::is_empty));
+}
+
+/// Their edges are all common, as often.
+#[test]
+fn pp_slides_two_profiles_are_one_by_edges() {
+    let map = count_edges(&slide(), &[]).unwrap();
+    let count_of = |edge: u32| match edge {
+        0 => 150,
+        1 => 120,
+        2 => 100,
+        3 => 20,
+        4 => 250,
+        5 => 110,
+        6 | 7 => 160,
+        _ => 270,
+    };
+    let counts: Vec<(u64, u64)> = (0u64..)
+        .zip(map.counted.iter().map(|&edge| count_of(edge)))
+        .collect();
+    let edges = run_of(vec![map], &[&counts]);
+    let paths = run_of(vec![slide()], &[SLIDE_SECOND]);
+    for [a, b] in [[&edges, &edges], [&edges, &paths], [&paths, &edges]] {
+        let found = compare(a, b);
+        assert_eq!(found.unit, Collected::Edges);
+        assert_eq!(
+            (
+                found.common,
+                found.sides[0].executions,
+                found.sides[1].executions
+            ),
+            (9, 1340, 1340)
+        );
+        assert_eq!(found.sides[0].common_instructions, 2600);
+        assert!((found.overlap - 1.0).abs() < 1e-9);
+        assert_eq!(found.differences, []);
+        assert_eq!(
+            edge_of(&a.functions[0].map, 8).map(|edge| edge.from),
+            Some(5)
+        );
+    }
+}
+
+/// A guide numbers paths in another order: they are the same paths.
+#[test]
+fn paths_numbered_otherwise_are_the_same() {
+    let weights = [0, 9, 0, 9, 0, 0, 9];
+    let guided = build::count_paths(&slide(), SuccessorOrder::HottestFirst(&weights), 100).unwrap();
+    let numberings = [build::numbering_of(&slide()), build::numbering_of(&guided)];
+    let renumbered = |counts: Counts<'_>| -> Vec<(u64, u64)> {
+        let path = |id: u64| numberings[0].regenerate(PathId(id)).unwrap();
+        let id = |id: u64| numberings[1].number_of(&path(id)).unwrap().0;
+        let mut counts: Vec<_> = counts
+            .iter()
+            .map(|&(path, count)| (id(path), count))
+            .collect();
+        counts.sort_unstable();
+        counts
+    };
+    let (first, second) = (renumbered(SLIDE_FIRST), renumbered(SLIDE_SECOND));
+    assert_ne!(first, SLIDE_FIRST);
+    let plain = run_of(vec![slide()], &[SLIDE_FIRST]);
+    let found = compare(&plain, &run_of(vec![guided.clone()], &[&first]));
+    assert!((found.overlap - 1.0).abs() < 1e-9, "{found:?}");
+    let found = compare(&plain, &run_of(vec![guided], &[&second]));
+    let straight = compare(&plain, &run_of(vec![slide()], &[SLIDE_SECOND]));
+    assert_eq!(found.differences, straight.differences);
+    assert_eq!(found.sides, straight.sides);
+}
+
+/// A path that only the other build has, cut elsewhere, is told by its own number.
+#[test]
+fn paths_cut_elsewhere_are_others() {
+    let cut = build::count_paths(&slide(), SuccessorOrder::MostPathsLast, 5).unwrap();
+    assert!(cut.path_count < 6);
+    let all: Vec<(u64, u64)> = (0..cut.path_count).map(|path| (path, 10)).collect();
+    let a = run_of(vec![slide()], &[&[(0, 7), (3, 8)]]);
+    let b = run_of(vec![cut], &[&all]);
+    let found = compare(&a, &b);
+    assert_eq!(found.pairs.len(), 1);
+    let own: Vec<_> = found
+        .differences
+        .iter()
+        .filter(|one| one.side == 1)
+        .collect();
+    assert!(!own.is_empty());
+    for one in own {
+        assert_eq!(one.counts, [0, 10]);
+        assert!(one.unit < b.functions[0].map.path_count);
+    }
+    assert!(
+        found
+            .differences
+            .iter()
+            .any(|one| (one.side, one.unit, one.counts[0]) == (0, 3, 8))
+    );
+}
+
+/// Copies of a function that are cut in different places: each path that only one of them has stays its own.
+#[test]
+fn copies_numbered_otherwise_stay_apart() {
+    let cut = |order| build::count_paths(&slide(), order, 5).unwrap();
+    let weights = [0, 9, 0, 9, 0, 0, 9];
+    let some = cut(SuccessorOrder::MostPathsLast);
+    let more = cut(SuccessorOrder::HottestFirst(&weights));
+    assert_ne!(some.structure_hash(), more.structure_hash());
+    let all = |map: &FunctionMap| -> Vec<(u64, u64)> {
+        (0..map.path_count).map(|path| (path, 10)).collect()
+    };
+    let counts = [all(&some), all(&more)];
+    let maps = || vec![slide(), some.clone(), more.clone()];
+    let run = || run_of(maps(), &[&[(0, 7)], &counts[0], &counts[1]]);
+    let found = compare(&run(), &run());
+    assert_eq!((found.pairs.len(), found.differences.len()), (1, 0));
+    assert!((found.overlap - 1.0).abs() < 1e-9);
+    let executions = 7 + 10 * (some.path_count + more.path_count);
+    assert_eq!(found.sides[0].executions, executions);
+    // Against one that never ran the last copy, what only that has is missing, by its own number.
+    let other = run_of(maps(), &[&[(0, 7)], &counts[0], &[]]);
+    let found = compare(&other, &run());
+    let own: Vec<_> = found
+        .differences
+        .iter()
+        .filter(|one| one.counts[0] == 0)
+        .collect();
+    assert!(!own.is_empty());
+    assert!(
+        own.iter()
+            .all(|one| one.unit < more.path_count && one.counts[1] == 10)
+    );
+}
+
+/// A build without exit edges has the same paths, but for those that were left.
+#[test]
+fn exit_edges_make_no_other_paths() {
+    let with = build::fact().done();
+    let mut without = with.clone();
+    without.edges.retain(|edge| edge.outcome != Outcome::Left);
+    let without = build::count_paths(&without, SuccessorOrder::AsGiven, 100).unwrap();
+    let numbering = build::numbering_of(&with);
+    let left = (0..3).find(|&id| {
+        let path = numbering.regenerate(PathId(id)).unwrap();
+        with.edges[path.end.edge().index()].outcome == Outcome::Left
+    });
+    // Two ways back, each twice; the call reached five times, so left thrice.
+    let mut counters: Vec<(u64, u64)> = (0..3).map(|id| (id, 2)).collect();
+    counters[left.unwrap() as usize].1 = 5;
+    let found = compare(
+        &run_of(vec![with], &[&counters]),
+        &run_of(vec![without], &[&[(0, 2), (1, 2)]]),
+    );
+    assert_eq!(
+        (
+            found.common,
+            found.sides[0].distinct,
+            found.sides[1].distinct
+        ),
+        (2, 3, 2)
+    );
+    assert_eq!(
+        (found.sides[0].executions, found.sides[1].executions),
+        (7, 4)
+    );
+}
+
+/// A loop with a branch, whose first block makes two calls: divided behind each where exit edges are measured.
+fn calls(parts: bool) -> FunctionMap {
+    let mut build = function("f", "f.c", 1);
+    // Whole: b0 entry, b1 the calls and the branch, b2, b3 ways on, b4 the end.
+    for instructions in [1, 6, 2, 3, 4] {
+        build = match (parts, instructions) {
+            (true, 6) => build.block(1, &[]).block(2, &[]).block(3, &[]),
+            _ => build.block(instructions, &[]),
+        };
+    }
+    let shift = if parts { 2 } else { 0 };
+    build = build.block(0, &[]).edge(0, 1, Outcome::Jump);
+    if parts {
+        build = build
+            .edge(1, 2, Outcome::Returned)
+            .left(1)
+            .edge(2, 3, Outcome::Returned)
+            .left(2);
+    }
+    let [tail, yes, no, end] = [1, 2, 3, 4].map(|block| block + shift);
+    build
+        .edge(tail, yes, Outcome::True)
+        .edge(tail, no, Outcome::False)
+        .edge(yes, 1, Outcome::Jump)
+        .edge(no, 1, Outcome::True)
+        .edge(no, end, Outcome::False)
+        .edge(end, end + 1, Outcome::Return)
+        .unfinished()
+}
+
+#[test]
+fn divided_blocks_are_the_same_blocks() {
+    let weights = [5, 1, 0, 3, 0, 9, 2, 7];
+    let whole = build::count_paths(&calls(false), SuccessorOrder::MostPathsLast, 100).unwrap();
+    let divided =
+        build::count_paths(&calls(true), SuccessorOrder::HottestFirst(&weights), 100).unwrap();
+    assert_eq!(whole.graph_hash(), divided.graph_hash());
+    // Paths by the blocks they run, whole: 0 to 4.
+    let counts: &[(&[u32], u64)] = &[(&[0, 1, 2], 3), (&[1, 2], 5), (&[1, 3], 7), (&[1, 3, 4], 3)];
+    let counters = |map: &FunctionMap, parts: bool| -> Vec<(u64, u64)> {
+        let numbering = build::numbering_of(map);
+        let divide = |&block: &u32| match block {
+            1 if parts => vec![1, 2, 3],
+            2.. if parts => vec![block + 2],
+            _ => vec![block],
+        };
+        let id = |blocks: &[u32]| {
+            let blocks: Vec<u32> = blocks.iter().flat_map(divide).collect();
+            let fits = |&id: &u64| {
+                let path = numbering.regenerate(PathId(id)).unwrap();
+                path.blocks
+                    .iter()
+                    .map(|block| block.0)
+                    .eq(blocks.iter().copied())
+                    && map.edges[path.end.edge().index()].outcome != Outcome::Left
+            };
+            (0..map.path_count).find(fits).unwrap()
+        };
+        let mut found: Vec<_> = counts
+            .iter()
+            .map(|&(blocks, count)| (id(blocks), count))
+            .collect();
+        if parts {
+            // Each call was reached as often as it came back: from the entry, and from the loop.
+            let lefts = (0..map.path_count).filter(|&id| {
+                let path = numbering.regenerate(PathId(id)).unwrap();
+                map.edges[path.end.edge().index()].outcome == Outcome::Left
+            });
+            for left in lefts {
+                let entry = numbering.regenerate(PathId(left)).unwrap().blocks[0].0 == 0;
+                found.push((left, if entry { 3 } else { 15 }));
+            }
+        }
+        found.sort_unstable();
+        found
+    };
+    let a = run_of(vec![whole.clone()], &[&counters(&whole, false)]);
+    let b = run_of(vec![divided.clone()], &[&counters(&divided, true)]);
+    assert_eq!(
+        (a.functions[0].executions(), b.functions[0].executions()),
+        (18, 18)
+    );
+    for [a, b] in [[&a, &b], [&b, &a]] {
+        let found = compare(a, b);
+        assert!((found.overlap - 1.0).abs() < 1e-9, "{found:?}");
+        assert_eq!(
+            (found.common, found.sides[0].common_instructions),
+            (4, found.sides[1].instructions)
+        );
+    }
+    let count_all = |map: &FunctionMap| {
+        let map = count_edges(map, &[]).unwrap();
+        let counts: Vec<(u64, u64)> = (0..map.counted.len() as u64).map(|k| (k, 1)).collect();
+        run_of(vec![map], &[&counts])
+    };
+    let found = compare(&count_all(&calls(true)), &a);
+    assert_eq!(
+        (found.unit, found.pairs.len(), found.alone[0].len()),
+        (Collected::Edges, 1, 0)
+    );
+}
+
+/// The exit edges of one build are not in the way of comparing edges.
+#[test]
+fn exit_edges_are_left_out() {
+    let fact = build::fact();
+    let with = fact.edges();
+    let mut without = with.clone();
+    without.edges.retain(|edge| edge.outcome != Outcome::Left);
+    let without = build::count_edges(&without, &[]).unwrap();
+    let run = |map: FunctionMap| {
+        let counts: Vec<(u64, u64)> = (0..map.counted.len() as u64).map(|k| (k, 2)).collect();
+        run_of(vec![map], &[&counts])
+    };
+    let found = compare(&run(with), &run(without));
+    assert_eq!(found.pairs.len(), 1);
+    assert_eq!(found.common, 5);
+}
+
+#[test]
+fn functions_are_matched_by_name_and_structure() {
+    let a = run_of(
+        vec![
+            slide(),
+            straight("_R1one", "one"),
+            straight("_R1two", "two"),
+            straight("_R1changed", "changed"),
+            straight("_R1idle", "idle"),
+        ],
+        &[&[(0, 1)], &[(0, 10)], &[(0, 5)], &[(0, 4)], &[]],
+    );
+    let changed = function("changed", "s.c", 1)
+        .block(3, &[])
+        .block(1, &[])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::Return)
+        .done();
+    let b = run_of(
+        vec![
+            straight("_R2one", "one"),
+            changed,
+            straight("_R2idle", "idle"),
+            slide(),
+        ],
+        &[&[(0, 10)], &[(0, 4)], &[], &[(3, 6)]],
+    );
+    let found = compare(&a, &b);
+    let names: Vec<_> = found
+        .pairs
+        .iter()
+        .map(|pair| source_name(a.function(pair.functions[0])))
+        .collect();
+    // Same by the name a reader knows, though the linkage names differ; nothing is said of what never ran.
+    assert_eq!(
+        names.iter().map(|name| &**name).collect::<Vec<_>>(),
+        ["slide", "one"]
+    );
+    let alone = |side: usize, run: &RunProfile| -> Vec<(String, u64, Why)> {
+        let alone = found.alone[side].iter();
+        alone
+            .map(|one| {
+                (
+                    source_name(run.function(one.function)).to_string(),
+                    one.executions,
+                    one.why,
+                )
+            })
+            .collect()
+    };
+    assert_eq!(
+        alone(0, &a),
+        [
+            ("two".to_owned(), 5, Why::Missing),
+            ("changed".to_owned(), 4, Why::Changed)
+        ]
+    );
+    assert_eq!(alone(1, &b), [("changed".to_owned(), 4, Why::Changed)]);
+    // 10 of 20 executions both: half of each; slide's path differs.
+    assert_eq!(
+        (found.sides[0].executions, found.sides[1].executions),
+        (20, 20)
+    );
+    assert!((found.overlap - 0.5).abs() < 1e-9);
+    assert_eq!(found.common, 1);
+}
+
+/// Copies are added up; of several functions of one name those of one file belong together.
+#[test]
+fn copies_and_namesakes_find_each_other() {
+    let copy = |file: &str| FunctionMap {
+        file: file.into(),
+        ..straight("helper", "helper")
+    };
+    let run = |files: [&str; 3], counts: [Counts<'_>; 3]| {
+        let modules = files.map(|file| module(file, vec![copy(file)])).into();
+        let image = image("app", modules);
+        let functions: Vec<_> = (0u32..)
+            .zip(counts)
+            .map(|(m, counts)| (m, 0, counts))
+            .collect();
+        let profile = profile(&image, 1, &functions);
+        RunProfile::new(vec![(image, vec![profile])])
+    };
+    let a = run(["x.c", "y.c", "x.c"], [&[(0, 1)], &[(0, 5)], &[(0, 2)]]);
+    let b = run(["y.c", "z.c", "x.c"], [&[(0, 5)], &[(0, 9)], &[(0, 3)]]);
+    let found = compare(&a, &b);
+    let executions: Vec<_> = found
+        .pairs
+        .iter()
+        .map(|pair| pair.sides.map(|side| side.executions))
+        .collect();
+    assert_eq!(executions.len(), 2);
+    assert!(
+        executions.contains(&[3, 3]) && executions.contains(&[5, 5]),
+        "{executions:?}"
+    );
+    assert_eq!(found.alone[1].len(), 1);
+}
+
+#[test]
+fn nothing_against_nothing() {
+    let empty = || run_of(vec![slide()], &[&[]]);
+    let found = compare(&empty(), &empty());
+    assert_eq!((found.pairs.len(), found.common), (0, 0));
+    assert_eq!(share(0, 0), 0.0);
+}
+
+proptest! {
+    #[test]
+    fn an_overlap_is_the_sum_of_smaller_shares(
+        a in prop::collection::btree_map(0u64..6, 1u64..100, 1..6),
+        b in prop::collection::btree_map(0u64..6, 1u64..100, 1..6),
+    ) {
+        let counts = |map: &std::collections::BTreeMap<u64, u64>| -> Vec<(u64, u64)> {
+            map.iter().map(|(&path, &count)| (path, count)).collect()
+        };
+        let (first, second) = (run_of(vec![slide()], &[&counts(&a)]), run_of(vec![slide()], &[&counts(&b)]));
+        let found = compare(&first, &second);
+        let whole = |map: &std::collections::BTreeMap<u64, u64>| map.values().sum::<u64>() as f64;
+        let part = |map: &std::collections::BTreeMap<u64, u64>, path: u64| map.get(&path).copied().unwrap_or(0) as f64;
+        let expect: f64 = (0..6).map(|path| (part(&a, path) / whole(&a)).min(part(&b, path) / whole(&b))).sum();
+        prop_assert!((found.overlap - expect).abs() < 1e-9);
+        let common: Vec<u64> = (0..6).filter(|path| a.contains_key(path) && b.contains_key(path)).collect();
+        prop_assert_eq!(found.common as usize, common.len());
+        prop_assert_eq!(found.sides[0].common_executions, common.iter().map(|path| a[path]).sum::<u64>());
+        prop_assert_eq!(found.sides[1].common_executions, common.iter().map(|path| b[path]).sum::<u64>());
+        let turned = compare(&second, &first);
+        prop_assert!((turned.overlap - found.overlap).abs() < 1e-9);
+        prop_assert_eq!([turned.sides[1], turned.sides[0]], found.sides);
+        let itself = compare(&first, &first);
+        prop_assert!((itself.overlap - 1.0).abs() < 1e-9 && itself.differences.is_empty());
+    }
+}

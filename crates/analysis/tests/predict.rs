@@ -1,0 +1,138 @@
+//! Paths predicted from edges, against the ones that ran.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod build;
+
+use build::{SLIDE_FIRST, SLIDE_SECOND, fact, function, image, module, profile, slide};
+use holloway_analysis::paths::{instructions, regenerate};
+use holloway_analysis::predict::{Prediction, predicted, prediction};
+use holloway_analysis::{Function, RunProfile};
+use holloway_flow::PathId;
+use holloway_format::{FunctionMap, Outcome};
+use proptest::prelude::*;
+
+fn run_of(map: FunctionMap, counts: &[(u64, u64)]) -> RunProfile {
+    let image = image("app", vec![module("a", vec![map])]);
+    let profile = profile(&image, 1, &[(0, 0, counts)]);
+    RunProfile::new(vec![(image, vec![profile])])
+}
+
+fn guesses(function: &Function) -> Vec<(u64, u64)> {
+    let paths = predicted(function).into_iter();
+    paths.map(|path| (path.path.0, path.count)).collect()
+}
+
+fn all(run: &RunProfile) -> Prediction {
+    prediction(run, &|_| true)
+}
+
+/// PP's slides, "why paths": two path profiles with one edge profile. Following the heaviest edges predicts ACDEF (1), the
+/// hottest path of neither.
+#[test]
+fn pp_slides_the_heaviest_edges_predict_acdef() {
+    let (first, second) = (run_of(slide(), SLIDE_FIRST), run_of(slide(), SLIDE_SECOND));
+    let expect = [(1, 150), (2, 100), (4, 10), (5, 10)];
+    assert_eq!(guesses(&first.functions[0]), expect);
+    assert_eq!(guesses(&second.functions[0]), expect);
+    // ACDEF ran 60 and 40 times, ABDF 20 and ABDEF 20 times; both predicted 10 times.
+    let (first, second) = (all(&first), all(&second));
+    assert_eq!((first.right.executions, second.right.executions), (70, 50));
+    assert_eq!((first.right.paths, second.right.paths), (2, 2));
+    assert_eq!(first.right.edges.executed, 60 * 5 + 10 * 4);
+    assert_eq!((first.hottest_right, second.hottest_right), (0, 0));
+    assert_eq!(first.real.executions, 270);
+    assert_eq!(first.predicted.executions, 270);
+    assert_eq!((first.real.paths, first.predicted.paths), (4, 4));
+}
+
+/// Lengths: ACDF 4 edges, ACDEF 5, ABCDEF 6, ABDF 4 (the one that leaves F among them).
+#[test]
+fn lengths_are_weighted_by_paths_and_by_executions() {
+    let real = all(&run_of(slide(), SLIDE_FIRST)).real;
+    assert_eq!((real.edges.longest, real.edges.sum), (6, 4 + 5 + 6 + 4));
+    assert_eq!(real.edges.executed, 90 * 4 + 60 * 5 + 100 * 6 + 20 * 4);
+    assert_eq!(
+        (real.instructions.longest, real.instructions.sum),
+        (13, 6 + 10 + 13 + 8)
+    );
+    assert_eq!(real.instructions.executed, 2600);
+}
+
+/// One path alone is always predicted.
+#[test]
+fn a_function_with_one_path_is_right() {
+    let one = all(&run_of(slide(), &[(3, 7)]));
+    assert_eq!((one.right.executions, one.hottest_right), (7, 1));
+    assert_eq!(one.real, one.predicted);
+}
+
+#[test]
+fn edges_alone_are_no_paths_to_compare_with() {
+    let run = run_of(fact().edges(), &[(0, 3)]);
+    assert!(run.functions[0].ran());
+    assert_eq!(all(&run), Prediction::default());
+    assert!(predicted(&run.functions[0]).is_empty());
+}
+
+#[test]
+fn sums_that_do_not_fit_end_too() {
+    let run = run_of(slide(), &[(0, u64::MAX), (1, u64::MAX), (5, u64::MAX)]);
+    assert!(!predicted(&run.functions[0]).is_empty());
+}
+
+/// A loop of branches: paths from the entry, from the loop head, out of it.
+fn branches() -> FunctionMap {
+    let mut build = function("f", "f.c", 1);
+    for block in 0..7 {
+        build = build.block(block + 1, &[]);
+    }
+    build
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 3, Outcome::False)
+        .edge(2, 4, Outcome::Jump)
+        .edge(3, 4, Outcome::Jump)
+        .edge(4, 5, Outcome::True)
+        .edge(4, 6, Outcome::False)
+        .edge(5, 1, Outcome::Jump)
+        .left(5)
+        .edge(6, 1, Outcome::True)
+        .edge(6, 7, Outcome::Return)
+        .done()
+}
+
+proptest! {
+    #[test]
+    fn a_prediction_has_the_edges_it_was_made_from(counts in prop::collection::btree_map(0u64..30, 1u64..1000, 0..12)) {
+        let map = branches();
+        let counts: Vec<(u64, u64)> = counts.into_iter().filter(|&(path, _)| path < map.path_count).collect();
+        let run = run_of(map.clone(), &counts);
+        let function = &run.functions[0];
+        let paths = predicted(function);
+        // What left paths went on as is not among the counts: those of the run, not of its counters.
+        let edges_of = |paths: &[(u64, u64)]| {
+            let mut edges = vec![0; map.dag.len()];
+            for &(path, count) in paths {
+                let path = regenerate(function, PathId(path)).unwrap();
+                for edge in path.edges.iter().chain([&path.end.edge()]) {
+                    edges[edge.index()] += count;
+                }
+            }
+            edges
+        };
+        prop_assert_eq!(edges_of(&guesses(function)), edges_of(&function.counts));
+        prop_assert!(paths.len() <= map.dag.len());
+        for path in &paths {
+            let whole = regenerate(function, path.path).unwrap();
+            prop_assert_eq!(path.instructions, instructions(function, &whole));
+            prop_assert_eq!(path.edges as usize, whole.edges.len() + 1);
+            prop_assert!(path.count > 0);
+        }
+        let all = all(&run);
+        prop_assert_eq!(all.real.executions, all.predicted.executions);
+        prop_assert!(all.right.executions <= all.real.executions);
+        prop_assert_eq!(all.real.edges.executed, all.predicted.edges.executed);
+        prop_assert_eq!(all.real.instructions.executed, all.predicted.instructions.executed);
+    }
+}

@@ -1,0 +1,154 @@
+//! Streams of timed paths as the runtime writes them.
+#![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use holloway_analysis::stream::Words;
+use holloway_analysis::variation::{Timings, VariationBuilder, VariationRun, seal};
+use holloway_flow::PathId;
+use holloway_format::abi::{
+    CLOCK_WORDS, KIND_VARIATION, OPERAND, SAMPLE_CHECK, SAMPLE_FLAG_BITS, WORD_CLOCK, WORD_OWNER,
+    digits,
+};
+use holloway_format::{
+    Counters, FunctionMap, ImageMap, VariationHead, VariationProfile, read_variation,
+    write_variation,
+};
+
+use crate::build::{image, module, numbering_of};
+
+/// A sample. Times are as the runtime writes them, the bias not subtracted.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    pub word: u32,
+    pub start: u64,
+    pub duration: u64,
+    pub inner: u64,
+    pub begun: u32,
+    pub flags: u32,
+}
+
+impl Sample {
+    pub fn new(word: u32, start: u64, duration: u64) -> Sample {
+        Sample {
+            word,
+            start,
+            duration,
+            inner: 0,
+            begun: 1,
+            flags: 0,
+        }
+    }
+
+    pub fn words(self) -> [u32; 8] {
+        let [start, start_high] = halves(self.start);
+        let [inner, inner_high] = halves(self.inner);
+        let [duration, high] = halves(self.duration);
+        let mut words = [
+            self.word,
+            start,
+            start_high,
+            duration,
+            (high & !OPERAND) << SAMPLE_FLAG_BITS | self.flags | OPERAND,
+            inner,
+            inner_high,
+            self.begun | OPERAND,
+        ];
+        words[4] |= digits(words) << SAMPLE_CHECK;
+        words
+    }
+}
+
+fn halves(number: u64) -> [u32; 2] {
+    [number, number >> 31].map(|half| half as u32 | OPERAND)
+}
+
+pub fn clock(stamp: u64, nanoseconds: u64, bias: u32, switches: u32, probes: u64) -> Vec<u32> {
+    let mut words = vec![WORD_CLOCK];
+    words.extend(halves(stamp));
+    words.extend(halves(nanoseconds));
+    words.extend([bias | OPERAND, switches | OPERAND]);
+    words.extend(halves(probes));
+    words.push(OPERAND);
+    check_clock(&mut words);
+    words
+}
+
+/// The last operand of a clock is the exclusive or of the others.
+fn check_clock(words: &mut Vec<u32>) {
+    words.truncate(CLOCK_WORDS - 1);
+    let all = words[1..].iter().fold(0, |all, word| all ^ word);
+    words.push(all | OPERAND);
+}
+
+/// The first clock of a thread: how well it can tell times.
+pub fn resolution(cycles: u32) -> Vec<u32> {
+    let mut words = clock(1, 1, 0, 0, 0);
+    words[CLOCK_WORDS - 2] |= cycles;
+    check_clock(&mut words);
+    words
+}
+
+pub fn owner(thread: u32) -> [u32; 2] {
+    [WORD_OWNER, thread | OPERAND]
+}
+
+/// An image of functions whose paths are timed.
+pub fn timed(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
+    let mut offset = 0;
+    for map in &mut functions {
+        let Counters::Array { len, .. } = map.counters else {
+            unreachable!("built so")
+        };
+        map.counters = Counters::Array { offset, len };
+        offset += 8 * len;
+    }
+    let mut module = module("app", functions);
+    module.counters_size = offset;
+    let mut image = image("app", vec![module]);
+    image.kind = KIND_VARIATION;
+    Arc::new(image)
+}
+
+/// Words by function and blocks: `walk 12` is the path over blocks 1 and 2.
+pub fn names(image: &Arc<ImageMap>) -> BTreeMap<String, u32> {
+    let mut names = BTreeMap::new();
+    for one in Words::new(image).functions() {
+        let map = image.function(one.module, one.function).unwrap();
+        let numbering = numbering_of(map);
+        for path in 0..one.paths {
+            let blocks = numbering.regenerate(PathId(path.into())).unwrap().blocks;
+            let blocks: String = blocks.iter().map(|block| block.0.to_string()).collect();
+            names.insert(format!("{} {blocks}", map.name), one.first + path);
+        }
+    }
+    names
+}
+
+pub fn read(image: &Arc<ImageMap>, words: &[u32]) -> Timings {
+    let mut builder = VariationBuilder::new(Words::new(image));
+    builder.feed(0, words);
+    builder.finish()
+}
+
+/// What was read, sealed, written and read again.
+pub fn sealed(image: &Arc<ImageMap>, timings: &Timings, kind: u32) -> VariationProfile {
+    let head = VariationHead {
+        build_id: image.build_id,
+        image: "app".to_owned(),
+        image_path: "/tmp/app".to_owned(),
+        kind,
+        pid: 100,
+        threads: 1,
+        ..VariationHead::default()
+    };
+    let bytes = write_variation(&seal(head, &Words::new(image), timings));
+    read_variation(&bytes, image).unwrap()
+}
+
+pub fn run(image: &Arc<ImageMap>, words: &[u32]) -> VariationRun {
+    let profile = sealed(image, &read(image, words), KIND_VARIATION);
+    VariationRun::new(vec![((**image).clone(), vec![profile])])
+}

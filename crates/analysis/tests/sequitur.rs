@@ -1,0 +1,180 @@
+//! SEQUITUR and SEQUITUR(1) against the figures of Larus 1999 and the two properties of their authors.
+
+use std::collections::HashMap;
+
+use holloway_analysis::trace::{Grammar, LookAhead, Part, Sequitur};
+use proptest::prelude::*;
+
+const BOTH: [LookAhead; 2] = [LookAhead::None, LookAhead::One];
+
+fn grammar(look_ahead: LookAhead, input: &[u32]) -> Grammar {
+    let mut sequitur = Sequitur::new(look_ahead);
+    for &symbol in input {
+        sequitur.push(symbol);
+    }
+    sequitur.finish()
+}
+
+/// Rules in the order in which a reader meets them first, named S, A, B, …
+fn show(grammar: &Grammar) -> String {
+    let mut seen = vec![0];
+    let mut text = String::new();
+    let mut at = 0;
+    while at < seen.len() {
+        let name = |index: usize| {
+            if index == 0 {
+                'S'
+            } else {
+                (b'A' + index as u8 - 1) as char
+            }
+        };
+        text.push(name(at));
+        text.push('=');
+        for symbol in grammar.rule(seen[at]) {
+            text.push(match symbol.part() {
+                Part::Terminal(id) => char::from_u32(id).expect("terminals are characters here"),
+                Part::Rule(rule) => {
+                    let known = seen.iter().position(|&r| r == rule);
+                    name(known.unwrap_or_else(|| {
+                        seen.push(rule);
+                        seen.len() - 1
+                    }))
+                }
+            });
+        }
+        text.push(' ');
+        at += 1;
+    }
+    text.trim_end().to_owned()
+}
+
+fn check(look_ahead: LookAhead, input: &str, expect: &str) {
+    let symbols: Vec<u32> = input.chars().map(u32::from).collect();
+    assert_eq!(
+        show(&grammar(look_ahead, &symbols)),
+        expect,
+        "{input} {look_ahead:?}"
+    );
+    lawful(&symbols);
+}
+
+/// It expands to the input, no digram stands twice (overlaps apart), no rule is used once.
+fn lawful(input: &[u32]) {
+    for look_ahead in BOTH {
+        let grammar = grammar(look_ahead, input);
+        assert!(
+            grammar.expand().eq(input.iter().copied()),
+            "{input:?} {look_ahead:?}"
+        );
+        let mut uses = vec![0; grammar.rules() as usize];
+        let mut digrams = HashMap::new();
+        for rule in 0..grammar.rules() {
+            let side = grammar.rule(rule);
+            assert!(rule == 0 || side.len() > 1, "{input:?} {look_ahead:?}");
+            for &symbol in side {
+                if let Part::Rule(used) = symbol.part() {
+                    uses[used as usize] += 1;
+                }
+            }
+            for (at, pair) in side.windows(2).enumerate() {
+                let (first_rule, first_at) =
+                    *digrams.entry((pair[0], pair[1])).or_insert((rule, at));
+                let same = (first_rule, first_at) == (rule, at);
+                let overlap = first_rule == rule && first_at + 1 == at;
+                assert!(same || overlap, "{pair:?} twice: {input:?} {look_ahead:?}");
+            }
+        }
+        assert!(uses[1..].iter().all(|&u| u > 1), "{input:?} {look_ahead:?}");
+    }
+}
+
+#[test]
+fn larus_3_1_with_and_without_look_ahead() {
+    for look_ahead in BOTH {
+        check(look_ahead, "abcab", "S=AcA A=ab");
+        // The printed grammar breaks rule utility.
+        check(look_ahead, "abcabdabcab", "S=AdA A=BcB B=ab");
+        check(look_ahead, "abcabdabcabd", "S=AA A=BcBd B=ab");
+        // Misprinted in the paper.
+        check(look_ahead, "abcabcabcabc", "S=AA A=BB B=abc");
+    }
+}
+
+#[test]
+fn larus_figure_5_grammar() {
+    for look_ahead in BOTH {
+        check(look_ahead, "abbcabbcabbc", "S=AAA A=abbc");
+    }
+}
+
+#[test]
+fn larus_3_2_look_ahead() {
+    check(LookAhead::None, "11111211111", "S=AB2BA A=11 B=A1");
+    check(LookAhead::One, "11111211111", "S=A2A A=BB1 B=11");
+}
+
+#[test]
+fn larus_figure_4_look_ahead() {
+    check(LookAhead::None, "121213121214", "S=AB3B214 A=12 B=A1");
+    check(LookAhead::One, "121213121214", "S=A3A4 A=BB1 B=12");
+}
+
+#[test]
+fn strings_that_other_versions_get_wrong() {
+    for text in [
+        "52225222",
+        "acccaccc",
+        "aabbaabb",
+        "aabababbaaabababb",
+        "1000110110001000",
+    ] {
+        lawful(&text.chars().map(u32::from).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn every_short_string_of_three_symbols() {
+    for length in 0..=10u32 {
+        for number in 0..3u32.pow(length) {
+            let digits: Vec<u32> = (0..length).map(|at| number / 3u32.pow(at) % 3).collect();
+            lawful(&digits);
+        }
+    }
+}
+
+#[test]
+fn runs_of_one_symbol() {
+    for length in 0..300 {
+        lawful(&vec![7; length]);
+    }
+}
+
+proptest! {
+    #[test]
+    fn random_strings(input in prop::collection::vec(0u32..4, 0..400)) {
+        lawful(&input);
+    }
+
+    #[test]
+    fn random_strings_of_many_symbols(input in prop::collection::vec(0u32..30, 0..2000)) {
+        lawful(&input);
+    }
+
+    #[test]
+    fn repeated_pieces(pieces in prop::collection::vec(prop::collection::vec(0u32..5, 1..12), 1..6),
+                       order in prop::collection::vec(0usize..6, 0..120)) {
+        let input: Vec<u32> = order.iter().flat_map(|&i| pieces[i % pieces.len()].clone()).collect();
+        lawful(&input);
+    }
+
+    #[test]
+    fn cleared_it_is_as_new(first in prop::collection::vec(0u32..4, 0..100), second in prop::collection::vec(0u32..4, 0..100)) {
+        for look_ahead in BOTH {
+            let mut used = Sequitur::new(look_ahead);
+            first.iter().for_each(|&symbol| used.push(symbol));
+            used.clear();
+            second.iter().for_each(|&symbol| used.push(symbol));
+            prop_assert_eq!(used.finish(), grammar(look_ahead, &second));
+        }
+    }
+}

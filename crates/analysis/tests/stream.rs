@@ -1,0 +1,346 @@
+//! Streams as activations: hand-made ones, and random programs against what they really ran.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod build;
+mod streams;
+
+use std::sync::Arc;
+
+use holloway_analysis::stream::{Activations, Ended, Listener, Met, Words};
+use holloway_format::ImageMap;
+use proptest::prelude::*;
+use streams::{JUMP, Kind, PADS, PLAIN, Simulator, caught, owner, program};
+
+/// Writes down all it is told.
+#[derive(Default)]
+struct Notes {
+    activations: Vec<Vec<u32>>,
+    text: Vec<String>,
+    opened: u64,
+    closed: u64,
+    left: u64,
+}
+
+impl Listener for Notes {
+    type State = usize;
+
+    fn path(&mut self, path: Ended, state: &mut usize) {
+        if path.is_first {
+            self.activations.push(Vec::new());
+            *state = self.activations.len() - 1;
+            self.opened += 1;
+        }
+        self.activations[*state].push(path.word);
+        self.closed += u64::from(path.closes);
+        let first = ["", "+"][usize::from(path.is_first)];
+        let last = ["", "."][usize::from(path.closes)];
+        self.text.push(format!("{first}{}{last}", state));
+    }
+
+    fn left(&mut self, activations: u64) {
+        self.left += activations;
+        self.text.push(format!("left {activations}"));
+    }
+
+    fn gap(&mut self, activations: u64) {
+        self.left += activations;
+        self.text.push(format!("gap {activations}"));
+    }
+
+    fn owner(&mut self, thread: u32, activations: u64) {
+        self.left += activations;
+        self.text.push(format!("owner {thread} {activations}"));
+    }
+}
+
+/// Paths of a function: entry to back edge, loop to back edge, loop to exit, entry to exit.
+struct Paths {
+    path_0: u32,
+    enter: u32,
+    round: u32,
+    leave: u32,
+    whole: u32,
+}
+
+/// Finds paths by what they are, 0 where there is none; `catches`: with a landing pad that goes on.
+fn paths(image: &Arc<ImageMap>, which: usize, catches: bool) -> Paths {
+    let mut words = Words::new(image);
+    let function = words.functions().nth(which).unwrap();
+    let mut find = |starts: bool, ends: bool| {
+        let mut all = function.first..function.first + function.paths;
+        all.find(|&word| {
+            let word = words.word(word).unwrap();
+            (word.starts_at_entry, word.ends_at_exit, word.catches) == (starts, ends, catches)
+        })
+        .unwrap_or(0)
+    };
+    Paths {
+        path_0: function.first,
+        enter: find(true, false),
+        round: find(false, false),
+        leave: find(false, true),
+        whole: find(true, true),
+    }
+}
+
+fn read(image: &Arc<ImageMap>, batches: &[(u64, &[u32])]) -> (Notes, Met) {
+    let (mut words, mut activations, mut notes) =
+        (Words::new(image), Activations::default(), Notes::default());
+    for (at, batch) in batches {
+        activations.feed(&mut words, &mut notes, *at, batch);
+    }
+    (notes, activations.met())
+}
+
+fn check(image: &Arc<ImageMap>, stream: &[u32], expect: &str) {
+    let (notes, met) = read(image, &[(0, stream)]);
+    assert_eq!(notes.text.join(" "), expect);
+    assert_eq!(met.strangers, 0);
+}
+
+#[test]
+fn recursion_nests() {
+    let image = program(Kind::Loops);
+    let p = paths(&image, PLAIN, false);
+    check(
+        &image,
+        &[
+            p.enter, p.enter, p.round, p.whole, p.leave, p.round, p.leave,
+        ],
+        "+0 +1 1 +2. 1. 0 0.",
+    );
+}
+
+#[test]
+fn frames_left_past_unwoven_code_are_seen_when_the_caller_goes_on() {
+    let image = program(Kind::Loops);
+    let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
+    let j = paths(&image, JUMP, false);
+    check(
+        &image,
+        &[f.enter, g.enter, g.enter, j.enter, f.round, f.leave],
+        "+0 +1 +2 +3 left 3 0 0.",
+    );
+}
+
+#[test]
+fn what_opened_after_the_catcher_is_left() {
+    let image = program(Kind::Loops);
+    let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
+    let with_pad = paths(&image, PADS, true);
+    // f calls f, which calls g, which throws: the inner f catches. Both f's have ended a path.
+    let mut stream = vec![f.enter, f.enter, g.enter];
+    stream.extend(caught(4, f.path_0));
+    stream.extend([with_pad.round, f.leave, f.leave]);
+    check(&image, &stream, "+0 +1 +2 left 1 1 1. 0.");
+    // The outer one catches: it entered at 0.
+    let mut stream = vec![f.enter, f.enter, g.enter];
+    stream.extend(caught(0, f.path_0));
+    stream.extend([with_pad.round, f.leave]);
+    check(&image, &stream, "+0 +1 +2 left 2 0 0.");
+}
+
+#[test]
+fn a_catcher_that_has_ended_no_path_takes_the_place_of_the_one_kept_in_doubt() {
+    let image = program(Kind::Loops);
+    let (f, with_pad) = (paths(&image, PADS, false), paths(&image, PADS, true));
+    // f's first path calls f, which goes round and then throws.
+    let mut stream = vec![f.enter, f.round];
+    stream.extend(caught(0, f.path_0));
+    stream.extend([with_pad.enter, f.leave]);
+    check(&image, &stream, "+0 0 left 1 +1 1.");
+    // Nothing had ended a path: nobody to doubt.
+    let mut stream = vec![];
+    stream.extend(caught(0, f.path_0));
+    stream.extend([with_pad.enter, f.leave]);
+    check(&image, &stream, "+0 0.");
+}
+
+#[test]
+fn where_paths_end_at_calls_the_catcher_is_below_what_it_called() {
+    let image = program(Kind::Trace);
+    let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
+    let with_pad = paths(&image, PADS, true);
+    // f's first word is missing. It called g, which called f, which throws past both.
+    let mut stream = vec![g.enter, f.enter];
+    stream.extend(caught(0, f.path_0));
+    stream.extend([with_pad.round, f.leave]);
+    check(&image, &stream, "+0 +1 left 2 +2 2.");
+}
+
+#[test]
+fn a_callee_after_the_catch_is_not_the_catcher() {
+    let image = program(Kind::Loops);
+    let (f, with_pad) = (paths(&image, PADS, false), paths(&image, PADS, true));
+    // f has ended a path, catches, and calls itself before it ends the next.
+    let mut stream = vec![f.enter];
+    stream.extend(caught(0, f.path_0));
+    stream.extend([f.enter, f.leave, with_pad.round, f.leave]);
+    check(&image, &stream, "+0 +1 1. 0 0.");
+    // The callee catches as well.
+    let mut stream = vec![f.enter];
+    stream.extend(caught(0, f.path_0));
+    stream.extend(caught(4 * 5, f.path_0));
+    stream.extend([with_pad.enter, f.leave, with_pad.round, f.leave]);
+    check(&image, &stream, "+0 +1 1. 0 0.");
+}
+
+#[test]
+fn a_resumed_catcher_closes() {
+    let image = program(Kind::Loops);
+    let (f, with_pad) = (paths(&image, PADS, false), paths(&image, PADS, true));
+    let mut stream = vec![f.enter, f.enter];
+    stream.extend(caught(4, f.path_0));
+    stream.extend([with_pad.whole]);
+    stream.extend(caught(0, f.path_0));
+    stream.extend([with_pad.leave]);
+    check(&image, &stream, "+0 +1 left 1 +2. 0.");
+}
+
+#[test]
+fn a_forked_child_has_frames_it_does_not_know() {
+    let image = program(Kind::Loops);
+    let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
+    check(
+        &image,
+        &[g.enter, g.leave, g.round, g.leave, g.leave, f.leave],
+        "+0 0. +1 1. +2. +3.",
+    );
+    // An older one comes to light: all others are gone.
+    check(&image, &[g.enter, f.round], "+0 left 1 +1");
+}
+
+#[test]
+fn owners_divide_a_ring() {
+    let image = program(Kind::Loops);
+    let f = paths(&image, PLAIN, false);
+    let mut stream = owner(7).to_vec();
+    stream.extend([f.enter, f.round]);
+    stream.extend(owner(8));
+    stream.extend([f.round]);
+    check(&image, &stream, "owner 7 0 +0 0 owner 8 1 +1");
+}
+
+#[test]
+fn operands_may_come_in_any_number_of_batches() {
+    let image = program(Kind::Loops);
+    let (f, with_pad) = (paths(&image, PADS, false), paths(&image, PADS, true));
+    let far = 5 << 40;
+    let mut stream = vec![f.enter, f.enter];
+    stream.extend(caught(far + 4, f.path_0));
+    stream.extend([with_pad.round]);
+    stream.extend(owner(9));
+    for size in 1..=stream.len() {
+        let batches = stream.chunks(size).enumerate();
+        let batches: Vec<(u64, &[u32])> = batches
+            .map(|(index, batch)| (far + 4 * (index * size) as u64, batch))
+            .collect();
+        let (notes, met) = read(&image, &batches);
+        assert_eq!(notes.text.join(" "), "+0 +1 1 owner 9 2");
+        assert_eq!((met.gaps, met.strangers, met.caught), (0, 0, 1));
+    }
+}
+
+#[test]
+fn gaps_and_holes_and_strangers_are_told() {
+    let image = program(Kind::Trace);
+    let f = paths(&image, PLAIN, false);
+    let (notes, met) = read(
+        &image,
+        &[
+            (0, &[f.enter, 0, 0, f.round]),
+            (16, &[f.enter]),
+            (24, &[f.round, 1 << 27, 0xFFFF_FFF0, 0x8000_0001]),
+        ],
+    );
+    assert_eq!(notes.text.join(" "), "+0 0 +1 gap 2 +2");
+    let expect = Met {
+        paths: 4,
+        holes: 2,
+        strangers: 3,
+        gaps: 1,
+        caught: 0,
+    };
+    assert_eq!(met, expect);
+    assert_eq!(notes.opened, notes.closed + notes.left + 1);
+}
+
+#[test]
+fn an_operand_out_of_place_is_a_stranger() {
+    let image = program(Kind::Loops);
+    let f = paths(&image, PLAIN, false);
+    let record = caught(0, f.path_0);
+    let stream = [record[0], record[1], f.enter, record[2], record[3], f.round];
+    let (notes, met) = read(&image, &[(0, &stream)]);
+    assert_eq!(notes.text.join(" "), "+0 0");
+    assert_eq!((met.caught, met.strangers), (0, 2));
+}
+
+#[test]
+fn a_damaged_function_has_no_words() {
+    let mut image = (*program(Kind::Loops)).clone();
+    let functions = &mut image.modules[0].module.functions;
+    functions[PADS].path_count += 1;
+    functions[JUMP].dag[0].to = 10_000;
+    let image = Arc::new(image);
+    let mut words = Words::new(&image);
+    for function in words.functions().collect::<Vec<_>>() {
+        let known = words.word(function.first).is_some();
+        assert_eq!(known, function.function as usize == PLAIN);
+    }
+    assert_eq!(words.word(0), None);
+    assert_eq!(words.word(words.end()), None);
+    assert_eq!(words.word(u32::MAX), None);
+}
+
+/// Numbers from bytes, round and round.
+fn choices(bytes: &[u8]) -> impl FnMut(u32) -> u32 {
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    for byte in bytes {
+        state = (state ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3);
+    }
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u32 % below
+    }
+}
+
+fn matches_what_ran(kind: Kind, seed: &[u8], batch: usize) {
+    let mut choices = choices(seed);
+    let mut simulator = Simulator::new(kind, 1 << 20, 60, &mut choices);
+    simulator.run();
+    let image = program(kind);
+    let (mut words, mut activations, mut notes) =
+        (Words::new(&image), Activations::default(), Notes::default());
+    for (index, words_of) in simulator.stream.chunks(batch).enumerate() {
+        let at = simulator.start + 4 * (index * batch) as u64;
+        activations.feed(&mut words, &mut notes, at, words_of);
+    }
+    assert_eq!(notes.activations, simulator.truth.activations);
+    assert_eq!(notes.opened, notes.closed + notes.left + activations.open());
+    assert_eq!(simulator.truth.left, notes.left + activations.open());
+    assert_eq!(activations.met().strangers, 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn streams_of_random_programs_say_what_ran(seed in prop::array::uniform8(0u8..), batch in 1usize..50) {
+        matches_what_ran(Kind::Loops, &seed, batch);
+        matches_what_ran(Kind::Trace, &seed, batch);
+    }
+
+    #[test]
+    fn any_words_are_read(stream in prop::collection::vec(prop_oneof![
+        0u32..60, Just(0), 0xFFFF_FF00u32.., 0x8000_0000u32..0x8000_0080, 0u32..,
+    ], 0..300), batch in 1usize..50) {
+        let image = program(Kind::Trace);
+        let batches = stream.chunks(batch).enumerate().map(|(index, words)| (4 * (index * batch) as u64, words));
+        let (notes, met) = read(&image, &batches.collect::<Vec<_>>());
+        prop_assert!(notes.opened >= notes.closed + notes.left);
+        prop_assert!(met.paths + met.holes + met.strangers + 4 * met.caught <= 2 * stream.len() as u64);
+    }
+}

@@ -1,0 +1,95 @@
+//! The forest of a trace is the one built online from the same words, for any k.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use holloway_analysis::loops::{Limits as Nodes, LoopsBuilder};
+use holloway_analysis::stream::Words;
+use holloway_analysis::trace::code::Code;
+use holloway_analysis::trace::loops::loops;
+use holloway_analysis::trace::stats::{depth, stats};
+use holloway_analysis::trace::{Assembler, Limits, Recorded, Terminal, Trace, TraceBuilder};
+use holloway_format::ImageMap;
+use proptest::prelude::*;
+
+use super::streams::{Kind, Simulator, program};
+
+/// Pieces of a stream with their positions.
+type Pieces<'a> = [(u64, &'a [u32])];
+
+/// The trace of a stream, made of small blocks.
+fn record(image: &Arc<ImageMap>, pieces: &Pieces<'_>) -> Trace {
+    let limits = Limits {
+        block: 50,
+        pieces: 200,
+    };
+    let mut builder = TraceBuilder::new(Words::new(image), limits);
+    for &(at, words) in pieces {
+        builder.feed(at, words);
+    }
+    let (mut assembler, mut terminals) = (Assembler::default(), Vec::new());
+    for recorded in builder.flush() {
+        let Recorded::Block(block) = recorded else {
+            unreachable!("one thread");
+        };
+        terminals.extend_from_slice(&block.terminals);
+        assembler.push(&block).unwrap();
+    }
+    let grammar = assembler.finish().unwrap();
+    Trace { terminals, grammar }
+}
+
+fn online(image: &Arc<ImageMap>, pieces: &Pieces<'_>, k: u32) -> BTreeMap<Vec<u32>, u64> {
+    let mut builder = LoopsBuilder::new(Words::new(image), k, Nodes::default());
+    for &(at, words) in pieces {
+        builder.feed(at, words);
+    }
+    let kipf = builder.finish().k_ipf(k);
+    let nodes = (0u32..).zip(kipf.nodes());
+    nodes
+        .map(|(place, node)| (kipf.sequence(place), node.count))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn the_forest_of_a_trace_is_the_online_one(seed in 1u64.., k in 2u32..10, fuel in 1u32..80, gap in any::<bool>()) {
+        let mut state = seed;
+        let mut choices = |below: u32| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as u32 % below
+        };
+        let mut simulator = Simulator::new(Kind::Trace, 0, fuel, &mut choices);
+        simulator.run();
+        // Half of the time some words are missing.
+        let third = simulator.stream.len() / 3;
+        let from = if gap { 2 * third } else { third };
+        let pieces = [(0, &simulator.stream[..third]), (4 * from as u64, &simulator.stream[from..])];
+
+        let image = program(Kind::Trace);
+        let trace = record(&image, &pieces);
+        let code = Code::new(&image);
+        let events = code.events(&trace.terminals);
+        let functions: Vec<_> = Words::new(&image).functions().collect();
+        let word = |id: u32| match trace.terminals[id as usize] {
+            Terminal::Path { function, path } => functions[function as usize].first + path,
+            other => panic!("{other:?} in a sequence"),
+        };
+        let found = loops(&trace.grammar, &events, k as usize, 1 << 20).unwrap();
+        let found = found.nodes().map(|(id, node)| {
+            (found.symbols(id).into_iter().map(word).collect(), node.count)
+        });
+        prop_assert_eq!(found.collect::<BTreeMap<Vec<u32>, u64>>(), online(&image, &pieces, k));
+
+        // Enters and leaves balance.
+        let stats = stats(&trace.grammar, &events);
+        if !gap {
+            prop_assert_eq!(stats.enters, stats.leaves + stats.left + depth(&trace.grammar, &events, stats.events));
+            prop_assert_eq!(stats.enters, simulator.truth.activations.len() as u64);
+        }
+    }
+}

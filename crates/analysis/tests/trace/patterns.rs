@@ -1,0 +1,363 @@
+//! Patterns, sequences and orders.
+
+use holloway_analysis::trace::Terminal;
+use holloway_analysis::trace::before::{Order, Runs, before};
+use holloway_analysis::trace::code::Event;
+use holloway_analysis::trace::pattern::{Pattern, PatternError, Resolved};
+use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
+use proptest::prelude::*;
+use regex::Regex;
+
+use super::{grammar, grammars, letters, path, sequitur, word};
+
+/// Terminals a to d are paths 0 of functions a to d, e is frames left, f and g are paths 1 (the entry) and 2 (the exit) of function a.
+fn terminals() -> (Vec<Terminal>, Vec<Event>) {
+    let of = |function, path| Terminal::Path { function, path };
+    let terminals = vec![
+        of(0, 0),
+        of(1, 0),
+        of(2, 0),
+        of(3, 0),
+        Terminal::Left(1),
+        of(0, 1),
+        of(0, 2),
+    ];
+    let mut events: Vec<Event> = (0..4)
+        .map(|function| path(function, false, false, 1))
+        .collect();
+    events.extend([
+        Event::Left(1),
+        path(0, true, false, 1),
+        path(0, false, true, 1),
+    ]);
+    (terminals, events)
+}
+
+fn lookup(name: &str) -> Result<Vec<u32>, String> {
+    match name {
+        "a" | "b" | "c" | "d" => Ok(letters(name)),
+        "b or c" => Ok(vec![1, 2]),
+        _ => Err(format!("no function `{name}`")),
+    }
+}
+
+fn resolve(text: &str) -> Result<Resolved, PatternError> {
+    let (terminals, events) = terminals();
+    Pattern::parse(text)?.resolve(&terminals, &events, &lookup)
+}
+
+fn found(text: &str, pattern: &str) -> (u64, Option<(u64, u64)>) {
+    let grammar = sequitur(&letters(text));
+    let Matches { count, first, .. } = query(&grammar, &resolve(pattern).unwrap()).unwrap();
+    (count, first)
+}
+
+#[test]
+fn patterns_match() {
+    // The lock (b) that is not released (c) before the function returns (g).
+    assert_eq!(found("fabcagfabag", "b (!c)* return"), (1, Some((8, 10))));
+    assert_eq!(found("fabcagfabag", "b (!c)* leave a"), (1, Some((8, 10))));
+    assert_eq!(found("fabcag", "b (!c)* return"), (0, None));
+    assert_eq!(found("abcabc", "a . c"), (2, Some((0, 2))));
+    assert_eq!(found("aabcbc", "a+ (b c)+"), (1, Some((0, 3))));
+    assert_eq!(found("fagaed", "enter a"), (1, Some((0, 0))));
+    assert_eq!(found("fagaed", "a"), (4, Some((0, 0))));
+    assert_eq!(found("fagaed", "a:0 | left"), (3, Some((1, 1))));
+    assert_eq!(found("fagaed", "a:0 left d?"), (1, Some((3, 4))));
+    assert_eq!(found("fagaed", "leave . a:0"), (1, Some((2, 3))));
+    assert_eq!(found("abcd", "\"b or c\" \"b or c\""), (1, Some((1, 2))));
+    assert_eq!(found("abcd", "!(a|b) !!d"), (1, Some((2, 3))));
+    assert_eq!(found("", "a"), (0, None));
+}
+
+fn refused(pattern: &str) -> String {
+    let resolved = match resolve(pattern) {
+        Ok(resolved) => resolved,
+        Err(error) => return error.to_string(),
+    };
+    query(&sequitur(&[0, 1]), &resolved)
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn errors_name_the_place_and_the_way_out() {
+    for (pattern, expect) in [
+        (
+            "",
+            "at character 1: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
+        ),
+        (
+            "a | ",
+            "at character 5: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
+        ),
+        ("(a b", "at character 1: `(` without `)`: add it behind"),
+        (
+            "a b) c",
+            "at character 4: `)` without `(`: leave it out, or quote a name that has it",
+        ),
+        ("a *b", "none"),
+        (
+            "*a",
+            "at character 1: `*` where an event is missing; a name that has it must be in double quotes",
+        ),
+        (
+            "!(a b)",
+            "at character 1: `!` stands before one event or a choice of events, as in `!f` or `!(f|g)`",
+        ),
+        (
+            "a !",
+            "at character 4: the pattern ends where an event is missing",
+        ),
+        (
+            "enter",
+            "at character 6: `enter` is followed by a function's name, or by `.` for any; a function of that name must be in double quotes",
+        ),
+        (
+            "a:x",
+            "at character 2: `:` is followed by a path's number, as in `f:12`",
+        ),
+        (
+            "a:99999999999",
+            "at character 2: `:` is followed by a path's number, as in `f:12`",
+        ),
+        (
+            "a \"b",
+            "at character 3: a double quote without its other: add it behind the name",
+        ),
+        (
+            "a<b>",
+            "at character 2: `<` means nothing here: a name that has it must be in double quotes",
+        ),
+        ("a nowhere::b", "at character 3: no function `nowhere::b`"),
+        (
+            "a* b?",
+            "at character 1: it matches where nothing runs, which is everywhere: use `+` for `*`, or name an event that must run",
+        ),
+    ] {
+        let refused = if expect == "none" {
+            resolve(pattern).map_or_else(|error| error.to_string(), |_| "none".to_owned())
+        } else {
+            refused(pattern)
+        };
+        assert_eq!(refused, expect, "{pattern}");
+    }
+}
+
+#[test]
+fn deep_patterns_are_refused() {
+    let deep = "(".repeat(10_000) + "a" + &")".repeat(10_000);
+    assert!(refused(&deep).contains("100 parentheses"));
+    assert!(refused(&("!".repeat(10_000) + "a")).contains("100 `!`"));
+    // Repeats of repeats are no deeper than one.
+    let repeated = "f".to_owned() + &"+?*".repeat(100_000);
+    assert_eq!(resolve(&repeated), resolve("f*"));
+    assert!(refused(&"a ".repeat(2000)).contains("1,000 events"));
+    // Two to the power of 30 sets of places.
+    let entangled = "(a|b)* a".to_owned() + &" (a|b)".repeat(30) + " c";
+    let mut random = 1u64;
+    let string = std::iter::repeat_with(|| {
+        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        (random >> 63) as u32
+    });
+    let string: Vec<u32> = string.take(100_000).collect();
+    let error = query(&sequitur(&string), &resolve(&entangled).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("too many ways"), "{error}");
+}
+
+/// Larus's Fig. 5: frequencies of sequences, those that arise from repetition too.
+#[test]
+fn sequences_of_figure_5_have_their_frequencies() {
+    let figure_5 = grammar(&["111", "abbc"]);
+    for (sequence, expect) in [
+        ("a b", 3),
+        ("a b b c", 3),
+        ("c a", 2),
+        ("b", 6),
+        ("c a b b c a", 1),
+        ("a c", 0),
+    ] {
+        assert_eq!(
+            freq(&figure_5, &resolve(sequence).unwrap()).unwrap().count,
+            expect,
+            "{sequence}"
+        );
+    }
+    let choice = freq(&figure_5, &resolve("(a|c) (b|a:0)").unwrap());
+    assert_eq!(choice.unwrap().count, 5);
+    let error = freq(&figure_5, &resolve("a b*").unwrap()).unwrap_err();
+    assert!(error.to_string().contains("without `*`"), "{error}");
+}
+
+#[test]
+fn order_is_told() {
+    let order = |text: &str| {
+        let (p, q) = (resolve("a:0").unwrap(), resolve("b").unwrap());
+        before(
+            &sequitur(&letters(text)),
+            p.one().unwrap(),
+            q.one().unwrap(),
+        )
+    };
+    let found = order("caabcbca");
+    assert_eq!(
+        found.p,
+        Runs {
+            count: 3,
+            ends: Some((1, 7))
+        }
+    );
+    assert_eq!(
+        (found.at_once, found.next, found.later, found.preceded),
+        (1, 1, 2, 2)
+    );
+    assert_eq!(found.p_is_first(), Some(true));
+    assert_eq!(
+        order("abbab").without,
+        Runs {
+            count: 1,
+            ends: Some((2, 2))
+        }
+    );
+    assert_eq!(order("ba").p_is_first(), Some(false));
+    assert_eq!(order("cc").p_is_first(), None);
+}
+
+fn naive_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
+    let places = |set: &[bool]| -> Vec<usize> {
+        (0..string.len())
+            .filter(|&at| set[string[at] as usize])
+            .collect()
+    };
+    let (of_p, of_q) = (places(p), places(q));
+    let runs = |places: &[usize]| Runs {
+        count: places.len() as u64,
+        ends: places
+            .first()
+            .zip(places.last())
+            .map(|(&first, &last)| (first as u64, last as u64)),
+    };
+    let count = |holds: &dyn Fn(usize) -> bool| of_p.iter().filter(|&&at| holds(at)).count() as u64;
+    let next = |at: usize| {
+        let q = of_q.iter().find(|&&q| q > at);
+        let p = of_p.iter().find(|&&p| p > at);
+        q.is_some_and(|q| p.is_none_or(|p| p >= q))
+    };
+    let unprepared = |&at: &usize| {
+        let last = of_q.iter().rfind(|&&q| q < at);
+        // A place in both is Q first, then P.
+        !of_p
+            .iter()
+            .any(|&p| p < at && last.is_none_or(|&last| p >= last))
+    };
+    let unanswered: Vec<usize> = of_p.iter().copied().filter(|&at| !next(at)).collect();
+    let alone: Vec<usize> = of_q.iter().copied().filter(|at| unprepared(at)).collect();
+    Order {
+        p: runs(&of_p),
+        q: runs(&of_q),
+        at_once: count(&|at| of_q.contains(&(at + 1))),
+        next: count(&next),
+        later: count(&|at| of_q.iter().any(|&q| q > at)),
+        without: runs(&alone),
+        unanswered: runs(&unanswered),
+        preceded: of_q
+            .iter()
+            .filter(|&&at| of_p.iter().any(|&p| p < at))
+            .count() as u64,
+    }
+}
+
+/// A pattern, and the same as a regular expression over letters a to d.
+fn pattern() -> impl Strategy<Value = (String, String)> {
+    let leaf = prop_oneof![
+        (0usize..4).prop_map(|at| {
+            let c = &"abcd"[at..=at];
+            (format!("{c}:0"), c.to_owned())
+        }),
+        (0usize..4).prop_map(|at| {
+            let c = &"abcd"[at..=at];
+            (format!("!{c}"), format!("[^{c}]"))
+        }),
+        Just((".".to_owned(), ".".to_owned())),
+        Just(("!(a|\"b or c\")".to_owned(), "[^abc]".to_owned())),
+    ];
+    leaf.prop_recursive(4, 12, 3, |inner| {
+        prop_oneof![
+            (inner.clone(), prop_oneof!["\\*", "\\+", "\\?"]).prop_map(|((ours, regex), mark)| {
+                (format!("({ours}){mark}"), format!("(?:{regex}){mark}"))
+            }),
+            prop::collection::vec(inner.clone(), 1..4).prop_map(|all| {
+                let (ours, regex): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+                (
+                    format!("({})", ours.join(" ")),
+                    format!("(?:{})", regex.concat()),
+                )
+            }),
+            prop::collection::vec(inner, 1..3).prop_map(|all| {
+                let (ours, regex): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+                (
+                    format!("({})", ours.join("|")),
+                    format!("(?:{})", regex.join("|")),
+                )
+            }),
+        ]
+    })
+}
+
+/// Matches apart, the one that ends first each time.
+fn naive_matches(text: &str, regex: &Regex) -> Matches {
+    let (mut from, mut end) = (0, 0);
+    let (mut count, mut first, mut last_end) = (0, None, None);
+    while end < text.len() {
+        end += 1;
+        if let Some(begin) = (from..end).find(|&begin| regex.is_match(&text[begin..end])) {
+            count += 1;
+            first = first.or(Some((begin as u64, end as u64 - 1)));
+            last_end = Some(end as u64 - 1);
+            from = end;
+        }
+    }
+    Matches {
+        count,
+        first,
+        last_end,
+    }
+}
+
+proptest! {
+    #[test]
+    fn patterns_match_as_regular_expressions_do(grammar in grammars(4), (ours, regex) in pattern()) {
+        let text = word(&grammar.expand().take(100).collect::<Vec<_>>());
+        prop_assume!(grammar.len() <= 100);
+        let whole = Regex::new(&format!("^(?:{regex})$")).unwrap();
+        let found = query(&grammar, &resolve(&ours).unwrap());
+        if whole.is_match("") {
+            prop_assert!(found.is_err());
+        } else {
+            prop_assert_eq!(found.unwrap(), naive_matches(&text, &whole), "{} in {}", ours, text);
+        }
+    }
+
+    #[test]
+    fn frequencies_are_those_of_the_expansion(grammar in grammars(3), sequence in prop::collection::vec(0u32..3, 1..5)) {
+        let string: Vec<u32> = grammar.expand().collect();
+        let pattern: Vec<String> = sequence.iter().map(|&id| format!("{}:0", word(&[id]))).collect();
+        let found = freq(&grammar, &resolve(&pattern.join(" ")).unwrap()).unwrap();
+        let places: Vec<u64> = (0u64..).zip(string.windows(sequence.len())).filter(|(_, window)| *window == sequence).map(|(at, _)| at).collect();
+        prop_assert_eq!(found, Frequency { count: places.len() as u64, ends: places.first().copied().zip(places.last().copied()) });
+    }
+
+    #[test]
+    fn orders_are_those_of_the_expansion(
+        grammar in grammars(4), p in prop::collection::vec(any::<bool>(), 4), q in prop::collection::vec(any::<bool>(), 4),
+    ) {
+        let string: Vec<u32> = grammar.expand().collect();
+        prop_assert_eq!(before(&grammar, &p, &q), naive_order(&string, &p, &q));
+    }
+
+    /// Any text is a pattern or an error.
+    #[test]
+    fn any_text_is_read(text in "[ab:. |()!*+?\"0-9x]{0,20}") {
+        let _ = resolve(&text);
+    }
+}

@@ -1,0 +1,164 @@
+//! Two traces compared.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use holloway_analysis::trace::code::{Code, Event};
+use holloway_analysis::trace::diff::{Alphabet, Diff, Unit, diff, first};
+use holloway_analysis::trace::digest::hash;
+use holloway_analysis::trace::{Terminal, Trace};
+use holloway_format::trace::StringHash;
+use holloway_format::{FunctionMap, ImageMap, ModuleMap, PlacedModule};
+use proptest::prelude::*;
+
+use super::{grammars, path, sequitur, string};
+
+const LIMIT: usize = 1 << 20;
+
+/// An image of functions that are known by names only.
+fn image(build: u8, names: &[&str]) -> ImageMap {
+    let function = |name: &&str| FunctionMap {
+        linkage_name: (*name).into(),
+        ..FunctionMap::default()
+    };
+    let module = ModuleMap {
+        functions: names.iter().map(function).collect(),
+        ..ModuleMap::default()
+    };
+    ImageMap {
+        build_id: [build; 16],
+        modules: vec![PlacedModule { base: 0, module }],
+        ..ImageMap::default()
+    }
+}
+
+fn name(map: &FunctionMap) -> Rc<str> {
+    // Without the hash.
+    map.linkage_name.split('#').next().unwrap_or("").into()
+}
+
+/// One terminal a function: path 0.
+fn terminals(functions: u32) -> Vec<Terminal> {
+    (0..functions)
+        .map(|function| Terminal::Path { function, path: 0 })
+        .collect()
+}
+
+fn events(functions: u32) -> Vec<Event> {
+    (0..functions)
+        .map(|function| path(function, true, false, 1))
+        .collect()
+}
+
+#[test]
+fn functions_of_other_builds_are_found() {
+    let (a, b) = (
+        image(1, &["f", "g#1", "old", "h"]),
+        image(2, &["h", "new", "g#2", "f"]),
+    );
+    let (a, b) = (Code::new(&a), Code::new(&b));
+    let all = terminals(4);
+    let alphabet = Alphabet::new([&a, &b], [&all, &all], &name);
+    assert_eq!(alphabet.functions, [vec![0, 1, 2, 3], vec![3, 4, 1, 0]]);
+    assert_eq!(alphabet.terminals, [vec![0, 1, 2, 3], vec![3, 4, 1, 0]]);
+    assert_eq!(alphabet.alone, [1, 1]);
+}
+
+fn compare(a: &Trace, b: &Trace, length: usize) -> (Alphabet, Diff) {
+    let image = image(1, &["a", "b", "c", "d"]);
+    let code = Code::new(&image);
+    let alphabet = Alphabet::new([&code, &code], [&a.terminals, &b.terminals], &name);
+    let events = events(4);
+    let found = diff(
+        [a, b],
+        [&events, &events],
+        &alphabet,
+        Unit::Events,
+        length,
+        LIMIT,
+    )
+    .unwrap();
+    (alphabet, found)
+}
+
+fn trace(string: &[u32]) -> Trace {
+    Trace {
+        terminals: terminals(4),
+        grammar: sequitur(string),
+    }
+}
+
+#[test]
+fn equal_traces_do_not_part() {
+    let string = [0, 1, 2, 0, 1, 2, 3];
+    let (_, found) = compare(&trace(&string), &trace(&string), 3);
+    assert!(found.is_same());
+    assert_eq!(found.common, 7);
+    assert_eq!(found.only, [vec![], vec![]]);
+}
+
+#[test]
+fn the_place_where_they_part_is_found() {
+    let (a, b) = ([0, 1, 2, 0, 1, 2, 3], [0, 1, 2, 0, 1, 1, 2]);
+    let (_, found) = compare(&trace(&a), &trace(&b), 3);
+    assert_eq!((found.common, found.parted), (5, [Some(2), Some(1)]));
+    let only = |side: usize| {
+        found.only[side]
+            .iter()
+            .map(|one| one.symbols.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(only(0), [vec![3]]);
+    assert_eq!(only(1), [vec![1, 1]]);
+    let (_, found) = compare(&trace(&a), &trace(&a[..5]), 3);
+    assert_eq!((found.common, found.parted), (5, [Some(2), None]));
+}
+
+/// Sequences of one that the other has not, though it has all parts of them.
+fn naive_only(a: &[u32], b: &[u32], length: usize) -> BTreeSet<Vec<u32>> {
+    let has = |string: &[u32], part: &[u32]| {
+        part.is_empty() || string.windows(part.len()).any(|window| window == part)
+    };
+    let mut only = BTreeSet::new();
+    for length in 1..=length {
+        for window in a.windows(length) {
+            if !has(b, window) && has(b, &window[1..]) && has(b, &window[..length - 1]) {
+                only.insert(window.to_vec());
+            }
+        }
+    }
+    only
+}
+
+proptest! {
+    #[test]
+    fn the_hash_is_that_of_the_expansion(grammar in grammars(4)) {
+        let string: Vec<u32> = grammar.expand().collect();
+        prop_assert_eq!(hash(&grammar, 4), StringHash::of(&string));
+    }
+
+    #[test]
+    fn differences_are_those_of_the_expansions(
+        a in grammars(4), mut b in string(4), keep in any::<prop::sample::Index>(), length in 1usize..5,
+    ) {
+        // Most often they begin alike.
+        let expanded: Vec<u32> = a.expand().collect();
+        let mut other = expanded[..keep.index(expanded.len() + 1)].to_vec();
+        other.append(&mut b);
+        let a = Trace { terminals: terminals(4), grammar: a };
+        let (alphabet, found) = compare(&a, &trace(&other), length);
+        let common = expanded.iter().zip(&other).take_while(|(a, b)| a == b).count();
+        prop_assert_eq!(found.common, common as u64);
+        prop_assert_eq!(found.parted, [expanded.get(common).copied(), other.get(common).copied()]);
+        for (side, strings) in [(0, [&expanded, &other]), (1, [&other, &expanded])] {
+            let only: BTreeSet<_> = found.only[side].iter().map(|one| one.symbols.clone()).collect();
+            prop_assert_eq!(only, naive_only(strings[0], strings[1], length));
+        }
+        let symbols = alphabet.symbols(0, &events(4), Unit::Events);
+        for one in &found.only[0] {
+            let place = expanded.windows(one.symbols.len()).position(|window| *window == *one.symbols).unwrap() as u64;
+            let end = place + one.symbols.len() as u64 - 1;
+            prop_assert_eq!(first(&a.grammar, &symbols, &one.symbols), Some((place, end)));
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Strings through the builder, the file and back: bit for bit, with pieces forgotten on the way, from any position, and cut short.
+
+use holloway_analysis::trace::builder::{Depth, GrammarBuilder};
+use holloway_analysis::trace::{Assembler, Grammar, Limits, Part, Terminal, Trace};
+use holloway_format::trace::{Block, Head, StringHash, TraceFile, TraceWriter};
+use proptest::prelude::*;
+
+const HEAD: Head = Head {
+    process: 77,
+    build_id: [9; 16],
+};
+
+fn blocks(input: &[u32], limits: Limits, depth: Depth) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut builder = GrammarBuilder::new(limits, depth);
+    for part in input.chunks(37) {
+        builder.extend(part, |block| blocks.push(block));
+    }
+    blocks.extend(builder.flush());
+    // The builder of words fills these in.
+    let terminals = input.iter().max().map_or(0, |&most| most + 1);
+    if let Some(first) = blocks.first_mut() {
+        first.terminals = (0..terminals).map(Terminal::Left).collect();
+    }
+    blocks
+}
+
+fn assemble(blocks: &[Block]) -> Grammar {
+    let mut assembler = Assembler::default();
+    for block in blocks {
+        assembler
+            .push(block)
+            .expect("the builder's blocks are well formed");
+    }
+    assembler
+        .finish()
+        .expect("the builder's blocks are well formed")
+}
+
+fn file(blocks: &[Block]) -> Vec<u8> {
+    let mut writer = TraceWriter::new(Vec::new(), &HEAD).expect("memory can be written");
+    let stream = writer.stream(5).expect("memory can be written");
+    for block in blocks {
+        writer.block(stream, block).expect("memory can be written");
+    }
+    writer.finish().expect("memory can be written")
+}
+
+/// Every rule is used twice and has two symbols.
+fn useful(grammar: &Grammar) {
+    let mut uses = vec![0; grammar.rules() as usize];
+    for rule in 0..grammar.rules() {
+        assert!(
+            rule == 0 || grammar.rule(rule).len() > 1,
+            "rule {rule} is short"
+        );
+        for symbol in grammar.rule(rule) {
+            if let Part::Rule(used) = symbol.part() {
+                uses[used as usize] += 1;
+            }
+        }
+    }
+    assert!(
+        uses[1..].iter().all(|&count| count > 1),
+        "a rule is used once"
+    );
+}
+
+fn check(input: &[u32], limits: Limits) {
+    for depth in [Depth::Quick, Depth::Full] {
+        let blocks = blocks(input, limits, depth);
+        let grammar = assemble(&blocks);
+        assert!(grammar.expand().eq(input.iter().copied()), "{depth:?}");
+        useful(&grammar);
+        let bytes = file(&blocks);
+        let read = TraceFile::read(&bytes).expect("the file has a head");
+        assert_eq!((read.damage.as_ref(), read.head), (None, HEAD));
+        let stream = &read.streams[0];
+        assert_eq!(stream.thread, 5);
+        assert_eq!(
+            (stream.hash, stream.length),
+            (StringHash::of(input), input.len() as u64)
+        );
+        let again: Result<Vec<Block>, _> = stream.blocks().collect();
+        assert_eq!(again.expect("the blocks are whole"), blocks);
+        let (trace, damage) = Trace::read(stream).expect("the blocks are well formed");
+        assert_eq!((damage, &trace.grammar), (None, &grammar));
+        assert_eq!(
+            trace.terminals,
+            (0..stream.terminals.len() as u32)
+                .map(Terminal::Left)
+                .collect::<Vec<_>>()
+        );
+    }
+}
+
+const SMALL: Limits = Limits {
+    block: 64,
+    pieces: 300,
+};
+const MIDDLE: Limits = Limits {
+    block: 1000,
+    pieces: 100_000,
+};
+
+/// Loops in loops with choices, as programs have.
+fn program(length: usize, mut random: impl FnMut(u32) -> u32) -> Vec<u32> {
+    let mut out = Vec::new();
+    while out.len() < length {
+        let body = [random(5), 5 + random(3), 8, 9];
+        for _ in 0..random(40) {
+            out.extend(body);
+            if random(20) == 0 {
+                out.push(10 + random(100));
+            }
+        }
+    }
+    out
+}
+
+fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        ((state >> 33) % u64::from(below)) as u32
+    }
+}
+
+#[test]
+fn programs_come_back() {
+    for seed in 1..20 {
+        let input = program(20_000, xorshift(seed));
+        check(&input, SMALL);
+        check(&input, MIDDLE);
+        check(&input, Limits::default());
+    }
+}
+
+#[test]
+fn repetitions_across_blocks_come_back() {
+    let mut random = xorshift(77);
+    for period in [1, 5, 70, 999, 1000, 1001, 1500, 2500] {
+        let part: Vec<u32> = (0..period).map(|_| random(40)).collect();
+        let mut input = Vec::new();
+        while input.len() < 20_000 {
+            input.extend(&part);
+            if random(4) == 0 {
+                let place = input.len() - 1 - random(period) as usize;
+                input[place] = 50;
+            }
+        }
+        check(&input, SMALL);
+        check(&input, MIDDLE);
+    }
+}
+
+#[test]
+fn runs_and_short_strings_come_back() {
+    for length in [0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 66, 128, 129, 1000, 5000] {
+        check(&vec![0; length], SMALL);
+        check(&vec![3; length], Limits::default());
+        check(&(0..length as u32).collect::<Vec<_>>(), SMALL);
+    }
+}
+
+#[test]
+fn a_long_loop_is_a_small_grammar() {
+    let body: Vec<u32> = (0..37).collect();
+    let input: Vec<u32> = body.iter().copied().cycle().take(37 * 100_000).collect();
+    let blocks = blocks(&input, Limits::default(), Depth::Quick);
+    let grammar = assemble(&blocks);
+    assert!(grammar.size() < 400, "{} symbols", grammar.size());
+    assert!(file(&blocks).len() < 1500, "{} bytes", file(&blocks).len());
+    assert!(
+        grammar
+            .expand_from(3_600_000)
+            .eq(input[3_600_000..].iter().copied())
+    );
+}
+
+#[test]
+fn positions_are_found_without_what_stands_before() {
+    let input = program(30_000, xorshift(3));
+    let bytes = file(&blocks(&input, SMALL, Depth::Quick));
+    let file = TraceFile::read(&bytes).expect("the file has a head");
+    for position in (0..30_000).step_by(997) {
+        let (start, blocks) = file.streams[0].blocks_at(position);
+        assert!(start <= position);
+        let blocks: Result<Vec<Block>, _> = blocks.collect();
+        let mut blocks = blocks.expect("the blocks are whole");
+        let before: Vec<Terminal> = file.streams[0].terminals.clone();
+        blocks[0].terminals = before;
+        let grammar = assemble(&blocks);
+        let skip = position - start;
+        assert!(
+            grammar
+                .expand_from(skip)
+                .eq(input[position as usize..].iter().copied())
+        );
+    }
+}
+
+#[test]
+fn a_file_cut_short_is_read_up_to_there() {
+    let input = program(3_000, xorshift(8));
+    let bytes = file(&blocks(&input, SMALL, Depth::Quick));
+    let mut lengths = Vec::new();
+    for cut in 36..bytes.len() {
+        let file = TraceFile::read(&bytes[..cut]).expect("the file has a head");
+        let Some(stream) = file.streams.first() else {
+            continue;
+        };
+        let (trace, damage) = Trace::read(stream).expect("the blocks are well formed");
+        assert_eq!(damage, None);
+        let length = trace.grammar.len() as usize;
+        assert!(trace.grammar.expand().eq(input[..length].iter().copied()));
+        assert_eq!(stream.hash, StringHash::of(&input[..length]));
+        lengths.push(length);
+    }
+    assert!(lengths.is_sorted());
+    assert_eq!(lengths.last(), Some(&input.len()));
+}
+
+#[test]
+fn streams_of_several_threads_are_kept_apart() {
+    let inputs = [program(5_000, xorshift(1)), program(9_000, xorshift(2))];
+    let blocks = inputs
+        .each_ref()
+        .map(|input| blocks(input, SMALL, Depth::Quick));
+    let mut writer = TraceWriter::new(Vec::new(), &HEAD).expect("memory can be written");
+    let ids = [10, 20].map(|thread| writer.stream(thread).expect("memory can be written"));
+    for at in 0..blocks[1].len() {
+        for (id, blocks) in ids.iter().zip(&blocks) {
+            if let Some(block) = blocks.get(at) {
+                writer.block(*id, block).expect("memory can be written");
+            }
+        }
+    }
+    let bytes = writer.finish().expect("memory can be written");
+    let file = TraceFile::read(&bytes).expect("the file has a head");
+    for (stream, input) in file.streams.iter().zip(&inputs) {
+        let (trace, _) = Trace::read(stream).expect("the blocks are well formed");
+        assert!(trace.grammar.expand().eq(input.iter().copied()));
+    }
+}
+
+proptest! {
+    #[test]
+    fn random_strings_come_back(input in prop::collection::vec(0u32..6, 0..1500)) {
+        check(&input, SMALL);
+        check(&input, MIDDLE);
+    }
+
+    #[test]
+    fn repeated_pieces_come_back(pieces in prop::collection::vec(prop::collection::vec(0u32..50, 1..40), 1..5),
+                                 order in prop::collection::vec(0usize..5, 0..200)) {
+        let input: Vec<u32> = order.iter().flat_map(|&i| pieces[i % pieces.len()].clone()).collect();
+        check(&input, SMALL);
+        check(&input, MIDDLE);
+    }
+}

@@ -1,0 +1,158 @@
+//! Words of streams into traces: every path in order, frames that are left, gaps, and other owners.
+
+mod build;
+mod streams;
+
+use std::collections::HashMap;
+
+use holloway_analysis::stream::{Activations, Ended, Listener, Words};
+use holloway_analysis::trace::{Assembler, Limits, Recorded, Terminal, Trace, TraceBuilder};
+use proptest::prelude::*;
+use streams::{Kind, Simulator, owner, program};
+
+const LIMITS: Limits = Limits {
+    block: 50,
+    pieces: 500,
+};
+
+/// The traces of what was recorded, with the threads whose they are; the first one's is unknown.
+fn traces(recorded: &[Recorded]) -> Vec<(Option<u32>, Vec<Terminal>)> {
+    let mut all = vec![(None, Vec::new(), Assembler::default())];
+    for one in recorded {
+        let (_, terminals, assembler) = all.last_mut().expect("there is one from the start");
+        match one {
+            Recorded::Block(block) => {
+                terminals.extend_from_slice(&block.terminals);
+                assembler.push(block).expect("blocks are well formed");
+            }
+            Recorded::Owner(thread) => all.push((Some(*thread), Vec::new(), Assembler::default())),
+        }
+    }
+    let events = all.into_iter().map(|(thread, terminals, assembler)| {
+        let grammar = assembler.finish().expect("blocks are well formed");
+        (thread, Trace { terminals, grammar }.events(0).collect())
+    });
+    events.collect()
+}
+
+fn word(words: &Words, event: Terminal) -> Option<u32> {
+    match event {
+        Terminal::Path { function, path } => Some(words.function(function).first + path),
+        Terminal::Left(_) | Terminal::Gap => None,
+    }
+}
+
+/// Listens to nothing.
+struct Deaf;
+
+impl Listener for Deaf {
+    type State = ();
+
+    fn path(&mut self, _path: Ended, (): &mut ()) {}
+}
+
+#[test]
+fn another_owner_has_a_trace_of_its_own() {
+    let words = Words::new(&program(Kind::Trace));
+    let first = words.function(0).first;
+    let mut builder = TraceBuilder::new(words, LIMITS);
+    builder.feed(0, &[first, first]);
+    builder.feed(8, &owner(42));
+    builder.feed(16, &[first]);
+    let path = Terminal::Path {
+        function: 0,
+        path: 0,
+    };
+    assert_eq!(
+        traces(&builder.flush()),
+        [(None, vec![path, path]), (Some(42), vec![path])]
+    );
+    assert_eq!(builder.counts(), HashMap::from([((0, 0), 3)]));
+    assert_eq!(builder.counts(), HashMap::new());
+}
+
+#[test]
+fn what_is_missing_is_an_event() {
+    let words = Words::new(&program(Kind::Trace));
+    let first = words.function(0).first;
+    let mut builder = TraceBuilder::new(words, LIMITS);
+    builder.feed(0, &[first]);
+    builder.feed(400, &[first]);
+    let path = Terminal::Path {
+        function: 0,
+        path: 0,
+    };
+    assert_eq!(
+        traces(&builder.flush()),
+        [(None, vec![path, Terminal::Gap, path])]
+    );
+    assert_eq!(builder.met().gaps, 1);
+}
+
+#[test]
+fn a_gap_and_many_paths_at_once() {
+    let words = Words::new(&program(Kind::Trace));
+    let first = words.function(0).first;
+    let mut builder = TraceBuilder::new(words, LIMITS);
+    builder.feed(0, &[first]);
+    builder.feed(400, &vec![first; 20_000]);
+    let path = Terminal::Path {
+        function: 0,
+        path: 0,
+    };
+    let wanted = [vec![path, Terminal::Gap], vec![path; 20_000]].concat();
+    assert_eq!(traces(&builder.flush()), [(None, wanted)]);
+}
+
+proptest! {
+    #[test]
+    fn every_path_in_order_and_every_frame_left(mut state in 1u64.., batch in 1usize..70) {
+        let mut choose = |below: u32| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            ((state >> 33) % u64::from(below)) as u32
+        };
+        let mut simulator = Simulator::new(Kind::Trace, 4096, 300, &mut choose);
+        simulator.run();
+        let words = Words::new(&program(Kind::Trace));
+        let mut builder = TraceBuilder::new(words.clone(), LIMITS);
+        let mut recorded = Vec::new();
+        let mut at = simulator.start;
+        for batch in simulator.stream.chunks(batch) {
+            builder.feed(at, batch);
+            recorded.extend(builder.take());
+            at += 4 * batch.len() as u64;
+        }
+        recorded.extend(builder.flush());
+        let traces = traces(&recorded);
+        let events = &traces[0].1;
+        let paths: Vec<u32> = events.iter().filter_map(|&event| word(&words, event)).collect();
+        let mut known = words.clone();
+        let mut expect: Vec<u32> = Vec::new();
+        let mut operands = 0;
+        for &word in &simulator.stream {
+            match word {
+                holloway_format::abi::WORD_CAUGHT => operands = 3,
+                _ if operands > 0 => operands -= 1,
+                _ => expect.extend(known.word(word).map(|_| word)),
+            }
+        }
+        prop_assert_eq!(paths, expect);
+        let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
+        for event in events {
+            if let Terminal::Path { function, path } = *event {
+                *counts.entry((function, path)).or_default() += 1;
+            }
+        }
+        prop_assert_eq!(builder.counts(), counts);
+        let left: u64 = events.iter().map(|event| match event {
+            Terminal::Left(count) => u64::from(*count),
+            _ => 0,
+        }).sum();
+        // Those that nobody caught are open at the end.
+        let mut activations = Activations::default();
+        activations.feed(&mut known, &mut Deaf, simulator.start, &simulator.stream);
+        prop_assert_eq!(left + activations.open(), simulator.truth.left);
+    }
+}

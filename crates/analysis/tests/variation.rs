@@ -1,0 +1,624 @@
+//! Timed paths: the paper's example, streams cut anywhere, samples that are not whole, rankings, runs on each other's paths.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod build;
+mod samples;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use build::function;
+use holloway_analysis::stream::Words;
+use holloway_analysis::variation::rank::{Disturbed, Rank, Time};
+use holloway_analysis::variation::stability::stability;
+use holloway_analysis::variation::{How, Timings, VariationBuilder, VariationRun, join, rank};
+use holloway_format::abi::{
+    KIND_TIMES, KIND_VARIATION, OPERAND, SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
+    SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, WORD_CLOCK, WORD_CONTROL, WORD_OWNER,
+};
+use holloway_format::{FunctionMap, ImageMap, Outcome};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use samples::{Sample, clock, names, owner, read, resolution, run, sealed, timed};
+
+/// A loop whose turns go one way or the other; 0 is the entry, 1 the head, 4 the return.
+fn forked(name: &str) -> FunctionMap {
+    function(name, "a.c", 1)
+        .block(1, &[(0, 1)])
+        .block(1, &[(0, 2)])
+        .block(1, &[(0, 3)])
+        .block(1, &[(0, 4)])
+        .block(1, &[(0, 5)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 3, Outcome::False)
+        .edge(2, 1, Outcome::Jump)
+        .edge(3, 1, Outcome::True)
+        .edge(3, 4, Outcome::False)
+        .edge(4, 5, Outcome::Return)
+        .done()
+}
+
+fn app() -> Arc<ImageMap> {
+    timed(vec![forked("walk"), forked("scan"), forked("idle")])
+}
+
+/// Samples one after the other, each as long as said.
+fn stream(samples: &[(u32, u64)]) -> Vec<u32> {
+    let mut words = Vec::new();
+    let mut now = 1_000_000;
+    for &(word, duration) in samples {
+        words.extend(Sample::new(word, now, duration).words());
+        now += duration + 10;
+    }
+    words
+}
+
+/// Perelman, Chilimbi, Calder 2005, section 5.1.
+#[test]
+fn net_variation_is_time_above_the_base() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let words = stream(&[100, 130, 100, 400, 110].map(|time| (word, time)));
+    let run = run(&image, &words);
+    let ranking = rank(&run, How::default());
+    assert_eq!(ranking.paths.len(), 1);
+    let path = &ranking.paths[0];
+    assert_eq!((path.base(), path.samples(), path.net), (100, 5, 340.0));
+    assert_eq!((path.executions, path.total), (5.0, 840.0));
+    // The root of 30² + 300² + 10², by 340.
+    assert!((path.error - 301.66 / 340.0).abs() < 1e-5, "{}", path.error);
+    assert_eq!(path.times.quantile(0.5), 110);
+    assert_eq!(path.times.largest(), 400);
+}
+
+/// A clock that goes in steps of 26 cycles: what differs by one or two of them is no variation.
+#[test]
+fn what_the_clock_cannot_tell_does_not_vary() {
+    let image = app();
+    let names = names(&image);
+    let (tiny, slow) = (names["walk 12"], names["scan 12"]);
+    let mut words = owner(7).to_vec();
+    words.extend(resolution(26));
+    let times = [(tiny, 0); 600].into_iter().chain([(tiny, 26); 300]);
+    let times = times.chain([(tiny, 52); 2]);
+    let seldom = [(slow, 0), (slow, 26), (slow, 26), (slow, 600)];
+    words.extend(stream(&times.chain(seldom).collect::<Vec<_>>()));
+    let run = run(&image, &words);
+    let ranking = rank(&run, How::default());
+    let [first, last] = &ranking.paths[..] else {
+        panic!("{ranking:?}")
+    };
+    assert_eq!((first.samples(), ranking.window), (4, 52));
+    assert_eq!((first.net, first.unresolved), (600.0, 52.0));
+    assert_eq!(
+        (last.net, last.unresolved),
+        (0.0, 300.0 * 26.0 + 2.0 * 52.0)
+    );
+    assert!(first.is_resolved() && !last.is_resolved());
+    // One sample by chance, and a base that may be a step too low.
+    let error = 1f64.hypot(26.0 / 600.0);
+    assert!((first.error - error).abs() < 1e-9, "{}", first.error);
+    assert_eq!(ranking.unresolved(), (7_904.0 + 52.0, 1));
+    // A difference of a step between two paths is no choice.
+    assert!(ranking.spreads(&run).iter().all(|one| one.choice == 0.0));
+}
+
+/// Four callees were timed in each call: their probes waver as well.
+#[test]
+fn what_probes_of_callees_make_of_a_time_is_no_variation() {
+    let image = app();
+    let names = names(&image);
+    let (leaf, caller) = (names["walk 12"], names["scan 12"]);
+    let mut words = owner(7).to_vec();
+    words.extend(resolution(10));
+    for (call, time) in (0..).zip([100, 150, 170]) {
+        let since = 10_000 * (call + 1);
+        for turn in 0..4 {
+            words.extend(Sample::new(leaf, since + 10 * turn, 5).words());
+        }
+        words.extend(Sample::new(caller, since, time).words());
+    }
+    let ranking = rank(&run(&image, &words), How::default());
+    let caller = &ranking.paths[0];
+    assert_eq!(
+        (caller.nested, caller.window, ranking.window),
+        (4.0, 60, 20)
+    );
+    assert_eq!(ranking.paths[1].nested, 0.0);
+    assert_eq!((caller.net, caller.unresolved), (70.0, 50.0));
+}
+
+/// Of one burst all times are long, of the others all short: ten bursts say as much as ten samples alone.
+#[test]
+fn samples_of_a_burst_are_no_strangers() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let of = |most: u32| {
+        let mut words = Vec::new();
+        for burst in 0..10 {
+            for sample in 0..most {
+                let time = if burst == 3 { 300 } else { 100 };
+                let begun = if sample == 0 { 1_000 } else { 1 };
+                words.extend(
+                    Sample {
+                        begun,
+                        ..Sample::new(word, 0, time)
+                    }
+                    .words(),
+                );
+            }
+        }
+        rank(&run(&image, &words), How::default()).paths[0].clone()
+    };
+    let (alone, together) = (of(1), of(8));
+    assert_eq!(together.samples(), 80);
+    assert!((alone.error - 1.0).abs() < 1e-9, "{}", alone.error);
+    assert!(
+        (together.error - alone.error).abs() < 1e-9,
+        "{}",
+        together.error
+    );
+}
+
+#[test]
+fn a_time_that_cannot_be_told_only_counts() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let mut words = stream(&[(word, 100), (word, 104)]);
+    let flags = SAMPLE_UNKNOWN;
+    words.extend(
+        Sample {
+            flags,
+            ..Sample::new(word, 0, 0)
+        }
+        .words(),
+    );
+    let run = run(&image, &words);
+    for disturbed in [Disturbed::LeftOut, Disturbed::Included] {
+        let how = How {
+            disturbed,
+            ..How::default()
+        };
+        let path = &rank(&run, how).paths[0];
+        assert_eq!((path.samples(), path.unknown, path.executions), (2, 1, 3.0));
+        assert_eq!((path.base(), path.net), (100, 6.0));
+    }
+}
+
+#[test]
+fn a_sample_stands_for_the_paths_that_began_for_it() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let words: Vec<u32> = [(100, 9_000), (130, 11_000)]
+        .into_iter()
+        .flat_map(|(duration, begun)| {
+            let sample = Sample::new(word, 0, duration);
+            Sample { begun, ..sample }.words()
+        })
+        .collect();
+    let run = run(&image, &words);
+    let path = &rank(&run, How::default()).paths[0];
+    assert_eq!((path.executions, path.net), (20_000.0, 15.0 * 20_000.0));
+    assert_eq!(run.run.functions[0].executions(), 20_000);
+}
+
+#[test]
+fn the_probe_is_no_part_of_the_time() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let mut words = owner(7).to_vec();
+    words.extend(clock(5_000, 1_000, 20, 3, 100));
+    for (duration, inner) in [(120, 0), (320, 150), (15, 0)] {
+        let sample = Sample::new(word, 6_000, duration);
+        words.extend(Sample { inner, ..sample }.words());
+    }
+    words.extend(clock(6_000_000_000, 2_000_001_000, 22, 5, 600));
+    let run = run(&image, &words);
+    let whole = rank(&run, How::default()).paths[0].times.clone();
+    assert_eq!((whole.least(), whole.largest(), whole.sum()), (0, 300, 400));
+    let how = How {
+        time: Time::Exclusive,
+        ..How::default()
+    };
+    let own = rank(&run, how).paths[0].times.clone();
+    assert_eq!((own.least(), own.largest(), own.sum()), (0, 150, 250));
+    let stats = run.stats;
+    assert_eq!((stats.least_bias, stats.largest_bias), (20, 22));
+    assert_eq!((stats.switches, stats.probes), (2, 500));
+    // From 4,900 to 5,999,999,400 of program time.
+    assert_eq!(stats.cycles, 5_999_994_500);
+    let frequency = run.frequency().unwrap();
+    assert!(
+        (frequency / 2.999_997_5e9 - 1.0).abs() < 1e-9,
+        "{frequency}"
+    );
+}
+
+#[test]
+fn threads_run_side_by_side() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let mut words = Vec::new();
+    for thread in [1, 2] {
+        words.extend(owner(thread));
+        words.extend(clock(1_000, 10, 0, 0, 0));
+        words.extend(Sample::new(word, 2_000, 50).words());
+        words.extend(Sample::new(word, 9_000, 1_000).words());
+    }
+    let stats = read(&image, &words).stats;
+    assert_eq!((stats.cycles, stats.samples), (18_000, 4));
+    // One reading of the clock is no measure of its speed.
+    assert_eq!(run(&image, &words).frequency(), None);
+}
+
+#[test]
+fn what_disturbed_a_thread_is_no_variation_of_its_code() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let mut words = stream(&[(word, 100), (word, 104)]);
+    for flags in [SAMPLE_PREEMPTED, SAMPLE_MIGRATED | SAMPLE_PREEMPTED] {
+        let sample = Sample::new(word, 0, 1_000_000);
+        words.extend(Sample { flags, ..sample }.words());
+    }
+    let sample = Sample::new(word, 0, 102);
+    let flags = SAMPLE_UNWATCHED;
+    words.extend(Sample { flags, ..sample }.words());
+    let run = run(&image, &words);
+    let apart = rank(&run, How::default());
+    let path = &apart.paths[0];
+    assert_eq!(
+        (path.samples(), path.disturbed, path.executions),
+        (3, 2, 5.0)
+    );
+    assert_eq!(path.net, 10.0);
+    let how = How {
+        disturbed: Disturbed::Included,
+        ..How::default()
+    };
+    let with = rank(&run, how);
+    assert_eq!(with.paths[0].samples(), 5);
+    assert_eq!(with.paths[0].net, 2.0 * 999_900.0 + 6.0);
+    let stats = run.stats;
+    assert_eq!(
+        (stats.preempted, stats.migrated, stats.unwatched),
+        (2, 1, 1)
+    );
+}
+
+#[test]
+fn own_time_is_known_where_callees_were_timed() {
+    let image = app();
+    let names = names(&image);
+    let (some, never) = (names["walk 12"], names["scan 12"]);
+    let mut words = Vec::new();
+    for (word, inner, flags) in [
+        (some, 40, 0),
+        (some, 0, SAMPLE_CALLED),
+        (some, 10, 0),
+        (never, 0, SAMPLE_CALLED),
+        (never, 0, SAMPLE_CALLED),
+    ] {
+        let sample = Sample::new(word, 0, 100);
+        words.extend(
+            Sample {
+                inner,
+                flags,
+                ..sample
+            }
+            .words(),
+        );
+    }
+    let run = run(&image, &words);
+    let how = How {
+        time: Time::Exclusive,
+        ..How::default()
+    };
+    let ranking = rank(&run, how);
+    assert_eq!(ranking.paths.len(), 1);
+    let path = &ranking.paths[0];
+    assert_eq!((path.base(), path.samples(), path.called), (60, 2, 1));
+    assert_eq!((path.executions, path.net), (3.0, 45.0));
+    assert_eq!((ranking.seldom, ranking.without_own), (1, 1));
+}
+
+#[test]
+fn samples_that_are_not_whole_are_left_out() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let whole = stream(&[(word, 100)]);
+    for at in 1..8 {
+        // A place never written: the rest of the sample is passed over.
+        let mut holed = whole.clone();
+        holed[at] = 0;
+        holed.extend(&whole);
+        let stats = read(&image, &holed).stats;
+        let met = (
+            stats.samples,
+            stats.cut_samples,
+            stats.holes,
+            stats.strangers,
+        );
+        assert_eq!(met, (1, 1, 1, 0), "hole at {at}");
+        // The end is missing, and another sample begins.
+        let mut cut = whole[..at].to_vec();
+        cut.extend(&whole);
+        let stats = read(&image, &cut).stats;
+        let met = (stats.samples, stats.cut_samples, stats.strangers);
+        assert_eq!(met, (1, 1, 0), "cut at {at}");
+        // Words are missing.
+        let mut builder = VariationBuilder::new(Words::new(&image));
+        builder.feed(0, &whole[..at]);
+        builder.feed(400, &whole);
+        let stats = builder.finish().stats;
+        let met = (stats.samples, stats.cut_samples, stats.gaps);
+        assert_eq!(met, (1, 1, 1), "gap at {at}");
+        // The stream ends.
+        assert_eq!(read(&image, &whole[..at]).stats.cut_samples, 1);
+    }
+}
+
+#[test]
+fn operands_may_look_like_control_words() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let like = |control: u32| u64::from(control & !OPERAND);
+    let odd = Sample {
+        start: like(WORD_OWNER) << 31 | like(WORD_CLOCK),
+        inner: like(WORD_CLOCK) << 31 | like(WORD_OWNER),
+        begun: WORD_CLOCK & !OPERAND,
+        ..Sample::new(word, 0, like(WORD_OWNER))
+    };
+    let mut words = odd.words().to_vec();
+    words.extend(Sample::new(word, 0, 7).words());
+    // One word at a time, too.
+    for step in [1, words.len()] {
+        let mut builder = VariationBuilder::new(Words::new(&image));
+        for (at, piece) in (0..).step_by(4 * step).zip(words.chunks(step)) {
+            builder.feed(at, piece);
+        }
+        let stats = builder.finish().stats;
+        assert_eq!((stats.samples, stats.clocks, stats.strangers), (2, 0, 0));
+        assert_eq!(stats.begun, like(WORD_CLOCK) + 1);
+    }
+}
+
+#[test]
+fn other_rankings_show_other_paths() {
+    let image = app();
+    let names = names(&image);
+    let mut list = Vec::new();
+    // Often and steadily, seldom and long, and what varies.
+    list.extend([(names["scan 12"], 10); 50]);
+    list.extend([(names["scan 13"], 5_000); 3]);
+    for time in [20, 20, 20, 900] {
+        list.push((names["walk 12"], time));
+    }
+    list.push((names["idle 12"], 700));
+    let run = run(&image, &stream(&list));
+    let ranking = rank(&run, How::default());
+    let path = |place: usize| ranking.paths[place].path.0 as u32 + 1;
+    assert_eq!(path(0), names["walk 12"]);
+    assert_eq!(ranking.paths[ranking.by_count[0]].executions, 50.0);
+    assert_eq!(ranking.paths[ranking.by_total[0]].total, 15_000.0);
+    let missed = |order| ranking.missed(1, order).collect::<Vec<_>>();
+    assert_eq!(missed(&ranking.by_count), [0]);
+    assert_eq!(missed(&ranking.by_total), [0]);
+    assert_eq!(ranking.missed(10, &ranking.by_count).count(), 0);
+    assert_eq!((ranking.seldom, ranking.seldom_executions), (1, 1.0));
+}
+
+#[test]
+fn a_path_that_is_chosen_is_told_from_one_that_varies() {
+    let image = app();
+    let names = names(&image);
+    let mut list = Vec::new();
+    // Two ways, each steady.
+    list.extend([(names["walk 12"], 100); 6]);
+    list.extend([(names["walk 13"], 300); 4]);
+    // One way, now so, now so.
+    list.extend([(names["scan 12"], 50); 6]);
+    list.extend([(names["scan 12"], 150); 2]);
+    // Ways that begin elsewhere are no choice.
+    list.extend([(names["scan 012"], 5_000); 2]);
+    let run = run(&image, &stream(&list));
+    let spreads = rank(&run, How::default()).spreads(&run);
+    let found: Vec<_> = spreads
+        .iter()
+        .map(|one| (one.choice, one.same, one.by_choice(), one.paths))
+        .collect();
+    assert_eq!(found, [(800.0, 0.0, 1.0, 2), (0.0, 200.0, 0.0, 2)]);
+    // Means 100 (six times) and 300 (four times) about 180.
+    assert_eq!((spreads[0].between, spreads[0].within), (9_600.0, 0.0));
+    assert_eq!(spreads[1].between, 0.0);
+    // Eight samples of variance 1,875, two of 0.
+    assert!((spreads[1].within - 1_500.0).abs() < 1e-6);
+}
+
+#[test]
+fn first_paths_of_one_run_are_found_in_the_other() {
+    let image = app();
+    let names = names(&image);
+    let run_of = |times: &[(&str, [u64; 2])]| {
+        let list = times
+            .iter()
+            .flat_map(|(name, pair)| pair.map(|time| (names[*name], time)));
+        let mut run = run(&image, &stream(&list.collect::<Vec<_>>()));
+        run.stats.cycles = 10_000;
+        run
+    };
+    let a = run_of(&[("walk 12", [100, 600]), ("scan 12", [100, 300])]);
+    let b = run_of(&[
+        ("scan 12", [100, 900]),
+        ("walk 12", [100, 200]),
+        ("idle 12", [1, 51]),
+    ]);
+    let name = |function: &holloway_analysis::Function| Rc::from(&*function.map.name);
+    let found = stability(&[&a, &b], How::default(), 1, &name);
+    assert_eq!(found.all, [0.07, 0.095]);
+    assert_eq!(found.shares, [[0.05, 0.01], [0.02, 0.08]]);
+    let ranks: Vec<_> = found
+        .paths
+        .iter()
+        .map(|one| (one.run, &*one.ranks))
+        .collect();
+    let expect: [(usize, &[Option<usize>]); 2] =
+        [(0, &[Some(0), Some(1)]), (1, &[Some(1), Some(0)])];
+    assert_eq!(ranks, expect);
+    let whole = stability(&[&a, &b], How::default(), 10, &name);
+    assert_eq!(whole.paths.len(), 3);
+    assert_eq!(whole.paths[2].ranks, [None, Some(2)]);
+    assert_eq!(whole.paths[2].shares, [0.0, 0.005]);
+}
+
+/// Builds of one program number paths alike or not; functions that changed are others.
+#[test]
+fn functions_with_another_graph_are_others() {
+    let changed = function("walk", "a.c", 1)
+        .block(1, &[(0, 1)])
+        .block(1, &[(0, 2)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::Return)
+        .done();
+    let (old, new) = (app(), timed(vec![changed, forked("scan")]));
+    let of = |image: &Arc<ImageMap>, paths: &[&str]| {
+        let names = names(image);
+        let list = paths
+            .iter()
+            .flat_map(|name| [(names[*name], 10), (names[*name], 20)]);
+        run(image, &stream(&list.collect::<Vec<_>>()))
+    };
+    let (a, b) = (
+        of(&old, &["walk 12", "scan 12"]),
+        of(&new, &["walk 01", "scan 12"]),
+    );
+    let name = |function: &holloway_analysis::Function| Rc::from(&*function.map.name);
+    let found = stability(&[&a, &b], How::default(), 10, &name);
+    let ranks = found.paths.iter().map(|one| one.ranks.clone());
+    assert_eq!(
+        ranks.collect::<Vec<_>>(),
+        [
+            vec![Some(0), None],
+            vec![None, Some(0)],
+            vec![Some(1), Some(1)]
+        ]
+    );
+}
+
+fn sample(most: u32) -> impl Strategy<Value = Sample> {
+    let times = (0u64..1 << 44, 0u64..1 << 40, 0u64..1 << 30);
+    (1..most, times, 0u32..1 << 31, 0u32..16).prop_map(
+        |(word, (start, duration, inner), begun, flags)| Sample {
+            word,
+            start,
+            duration,
+            inner,
+            begun,
+            flags,
+        },
+    )
+}
+
+/// Samples, clocks, owners; with words that mean nothing and holes where `wild`.
+fn records(wild: bool) -> impl Strategy<Value = Vec<u32>> {
+    let most = Words::new(&app()).end();
+    let any_clock = (0u64..1 << 40, 0u64..1 << 40, 0u32..1 << 31, 0u64..1 << 30)
+        .prop_map(|(stamp, time, bias, probes)| clock(stamp, time, bias % 64, bias, probes));
+    let odd = prop_oneof![
+        Just(0),
+        any::<u32>(),
+        1..most,
+        Just(WORD_CLOCK),
+        Just(WORD_OWNER),
+        WORD_CONTROL..,
+        any::<u32>().prop_map(|word| word | OPERAND),
+    ];
+    let record = prop_oneof![
+        6 => sample(most).prop_map(|sample| sample.words().to_vec()),
+        1 => any_clock,
+        1 => (0u32..9).prop_map(|thread| owner(thread).to_vec()),
+        u32::from(wild) * 3 => vec(odd, 1..4),
+    ];
+    vec(record, 0..20).prop_map(|records| records.concat())
+}
+
+proptest! {
+    /// Wherever a batch ends, and whenever what was read is taken.
+    #[test]
+    fn batches_may_end_anywhere(words in records(true), cuts in vec(any::<prop::sample::Index>(), 0..6), take in any::<bool>()) {
+        let image = app();
+        let whole = read(&image, &words);
+        let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(words.len() + 1)).collect();
+        ends.push(words.len());
+        ends.sort_unstable();
+        let mut builder = VariationBuilder::new(Words::new(&image));
+        let (mut at, mut sum) = (0, Timings::default());
+        for end in ends {
+            builder.feed(4 * at as u64, &words[at..end]);
+            at = end;
+            if take {
+                sum.merge(&builder.take());
+            }
+        }
+        sum.merge(&builder.finish());
+        prop_assert_eq!(sum, whole);
+    }
+
+    /// Whatever the order in which streams of threads are put together.
+    #[test]
+    fn threads_merge_in_any_order(threads in vec(records(false), 1..4)) {
+        let image = app();
+        let read_all = |order: &mut dyn Iterator<Item = &Vec<u32>>| {
+            let mut sum = Timings::default();
+            order.for_each(|words| sum.merge(&read(&image, words)));
+            sum
+        };
+        let forth = read_all(&mut threads.iter());
+        prop_assert_eq!(&forth, &read_all(&mut threads.iter().rev()));
+        // As files of one process, too.
+        let whole = sealed(&image, &forth, KIND_TIMES);
+        let mut parts = threads.iter().map(|words| sealed(&image, &read(&image, words), KIND_TIMES));
+        let mut joined = parts.next().unwrap();
+        parts.for_each(|part| join(&mut joined, part));
+        prop_assert_eq!(joined, whole);
+    }
+
+    /// All samples are somewhere: read, cut, or of no path.
+    #[test]
+    fn nothing_is_counted_twice(samples in vec(sample(60), 0..30)) {
+        let image = app();
+        let most = Words::new(&image).end();
+        let words: Vec<u32> = samples.iter().flat_map(|sample| sample.words()).collect();
+        let timings = read(&image, &words);
+        let known = samples.iter().filter(|sample| sample.word < most);
+        prop_assert_eq!(timings.stats.samples, known.clone().count() as u64);
+        prop_assert_eq!(timings.stats.samples + timings.stats.strangers, samples.len() as u64);
+        let begun: u64 = known.clone().map(|sample| u64::from(sample.begun)).sum();
+        prop_assert_eq!(timings.stats.begun, begun);
+        let profile = sealed(&image, &timings, KIND_VARIATION);
+        let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
+        let how = How { disturbed: Disturbed::Included, ..How::default() };
+        let ranking = rank(&run, how);
+        let ranked: u64 = ranking.paths.iter().map(Rank::samples).sum();
+        prop_assert_eq!(ranked + ranking.seldom, timings.stats.samples);
+        let executions: f64 = ranking.paths.iter().map(|path| path.executions).sum();
+        let all = executions + ranking.seldom_executions;
+        prop_assert!((all - begun as f64).abs() <= 1e-6 * begun as f64 + 1e-6);
+    }
+
+    #[test]
+    fn any_words_are_survived(words in vec(any::<u32>(), 0..200), more in records(true)) {
+        let image = app();
+        let mut builder = VariationBuilder::new(Words::new(&image)).with_bias(30);
+        builder.feed(u64::MAX - 3, &words);
+        builder.feed(8, &more);
+        let timings = builder.finish();
+        let profile = sealed(&image, &timings, KIND_VARIATION);
+        let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
+        let ranking = rank(&run, How::default());
+        ranking.spreads(&run);
+        prop_assert!(ranking.paths.iter().all(|path| path.net.is_finite() && path.net >= 0.0));
+    }
+}

@@ -1,0 +1,278 @@
+//! Priority-first search for the maximum spanning tree that [`EdgeCounters`](crate::EdgeCounters)
+//! rest on; `edges` says what for, and why blocks have halves.
+//!
+//! The search is Prim's: a heap holds the ways from blocks on the tree to others, best first. Ways
+//! are ranked (exit edges, pinned edges, from a block's upper half into its lower, all other edges),
+//! within a rank by weight, and then the first. So the tree holds every exit edge, all pinned edges
+//! unless they close a cycle, keeps blocks whole wherever that is possible, and is as heavy as it can
+//! be then. No recursion. Cost: O(E log E).
+
+use crate::cfg::{Cfg, Edge, EdgeKind};
+use crate::ids::{BlockId, EdgeId};
+use crate::search::reverse_postorder;
+use alloc::collections::BinaryHeap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::fmt;
+
+/// Edges that cannot be counted close a cycle, so their counts do not follow from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PinnedCycleOfCounts {
+    /// One such cycle: pinned edges and exit edges. One that leads from the exit to the entry is
+    /// closed by the calls.
+    pub edges: Vec<EdgeId>,
+}
+
+impl fmt::Display for PinnedCycleOfCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "edges that can carry no counter close a cycle:")?;
+        for (index, edge) in self.edges.iter().enumerate() {
+            write!(f, "{} {edge}", if index == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for PinnedCycleOfCounts {}
+
+/// Blocks as nodes: some whole, some in an upper and a lower half.
+pub(crate) struct Halves {
+    parted: Vec<bool>,
+}
+
+impl Halves {
+    /// All blocks whole.
+    pub(crate) fn new(cfg: &Cfg) -> Self {
+        Self {
+            parted: vec![false; cfg.block_count() as usize],
+        }
+    }
+
+    pub(crate) fn part(&mut self, block: BlockId) {
+        self.parted[block.index()] = true;
+    }
+
+    /// Nodes are below this.
+    pub(crate) fn count(&self) -> usize {
+        2 * self.parted.len()
+    }
+
+    /// Where a block is entered.
+    pub(crate) fn upper(&self, block: BlockId) -> usize {
+        block.index()
+    }
+
+    /// Where a block is left.
+    pub(crate) fn lower(&self, block: BlockId) -> usize {
+        let parted = self.parted[block.index()];
+        block.index() + if parted { self.parted.len() } else { 0 }
+    }
+
+    /// The block of a node.
+    fn block(&self, node: usize) -> BlockId {
+        let index = u32::try_from(node % self.parted.len());
+        BlockId(index.expect("as many halves as blocks, twice"))
+    }
+
+    /// The nodes that an edge leads from and to.
+    pub(crate) fn ends(&self, edge: Edge) -> (usize, usize) {
+        (self.lower(edge.from), self.upper(edge.to))
+    }
+
+    /// What a tree grows from: the exit and the entry, which the calls join, and the lower halves,
+    /// which their exit edges join to the exit.
+    pub(crate) fn roots(&self, cfg: &Cfg) -> Vec<bool> {
+        let mut roots = vec![false; self.count()];
+        roots[self.upper(cfg.exit())] = true;
+        roots[self.upper(cfg.entry())] = true;
+        for block in cfg.blocks().filter(|block| self.parted[block.index()]) {
+            roots[self.lower(block)] = true;
+        }
+        roots
+    }
+}
+
+/// By block: whether the entry leads there.
+pub(crate) fn reached(cfg: &Cfg) -> Vec<bool> {
+    let mut reached = vec![false; cfg.block_count() as usize];
+    for block in reverse_postorder(cfg) {
+        reached[block.index()] = true;
+    }
+    reached
+}
+
+/// The edges of the tree in the order in which they were added, less those exit edges that must be
+/// counted in the middle of their blocks.
+pub(crate) fn span(cfg: &Cfg, weights: &[u64]) -> Result<Vec<EdgeId>, PinnedCycleOfCounts> {
+    let mut search = Search::new(cfg, weights);
+    search.run();
+    search.check_pinned()?;
+    let Search {
+        mut tree,
+        came,
+        halves,
+        ..
+    } = search;
+    let whole = |block: BlockId| {
+        let through = Some(Way::Through(block));
+        let (upper, lower) = (halves.upper(block), halves.lower(block));
+        [upper, lower]
+            .iter()
+            .any(|&half| came[half].map(|step| step.0) == through)
+    };
+    tree.retain(|&id| {
+        let edge = cfg.edge(id);
+        edge.kind != EdgeKind::Exit || whole(edge.from)
+    });
+    Ok(tree)
+}
+
+/// How one half is joined to another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    Edge(EdgeId),
+    /// From the upper half of a block into the lower.
+    Through(BlockId),
+}
+
+/// What is taken before what; the last first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Plain,
+    Through,
+    Pinned,
+    Exit,
+}
+
+struct Search<'a> {
+    cfg: &'a Cfg,
+    weights: &'a [u64],
+    reached: Vec<bool>,
+    /// Parted wherever there is an exit edge.
+    halves: Halves,
+    joined: Vec<bool>,
+    /// By node: how and from which node it was joined.
+    came: Vec<Option<(Way, usize)>>,
+    /// Ways from the tree, with the node they lead to and the one they lead from.
+    ways: BinaryHeap<(Rank, u64, Reverse<Way>, usize, usize)>,
+    tree: Vec<EdgeId>,
+}
+
+impl<'a> Search<'a> {
+    fn new(cfg: &'a Cfg, weights: &'a [u64]) -> Self {
+        let mut halves = Halves::new(cfg);
+        for edge in cfg
+            .edges()
+            .iter()
+            .filter(|edge| edge.kind == EdgeKind::Exit)
+        {
+            halves.part(edge.from);
+        }
+        Self {
+            cfg,
+            weights,
+            reached: reached(cfg),
+            joined: vec![false; halves.count()],
+            came: vec![None; halves.count()],
+            halves,
+            ways: BinaryHeap::new(),
+            tree: Vec::new(),
+        }
+    }
+
+    fn run(&mut self) {
+        self.join(self.halves.upper(self.cfg.exit()));
+        self.join(self.halves.upper(self.cfg.entry()));
+        while let Some((_, _, Reverse(way), to, from)) = self.ways.pop() {
+            if self.joined[to] {
+                continue;
+            }
+            self.came[to] = Some((way, from));
+            if let Way::Edge(edge) = way {
+                self.tree.push(edge);
+            }
+            self.join(to);
+        }
+    }
+
+    /// Puts a node on the tree, and the ways from it into the heap.
+    fn join(&mut self, node: usize) {
+        self.joined[node] = true;
+        let cfg = self.cfg;
+        let block = self.halves.block(node);
+        let (upper, lower) = (self.halves.upper(block), self.halves.lower(block));
+        if node == upper {
+            for &id in cfg.predecessors(block) {
+                self.offer(id, self.halves.lower(cfg.edge(id).from), node);
+            }
+        }
+        if node == lower {
+            for &id in cfg.successors(block) {
+                self.offer(id, self.halves.upper(cfg.edge(id).to), node);
+            }
+        }
+        let other = if node == upper { lower } else { upper };
+        if !self.joined[other] {
+            let into = cfg.predecessors(block).iter();
+            let weight = into.fold(0u64, |sum, &id| sum.saturating_add(self.weight(id)));
+            let way = Reverse(Way::Through(block));
+            self.ways.push((Rank::Through, weight, way, other, node));
+        }
+    }
+
+    fn offer(&mut self, id: EdgeId, to: usize, from: usize) {
+        let edge = self.cfg.edge(id);
+        if self.joined[to] || !self.reached[edge.from.index()] {
+            return;
+        }
+        let rank = match edge.kind {
+            EdgeKind::Plain | EdgeKind::Cut => Rank::Plain,
+            EdgeKind::Pinned => Rank::Pinned,
+            EdgeKind::Exit => Rank::Exit,
+        };
+        let way = Reverse(Way::Edge(id));
+        self.ways.push((rank, self.weight(id), way, to, from));
+    }
+
+    fn weight(&self, id: EdgeId) -> u64 {
+        self.weights.get(id.index()).copied().unwrap_or(0)
+    }
+
+    /// Refuses pinned edges off the tree: naming the cycle that the first of them closes.
+    fn check_pinned(&self) -> Result<(), PinnedCycleOfCounts> {
+        let mut on_tree = vec![false; self.cfg.edges().len()];
+        for edge in &self.tree {
+            on_tree[edge.index()] = true;
+        }
+        let mut edges = self.cfg.edges().iter().zip(&on_tree).zip(0u32..);
+        let pinned = edges.find(|((edge, on_tree), _)| {
+            edge.kind == EdgeKind::Pinned && !**on_tree && self.reached[edge.from.index()]
+        });
+        let Some(((edge, _), id)) = pinned else {
+            return Ok(());
+        };
+        let (from, to) = self.halves.ends(*edge);
+        let (mut up, mut down) = (self.to_root(from), self.to_root(to));
+        while up.last().is_some() && up.last() == down.last() {
+            up.pop();
+            down.pop();
+        }
+        let way = [EdgeId(id)].into_iter().chain(down);
+        Err(PinnedCycleOfCounts {
+            edges: way.chain(up.into_iter().rev()).collect(),
+        })
+    }
+
+    /// The edges of the tree from a node up to the exit or the entry.
+    fn to_root(&self, mut node: usize) -> Vec<EdgeId> {
+        let mut edges = Vec::new();
+        while let Some((way, from)) = self.came[node] {
+            if let Way::Edge(edge) = way {
+                edges.push(edge);
+            }
+            node = from;
+        }
+        edges
+    }
+}

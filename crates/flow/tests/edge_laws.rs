@@ -1,0 +1,266 @@
+//! The laws of edge counters, on random graphs, against the naive twins: every edge traced, and
+//! Kruskal's tree.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use common::tracer::Tracer;
+use common::{any_cfg, function_cfg, jumps, reachable};
+use holloway_flow::{BlockId, Cfg, Edge, EdgeCounters, EdgeId, EdgeKind, Probes, estimate_weights};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Every edge traced on a walk that ends; by hand and by probes.
+struct Walk {
+    calls: i64,
+    edges: Vec<i64>,
+    counters: Vec<u64>,
+}
+
+/// Walks as `choices` say: leaves blocks with exit edges now and then, comes back to them now and
+/// then. A call that cannot end is taken back.
+fn walk(cfg: &Cfg, probes: &Probes, choices: &[u8]) -> Walk {
+    let mut tracer = Tracer::new(cfg, probes);
+    let (mut calls, mut edges) = (0, vec![0i64; cfg.edges().len()]);
+    let leaky: Vec<_> = reachable(cfg)
+        .into_iter()
+        .filter(|&block| cfg.exit_edge(block).is_some())
+        .collect();
+    let mut here = cfg.exit();
+    let mut before = (0, edges.clone(), Vec::new());
+    for &choice in choices {
+        if here == cfg.exit() {
+            before = (calls, edges.clone(), tracer.counters.clone());
+            if choice >= 128 && !leaky.is_empty() {
+                here = leaky[choice as usize % leaky.len()];
+                edges[cfg.exit_edge(here).unwrap().index()] -= 1;
+            } else {
+                here = cfg.entry();
+                calls += 1;
+                tracer.arrive(here);
+            }
+        }
+        let jumps = jumps(cfg, here);
+        match cfg.exit_edge(here) {
+            Some(exit) if choice >= 200 || jumps.is_empty() => {
+                edges[exit.index()] += 1;
+                here = cfg.exit();
+            }
+            _ if jumps.is_empty() => break,
+            _ => {
+                let edge = jumps[choice as usize % jumps.len()];
+                edges[edge.index()] += 1;
+                tracer.act(edge);
+                here = cfg.edge(edge).to;
+                tracer.arrive(here);
+            }
+        }
+    }
+    if here != cfg.exit() {
+        (calls, edges, tracer.counters) = before;
+    }
+    Walk {
+        calls,
+        edges,
+        counters: tracer.counters,
+    }
+}
+
+/// A naive twin of the search: Kruskal, blocks with exit edges in two halves, edges in the same
+/// ranks. The weight of the plain edges on its tree; `None` where pinned edges close a cycle.
+fn kruskal(cfg: &Cfg, weights: &[u64]) -> Option<u128> {
+    let weight = |id: usize| weights.get(id).copied().unwrap_or(0);
+    let reached = reachable(cfg);
+    let live = |edge: &Edge| reached.contains(&edge.from);
+    let blocks = cfg.block_count();
+    let lower = |block: BlockId| {
+        block.0
+            + if cfg.exit_edge(block).is_some() {
+                blocks
+            } else {
+                0
+            }
+    };
+    let mut ways: Vec<(u8, u64, u32, u32)> = vec![(5, 0, cfg.exit().0, cfg.entry().0)];
+    for (id, edge) in cfg
+        .edges()
+        .iter()
+        .enumerate()
+        .filter(|(_, edge)| live(edge))
+    {
+        let rank = match edge.kind {
+            EdgeKind::Exit => 4,
+            EdgeKind::Pinned => 3,
+            EdgeKind::Plain | EdgeKind::Cut => 1,
+        };
+        ways.push((rank, weight(id), lower(edge.from), edge.to.0));
+    }
+    for &block in &reached {
+        let into = cfg.predecessors(block).iter();
+        let weight = into.fold(0u64, |sum, id| sum.saturating_add(weight(id.index())));
+        if cfg.exit_edge(block).is_some() {
+            ways.push((2, weight, block.0, lower(block)));
+        }
+    }
+    ways.sort_unstable_by(|a, b| b.cmp(a));
+    let mut set: Vec<u32> = (0..2 * blocks).collect();
+    let mut sum = 0;
+    for (rank, weight, from, to) in ways {
+        let (from, to) = (set[from as usize], set[to as usize]);
+        if from == to && rank >= 3 {
+            return None;
+        }
+        sum += u128::from(weight) * u128::from(rank == 1 && from != to);
+        set.iter_mut()
+            .filter(|set| **set == from)
+            .for_each(|set| *set = to);
+    }
+    Some(sum)
+}
+
+/// What goes into each block goes out of it, and counters say what they counted: only one flow does.
+fn check_conserved(cfg: &Cfg, counters: &EdgeCounters, counts: &[u64]) {
+    let flow = counters.propagate(cfg, counts);
+    let sum = |edges: &[EdgeId]| {
+        edges
+            .iter()
+            .fold(0i64, |sum, id| sum.wrapping_add(flow.edges[id.index()]))
+    };
+    for block in cfg.blocks() {
+        let (mut into, mut out) = (sum(cfg.predecessors(block)), sum(cfg.successors(block)));
+        if block == cfg.entry() {
+            into = into.wrapping_add(flow.calls);
+        }
+        if block == cfg.exit() {
+            out = out.wrapping_add(flow.calls);
+        }
+        assert_eq!(into, out, "{block}");
+        if let Some(exit) = cfg.exit_edge(block)
+            && let Some(counter) = counters.counted().iter().position(|&id| id == exit)
+        {
+            assert_eq!(into, counts[counter].cast_signed(), "{block}");
+        }
+    }
+    for (&id, count) in counters.counted().iter().zip(counts) {
+        let exact =
+            cfg.edge(id).kind == EdgeKind::Exit || flow.edges[id.index()] == count.cast_signed();
+        assert!(exact, "{id}");
+    }
+}
+
+fn check_tree(cfg: &Cfg, counters: &EdgeCounters, weights: &[u64]) {
+    let reached = reachable(cfg);
+    let live = |id: &EdgeId| reached.contains(&cfg.edge(*id).from);
+    let edges = (0u32..).map(EdgeId).take(cfg.edges().len()).filter(live);
+    let listed = counters.counted().iter().chain(counters.tree()).copied();
+    assert_eq!(listed.collect::<BTreeSet<_>>(), edges.clone().collect());
+    assert_eq!(
+        counters.counted().len() + counters.tree().len(),
+        edges.clone().count()
+    );
+    // Exit→entry is an edge as well, and the exit a block even where nothing leads there.
+    let blocks = reached.len() + usize::from(!reached.contains(&cfg.exit()));
+    assert_eq!(counters.counted().len(), edges.count() + 1 - (blocks - 1));
+    let plain = |id: &&EdgeId| matches!(cfg.edge(**id).kind, EdgeKind::Plain | EdgeKind::Cut);
+    let tree = counters.tree().iter().filter(plain);
+    let weight: u128 = tree
+        .map(|id| u128::from(weights.get(id.index()).copied().unwrap_or(0)))
+        .sum();
+    assert_eq!(Some(weight), kruskal(cfg, weights));
+    let (counted, tree) = (counters.counted().to_vec(), counters.tree().to_vec());
+    assert_eq!(
+        EdgeCounters::from_parts(cfg, counted, tree).as_ref(),
+        Ok(counters)
+    );
+}
+
+fn check(cfg: &Cfg, weights: &[u64], choices: &[u8], counts: &[u64]) {
+    let counters = match EdgeCounters::new(cfg, weights) {
+        Ok(counters) => counters,
+        Err(error) => return check_cycle(cfg, weights, &error.edges),
+    };
+    check_tree(cfg, &counters, weights);
+    check_conserved(cfg, &counters, counts);
+    let walk = walk(cfg, &counters.probes(), choices);
+    let flow = counters.propagate(cfg, &walk.counters);
+    assert_eq!(
+        (flow.calls, flow.edges),
+        (walk.calls, walk.edges),
+        "{counters:?}"
+    );
+}
+
+/// The edges named can carry no counter, and from each one comes to the next; where they lead
+/// through both the exit and the entry, the calls may close the cycle.
+fn check_cycle(cfg: &Cfg, weights: &[u64], edges: &[EdgeId]) {
+    assert_eq!(kruskal(cfg, weights), None);
+    assert_eq!(edges.iter().collect::<BTreeSet<_>>().len(), edges.len());
+    let seeds = [EdgeKind::Pinned, EdgeKind::Exit];
+    assert!(edges.iter().all(|&id| seeds.contains(&cfg.edge(id).kind)));
+    let mut degree: BTreeMap<BlockId, u32> = BTreeMap::new();
+    for &id in edges {
+        for end in [cfg.edge(id).from, cfg.edge(id).to] {
+            *degree.entry(end).or_default() += 1;
+        }
+    }
+    let odd: BTreeSet<_> = degree
+        .iter()
+        .filter(|entry| entry.1 % 2 == 1)
+        .map(|entry| *entry.0)
+        .collect();
+    assert!(
+        odd.is_empty() || odd == BTreeSet::from([cfg.entry(), cfg.exit()]),
+        "{edges:?}"
+    );
+}
+
+fn weights() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(prop_oneof![0..5u64, 0..1000u64, Just(u64::MAX)], 0..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn any_graph(cfg in any_cfg(10), weights in weights(), choices in prop::collection::vec(any::<u8>(), 0..200), counts in prop::collection::vec(any::<u64>(), 40)) {
+        check(&cfg, &weights, &choices, &counts);
+    }
+
+    #[test]
+    fn functions(cfg in function_cfg(14), choices in prop::collection::vec(any::<u8>(), 0..300), counts in prop::collection::vec(any::<u64>(), 60)) {
+        check(&cfg, &estimate_weights(&cfg, &[]), &choices, &counts);
+    }
+
+    /// Any two lists are counters or an error, and nothing panics.
+    #[test]
+    fn any_parts(cfg in any_cfg(6), counted in prop::collection::vec(0..20u32, 0..8), tree in prop::collection::vec(0..20u32, 0..8)) {
+        let ids = |list: Vec<u32>| list.into_iter().map(EdgeId).collect();
+        if let Ok(counters) = EdgeCounters::from_parts(&cfg, ids(counted), ids(tree)) {
+            check_conserved(&cfg, &counters, &[7; 20]);
+        }
+    }
+
+    /// A tree with two edges exchanged, moved or dropped propagates as it should, or is refused.
+    #[test]
+    fn changed_parts(cfg in any_cfg(8), from in any::<prop::sample::Index>(), to in any::<prop::sample::Index>(), how in 0..4u8) {
+        let Ok(counters) = EdgeCounters::new(&cfg, &[]) else {
+            return Ok(());
+        };
+        let (mut counted, mut tree) = (counters.counted().to_vec(), counters.tree().to_vec());
+        if counted.is_empty() || tree.is_empty() {
+            return Ok(());
+        }
+        let (a, b) = (from.index(tree.len()), to.index(tree.len()));
+        match how {
+            0 => tree.swap(a, b),
+            1 => std::mem::swap(&mut tree[a], &mut counted[to.index(counters.counted().len())]),
+            2 => counted.push(tree.remove(a)),
+            _ => tree.insert(a, counted.remove(to.index(counters.counted().len()))),
+        }
+        let changed = EdgeCounters::from_parts(&cfg, counted, tree);
+        prop_assert!(how < 2 || changed.is_err());
+        if let Ok(changed) = changed {
+            check_conserved(&cfg, &changed, &[7; 30]);
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Edge counters: the figures of Burger and Dybvig 1998 and small graphs, and what is refused.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod common;
+
+use common::tracer::Tracer;
+use holloway_flow::{
+    BlockId, Cfg, Dag, Edge, EdgeCounters, EdgeId, EdgeKind, Numbering, PathId, Probes,
+    SuccessorOrder, TreeError, edge_counts, estimate_weights, net_counts,
+};
+use std::collections::BTreeMap;
+
+/// `fact` of Figure 2: B1..B4 are b0..b3. B1 tests, B2 is the base case and jumps to `done`, B3 calls
+/// `fact`, B4 comes after that call.
+const FACT: &str = "
+    b0: entry
+      e0 -> b1
+      e1 -> b2
+    b1:
+      e2 -> b4
+    b2:
+      e3 -> b3
+      e4 -> b4 exit-edge
+    b3:
+      e5 -> b4
+    b4: exit";
+
+/// The same without its exit edge.
+const FACT_WITHOUT: &str = "
+    b0: entry
+      e0 -> b1
+      e1 -> b2
+    b1:
+      e2 -> b4
+    b2:
+      e3 -> b3
+    b3:
+      e4 -> b4
+    b4: exit";
+
+/// What the two ways to count say of runs, for any weights: calls, and each edge.
+#[track_caller]
+fn check_runs(cfg: &str, runs: &[&[u32]], calls: i64, edges: &[i64]) {
+    let cfg: Cfg = cfg.parse().unwrap();
+    for weights in [vec![], estimate_weights(&cfg, &[]), (0..6).collect()] {
+        let counters = EdgeCounters::new(&cfg, &weights).unwrap();
+        let probes = counters.probes();
+        let mut tracer = Tracer::new(&cfg, &probes);
+        runs.iter().for_each(|run| tracer.run(run));
+        let flow = counters.propagate(&cfg, &tracer.counters);
+        assert_eq!(
+            (flow.calls, &flow.edges[..]),
+            (calls, edges),
+            "{counters:?}"
+        );
+    }
+    let dag = Dag::new(&cfg).unwrap();
+    let numbering = Numbering::new(&cfg, dag, SuccessorOrder::MostPathsLast, 100).unwrap();
+    let probes = Probes::new(&cfg, &numbering, &[], &[]).unwrap();
+    let mut tracer = Tracer::new(&cfg, &probes);
+    runs.iter().for_each(|run| tracer.run(run));
+    let counts = (0..).map(PathId).zip(tracer.counters);
+    let flow = edge_counts(&cfg, &numbering, counts).unwrap();
+    assert_eq!((flow.calls, &flow.edges[..]), (calls, edges), "by paths");
+}
+
+/// Figure 3: `fact 5`, left for good by `done`.
+#[test]
+fn figure_3_nonlocal_exit() {
+    let runs: &[&[u32]] = &[&[0, 2], &[0, 2], &[0, 2], &[0, 2], &[0, 1, 4]];
+    check_runs(FACT, runs, 5, &[1, 4, 1, 0, 4, 0]);
+}
+
+/// Figure 3, on the left: B4 comes out as 4, by conservation, where B3's way out isn't counted.
+#[test]
+fn figure_3_without_an_exit_edge() {
+    let cfg: Cfg = FACT_WITHOUT.parse().unwrap();
+    let counters = EdgeCounters::new(&cfg, &[0, 0, 1, 1, 1]).unwrap();
+    assert_eq!(counters.counted(), [EdgeId(0), EdgeId(1)]);
+    let flow = counters.propagate(&cfg, &[1, 4]);
+    assert_eq!((flow.calls, flow.edges), (5, vec![1, 4, 1, 4, 4]));
+}
+
+/// Figure 4: `fact 4` returns 24; then the continuation taken in the base case is called, and the
+/// three calls in B3 return once more.
+#[test]
+fn figure_4_re_entry() {
+    let calls: &[&[u32]] = &[&[0, 2, 3, 4], &[0, 2, 3, 4], &[0, 2, 3, 4], &[0, 1, 4]];
+    let runs = [calls, &[&[2, 3, 4], &[2, 3, 4], &[2, 3, 4]]].concat();
+    check_runs(FACT, &runs, 4, &[1, 3, 1, 6, -3, 6]);
+}
+
+/// The paths of both figures: those left, net.
+#[test]
+fn figures_3_and_4_as_paths() {
+    let cfg: Cfg = FACT.parse().unwrap();
+    let dag = Dag::new(&cfg).unwrap();
+    let numbering = Numbering::new(&cfg, dag, SuccessorOrder::MostPathsLast, 100).unwrap();
+    let names = |counts: [u64; 3]| {
+        let counts = (0..).map(PathId).zip(counts);
+        let net = net_counts(&cfg, &numbering, counts).unwrap();
+        let name = |id| {
+            let path = numbering.regenerate(id).unwrap();
+            format!("{:?} {}", path.blocks, path.end.edge())
+        };
+        net.into_iter()
+            .map(|(id, count)| (name(id), count))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let (base, rest, left) = ("[b0, b1] e2", "[b0, b2, b3] e5", "[b0, b2] e4");
+    let order: Vec<_> = (0..3)
+        .map(|id| numbering.regenerate(PathId(id)).unwrap().end.edge())
+        .collect();
+    assert_eq!(order, [2, 5, 4].map(EdgeId));
+    assert_eq!(
+        names([1, 0, 4]),
+        [(base, 1), (left, 4)].map(|(n, c)| (n.into(), c)).into()
+    );
+    let re_entered = [(base, 1), (rest, 6), (left, -3)];
+    assert_eq!(
+        names([1, 6, 3]),
+        re_entered.map(|(n, c)| (n.into(), c)).into()
+    );
+}
+
+/// The entry's own exit edge: calls and returns are counted both, one in the middle of the block.
+#[test]
+fn entry_that_may_be_left() {
+    let text = "b0: entry\n e0 -> b1\n e1 -> b1 exit-edge\nb1: exit";
+    let cfg: Cfg = text.parse().unwrap();
+    let counters = EdgeCounters::new(&cfg, &[]).unwrap();
+    assert_eq!(
+        (counters.counted(), counters.tree()),
+        (&[EdgeId(0), EdgeId(1)][..], &[][..])
+    );
+    check_runs(text, &[&[0, 1], &[0], &[0]], 3, &[1, 2]);
+    check_runs(text, &[&[0, 1], &[0, 1]], 2, &[2, 0]);
+}
+
+/// A child that `fork` made returns from a frame that it never entered.
+#[test]
+fn more_returns_than_calls() {
+    let text = "b0: entry\n e0 -> b1\n e1 -> b1 exit-edge\nb1: exit";
+    let cfg: Cfg = text.parse().unwrap();
+    let counters = EdgeCounters::new(&cfg, &[]).unwrap();
+    let flow = counters.propagate(&cfg, &[1, 0]);
+    assert_eq!((flow.calls, flow.edges), (0, vec![1, -1]));
+}
+
+/// Nothing ever leaves the loop: what ran to its end is counted, the last turn isn't.
+#[test]
+fn endless_loop() {
+    let text = "
+        b0: entry
+          e0 -> b1
+        b1:
+          e1 -> b2
+          e2 -> b3
+        b2:
+          e3 -> b1
+        b3:
+          e4 -> b1
+        b4: exit";
+    let cfg: Cfg = text.parse().unwrap();
+    let counters = EdgeCounters::new(&cfg, &[1, 5, 3, 5, 3]).unwrap();
+    assert_eq!(counters.tree(), [0, 1, 2].map(EdgeId));
+    let flow = counters.propagate(&cfg, &[70, 30]);
+    assert_eq!((flow.calls, flow.edges), (0, vec![0, 70, 30, 70, 30]));
+}
+
+/// Pinned edges that tie two blocks with exit edges to each other: the middle of one is counted.
+#[test]
+fn pinned_edge_between_blocks_with_exit_edges() {
+    let text = "
+        b0: entry
+          e0 -> b1
+        b1:
+          e1 -> b2 pinned
+          e2 -> b3
+          e3 -> b3 exit-edge
+        b2:
+          e4 -> b3
+          e5 -> b3 exit-edge
+        b3: exit";
+    let cfg: Cfg = text.parse().unwrap();
+    let counters = EdgeCounters::new(&cfg, &[]).unwrap();
+    assert!(counters.counted().contains(&EdgeId(5)));
+    check_runs(
+        text,
+        &[&[0, 1, 3], &[0, 1], &[0, 1, 2], &[0, 1, 2], &[0, 1, 2, 3]],
+        5,
+        &[5, 3, 1, 1, 1, 2],
+    );
+}
+
+#[test]
+fn cycles_that_cannot_be_counted() {
+    let check = |edges: &str, message: &str| {
+        let cfg: Cfg = edges.parse().unwrap();
+        let error = EdgeCounters::new(&cfg, &[]).unwrap_err();
+        let expected = format!("edges that can carry no counter close a cycle: {message}");
+        assert_eq!(error.to_string(), expected);
+    };
+    check(
+        "b0: entry\n e0 -> b1\nb1:\n e1 -> b1 pinned\n e2 -> b2\nb2: exit",
+        "e1",
+    );
+    check(
+        "b0: entry\n e0 -> b1 pinned\n e1 -> b1 pinned\nb1:\n e2 -> b2\nb2: exit",
+        "e1, e0",
+    );
+    // A landing pad that two calls share, both of which may be left.
+    check(
+        "b0: entry\n e0 -> b1\n e1 -> b2\nb1:\n e2 -> b3 pinned\n e3 -> b4 exit-edge
+         b2:\n e4 -> b3 pinned\n e5 -> b4 exit-edge\nb3:\n e6 -> b4\nb4: exit",
+        "e4, e2, e3, e5",
+    );
+    // By way of the calls.
+    check(
+        "b0: entry\n e0 -> b1 pinned\n e1 -> b2\nb1:\n e2 -> b3 pinned\nb2:\n e3 -> b3 pinned
+          e4 -> b4 exit-edge\nb3:\n e5 -> b4\nb4: exit",
+        "e3, e2, e0, e4",
+    );
+}
+
+#[test]
+fn deep_graphs() {
+    let blocks = 200_000;
+    let edges = (1..blocks).flat_map(|to| {
+        let edge = |from, to, kind| Edge {
+            from: BlockId(from),
+            to: BlockId(to),
+            kind,
+        };
+        [
+            edge(to - 1, to, EdgeKind::Plain),
+            edge(to - 1, blocks - 1, EdgeKind::Exit),
+        ]
+    });
+    let cfg = Cfg::new(blocks, BlockId(0), BlockId(blocks - 1), edges.collect()).unwrap();
+    let counters = EdgeCounters::new(&cfg, &estimate_weights(&cfg, &[])).unwrap();
+    assert_eq!(counters.counted().len(), blocks as usize);
+    let ones = vec![1; blocks as usize];
+    let flow = counters.propagate(&cfg, &ones);
+    assert_eq!(flow.calls, 1);
+    assert!(flow.edges.iter().step_by(2).all(|&count| count == 1));
+    assert!(
+        flow.edges
+            .iter()
+            .skip(1)
+            .step_by(2)
+            .all(|&count| count == 0)
+    );
+}
+
+#[test]
+fn parts_refused() {
+    let cfg: Cfg = FACT.parse().unwrap();
+    let read = |counted: &[u32], tree: &[u32]| {
+        let ids = |list: &[u32]| list.iter().copied().map(EdgeId).collect();
+        EdgeCounters::from_parts(&cfg, ids(counted), ids(tree)).map(drop)
+    };
+    use TreeError as E;
+    assert_eq!(read(&[1, 2, 3], &[4, 0, 5]), Ok(()));
+    assert_eq!(read(&[1, 2, 3], &[5, 0, 4]), Ok(()));
+    assert_eq!(read(&[1, 2, 3], &[4, 0, 6]), Err(E::NoSuchEdge(EdgeId(6))));
+    assert_eq!(read(&[1, 2, 3], &[4, 0]), Err(E::Missing(EdgeId(5))));
+    assert_eq!(read(&[1, 2, 3, 0], &[4, 0, 5]), Err(E::Repeated(EdgeId(0))));
+    assert_eq!(read(&[2, 3], &[4, 0, 5, 1]), Err(E::NotATree(EdgeId(1))));
+    assert_eq!(read(&[0, 1, 2, 3], &[4, 5]), Err(E::NotATree(EdgeId(0))));
+    let cfg: Cfg =
+        "b0: entry\n e0 -> b1 pinned\n e1 -> b1\nb1:\n e2 -> b2\nb2: exit\nb3:\n e3 -> b2"
+            .parse()
+            .unwrap();
+    let read = |counted: &[u32], tree: &[u32]| {
+        let ids = |list: &[u32]| list.iter().copied().map(EdgeId).collect();
+        EdgeCounters::from_parts(&cfg, ids(counted), ids(tree)).map(drop)
+    };
+    assert_eq!(read(&[1, 2], &[0]), Ok(()));
+    assert_eq!(read(&[0, 2], &[1]), Err(E::PinnedCounted(EdgeId(0))));
+    assert_eq!(read(&[1, 2], &[0, 3]), Err(E::Unreachable(EdgeId(3))));
+}

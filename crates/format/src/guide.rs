@@ -1,0 +1,198 @@
+//! What an earlier run measured, for the next weaving: how often each edge of each function ran.
+//!
+//! The link step makes a guide of a run and hands it to the weaver, which takes its counts for weights instead of
+//! estimates. A function is known by its linkage name and the hash of its graph ([`FunctionMap::graph_hash`]):
+//! where the code has changed since, there are no counts, not wrong ones. Functions of the same name and graph (of two
+//! modules, or two programs) are one, their counts added up.
+//!
+//! ```text
+//! OFFSET SIZE MEANING
+//!      0    8  "HLWGUIDE"
+//!      8    4  format version, 2
+//!     12    4  n: number of functions
+//!     16    …  n functions, ascending by name and hash:
+//!              v length of the linkage name, name (UTF-8)  8 bytes hash  v edges, v count of each
+//!      …    4  crc32 of all before
+//! ```
+//! `v`: varint. A guide is made for one build and only there: damage costs all of it. Example, a function `f` (hash 0) whose two
+//! edges ran 300 times and never: `01 66  00×8  02 ac 02 00`.
+
+use std::collections::BTreeMap;
+
+use crate::cursor::Cursor;
+use crate::error::FormatError;
+use crate::map::{FunctionMap, MAP_VERSION, ModuleMap};
+use crate::repair;
+use crate::text::Text;
+use crate::varint::put;
+
+/// First eight bytes of a guide.
+pub const GUIDE_MAGIC: [u8; 8] = *b"HLWGUIDE";
+
+/// Measured counts of functions' edges. Made of any functions in any order ([`FromIterator`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guide {
+    /// Ascending by name and hash, no two alike.
+    functions: Vec<GuideFunction>,
+}
+
+/// What was measured of one function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GuideFunction {
+    /// Linkage name.
+    pub linkage_name: Text,
+    /// [`FunctionMap::graph_hash`].
+    pub graph_hash: u64,
+    /// Executions of each edge that is always there ([`crate::EdgeMap::is_always_there`]), in the order of the map.
+    pub edges: Vec<u64>,
+}
+
+impl FromIterator<GuideFunction> for Guide {
+    fn from_iter<I: IntoIterator<Item = GuideFunction>>(functions: I) -> Self {
+        let mut sums: BTreeMap<(Text, u64), Vec<u64>> = BTreeMap::new();
+        for function in functions {
+            let sum = sums
+                .entry((function.linkage_name, function.graph_hash))
+                .or_default();
+            if sum.len() < function.edges.len() {
+                sum.resize(function.edges.len(), 0);
+            }
+            for (sum, count) in sum.iter_mut().zip(function.edges) {
+                *sum = sum.saturating_add(count);
+            }
+        }
+        let functions = sums
+            .into_iter()
+            .map(|((linkage_name, graph_hash), edges)| GuideFunction {
+                linkage_name,
+                graph_hash,
+                edges,
+            });
+        Self {
+            functions: functions.collect(),
+        }
+    }
+}
+
+impl Guide {
+    /// The functions, ascending by name and hash.
+    pub fn functions(&self) -> &[GuideFunction] {
+        &self.functions
+    }
+
+    /// The counts of the edges of the function with this name and graph.
+    pub fn find(&self, linkage_name: &str, graph_hash: u64) -> Option<&[u64]> {
+        let found = self.functions.binary_search_by(|function| {
+            (function.linkage_name.as_str(), function.graph_hash).cmp(&(linkage_name, graph_hash))
+        });
+        found
+            .ok()
+            .map(|index| self.functions[index].edges.as_slice())
+    }
+
+    /// How many functions of a module it knows.
+    pub fn matched(&self, module: &ModuleMap) -> usize {
+        let known = |function: &&FunctionMap| {
+            let found = self.find(&function.linkage_name, function.graph_hash());
+            !function.is_damaged() && found.is_some()
+        };
+        module.functions.iter().filter(known).count()
+    }
+
+    /// The guide as bytes. Deterministic.
+    ///
+    /// # Panics
+    /// If there are 2^32 functions.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = GUIDE_MAGIC.to_vec();
+        let count = u32::try_from(self.functions.len()).expect("fewer than 2^32 functions");
+        for word in [MAP_VERSION, count] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        for function in &self.functions {
+            put(&mut out, function.linkage_name.len() as u64);
+            out.extend_from_slice(function.linkage_name.as_bytes());
+            out.extend_from_slice(&function.graph_hash.to_le_bytes());
+            put(&mut out, function.edges.len() as u64);
+            function
+                .edges
+                .iter()
+                .for_each(|&count| put(&mut out, count));
+        }
+        let crc = crc32fast::hash(&out);
+        out.extend_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads a guide.
+    ///
+    /// # Errors
+    /// If the bytes are no guide, of another version, or damaged.
+    pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
+        if !bytes.starts_with(&GUIDE_MAGIC) {
+            return Err(FormatError::NotAGuide);
+        }
+        let mut head = Cursor::new(bytes, 0);
+        head.bytes(8)?;
+        let found = head.u32()?;
+        if found != MAP_VERSION {
+            return Err(FormatError::Version {
+                found,
+                reads: MAP_VERSION,
+            });
+        }
+        let offset = bytes.len() as u64;
+        let (content, crc) = bytes
+            .split_last_chunk::<4>()
+            .ok_or(FormatError::Truncated { offset })?;
+        if crc32fast::hash(content) != u32::from_le_bytes(*crc) {
+            return Err(FormatError::Checksum { offset: 0 });
+        }
+        let mut cursor = Cursor::new(content, 0);
+        cursor.bytes(12)?;
+        let count = cursor.u32()?;
+        let mut functions: Vec<GuideFunction> = Vec::new();
+        for _ in 0..count {
+            let offset = cursor.offset();
+            let function = read_function(&mut cursor)?;
+            let key =
+                |function: &GuideFunction| (function.linkage_name.clone(), function.graph_hash);
+            if functions
+                .last()
+                .is_some_and(|last| key(last) >= key(&function))
+            {
+                return Err(FormatError::Order {
+                    what: "function",
+                    offset,
+                });
+            }
+            functions.push(function);
+        }
+        cursor.end()?;
+        Ok(Self { functions })
+    }
+}
+
+fn read_function(cursor: &mut Cursor<'_>) -> Result<GuideFunction, FormatError> {
+    let offset = cursor.offset();
+    let length = cursor.count(1, "length of a name")?;
+    let name = str::from_utf8(cursor.bytes(length)?);
+    let linkage_name = name
+        .map_err(|_| FormatError::Text { index: 0, offset })?
+        .into();
+    let graph_hash = cursor.u64()?;
+    let count = cursor.count(1, "number of edges")?;
+    let edges = (0..count).map(|_| cursor.var());
+    Ok(GuideFunction {
+        linkage_name,
+        graph_hash,
+        edges: edges.collect::<Result<_, _>>()?,
+    })
+}
+
+/// Puts the checksum of a guide right ([`crate::repair`]).
+pub(crate) fn repair(bytes: &mut [u8]) {
+    if let Some(at) = bytes.len().checked_sub(4) {
+        repair::checksum(bytes, 0, at);
+    }
+}

@@ -1,0 +1,303 @@
+//! Sequences of paths over loop iterations: the slab forests of one process and image, sealed (`*.hwl`).
+//!
+//! The head is that of `crate::head`: magic "HLWLOOPS", version 1, parameter k (iterations), twelve numbers (LoopsStats, in its order).
+//!
+//! A function record's payload goes on (`v`: varint): `v nodes`, then each node, parents before children and
+//! a whole subtree before the next sibling: `v levels up (from a child of the node before: 0)  v path  v count`; then `v paths`, and for each path of
+//! which counts were dropped: `v path (less the previous one's + 1)  v count`.
+//!
+//! Example, function 2 of module 0 (hash 0) with the roots 5 (counted 3, child 6 counted 2) and 6 (not counted), nothing dropped:
+//! `00 02  00×8  03  00 05 03  00 06 02  02 06 00  00`.
+
+use crate::cursor::Cursor;
+use crate::damage::Damage;
+use crate::error::FormatError;
+use crate::frames::FrameWriter;
+use crate::head::{self, Head, Kind, Of, path_below, put_function};
+use crate::image::ImageMap;
+use crate::varint::put;
+
+/// First eight bytes of the file.
+pub const LOOPS_MAGIC: [u8; 8] = *b"HLWLOOPS";
+/// Version of the file.
+pub const LOOPS_VERSION: u32 = 1;
+
+const KIND: Kind = Kind {
+    magic: LOOPS_MAGIC,
+    version: LOOPS_VERSION,
+    numbers: 12,
+    stranger: FormatError::NotLoops,
+};
+
+/// What is known of a file without its forests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoopsHead {
+    /// Build id of the image.
+    pub build_id: [u8; 16],
+    /// Image name.
+    pub image: String,
+    /// Path of the image's file.
+    pub image_path: String,
+    /// Number of iterations, 2 to 1024.
+    pub k: u32,
+    /// Process id.
+    pub pid: u32,
+    /// Parent's process id.
+    pub ppid: u32,
+    /// Threads whose streams were read.
+    pub threads: u32,
+    /// Child of a fork.
+    pub forked: bool,
+    /// Numbers.
+    pub stats: LoopsStats,
+}
+
+/// What was met while the forests grew, and what was lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoopsStats {
+    /// Words read that ended a path.
+    pub words: u64,
+    /// Slabs begun: look-ups in the table of roots that the paper's algorithm makes.
+    pub slabs: u64,
+    /// Nodes of the slab forest.
+    pub nodes: u64,
+    /// Places never written.
+    pub holes: u64,
+    /// Words that stand for no path.
+    pub strangers: u64,
+    /// Times that words were missing.
+    pub gaps: u64,
+    /// Frames come back to.
+    pub caught: u64,
+    /// Times that cold nodes were dropped.
+    pub prunings: u64,
+    /// Nodes dropped.
+    pub dropped_nodes: u64,
+    /// Words counted in dropped nodes.
+    pub dropped_words: u64,
+    /// Streams of threads that could not be read to their ends.
+    pub cut_streams: u64,
+    /// Words of streams that are known to be lost, as far as they could be counted.
+    pub lost_words: u64,
+}
+
+/// The slab forests of one process and image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoopsProfile {
+    /// Whose they are.
+    pub head: LoopsHead,
+    /// Functions that ran, ascending by module and function.
+    pub functions: Vec<FunctionForest>,
+    /// What could not be read.
+    pub damage: Vec<Damage>,
+}
+
+/// The slab forest of one function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionForest {
+    /// Module in the image's map.
+    pub module: u32,
+    /// Function in the module's map.
+    pub function: u32,
+    /// Hash of the function's graph in the map.
+    pub hash: u64,
+    /// The nodes, in preorder.
+    pub nodes: Vec<ForestNode>,
+    /// Paths of which counts were dropped, ascending, with how much.
+    pub dropped: Vec<(u64, u64)>,
+}
+
+/// A node of a forest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ForestNode {
+    /// Its depth; 0: a root. At most one more than the depth of the node before.
+    pub depth: u32,
+    /// Its label.
+    pub path: u64,
+    /// Its count.
+    pub count: u64,
+}
+
+impl LoopsStats {
+    fn numbers(&mut self) -> [&mut u64; 12] {
+        [
+            &mut self.words,
+            &mut self.slabs,
+            &mut self.nodes,
+            &mut self.holes,
+            &mut self.strangers,
+            &mut self.gaps,
+            &mut self.caught,
+            &mut self.prunings,
+            &mut self.dropped_nodes,
+            &mut self.dropped_words,
+            &mut self.cut_streams,
+            &mut self.lost_words,
+        ]
+    }
+
+    /// Adds another's numbers; sums stay at their maximum.
+    pub fn add(&mut self, other: &LoopsStats) {
+        let mut other = *other;
+        for (sum, number) in self.numbers().into_iter().zip(other.numbers()) {
+            *sum = sum.saturating_add(*number);
+        }
+    }
+}
+
+/// The profile as a file. Deterministic.
+///
+/// # Panics
+/// If a function's record, or a name, reaches 4 GiB.
+pub fn write_loops(profile: &LoopsProfile) -> Vec<u8> {
+    let mut functions = FrameWriter::default();
+    let mut payload = Vec::new();
+    for forest in &profile.functions {
+        payload.clear();
+        put_forest(&mut payload, forest);
+        functions.push([forest.module, forest.function], &payload);
+    }
+    let head = profile.head.clone();
+    let mut stats = head.stats;
+    let head = Head {
+        parameter: head.k,
+        build_id: head.build_id,
+        pid: head.pid,
+        ppid: head.ppid,
+        threads: head.threads,
+        forked: head.forked,
+        numbers: stats.numbers().iter().map(|number| **number).collect(),
+        image: head.image,
+        image_path: head.image_path,
+        ..Head::default()
+    };
+    head.write(&KIND, functions)
+}
+
+fn put_forest(out: &mut Vec<u8>, forest: &FunctionForest) {
+    put_function(out, forest.module, forest.function, forest.hash);
+    put(out, forest.nodes.len() as u64);
+    let mut deepest = 0;
+    for node in &forest.nodes {
+        put(out, u64::from(deepest - node.depth));
+        put(out, node.path);
+        put(out, node.count);
+        deepest = node.depth + 1;
+    }
+    put(out, forest.dropped.len() as u64);
+    let mut next = 0;
+    for &(path, count) in &forest.dropped {
+        put(out, path - next);
+        put(out, count);
+        next = path + 1;
+    }
+}
+
+/// The head of a file.
+///
+/// # Errors
+/// If the bytes are no such file, of another version, or damaged in the head.
+pub fn peek_loops(bytes: &[u8]) -> Result<LoopsHead, FormatError> {
+    read_head(bytes).map(|(_, head, _)| head)
+}
+
+/// Reads a file with the map of its image. Damaged functions are left out and listed.
+///
+/// # Errors
+/// As [`peek_loops`], and if the map is of another build.
+pub fn read_loops(bytes: &[u8], map: &ImageMap) -> Result<LoopsProfile, FormatError> {
+    let (file, head, size) = read_head(bytes)?;
+    let deepest = 2 * head.k - 3;
+    let (functions, damage) = file.records(bytes, size, map, |of, cursor| {
+        read_function(of, cursor, deepest)
+    })?;
+    Ok(LoopsProfile {
+        head,
+        functions,
+        damage,
+    })
+}
+
+fn read_head(bytes: &[u8]) -> Result<(Head, LoopsHead, usize), FormatError> {
+    let (file, size) = Head::read(bytes, &KIND)?;
+    if !(2..=1024).contains(&file.parameter) {
+        return Err(FormatError::Head { offset: 0 });
+    }
+    let mut stats = LoopsStats::default();
+    for (number, read) in stats.numbers().into_iter().zip(&file.numbers) {
+        *number = *read;
+    }
+    let head = LoopsHead {
+        build_id: file.build_id,
+        image: file.image.clone(),
+        image_path: file.image_path.clone(),
+        k: file.parameter,
+        pid: file.pid,
+        ppid: file.ppid,
+        threads: file.threads,
+        forked: file.forked,
+        stats,
+    };
+    Ok((file, head, size))
+}
+
+fn read_function(
+    of: Of<'_>,
+    cursor: &mut Cursor<'_>,
+    deepest: u32,
+) -> Result<FunctionForest, FormatError> {
+    let paths = of.map.path_count;
+    Ok(FunctionForest {
+        module: of.module,
+        function: of.function,
+        hash: of.hash,
+        nodes: read_nodes(cursor, paths, deepest)?,
+        dropped: read_dropped(cursor, paths)?,
+    })
+}
+
+fn read_nodes(
+    cursor: &mut Cursor<'_>,
+    paths: u64,
+    deepest: u32,
+) -> Result<Vec<ForestNode>, FormatError> {
+    let count = cursor.count(3, "number of nodes")?;
+    let mut nodes = Vec::with_capacity(count);
+    let mut below = 0;
+    for _ in 0..count {
+        let up = cursor.index(below as usize + 1, "levels up")?;
+        let depth = below - up;
+        if depth > deepest {
+            return Err(FormatError::Range {
+                what: "depth",
+                value: depth.into(),
+                limit: u64::from(deepest) + 1,
+                offset: cursor.offset(),
+            });
+        }
+        nodes.push(ForestNode {
+            depth,
+            path: path_below(cursor.var()?, paths, cursor)?,
+            count: cursor.var()?,
+        });
+        below = depth + 1;
+    }
+    Ok(nodes)
+}
+
+fn read_dropped(cursor: &mut Cursor<'_>, paths: u64) -> Result<Vec<(u64, u64)>, FormatError> {
+    let count = cursor.count(2, "number of dropped paths")?;
+    let mut dropped = Vec::with_capacity(count);
+    let mut next = 0u64;
+    for _ in 0..count {
+        let path = path_below(next.saturating_add(cursor.var()?), paths, cursor)?;
+        dropped.push((path, cursor.var()?));
+        next = path + 1;
+    }
+    Ok(dropped)
+}
+
+/// Puts the checksums of such a file right ([`crate::repair`]).
+pub(crate) fn repair(bytes: &mut [u8]) {
+    head::repair(bytes, &KIND);
+}

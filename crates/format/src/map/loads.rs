@@ -1,0 +1,113 @@
+//! Loads that a program could prefetch: what the weaver knows of their addresses (Perelman, Chilimbi, Calder 2005, section 5.2).
+//!
+//! The list stands behind everything else in a function's record, and only where it isn't empty: maps of kinds that have none, and those of earlier versions,
+//! end before it.
+//! ```text
+//! list of loads: z block (less the previous one's)  place  1 byte shape: 0 induction, 1 chain, 2 through  z its number
+//! ```
+//! Example: a load in block 2 at line 5, column 9 of scope 0 (line 5 was the previous place's), whose address is 4 bytes further each turn:
+//! `01  04  00 00 09  00 08`.
+
+use crate::cursor::Cursor;
+use crate::error::FormatError;
+use crate::map::Place;
+use crate::map::encode::put_place;
+use crate::map::function::{Places, read_place};
+use crate::varint::{put, put_signed};
+
+/// A load in a loop whose next address can be told before the next turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// The block that it is in.
+    pub block: u32,
+    /// Where it stands in the source.
+    pub place: Place,
+    /// How its address goes on.
+    pub shape: LoadShape,
+}
+
+/// How a load's address goes on from one turn of its innermost loop to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadShape {
+    /// By the same number of bytes each turn: `a[i]`.
+    Induction {
+        /// Bytes a turn.
+        stride: i64,
+    },
+    /// It is in a node of a list, and the next turn's node is what a pointer in this one says: `p->value` of `p = p->next`.
+    Chain {
+        /// Where in a node the pointer to the next one is.
+        offset: i64,
+    },
+    /// Its address is made of what a load with the shape `Induction` has loaded: `*a[i]`, `b[a[i]]`.
+    Through {
+        /// Bytes a turn of that load.
+        stride: i64,
+    },
+}
+
+impl LoadShape {
+    fn code(self) -> (u8, i64) {
+        match self {
+            Self::Induction { stride } => (0, stride),
+            Self::Chain { offset } => (1, offset),
+            Self::Through { stride } => (2, stride),
+        }
+    }
+
+    fn from_code(code: u8, number: i64) -> Option<Self> {
+        match code {
+            0 => Some(Self::Induction { stride: number }),
+            1 => Some(Self::Chain { offset: number }),
+            2 => Some(Self::Through { stride: number }),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn put_loads(out: &mut Vec<u8>, loads: &[Load], last_line: &mut u32) {
+    if loads.is_empty() {
+        return;
+    }
+    put(out, loads.len() as u64);
+    let mut last = 0;
+    for load in loads {
+        put_signed(out, i64::from(load.block) - i64::from(last));
+        last = load.block;
+        put_place(out, load.place, last_line);
+        let (code, number) = load.shape.code();
+        out.push(code);
+        put_signed(out, number);
+    }
+}
+
+pub(super) fn read_loads(
+    cursor: &mut Cursor<'_>,
+    blocks: usize,
+    places: &mut Places,
+) -> Result<Vec<Load>, FormatError> {
+    if cursor.end().is_ok() {
+        return Ok(Vec::new());
+    }
+    let count = cursor.count(6, "number of loads")?;
+    let mut loads = Vec::with_capacity(count);
+    let mut last = 0;
+    for _ in 0..count {
+        let block = cursor.near(last, blocks as u64, "block of a load")?;
+        last = block;
+        let place = read_place(cursor, places)?;
+        let offset = cursor.offset();
+        let code = cursor.u8()?;
+        let shape = LoadShape::from_code(code, cursor.signed()?);
+        loads.push(Load {
+            block,
+            place,
+            shape: shape.ok_or(FormatError::Code {
+                what: "shape of a load",
+                code: code.into(),
+                offset,
+            })?,
+        });
+    }
+    Ok(loads)
+}

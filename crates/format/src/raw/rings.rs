@@ -1,0 +1,288 @@
+//! Streams in a raw profile: the words in the threads' rings and those that threads spooled. Layout: [`crate::abi`], "Streams".
+//!
+//! The words of a ring are found in pieces, by position: what was spooled, then what is in the ring still. What a collector
+//! took is in neither. A spool and its ring may overlap (the process was killed between publishing the one and moving
+//! `taken` in the other): [`RingWords::pieces`] gives each word once.
+//!
+//! Cost: linear in the words; spools are decompressed one at a time, a megabyte at most.
+
+use crate::abi::{CHUNK, PAGE, RING_SIZE, RingHeader};
+use crate::cursor::Cursor;
+use crate::damage::{Damage, DamagedFile};
+use crate::raw::EXTENT_HEAD;
+
+const RING_HEAD: usize = size_of::<RingHeader>();
+/// The ring header's `own`.
+const OWN: usize = 32;
+
+/// A thread's ring (or that of several, one after the other).
+#[derive(Clone, Copy, Debug)]
+pub struct Ring<'a> {
+    /// Thread that owns it, or owned it last.
+    pub tid: u32,
+    /// Threads that have owned it.
+    pub owners: u64,
+    /// Offset of its extent in the file.
+    pub offset: u64,
+    /// Position of the first word ever.
+    pub origin: u64,
+    /// Position where the last owner's words begin.
+    pub start: u64,
+    /// Position up to which words were taken out.
+    pub taken: u64,
+    /// Position after the last place taken by its owner.
+    pub cursor: u64,
+    /// Position from which on words were dropped.
+    pub missing: Option<u64>,
+    /// Bytes of places, a power of two.
+    size: u64,
+    /// Little-endian places; fewer where the file is cut off.
+    places: &'a [u8],
+    /// Little-endian counters behind them.
+    beside: &'a [u8],
+}
+
+/// A piece of a ring's words, compressed.
+#[derive(Clone, Copy, Debug)]
+pub struct Spool<'a> {
+    /// Thread that spooled.
+    pub tid: u32,
+    /// Offset of the ring's extent.
+    pub ring: u64,
+    /// Position of the first word.
+    pub position: u64,
+    /// Bytes of words.
+    pub length: u64,
+    /// Offset of the LZ4 block in the file.
+    pub offset: u64,
+    block: &'a [u8],
+}
+
+/// All that the file has of one ring's words.
+#[derive(Clone, Debug)]
+pub struct RingWords<'a> {
+    /// Offset of the ring's extent: what tells it from the others.
+    pub offset: u64,
+    /// The ring, if its extent is in order.
+    pub ring: Option<Ring<'a>>,
+    /// What was spooled, ascending by position.
+    pub spools: Vec<Spool<'a>>,
+}
+
+/// Words that stand together in a stream. Holes are 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Position of the first.
+    pub at: u64,
+    /// The words.
+    pub words: Vec<u32>,
+}
+
+impl<'a> Ring<'a> {
+    /// Reads what follows the extent's head; none if it is not in order. Places may be missing at its end.
+    pub(super) fn read(
+        (tid, owners): (u32, u64),
+        offset: u64,
+        ring_size: u64,
+        payload: &'a [u8],
+    ) -> Option<Self> {
+        let mut cursor = Cursor::new(payload, offset + EXTENT_HEAD);
+        let mut word = || cursor.u64().ok();
+        let (end, origin, size, start) = (word()?, word()?, word()?, word()?);
+        cursor.bytes(OWN).ok()?;
+        let taken = cursor.u64().ok()?;
+        cursor.bytes(8).ok()?;
+        let missing = cursor.u64().ok()?;
+        cursor
+            .bytes((PAGE - EXTENT_HEAD) as usize - RING_HEAD + 40)
+            .ok()?;
+        let whole = cursor.rest();
+        let most = usize::try_from(ring_size).ok()?;
+        let (places, beside) = whole.split_at(whole.len().min(most));
+        let ring = Self {
+            tid,
+            owners,
+            offset,
+            origin,
+            start,
+            taken,
+            cursor: end,
+            missing: (missing != u64::MAX).then_some(missing),
+            size,
+            places,
+            beside,
+        };
+        let sound = size == ring_size
+            && places.len() as u64 <= size
+            && size.is_power_of_two()
+            && size >= 4 * CHUNK
+            && origin.is_multiple_of(CHUNK)
+            && [taken, ring.end()].iter().all(|at| at.is_multiple_of(4))
+            && origin <= taken
+            && taken <= ring.end();
+        sound.then_some(ring)
+    }
+
+    /// Position after the last word that was not dropped.
+    pub fn end(&self) -> u64 {
+        self.missing
+            .map_or(self.cursor, |missing| missing.min(self.cursor))
+    }
+
+    /// Position of the first word in the ring: [`Ring::taken`], or later if words were written over.
+    pub fn first(&self) -> u64 {
+        self.taken.max(self.end().saturating_sub(self.size))
+    }
+
+    /// Bytes of words that were written over before anyone took them, between [`Ring::taken`] and [`Ring::first`].
+    pub fn overrun(&self) -> u64 {
+        self.first() - self.taken
+    }
+
+    /// The words in the ring, in order; holes are 0.
+    pub fn words(&self) -> impl Iterator<Item = u32> + use<'a> {
+        let pieces = self.pieces(self.first());
+        pieces.flat_map(|piece| piece.words)
+    }
+
+    /// The counters that its threads keep beside it.
+    pub fn beside(&self) -> impl Iterator<Item = u64> + use<'a> {
+        let (counters, _) = self.beside.as_chunks::<8>();
+        counters.iter().map(|bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// Places in the ring that were taken but not written: of frames that signal handlers interrupted, or jumped out of.
+    pub fn holes(&self) -> u64 {
+        self.words().filter(|&word| word == 0).count() as u64
+    }
+
+    /// The words from a position on: one piece, or one a lap where the file ends in the ring.
+    fn pieces(&self, from: u64) -> impl Iterator<Item = Piece> + use<'a> {
+        let (places, _) = self.places.as_chunks::<4>();
+        let (size, there) = (self.size, 4 * places.len() as u64);
+        let (mut at, end) = (self.first().max(from), self.end());
+        std::iter::from_fn(move || {
+            if at % size >= there {
+                at = (at / size + 1).saturating_mul(size);
+            }
+            if at >= end || there == 0 {
+                return None;
+            }
+            // Only a ring that is all there goes on where it began.
+            let most = if there == size {
+                size
+            } else {
+                there - at % size
+            };
+            let upto = at.saturating_add(most).min(end);
+            let word = |index: u64| places[(index % (size / 4)) as usize];
+            let words = (at / 4..upto / 4).map(|index| u32::from_le_bytes(word(index)));
+            let words: Vec<u32> = words.collect();
+            let piece = Piece { at, words };
+            at = upto;
+            Some(piece)
+        })
+    }
+}
+
+impl<'a> Spool<'a> {
+    /// Reads a spool's head; none if it is not in order.
+    pub(super) fn read(
+        tid: u32,
+        offset: u64,
+        [ring, position, lengths]: [u64; 3],
+        payload: &'a [u8],
+    ) -> Option<Self> {
+        let (length, compressed) = (lengths >> 32, lengths & u64::from(u32::MAX));
+        let block = payload.get(..usize::try_from(compressed).ok()?)?;
+        let sound = length <= RING_SIZE
+            && length.is_multiple_of(4)
+            && position.is_multiple_of(4)
+            && position.checked_add(length).is_some()
+            && (payload.len() - block.len()) < PAGE as usize;
+        sound.then_some(Self {
+            tid,
+            ring,
+            position,
+            length,
+            offset,
+            block,
+        })
+    }
+
+    /// The words; holes are 0.
+    ///
+    /// # Errors
+    /// The compressed bytes are damaged: the words are lost.
+    pub fn words(&self) -> Result<Vec<u32>, Damage> {
+        let lost = |what: &dyn std::fmt::Display| {
+            let (tid, length) = (self.tid, self.length);
+            let what = format!("{length} bytes of words of thread {tid} are lost: {what}");
+            Damage::of_file(DamagedFile::Profile, self.offset, what)
+        };
+        let bytes = lz4_flex::block::decompress(self.block, self.length as usize)
+            .map_err(|error| lost(&error))?;
+        if bytes.len() as u64 != self.length {
+            return Err(lost(&"their compressed form is cut short"));
+        }
+        let (words, _) = bytes.as_chunks::<4>();
+        Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+
+    fn end(&self) -> u64 {
+        self.position + self.length
+    }
+}
+
+impl RingWords<'_> {
+    /// Position after the last spooled word, or 0.
+    fn spooled(&self) -> u64 {
+        self.spools.iter().map(Spool::end).max().unwrap_or(0)
+    }
+
+    /// The pieces, ascending; a spool that is damaged gives its damage. Where one doesn't begin at the other's end, a
+    /// collector took what was between, or it is lost.
+    pub fn pieces(&self) -> impl Iterator<Item = Result<Piece, Damage>> {
+        let mut next = 0;
+        let spools = self.spools.iter().filter_map(move |spool| {
+            let seen = next.max(spool.position).min(spool.end());
+            next = next.max(spool.end());
+            let words = spool.words().map(|mut words| {
+                words.drain(..((seen - spool.position) / 4) as usize);
+                words
+            });
+            match words {
+                Ok(words) if words.is_empty() => None,
+                Ok(words) => Some(Ok(Piece { at: seen, words })),
+                Err(damage) => Some(Err(damage)),
+            }
+        });
+        let rest = self.ring.map(|ring| ring.pieces(self.spooled()));
+        spools.chain(rest.into_iter().flatten().map(Ok))
+    }
+}
+
+/// Rings and spools put together, in the order of the rings' extents.
+pub(super) fn join<'a>(rings: &[Ring<'a>], spools: &[Spool<'a>]) -> Vec<RingWords<'a>> {
+    let mut order: Vec<&Spool<'a>> = spools.iter().collect();
+    order.sort_by_key(|spool| (spool.ring, spool.position));
+    let mut joined = std::collections::BTreeMap::new();
+    let empty = |offset| RingWords {
+        offset,
+        ring: None,
+        spools: Vec::new(),
+    };
+    for ring in rings {
+        let words = joined
+            .entry(ring.offset)
+            .or_insert_with(|| empty(ring.offset));
+        words.ring = Some(*ring);
+    }
+    for spool in order {
+        let words = joined
+            .entry(spool.ring)
+            .or_insert_with(|| empty(spool.ring));
+        words.spools.push(*spool);
+    }
+    joined.into_values().collect()
+}

@@ -1,0 +1,261 @@
+//! Arithmetic coding of symbols out of eight, each at the cost of its surprise (Rissanen 1976; a range coder that writes 32 bits at a time).
+//!
+//! Encoder and decoder are two implementations of [`Symbols`]: a model is written once and serves both.
+//!
+//! Cost: two multiplications and eight additions side by side a symbol; seven multiplications more to decode. No branch depends on the symbol.
+
+/// Symbols of an alphabet.
+pub(super) const ALPHABET: usize = 8;
+/// Bits of a probability.
+const BITS: u32 = 20;
+const ONE: i32 = 1 << BITS;
+/// What is left to a symbol that never comes, in parts of [`ONE`]: more than the slowest rate rounds away.
+const LEAST: i32 = 1 << (SLOWEST + 1);
+const SLOWEST: u32 = 6;
+
+/// By symbols met: what part of its error a chance corrects, as a shift: about 1 in met + 1.5.
+const RATES: [u32; 64] = {
+    let mut rates = [SLOWEST; 64];
+    let mut met = 0;
+    while met < 48 {
+        rates[met] = match met {
+            0 => 1,
+            1..3 => 2,
+            3..8 => 3,
+            8..20 => 4,
+            _ => 5,
+        };
+        met += 1;
+    }
+    rates
+};
+
+/// What the probabilities are drawn to by a symbol: by symbol, the sums of those up to each.
+const TARGETS: [[i32; ALPHABET]; ALPHABET] = {
+    let mut targets = [[0; ALPHABET]; ALPHABET];
+    let mut symbol = 0;
+    while symbol < ALPHABET {
+        let mut up_to = 0;
+        while up_to < ALPHABET {
+            let below = (up_to as i32 + 1) * LEAST;
+            targets[symbol][up_to] = if up_to < symbol {
+                below
+            } else {
+                ONE - (ALPHABET as i32 * LEAST - below)
+            };
+            up_to += 1;
+        }
+        symbol += 1;
+    }
+    targets
+};
+
+/// How likely each of eight symbols is; learns from those it met.
+#[derive(Clone, Copy)]
+pub(super) struct Chances {
+    /// Of the symbols up to each, in parts of [`ONE`].
+    sums: [i32; ALPHABET],
+    met: u32,
+}
+
+impl Default for Chances {
+    fn default() -> Self {
+        let mut sums = [0; ALPHABET];
+        let mut up_to = 0;
+        while up_to < ALPHABET {
+            sums[up_to] = (up_to as i32 + 1) * (ONE / ALPHABET as i32);
+            up_to += 1;
+        }
+        Self { sums, met: 0 }
+    }
+}
+
+impl Chances {
+    /// Where the symbol's part begins, and how wide it is.
+    #[inline]
+    fn part(&self, symbol: usize) -> (u64, u64) {
+        let symbol = symbol & (ALPHABET - 1);
+        let above = self.sums[symbol];
+        let below = if symbol == 0 {
+            0
+        } else {
+            self.sums[symbol - 1]
+        };
+        (below as u64, (above - below) as u64)
+    }
+
+    #[inline]
+    fn learn(&mut self, symbol: usize) {
+        let rate = RATES[self.met as usize & 63];
+        for (sum, target) in self.sums.iter_mut().zip(&TARGETS[symbol & (ALPHABET - 1)]) {
+            *sum += (target - *sum) >> rate;
+        }
+        self.met += u32::from(self.met < 63);
+    }
+
+    /// The symbol in whose part a code is, where a part of 1 is `unit` wide. Multiplied, not divided: that can be done side by side.
+    #[inline]
+    fn symbol(&self, code: u64, unit: u64) -> usize {
+        let below = |&sum: &i32| usize::from(sum as u64 * unit <= code);
+        self.sums[..ALPHABET - 1].iter().map(below).sum()
+    }
+}
+
+/// Codes symbols: takes the one it is given and writes it, or ignores that and gives the one it read.
+pub(super) trait Symbols {
+    /// Codes a symbol below [`ALPHABET`] with chances that learn it.
+    fn symbol(&mut self, symbol: usize, chances: &mut Chances) -> usize;
+
+    /// Codes the lowest `count` bits of a number, at most 31, all equally likely.
+    fn flat(&mut self, value: u32, count: u32) -> u32;
+}
+
+/// Writes symbols.
+pub(super) struct Encoder {
+    /// The code lies in `low..low + range`.
+    low: u64,
+    range: u64,
+    bytes: Vec<u8>,
+}
+
+impl Encoder {
+    pub(super) fn new() -> Self {
+        Self {
+            low: 0,
+            range: u64::MAX,
+            bytes: Vec::new(),
+        }
+    }
+
+    /// The bytes of all symbols.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        // What is left out reads as zeros: the number in the interval with the fewest bytes is enough.
+        for count in 0..=8 {
+            let rest = u64::MAX.checked_shr(8 * count).unwrap_or(0);
+            let (code, carry) = self.low.overflowing_add(rest);
+            let code = code & !rest;
+            if code.wrapping_sub(self.low) < self.range {
+                if carry {
+                    self.carry();
+                }
+                self.bytes
+                    .extend_from_slice(&code.to_be_bytes()[..count as usize]);
+                break;
+            }
+        }
+        while self.bytes.last() == Some(&0) {
+            self.bytes.pop();
+        }
+        self.bytes
+    }
+
+    #[inline]
+    fn take(&mut self, below: u64, width: u64, unit: u64) {
+        let (low, carry) = self.low.overflowing_add(unit * below);
+        self.low = low;
+        self.range = unit * width;
+        if carry {
+            self.carry();
+        }
+        if self.range < 1 << 32 {
+            self.bytes
+                .extend_from_slice(&((self.low >> 32) as u32).to_be_bytes());
+            self.low <<= 32;
+            self.range <<= 32;
+        }
+    }
+
+    #[cold]
+    fn carry(&mut self) {
+        for byte in self.bytes.iter_mut().rev() {
+            *byte = byte.wrapping_add(1);
+            if *byte != 0 {
+                break;
+            }
+        }
+    }
+}
+
+impl Symbols for Encoder {
+    #[inline]
+    fn symbol(&mut self, symbol: usize, chances: &mut Chances) -> usize {
+        let (below, width) = chances.part(symbol);
+        self.take(below, width, self.range >> BITS);
+        chances.learn(symbol);
+        symbol
+    }
+
+    #[inline]
+    fn flat(&mut self, value: u32, count: u32) -> u32 {
+        self.take(u64::from(value), 1, self.range >> count);
+        value
+    }
+}
+
+/// Reads symbols; what is behind the end reads as zeros.
+pub(super) struct Decoder<'a> {
+    /// The code, from the interval's low end.
+    code: u64,
+    range: u64,
+    bytes: &'a [u8],
+}
+
+impl<'a> Decoder<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        let mut decoder = Self {
+            code: 0,
+            range: u64::MAX,
+            bytes,
+        };
+        decoder.code = decoder.next() << 32;
+        decoder.code |= decoder.next();
+        decoder
+    }
+
+    #[inline]
+    fn next(&mut self) -> u64 {
+        match self.bytes.split_first_chunk() {
+            Some((first, rest)) => {
+                self.bytes = rest;
+                u64::from(u32::from_be_bytes(*first))
+            }
+            None => {
+                let mut last = [0; 4];
+                last[..self.bytes.len()].copy_from_slice(self.bytes);
+                self.bytes = &[];
+                u64::from(u32::from_be_bytes(last))
+            }
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, below: u64, width: u64, unit: u64) {
+        // Past the last part, a remainder of the interval belongs to nobody: only damaged code points there.
+        self.code = self.code.wrapping_sub(unit * below);
+        self.range = unit * width;
+        if self.range < 1 << 32 {
+            self.code = self.code << 32 | self.next();
+            self.range <<= 32;
+        }
+    }
+}
+
+impl Symbols for Decoder<'_> {
+    #[inline]
+    fn symbol(&mut self, _symbol: usize, chances: &mut Chances) -> usize {
+        let unit = self.range >> BITS;
+        let symbol = chances.symbol(self.code, unit);
+        let (below, width) = chances.part(symbol);
+        self.take(below, width, unit);
+        chances.learn(symbol);
+        symbol
+    }
+
+    #[inline]
+    fn flat(&mut self, _value: u32, count: u32) -> u32 {
+        let unit = self.range >> count;
+        let value = (self.code / unit).min((1 << count) - 1);
+        self.take(value, 1, unit);
+        value as u32
+    }
+}

@@ -1,0 +1,401 @@
+//! The file of traces, `*.hwt`: what the threads of one process did in one image.
+//!
+//! ```text
+//! OFFSET SIZE MEANING
+//!      0    8  HLWTRACE
+//!      8    4  version, 2
+//!     12    4  process id
+//!     16   16  build id of the image
+//!     32    4  crc32 of what stands before
+//! records, one after the other
+//!      0    4  length of the payload
+//!      4    4  crc32 of the record's offset (8 bytes), the kind and the payload
+//!      8    1  kind
+//!      9    …  payload, numbers as in varint.rs
+//!   kind 1, a stream begins: its thread's id; streams are numbered in this order
+//!   kind 2, a block: stream × 2 + 1 if fresh, length, hash (8 bytes), number of new terminals and each (0: a gap; 1 n: n frames left;
+//!           function + 2, path), number of tokens, and the tokens as arithmetic code
+//!   kind 3, the index: number of blocks, and of each the offset, the stream, its position × 2 + 1 if fresh
+//! at the end of a finished file
+//!      0    8  offset of the index
+//!      8    8  HLWTREND
+//! ```
+//! The model that codes tokens learns from one block of a stream to the next; it begins anew with each fresh block. So to read a position one
+//! decodes from the fresh block before it on. A file that was not finished, or is damaged from somewhere on, is read up to there.
+//!
+//! Cost: reading keeps one block in memory at a time. Decoding takes 20-100 ns a token.
+
+use super::coder::Decoder;
+use super::model::Model;
+use super::{Block, Step, StringHash, Symbol, Terminal, Token};
+use crate::cursor::Cursor;
+use crate::error::FormatError;
+use crate::repair;
+
+pub(super) const MAGIC: [u8; 8] = *b"HLWTRACE";
+pub(super) const TRAILER: [u8; 8] = *b"HLWTREND";
+pub(super) const VERSION: u32 = 2;
+pub(super) const STREAM: u8 = 1;
+pub(super) const BLOCK: u8 = 2;
+pub(super) const INDEX: u8 = 3;
+/// Tokens of a block are below.
+pub(super) const MOST_TOKENS: usize = 1 << 22;
+/// Tokens that a byte of code may stand for, so that a file can't ask for memory without end: what repeats is a rule, a few tokens a byte are
+/// usual. The code of a block of more gets zeros behind it.
+pub(super) const TOKENS_A_BYTE: u64 = 1 << 8;
+const HEAD_SIZE: usize = 36;
+const RECORD_HEAD: usize = 9;
+
+/// What a file of traces says first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// Process id.
+    pub process: u32,
+    /// Build id of the image.
+    pub build_id: [u8; 16],
+}
+
+/// A file of traces.
+#[derive(Clone, Debug)]
+pub struct TraceFile<'a> {
+    /// What it says first.
+    pub head: Head,
+    /// What each thread did, in the order in which they began.
+    pub streams: Vec<TraceStream<'a>>,
+    /// Why it could not be read to its end, if so.
+    pub damage: Option<FormatError>,
+    /// Its writer ended it: nothing is missing behind the last block.
+    pub is_finished: bool,
+}
+
+/// A thread's trace in a file.
+#[derive(Clone, Debug)]
+pub struct TraceStream<'a> {
+    /// The thread's id.
+    pub thread: u32,
+    /// What all terminals of the stream stand for.
+    pub terminals: Vec<Terminal>,
+    /// Number of events.
+    pub length: u64,
+    /// Hash of the events' numbers, by the blocks' own.
+    pub hash: StringHash,
+    /// Bytes of the file that it takes.
+    pub bytes: u64,
+    blocks: Vec<Place<'a>>,
+}
+
+/// Where a block is.
+#[derive(Clone, Debug)]
+struct Place<'a> {
+    /// Events before it.
+    position: u64,
+    /// Terminals before it.
+    terminals: usize,
+    is_fresh: bool,
+    length: u64,
+    hash: StringHash,
+    new: usize,
+    /// At the number of tokens.
+    tokens: Cursor<'a>,
+}
+
+pub(super) fn record_crc(offset: u64, kind: u8, payload: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&offset.to_le_bytes());
+    hasher.update(&[kind]);
+    hasher.update(payload);
+    hasher.finalize()
+}
+
+impl<'a> TraceFile<'a> {
+    /// Reads what a file says of its streams; their blocks are decoded when they are asked for.
+    ///
+    /// # Errors
+    /// The head is damaged or another format's. Other damage is in [`TraceFile::damage`].
+    pub fn read(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let head = read_head(bytes)?;
+        let mut file = Self {
+            head,
+            streams: Vec::new(),
+            damage: None,
+            is_finished: false,
+        };
+        file.damage = file.records(bytes).err();
+        Ok(file)
+    }
+
+    fn records(&mut self, bytes: &'a [u8]) -> Result<(), FormatError> {
+        let mut at = HEAD_SIZE;
+        while at < bytes.len() {
+            let offset = at as u64;
+            let mut cursor = Cursor::new(&bytes[at..], offset);
+            let (length, crc, kind) = (cursor.u32()?, cursor.u32()?, cursor.u8()?);
+            let start = cursor.offset();
+            let payload = cursor.bytes(length as usize)?;
+            if record_crc(offset, kind, payload) != crc {
+                return Err(FormatError::Checksum { offset });
+            }
+            at += RECORD_HEAD + payload.len();
+            let payload = Cursor::new(payload, start);
+            match kind {
+                STREAM => self.begin(payload)?,
+                BLOCK => self.add(payload, RECORD_HEAD as u64 + u64::from(length))?,
+                INDEX => {
+                    end(&bytes[at..], at as u64, offset)?;
+                    self.is_finished = true;
+                    return Ok(());
+                }
+                _ => {
+                    let kind = u32::from(kind);
+                    return Err(FormatError::UnknownKind { kind, offset });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, mut payload: Cursor<'a>) -> Result<(), FormatError> {
+        let thread = payload.var32()?;
+        payload.end()?;
+        self.streams.push(TraceStream {
+            thread,
+            terminals: Vec::new(),
+            length: 0,
+            hash: StringHash::default(),
+            bytes: 0,
+            blocks: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn add(&mut self, mut payload: Cursor<'a>, bytes: u64) -> Result<(), FormatError> {
+        let which = payload.var()?;
+        let offset = payload.offset();
+        let limit = self.streams.len() as u64;
+        let out_of_range = FormatError::Range {
+            what: "stream",
+            value: which >> 1,
+            limit,
+            offset,
+        };
+        let stream = usize::try_from(which >> 1).ok();
+        let stream = stream.and_then(|stream| self.streams.get_mut(stream));
+        let stream = stream.ok_or(out_of_range)?;
+        let is_fresh = which & 1 != 0;
+        if stream.blocks.is_empty() && !is_fresh {
+            let what = "first block of a stream";
+            return Err(FormatError::Order { what, offset });
+        }
+        let length = payload.var()?;
+        let total = stream.length.checked_add(length);
+        let total = total
+            .filter(|&total| total < 1 << 63)
+            .ok_or(FormatError::Number {
+                offset: payload.offset(),
+            })?;
+        let hash = StringHash::new(payload.u64()?, length);
+        let known = stream.terminals.len();
+        for _ in 0..payload.count(1, "terminal")? {
+            stream.terminals.push(read_terminal(&mut payload)?);
+        }
+        stream.blocks.push(Place {
+            position: stream.length,
+            terminals: known,
+            is_fresh,
+            length,
+            hash,
+            new: stream.terminals.len() - known,
+            tokens: payload,
+        });
+        stream.length = total;
+        stream.hash = stream.hash.then(hash);
+        stream.bytes += bytes;
+        Ok(())
+    }
+}
+
+fn read_head(bytes: &[u8]) -> Result<Head, FormatError> {
+    if !bytes.starts_with(&MAGIC) {
+        return Err(FormatError::NotATrace);
+    }
+    let mut cursor = Cursor::new(bytes, 0);
+    cursor.bytes(MAGIC.len())?;
+    let found = cursor.u32()?;
+    if found != VERSION {
+        return Err(FormatError::Version {
+            found,
+            reads: VERSION,
+        });
+    }
+    let (process, build_id) = (cursor.u32()?, cursor.id()?);
+    match crc32fast::hash(&bytes[..HEAD_SIZE - 4]) == cursor.u32()? {
+        true => Ok(Head { process, build_id }),
+        false => Err(FormatError::Head { offset: 0 }),
+    }
+}
+
+fn read_terminal(cursor: &mut Cursor<'_>) -> Result<Terminal, FormatError> {
+    let offset = cursor.offset();
+    Ok(match cursor.var()? {
+        0 => Terminal::Gap,
+        1 => Terminal::Left(cursor.var32()?),
+        function => Terminal::Path {
+            function: u32::try_from(function - 2).map_err(|_| FormatError::Number { offset })?,
+            path: cursor.var32()?,
+        },
+    })
+}
+
+/// What follows the index, which stands at `index`.
+fn end(bytes: &[u8], base: u64, index: u64) -> Result<(), FormatError> {
+    let mut cursor = Cursor::new(bytes, base);
+    let offset = cursor.offset();
+    if cursor.u64()? != index || cursor.u64()?.to_le_bytes() != TRAILER {
+        return Err(FormatError::Head { offset });
+    }
+    cursor.end()
+}
+
+impl<'a> TraceStream<'a> {
+    /// The blocks, decoded one by one; ends with the first that is damaged.
+    pub fn blocks(&self) -> Blocks<'_, 'a> {
+        Blocks::new(&self.blocks, &self.terminals)
+    }
+
+    /// The blocks from the last fresh one on that begins at or before `position`, and the position of the first.
+    pub fn blocks_at(&self, position: u64) -> (u64, Blocks<'_, 'a>) {
+        let behind = self
+            .blocks
+            .partition_point(|block| block.position <= position);
+        let first = self.blocks[..behind]
+            .iter()
+            .rposition(|block| block.is_fresh);
+        let first = first.unwrap_or(0);
+        let start = self.blocks.get(first).map_or(0, |block| block.position);
+        (start, Blocks::new(&self.blocks[first..], &self.terminals))
+    }
+}
+
+/// Iterator over the blocks of a stream.
+pub struct Blocks<'s, 'a> {
+    places: std::slice::Iter<'s, Place<'a>>,
+    terminals: &'s [Terminal],
+    model: Model,
+    rules: u32,
+}
+
+impl<'s, 'a> Blocks<'s, 'a> {
+    fn new(places: &'s [Place<'a>], terminals: &'s [Terminal]) -> Self {
+        Self {
+            places: places.iter(),
+            terminals,
+            model: Model::new(),
+            rules: 0,
+        }
+    }
+
+    fn decode(&mut self, place: &Place<'a>) -> Result<Block, FormatError> {
+        if place.is_fresh {
+            self.model = Model::new();
+            self.rules = 0;
+        }
+        let known = place.terminals + place.new;
+        Ok(Block {
+            is_fresh: place.is_fresh,
+            terminals: self.terminals[place.terminals..known].to_vec(),
+            tokens: self.tokens(place.tokens.clone(), known)?,
+            length: place.length,
+            hash: place.hash,
+        })
+    }
+
+    fn tokens(
+        &mut self,
+        mut cursor: Cursor<'a>,
+        terminals: usize,
+    ) -> Result<Vec<Token>, FormatError> {
+        let count = cursor.index(MOST_TOKENS, "number of tokens")?;
+        let offset = cursor.offset();
+        let code = cursor.rest();
+        let limit = TOKENS_A_BYTE * (code.len() as u64 + 1);
+        if u64::from(count) >= limit {
+            return Err(FormatError::Range {
+                what: "number of tokens",
+                value: u64::from(count),
+                limit,
+                offset,
+            });
+        }
+        let mut decoder = Decoder::new(code);
+        let mut tokens = Vec::with_capacity(count as usize);
+        let mut open = 0u32;
+        for _ in 0..count {
+            let token = Token::from_bits(self.model.read(&mut decoder));
+            let range = |what, value: u32, limit| FormatError::Range {
+                what,
+                value: u64::from(value),
+                limit,
+                offset,
+            };
+            match token.step() {
+                Step::Open => open += 1,
+                Step::Close if open > 0 && self.rules < Symbol::LIMIT => {
+                    open -= 1;
+                    self.rules += 1;
+                }
+                Step::Close => return Err(range("end of a right side", 0, 0)),
+                Step::Symbol(symbol) => self.check(symbol, terminals, range)?,
+            }
+            tokens.push(token);
+        }
+        match open {
+            0 => Ok(tokens),
+            _ => Err(FormatError::Leftover { offset }),
+        }
+    }
+
+    fn check(
+        &self,
+        symbol: Symbol,
+        terminals: usize,
+        range: impl Fn(&'static str, u32, u64) -> FormatError,
+    ) -> Result<(), FormatError> {
+        match symbol.part() {
+            super::Part::Terminal(id) if (id as usize) < terminals => Ok(()),
+            super::Part::Terminal(id) => Err(range("terminal", id, terminals as u64)),
+            super::Part::Rule(rule) if rule < self.rules => Ok(()),
+            super::Part::Rule(rule) => Err(range("rule", rule, u64::from(self.rules))),
+        }
+    }
+}
+
+impl Iterator for Blocks<'_, '_> {
+    type Item = Result<Block, FormatError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let place = self.places.next()?;
+        let block = self.decode(place);
+        if block.is_err() {
+            self.places = [].iter();
+        }
+        Some(block)
+    }
+}
+
+/// Puts the checksums of the head and of each record right.
+pub(crate) fn repair(bytes: &mut [u8]) {
+    repair::checksum(bytes, 0, HEAD_SIZE - 4);
+    let mut at = HEAD_SIZE;
+    while let Some(record) = bytes.get(at..).filter(|rest| rest.len() >= RECORD_HEAD) {
+        let length = repair::load(record, 0) as usize;
+        let Some(payload) = record
+            .get(RECORD_HEAD..)
+            .and_then(|rest| rest.get(..length))
+        else {
+            return;
+        };
+        let crc = record_crc(at as u64, record[8], payload);
+        repair::store(bytes, at + 4, crc);
+        at += RECORD_HEAD + length;
+    }
+}

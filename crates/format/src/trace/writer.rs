@@ -1,0 +1,162 @@
+//! Writes a file of traces, block by block.
+//!
+//! Cost: what [`super::model`] costs; memory a few MB a stream.
+
+use std::io::{self, Write};
+
+use super::coder::Encoder;
+use super::file::{BLOCK, Head, INDEX, MAGIC, STREAM, TOKENS_A_BYTE, TRAILER, VERSION, record_crc};
+use super::model::Model;
+use super::{Block, Terminal};
+use crate::varint;
+
+/// A stream of a file, by its number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct StreamId(pub u32);
+
+/// Writes a file of traces: what was written can be read, whenever the writer was ended.
+pub struct TraceWriter<W> {
+    out: W,
+    offset: u64,
+    streams: Vec<Open>,
+    /// Payload of the index.
+    index: Vec<u8>,
+    blocks: u64,
+}
+
+/// A stream that is being written.
+struct Open {
+    model: Model,
+    length: u64,
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// `out` can't be written.
+    pub fn new(mut out: W, head: &Head) -> io::Result<Self> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&head.process.to_le_bytes());
+        bytes.extend_from_slice(&head.build_id);
+        bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
+        out.write_all(&bytes)?;
+        Ok(Self {
+            out,
+            offset: bytes.len() as u64,
+            streams: Vec::new(),
+            index: Vec::new(),
+            blocks: 0,
+        })
+    }
+
+    /// Bytes written.
+    pub fn size(&self) -> u64 {
+        self.offset
+    }
+
+    /// Begins the stream of a thread.
+    ///
+    /// # Errors
+    /// The file can't be written.
+    pub fn stream(&mut self, thread: u32) -> io::Result<StreamId> {
+        let id = self.streams.len() as u32;
+        self.streams.push(Open {
+            model: Model::new(),
+            length: 0,
+        });
+        let mut payload = Vec::new();
+        varint::put(&mut payload, u64::from(thread));
+        self.record(STREAM, &payload)?;
+        Ok(StreamId(id))
+    }
+
+    /// Appends a block to a stream.
+    ///
+    /// # Errors
+    /// The file can't be written.
+    ///
+    /// # Panics
+    /// If the stream is another file's, or a block has 2^22 tokens or more.
+    pub fn block(&mut self, stream: StreamId, block: &Block) -> io::Result<()> {
+        assert!(
+            block.tokens.len() < super::file::MOST_TOKENS,
+            "a block is below 2^22 tokens"
+        );
+        let open = &mut self.streams[stream.0 as usize];
+        if block.is_fresh {
+            open.model = Model::new();
+        }
+        for number in [
+            self.offset,
+            u64::from(stream.0),
+            open.length << 1 | u64::from(block.is_fresh),
+        ] {
+            varint::put(&mut self.index, number);
+        }
+        self.blocks += 1;
+        open.length += block.length;
+        let payload = payload(stream, block, &mut open.model);
+        self.record(BLOCK, &payload)
+    }
+
+    /// Ends the file with an index, by which a position is found fast.
+    ///
+    /// # Errors
+    /// The file can't be written.
+    pub fn finish(mut self) -> io::Result<W> {
+        let offset = self.offset;
+        let mut payload = Vec::new();
+        varint::put(&mut payload, self.blocks);
+        payload.append(&mut self.index);
+        self.record(INDEX, &payload)?;
+        self.out.write_all(&offset.to_le_bytes())?;
+        self.out.write_all(&TRAILER)?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn record(&mut self, kind: u8, payload: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(payload.len()).expect("a record is below 4 GiB");
+        let mut bytes = length.to_le_bytes().to_vec();
+        bytes.extend_from_slice(&record_crc(self.offset, kind, payload).to_le_bytes());
+        bytes.push(kind);
+        bytes.extend_from_slice(payload);
+        self.out.write_all(&bytes)?;
+        self.offset += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+fn payload(stream: StreamId, block: &Block, model: &mut Model) -> Vec<u8> {
+    let mut out = Vec::new();
+    varint::put(
+        &mut out,
+        u64::from(stream.0) << 1 | u64::from(block.is_fresh),
+    );
+    varint::put(&mut out, block.length);
+    out.extend_from_slice(&block.hash.value().to_le_bytes());
+    varint::put(&mut out, block.terminals.len() as u64);
+    for terminal in &block.terminals {
+        match *terminal {
+            Terminal::Gap => out.push(0),
+            Terminal::Left(count) => {
+                out.push(1);
+                varint::put(&mut out, u64::from(count));
+            }
+            Terminal::Path { function, path } => {
+                varint::put(&mut out, u64::from(function) + 2);
+                varint::put(&mut out, u64::from(path));
+            }
+        }
+    }
+    varint::put(&mut out, block.tokens.len() as u64);
+    let mut encoder = Encoder::new();
+    model.write(&mut encoder, &block.tokens);
+    let mut code = encoder.finish();
+    let least = block.tokens.len() / TOKENS_A_BYTE as usize;
+    code.resize(code.len().max(least), 0);
+    out.append(&mut code);
+    out
+}

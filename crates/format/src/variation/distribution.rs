@@ -1,0 +1,265 @@
+//! How long something took, over and over: a histogram with a bounded error, and exact sums.
+//!
+//! Log-linear buckets, as in Tene's HdrHistogram: 64 to each power of two, so a bucket is at most 1/64 of its least value wide, and what is
+//! below 128 has a bucket of its own. A value read from a bucket is its middle, within 1/128 (0.8 %) of what was recorded. Number, sum, sum
+//! of squares, least and largest are exact.
+//!
+//! ```text
+//! VALUE      0 … 63   64 … 127   128 … 255        256 … 511        2^e …
+//! BUCKET     0 … 63   64 … 127   128 … 191 (by 2) 192 … 255 (by 4) 64 (e - 5) … (by 2^(e-6))
+//! ```
+//! Memory: 512 bytes for each power of two that occurs, whatever the number of values: 30 KB at worst.
+
+/// Buckets of a power of two.
+const OCTAVE: usize = 1 << BITS;
+const BITS: u32 = 6;
+/// Buckets that there are.
+pub const BUCKETS: u16 = (OCTAVE as u16) * (64 - BITS as u16 + 1);
+
+/// Times in cycles.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Distribution {
+    count: u64,
+    sum: u64,
+    squares: u128,
+    least: u64,
+    largest: u64,
+    /// No trailing `None`, no block of zeros only.
+    octaves: Vec<Option<Box<[u64; OCTAVE]>>>,
+}
+
+/// Values from `low` to `high`, as often as `count` says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bucket {
+    /// Its number.
+    pub number: u16,
+    /// Least value.
+    pub low: u64,
+    /// Largest value.
+    pub high: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl Bucket {
+    /// The middle.
+    pub fn middle(&self) -> u64 {
+        self.low + (self.high - self.low) / 2
+    }
+}
+
+/// The bucket of a value.
+pub fn bucket_of(value: u64) -> u16 {
+    let exponent = 63 - (value | 1).leading_zeros();
+    match exponent.checked_sub(BITS) {
+        None => value as u16,
+        Some(shift) => ((shift as u16) << BITS) + (value >> shift) as u16,
+    }
+}
+
+/// Least and largest value of a bucket below [`BUCKETS`].
+pub fn bounds(bucket: u16) -> (u64, u64) {
+    let (octave, place) = (bucket >> BITS, u64::from(bucket) % OCTAVE as u64);
+    match octave.checked_sub(1) {
+        None => (place, place),
+        Some(shift) => {
+            let low = (OCTAVE as u64 + place) << shift;
+            (low, low + ((1 << shift) - 1))
+        }
+    }
+}
+
+impl Distribution {
+    /// One more value.
+    pub fn record(&mut self, value: u64) {
+        self.note(value, value);
+        self.count = self.count.saturating_add(1);
+        self.sum = self.sum.saturating_add(value);
+        let square = u128::from(value) * u128::from(value);
+        self.squares = self.squares.saturating_add(square);
+        self.put(bucket_of(value), 1);
+    }
+
+    /// All of another's values too.
+    pub fn merge(&mut self, other: &Distribution) {
+        if other.count == 0 {
+            return;
+        }
+        self.note(other.least, other.largest);
+        self.count = self.count.saturating_add(other.count);
+        self.sum = self.sum.saturating_add(other.sum);
+        self.squares = self.squares.saturating_add(other.squares);
+        for bucket in other.buckets() {
+            self.put(bucket.number, bucket.count);
+        }
+    }
+
+    fn note(&mut self, least: u64, largest: u64) {
+        if self.count == 0 {
+            (self.least, self.largest) = (least, largest);
+        } else {
+            self.least = self.least.min(least);
+            self.largest = self.largest.max(largest);
+        }
+    }
+
+    fn put(&mut self, bucket: u16, count: u64) {
+        let (octave, place) = (usize::from(bucket) / OCTAVE, usize::from(bucket) % OCTAVE);
+        if self.octaves.len() <= octave {
+            self.octaves.resize(octave + 1, None);
+        }
+        let block = self.octaves[octave].get_or_insert_with(|| Box::new([0; OCTAVE]));
+        block[place] = block[place].saturating_add(count);
+    }
+
+    /// Made of sums and of buckets, ascending, none with 0 values; nothing where they can't be one distribution's.
+    pub fn from_parts(
+        sums: Sums,
+        buckets: impl IntoIterator<Item = (u16, u64)>,
+    ) -> Option<Distribution> {
+        let mut made = Distribution {
+            sum: sums.sum,
+            squares: sums.squares,
+            least: sums.least,
+            largest: sums.largest,
+            ..Distribution::default()
+        };
+        let mut ends: Option<(u16, u16)> = None;
+        for (bucket, count) in buckets {
+            let ascends = ends.is_none_or(|(_, last)| last < bucket);
+            if !ascends || bucket >= BUCKETS || count == 0 {
+                return None;
+            }
+            ends = Some((ends.map_or(bucket, |(first, _)| first), bucket));
+            made.count = made.count.checked_add(count)?;
+            made.put(bucket, count);
+        }
+        let Some((first, last)) = ends else {
+            return (sums == Sums::default()).then_some(made);
+        };
+        let fits = bucket_of(sums.least) == first && bucket_of(sums.largest) == last;
+        (fits && sums.least <= sums.largest).then_some(made)
+    }
+
+    /// Sums and ends.
+    pub fn sums(&self) -> Sums {
+        Sums {
+            sum: self.sum,
+            squares: self.squares,
+            least: self.least,
+            largest: self.largest,
+        }
+    }
+
+    /// Number of values.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Sum of the values.
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    /// The least value; 0 where there is none.
+    pub fn least(&self) -> u64 {
+        self.least
+    }
+
+    /// The largest value; 0 where there is none.
+    pub fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    /// The average; 0 where there is none.
+    pub fn mean(&self) -> f64 {
+        match self.count {
+            0 => 0.0,
+            count => self.sum as f64 / count as f64,
+        }
+    }
+
+    /// The average square of the distance from the average.
+    pub fn variance(&self) -> f64 {
+        let Distribution {
+            count,
+            sum,
+            squares,
+            ..
+        } = *self;
+        if count == 0 {
+            return 0.0;
+        }
+        // As whole numbers as long as they hold: the difference of large floats would be noise.
+        let (n, sum) = (u128::from(count), u128::from(sum));
+        let exact = n.checked_mul(squares).zip(sum.checked_mul(sum));
+        let exact = exact.map(|(all, square)| all.saturating_sub(square) as f64);
+        let exact = exact
+            .unwrap_or_else(|| (count as f64 * squares as f64 - sum as f64 * sum as f64).max(0.0));
+        exact / (count as f64 * count as f64)
+    }
+
+    /// The least value that at least `share` (0 to 1) of all are not above, within the error of a bucket; 0 where there is none.
+    pub fn quantile(&self, share: f64) -> u64 {
+        let rank = (share.clamp(0.0, 1.0) * self.count as f64).ceil() as u64;
+        let rank = rank.clamp(1, self.count.max(1));
+        let mut seen = 0u64;
+        for bucket in self.buckets() {
+            seen = seen.saturating_add(bucket.count);
+            if seen >= rank {
+                return bucket.middle().clamp(self.least, self.largest);
+            }
+        }
+        self.largest
+    }
+
+    /// Buckets with values, ascending.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> {
+        let blocks = self.octaves.iter().enumerate();
+        let blocks = blocks.filter_map(|(octave, block)| Some((octave, block.as_ref()?)));
+        blocks.flat_map(|(octave, block)| {
+            let counts = block.iter().enumerate().filter(|(_, count)| **count > 0);
+            counts.map(move |(place, &count)| {
+                let number = (octave * OCTAVE + place) as u16;
+                let (low, high) = bounds(number);
+                Bucket {
+                    number,
+                    low,
+                    high,
+                    count,
+                }
+            })
+        })
+    }
+}
+
+/// What a distribution knows exactly, the number of values apart.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Sums {
+    /// Sum of the values.
+    pub sum: u64,
+    /// Sum of their squares.
+    pub squares: u128,
+    /// The least value.
+    pub least: u64,
+    /// The largest value.
+    pub largest: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BUCKETS, bounds, bucket_of};
+
+    #[test]
+    fn buckets_lie_side_by_side() {
+        let mut next = 0u128;
+        for bucket in 0..BUCKETS {
+            let (low, high) = bounds(bucket);
+            assert_eq!(u128::from(low), next, "bucket {bucket}");
+            assert_eq!((bucket_of(low), bucket_of(high)), (bucket, bucket));
+            assert!(high - low <= low / 64, "bucket {bucket}");
+            next = u128::from(high) + 1;
+        }
+        assert_eq!(next, 1 << 64);
+    }
+}

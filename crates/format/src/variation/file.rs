@@ -1,0 +1,252 @@
+//! The file of timings, `*.hwv`.
+//!
+//! The head is that of `crate::head`: magic "HLWTIMES", version 2, parameter kind of profile, 25 numbers (VariationStats, in its order).
+//!
+//! A function record's payload goes on (`v`: varint): `v paths`, then each, ascending: `v path (less the previous one's + 1)`, the timing of its calm
+//! samples, that of its disturbed ones, `v samples of unknown time  v paths timed in its samples`, and of its bursts `v low v high 64 bits` of the sums of t², n t and n². A timing: `1 byte: 0 as long without calls, 1 own times follow`, a distribution, and if so another. A distribution: `v buckets`;
+//! if there are any `v least  v largest (less least)  v sum  v low 64 bits of the sum of squares  v high ones`, and for each bucket, ascending,
+//! `v number (less the previous one's + 1)  v values`.
+//!
+//! Example, path 3 with the calm samples 5 and 7: `03  00 02 05 02 0c 4a 00 05 01 01 01  00 00  00 00  00 00 00 00 00 00`.
+
+use super::{
+    Bursts, Distribution, FunctionTimings, PathTimings, Sums, Timing, VARIATION_NUMBERS,
+    VariationHead, VariationProfile, VariationStats,
+};
+use crate::abi::{KIND_TIMES, KIND_VARIATION};
+use crate::cursor::Cursor;
+use crate::error::FormatError;
+use crate::frames::FrameWriter;
+use crate::head::{self, Head, Kind, Of, path_below, put_function};
+use crate::image::ImageMap;
+use crate::varint::put;
+
+/// First eight bytes of the file.
+pub const VARIATION_MAGIC: [u8; 8] = *b"HLWTIMES";
+/// Version of the file.
+pub const VARIATION_VERSION: u32 = 2;
+
+const KIND: Kind = Kind {
+    magic: VARIATION_MAGIC,
+    version: VARIATION_VERSION,
+    numbers: VARIATION_NUMBERS,
+    stranger: FormatError::NotTimings,
+};
+
+/// The profile as a file. Deterministic.
+///
+/// # Panics
+/// If a function's record, or a name, reaches 4 GiB.
+pub fn write_variation(profile: &VariationProfile) -> Vec<u8> {
+    let mut functions = FrameWriter::default();
+    let mut payload = Vec::new();
+    for one in &profile.functions {
+        payload.clear();
+        put_function(&mut payload, one.module, one.function, one.hash);
+        put_paths(&mut payload, &one.paths);
+        functions.push([one.module, one.function], &payload);
+    }
+    let head = profile.head.clone();
+    let mut stats = head.stats;
+    let head = Head {
+        parameter: head.kind,
+        build_id: head.build_id,
+        pid: head.pid,
+        ppid: head.ppid,
+        threads: head.threads,
+        forked: head.forked,
+        numbers: stats.numbers().iter().map(|number| **number).collect(),
+        image: head.image,
+        image_path: head.image_path,
+        ..Head::default()
+    };
+    head.write(&KIND, functions)
+}
+
+fn put_paths(out: &mut Vec<u8>, paths: &[PathTimings]) {
+    put(out, paths.len() as u64);
+    let mut next = 0;
+    for one in paths {
+        put(out, one.path - next);
+        put_timing(out, &one.calm);
+        put_timing(out, &one.disturbed);
+        put(out, one.unknown);
+        put(out, one.nested);
+        for sum in sums_of(one.bursts) {
+            put_wide(out, sum);
+        }
+        next = one.path + 1;
+    }
+}
+
+fn sums_of(bursts: Bursts) -> [u128; 3] {
+    [bursts.squares, bursts.products, bursts.counts]
+}
+
+fn put_wide(out: &mut Vec<u8>, value: u128) {
+    put(out, value as u64);
+    put(out, (value >> 64) as u64);
+}
+
+fn put_timing(out: &mut Vec<u8>, timing: &Timing) {
+    out.push(u8::from(timing.own.is_some()));
+    put_distribution(out, &timing.whole);
+    if let Some(own) = &timing.own {
+        put_distribution(out, own);
+    }
+}
+
+fn put_distribution(out: &mut Vec<u8>, times: &Distribution) {
+    let buckets = times.buckets().count();
+    put(out, buckets as u64);
+    if buckets == 0 {
+        return;
+    }
+    let sums = times.sums();
+    put(out, sums.least);
+    put(out, sums.largest - sums.least);
+    put(out, sums.sum);
+    put_wide(out, sums.squares);
+    let mut next = 0;
+    for bucket in times.buckets() {
+        put(out, u64::from(bucket.number - next));
+        put(out, bucket.count);
+        next = bucket.number + 1;
+    }
+}
+
+/// The head of a file.
+///
+/// # Errors
+/// If the bytes are no such file, of another version, or damaged in the head.
+pub fn peek_variation(bytes: &[u8]) -> Result<VariationHead, FormatError> {
+    read_head(bytes).map(|(_, head, _)| head)
+}
+
+/// Reads a file with the map of its image. Damaged functions are left out and listed.
+///
+/// # Errors
+/// As [`peek_variation`], and if the map is of another build.
+pub fn read_variation(bytes: &[u8], map: &ImageMap) -> Result<VariationProfile, FormatError> {
+    let (file, head, size) = read_head(bytes)?;
+    let (functions, damage) = file.records(bytes, size, map, read_function)?;
+    Ok(VariationProfile {
+        head,
+        functions,
+        damage,
+    })
+}
+
+fn read_head(bytes: &[u8]) -> Result<(Head, VariationHead, usize), FormatError> {
+    let (file, size) = Head::read(bytes, &KIND)?;
+    if !matches!(file.parameter, KIND_VARIATION | KIND_TIMES) {
+        return Err(FormatError::Head { offset: 0 });
+    }
+    let mut stats = VariationStats::default();
+    for (number, read) in stats.numbers().into_iter().zip(&file.numbers) {
+        *number = *read;
+    }
+    let head = VariationHead {
+        build_id: file.build_id,
+        image: file.image.clone(),
+        image_path: file.image_path.clone(),
+        kind: file.parameter,
+        pid: file.pid,
+        ppid: file.ppid,
+        threads: file.threads,
+        forked: file.forked,
+        stats,
+    };
+    Ok((file, head, size))
+}
+
+fn read_function(of: Of<'_>, cursor: &mut Cursor<'_>) -> Result<FunctionTimings, FormatError> {
+    let count = cursor.count(13, "number of paths")?;
+    let mut paths = Vec::with_capacity(count);
+    let mut next = 0u64;
+    for _ in 0..count {
+        let path = next.saturating_add(cursor.var()?);
+        let path = path_below(path, of.map.path_count, cursor)?;
+        paths.push(PathTimings {
+            path,
+            calm: read_timing(cursor)?,
+            disturbed: read_timing(cursor)?,
+            unknown: cursor.var()?,
+            nested: cursor.var()?,
+            bursts: Bursts {
+                squares: wide(cursor)?,
+                products: wide(cursor)?,
+                counts: wide(cursor)?,
+            },
+        });
+        next = path + 1;
+    }
+    Ok(FunctionTimings {
+        module: of.module,
+        function: of.function,
+        hash: of.hash,
+        paths,
+    })
+}
+
+fn wide(cursor: &mut Cursor<'_>) -> Result<u128, FormatError> {
+    Ok(u128::from(cursor.var()?) | u128::from(cursor.var()?) << 64)
+}
+
+fn read_timing(cursor: &mut Cursor<'_>) -> Result<Timing, FormatError> {
+    let code = cursor.u8()?;
+    let whole = read_distribution(cursor)?;
+    let own = match code {
+        0 => None,
+        1 => Some(Box::new(read_distribution(cursor)?)),
+        code => {
+            return Err(FormatError::Code {
+                what: "kind of timing",
+                code: code.into(),
+                offset: cursor.offset(),
+            });
+        }
+    };
+    let offset = cursor.offset();
+    let what = "samples whose own time is known";
+    match own.as_ref().map(|own| own.count()) {
+        Some(known) if known > whole.count() => Err(FormatError::Range {
+            what,
+            value: known,
+            limit: whole.count().saturating_add(1),
+            offset,
+        }),
+        _ => Ok(Timing { whole, own }),
+    }
+}
+
+fn read_distribution(cursor: &mut Cursor<'_>) -> Result<Distribution, FormatError> {
+    let buckets = cursor.count(2, "number of buckets")?;
+    if buckets == 0 {
+        return Ok(Distribution::default());
+    }
+    let offset = cursor.offset();
+    let (least, more, sum) = (cursor.var()?, cursor.var()?, cursor.var()?);
+    let squares = wide(cursor)?;
+    let sums = Sums {
+        sum,
+        squares,
+        least,
+        largest: least.saturating_add(more),
+    };
+    let mut list = Vec::with_capacity(buckets);
+    let mut next = 0u64;
+    for _ in 0..buckets {
+        let number = next.saturating_add(cursor.var()?);
+        let number = u16::try_from(number).unwrap_or(u16::MAX);
+        list.push((number, cursor.var()?));
+        next = u64::from(number) + 1;
+    }
+    let what = "bucket";
+    Distribution::from_parts(sums, list).ok_or(FormatError::Order { what, offset })
+}
+
+/// Puts the checksums of such a file right ([`crate::repair`]).
+pub(crate) fn repair(bytes: &mut [u8]) {
+    head::repair(bytes, &KIND);
+}

@@ -1,0 +1,213 @@
+//! No damage is silent: small files of each sealed kind, cut at every length and with every bit turned over, give an error, say what is missing, or
+//! are read as if nothing had happened.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::{image, small_modules};
+use holloway_format::abi::KIND_TIMES;
+use holloway_format::trace::{
+    Block, Head, StringHash, Symbol, Terminal, Token, TraceFile, TraceWriter,
+};
+use holloway_format::{
+    ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionTimings, Guide, GuideFunction,
+    ImageMap, LoopsHead, LoopsProfile, PathTimings, Profile, Timing, VariationHead,
+    VariationProfile, decode_image, encode_image, read_loops, read_profile, read_variation,
+    write_loops, write_sealed, write_variation,
+};
+
+/// `read` gives what a file says, and how much of it is said to be missing.
+fn check<T: PartialEq + std::fmt::Debug>(
+    bytes: &[u8],
+    read: impl Fn(&[u8]) -> Result<(T, usize), FormatError>,
+) {
+    let (whole, missing) = read(bytes).unwrap();
+    assert_eq!(missing, 0);
+    let holds = |damaged: &[u8], how: &dyn Fn() -> String| match read(damaged) {
+        Err(error) => assert!(!error.to_string().contains('\n')),
+        Ok((read, 0)) => assert!(read == whole, "{}: {read:?} for {whole:?}", how()),
+        Ok(_) => {}
+    };
+    for length in 0..bytes.len() {
+        holds(&bytes[..length], &|| format!("cut at {length}"));
+    }
+    let mut damaged = bytes.to_vec();
+    for bit in 0..8 * bytes.len() {
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        holds(&damaged, &|| format!("byte {}, bit {}", bit / 8, bit % 8));
+        damaged[bit / 8] = bytes[bit / 8];
+    }
+}
+
+fn small_image() -> ImageMap {
+    decode_image(&image(&small_modules())).unwrap()
+}
+
+/// The first two functions of a map, by module and function, with hash and number of paths.
+fn places(map: &ImageMap) -> Vec<(u32, u32, u64)> {
+    let places = common::places(map).into_iter().take(2);
+    places
+        .map(|(module, function)| {
+            (
+                module,
+                function,
+                map.function(module, function).unwrap().hash,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn of_a_path_map() {
+    let bytes = image(&small_modules());
+    check(&bytes, |bytes| {
+        let mut map = decode_image(bytes)?;
+        let damage = std::mem::take(&mut map.damage).len();
+        Ok((map, damage))
+    });
+    let (empty, _) = encode_image(0, "nothing", &[]);
+    check(&empty, |bytes| {
+        let mut map = decode_image(bytes)?;
+        let damage = std::mem::take(&mut map.damage).len();
+        Ok((map, damage))
+    });
+}
+
+#[test]
+fn of_a_sealed_profile() {
+    let map = small_image();
+    let functions = places(&map).into_iter();
+    let functions = functions.map(|(module, function, hash)| FunctionCounts {
+        module,
+        function,
+        hash,
+        counts: vec![(0, 3), (1, 300)],
+    });
+    let profile = Profile {
+        kind: map.kind,
+        build_id: map.build_id,
+        image: "app".to_owned(),
+        functions: functions.collect(),
+        ..Profile::default()
+    };
+    check(&write_sealed(&profile), |bytes| {
+        let mut profile = read_profile(bytes, &map)?;
+        let damage = std::mem::take(&mut profile.damage).len();
+        Ok((profile, damage))
+    });
+}
+
+#[test]
+fn of_sequences() {
+    let map = small_image();
+    let node = |depth, path, count| ForestNode { depth, path, count };
+    let functions = places(&map).into_iter();
+    let functions = functions.map(|(module, function, hash)| FunctionForest {
+        module,
+        function,
+        hash,
+        nodes: vec![node(0, 1, 3), node(1, 0, 2), node(0, 0, 0)],
+        dropped: vec![(1, 7)],
+    });
+    let profile = LoopsProfile {
+        head: LoopsHead {
+            build_id: map.build_id,
+            image: "app".to_owned(),
+            k: 4,
+            ..LoopsHead::default()
+        },
+        functions: functions.collect(),
+        damage: Vec::new(),
+    };
+    check(&write_loops(&profile), |bytes| {
+        let mut profile = read_loops(bytes, &map)?;
+        let damage = std::mem::take(&mut profile.damage).len();
+        Ok((profile, damage))
+    });
+}
+
+#[test]
+fn of_timings() {
+    let map = small_image();
+    let mut calm = Timing::default();
+    for (whole, own) in [(5, Some(5)), (700, Some(40)), (9, None)] {
+        calm.record(whole, own);
+    }
+    let functions = places(&map).into_iter();
+    let functions = functions.map(|(module, function, hash)| FunctionTimings {
+        module,
+        function,
+        hash,
+        paths: vec![PathTimings {
+            path: 1,
+            calm: calm.clone(),
+            unknown: 2,
+            nested: 300,
+            ..PathTimings::default()
+        }],
+    });
+    let profile = VariationProfile {
+        head: VariationHead {
+            build_id: map.build_id,
+            image: "app".to_owned(),
+            kind: KIND_TIMES,
+            ..VariationHead::default()
+        },
+        functions: functions.collect(),
+        damage: Vec::new(),
+    };
+    check(&write_variation(&profile), |bytes| {
+        let mut profile = read_variation(bytes, &map)?;
+        let damage = std::mem::take(&mut profile.damage).len();
+        Ok((profile, damage))
+    });
+}
+
+#[test]
+fn of_traces() {
+    let head = Head {
+        process: 1,
+        build_id: [7; 16],
+    };
+    let string = [0, 0, 1];
+    let path = |path| Terminal::Path { function: 3, path };
+    let block = Block {
+        is_fresh: true,
+        terminals: vec![path(9), path(300)],
+        tokens: string
+            .map(|id| Token::symbol(Symbol::terminal(id)))
+            .to_vec(),
+        length: string.len() as u64,
+        hash: StringHash::of(&string),
+    };
+    let mut writer = TraceWriter::new(Vec::new(), &head).unwrap();
+    for thread in [1, 2] {
+        let stream = writer.stream(thread).unwrap();
+        writer.block(stream, &block).unwrap();
+    }
+    check(&writer.finish().unwrap(), |bytes| {
+        let file = TraceFile::read(bytes)?;
+        let mut missing = usize::from(file.damage.is_some() || !file.is_finished);
+        let mut streams = Vec::new();
+        for stream in &file.streams {
+            let blocks: Vec<_> = stream.blocks().collect();
+            missing += blocks.iter().filter(|block| block.is_err()).count();
+            let blocks: Vec<Block> = blocks.into_iter().flatten().collect();
+            streams.push((stream.thread, stream.length, stream.hash, blocks));
+        }
+        Ok(((file.head, streams), missing))
+    });
+}
+
+#[test]
+fn of_guides() {
+    let function = |name: &str, edges: &[u64]| GuideFunction {
+        linkage_name: name.into(),
+        graph_hash: 7,
+        edges: edges.to_vec(),
+    };
+    let guide: Guide = [function("f", &[1, 300]), function("g", &[0])]
+        .into_iter()
+        .collect();
+    check(&guide.encode(), |bytes| Ok((Guide::decode(bytes)?, 0)));
+}

@@ -1,0 +1,194 @@
+//! Sequences over loop iterations: round trips, damage that costs one function, and that any bytes are survived.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use holloway_format::{
+    BlockMap, Counters, ForestNode, FormatError, FunctionForest, FunctionMap, ImageMap, LoopsHead,
+    LoopsProfile, LoopsStats, ModuleMap, PlacedModule, peek_loops, read_loops, repair, write_loops,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Two modules of three functions with 100 paths each.
+fn image() -> ImageMap {
+    let function = FunctionMap {
+        counters: Counters::Array {
+            offset: 0,
+            len: 100,
+        },
+        path_count: 100,
+        hash: 7,
+        blocks: vec![BlockMap::default()],
+        ..FunctionMap::default()
+    };
+    let module = PlacedModule {
+        base: 0,
+        module: ModuleMap {
+            functions: vec![function; 3],
+            ..ModuleMap::default()
+        },
+    };
+    ImageMap {
+        build_id: [9; 16],
+        modules: vec![module; 2],
+        ..ImageMap::default()
+    }
+}
+
+fn forest() -> impl Strategy<Value = (Vec<ForestNode>, Vec<(u64, u64)>)> {
+    let nodes = vec((0u32..12, 0u64..100, 0u64..), 0..40).prop_map(|nodes| {
+        let mut below = 0;
+        let nodes = nodes.into_iter().map(|(depth, path, count)| {
+            let depth = depth.min(below);
+            below = depth + 1;
+            ForestNode { depth, path, count }
+        });
+        nodes.collect()
+    });
+    let dropped = prop::collection::btree_map(0u64..100, 0u64.., 0..5);
+    (
+        nodes,
+        dropped.prop_map(|dropped| dropped.into_iter().collect()),
+    )
+}
+
+fn profile() -> impl Strategy<Value = LoopsProfile> {
+    let functions = prop::collection::btree_map((0u32..2, 0u32..3), forest(), 0..6);
+    (
+        functions,
+        7u32..1025,
+        any::<(u32, u64, bool)>(),
+        "[a-zé]{0,9}",
+    )
+        .prop_map(
+            |(functions, k, (pid, number, forked), image)| LoopsProfile {
+                head: LoopsHead {
+                    build_id: [9; 16],
+                    image_path: format!("/bin/{image}"),
+                    image,
+                    k,
+                    pid,
+                    ppid: 1,
+                    threads: 2,
+                    forked,
+                    stats: LoopsStats {
+                        words: number,
+                        lost_words: 5,
+                        ..LoopsStats::default()
+                    },
+                },
+                functions: functions
+                    .into_iter()
+                    .map(|((module, function), (nodes, dropped))| FunctionForest {
+                        module,
+                        function,
+                        hash: 7,
+                        nodes,
+                        dropped,
+                    })
+                    .collect(),
+                damage: Vec::new(),
+            },
+        )
+}
+
+fn example() -> LoopsProfile {
+    let node = |depth, path, count| ForestNode { depth, path, count };
+    LoopsProfile {
+        head: LoopsHead {
+            build_id: [9; 16],
+            k: 4,
+            ..LoopsHead::default()
+        },
+        functions: vec![FunctionForest {
+            module: 0,
+            function: 2,
+            hash: 7,
+            nodes: vec![node(0, 5, 3), node(1, 6, 2), node(0, 6, 0)],
+            dropped: Vec::new(),
+        }],
+        damage: Vec::new(),
+    }
+}
+
+#[test]
+fn the_example_of_the_layout() {
+    let bytes = write_loops(&example());
+    let payload = [
+        0, 2, 7, 0, 0, 0, 0, 0, 0, 0, 3, 0, 5, 3, 0, 6, 2, 2, 6, 0, 0,
+    ];
+    assert!(bytes.ends_with(&payload));
+    assert_eq!(bytes.len(), 164 + 16 + 8 + payload.len());
+}
+
+#[test]
+fn other_files_are_refused() {
+    let bytes = write_loops(&example());
+    assert_eq!(peek_loops(b"HLWSEALD"), Err(FormatError::NotLoops));
+    let newer = [&bytes[..8], &[9], &bytes[9..]].concat();
+    assert!(matches!(
+        peek_loops(&newer),
+        Err(FormatError::Version { found: 9, .. })
+    ));
+    let other = ImageMap::default();
+    assert!(matches!(
+        read_loops(&bytes, &other),
+        Err(FormatError::BuildMismatch { .. })
+    ));
+    for end in 0..bytes.len() {
+        let cut = read_loops(&bytes[..end], &image());
+        assert!(
+            cut.is_err() || cut.is_ok_and(|read| !read.damage.is_empty()),
+            "{end}"
+        );
+    }
+}
+
+#[test]
+fn another_graph_costs_its_function() {
+    let mut map = image();
+    map.modules[0].module.functions[2].hash = 8;
+    let read = read_loops(&write_loops(&example()), &map).unwrap();
+    assert!(read.functions.is_empty());
+    assert_eq!(read.damage.len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(profile in profile()) {
+        let bytes = write_loops(&profile);
+        prop_assert_eq!(&peek_loops(&bytes).unwrap(), &profile.head);
+        prop_assert_eq!(read_loops(&bytes, &image()).unwrap(), profile);
+    }
+
+    #[test]
+    fn a_flipped_bit_is_noticed(profile in profile(), at in any::<prop::sample::Index>(), bit in 0..8) {
+        let mut bytes = write_loops(&profile);
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1u8 << bit;
+        if let Ok(read) = read_loops(&bytes, &image()) {
+            prop_assert!(!read.damage.is_empty());
+            prop_assert!(read.functions.iter().all(|forest| profile.functions.contains(forest)));
+        }
+    }
+
+    #[test]
+    fn damage_behind_right_checksums_is_survived(
+        profile in profile(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+    ) {
+        let mut bytes = write_loops(&profile);
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        repair::loops(&mut bytes);
+        if let Ok(read) = read_loops(&bytes, &image()) {
+            for forest in &read.functions {
+                prop_assert!(forest.nodes.iter().all(|node| node.path < 100));
+                prop_assert!(forest.dropped.is_sorted_by(|a, b| a.0 < b.0));
+            }
+            let again = LoopsProfile { damage: Vec::new(), ..read.clone() };
+            let again_read = read_loops(&write_loops(&again), &image()).unwrap();
+            prop_assert_eq!(again_read.functions, read.functions);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Streams in raw profiles: rings and spools, put together in order; what damage costs.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use holloway_format::abi::{
+    CHUNK, KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION, PAGE, RING_SIZE, WORD_CONTROL,
+};
+use holloway_format::raw::{Piece, RingWords};
+use holloway_format::{
+    Damage, ImageMap, ProfileHead, RawProfile, RawWriter, peek_profile, read_profile, write_sealed,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A profile of streams without threads.
+fn writer() -> RawWriter {
+    let head = ProfileHead {
+        kind: KIND_TRACE,
+        pid: 42,
+        ..ProfileHead::default()
+    };
+    RawWriter::new(head, PAGE - 64)
+}
+
+fn pieces(words: &RingWords<'_>) -> Vec<Piece> {
+    words.pieces().collect::<Result<_, Damage>>().unwrap()
+}
+
+fn piece(at: u64, words: impl IntoIterator<Item = u32>) -> Piece {
+    let words = words.into_iter().collect();
+    Piece { at, words }
+}
+
+#[test]
+fn a_ring_and_its_spools_are_in_order() {
+    let mut writer = writer();
+    let first = writer.ring(7, 4 * 300, &[300, 301, 0, 303], None);
+    let second = writer.ring(8, CHUNK, &[1, 2], Some(CHUNK + 4));
+    let spool: Vec<u32> = (100..300).collect();
+    writer.spool(7, first, 0, &spool[..100]);
+    writer.spool(8, second, 0, &[]);
+    writer.spool(7, first, 400, &spool);
+    let bytes = writer.finish();
+    let raw = RawProfile::parse(&bytes).unwrap();
+    assert_eq!(
+        (raw.damage(), raw.rings().len(), raw.spools().len()),
+        (&[][..], 2, 3)
+    );
+    let [one, two] = &raw.ring_words()[..] else {
+        panic!("two rings")
+    };
+    assert_eq!((one.offset, two.offset), (first, second));
+    assert_eq!(
+        pieces(one),
+        [
+            piece(0, 100..200),
+            piece(400, 100..300),
+            piece(1200, [300, 301, 0, 303])
+        ]
+    );
+    let ring = one.ring.unwrap();
+    assert_eq!(
+        (ring.tid, ring.holes(), ring.missing, ring.owners),
+        (7, 1, None, 1)
+    );
+    assert_eq!(pieces(two), [piece(CHUNK, [1])]);
+    let ring = two.ring.unwrap();
+    assert_eq!((ring.cursor, ring.end()), (CHUNK + 8, CHUNK + 4));
+    assert_eq!(ring.missing, Some(CHUNK + 4));
+}
+
+/// The process was killed after it published a spool and before it moved `taken`.
+#[test]
+fn words_in_a_spool_and_in_the_ring_come_once() {
+    for zeroed in 0..=20 {
+        let words: Vec<u32> = (1..=50).collect();
+        let mut still = words.clone();
+        still[..zeroed].fill(0);
+        let mut writer = writer();
+        let ring = writer.ring(7, 400, &still, None);
+        writer.spool(7, ring, 400, &words[..20]);
+        let bytes = writer.finish();
+        let raw = RawProfile::parse(&bytes).unwrap();
+        let all = pieces(&raw.ring_words()[0]);
+        assert_eq!(all, [piece(400, 1..=20), piece(480, 21..=50)]);
+    }
+}
+
+#[test]
+fn a_ring_goes_round() {
+    let words: Vec<u32> = (1..=(RING_SIZE / 4) as u32).collect();
+    let mut writer = writer();
+    writer.ring(7, 3 * RING_SIZE - 40, &words, None);
+    let bytes = writer.finish();
+    let raw = RawProfile::parse(&bytes).unwrap();
+    let all = pieces(&raw.ring_words()[0]);
+    assert_eq!(all, [piece(3 * RING_SIZE - 40, words)]);
+}
+
+/// A file may end in the midst of a ring: the words that are there count, in two pieces where they go round.
+#[test]
+fn words_of_a_ring_that_is_cut_off_are_there() {
+    let words: Vec<u32> = (1..=(RING_SIZE / 4) as u32).collect();
+    let mut writer = writer();
+    let first = 3 * RING_SIZE - 40;
+    let ring = writer.ring(7, first, &words, None) as usize;
+    let bytes = writer.finish();
+    let places = ring + PAGE as usize;
+    let cut = |left: usize| {
+        let raw = RawProfile::parse(&bytes[..places + left]).unwrap();
+        let said = raw.damage()[0].to_string();
+        assert!(said.contains("bytes are missing"), "{said}");
+        pieces(&raw.ring_words()[0])
+    };
+    assert_eq!(cut(0), []);
+    assert_eq!(cut(3), []);
+    assert_eq!(cut(403), [piece(3 * RING_SIZE, words[10..110].to_vec())]);
+    let most = RING_SIZE as usize - 20;
+    let both = [
+        piece(first, words[..5].to_vec()),
+        piece(3 * RING_SIZE, words[10..].to_vec()),
+    ];
+    assert_eq!(cut(most), both);
+}
+
+/// Found by fuzzing.
+#[test]
+fn a_ring_that_is_cut_off_may_seem_to_end_at_the_largest_position() {
+    let mut writer = writer();
+    let ring = writer.ring(7, 0, &[5; 1000], None) as usize;
+    let mut bytes = writer.finish();
+    bytes[ring + 64..ring + 72].copy_from_slice(&(u64::MAX - 3).to_le_bytes());
+    let raw = RawProfile::parse(&bytes[..ring + PAGE as usize + 400]).unwrap();
+    let words = pieces(&raw.ring_words()[0]);
+    assert!(words.iter().all(|piece| piece.words.len() <= 100));
+}
+
+#[test]
+fn words_written_over_are_said() {
+    let mut writer = writer();
+    let ring = writer.ring(7, 0, &[5; 1000], None) as usize;
+    let mut bytes = writer.finish();
+    bytes[ring + 64..ring + 72].copy_from_slice(&(RING_SIZE + 4 * CHUNK).to_le_bytes());
+    let raw = RawProfile::parse(&bytes).unwrap();
+    let said = raw.damage()[0].to_string();
+    let due = "profile damaged at byte 4096: 262144 bytes of words of thread 7 were written over";
+    assert_eq!(said, due);
+    let words = &raw.ring_words()[0];
+    assert_eq!(words.ring.unwrap().overrun(), 4 * CHUNK);
+    assert_eq!(pieces(words)[0].at, 4 * CHUNK);
+}
+
+#[test]
+fn a_damaged_spool_costs_itself() {
+    let mut writer = writer();
+    let ring = writer.ring(7, 4000, &[5; 10], None);
+    let words: Vec<u32> = (0..500).map(|i| i * i).collect();
+    writer
+        .spool(7, ring, 0, &words)
+        .spool(7, ring, 2000, &words);
+    let whole = writer.finish();
+    let spool = (PAGE + PAGE + RING_SIZE + 64) as usize;
+    for byte in spool..spool + 2000 {
+        for bit in [0, 3, 7] {
+            let mut bytes = whole.clone();
+            bytes[byte] ^= 1 << bit;
+            let raw = RawProfile::parse(&bytes).unwrap();
+            let all: Vec<_> = raw.ring_words()[0].pieces().collect();
+            assert_eq!(all.len(), 3);
+            if let Err(damage) = &all[0] {
+                assert_eq!(damage.offset, spool as u64);
+                let what = "2000 bytes of words of thread 7 are lost: ";
+                assert!(damage.what.starts_with(what), "{damage}");
+            }
+            assert!(all[1..].iter().all(Result::is_ok));
+        }
+    }
+}
+
+#[test]
+fn a_ring_whose_head_is_damaged_keeps_its_spools() {
+    let mut writer = writer();
+    let ring = writer.ring(7, 40, &[5; 10], None);
+    writer.spool(7, ring, 0, &[3; 10]);
+    let mut bytes = writer.finish();
+    bytes[ring as usize + 80] ^= 1; // ring_size
+    let raw = RawProfile::parse(&bytes).unwrap();
+    assert_eq!((raw.rings().len(), raw.damage().len()), (0, 1));
+    let words = &raw.ring_words()[0];
+    assert!(words.ring.is_none());
+    assert_eq!(pieces(words), [piece(0, [3; 10])]);
+}
+
+/// A profile of streams has a head and damage; nothing is counted.
+#[test]
+fn profiles_of_streams_are_read_and_sealed() {
+    for kind in [KIND_LOOPS, KIND_TRACE, KIND_VARIATION, KIND_TIMES] {
+        let map = ImageMap {
+            kind,
+            ..ImageMap::default()
+        };
+        let mut writer = writer();
+        writer.head().kind = kind;
+        writer.head().lost = 3;
+        writer.ring(7, 0, &[1, 2, WORD_CONTROL], None);
+        let bytes = writer.finish();
+        let profile = read_profile(&bytes, &map).unwrap();
+        assert_eq!((profile.kind, profile.pid, profile.lost), (kind, 42, 3));
+        assert!(profile.functions.is_empty() && profile.damage.is_empty());
+        let sealed = write_sealed(&profile);
+        assert!(peek_profile(&sealed).unwrap().sealed);
+        assert_eq!(read_profile(&sealed, &map).unwrap(), profile);
+    }
+}
+
+/// Reads all there is; whatever the bytes, words are no more than rings and spools can have.
+fn read_all(bytes: &[u8]) {
+    let Ok(raw) = RawProfile::parse(bytes) else {
+        return;
+    };
+    for words in raw.ring_words() {
+        let mut next = 0;
+        for piece in words.pieces().flatten() {
+            assert!(piece.at >= next && piece.words.len() as u64 <= RING_SIZE / 4);
+            next = piece.at + 4 * piece.words.len() as u64;
+        }
+        let _ = words.ring.map(|ring| (ring.holes(), ring.overrun()));
+    }
+}
+
+#[test]
+fn no_flipped_bit_does_harm() {
+    let mut writer = writer();
+    let ring = writer.ring(7, 2000, &[5; 100], Some(2300)) as usize;
+    writer.spool(7, ring as u64, 0, &[7; 500]);
+    let whole = writer.finish();
+    let spool = ring + (PAGE + RING_SIZE) as usize;
+    for byte in (ring..ring + 256).chain(spool..spool + 128) {
+        for bit in 0..8 {
+            let mut bytes = whole.clone();
+            bytes[byte] ^= 1 << bit;
+            read_all(&bytes);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn streams_survive(
+        words in vec(prop_oneof![0u32..5, any::<u32>()], 0..3000),
+        cuts in vec(0..3000usize, 0..5),
+        start in 0..3 * RING_SIZE / 4,
+    ) {
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(words.len())).collect();
+        cuts.sort_unstable();
+        let kept = cuts.last().copied().unwrap_or(0);
+        let mut writer = writer();
+        let position = |index: usize| 4 * (start + index as u64);
+        let ring = writer.ring(7, position(kept), &words[kept..], None);
+        let mut from = 0;
+        for cut in cuts {
+            writer.spool(7, ring, position(from), &words[from..cut]);
+            from = cut;
+        }
+        let bytes = writer.finish();
+        let raw = RawProfile::parse(&bytes).unwrap();
+        let (mut next, mut all) = (position(0), Vec::new());
+        for piece in pieces(&raw.ring_words()[0]) {
+            prop_assert_eq!(piece.at, next);
+            next += 4 * piece.words.len() as u64;
+            all.extend(piece.words);
+        }
+        prop_assert_eq!(all, words);
+    }
+
+    #[test]
+    fn any_head_is_read_or_refused(
+        fields in vec((0..40usize, prop_oneof![0u64..1 << 22, any::<u64>()]), 1..6),
+        in_spool in any::<bool>(),
+    ) {
+        let mut writer = writer();
+        let ring = writer.ring(7, 2000, &[5; 100], None);
+        writer.spool(7, ring, 0, &[7; 500]);
+        let mut bytes = writer.finish();
+        let extent = if in_spool { ring + PAGE + RING_SIZE } else { ring } as usize;
+        for (field, value) in fields {
+            let at = extent + 8 + 8 * field;
+            bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        read_all(&bytes);
+    }
+}

@@ -1,0 +1,279 @@
+//! Timings of paths: histograms against sorted lists, round trips, damage that costs one function, and that any bytes are survived.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use holloway_format::abi::{KIND_TIMES, KIND_VARIATION};
+use holloway_format::{
+    BlockMap, Bursts, Counters, Distribution, FormatError, FunctionMap, FunctionTimings, ImageMap,
+    ModuleMap, PathTimings, PlacedModule, Timing, VariationHead, VariationProfile, VariationStats,
+    peek_variation, read_variation, repair, write_variation,
+};
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+
+/// Two modules of three functions with 100 paths each.
+fn image() -> ImageMap {
+    let function = FunctionMap {
+        counters: Counters::Array {
+            offset: 0,
+            len: 100,
+        },
+        path_count: 100,
+        hash: 7,
+        blocks: vec![BlockMap::default()],
+        ..FunctionMap::default()
+    };
+    let module = PlacedModule {
+        base: 0,
+        module: ModuleMap {
+            functions: vec![function; 3],
+            ..ModuleMap::default()
+        },
+    };
+    ImageMap {
+        build_id: [9; 16],
+        modules: vec![module; 2],
+        ..ImageMap::default()
+    }
+}
+
+/// Values of all sizes.
+fn value() -> impl Strategy<Value = u64> {
+    (any::<u64>(), 0u32..64).prop_map(|(value, shift)| value >> shift)
+}
+
+fn of(values: &[u64]) -> Distribution {
+    let mut made = Distribution::default();
+    values.iter().for_each(|&value| made.record(value));
+    made
+}
+
+fn timing() -> impl Strategy<Value = Timing> {
+    vec((0u64..1 << 40, prop::option::of(0u64..1 << 20)), 0..9).prop_map(|samples| {
+        let mut timing = Timing::default();
+        for (whole, own) in samples {
+            timing.record(whole, own.map(|own| own.min(whole)));
+        }
+        timing
+    })
+}
+
+fn bursts() -> impl Strategy<Value = (u64, u64, Bursts)> {
+    (any::<u64>(), any::<u64>(), vec((0u64..9, value()), 0..4)).prop_map(
+        |(unknown, nested, list)| {
+            let mut bursts = Bursts::default();
+            for (samples, time) in list {
+                bursts.record(samples, time);
+            }
+            (unknown, nested, bursts)
+        },
+    )
+}
+
+fn stats() -> impl Strategy<Value = VariationStats> {
+    (any::<(u32, u32, u32, u32, u32, u16)>(), 1u64..4).prop_map(
+        |((samples, begun, stamp, more, lost, bias), clocks)| VariationStats {
+            samples: samples.into(),
+            begun: begun.into(),
+            cycles: more.into(),
+            clocks,
+            first_stamp: stamp.into(),
+            first_nanoseconds: stamp.into(),
+            last_stamp: u64::from(stamp) + u64::from(more),
+            last_nanoseconds: u64::from(stamp) + u64::from(more),
+            least_bias: 20,
+            largest_bias: 20 + u64::from(bias),
+            unknown: lost.into(),
+            resolution: bias.into(),
+            lost_words: lost.into(),
+            ..VariationStats::default()
+        },
+    )
+}
+
+fn profile() -> impl Strategy<Value = VariationProfile> {
+    let paths = btree_map(0u64..100, (timing(), timing(), bursts()), 0..6);
+    let functions = btree_map((0u32..2, 0u32..3), paths, 0..6);
+    (functions, stats(), any::<(u32, bool)>(), "[a-zé]{0,9}").prop_map(
+        |(functions, stats, (pid, forked), image)| VariationProfile {
+            head: VariationHead {
+                build_id: [9; 16],
+                image_path: format!("/bin/{image}"),
+                image,
+                kind: [KIND_VARIATION, KIND_TIMES][usize::from(forked)],
+                pid,
+                ppid: 1,
+                threads: 2,
+                forked,
+                stats,
+            },
+            functions: functions
+                .into_iter()
+                .map(|((module, function), paths)| FunctionTimings {
+                    module,
+                    function,
+                    hash: 7,
+                    paths: paths
+                        .into_iter()
+                        .map(
+                            |(path, (calm, disturbed, (unknown, nested, bursts)))| PathTimings {
+                                path,
+                                calm,
+                                disturbed,
+                                unknown,
+                                nested,
+                                bursts,
+                            },
+                        )
+                        .collect(),
+                })
+                .collect(),
+            damage: Vec::new(),
+        },
+    )
+}
+
+proptest! {
+    /// The value of rank ⌈share × n⌉ of the sorted list, within half a bucket.
+    #[test]
+    fn quantiles_are_those_of_sorted_samples(mut values in vec(value(), 1..200), share in 0.0f64..=1.0) {
+        let times = of(&values);
+        values.sort_unstable();
+        let rank = ((share * values.len() as f64).ceil() as usize).max(1);
+        let expect = values[rank - 1];
+        let found = times.quantile(share);
+        prop_assert!(found.abs_diff(expect) <= expect / 128 + 1, "{found} for {expect}");
+        prop_assert_eq!(times.least(), values[0]);
+        prop_assert_eq!(times.largest(), values[values.len() - 1]);
+        prop_assert!((times.least()..=times.largest()).contains(&found));
+        if expect < 128 {
+            prop_assert_eq!(found, expect);
+        }
+    }
+
+    #[test]
+    fn sums_are_exact(values in vec(0u64..1 << 40, 0..100)) {
+        let times = of(&values);
+        let n = values.len() as f64;
+        prop_assert_eq!(times.count(), values.len() as u64);
+        prop_assert_eq!(times.sum(), values.iter().sum::<u64>());
+        let mean = values.iter().map(|&value| value as f64).sum::<f64>() / n.max(1.0);
+        let variance = values.iter().map(|&value| (value as f64 - mean).powi(2)).sum::<f64>() / n.max(1.0);
+        prop_assert!((times.variance() - variance).abs() <= 1e-6 * variance.max(1.0));
+    }
+
+    #[test]
+    fn what_is_merged_is_what_was_recorded_in_one(values in vec(0u64..1 << 50, 0..60), at in 0usize..61) {
+        let (first, rest) = values.split_at(at.min(values.len()));
+        let mut sum = of(first);
+        sum.merge(&of(rest));
+        prop_assert_eq!(sum, of(&values));
+    }
+
+    #[test]
+    fn timings_merge_as_they_were_recorded(samples in vec((0u64..1 << 30, prop::option::of(0u64..99)), 0..20), at in 0usize..21) {
+        let made = |samples: &[(u64, Option<u64>)]| {
+            let mut timing = Timing::default();
+            samples.iter().for_each(|&(whole, own)| timing.record(whole, own));
+            timing
+        };
+        let (first, rest) = samples.split_at(at.min(samples.len()));
+        let mut sum = made(first);
+        sum.merge(&made(rest));
+        prop_assert_eq!(sum, made(&samples));
+    }
+
+    #[test]
+    fn what_was_written_is_read(profile in profile()) {
+        let bytes = write_variation(&profile);
+        prop_assert_eq!(peek_variation(&bytes), Ok(profile.head.clone()));
+        prop_assert_eq!(read_variation(&bytes, &image()), Ok(profile));
+    }
+
+    #[test]
+    fn a_damaged_byte_costs_a_function_at_most(profile in profile(), at in any::<prop::sample::Index>(), bit in 0u32..8) {
+        let mut bytes = write_variation(&profile);
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1 << bit;
+        if let Ok(read) = read_variation(&bytes, &image()) {
+            prop_assert!(!read.damage.is_empty());
+            prop_assert!(read.functions.len() + 1 >= profile.functions.len());
+            prop_assert!(read.functions.iter().all(|one| profile.functions.contains(one)));
+        }
+    }
+
+    /// Whatever the checksums hide, what is read can be written and read again.
+    #[test]
+    fn any_bytes_are_survived(profile in profile(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..8)) {
+        let mut bytes = write_variation(&profile);
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        repair::variation(&mut bytes);
+        if let Ok(read) = read_variation(&bytes, &image()) {
+            let whole = VariationProfile { damage: Vec::new(), ..read };
+            prop_assert_eq!(read_variation(&write_variation(&whole), &image()), Ok(whole));
+        }
+    }
+}
+
+/// The bytes that the head of the source file shows.
+#[test]
+fn the_layout_is_the_documented_one() {
+    let mut calm = Timing::default();
+    calm.record(5, Some(5));
+    calm.record(7, Some(7));
+    let profile = VariationProfile {
+        head: VariationHead {
+            build_id: [9; 16],
+            kind: KIND_TIMES,
+            ..VariationHead::default()
+        },
+        functions: vec![FunctionTimings {
+            module: 0,
+            function: 2,
+            hash: 7,
+            paths: vec![PathTimings {
+                path: 3,
+                calm,
+                ..PathTimings::default()
+            }],
+        }],
+        damage: Vec::new(),
+    };
+    let bytes = write_variation(&profile);
+    assert_eq!(&bytes[..16], b"HLWTIMES\x02\0\0\0\x05\0\0\0");
+    let payload = [
+        0, 2, 7, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0, 2, 5, 2, 12, 74, 0, 5, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0,
+    ];
+    assert!(bytes.ends_with(&payload), "{bytes:?}");
+    assert_eq!(
+        read_variation(b"HLWTIMES", &image()),
+        Err(FormatError::Truncated { offset: 8 })
+    );
+    assert_eq!(peek_variation(b"HLWLOOPS"), Err(FormatError::NotTimings));
+}
+
+/// Ends that can't be those of what the buckets hold are refused, not shown.
+#[test]
+fn sums_must_fit_the_buckets() {
+    use holloway_format::variation::Sums;
+    let times = of(&[5, 300]);
+    let sums = times.sums();
+    let buckets = || times.buckets().map(|bucket| (bucket.number, bucket.count));
+    assert_eq!(
+        Distribution::from_parts(sums, buckets()),
+        Some(times.clone())
+    );
+    for sums in [
+        Sums { least: 4, ..sums },
+        Sums {
+            largest: 400,
+            ..sums
+        },
+    ] {
+        assert_eq!(Distribution::from_parts(sums, buckets()), None);
+    }
+    assert_eq!(Distribution::from_parts(sums, []), None);
+}

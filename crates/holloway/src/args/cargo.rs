@@ -1,0 +1,80 @@
+//! `cargo holloway …`: cargo's verbs with our options, and the commands that stand beside them.
+
+use clap::{Args, Parser, Subcommand};
+
+use super::{
+    CLEAN_EXAMPLES, CleanArgs, OVERLAP_EXAMPLES, OutputArgs, OverlapArgs, REPORT_EXAMPLES,
+    ReportArgs, STABILITY_EXAMPLES, StabilityArgs, StreamArgs, ViewArgs, WeaveArgs,
+};
+use crate::trace::args::TraceArgs;
+
+/// Build, test, bench or run a cargo project with path probes woven in
+#[derive(Debug, Parser)]
+#[command(name = "cargo holloway", bin_name = "cargo holloway", version, arg_required_else_help = true, after_help = CARGO_EXAMPLES)]
+pub(crate) struct CargoHolloway {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: CargoCommand,
+}
+
+const CARGO_EXAMPLES: &str = "\
+Every other option is cargo's own and goes to cargo unchanged:
+-p, --bin, --example, --test, --features, --profile, --release, --target, --manifest-path, …
+
+Examples:
+  cargo holloway run --release -- ARGS
+  cargo holloway run --release --only my_crate --top 20 -- ARGS
+  cargo holloway test -p my_crate --no-report
+  cargo +nightly holloway bench --bench parse
+  cargo holloway report --view lines";
+
+/// `cargo holloway COMMAND`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CargoCommand {
+    /// Run a binary or example and report its hottest paths: `cargo run` with probes
+    #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway run [CARGO OPTIONS] [OPTIONS] [-- ARGS]")]
+    Run(CargoArgs),
+    /// Build only: `cargo build` with probes
+    #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway build [CARGO OPTIONS] [OPTIONS]")]
+    Build(CargoArgs),
+    /// Run the tests, doctests too, and report: `cargo test` with probes
+    #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway test [CARGO OPTIONS] [OPTIONS] [TESTNAME] [-- ARGS]")]
+    Test(CargoArgs),
+    /// Run the benches and report: `cargo bench` with probes
+    #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway bench [CARGO OPTIONS] [OPTIONS] [BENCHNAME] [-- ARGS]")]
+    Bench(CargoArgs),
+    /// Report a run's hottest paths: the latest run's by default
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
+    /// Compare two runs: the paths (or edges) they have in common, and where they differ most
+    #[command(after_help = OVERLAP_EXAMPLES)]
+    Overlap(OverlapArgs),
+    /// Say whether what varies most in one run (--collect variation) does so in others
+    #[command(after_help = STABILITY_EXAMPLES)]
+    Stability(StabilityArgs),
+    /// Ask what a program built with --collect trace did, in order
+    #[command(after_help = crate::trace::args::EXAMPLES)]
+    Trace(TraceArgs),
+    /// Say what was found on this machine, and what to do about what was not
+    Doctor,
+    /// Delete what holloway has built; recorded runs only when asked by name
+    #[command(after_help = CLEAN_EXAMPLES)]
+    Clean(CleanArgs),
+}
+
+/// Our options of a cargo verb; the rest is cargo's.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CargoArgs {
+    /// What is woven.
+    #[command(flatten)]
+    pub(crate) weave: WeaveArgs,
+    /// Where the data goes.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// How streams are taken in.
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
+    /// How the report looks.
+    #[command(flatten)]
+    pub(crate) view: ViewArgs,
+}

@@ -1,0 +1,65 @@
+//! Where a run's data goes, and how streams are taken in while it runs.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use crate::burst::Burst;
+use crate::wanted::parse_k;
+
+/// Where a run's data goes and whether it is reported at once.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Run")]
+pub(crate) struct OutputArgs {
+    /// Directory for the run's data [default: $HOLLOWAY_DATA, else target/holloway/runs/TIME-NAME]
+    #[arg(short = 'o', long = "output", value_name = "RUN", value_hint = ValueHint::DirPath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Record only; see it later with `holloway report`
+    #[arg(long)]
+    pub(crate) no_report: bool,
+}
+
+/// How streams (loops, trace) are taken in while the program runs. Other kinds need none of it.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Run (loops, trace)")]
+pub(crate) struct StreamArgs {
+    /// Iterations in a row that loops are seen over, in place of the build's
+    #[arg(long, value_name = "K", value_parser = parse_k)]
+    pub(crate) k: Option<u32>,
+    /// Analyse a burst of some 16,000 paths in N, leave the others out: counts are then of the sample
+    #[arg(long, value_name = "N", value_parser = parse_sample)]
+    pub(crate) sample: Option<u64>,
+    /// Memory that the analysis of all threads together may take, as in 500M or 2G; beyond it what is rare is left out, and said [default: 1G]
+    #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
+    pub(crate) memory: Option<u64>,
+    /// Time M paths (1 unless said) after about every N that run (variation) [env: HOLLOWAY_BURST] [default: 10000:1]
+    #[arg(long, value_name = "N[:M]", help_heading = "Run (variation)")]
+    pub(crate) burst: Option<Burst>,
+}
+
+fn parse_sample(text: &str) -> Result<u64, String> {
+    let sample = text.parse().ok().filter(|&sample| sample > 0);
+    sample.ok_or_else(|| {
+        "give a whole number, 1 or more: one burst in so many is analysed".to_owned()
+    })
+}
+
+/// Bytes: a number, perhaps with K, M or G.
+fn parse_memory(text: &str) -> Result<u64, String> {
+    const LEAST: u64 = 1 << 20;
+    let (digits, unit) = match text.char_indices().find(|(_, c)| !c.is_ascii_digit()) {
+        Some((at, _)) => text.split_at(at),
+        None => (text, ""),
+    };
+    let unit = match unit.trim_end_matches(['B', 'b']) {
+        "" => Some(0),
+        "k" | "K" => Some(10),
+        "m" | "M" => Some(20),
+        "g" | "G" => Some(30),
+        _ => None,
+    };
+    let bytes = unit.and_then(|shift| digits.parse::<u64>().ok()?.checked_mul(1 << shift));
+    bytes
+        .filter(|&bytes| bytes >= LEAST)
+        .ok_or_else(|| "give a size of 1M or more, as in 500M or 2G".to_owned())
+}

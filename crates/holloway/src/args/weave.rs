@@ -1,0 +1,109 @@
+//! What the cargo verbs weave, and what is collected.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Args, ValueEnum, ValueHint};
+use holloway_weave::Pattern;
+
+use crate::kinds;
+use crate::wanted::{Kind, Wanted, parse_kind};
+
+/// Options of the cargo verbs that choose what is woven.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Weaving")]
+pub(crate) struct WeaveArgs {
+    /// What is counted.
+    #[command(flatten)]
+    pub(crate) count: CountArgs,
+    /// Place probes by what an earlier run measured: a run's directory, one profile, or `latest` [env: HOLLOWAY_GUIDE]
+    ///
+    /// Counts stay the same; what ran often costs less. Functions that changed since are woven by estimates; the build says
+    /// how many did not.
+    #[arg(long, value_name = "RUN", value_hint = ValueHint::AnyPath)]
+    pub(crate) guide: Option<PathBuf>,
+    /// Weave the standard library's functions too
+    #[arg(long)]
+    pub(crate) std: bool,
+    /// Weave only these: a crate's name, a function's name, or a regular expression over function names
+    #[arg(long, value_name = "PAT", value_parser = parse_pattern)]
+    pub(crate) only: Vec<String>,
+    /// Leave these out: a crate's name, a function's name, or a regular expression over function names
+    #[arg(long, value_name = "PAT", value_parser = parse_pattern)]
+    pub(crate) skip: Vec<String>,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Weaving")]
+pub(crate) struct CountArgs {
+    /// Kind of profile to collect [env: HOLLOWAY_COLLECT] [default: paths]
+    ///
+    /// Paths: how often each acyclic path of each function ran; edges, blocks and lines follow. Edges: how often each branch
+    /// went each way; cheaper, but which branches were taken together is lost. Loops, or loops=K: which paths follow one another
+    /// over up to K iterations (8 unless said); paths follow. Trace: all paths in the order they ran, over calls. Variation: how long
+    /// paths take, of a few of each 10,000 that run (--burst): which are fast mostly and sometimes not. Times: how long every path takes;
+    /// for small runs.
+    #[arg(long, value_name = "KIND", value_parser = CollectParser)]
+    pub(crate) collect: Option<Kind>,
+    /// Count frames that are left early: by longjmp, unwinding, or the end of the process [env: HOLLOWAY_EXITS] [default: on with edges, off with paths]
+    #[arg(long, value_name = "WHEN", value_enum)]
+    pub(crate) exits: Option<Switch>,
+}
+
+impl CountArgs {
+    /// What the options say.
+    pub(crate) fn wanted(&self) -> Wanted {
+        Wanted {
+            collect: self.collect,
+            exits: self.exits.map(|switch| switch == Switch::On),
+            guide: None,
+        }
+    }
+}
+
+/// `on` or `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    /// What such a frame ran counts, up to the call that did not come back, and so does that it did not. Costs an addition
+    /// at calls that may not come back: next to nothing with edges
+    On,
+    /// A path that is left in the middle is missing from the counts, and so are the lines it ran
+    Off,
+}
+
+/// Kinds that there are, for help and completions.
+#[derive(Debug, Clone)]
+struct CollectParser;
+
+impl TypedValueParser for CollectParser {
+    type Value = Kind;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Kind, clap::Error> {
+        TypedValueParser::parse_ref(&parse_kind, command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(
+            kinds::ALL
+                .into_iter()
+                .map(|kind| PossibleValue::new(kind.to_string())),
+        ))
+    }
+}
+
+fn parse_pattern(text: &str) -> Result<String, String> {
+    if text.contains('\n') {
+        return Err("a pattern is one line".to_owned());
+    }
+    if text.trim().is_empty() {
+        return Err("an empty pattern chooses nothing".to_owned());
+    }
+    Pattern::parse(text).map(|pattern| pattern.text().to_owned())
+}

@@ -1,0 +1,112 @@
+//! `--burst N[:M]`: how often a program woven for variation times its paths. It is told to the program when that runs, by the variable
+//! [`BURST_VARIABLE`], so no build depends on it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use holloway_format::abi::{BURST, BURST_MOST, BURST_VARIABLE};
+
+use crate::failure::{Failure, Result};
+
+/// So many paths pass, then so many are timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Burst {
+    pass: u32,
+    timed: u32,
+}
+
+impl Burst {
+    /// Looks at what the environment says.
+    ///
+    /// # Errors
+    /// [`BURST_VARIABLE`] makes no sense.
+    pub(crate) fn check_environment() -> Result<()> {
+        let value = std::env::var_os(BURST_VARIABLE).filter(|value| !value.is_empty());
+        let Some(value) = value else { return Ok(()) };
+        let (shown, read) = (value.display(), value.to_string_lossy().parse::<Self>());
+        read.map(drop)
+            .map_err(|why| Failure::usage(format_args!("{BURST_VARIABLE}={shown}: {why}")))
+    }
+
+    /// The variable that tells a program.
+    pub(crate) fn variable(self) -> (&'static str, String) {
+        (BURST_VARIABLE, self.to_string())
+    }
+}
+
+impl Default for Burst {
+    /// As the paper has it.
+    fn default() -> Self {
+        let (pass, timed) = BURST;
+        Self { pass, timed }
+    }
+}
+
+impl fmt::Display for Burst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.pass, self.timed)
+    }
+}
+
+impl FromStr for Burst {
+    type Err = String;
+
+    /// `N:M`, or `N` for bursts of one path.
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let number = |word: &str| {
+            let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+            let number = word.parse().ok().filter(|_| is_number);
+            number.filter(|&number| number <= BURST_MOST)
+        };
+        let (pass, timed) = text.split_once(':').unwrap_or((text, "1"));
+        let timed = number(timed).filter(|&timed| timed > 0);
+        let burst = number(pass).zip(timed);
+        burst
+            .map(|(pass, timed)| Self { pass, timed })
+            .ok_or_else(|| {
+                format!(
+                    "give N or N:M, at most {BURST_MOST} each, M at least 1: N paths pass, then M are timed, as in {}",
+                    Self::default()
+                )
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_one_number_or_two() {
+        let check = |text: &str, expect: &str| {
+            let burst: Burst = text.parse().expect("a burst");
+            assert_eq!(burst.to_string(), expect);
+            assert_eq!(expect.parse(), Ok(burst));
+        };
+        check("10000", "10000:1");
+        check("0:1", "0:1");
+        check("1000000000:1000000000", "1000000000:1000000000");
+        assert_eq!(Burst::default().to_string(), "10000:1");
+    }
+
+    #[test]
+    fn nonsense_is_told_with_what_would_be_right() {
+        for text in [
+            "",
+            ":",
+            "1:0",
+            "1:",
+            ":1",
+            "-1",
+            "+1",
+            "1:2:3",
+            "x",
+            "1 :2",
+            "1000000001",
+            "99999999999999999999",
+        ] {
+            let why = text.parse::<Burst>().expect_err(text);
+            assert!(why.contains("as in 10000:1"), "{text}: {why}");
+        }
+    }
+}

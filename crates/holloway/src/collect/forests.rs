@@ -1,0 +1,192 @@
+//! The forests of sequences of paths over iterations of one image in one process, all threads together.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use holloway_analysis::loops::{self, SlabForest};
+use holloway_analysis::stream::{Met, Words};
+use holloway_format::{
+    ForestNode, FunctionCounts, FunctionForest, ImageMap, LoopsHead, LoopsProfile, LoopsStats,
+    ProfileHead, read_loops,
+};
+
+use super::tally::Tally;
+use crate::images;
+use crate::wanted::DEFAULT_K;
+
+/// Extension of sequences of paths over iterations.
+pub(crate) const LOOPS: &str = "hwl";
+/// The same with what the raw profile still had when it was sealed: it counts, in place of the other, from then on.
+pub(crate) const SEALED_LOOPS: &str = "sealed.hwl";
+
+/// The forests of the streams that have ended.
+#[derive(Default)]
+pub(crate) struct Forests {
+    forest: Option<SlabForest>,
+    met: Met,
+    /// What was written down before.
+    earlier: Option<LoopsProfile>,
+    /// Paths that were counted beside the rings. They are known when the process has ended, or is looked at.
+    beside: Vec<FunctionCounts>,
+}
+
+/// What lies beside a profile, a raw or a sealed one.
+pub(crate) fn read(profile: &Path, is_sealed: bool, map: &ImageMap) -> Option<LoopsProfile> {
+    let read = |extension| images::read_regular(&profile.with_extension(extension)).ok();
+    let sealed = is_sealed.then(|| read(SEALED_LOOPS)).flatten();
+    read_loops(&sealed.or_else(|| read(LOOPS))?, map).ok()
+}
+
+/// The profile is sealed: what was made when it was gets the usual name.
+pub(crate) fn settle(profile: &Path) {
+    let [from, to] = [SEALED_LOOPS, LOOPS].map(|extension| profile.with_extension(extension));
+    std::fs::rename(from, to).ok();
+}
+
+impl Forests {
+    /// Goes on with what lies beside a profile.
+    pub(crate) fn resume(profile: &Path, map: &ImageMap) -> Self {
+        Self {
+            earlier: read(profile, false, map),
+            ..Self::default()
+        }
+    }
+
+    /// Whether nothing was made yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.forest.is_none() && self.earlier.is_none()
+    }
+
+    /// Iterations of what was made before.
+    pub(crate) fn k(&self) -> Option<u32> {
+        self.earlier.as_ref().map(|earlier| earlier.head.k)
+    }
+
+    /// Adds a stream's forest, with what was met on the way. All together have `limits`.
+    pub(crate) fn add(&mut self, mut forest: SlabForest, met: Met, limits: loops::Limits) {
+        forest.limit(limits);
+        match &mut self.forest {
+            Some(sum) => sum.merge(&forest),
+            none => *none = Some(forest),
+        }
+        for (sum, more) in [
+            (&mut self.met.paths, met.paths),
+            (&mut self.met.holes, met.holes),
+            (&mut self.met.strangers, met.strangers),
+            (&mut self.met.gaps, met.gaps),
+            (&mut self.met.caught, met.caught),
+        ] {
+            *sum += more;
+        }
+    }
+
+    /// Takes what was counted beside the rings, in place of what was before; whether there is anything.
+    pub(crate) fn count(&mut self, beside: Vec<FunctionCounts>) -> bool {
+        self.beside = beside;
+        !self.beside.is_empty()
+    }
+
+    /// The forests of the process that `head` is of.
+    pub(crate) fn profile(&self, head: &ProfileHead, words: &Words, tally: Tally) -> LoopsProfile {
+        let head = LoopsHead {
+            build_id: head.build_id,
+            image: head.image.clone(),
+            image_path: head.image_path.clone(),
+            k: 0,
+            pid: head.pid,
+            ppid: head.ppid,
+            threads: head.threads,
+            forked: head.forked,
+            stats: LoopsStats {
+                lost_words: tally.lost,
+                cut_streams: tally.cut,
+                ..LoopsStats::default()
+            },
+        };
+        let now = self.forest.as_ref();
+        let now = now.map(|forest| loops::seal(head.clone(), words, forest, self.met));
+        let mut profile = match (self.earlier.clone(), now) {
+            (Some(mut earlier), Some(now)) => {
+                join(&mut earlier, now);
+                earlier
+            }
+            (Some(mut earlier), None) => {
+                earlier.head.stats.add(&head.stats);
+                earlier
+            }
+            (None, Some(now)) => now,
+            (None, None) => LoopsProfile {
+                head: LoopsHead {
+                    k: DEFAULT_K,
+                    ..head
+                },
+                ..LoopsProfile::default()
+            },
+        };
+        join(&mut profile, counted(&self.beside, tally));
+        profile
+    }
+}
+
+/// Paths that were counted, as what their words would have made: activations of one path each. Of a sample the analysed share, so that counts compare.
+fn counted(functions: &[FunctionCounts], tally: Tally) -> LoopsProfile {
+    let (part, all) = (tally.analysed, tally.analysed + tally.left_out);
+    let share = |count: u64| match tally.left_out {
+        0 => count,
+        _ => (u128::from(count) * u128::from(part) / u128::from(all)) as u64,
+    };
+    let mut made = LoopsProfile::default();
+    for function in functions {
+        let counts = function.counts.iter();
+        let counts = counts.map(|&(path, count)| (path, share(count)));
+        let nodes = counts.filter(|&(_, count)| count > 0);
+        let nodes = nodes.map(|(path, count)| ForestNode {
+            depth: 0,
+            path,
+            count,
+        });
+        let forest = FunctionForest {
+            module: function.module,
+            function: function.function,
+            hash: function.hash,
+            nodes: nodes.collect(),
+            dropped: Vec::new(),
+        };
+        let counts = forest.nodes.iter().map(|node| node.count);
+        let paths = counts.fold(0, u64::saturating_add);
+        let stats = &mut made.head.stats;
+        stats.words = stats.words.saturating_add(paths);
+        stats.slabs = stats.slabs.saturating_add(paths);
+        made.head.stats.nodes += forest.nodes.len() as u64;
+        if !forest.nodes.is_empty() {
+            made.functions.push(forest);
+        }
+    }
+    made
+}
+
+/// Adds forests of the same process. A forest may have several roots of one path: they count together.
+fn join(sum: &mut LoopsProfile, more: LoopsProfile) {
+    sum.head.stats.add(&more.head.stats);
+    sum.damage.extend(more.damage);
+    for forest in more.functions {
+        let place = sum
+            .functions
+            .binary_search_by_key(&(forest.module, forest.function), |one| {
+                (one.module, one.function)
+            });
+        match place {
+            Err(place) => sum.functions.insert(place, forest),
+            Ok(place) => {
+                let known = &mut sum.functions[place];
+                known.nodes.extend(forest.nodes);
+                let mut dropped: BTreeMap<u64, u64> = BTreeMap::new();
+                for (path, count) in known.dropped.drain(..).chain(forest.dropped) {
+                    let sum = dropped.entry(path).or_default();
+                    *sum = sum.saturating_add(count);
+                }
+                known.dropped = dropped.into_iter().collect();
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What is being made of the streams of one ring, by the worker that reads it.
+
+use holloway_analysis::loops::{self, LoopsBuilder};
+use holloway_analysis::trace::{Recorded, TraceBuilder};
+use holloway_analysis::variation::VariationBuilder;
+use holloway_format::abi::{KIND_LOOPS, KIND_TRACE};
+
+use super::memory::Share;
+use super::pool::locked;
+use super::subject::Subject;
+use super::traces::{self, ThreadStream};
+
+/// Bytes of a node of a slab forest while it grows, with what is counted until it is made.
+const NODE: u64 = 64;
+/// Bytes of a symbol that a builder of traces remembers.
+const SYMBOL: u64 = 32;
+
+/// What is being made of the streams of one ring.
+pub(crate) enum Making {
+    /// Sequences of paths over iterations.
+    Loops(Box<LoopsBuilder>, Share),
+    /// All paths, in order.
+    Trace {
+        builder: Box<TraceBuilder>,
+        stream: ThreadStream,
+        /// Counts among the others' for as long.
+        _share: Share,
+    },
+    /// Times of paths.
+    Variation(Box<VariationBuilder>),
+    /// There is no map, or nothing was fed since the last was handed over. `is_cut`: activations were open then.
+    Nothing { is_cut: bool },
+}
+
+impl Making {
+    /// Feeds words, the first at position `at`.
+    pub(crate) fn feed(&mut self, subject: &Subject, at: u64, words: &[u32]) {
+        if let Self::Nothing { is_cut } = *self {
+            if is_cut && !words.is_empty() {
+                subject.cut();
+            }
+            *self = subject.begin(0);
+        }
+        match self {
+            Self::Loops(builder, share) => {
+                builder.limit(subject.nodes(share.most(NODE)));
+                builder.feed(at, words);
+            }
+            Self::Trace {
+                builder, stream, ..
+            } => {
+                builder.feed(at, words);
+                subject.record(builder.take(), stream);
+            }
+            Self::Variation(builder) => builder.feed(at, words),
+            Self::Nothing { .. } => {}
+        }
+    }
+
+    /// Hands over what was made so far. More words may follow.
+    pub(crate) fn pause(&mut self, subject: &Subject) {
+        match self {
+            Self::Loops(builder, _) => {
+                let is_cut = builder.open() > 0;
+                let made = std::mem::replace(self, Self::Nothing { is_cut });
+                if let Self::Loops(builder, _) = made {
+                    let met = builder.met();
+                    let limits = subject.nodes(subject.settings.memory.most(NODE));
+                    locked(&subject.forests).add(builder.finish(), met, limits);
+                }
+            }
+            Self::Trace {
+                builder, stream, ..
+            } => {
+                subject.record(builder.flush(), stream);
+                locked(&subject.traces).count(builder.counts());
+            }
+            Self::Variation(builder) => locked(&subject.timings).add(&builder.take()),
+            Self::Nothing { .. } => {}
+        }
+    }
+}
+
+impl Subject {
+    /// Begins the streams of a ring; what comes before another owner is said is `thread`'s.
+    pub(crate) fn begin(&self, thread: u32) -> Making {
+        let Some(words) = &self.words else {
+            return Making::Nothing { is_cut: false };
+        };
+        if ![KIND_LOOPS, KIND_TRACE].contains(&self.head.kind) {
+            let bias = locked(&self.timings).bias();
+            let builder = VariationBuilder::new(words.clone()).with_bias(bias);
+            return Making::Variation(Box::new(builder));
+        }
+        let share = self.settings.memory.share();
+        if self.head.kind == KIND_LOOPS {
+            let limits = self.nodes(share.most(NODE));
+            let builder = LoopsBuilder::new(words.clone(), self.k, limits);
+            return Making::Loops(Box::new(builder), share);
+        }
+        let usual = holloway_analysis::trace::Limits::default();
+        let pieces = usual.pieces.min(share.most(SYMBOL));
+        let limits = holloway_analysis::trace::Limits {
+            block: usual.block.min(pieces),
+            pieces,
+        };
+        let stream = ThreadStream { thread, id: None };
+        Making::Trace {
+            builder: Box::new(TraceBuilder::new(words.clone(), limits)),
+            stream,
+            _share: share,
+        }
+    }
+
+    /// Nodes of a forest: as many as fit if memory was spoken of, else no more than is fast.
+    fn nodes(&self, fitting: usize) -> loops::Limits {
+        let usual = loops::Limits::default();
+        let nodes = if self.settings.memory.is_asked_for() {
+            fitting
+        } else {
+            fitting.min(usual.nodes)
+        };
+        loops::Limits { nodes }
+    }
+
+    fn record(&self, recorded: Vec<Recorded>, stream: &mut ThreadStream) {
+        if !recorded.is_empty() {
+            let head = traces::head(&self.head);
+            locked(&self.traces).record(&self.profile, &head, recorded, stream);
+        }
+    }
+}

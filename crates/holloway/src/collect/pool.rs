@@ -1,0 +1,327 @@
+//! Workers that take words out of rings and feed them to the analysis. A ring has one worker at a time; there is one for
+//! each processor.
+//!
+//! A busy thread's ring is emptied in whole chunks: the line of memory that the thread writes to next is left to it. What is less
+//! is taken when nothing more has come for a while, or when the owner waits.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use holloway_analysis::stream::Words;
+use holloway_format::abi::CHUNK;
+use holloway_rings::{Ring, RingFile};
+
+use super::Settings;
+use super::stream::Stream;
+use super::subject::Subject;
+use super::watch::{News, Watch};
+use crate::failure::Result;
+use crate::{finish, status};
+
+/// How long a ring's last words may lie there.
+const IDLE: Duration = Duration::from_millis(3);
+/// Most that is taken at once.
+const MOST: u64 = 4 * CHUNK;
+/// Shortest and longest sleep of a worker that finds nothing to do. A ring is full after a millisecond, if its thread does nothing else.
+const SLEEP: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
+
+/// Rings are being emptied.
+const RUNS: u8 = 0;
+/// No process is left that is waited for: workers end.
+const ENDS: u8 = 1;
+
+/// The collector of a run; its threads end when it is dropped.
+pub(crate) struct Collector {
+    shared: Arc<Shared>,
+    watcher: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    directory: PathBuf,
+    settings: Settings,
+    phase: AtomicU8,
+    watch: Mutex<Watch>,
+    taps: Mutex<Vec<Arc<Mutex<Tap>>>>,
+    subjects: Mutex<HashMap<PathBuf, Arc<Subject>>>,
+    /// Of processes that are gone, to be sealed; who does it holds `seals`.
+    ended: Mutex<VecDeque<Arc<Subject>>>,
+    seals: Mutex<()>,
+    /// By build id; none where there is no map.
+    words: Mutex<HashMap<[u8; 16], Option<Words>>>,
+}
+
+/// A ring that is being emptied.
+struct Tap {
+    ring: Ring,
+    subject: Arc<Subject>,
+    stream: Stream,
+    words: Vec<u32>,
+    /// Bytes that waited when it was last looked at, and since when they are no more.
+    seen: u64,
+    since: Instant,
+}
+
+impl Collector {
+    /// Starts to look into a run's directory.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub(crate) fn start(directory: &Path, settings: Settings) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            directory: directory.to_owned(),
+            settings,
+            phase: AtomicU8::new(RUNS),
+            watch: Mutex::new(Watch::new(directory)),
+            taps: Mutex::default(),
+            subjects: Mutex::default(),
+            ended: Mutex::default(),
+            seals: Mutex::default(),
+            words: Mutex::default(),
+        });
+        let watched = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("collector".to_owned());
+        let watcher = thread.spawn(move || watched.watch())?;
+        Ok(Self {
+            shared,
+            watcher: Some(watcher),
+        })
+    }
+
+    /// The program has ended: takes what is left of it, and writes down what there is of processes that go on.
+    pub(crate) fn settle(&self) {
+        self.shared.look(true);
+        self.shared.seal();
+        for (_, subject) in self.shared.open_subjects() {
+            self.shared.empty(&subject, false);
+            said(subject.keep().map(drop));
+        }
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        self.shared.phase.store(ENDS, Ordering::SeqCst);
+        // One that panicked has said so.
+        self.watcher.take().map(JoinHandle::join);
+        self.settle();
+        for (_, subject) in self.shared.open_subjects() {
+            said(subject.finish_traces());
+        }
+    }
+}
+
+impl Shared {
+    fn runs(&self) -> bool {
+        self.phase.load(Ordering::SeqCst) == RUNS
+    }
+
+    /// The thread that looks for rings. Workers come with the first ring.
+    fn watch(&self) {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            let mut workers = 0;
+            while self.runs() {
+                let pause = self.look(false);
+                if workers == 0 && self.turns(&mut Vec::new()) {
+                    let names = (0..processors).map(|number| format!("worker {number}"));
+                    let builders = names.map(|name| std::thread::Builder::new().name(name));
+                    let spawned = builders.map(|one| one.spawn_scoped(scope, || self.work()));
+                    workers = spawned.filter(std::result::Result::is_ok).count();
+                }
+                if !locked(&self.ended).is_empty() && self.seals.try_lock().is_ok() {
+                    let thread = std::thread::Builder::new().name("sealer".to_owned());
+                    // Where there can be none, it is done when the program has ended.
+                    thread.spawn_scoped(scope, || self.seal()).ok();
+                }
+                std::thread::sleep(pause);
+            }
+        });
+    }
+
+    /// Takes in what has come, and ends what is gone.
+    fn look(&self, now: bool) -> Duration {
+        let mut ended = Vec::new();
+        let tell = |news: News<'_>| match news {
+            News::Ring(path, file, ring) => {
+                let mut subjects = locked(&self.subjects);
+                let subject = subjects
+                    .entry(path.to_owned())
+                    .or_insert_with(|| Arc::new(self.subject(path, file)));
+                let tap = Tap::new(ring, Arc::clone(subject));
+                locked(&self.taps).push(Arc::new(Mutex::new(tap)));
+            }
+            News::Ended(path) => ended.push(path.to_owned()),
+        };
+        let mut watch = locked(&self.watch);
+        let pause = if now {
+            watch.look_now(tell);
+            Duration::ZERO
+        } else {
+            watch.look(tell)
+        };
+        for path in ended {
+            let subject = locked(&self.subjects).remove(&path);
+            locked(&self.ended).extend(subject);
+        }
+        pause
+    }
+
+    /// Seals what has ended, one after the other: it takes as long as there is much of it, and others find their rings meanwhile.
+    fn seal(&self) {
+        let _one = locked(&self.seals);
+        loop {
+            let next = locked(&self.ended).pop_front();
+            let Some(subject) = next else { break };
+            self.empty(&subject, true);
+            said(subject.seal());
+        }
+    }
+
+    fn subject(&self, path: &Path, file: &RingFile) -> Subject {
+        let head = &file.head().profile;
+        let mut known = locked(&self.words);
+        let words = known.entry(head.build_id).or_insert_with(|| {
+            let linked = self.settings.linked.as_deref();
+            let map = finish::keep_map(&self.directory, head, linked);
+            let map = map.unwrap_or_else(|failure| {
+                status::warn(&failure.message);
+                None
+            });
+            map.map(|map| Words::new(&Arc::new(map)))
+        });
+        Subject::new(path, head, words.clone(), self.settings.clone())
+    }
+
+    fn open_subjects(&self) -> Vec<(PathBuf, Arc<Subject>)> {
+        let subjects = locked(&self.subjects);
+        let pairs = subjects.iter();
+        pairs
+            .map(|(path, subject)| (path.clone(), Arc::clone(subject)))
+            .collect()
+    }
+
+    /// Takes all that is left in the rings of a process; of one that is gone they are not looked at again.
+    fn empty(&self, subject: &Arc<Subject>, is_gone: bool) {
+        for tap in self.taps_now() {
+            let mut tap = locked(&tap);
+            if Arc::ptr_eq(&tap.subject, subject) {
+                tap.empty(is_gone);
+            }
+        }
+        if is_gone {
+            locked(&self.taps).retain(|tap| !Arc::ptr_eq(&locked(tap).subject, subject));
+        }
+    }
+
+    fn taps_now(&self) -> Vec<Arc<Mutex<Tap>>> {
+        locked(&self.taps).clone()
+    }
+
+    /// A worker.
+    fn work(&self) {
+        let [least, longest] = SLEEP;
+        let mut pause = least;
+        let mut taps = Vec::new();
+        while self.runs() {
+            if self.turns(&mut taps) {
+                pause = least;
+                continue;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(longest);
+        }
+    }
+
+    /// A turn for each ring that no other worker has; whether anything was taken.
+    fn turns(&self, taps: &mut Vec<Arc<Mutex<Tap>>>) -> bool {
+        taps.clone_from(&locked(&self.taps));
+        let mut took = false;
+        for tap in taps {
+            if let Ok(mut tap) = tap.try_lock() {
+                took |= tap.turn();
+            }
+        }
+        took
+    }
+}
+
+impl Tap {
+    fn new(ring: Ring, subject: Arc<Subject>) -> Self {
+        let stream = Stream::new(&subject, ring.tid());
+        Self {
+            ring,
+            subject,
+            stream,
+            words: Vec::new(),
+            seen: 0,
+            since: Instant::now(),
+        }
+    }
+
+    /// Takes some words if it is time; whether it took any.
+    fn turn(&mut self) -> bool {
+        let waiting = self.ring.waiting_bytes();
+        if waiting == 0 {
+            self.seen = 0;
+            return false;
+        }
+        let now = Instant::now();
+        if waiting != self.seen {
+            (self.seen, self.since) = (waiting, now);
+        }
+        let is_idle = now.duration_since(self.since) >= IDLE;
+        let whole_chunks = self.ring.taken().saturating_add(waiting) / CHUNK * CHUNK;
+        let most = whole_chunks.saturating_sub(self.ring.taken()).min(MOST);
+        if most > 0 {
+            return self.take(most);
+        }
+        (is_idle || self.ring.owner_waits()) && self.take(MOST)
+    }
+
+    fn take(&mut self, most: u64) -> bool {
+        self.words.clear();
+        let batch = self.ring.take(most, &mut self.words);
+        self.feed(batch)
+    }
+
+    fn feed(&mut self, batch: holloway_rings::Batch) -> bool {
+        self.subject.lost(batch.lost / 4);
+        self.stream.feed(&self.subject, batch.at, &self.words);
+        !self.words.is_empty()
+    }
+
+    /// Takes all that is there now.
+    fn empty(&mut self, is_gone: bool) {
+        let end = self.ring.taken().saturating_add(self.ring.waiting_bytes());
+        // What a thread that runs appends meanwhile is left for later: it may be faster.
+        while self.ring.taken() < end {
+            let took = if is_gone {
+                self.words.clear();
+                let batch = self.ring.take_rest(MOST, &mut self.words);
+                self.feed(batch)
+            } else {
+                self.take(MOST)
+            };
+            if !took {
+                break;
+            }
+        }
+        self.stream.pause(&self.subject);
+    }
+}
+
+/// The run's directory can't be written: said, the program goes on.
+fn said(result: Result<()>) {
+    if let Err(failure) = result {
+        status::warn(&failure.message);
+    }
+}
+
+/// What a thread that panicked leaves is whole: each word is fed or not.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

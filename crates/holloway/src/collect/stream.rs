@@ -1,0 +1,141 @@
+//! One ring's words on their way into the analysis, as far as they are of the sample.
+//!
+//! A sample is made of *bursts*: the words of one chunk. What follows a burst is left out but for the words that say that another
+//! thread goes on.
+
+use holloway_format::abi::{CHUNK, OPERAND, WORD_CAUGHT, WORD_OWNER};
+
+use super::making::Making;
+use super::subject::Subject;
+
+/// The streams of a ring, one after the other.
+pub(crate) struct Stream {
+    making: Making,
+    /// What may follow what was fed or left out last, which ended at `next`.
+    operands: Operands,
+    next: u64,
+}
+
+/// Operands of a control word that are still to come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Operands {
+    left: u8,
+    of_owner: bool,
+}
+
+impl Operands {
+    /// Passes a word; whether it is a [`WORD_OWNER`] or the operand of one. An operand may look like any control word.
+    fn pass(&mut self, word: u32) -> bool {
+        let (left, of_owner) = match word {
+            word if word & OPERAND == 0 => (0, false),
+            _ if self.left > 0 => (self.left - 1, self.of_owner),
+            WORD_CAUGHT => (3, false),
+            WORD_OWNER => (1, true),
+            _ => (0, false),
+        };
+        *self = Self { left, of_owner };
+        of_owner
+    }
+
+    /// Passes many words, of which only the last ones matter.
+    fn pass_all(&mut self, words: &[u32]) {
+        let plain = words.iter().rposition(|word| word & OPERAND == 0);
+        for word in &words[plain.unwrap_or(0)..] {
+            self.pass(*word);
+        }
+    }
+}
+
+impl Stream {
+    /// The streams of a ring; what comes before another owner is said is `thread`'s.
+    pub(crate) fn new(subject: &Subject, thread: u32) -> Self {
+        Self {
+            making: subject.begin(thread),
+            operands: Operands::default(),
+            next: 0,
+        }
+    }
+
+    /// Feeds what stands at position `at`.
+    pub(crate) fn feed(&mut self, subject: &Subject, mut at: u64, mut words: &[u32]) {
+        if subject.sample() == 1 {
+            subject.taken(words.len() as u64, true);
+            self.making.feed(subject, at, words);
+            return;
+        }
+        while !words.is_empty() {
+            let to_chunks_end = (CHUNK - at % CHUNK).div_ceil(4) as usize;
+            let (piece, rest) = words.split_at(words.len().min(to_chunks_end));
+            let is_chosen = (at / CHUNK).is_multiple_of(subject.sample());
+            subject.taken(piece.len() as u64, is_chosen);
+            if at != self.next {
+                self.operands = Operands::default();
+            }
+            if is_chosen {
+                self.making.feed(subject, at, piece);
+                self.operands.pass_all(piece);
+            } else {
+                self.feed_owners(subject, at, piece);
+            }
+            at = at.wrapping_add(4 * piece.len() as u64);
+            self.next = at;
+            words = rest;
+        }
+    }
+
+    fn feed_owners(&mut self, subject: &Subject, at: u64, words: &[u32]) {
+        for (at, word) in (at..).step_by(4).zip(words) {
+            if self.operands.pass(*word) {
+                self.making.feed(subject, at, std::slice::from_ref(word));
+            }
+        }
+    }
+
+    /// Hands over what was made so far. More words may follow.
+    pub(crate) fn pause(&mut self, subject: &Subject) {
+        self.making.pause(subject);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operand_that_looks_like_a_control_word_is_none() {
+        let words = [
+            7,
+            WORD_CAUGHT,
+            WORD_OWNER,
+            OPERAND,
+            OPERAND | 7,
+            WORD_OWNER,
+            WORD_OWNER,
+            WORD_OWNER,
+            WORD_CAUGHT,
+            8,
+        ];
+        let expect = [5, 6, 7, 8];
+        let mut operands = Operands::default();
+        let found = (0..words.len()).filter(|&at| operands.pass(words[at]));
+        assert_eq!(found.collect::<Vec<_>>(), expect);
+        // The same wherever a piece that was fed as a whole ends.
+        for end in 0..words.len() {
+            let mut operands = Operands::default();
+            operands.pass_all(&words[..end]);
+            let found = (end..words.len()).filter(|&at| operands.pass(words[at]));
+            let expect = expect.iter().filter(|&&at| at >= end);
+            assert_eq!(
+                found.collect::<Vec<_>>(),
+                expect.copied().collect::<Vec<_>>()
+            );
+        }
+    }
+
+    #[test]
+    fn a_word_that_ends_a_path_ends_what_was_awaited() {
+        let mut operands = Operands::default();
+        operands.pass_all(&[WORD_CAUGHT, OPERAND, 3]);
+        assert!(operands.pass(WORD_OWNER));
+    }
+}

@@ -1,0 +1,441 @@
+//! What is made of the streams of one image in one process, and where that goes.
+//!
+//! While the process runs, what a thread did is with the worker that reads its ring ([`Making`](super::making::Making)); from there it goes to the forests or the
+//! traces of the process. When that has ended, they lie beside its profile ([`Subject::seal`]), and the profile gives way to a
+//! sealed one: its head, how often each path ran, and what is missing.
+//!
+//! No word is counted twice, wherever finishing is interrupted: what is made of words that the raw profile still has lies in files that
+//! count only beside a sealed one, so both give way to them in one step.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use holloway_analysis::stream::Words;
+use holloway_analysis::{loops, variation};
+use holloway_format::abi::{
+    KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION, SAMPLE_WORDS, WORD_OWNER,
+};
+use holloway_format::raw::{RingWords, counted_beside};
+use holloway_format::{
+    Damage, DamagedFile, FunctionCounts, ImageMap, LoopsProfile, Profile, ProfileHead, RawProfile,
+    VariationProfile, VariationStats, write_loops, write_sealed, write_variation,
+};
+use holloway_report::SAMPLE;
+
+use super::Settings;
+use super::forests::{self, Forests};
+use super::pool::locked;
+use super::stream::Stream;
+use super::tally::Tally;
+use super::timings::{self, Timings};
+use super::traces::{self, Traces};
+use crate::failure::{Context, Result};
+use crate::wanted::DEFAULT_K;
+use crate::{images, rundir};
+
+/// The streams of one image in one process.
+pub(crate) struct Subject {
+    /// Its raw profile.
+    pub(super) profile: PathBuf,
+    pub(super) head: ProfileHead,
+    pub(super) k: u32,
+    pub(super) settings: Settings,
+    /// None without a path map: then nothing can be made of words.
+    pub(super) words: Option<Words>,
+    /// It is no collector's (any more): words are only in the raw profile.
+    is_resumed: bool,
+    /// Its words are read for the first time only now: what is not there is lost.
+    is_first: bool,
+    analysed: AtomicU64,
+    left_out: AtomicU64,
+    lost: AtomicU64,
+    cut: AtomicU64,
+    pub(super) forests: Mutex<Forests>,
+    pub(super) traces: Mutex<Traces>,
+    pub(super) timings: Mutex<Timings>,
+}
+
+/// What was made, of a profile that stays as it is.
+pub(crate) struct Results {
+    /// The forests, or the timings.
+    pub(crate) made: Option<Made>,
+    /// Files of traces.
+    pub(crate) traces: Vec<Vec<u8>>,
+    /// How often each path ran, and what is missing.
+    pub(crate) profile: Profile,
+}
+
+/// What lies in one file, written when a process has ended.
+#[derive(Clone)]
+pub(crate) enum Made {
+    /// The forests.
+    Loops(LoopsProfile),
+    /// How long paths took.
+    Timings(VariationProfile),
+}
+
+impl Made {
+    /// Its file.
+    fn write(&self) -> Vec<u8> {
+        match self {
+            Self::Loops(loops) => write_loops(loops),
+            Self::Timings(timings) => write_variation(timings),
+        }
+    }
+
+    /// How often each path ran, or is estimated to have run.
+    fn counts(&self) -> Vec<FunctionCounts> {
+        match self {
+            Self::Loops(loops) => loops::paths(loops).functions,
+            Self::Timings(timings) => variation::paths(timings).functions,
+        }
+    }
+
+    /// That counts are estimates, where they are, and what is damaged.
+    fn said(&self) -> Vec<Damage> {
+        let Self::Timings(timings) = self else {
+            return Vec::new();
+        };
+        let VariationStats {
+            samples,
+            begun,
+            damaged,
+            ..
+        } = timings.head.stats;
+        let sample = (timings.head.kind == KIND_VARIATION).then(|| {
+            format!(
+                "{SAMPLE}: counts are estimates, made from {samples} timed paths of {begun} that ran"
+            )
+        });
+        let damaged = (damaged > 0).then(|| {
+            let them = if damaged == 1 {
+                "sample is"
+            } else {
+                "samples are"
+            };
+            format!("{damaged} {them} damaged, and left out; record it again")
+        });
+        let said = [sample, damaged].into_iter().flatten();
+        said.map(|what| Damage::of_file(DamagedFile::Profile, 0, what))
+            .collect()
+    }
+
+    /// What its file is called: beside a raw profile, and beside a sealed one until it has the other's name.
+    pub(crate) fn extensions(kind: u32) -> [&'static str; 2] {
+        match kind {
+            KIND_LOOPS => [forests::LOOPS, forests::SEALED_LOOPS],
+            _ => [timings::TIMINGS, timings::SEALED_TIMINGS],
+        }
+    }
+}
+
+impl Subject {
+    /// The streams of the raw profile at `profile`.
+    pub(crate) fn new(
+        profile: &Path,
+        head: &ProfileHead,
+        words: Option<Words>,
+        settings: Settings,
+    ) -> Self {
+        let k = settings.k.or_else(|| {
+            let image = images::inspect(Path::new(&head.image_path));
+            image.ok()?.k
+        });
+        Self {
+            profile: profile.to_owned(),
+            head: head.clone(),
+            k: k.unwrap_or(DEFAULT_K),
+            settings,
+            words,
+            is_resumed: false,
+            is_first: false,
+            analysed: AtomicU64::new(0),
+            left_out: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            cut: AtomicU64::new(0),
+            forests: Mutex::default(),
+            traces: Mutex::default(),
+            timings: Mutex::default(),
+        }
+    }
+
+    /// The streams of a raw profile that no collector has (any more), with what one made of them.
+    pub(crate) fn resume(
+        profile: &Path,
+        head: &ProfileHead,
+        map: &Arc<ImageMap>,
+        mut settings: Settings,
+    ) -> Self {
+        let forests = Forests::resume(profile, map);
+        let timings = Timings::resume(profile, map);
+        // Forests of one process are of one k.
+        settings.k = forests.k().or(settings.k);
+        let traces = traces::beside(profile, false);
+        let is_first = forests.is_empty() && timings.is_empty() && traces.is_empty();
+        Self {
+            is_resumed: true,
+            is_first,
+            forests: forests.into(),
+            timings: timings.into(),
+            ..Self::new(profile, head, Some(Words::new(map)), settings)
+        }
+    }
+
+    /// One chunk in so many is analysed. Timed paths are a sample already, or all are wanted.
+    pub(crate) fn sample(&self) -> u64 {
+        if self.is_timed() {
+            return 1;
+        }
+        self.settings.sample
+    }
+
+    fn is_timed(&self) -> bool {
+        [KIND_VARIATION, KIND_TIMES].contains(&self.head.kind)
+    }
+
+    /// So many words were taken out, to be analysed or left out.
+    pub(crate) fn taken(&self, words: u64, is_chosen: bool) {
+        let tally = if is_chosen {
+            &self.analysed
+        } else {
+            &self.left_out
+        };
+        tally.fetch_add(words, Ordering::Relaxed);
+    }
+
+    /// So many words were lost before they could be taken.
+    pub(crate) fn lost(&self, words: u64) {
+        if words > 0 {
+            self.lost.fetch_add(words, Ordering::Relaxed);
+        }
+    }
+
+    /// A stream goes on of which what was open is forgotten; a timed path stands for itself.
+    pub(super) fn cut(&self) {
+        self.cut
+            .fetch_add(u64::from(!self.is_timed()), Ordering::Relaxed);
+    }
+
+    /// Takes in what a raw profile still has of the streams: spools, and words in rings. Of those that nobody took words of
+    /// before, what is missing at the beginning is lost.
+    pub(crate) fn absorb(&self, raw: &RawProfile<'_>) -> Vec<Damage> {
+        let is_first = self.is_first;
+        let rings = raw.ring_words();
+        let damage = Mutex::new(Vec::new());
+        let next = AtomicUsize::new(0);
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 0..workers.min(rings.len()) {
+                scope.spawn(|| {
+                    while let Some(ring) = rings.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let lost = self.absorb_ring(ring, is_first);
+                        locked(&damage).extend(lost);
+                    }
+                });
+            }
+        });
+        damage.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn absorb_ring(&self, ring: &RingWords<'_>, is_first: bool) -> Vec<Damage> {
+        let mut damage = Vec::new();
+        let head = ring.ring.as_ref();
+        let mut stream = Stream::new(self, head.map_or(0, |head| head.tid));
+        let mut next = head.map(|head| head.origin).filter(|_| is_first);
+        for piece in ring.pieces() {
+            match piece {
+                Ok(piece) => {
+                    let goes_on = next.is_none() && head.is_some_and(|head| head.origin < piece.at);
+                    if goes_on && piece.words.first() != Some(&WORD_OWNER) {
+                        self.cut();
+                    }
+                    let gap = next.map_or(0, |next| piece.at.saturating_sub(next));
+                    self.lost(gap / 4);
+                    stream.feed(self, piece.at, &piece.words);
+                    next = Some(piece.at + 4 * piece.words.len() as u64);
+                }
+                Err(lost) => damage.push(lost),
+            }
+        }
+        stream.pause(self);
+        if let Some(head) = head {
+            // Taken and not here, cut off, and dropped.
+            let missing = head.end().saturating_sub(next.unwrap_or(head.first()));
+            self.lost((missing + head.cursor.saturating_sub(head.end())) / 4);
+        }
+        damage
+    }
+
+    /// What became of the words.
+    fn tally(&self) -> Tally {
+        let words = if self.is_timed() { SAMPLE_WORDS } else { 1 };
+        Tally {
+            analysed: self.analysed.load(Ordering::Relaxed),
+            left_out: self.left_out.load(Ordering::Relaxed),
+            lost: self.lost.load(Ordering::Relaxed).div_ceil(words as u64),
+            cut: self.cut.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Writes down what was taken so far, beside the profile. Traces are there already.
+    ///
+    /// # Errors
+    /// The run's directory can't be written.
+    pub(crate) fn keep(&self) -> Result<Option<Made>> {
+        let [usual, _] = Made::extensions(self.head.kind);
+        self.write(usual)
+    }
+
+    fn write(&self, extension: &str) -> Result<Option<Made>> {
+        let made = self.made();
+        if let Some(made) = &made {
+            let file = self.profile.with_extension(extension);
+            rundir::write_atomically(&file, &made.write())?;
+        }
+        Ok(made)
+    }
+
+    fn made(&self) -> Option<Made> {
+        let (words, head) = (self.words.as_ref()?, &self.head);
+        match head.kind {
+            KIND_TRACE => None,
+            KIND_LOOPS => {
+                let loops = locked(&self.forests).profile(head, words, self.tally());
+                Some(Made::Loops(loops))
+            }
+            _ => {
+                let timings = locked(&self.timings).profile(head, words, self.tally());
+                Some(Made::Timings(timings))
+            }
+        }
+    }
+
+    /// The process has ended and all its words are here: writes down the result, and puts a sealed profile in the place of the raw one.
+    ///
+    /// # Errors
+    /// The run's directory can't be written.
+    pub(crate) fn seal(&self) -> Result<()> {
+        let Some(words) = &self.words else {
+            return Ok(());
+        };
+        let _alone = hold(&self.profile, true);
+        let raw = images::read_regular(&self.profile);
+        let raw = raw.cannot(|| format!("read {}", self.profile.display()))?;
+        // Another may have sealed it meanwhile.
+        let Ok(raw) = RawProfile::parse(&raw) else {
+            return Ok(());
+        };
+        let mut made = None;
+        if !self.is_resumed {
+            made = self.keep()?;
+            self.finish_traces()?;
+        }
+        let taken = self.tally();
+        let mut rest = Traces::of_rest();
+        rest.count(locked(&self.traces).take_counts());
+        *locked(&self.traces) = rest;
+        let cannot = || format!("write the trace of {}", self.profile.display());
+        traces::forget_rest(&self.profile).cannot(cannot)?;
+        let damage = self.absorb(&raw);
+        let mut profile = Profile::of_head(raw.header().profile.clone());
+        if self.count_beside(&raw) || self.is_resumed || self.tally() != taken {
+            let [_, sealed] = Made::extensions(self.head.kind);
+            made = self.write(sealed)?;
+        }
+        if let Some(made) = made {
+            profile.functions = made.counts();
+            profile.damage.extend(made.said());
+        } else {
+            self.finish_traces()?;
+            if self.is_resumed {
+                self.count_earlier(&traces::beside(&self.profile, false), words, &mut profile);
+            }
+            profile.functions = locked(&self.traces).path_counts(words.image());
+        }
+        self.say_missing(&raw, damage, &mut profile);
+        rundir::write_atomically(&self.profile, &write_sealed(&profile))?;
+        forests::settle(&self.profile);
+        timings::settle(&self.profile);
+        traces::settle(&self.profile);
+        Ok(())
+    }
+
+    /// What there is with what the raw profile still has. Nothing is written.
+    pub(crate) fn result(self, raw: &RawProfile<'_>) -> Results {
+        *locked(&self.traces) = Traces::in_memory();
+        let damage = self.absorb(raw);
+        self.count_beside(raw);
+        let mut profile = Profile::of_head(raw.header().profile.clone());
+        let made = self.made();
+        let mut files = Vec::new();
+        if let Some(made) = &made {
+            profile.functions = made.counts();
+            profile.damage.extend(made.said());
+        } else if let Some(words) = &self.words {
+            files = traces::beside(&self.profile, false);
+            self.count_earlier(&files, words, &mut profile);
+            let mut traces = locked(&self.traces);
+            files.extend(traces.finish().ok().flatten());
+            profile.functions = traces.path_counts(words.image());
+        }
+        self.say_missing(raw, damage, &mut profile);
+        Results {
+            made,
+            traces: files,
+            profile,
+        }
+    }
+
+    /// Takes in what threads counted beside their rings; whether there is anything.
+    fn count_beside(&self, raw: &RawProfile<'_>) -> bool {
+        let image = self.words.as_ref().map(Words::image);
+        let counted = image.map(|image| counted_beside(raw, image));
+        locked(&self.forests).count(counted.unwrap_or_default())
+    }
+
+    /// Ends the file of traces: all that was taken is in it.
+    ///
+    /// # Errors
+    /// The run's directory can't be written.
+    pub(crate) fn finish_traces(&self) -> Result<()> {
+        let finished = locked(&self.traces).finish();
+        let finished = finished.map(drop);
+        finished.cannot(|| format!("write the trace of {}", self.profile.display()))
+    }
+
+    /// Adds how often paths ran by files of traces that a collector left, and says what is wrong with these.
+    fn count_earlier(&self, files: &[Vec<u8>], words: &Words, profile: &mut Profile) {
+        let traces = traces::read(files, words.image());
+        locked(&self.traces).count(traces::path_counts(&traces));
+        let damage = traces.iter().flat_map(|trace| &trace.damage);
+        let damage: BTreeSet<&String> = damage.collect();
+        let damage = damage.into_iter();
+        let damage = damage.map(|what| Damage::of_file(DamagedFile::Profile, 0, what));
+        profile.damage.extend(damage);
+    }
+
+    fn say_missing(&self, raw: &RawProfile<'_>, damage: Vec<Damage>, profile: &mut Profile) {
+        profile.damage.extend_from_slice(raw.damage());
+        profile.damage.extend(damage);
+        profile.damage.extend(self.tally().damage());
+        // Of rings that dropped words the paths are counted, so the rings need no mention.
+        let dropped = raw.rings().iter().filter(|ring| ring.missing.is_some());
+        profile.lost = profile.lost.saturating_sub(dropped.count() as u64);
+    }
+}
+
+/// Keeps others from finishing a profile as long as the file is open: for reading it, or `alone`, for finishing it. A file system without
+/// locks goes without.
+pub(crate) fn hold(profile: &Path, alone: bool) -> Option<File> {
+    let is_file = profile.metadata().is_ok_and(|file| file.is_file());
+    let file = is_file.then(|| File::open(profile).ok()).flatten()?;
+    let held = if alone {
+        file.lock()
+    } else {
+        file.lock_shared()
+    };
+    held.is_ok().then_some(file)
+}

@@ -1,0 +1,248 @@
+//! The kinds of profile: what a run has of each, how to see it, and which options go with which.
+//!
+//! An option that the kind, or the view, has no use for is refused: nobody is to believe that it did something.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use clap::ValueEnum as _;
+use holloway_weave::Collect;
+
+use crate::args::{OutputFormat, StreamArgs, View, ViewArgs};
+use crate::failure::{Failure, Result};
+
+/// All that there are.
+pub(crate) const ALL: [Collect; 6] = [
+    Collect::Paths,
+    Collect::Edges,
+    Collect::Loops,
+    Collect::Trace,
+    Collect::Variation,
+    Collect::Times,
+];
+
+/// The kind of this number (`abi::KIND_…`).
+pub(crate) fn of(kind: u32) -> Option<Collect> {
+    ALL.into_iter().find(|one| one.kind() == kind)
+}
+
+/// What shows a kind.
+fn command(kind: Collect) -> &'static str {
+    match kind {
+        Collect::Paths => "holloway report --view paths",
+        Collect::Edges => "holloway report --view edges",
+        Collect::Loops => "holloway report --view loops",
+        Collect::Trace => "holloway trace stats",
+        Collect::Variation | Collect::Times => "holloway report --view variation",
+    }
+}
+
+/// The kinds of a run, each with the images that have it.
+#[derive(Debug, Default)]
+pub(crate) struct Kinds(BTreeMap<u32, BTreeSet<String>>);
+
+impl Kinds {
+    /// An image has this kind (`abi::KIND_…`).
+    pub(crate) fn add(&mut self, kind: u32, image: &str) {
+        self.0.entry(kind).or_default().insert(image.to_owned());
+    }
+
+    /// Whether some image has this kind.
+    pub(crate) fn has(&self, kind: Collect) -> bool {
+        self.0.contains_key(&kind.kind())
+    }
+
+    /// Whether paths were timed, all or a few.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.iter().any(|(kind, _)| kind.is_timed())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Collect, &BTreeSet<String>)> {
+        let images = |(&kind, images)| Some((of(kind)?, images));
+        self.0.iter().filter_map(images)
+    }
+
+    /// What a page leaves out and how to see it, where the run has other kinds too.
+    pub(crate) fn beside(&self, page: Page) -> Option<String> {
+        let others = self.iter().filter(|(kind, _)| !page.shows(*kind));
+        let others = others.map(|(kind, images)| {
+            let names: Vec<&str> = images.iter().map(String::as_str).collect();
+            let more = names.len().saturating_sub(NAMED);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let names = names[..names.len().min(NAMED)].join(", ");
+            format!("{kind} of {names}{more} (`{}`)", command(kind))
+        });
+        let others: Vec<String> = others.collect();
+        (!others.is_empty()).then(|| {
+            let (these, others) = (page, others.join(", "));
+            format!("only {these} are shown here; the run also has {others}")
+        })
+    }
+
+    /// What is said to one who asks for `what`, which only a build with `--collect build` has.
+    pub(crate) fn lack(&self, what: &str, build: Collect) -> String {
+        let there = self
+            .iter()
+            .map(|(kind, _)| format!("{kind} (`{}`)", command(kind)));
+        let there: Vec<String> = there.collect();
+        let there = there.join(" and ");
+        format!(
+            "no {what} were recorded: build with --collect {build} to see them; there are {there}"
+        )
+    }
+}
+
+/// Images that are named; of more only the number is said.
+const NAMED: usize = 3;
+
+/// What a report consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// How often paths, edges, lines and so on ran.
+    Counts,
+    /// Sequences of paths over iterations.
+    Loops,
+    /// Traces' numbers.
+    Trace,
+    /// How long paths took.
+    Variation,
+}
+
+impl Page {
+    /// What is reported of a run.
+    pub(crate) fn of(kinds: &Kinds, view: &ViewArgs) -> Self {
+        match view.view {
+            Some(View::Loops) => Self::Loops,
+            Some(View::Variation) => Self::Variation,
+            Some(_) => Self::Counts,
+            None if view.list.format == OutputFormat::Json => Self::Counts,
+            None if kinds.has(Collect::Loops) => Self::Loops,
+            None if kinds.is_timed() => Self::Variation,
+            // Where a function went is said with the counts.
+            None if kinds.has(Collect::Trace) && view.list.function.is_none() => Self::Trace,
+            None => Self::Counts,
+        }
+    }
+
+    /// Whether it has all of a kind: of any kind there are counts, but they aren't all there is.
+    fn shows(self, kind: Collect) -> bool {
+        match self {
+            Self::Counts => !kind.is_stream(),
+            Self::Loops => kind == Collect::Loops,
+            Self::Trace => kind == Collect::Trace,
+            Self::Variation => kind.is_timed(),
+        }
+    }
+}
+
+impl fmt::Display for Page {
+    /// What it shows.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Counts => "counts",
+            Self::Loops => "loops",
+            Self::Trace => "a trace's numbers",
+            Self::Variation => "times of paths",
+        })
+    }
+}
+
+/// Refuses options of a run that a program of this kind has no use for.
+///
+/// # Errors
+/// There is one.
+fn check_stream(kind: Collect, args: &StreamArgs) -> Result<()> {
+    const STREAMS: &[Collect] = &[Collect::Loops, Collect::Trace];
+    let given = [
+        ("--k", args.k.is_some(), &[Collect::Loops][..]),
+        ("--sample", args.sample.is_some(), STREAMS),
+        ("--memory", args.memory.is_some(), STREAMS),
+        ("--burst", args.burst.is_some(), &[Collect::Variation]),
+    ];
+    for (option, is_given, with) in given {
+        if is_given && !with.contains(&kind) {
+            let with: Vec<String> = with.iter().map(Collect::to_string).collect();
+            return Err(Failure::usage(format_args!(
+                "{option} goes with --collect {}, not {kind}: leave it out, or build with that",
+                with.join(" or ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a view that the run has nothing for, and options that the view has no use for.
+///
+/// # Errors
+/// There is one.
+pub(crate) fn check_view(kinds: &Kinds, view: &ViewArgs) -> Result<()> {
+    match view.view {
+        Some(View::Loops) if !kinds.has(Collect::Loops) && kinds.has(Collect::Trace) => {
+            return Err(Failure::usage(
+                "a trace was recorded: `holloway trace loops 8` shows its loops",
+            ));
+        }
+        Some(View::Loops) if !kinds.has(Collect::Loops) => {
+            return Err(Failure::usage(kinds.lack("loops", Collect::Loops)));
+        }
+        Some(View::Variation) if !kinds.is_timed() => {
+            return Err(Failure::usage(
+                kinds.lack("times of paths", Collect::Variation),
+            ));
+        }
+        _ => {}
+    }
+    let page = Page::of(kinds, view);
+    let sorted = [
+        None,
+        Some(View::Paths),
+        Some(View::Functions),
+        Some(View::Blocks),
+    ];
+    let is_sorted = page == Page::Counts && sorted.contains(&view.view);
+    let (loops, timed) = (page == Page::Loops, page == Page::Variation);
+    let times = &view.times;
+    let given = [
+        (
+            "--sort",
+            view.sort.is_some(),
+            is_sorted,
+            "paths, functions or blocks",
+        ),
+        ("--min-share", view.min_share.is_some(), loops, "loops"),
+        ("--stats", view.stats, loops, "loops"),
+        ("--time", times.time.is_some(), timed, "variation"),
+        (
+            "--include-preempted",
+            times.include_preempted,
+            timed,
+            "variation",
+        ),
+    ];
+    let shown = view.view.as_ref().and_then(View::to_possible_value);
+    let shown = shown.map_or_else(|| page.to_string(), |view| view.get_name().to_owned());
+    for (option, is_given, is_of_use, with) in given {
+        if is_given && !is_of_use {
+            return Err(Failure::usage(format_args!(
+                "{option} goes with --view {with}, not with {shown}: leave it out, or ask for that view"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The same for a run that is to be of one kind, and its report.
+///
+/// # Errors
+/// There is an option that this kind has no use for, or a view that it has not.
+pub(crate) fn check(kind: Collect, stream: &StreamArgs, view: Option<&ViewArgs>) -> Result<()> {
+    check_stream(kind, stream)?;
+    let Some(view) = view else { return Ok(()) };
+    let mut kinds = Kinds::default();
+    kinds.add(kind.kind(), "");
+    check_view(&kinds, view)
+}

@@ -1,0 +1,167 @@
+//! What the links of one call of cargo leave for it: their path maps and what they had to say.
+//!
+//! A path map is needed where the program is gone when its run is finished (doctests). Words are needed because rustc
+//! shows nothing of what a linker says that succeeds. Both lie in a directory that cargo's caller makes and names to the
+//! links: `<build id>.hwm`, and a file `said` with a line for each message.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use holloway_format::decode_image;
+
+use crate::failure::{Context, Failure, Result};
+use crate::rundir::write_atomically;
+use crate::{finish, images, status};
+
+/// Environment variable: the directory.
+pub(crate) const LINKED: &str = "HOLLOWAY_LINKED";
+/// File of messages.
+const SAID: &str = "said";
+/// First word of a line of it: a warning follows.
+const WARNING: &str = "warning";
+/// First word of a line of it: two numbers follow, as in [`Guided`].
+const GUIDED: &str = "guided";
+
+/// The directory of one call of cargo; gone with it.
+pub(crate) struct Linked(tempfile::TempDir);
+
+impl Linked {
+    /// An empty one in holloway's build directory.
+    ///
+    /// # Errors
+    /// The directory cannot be made.
+    pub(crate) fn new(home: &Path) -> Result<Self> {
+        let made = tempfile::Builder::new().prefix(".linked-").tempdir_in(home);
+        made.map(Self)
+            .cannot(|| format!("make a directory in {}", home.display()))
+    }
+
+    /// Where it is.
+    pub(crate) fn directory(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Says each warning of the links, once.
+    pub(crate) fn warnings(&self) {
+        let mut warnings = self.said(WARNING);
+        let mut seen = HashSet::new();
+        warnings.retain(|warning| seen.insert(warning.clone()));
+        warnings.iter().for_each(|warning| status::warn(warning));
+    }
+
+    /// Says how many functions all links together found in their guide, if they had one.
+    pub(crate) fn guided(&self) {
+        let counts = self.said(GUIDED);
+        let counts = counts.iter().filter_map(|counts| Guided::parse(counts));
+        if let Some(guided) = counts.reduce(Guided::plus) {
+            guided.say();
+        }
+    }
+
+    fn said(&self, kind: &str) -> Vec<String> {
+        let said = std::fs::read_to_string(self.directory().join(SAID)).unwrap_or_default();
+        said.lines()
+            .filter_map(|line| line.strip_prefix(kind)?.strip_prefix(' '))
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+/// How many of a link's woven functions a guide knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Guided {
+    /// Functions that ran in the guide and are the same still.
+    pub(crate) known: usize,
+    /// All.
+    pub(crate) all: usize,
+}
+
+impl Guided {
+    /// On stderr: a note, or a warning where the guide is of no use.
+    pub(crate) fn say(&self) {
+        let Self { known, all } = *self;
+        match known {
+            _ if all == 0 => {}
+            0 => status::warn(&format!(
+                "the guide has counts for none of the {all} functions: they are woven without it; record a run of this program as it is now"
+            )),
+            _ if known == all => {
+                status::note(&format!(
+                    "the guide has counts for {known} of {all} functions"
+                ));
+            }
+            _ => status::note(&format!(
+                "the guide has counts for {known} of {all} functions that are woven; the others didn't run there or have changed"
+            )),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            known: self.known + other.known,
+            all: self.all + other.all,
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (known, all) = text.split_once(' ')?;
+        Some(Self {
+            known: known.parse().ok()?,
+            all: all.parse().ok()?,
+        })
+    }
+}
+
+/// From a link: a warning, on stderr and for the cargo call around it.
+pub(crate) fn warn(message: &str) {
+    status::warn(message);
+    leave(WARNING, message);
+}
+
+/// From a link: what it found in its guide. Cargo's caller says it once for all links.
+pub(crate) fn guided(guided: &Guided) {
+    if !leave(GUIDED, &format!("{} {}", guided.known, guided.all)) {
+        guided.say();
+    }
+}
+
+/// Appends a line; whether there is somebody to read it. Lines of links at the same time don't mix: each is one write.
+fn leave(kind: &str, message: &str) -> bool {
+    let Some(directory) = directory() else {
+        return false;
+    };
+    let file = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(directory.join(SAID));
+    let line = format!("{kind} {message}\n");
+    file.and_then(|mut file| file.write_all(line.as_bytes()))
+        .is_ok()
+}
+
+/// After a link: leaves the output's path map. Best effort: the program's file is the first place to look.
+pub(crate) fn store_map(linker_args: &[OsString]) {
+    let (Some(store), Some(output)) = (directory(), output_of_link(linker_args)) else {
+        return;
+    };
+    let stored = images::read_map(&output).and_then(|bytes| {
+        let map = decode_image(&bytes).map_err(Failure::new)?;
+        write_atomically(&store.join(finish::map_name(&map.build_id)), &bytes)
+    });
+    drop(stored);
+}
+
+fn directory() -> Option<PathBuf> {
+    std::env::var_os(LINKED)
+        .map(PathBuf::from)
+        .filter(|store| store.is_dir())
+}
+
+/// `-o FILE`, in the line or in the response files it names.
+fn output_of_link(args: &[OsString]) -> Option<PathBuf> {
+    let args = crate::link::expand(args.iter().cloned()).ok()?;
+    let position = args.iter().rposition(|arg| arg == "-o")?;
+    args.get(position + 1).map(PathBuf::from)
+}

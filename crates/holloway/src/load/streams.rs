@@ -1,0 +1,139 @@
+//! What was made of a run's streams: sequences over iterations, traces, times of paths.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use holloway_analysis::RunProfile;
+use holloway_analysis::loops::LoopsRun;
+use holloway_analysis::variation::VariationRun;
+use holloway_format::abi::{KIND_LOOPS, KIND_TIMES, KIND_VARIATION};
+use holloway_format::{ImageMap, LoopsProfile, ProfileHead, VariationProfile};
+use holloway_report::SAMPLE;
+
+use crate::collect::traces::{self, ThreadTrace};
+use crate::collect::{Made, Results, forests, timings};
+use crate::kinds::Kinds;
+
+/// A run, with what was made of its streams.
+pub(crate) struct Loaded {
+    /// How often its paths (or edges) ran.
+    pub(crate) profile: RunProfile,
+    /// What there is.
+    pub(crate) kinds: Kinds,
+    /// What was made of streams, of each process and image that has them.
+    pub(crate) streams: Vec<Streams>,
+}
+
+/// What was made of the streams of one image in one process.
+pub(crate) struct Streams {
+    /// Of which.
+    pub(crate) head: ProfileHead,
+    /// The image.
+    pub(crate) map: Arc<ImageMap>,
+    /// The profile.
+    pub(super) file: PathBuf,
+    /// What was made of a raw profile now; otherwise it lies beside the profile.
+    pub(super) now: Option<Results>,
+}
+
+impl Loaded {
+    /// The sequences of paths over iterations. Of processes whose sequences can't be read only that they were there is known.
+    pub(crate) fn into_loops(self) -> LoopsRun {
+        let streams = self.streams.into_iter();
+        let streams = streams.filter(|one| one.head.kind == KIND_LOOPS).collect();
+        let mut loops = LoopsRun::new(by_image(streams, |one| one.loops().unwrap_or_default()));
+        complete(&mut loops.run, self.profile);
+        loops
+    }
+
+    /// How long paths took. Of processes whose timings can't be read only that they were there is known.
+    pub(crate) fn into_variation(self) -> VariationRun {
+        let timed = |one: &Streams| is_timed(one.head.kind);
+        let streams = self.streams.into_iter().filter(timed).collect();
+        let timings = |one: &Streams| {
+            let mut timings = one.timings().unwrap_or_default();
+            timings.head.kind = one.head.kind;
+            timings
+        };
+        let mut variation = VariationRun::new(by_image(streams, timings));
+        let mut profile = self.profile;
+        // Who looks at samples need not be told that others see estimates.
+        profile.damage.retain(|one| !one.contains(SAMPLE));
+        complete(&mut variation.run, profile);
+        variation
+    }
+}
+
+/// Whether paths are timed in a profile of this kind.
+fn is_timed(kind: u32) -> bool {
+    [KIND_VARIATION, KIND_TIMES].contains(&kind)
+}
+
+/// What was made of each process, by image.
+fn by_image<T>(streams: Vec<Streams>, of: impl Fn(&Streams) -> T) -> Vec<(ImageMap, Vec<T>)> {
+    let mut images: Vec<(Arc<ImageMap>, Vec<T>)> = Vec::new();
+    for streams in streams {
+        let made = of(&streams);
+        let known = images
+            .iter_mut()
+            .find(|(map, _)| map.build_id == streams.map.build_id);
+        match known {
+            Some((_, all)) => all.push(made),
+            None => images.push((streams.map, vec![made])),
+        }
+    }
+    let images = images.into_iter();
+    images
+        .map(|(map, all)| (Arc::unwrap_or_clone(map), all))
+        .collect()
+}
+
+/// Adds what the profiles say to what was made of streams: a profile is of its process's end, the rest of the moment when the last words were taken.
+fn complete(run: &mut RunProfile, profile: RunProfile) {
+    for image in &mut run.images {
+        let mut known = profile.images.iter();
+        if let Some(known) = known.find(|known| known.build_id == image.build_id) {
+            image.processes.clone_from(&known.processes);
+            // What is lost is said among the damage.
+            image.processes.iter_mut().for_each(|one| one.lost = 0);
+        }
+    }
+    let mut damage = profile.damage;
+    run.damage.retain(|one| !damage.contains(one));
+    damage.append(&mut run.damage);
+    run.damage = damage;
+}
+
+impl Streams {
+    /// How often paths followed one another, if loops were collected.
+    pub(crate) fn loops(&self) -> Option<LoopsProfile> {
+        match &self.now {
+            Some(Results {
+                made: Some(Made::Loops(loops)),
+                ..
+            }) => Some(loops.clone()),
+            Some(_) => None,
+            None => forests::read(&self.file, true, &self.map),
+        }
+    }
+
+    /// How long paths took, if they were timed.
+    pub(crate) fn timings(&self) -> Option<VariationProfile> {
+        match &self.now {
+            Some(Results {
+                made: Some(Made::Timings(timings)),
+                ..
+            }) => Some(timings.clone()),
+            Some(_) => None,
+            None => timings::read(&self.file, true, &self.map),
+        }
+    }
+
+    /// What each thread did, if a trace was collected.
+    pub(crate) fn traces(&self) -> Vec<ThreadTrace> {
+        match &self.now {
+            Some(now) => traces::read(&now.traces, &self.map),
+            None => traces::read(&traces::beside(&self.file, true), &self.map),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `holloway overlap A B`: how far two runs went the same ways.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use holloway_analysis::RunProfile;
+
+use crate::args::{OutputFormat, OverlapArgs};
+use crate::collect::Settings;
+use crate::failure::Result;
+use crate::report::{options, source, write_out};
+use crate::{load, rundir, status};
+
+/// Compares two runs and prints what they have in common.
+///
+/// # Errors
+/// One of them can't be read, or stdout not be written.
+pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
+    let [first, second] = [read(&args.first)?, read(&args.second)?];
+    let source = source();
+    let options = options(&args.list, &source);
+    write_out(|out| match args.list.format {
+        OutputFormat::Text => holloway_report::overlap::write(&first, &second, &options, out),
+        OutputFormat::Json => holloway_report::overlap::json(&first, &second, &options, out),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The counts of a run. What times say they don't: who has them is told who does.
+fn read(named: &Path) -> Result<RunProfile> {
+    let run = rundir::named(named)?;
+    let loaded = load::load_with_streams(&run, &Settings::default())?;
+    if loaded.kinds.is_timed() {
+        status::note(&format!(
+            "{} has times of paths: here only how often they ran is compared; `holloway stability` compares what varies",
+            run.display()
+        ));
+    }
+    Ok(loaded.profile)
+}

@@ -1,0 +1,48 @@
+//! `holloway stability A B…`: whether the paths that vary most in one run do so in others.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use holloway_analysis::variation::VariationRun;
+use holloway_report::variation::{stability, stability_json};
+use holloway_weave::Collect;
+
+use crate::args::{OutputFormat, StabilityArgs};
+use crate::collect::Settings;
+use crate::failure::{Failure, Result};
+use crate::load;
+use crate::report::{how, options, source, write_out};
+use crate::rundir;
+
+/// Evaluates the first paths of each run on all of them.
+///
+/// # Errors
+/// One of them can't be read or has no times of paths, or stdout can't be written.
+pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
+    if args.list.top == Some(0) {
+        return Err(Failure::usage(
+            "--top 0 compares nothing: give a number of paths, 1 or more",
+        ));
+    }
+    let runs = args.runs.iter().map(|named| timed(named));
+    let runs: Vec<VariationRun> = runs.collect::<Result<_>>()?;
+    let runs: Vec<&VariationRun> = runs.iter().collect();
+    let source = source();
+    let options = options(&args.list, &source);
+    let how = how(args.times);
+    write_out(|out| match args.list.format {
+        OutputFormat::Text => stability(&runs, &options, how, out),
+        OutputFormat::Json => stability_json(&runs, &options, how, out),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn timed(named: &Path) -> Result<VariationRun> {
+    let run = rundir::named(named)?;
+    let loaded = load::load_with_streams(&run, &Settings::default())?;
+    if !loaded.kinds.is_timed() {
+        let why = loaded.kinds.lack("times of paths", Collect::Variation);
+        return Err(Failure::usage(format_args!("{}: {why}", run.display())));
+    }
+    Ok(loaded.into_variation())
+}

@@ -1,0 +1,316 @@
+//! `holloway trace`: its questions and their options.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+use holloway_report::trace::Least;
+
+use crate::args::{ColorWhen, OutputFormat};
+
+/// `holloway trace`.
+#[derive(Debug, Args)]
+pub(crate) struct TraceArgs {
+    /// What is asked.
+    #[command(subcommand)]
+    pub(crate) question: Question,
+}
+
+/// Examples below `holloway trace --help`.
+pub(crate) const EXAMPLES: &str = "\
+A trace is recorded by a program built with --collect trace. A path is named function:NUMBER, as reports print it; a function alone
+stands for all its paths. RUN is a run's directory, a trace in it (.hwt), or `latest`, which is the default.
+
+Examples:
+  holloway cc --collect trace -O2 a.c -o app && holloway run -- ./app
+  holloway trace stats
+  holloway trace cat --from 1000 --count 20
+  holloway trace hot --min-len 2 --max-len 12 --cost instructions
+  holloway trace freq 'parse:3 parse:3 emit:0'
+  holloway trace before lock:0 unlock:0
+  holloway trace context read_block
+  holloway trace diff runs/good runs/bad
+  holloway trace query 'open:0 (read:1|read:2)+ !close:0'";
+
+/// `holloway trace QUESTION`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Question {
+    /// How long the trace is, how small its grammar, which functions it is of
+    Stats(StatsArgs),
+    /// Print the events of one thread, in order, from any place on
+    Cat(CatArgs),
+    /// Check that nothing is missing: checksums, losses, maps (status 1 if so); and whether enters and leaves balance
+    Verify(VerifyArgs),
+    /// The hot subpaths: short sequences of paths, over calls, that cost most
+    Hot(HotArgs),
+    /// How often a sequence of paths ran
+    Freq(FreqArgs),
+    /// Whether some path always runs before another: where it does not, the first place is shown
+    Before(BeforeArgs),
+    /// What runs right before and after a path or a function, and who calls it
+    Context(ContextArgs),
+    /// Which paths follow one another over up to K iterations
+    Loops(LoopsArgs),
+    /// Where two traces begin to differ, and which paths only one of them has
+    Diff(DiffArgs),
+    /// Find where a pattern of paths matches, and how often
+    Query(QueryArgs),
+}
+
+/// Which trace.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct WhichArgs {
+    /// Directory of a run, one trace in it, or `latest` [default: the latest run]
+    #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
+    pub(crate) run: Option<PathBuf>,
+    /// Choice among streams.
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
+    /// How it is shown.
+    #[command(flatten)]
+    pub(crate) shown: ShownArgs,
+}
+
+/// Choice among the streams of a run: a stream is what one thread did in one image of one process.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ChoiceArgs {
+    /// Only the thread with this id; ID#2 is the second that had it
+    #[arg(long, value_name = "ID", value_parser = parse_thread)]
+    pub(crate) thread: Option<ThreadName>,
+    /// Only the process with this id
+    #[arg(long, value_name = "PID")]
+    pub(crate) process: Option<u32>,
+    /// Only the program or shared object with this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) image: Option<String>,
+}
+
+/// A thread: `32173`, or `32173#2`, the second with this id in its process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ThreadName {
+    /// Its id.
+    pub(crate) id: u32,
+    /// Which of those that had it, from 1.
+    pub(crate) nth: Option<u32>,
+}
+
+impl fmt::Display for ThreadName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.nth {
+            Some(nth) => write!(f, "{}#{nth}", self.id),
+            None => self.id.fmt(f),
+        }
+    }
+}
+
+/// How an answer is shown.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ShownArgs {
+    /// How many to show, of long lists of traces too [default: 10; JSON: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    /// Text for people, JSON (schema 1) for programs
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub(crate) format: OutputFormat,
+    /// Colours and styles
+    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
+    pub(crate) color: ColorWhen,
+}
+
+/// `holloway trace stats`.
+#[derive(Debug, Args)]
+pub(crate) struct StatsArgs {
+    /// Which trace.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+/// `holloway trace verify`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Which trace.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+/// `holloway trace cat`.
+#[derive(Debug, Args)]
+pub(crate) struct CatArgs {
+    /// Which trace.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+    /// First event to print, counted from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) from: u64,
+    /// How many events to print [default: all that follow]
+    #[arg(long, value_name = "M")]
+    pub(crate) count: Option<u64>,
+}
+
+/// `--cost`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CostKey {
+    /// Instructions on the paths
+    Instructions,
+    /// Paths: each costs 1
+    Paths,
+}
+
+/// `holloway trace hot`.
+#[derive(Debug, Args)]
+pub(crate) struct HotArgs {
+    /// Which trace.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+    /// Paths of the shortest sequence
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) min_len: u32,
+    /// Paths of the longest sequence
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) max_len: u32,
+    /// Least cost: times it ran × what it costs, as a number or a share of the whole trace
+    #[arg(long, value_name = "COST", default_value = "1%", value_parser = parse_least)]
+    pub(crate) min_cost: Least,
+    /// What costs
+    #[arg(long, value_enum, default_value_t = CostKey::Instructions)]
+    pub(crate) cost: CostKey,
+    /// How sequences are counted
+    #[arg(long, value_enum, default_value_t = MethodKey::Exact)]
+    pub(crate) method: MethodKey,
+    /// List sequences that begin with a hot one too
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// `--method`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodKey {
+    /// Each sequence as often as it runs
+    Exact,
+    /// As Larus's paper does it (Fig. 7, put right): for very long sequences; misses what is spread over rules
+    Figure7,
+}
+
+/// `holloway trace freq`.
+#[derive(Debug, Args)]
+pub(crate) struct FreqArgs {
+    /// Paths, one after the other: 'f:1 g:0 f:2'
+    #[arg(value_name = "SEQUENCE")]
+    pub(crate) sequence: String,
+    /// Which trace.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+/// `holloway trace before`.
+#[derive(Debug, Args)]
+pub(crate) struct BeforeArgs {
+    /// The path (or function) that should come first
+    #[arg(value_name = "P")]
+    pub(crate) first: String,
+    /// The path (or function) before each of which it should have run
+    #[arg(value_name = "Q")]
+    pub(crate) second: String,
+    /// Which trace.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+/// `holloway trace context`.
+#[derive(Debug, Args)]
+pub(crate) struct ContextArgs {
+    /// The path (or function)
+    #[arg(value_name = "P")]
+    pub(crate) path: String,
+    /// Which trace.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+/// `holloway trace loops`.
+#[derive(Debug, Args)]
+pub(crate) struct LoopsArgs {
+    /// Iterations in a row
+    #[arg(value_name = "K", value_parser = crate::wanted::parse_k)]
+    pub(crate) k: u32,
+    /// Which trace.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+/// `holloway trace diff`.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// The first run: its directory, one trace in it, or `latest`
+    #[arg(value_name = "A", value_hint = ValueHint::AnyPath)]
+    pub(crate) first: PathBuf,
+    /// The second run
+    #[arg(value_name = "B", value_hint = ValueHint::AnyPath)]
+    pub(crate) second: PathBuf,
+    /// What sequences are made of
+    #[arg(long, value_enum, default_value_t = UnitKey::Paths)]
+    pub(crate) unit: UnitKey,
+    /// The thread of the first run [default: all threads, in the order in which they began]
+    #[arg(long, value_name = "ID", value_parser = parse_thread)]
+    pub(crate) thread_a: Option<ThreadName>,
+    /// The thread of the second run
+    #[arg(long, value_name = "ID", value_parser = parse_thread)]
+    pub(crate) thread_b: Option<ThreadName>,
+    /// Length of the longest sequence that is looked for in one and not in the other
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) max_len: u32,
+    /// Choice among streams.
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
+    /// How it is shown.
+    #[command(flatten)]
+    pub(crate) shown: ShownArgs,
+}
+
+/// `--unit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UnitKey {
+    /// Paths
+    Paths,
+    /// Functions, as they are entered: for builds that differ
+    Functions,
+}
+
+/// `holloway trace query`.
+#[derive(Debug, Args)]
+pub(crate) struct QueryArgs {
+    /// A regular expression over paths: 'open:0 (read:1|read:2)+ close:0'
+    #[arg(value_name = "PATTERN")]
+    pub(crate) pattern: String,
+    /// Which trace.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+/// `32173` or `32173#2`.
+fn parse_thread(text: &str) -> Result<ThreadName, String> {
+    let number = |text: &str| text.parse().ok();
+    let name = match text.split_once('#') {
+        Some((id, nth)) => number(id)
+            .zip(number(nth))
+            .map(|(id, nth)| ThreadName { id, nth: Some(nth) }),
+        None => number(text).map(|id| ThreadName { id, nth: None }),
+    };
+    name.ok_or_else(|| {
+        "give a thread's id, as in 32173, or 32173#2 for the second that had it".to_owned()
+    })
+}
+
+/// `1000` or `2.5%`.
+fn parse_least(text: &str) -> Result<Least, String> {
+    let why = || "give a number, as in 1000, or a share, as in 1%".to_owned();
+    match text.strip_suffix('%') {
+        Some(percent) => {
+            let percent: f64 = percent.parse().map_err(|_| why())?;
+            let fits = (0.0..=100.0).contains(&percent);
+            fits.then_some(Least::Percent(percent)).ok_or_else(why)
+        }
+        None => text.parse().map(Least::Cost).map_err(|_| why()),
+    }
+}

@@ -1,0 +1,406 @@
+//! `holloway trace QUESTION`: what a run recorded with `--collect trace` did, in order.
+//!
+//! A stream is what one thread did in one image of one process; a question is answered for each that is chosen, those of the
+//! program that began first first.
+
+pub(crate) mod args;
+
+use std::cmp::Reverse;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use holloway_analysis::trace::code::Code;
+use holloway_analysis::trace::diff::Unit;
+use holloway_report::trace::{
+    AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
+};
+use holloway_report::{Files, Options};
+use holloway_weave::Collect;
+
+use crate::args::{ListArgs, OutputFormat};
+use crate::collect::Settings;
+use crate::collect::traces::ThreadTrace;
+use crate::failure::{Failure, Result};
+use crate::load::{self, Loaded, Streams};
+use crate::report::{options, source, write_out};
+use crate::{rundir, status};
+use args::{
+    ChoiceArgs, CostKey, HotArgs, MethodKey, Question as Asked, ShownArgs, ThreadName, TraceArgs,
+    UnitKey, WhichArgs,
+};
+
+/// Answers.
+///
+/// # Errors
+/// There is no trace, it can't be read, a pattern is none, or stdout can't be written.
+pub(crate) fn main(args: &TraceArgs) -> Result<ExitCode> {
+    let (question, which) = match &args.question {
+        Asked::Stats(args) => (Question::Stats, &args.which),
+        Asked::Cat(args) => {
+            let (from, count) = (args.from, args.count);
+            (Question::Cat { from, count }, &args.which)
+        }
+        Asked::Verify(args) => (Question::Verify, &args.which),
+        Asked::Hot(args) if args.min_len > args.max_len => {
+            return Err(Failure::usage(format_args!(
+                "--min-len {} is more than --max-len {}: no sequence is as long",
+                args.min_len, args.max_len
+            )));
+        }
+        Asked::Hot(args) => (Question::Hot(hot(args)), &args.which),
+        Asked::Freq(args) => (Question::Freq(&args.sequence), &args.which),
+        Asked::Before(args) => (Question::Before(&args.first, &args.second), &args.which),
+        Asked::Context(args) => (Question::Context(&args.path), &args.which),
+        Asked::Loops(args) => (Question::Loops(args.k), &args.which),
+        Asked::Query(args) => (Question::Query(&args.pattern), &args.which),
+        Asked::Diff(args) => return diff(args),
+    };
+    ask(question, which)
+}
+
+fn hot(args: &HotArgs) -> Hot {
+    Hot {
+        min_len: args.min_len as usize,
+        max_len: args.max_len as usize,
+        min_cost: args.min_cost,
+        cost: match args.cost {
+            CostKey::Instructions => Cost::Instructions,
+            CostKey::Paths => Cost::Paths,
+        },
+        method: match args.method {
+            MethodKey::Exact => Method::Exact,
+            MethodKey::Figure7 => Method::Figure7,
+        },
+        all: args.all,
+    }
+}
+
+fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
+    let run = match &which.run {
+        Some(run) => rundir::named(run)?,
+        None => rundir::latest()?,
+    };
+    let found = Found::read(&run)?;
+    let damage = &found.damage;
+    let chosen = found.choose(&run, &which.choice)?;
+    let codes = found.codes();
+    let streams = chosen.iter().map(|one| found.stream(one, &codes));
+    let streams: Vec<Stream<'_>> = streams.collect();
+    let source = source();
+    let options = shown(&which.shown, &source);
+    let write = match which.shown.format {
+        OutputFormat::Text => holloway_report::terminal::trace::write,
+        OutputFormat::Json => holloway_report::json::trace::write,
+    };
+    let run = Run {
+        streams: &streams,
+        damage,
+    };
+    let mut good = true;
+    let answered =
+        answer(|out| write(&question, &run, &options, out).map(|is_good| good = is_good));
+    if answered.is_err() {
+        // A name may be unknown for it.
+        damage.iter().for_each(|sentence| status::warn(sentence));
+    }
+    answered?;
+    Ok(if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Traces that a report counts where nothing else is asked.
+const SUMMED: usize = 10;
+
+/// What a report says of traces where nothing else is asked: the longest ones' numbers, and what is hot in the longest.
+///
+/// # Errors
+/// Stdout can't be written.
+pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
+    let found = Found::of(loaded);
+    let codes = found.codes();
+    let mut places = found.places(&ChoiceArgs::default());
+    let events = |place: &Place| found.streams[place.of].1[place.thread].trace.grammar.len();
+    places.sort_by_key(|place| Reverse(events(place)));
+    let left_out = places.len().saturating_sub(options.top.unwrap_or(SUMMED));
+    places.truncate(options.top.unwrap_or(SUMMED));
+    let streams = places.iter().map(|one| found.stream(one, &codes));
+    let streams: Vec<Stream<'_>> = streams.collect();
+    let hot = Hot {
+        min_len: 2,
+        max_len: 10,
+        min_cost: Least::Percent(1.0),
+        cost: Cost::Instructions,
+        method: Method::Exact,
+        all: false,
+    };
+    for sentence in &found.damage {
+        status::warn(sentence);
+    }
+    if streams.is_empty() && !found.damage.is_empty() {
+        let text = "no trace can be read: what is lost is said above";
+        return write_out(|out| writeln!(out, "{text}"));
+    }
+    let write = holloway_report::terminal::trace::write;
+    let run = |streams| Run {
+        streams,
+        damage: &[],
+    };
+    answer(|out| {
+        write(&Question::Stats, &run(&streams), options, out)?;
+        if left_out > 0 {
+            writeln!(
+                out,
+                "  and {left_out} shorter traces: `holloway trace stats` lists them"
+            )?;
+        }
+        writeln!(out)?;
+        // Of the longest one.
+        let longest = run(&streams[..streams.len().min(1)]);
+        write(&Question::Hot(hot), &longest, options, out).map(|_| ())
+    })
+}
+
+fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
+    let read = |named: &Path| -> Result<(PathBuf, Found)> {
+        let run = rundir::named(named)?;
+        let found = Found::read(&run)?;
+        Ok((run, found))
+    };
+    let [(first, a), (second, b)] = [read(&args.first)?, read(&args.second)?];
+    let codes = [a.codes(), b.codes()];
+    let choice = |thread: Option<ThreadName>| ChoiceArgs {
+        thread: thread.or(args.choice.thread),
+        ..args.choice.clone()
+    };
+    let in_a = a.choose(&first, &choice(args.thread_a))?;
+    let in_b = b.choose(&second, &choice(args.thread_b))?;
+    if in_a.len() != in_b.len() {
+        return Err(Failure::usage(format_args!(
+            "{} has {} and {} has {}: choose one of each with --thread-a and --thread-b; the first has {}; the second has {}",
+            first.display(),
+            traces_in_words(in_a.len()),
+            second.display(),
+            traces_in_words(in_b.len()),
+            a.list(&in_a),
+            b.list(&in_b),
+        )));
+    }
+    // What is missing in the run may be missing in the trace.
+    let damage_a: Vec<Vec<String>> = in_a.iter().map(|one| a.all_damage(one)).collect();
+    let damage_b: Vec<Vec<String>> = in_b.iter().map(|one| b.all_damage(one)).collect();
+    let of_a = in_a.iter().zip(&damage_a).map(|(one, damage)| Stream {
+        damage,
+        ..a.stream(one, &codes[0])
+    });
+    let of_b = in_b.iter().zip(&damage_b).map(|(one, damage)| Stream {
+        damage,
+        ..b.stream(one, &codes[1])
+    });
+    let pairs: Vec<[Stream<'_>; 2]> = of_a.zip(of_b).map(|(a, b)| [a, b]).collect();
+    let how = Comparison {
+        unit: match args.unit {
+            UnitKey::Paths => Unit::Events,
+            UnitKey::Functions => Unit::Functions,
+        },
+        max_len: args.max_len as usize,
+    };
+    let source = source();
+    let options = shown(&args.shown, &source);
+    let write = match args.shown.format {
+        OutputFormat::Text => holloway_report::terminal::trace::diff,
+        OutputFormat::Json => holloway_report::json::trace::diff,
+    };
+    answer(|out| write(&pairs, &how, &options, out))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn traces_in_words(count: usize) -> String {
+    match count {
+        1 => "1 trace".to_owned(),
+        count => format!("{count} traces"),
+    }
+}
+
+/// Writes an answer to stdout. What is wrong with the question is parted from what is wrong with stdout.
+fn answer(
+    write: impl FnOnce(&mut dyn io::Write) -> std::result::Result<(), AskError>,
+) -> Result<()> {
+    let mut failed = None;
+    write_out(|out| match write(out) {
+        Ok(()) => Ok(()),
+        Err(AskError::Write(error)) => Err(error),
+        Err(error) => {
+            failed = Some(match error {
+                AskError::Pattern { .. } => Failure::usage(error),
+                _ => Failure::new(error),
+            });
+            Ok(())
+        }
+    })?;
+    failed.map_or(Ok(()), Err)
+}
+
+fn shown<'a>(args: &ShownArgs, source: &'a Files) -> Options<'a> {
+    let list = ListArgs {
+        top: args.top,
+        function: None,
+        format: args.format,
+        color: args.color,
+    };
+    options(&list, source)
+}
+
+/// The traces of a run.
+struct Found {
+    /// By process and image; threads in the order in which they began.
+    streams: Vec<(Streams, Vec<ThreadTrace>)>,
+    /// What could not be read of the run, or was not recorded.
+    damage: Vec<String>,
+}
+
+/// A stream by its place: process and image, then thread.
+struct Place {
+    of: usize,
+    thread: usize,
+}
+
+impl Found {
+    fn read(run: &Path) -> Result<Self> {
+        let loaded = load::load_with_streams(run, &Settings::default())?;
+        let shown = run.display();
+        if !loaded.kinds.has(Collect::Trace) {
+            let why = loaded.kinds.lack("traces", Collect::Trace);
+            return Err(Failure::usage(format_args!("{shown}: {why}")));
+        }
+        let found = Self::of(loaded);
+        if found.streams.is_empty() {
+            let why = found.damage.first().map_or("nothing ran", String::as_str);
+            return Err(Failure::new(format_args!(
+                "cannot find a trace in {shown}: {why}"
+            )));
+        }
+        Ok(found)
+    }
+
+    fn of(loaded: Loaded) -> Self {
+        let mut streams = loaded.streams;
+        streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
+        let with_traces = streams.into_iter().map(|streams| {
+            let mut traces = streams.traces();
+            // Ids are given one after the other, from the process's own on, and begin anew at their end.
+            traces.sort_by_key(|one| one.thread.wrapping_sub(streams.head.pid));
+            (streams, traces)
+        });
+        Self {
+            streams: with_traces
+                .filter(|(_, traces)| !traces.is_empty())
+                .collect(),
+            damage: loaded.profile.damage,
+        }
+    }
+
+    fn codes(&self) -> Vec<Code<'_>> {
+        let maps = self.streams.iter().map(|(streams, _)| &streams.map);
+        maps.map(|map| Code::new(map)).collect()
+    }
+
+    /// The streams that are asked for.
+    fn places(&self, choice: &ChoiceArgs) -> Vec<Place> {
+        let mut places = Vec::new();
+        for (of, (streams, traces)) in self.streams.iter().enumerate() {
+            let head = &streams.head;
+            let wrong_process = choice.process.is_some_and(|pid| pid != head.pid);
+            let wrong_image = choice
+                .image
+                .as_ref()
+                .is_some_and(|name| *name != head.image);
+            if wrong_process || wrong_image {
+                continue;
+            }
+            let fits = |&thread: &usize| {
+                choice.thread.is_none_or(|wanted| {
+                    let nth = nth(traces, thread).unwrap_or(1);
+                    wanted.id == traces[thread].thread && wanted.nth.is_none_or(|one| one == nth)
+                })
+            };
+            let threads = (0..traces.len()).filter(fits);
+            places.extend(threads.map(|thread| Place { of, thread }));
+        }
+        places
+    }
+
+    /// The same; there must be one.
+    fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<Place>> {
+        let places = self.places(choice);
+        if places.is_empty() {
+            return Err(Failure::usage(format_args!(
+                "no such thread in {}: there are {}",
+                run.display(),
+                self.list(&self.places(&ChoiceArgs::default()))
+            )));
+        }
+        Ok(places)
+    }
+
+    fn stream<'a>(&'a self, place: &Place, codes: &'a [Code<'a>]) -> Stream<'a> {
+        let (Streams { head, .. }, traces) = &self.streams[place.of];
+        let one = &traces[place.thread];
+        Stream {
+            image: &head.image,
+            process: head.pid,
+            thread: one.thread,
+            nth: nth(traces, place.thread),
+            code: &codes[place.of],
+            trace: &one.trace,
+            file_bytes: one.file_bytes,
+            seconds: None,
+            hash: one.hash,
+            damage: &one.damage,
+        }
+    }
+
+    /// What is missing of the run, and what of the stream.
+    fn all_damage(&self, place: &Place) -> Vec<String> {
+        let own = &self.streams[place.of].1[place.thread].damage;
+        self.damage.iter().chain(own).cloned().collect()
+    }
+
+    /// The first few of some streams, in words.
+    fn list(&self, places: &[Place]) -> String {
+        const SHOWN: usize = 8;
+        let name = |place: &Place| {
+            let (Streams { head, .. }, traces) = &self.streams[place.of];
+            let thread = ThreadName {
+                id: traces[place.thread].thread,
+                nth: nth(traces, place.thread),
+            };
+            format!("thread {thread} of process {} ({})", head.pid, head.image)
+        };
+        let shown: Vec<String> = places.iter().take(SHOWN).map(name).collect();
+        let list = shown.join(", ");
+        match places.len().saturating_sub(SHOWN) {
+            0 => list,
+            more => format!(
+                "{list} and {more} more (`holloway trace stats --top {}` lists all)",
+                places.len()
+            ),
+        }
+    }
+}
+
+/// Which thread of its id it is, from 1, if there are several: an id is given again once its thread is gone.
+fn nth(traces: &[ThreadTrace], thread: usize) -> Option<u32> {
+    let id = traces[thread].thread;
+    // Sorted by id.
+    let first = traces[..thread]
+        .iter()
+        .rev()
+        .take_while(|one| one.thread == id)
+        .count();
+    let later = traces.get(thread + 1).is_some_and(|one| one.thread == id);
+    (first > 0 || later).then_some(first as u32 + 1)
+}

@@ -1,0 +1,254 @@
+//! What was counted in each function: paths, blocks, edges.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use holloway_analysis::edges::{EdgeCount, block_number, of_function};
+use holloway_analysis::functions::{Weight, summary};
+use holloway_analysis::paths::{hottest, regenerate};
+use holloway_analysis::{Function, FunctionId, Sort};
+use holloway_flow::{Path, PathEnd, PathId, PathStart};
+use holloway_format::EdgeKind;
+use serde::ser::{SerializeSeq, SerializeStruct};
+use serde::{Serialize, Serializer};
+
+use super::{Document, collected, places};
+
+/// All functions shown, those with most path executions first; with most block runs, where edges were counted in any.
+pub(super) struct Functions<'a>(pub(super) &'a Document<'a>);
+
+impl Serialize for Functions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Document {
+            run,
+            names,
+            options,
+        } = self.0;
+        let keep = |id: FunctionId| names.keeps(run, id);
+        let top = options.top.map(|top| {
+            let mut listed: BTreeMap<FunctionId, BTreeSet<PathId>> = BTreeMap::new();
+            for path in hottest(run, options.sort, Some(top), &keep).paths {
+                listed.entry(path.function).or_default().insert(path.path);
+            }
+            listed
+        });
+        let mut ids: Vec<FunctionId> = run.ids().map(|(id, _)| id).filter(|&id| keep(id)).collect();
+        let weight = Weight::of(run, Sort::Count);
+        let weigh = |id| summary(id, run.function(id)).map_or(0, |one| one.weight(weight));
+        ids.sort_by_cached_key(|&id| Reverse(weigh(id)));
+        let mut functions = serializer.serialize_seq(Some(ids.len()))?;
+        for id in ids {
+            let listed = top
+                .as_ref()
+                .map(|top| top.get(&id).cloned().unwrap_or_default());
+            functions.serialize_element(&FunctionRecord {
+                document: self.0,
+                function: run.function(id),
+                listed,
+            })?;
+        }
+        functions.end()
+    }
+}
+
+struct FunctionRecord<'a> {
+    document: &'a Document<'a>,
+    function: &'a Function,
+    /// The paths to list, where not all are.
+    listed: Option<BTreeSet<PathId>>,
+}
+
+impl Serialize for FunctionRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let run = self.document.run;
+        let map = &self.function.map;
+        let module = run.module_of(self.function);
+        let places = places(self.function);
+        let mut record = serializer.serialize_struct("Function", 12)?;
+        record.serialize_field("name", &*self.document.names.name(self.function))?;
+        record.serialize_field("linkage_name", &*map.linkage_name)?;
+        record.serialize_field("file", &*map.file)?;
+        record.serialize_field("line", &map.line)?;
+        record.serialize_field("module", &*module.name)?;
+        record.serialize_field("image", &run.images[module.image.index()].name)?;
+        record.serialize_field("collected", collected(self.function.collected()))?;
+        record.serialize_field("possible_paths", &map.path_count)?;
+        record.serialize_field("paths", &Paths::ran(self, &places))?;
+        if !self.function.reentries.is_empty() {
+            record.serialize_field("reentries", &Paths::entered_again(self, &places))?;
+        }
+        record.serialize_field("blocks", &Blocks(self.function, &places))?;
+        record.serialize_field("edges", &Edges(of_function(self.function)))?;
+        record.end()
+    }
+}
+
+/// Paths with their counts, hottest first.
+struct Paths<'a> {
+    record: &'a FunctionRecord<'a>,
+    counts: &'a [(u64, u64)],
+    /// Those to list, where not all are.
+    listed: Option<&'a BTreeSet<PathId>>,
+    /// By block.
+    places: &'a [Vec<String>],
+}
+
+impl<'a> Paths<'a> {
+    fn ran(record: &'a FunctionRecord<'a>, places: &'a [Vec<String>]) -> Paths<'a> {
+        Paths {
+            record,
+            counts: &record.function.counts,
+            listed: record.listed.as_ref(),
+            places,
+        }
+    }
+
+    fn entered_again(record: &'a FunctionRecord<'a>, places: &'a [Vec<String>]) -> Paths<'a> {
+        Paths {
+            record,
+            counts: &record.function.reentries,
+            listed: None,
+            places,
+        }
+    }
+}
+
+impl Serialize for Paths<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let FunctionRecord {
+            document, function, ..
+        } = self.record;
+        let mut paths: Vec<(PathId, u64, u64)> = Vec::new();
+        if let Some(graph) = function.graph() {
+            graph.measure(&function.map, self.counts, |one| {
+                if self.listed.is_none_or(|listed| listed.contains(&one.path)) {
+                    paths.push((one.path, one.count, one.instructions));
+                }
+            });
+        }
+        paths.sort_by_key(|&(_, count, instructions)| match document.options.sort {
+            Sort::Count => Reverse(count),
+            Sort::Instructions => Reverse(instructions.saturating_mul(count)),
+        });
+        let mut records = serializer.serialize_seq(Some(paths.len()))?;
+        for (id, count, instructions) in paths {
+            if let Some(path) = regenerate(function, id) {
+                let counts = (count, instructions);
+                records.serialize_element(&path_record(
+                    function,
+                    self.places,
+                    id,
+                    counts,
+                    &path,
+                ))?;
+            }
+        }
+        records.end()
+    }
+}
+
+#[derive(Serialize)]
+struct PathRecord<'a> {
+    id: u64,
+    count: u64,
+    instructions: u64,
+    blocks: Vec<u32>,
+    start: &'a str,
+    end: &'a str,
+    next: i64,
+    places: Vec<&'a str>,
+}
+
+fn path_record<'a>(
+    function: &Function,
+    places: &'a [Vec<String>],
+    id: PathId,
+    (count, instructions): (u64, u64),
+    path: &Path,
+) -> PathRecord<'a> {
+    let (end, edge) = match &path.end {
+        PathEnd::Exit(edge) if is_exit_edge(function, edge.index()) => ("left", edge),
+        PathEnd::Exit(edge) => ("exit", edge),
+        PathEnd::Back(edge) => ("back", edge),
+        PathEnd::Cut(edge) => ("cut", edge),
+    };
+    let mut passed: Vec<&str> = path
+        .blocks
+        .iter()
+        .flat_map(|block| &places[block.index()])
+        .map(String::as_str)
+        .collect();
+    passed.dedup();
+    PathRecord {
+        id: id.0,
+        count,
+        instructions,
+        blocks: path.blocks.iter().map(|block| block.0).collect(),
+        start: if matches!(path.start, PathStart::Entry) {
+            "entry"
+        } else {
+            "loop"
+        },
+        end,
+        next: block_number(function, function.map.edges[edge.index()].to),
+        places: passed,
+    }
+}
+
+fn is_exit_edge(function: &Function, edge: usize) -> bool {
+    let edge = function.map.edges.get(edge);
+    edge.is_some_and(|edge| edge.kind == EdgeKind::Exit)
+}
+
+/// All blocks but the exit, with the places of each.
+struct Blocks<'a>(&'a Function, &'a [Vec<String>]);
+
+impl Serialize for Blocks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Block<'a> {
+            id: u32,
+            count: u64,
+            instructions: u32,
+            places: &'a [String],
+        }
+        let Blocks(function, places) = *self;
+        let counted = function.map.blocks.iter().zip(&function.flow().blocks);
+        let blocks = (0u32..).zip(counted).zip(places);
+        let blocks = blocks.filter(|((id, _), _)| *id != function.map.exit);
+        serializer.collect_seq(blocks.map(|((id, (block, &count)), places)| Block {
+            id,
+            count,
+            instructions: block.instructions,
+            places,
+        }))
+    }
+}
+
+struct Edges(Vec<EdgeCount>);
+
+impl Serialize for Edges {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Edge {
+            from: i64,
+            to: i64,
+            count: i64,
+            #[serde(skip_serializing_if = "std::ops::Not::not")]
+            left: bool,
+        }
+        serializer.collect_seq(self.0.iter().map(
+            |&EdgeCount {
+                 from,
+                 to,
+                 count,
+                 left,
+             }| Edge {
+                from,
+                to,
+                count,
+                left,
+            },
+        ))
+    }
+}

@@ -1,0 +1,121 @@
+//! Where functions went: skipped, without code, and those asked for by name.
+
+use std::collections::BTreeSet;
+
+use holloway_analysis::coverage::LeftOut;
+use holloway_analysis::find::{Fate, where_is};
+use holloway_analysis::{FunctionId, ModuleId};
+use holloway_format::{Gone, Skipped};
+use serde::Serialize;
+
+use super::Document;
+
+#[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SkippedRecord<'a> {
+    name: String,
+    linkage_name: &'a str,
+    module: &'a str,
+    reason: &'a str,
+}
+
+#[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct GoneRecord<'a> {
+    name: String,
+    linkage_name: &'a str,
+    module: &'a str,
+    inlined: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct FoundRecord<'a> {
+    name: String,
+    instrumented: Vec<&'a str>,
+    inlined_into: Vec<IntoRecord<'a>>,
+    skipped: Vec<ReasonRecord<'a>>,
+    gone: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ReasonRecord<'a> {
+    module: &'a str,
+    reason: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct IntoRecord<'a> {
+    name: String,
+    linkage_name: &'a str,
+    times: u32,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn skipped(&self, left_out: &LeftOut<'a>) -> BTreeSet<SkippedRecord<'a>> {
+        let asked = left_out
+            .skipped
+            .iter()
+            .filter(|(_, one)| self.names.matches(&one.linkage_name, &one.name));
+        let record = |&(id, one): &(ModuleId, &'a Skipped)| SkippedRecord {
+            name: self.name(&one.linkage_name, &one.name),
+            linkage_name: &one.linkage_name,
+            module: self.module(id),
+            reason: &one.reason,
+        };
+        asked.map(record).collect()
+    }
+
+    pub(super) fn gone(&self, left_out: &LeftOut<'a>) -> BTreeSet<GoneRecord<'a>> {
+        let asked = left_out
+            .gone
+            .iter()
+            .filter(|(_, one, _)| self.names.matches(&one.linkage_name, &one.name));
+        let record = |&(id, one, inlined): &(ModuleId, &'a Gone, bool)| GoneRecord {
+            name: self.name(&one.linkage_name, &one.name),
+            linkage_name: &one.linkage_name,
+            module: self.module(id),
+            inlined,
+        };
+        asked.map(record).collect()
+    }
+
+    pub(super) fn found(&self) -> Vec<FoundRecord<'a>> {
+        let fates = where_is(self.run, &|linkage_name, name| {
+            self.names
+                .matches(linkage_name, name)
+                .then(|| self.names.name_of(linkage_name, name))
+        });
+        fates
+            .into_iter()
+            .map(|(name, fate)| self.found_one(&name, &fate))
+            .collect()
+    }
+
+    fn found_one(&self, name: &str, fate: &Fate) -> FoundRecord<'a> {
+        let map = |id: FunctionId| &self.run.function(id).map;
+        FoundRecord {
+            name: name.to_owned(),
+            instrumented: fate
+                .instrumented
+                .iter()
+                .map(|&id| &*map(id).linkage_name)
+                .collect(),
+            inlined_into: fate
+                .inlined
+                .iter()
+                .map(|&(id, times)| IntoRecord {
+                    name: self.name(&map(id).linkage_name, &map(id).name),
+                    linkage_name: &map(id).linkage_name,
+                    times,
+                })
+                .collect(),
+            skipped: fate
+                .skipped
+                .iter()
+                .map(|(id, reason)| ReasonRecord {
+                    module: self.module(*id),
+                    reason: reason.to_string(),
+                })
+                .collect(),
+            gone: fate.gone.iter().map(|&id| self.module(id)).collect(),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Sequences of paths over loop iterations as JSON: an object of its own, documented in docs/json.md.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write};
+
+use holloway_analysis::Function;
+use holloway_analysis::loops::LoopsRun;
+use holloway_analysis::loops::shape::{Finding, path_of};
+use holloway_analysis::paths::instructions;
+use serde::Serialize;
+
+use super::{SCHEMA, places, places_of};
+use crate::Options;
+use crate::filter::Filter;
+use crate::loops::{LoopsOptions, Shown, hottest};
+
+/// Writes the loops of a run, one object and a newline. [`Options::function`] and [`Options::top`] limit the loops.
+///
+/// # Errors
+/// Whatever `out` fails with.
+pub fn write(
+    loops: &LoopsRun,
+    options: &Options<'_>,
+    how: LoopsOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let names = Filter::new(options.function.as_ref());
+    let (list, found) = hottest(loops, &names, options.top, how);
+    let document = Document {
+        schema: SCHEMA,
+        k: loops.functions.iter().map(|one| one.k).max().unwrap_or(0),
+        min_share: how.min_share as f64 / 1000.0,
+        found,
+        loops: list
+            .iter()
+            .map(|one| LoopRecord::new(loops, &names, one, how))
+            .collect(),
+        losses: Losses::new(loops),
+        stats: how.stats.then(|| Stats::new(loops)),
+        damage: &loops.run.damage,
+    };
+    let mut out = BufWriter::new(out);
+    serde_json::to_writer(&mut out, &document)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    k: u32,
+    min_share: f64,
+    found: usize,
+    loops: Vec<LoopRecord<'a>>,
+    losses: Losses,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stats: Option<Stats>,
+    damage: &'a [String],
+}
+
+#[derive(Serialize)]
+struct LoopRecord<'a> {
+    function: String,
+    linkage_name: &'a str,
+    module: &'a str,
+    image: &'a str,
+    head: Head,
+    executions: u64,
+    iterations: u64,
+    starts: u64,
+    findings: Vec<FindingRecord>,
+    sequences: Vec<Sequence>,
+    paths: Vec<PathRecord>,
+}
+
+#[derive(Serialize)]
+struct Head {
+    block: u32,
+    place: String,
+}
+
+#[derive(Serialize)]
+struct FindingRecord {
+    kind: &'static str,
+    share: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Sequence {
+    parent: Option<usize>,
+    paths: Vec<u64>,
+    count: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    missed: u64,
+}
+
+#[derive(Serialize)]
+struct PathRecord {
+    id: u64,
+    blocks: Vec<u32>,
+    instructions: u64,
+    places: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Losses {
+    gaps: u64,
+    cut_streams: u64,
+    lost_words: u64,
+    dropped_nodes: u64,
+    dropped_words: u64,
+}
+
+#[derive(Serialize)]
+struct Stats {
+    words: u64,
+    look_ups: u64,
+    slab_forest_nodes: u64,
+    path_forest_nodes: u64,
+    leaves: u64,
+    average_leaf_level: f64,
+    average_inner_degree: f64,
+    caught: u64,
+    holes: u64,
+    strangers: u64,
+    prunings: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl<'a> LoopRecord<'a> {
+    fn new(loops: &'a LoopsRun, names: &Filter<'_>, one: &Shown, how: LoopsOptions) -> Self {
+        let run = &loops.run;
+        let function = run.function(one.function);
+        let module = run.module_of(function);
+        let branches = one.branches(how.min_share);
+        let used: BTreeSet<u64> = branches
+            .iter()
+            .flat_map(|branch| branch.paths.iter().copied())
+            .collect();
+        let by_block = places(function);
+        let place = one.count.place.map(|place| places_of(function, &[place]));
+        LoopRecord {
+            function: names.name(function).to_string(),
+            linkage_name: &function.map.linkage_name,
+            module: &module.name,
+            image: &run.images[module.image.index()].name,
+            head: Head {
+                block: one.count.head,
+                place: place.and_then(|mut place| place.pop()).unwrap_or_default(),
+            },
+            executions: one.count.executions,
+            iterations: one.count.iterations,
+            starts: one.count.starts(),
+            findings: one
+                .count
+                .findings(function, &one.kipf)
+                .into_iter()
+                .map(FindingRecord::new)
+                .collect(),
+            sequences: branches
+                .into_iter()
+                .map(|branch| Sequence {
+                    parent: branch.parent,
+                    paths: branch.paths,
+                    count: branch.count,
+                    missed: branch.missed,
+                })
+                .collect(),
+            paths: used
+                .into_iter()
+                .filter_map(|path| path_record(function, &by_block, path))
+                .collect(),
+        }
+    }
+}
+
+fn path_record(function: &Function, by_block: &[Vec<String>], id: u64) -> Option<PathRecord> {
+    let path = path_of(function, id)?;
+    let mut places: Vec<String> = path
+        .blocks
+        .iter()
+        .flat_map(|block| by_block[block.index()].iter().cloned())
+        .collect();
+    places.dedup();
+    Some(PathRecord {
+        id,
+        blocks: path.blocks.iter().map(|block| block.0).collect(),
+        instructions: instructions(function, &path),
+        places,
+    })
+}
+
+impl FindingRecord {
+    fn new(finding: Finding) -> FindingRecord {
+        let (kind, share, paths, turns) = match finding {
+            Finding::OnePath { path, share } => ("one-path", share, vec![path], None),
+            Finding::Period { paths, share } => ("period", share, paths, None),
+            Finding::FirstTurns { turns, share } => ("first-turns", share, Vec::new(), Some(turns)),
+            Finding::Trips { turns, share } => ("trips", share, Vec::new(), Some(turns)),
+            Finding::Steady { paths, share } => ("steady", share, paths, None),
+        };
+        FindingRecord {
+            kind,
+            share: share as f64 / 1000.0,
+            paths,
+            turns,
+        }
+    }
+}
+
+impl Losses {
+    fn new(loops: &LoopsRun) -> Losses {
+        let stats = &loops.stats;
+        Losses {
+            gaps: stats.gaps,
+            cut_streams: stats.cut_streams,
+            lost_words: stats.lost_words,
+            dropped_nodes: stats.dropped_nodes,
+            dropped_words: stats.dropped_words,
+        }
+    }
+}
+
+impl Stats {
+    fn new(loops: &LoopsRun) -> Stats {
+        let (stats, kipf) = (&loops.stats, loops.kipf_stats());
+        Stats {
+            words: stats.words,
+            look_ups: stats.slabs,
+            slab_forest_nodes: stats.nodes,
+            path_forest_nodes: kipf.nodes,
+            leaves: kipf.leaves,
+            average_leaf_level: kipf.leaf_level(),
+            average_inner_degree: kipf.inner_degree(),
+            caught: stats.caught,
+            holes: stats.holes,
+            strangers: stats.strangers,
+            prunings: stats.prunings,
+        }
+    }
+}

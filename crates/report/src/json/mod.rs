@@ -1,0 +1,238 @@
+//! The report for programs: JSON, schema 1, documented in docs/json.md.
+//!
+//! Written as it is made: a function at a time, a path at a time. [`write()`] is the order of the document's fields.
+//!
+//! Cost: each path listed is regenerated once; memory does not grow with the paths.
+
+mod functions;
+mod left_out;
+pub mod loops;
+pub(crate) mod overlap;
+mod prediction;
+pub(crate) mod stability;
+pub mod trace;
+pub mod variation;
+
+use std::io::{self, BufWriter, Write};
+
+use holloway_analysis::coverage::{coverage, left_out};
+use holloway_analysis::predict::prediction;
+use holloway_analysis::{Collected, Exits, Function, ModuleId, RunProfile};
+use holloway_format::{Place, Text};
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use crate::filter::Filter;
+use crate::{Options, View};
+use functions::Functions;
+use prediction::PredictionRecord;
+
+/// Version of the schema.
+pub const SCHEMA: u32 = 1;
+
+/// Writes the run as JSON, one object and a newline. [`Options::function`] and [`Options::top`] limit functions and
+/// paths; totals are always those of the whole run. The prediction is made where the view is [`View::PathsFromEdges`].
+///
+/// # Errors
+/// Whatever `out` fails with.
+pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let document = Document {
+        run,
+        names: Filter::new(options.function.as_ref()),
+        options,
+    };
+    let mut out = BufWriter::new(out);
+    serde_json::to_writer(&mut out, &document)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+struct Document<'a> {
+    run: &'a RunProfile,
+    names: Filter<'a>,
+    options: &'a Options<'a>,
+}
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut document = serializer.serialize_struct("Document", 8)?;
+        document.serialize_field("schema", &SCHEMA)?;
+        document.serialize_field("images", &self.images())?;
+        document.serialize_field("totals", &self.totals())?;
+        document.serialize_field("damage", &self.run.damage)?;
+        if self.options.function.is_some() {
+            document.serialize_field("found", &self.found())?;
+        }
+        document.serialize_field("functions", &Functions(self))?;
+        let left_out = left_out(self.run);
+        document.serialize_field("skipped", &self.skipped(&left_out))?;
+        document.serialize_field("gone", &self.gone(&left_out))?;
+        if self.options.view == Some(View::PathsFromEdges) {
+            let found = prediction(self.run, &|id| self.names.keeps(self.run, id));
+            let found = (!found.functions.is_empty()).then_some(found);
+            let record = found.map(|found| PredictionRecord::new(self, &found));
+            document.serialize_field("prediction", &record)?;
+        }
+        if let Some(reason) = self.without_paths() {
+            document.serialize_field("reason", reason)?;
+        }
+        document.end()
+    }
+}
+
+#[derive(Serialize)]
+struct ImageRecord<'a> {
+    name: &'a str,
+    build_id: String,
+    collected: &'static str,
+    processes: Vec<ProcessRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct ProcessRecord<'a> {
+    pid: u32,
+    ppid: u32,
+    path: &'a str,
+    threads: u32,
+    forked: bool,
+    lost: u64,
+}
+
+#[derive(Serialize)]
+struct Totals {
+    exits: &'static str,
+    path_executions: u64,
+    hashed_executions: u64,
+    distinct_paths: u64,
+    possible_paths: u64,
+    edges_taken: u64,
+    distinct_edges: u64,
+    possible_edges: u64,
+    left: u64,
+    entered_again: u64,
+    instructions: u64,
+    calls: u64,
+    functions: u64,
+    functions_run: u64,
+    functions_skipped: u64,
+    functions_inlined: u64,
+    functions_gone: u64,
+    processes: u64,
+    threads: u64,
+    lost: u64,
+}
+
+impl<'a> Document<'a> {
+    fn images(&self) -> Vec<ImageRecord<'a>> {
+        let process = |process: &'a holloway_analysis::Process| ProcessRecord {
+            pid: process.pid,
+            ppid: process.ppid,
+            path: &process.image_path,
+            threads: process.threads,
+            forked: process.forked,
+            lost: process.lost,
+        };
+        let image = |image: &'a holloway_analysis::Image| ImageRecord {
+            name: &image.name,
+            build_id: image
+                .build_id
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+            collected: collected(image.collected),
+            processes: image.processes.iter().map(process).collect(),
+        };
+        self.run.images.iter().map(image).collect()
+    }
+
+    fn totals(&self) -> Totals {
+        let coverage = coverage(self.run);
+        Totals {
+            exits: exits(self.run.exits()),
+            path_executions: coverage.path_executions,
+            hashed_executions: coverage.hashed_executions,
+            distinct_paths: coverage.distinct_paths,
+            possible_paths: coverage.possible_paths,
+            edges_taken: coverage.edges_taken,
+            distinct_edges: coverage.distinct_edges,
+            possible_edges: coverage.possible_edges,
+            left: coverage.left,
+            entered_again: coverage.entered_again,
+            instructions: coverage.instructions,
+            calls: coverage.calls,
+            functions: coverage.instrumented,
+            functions_run: coverage.run,
+            functions_skipped: coverage.skipped_total(),
+            functions_inlined: coverage.inlined,
+            functions_gone: coverage.gone,
+            processes: coverage.processes,
+            threads: coverage.threads,
+            lost: coverage.lost,
+        }
+    }
+
+    /// Why there is nothing of what a view of paths shows.
+    fn without_paths(&self) -> Option<&'static str> {
+        if !matches!(self.options.view, Some(View::Paths | View::PathsFromEdges)) {
+            return None;
+        }
+        let kept = self
+            .run
+            .ids()
+            .filter(|&(id, _)| self.names.keeps(self.run, id));
+        let ran = kept.filter(|(_, function)| function.ran());
+        match ran.map(|(_, function)| function.collected()).min() {
+            Some(Collected::Paths) => None,
+            Some(Collected::Edges) => Some("edges were recorded, not paths"),
+            None => Some("no such function ran"),
+        }
+    }
+
+    fn module(&self, id: ModuleId) -> &'a str {
+        &self.run.modules[id.index()].name
+    }
+
+    fn name(&self, linkage_name: &Text, name: &Text) -> String {
+        self.names.name_of(linkage_name, name).to_string()
+    }
+}
+
+/// What was counted, as the JSON says it.
+fn collected(collected: Collected) -> &'static str {
+    match collected {
+        Collected::Paths => "paths",
+        Collected::Edges => "edges",
+    }
+}
+
+/// Whether frames left in a call are counted, as the JSON says it.
+fn exits(exits: Exits) -> &'static str {
+    match exits {
+        Exits::On => "on",
+        Exits::Off => "off",
+        Exits::Mixed => "mixed",
+    }
+}
+
+/// The places of each block as `file:line:column`.
+fn places(function: &Function) -> Vec<Vec<String>> {
+    let blocks = function.map.blocks.iter();
+    blocks
+        .map(|block| places_of(function, &block.places))
+        .collect()
+}
+
+/// Places that have a line, as `file:line:column`.
+fn places_of(function: &Function, places: &[Place]) -> Vec<String> {
+    let file = |place: &Place| {
+        function
+            .map
+            .scopes
+            .get(place.scope as usize)
+            .map_or("", |scope| &scope.file)
+    };
+    let known = places.iter().filter(|place| place.line != 0);
+    known
+        .map(|place| format!("{}:{}:{}", file(place), place.line, place.column))
+        .collect()
+}

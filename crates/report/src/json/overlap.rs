@@ -1,0 +1,221 @@
+//! Two runs compared, as JSON: `overlap` of docs/json.md.
+
+use std::io::{self, BufWriter, Write};
+
+use holloway_analysis::edges::block_number;
+use holloway_analysis::overlap::{
+    Alone, Both, Difference, Overlap, Pair, Side, Why, edge_of, overlap,
+};
+use holloway_analysis::paths::regenerate;
+use holloway_analysis::{Collected, Function, RunProfile};
+use holloway_flow::PathId;
+use serde::Serialize;
+
+use super::{SCHEMA, collected, exits, places_of};
+use crate::Options;
+use crate::filter::Filter;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    compared: &'static str,
+    overlap: f64,
+    common: u64,
+    a: RunRecord<'a>,
+    b: RunRecord<'a>,
+    functions: Vec<PairRecord<'a>>,
+    differences: Vec<DifferenceRecord<'a>>,
+    #[serde(skip_serializing_if = "is_zero")]
+    by_exits: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[derive(Serialize)]
+struct RunRecord<'a> {
+    images: Vec<&'a str>,
+    collected: &'static str,
+    exits: &'static str,
+    #[serde(flatten)]
+    counts: SideRecord,
+    alone: Vec<AloneRecord<'a>>,
+    damage: &'a [String],
+}
+
+#[derive(Serialize)]
+struct SideRecord {
+    distinct: u64,
+    executions: u64,
+    common_executions: u64,
+    instructions: u64,
+    common_instructions: u64,
+}
+
+#[derive(Serialize)]
+struct AloneRecord<'a> {
+    name: String,
+    linkage_name: &'a str,
+    executions: u64,
+    why: &'static str,
+}
+
+#[derive(Serialize)]
+struct PairRecord<'a> {
+    name: String,
+    linkage_name: &'a str,
+    common: u64,
+    a: SideRecord,
+    b: SideRecord,
+}
+
+#[derive(Serialize)]
+struct DifferenceRecord<'a> {
+    name: String,
+    linkage_name: &'a str,
+    r#in: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edge: Option<[i64; 2]>,
+    a: u64,
+    b: u64,
+    difference: f64,
+    places: Vec<String>,
+}
+
+/// Writes the comparison of two runs.
+///
+/// # Errors
+/// Whatever `out` fails with.
+pub(crate) fn write(
+    runs: Both<&RunProfile>,
+    options: &Options<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let names = Filter::new(options.function.as_ref());
+    let keep = |function: &Function| names.matches(&function.map.linkage_name, &function.map.name);
+    let found = overlap(runs, &keep, &|function| names.name(function));
+    let mut out = BufWriter::new(out);
+    serde_json::to_writer(&mut out, &document(runs, &names, &found, options.top))?;
+    writeln!(out)?;
+    out.flush()
+}
+
+fn document<'a>(
+    runs: Both<&'a RunProfile>,
+    names: &Filter<'_>,
+    found: &Overlap,
+    top: Option<usize>,
+) -> Document<'a> {
+    let run = |side: usize| RunRecord {
+        images: runs[side].images.iter().map(|image| &*image.name).collect(),
+        collected: collected(runs[side].collected()),
+        exits: exits(runs[side].exits()),
+        counts: counts(&found.sides[side]),
+        alone: found.alone[side]
+            .iter()
+            .map(|one| alone(runs[side], names, one))
+            .collect(),
+        damage: &runs[side].damage,
+    };
+    let differences = found.differences.iter();
+    Document {
+        schema: SCHEMA,
+        compared: collected(found.unit),
+        overlap: found.overlap,
+        common: found.common,
+        a: run(0),
+        b: run(1),
+        functions: found
+            .pairs
+            .iter()
+            .map(|one| pair(runs, names, one))
+            .collect(),
+        differences: differences
+            .take(top.unwrap_or(usize::MAX))
+            .map(|one| difference(runs, names, found, one))
+            .collect(),
+        by_exits: found.by_exits,
+    }
+}
+
+fn counts(side: &Side) -> SideRecord {
+    SideRecord {
+        distinct: side.distinct,
+        executions: side.executions,
+        common_executions: side.common_executions,
+        instructions: side.instructions,
+        common_instructions: side.common_instructions,
+    }
+}
+
+fn alone<'a>(run: &'a RunProfile, names: &Filter<'_>, one: &Alone) -> AloneRecord<'a> {
+    let function = run.function(one.function);
+    AloneRecord {
+        name: names.name(function).to_string(),
+        linkage_name: &function.map.linkage_name,
+        executions: one.executions,
+        why: match one.why {
+            Why::Changed => "changed",
+            Why::Missing => "missing",
+        },
+    }
+}
+
+fn pair<'a>(runs: Both<&'a RunProfile>, names: &Filter<'_>, one: &Pair) -> PairRecord<'a> {
+    let function = runs[0].function(one.functions[0]);
+    PairRecord {
+        name: names.name(function).to_string(),
+        linkage_name: &function.map.linkage_name,
+        common: one.common,
+        a: counts(&one.sides[0]),
+        b: counts(&one.sides[1]),
+    }
+}
+
+fn difference<'a>(
+    runs: Both<&'a RunProfile>,
+    names: &Filter<'_>,
+    found: &Overlap,
+    one: &Difference,
+) -> DifferenceRecord<'a> {
+    let function = runs[one.side].function(one.function);
+    let blocks = blocks(function, found.unit, one.unit);
+    let mut passed: Vec<String> = blocks
+        .iter()
+        .flat_map(|&block| places_of(function, &function.map.blocks[block as usize].places))
+        .collect();
+    passed.dedup();
+    let edge = edge_of(&function.map, one.unit)
+        .map(|edge| [edge.from, edge.to].map(|block| block_number(function, block)));
+    let by_edges = found.unit == Collected::Edges;
+    DifferenceRecord {
+        name: names.name(function).to_string(),
+        linkage_name: &function.map.linkage_name,
+        r#in: ["a", "b"][one.side],
+        path: (!by_edges).then_some(one.unit),
+        edge: edge.filter(|_| by_edges),
+        a: one.counts[0],
+        b: one.counts[1],
+        difference: found.difference(one.counts),
+        places: passed,
+    }
+}
+
+/// The blocks of a path, or at the ends of an edge.
+fn blocks(function: &Function, unit: Collected, number: u64) -> Vec<u32> {
+    match unit {
+        Collected::Paths => {
+            let path = regenerate(function, PathId(number));
+            let blocks = path.map(|path| path.blocks).unwrap_or_default();
+            blocks.iter().map(|block| block.0).collect()
+        }
+        Collected::Edges => {
+            let edge = edge_of(&function.map, number);
+            edge.map_or_else(Vec::new, |edge| vec![edge.from, edge.to])
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Paths predicted from edges, beside the real ones.
+
+use holloway_analysis::predict::{Length, Lengths, Prediction};
+use serde::Serialize;
+
+use super::Document;
+
+/// `prediction` of docs/json.md.
+#[derive(Serialize)]
+pub(super) struct PredictionRecord<'a> {
+    hottest_right: u64,
+    real: LengthsRecord,
+    predicted: LengthsRecord,
+    right: LengthsRecord,
+    functions: Vec<FunctionRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct FunctionRecord<'a> {
+    name: String,
+    linkage_name: &'a str,
+    module: &'a str,
+    hottest_right: bool,
+    real: LengthsRecord,
+    predicted: LengthsRecord,
+    right: LengthsRecord,
+}
+
+#[derive(Serialize)]
+struct LengthsRecord {
+    paths: u64,
+    executions: u64,
+    edges: LengthRecord,
+    instructions: LengthRecord,
+}
+
+/// The mean over different paths, and over executions.
+#[derive(Serialize)]
+struct LengthRecord {
+    longest: u64,
+    mean: f64,
+    mean_run: f64,
+}
+
+impl<'a> PredictionRecord<'a> {
+    pub(super) fn new(document: &Document<'a>, found: &Prediction) -> PredictionRecord<'a> {
+        let run = document.run;
+        let functions = found.functions.iter().map(|one| {
+            let function = run.function(one.function);
+            FunctionRecord {
+                name: document.names.name(function).to_string(),
+                linkage_name: &function.map.linkage_name,
+                module: &run.module_of(function).name,
+                hottest_right: one.hottest_right,
+                real: lengths(&one.real),
+                predicted: lengths(&one.predicted),
+                right: lengths(&one.right),
+            }
+        });
+        PredictionRecord {
+            hottest_right: found.hottest_right,
+            real: lengths(&found.real),
+            predicted: lengths(&found.predicted),
+            right: lengths(&found.right),
+            functions: functions.collect(),
+        }
+    }
+}
+
+fn lengths(lengths: &Lengths) -> LengthsRecord {
+    let record = |length: Length| LengthRecord {
+        longest: length.longest,
+        mean: mean(length.sum, lengths.paths),
+        mean_run: mean(length.executed, lengths.executions),
+    };
+    LengthsRecord {
+        paths: lengths.paths,
+        executions: lengths.executions,
+        edges: record(lengths.edges),
+        instructions: record(lengths.instructions),
+    }
+}
+
+/// 0 of nothing.
+fn mean(sum: u128, count: u64) -> f64 {
+    if count == 0 {
+        return 0.0;
+    }
+    sum as f64 / count as f64
+}

@@ -1,0 +1,335 @@
+//! What each question answers, as JSON.
+
+use holloway_analysis::trace::before::{Order, Runs};
+use holloway_analysis::trace::context::Context;
+use holloway_analysis::trace::grams::Grams;
+use holloway_analysis::trace::stats::Stats;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+
+use super::Table;
+use crate::trace::answer::{Answer, HotFound, Unit, Verified};
+use crate::trace::{Cost, Hot, Method, Question, Sight};
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum AnswerRecord<'a> {
+    Stats(StatsRecord),
+    Cat {
+        from: u64,
+        sequence: Events<'a>,
+    },
+    Verify {
+        same: Option<bool>,
+        good: bool,
+        #[serde(flatten)]
+        stats: StatsRecord,
+    },
+    Hot(HotRecord),
+    Freq {
+        counted: &'static str,
+        count: u64,
+        first: Option<u64>,
+        last: Option<u64>,
+    },
+    Before(BeforeRecord),
+    Context(ContextRecord),
+    Loops {
+        sequences: Vec<SequenceRecord>,
+    },
+    Query {
+        count: u64,
+        first: Option<Span>,
+        last_end: Option<u64>,
+    },
+}
+
+#[derive(Serialize)]
+pub(super) struct StatsRecord {
+    trace_bytes: u64,
+    seconds: Option<f64>,
+    file_bytes: Option<u64>,
+    paths: u64,
+    distinct_paths: u64,
+    functions: u64,
+    instructions: u64,
+    enters: u64,
+    leaves: u64,
+    left: u64,
+    gaps: u64,
+    rules: u64,
+    symbols: u64,
+}
+
+#[derive(Serialize)]
+pub(super) struct HotRecord {
+    method: &'static str,
+    cost: &'static str,
+    min_len: usize,
+    max_len: usize,
+    min_cost: u64,
+    total: u64,
+    found: usize,
+    sequences: Vec<HotSequence>,
+}
+
+#[derive(Serialize)]
+struct HotSequence {
+    terminals: Vec<u32>,
+    count: u64,
+    cost: u64,
+    minimal: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct BeforeRecord {
+    p_is_first: Option<bool>,
+    p: RunsRecord,
+    q: RunsRecord,
+    at_once: u64,
+    next: u64,
+    later: u64,
+    preceded: u64,
+    without: RunsRecord,
+    unanswered: RunsRecord,
+}
+
+#[derive(Serialize)]
+struct RunsRecord {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted: Option<&'static str>,
+    count: u64,
+    first: Option<u64>,
+    last: Option<u64>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ContextRecord {
+    counted: &'static str,
+    count: u64,
+    before: Vec<Neighbour>,
+    after: Vec<Neighbour>,
+    callers: Vec<Caller>,
+}
+
+#[derive(Serialize)]
+struct Neighbour {
+    terminal: u32,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct Caller {
+    name: Option<String>,
+    linkage_name: Option<String>,
+    count: u64,
+}
+
+#[derive(Serialize)]
+pub(super) struct SequenceRecord {
+    terminals: Vec<u32>,
+    count: u64,
+}
+
+#[derive(Serialize)]
+pub(super) struct Span {
+    from: u64,
+    to: u64,
+    terminals: Vec<u32>,
+}
+
+/// Events written as they are found.
+pub(super) struct Events<'a> {
+    table: &'a Table<'a>,
+    from: u64,
+    count: u64,
+}
+
+impl Serialize for Events<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut events = serializer.serialize_seq(None)?;
+        let grammar = &self.table.sight.stream.trace.grammar;
+        let count = usize::try_from(self.count).unwrap_or(usize::MAX);
+        for terminal in grammar.expand_from(self.from).take(count) {
+            events.serialize_element(&self.table.number(terminal))?;
+        }
+        events.end()
+    }
+}
+
+/// Events of a first match that are listed.
+const LISTED: u64 = 1000;
+
+impl<'a> AnswerRecord<'a> {
+    pub(super) fn new(
+        table: &'a Table<'a>,
+        question: &Question<'_>,
+        answer: &Answer,
+        top: Option<usize>,
+    ) -> AnswerRecord<'a> {
+        let top = top.unwrap_or(usize::MAX);
+        let sight = table.sight;
+        match answer {
+            Answer::Stats(found) => AnswerRecord::Stats(stats(sight, found)),
+            &Answer::Cat { from, count } => {
+                // Numbers are given out before the table is written.
+                (0..sight.events.len() as u32).for_each(|one| _ = table.number(one));
+                let sequence = Events { table, from, count };
+                AnswerRecord::Cat { from, sequence }
+            }
+            Answer::Verify(found) => verify(sight, found),
+            Answer::Hot(found) => AnswerRecord::Hot(hot(table, question, found, top)),
+            Answer::Freq(found, unit) => AnswerRecord::Freq {
+                counted: unit.name(),
+                count: found.count,
+                first: found.ends.map(|ends| ends.0),
+                last: found.ends.map(|ends| ends.1),
+            },
+            Answer::Before(order, units) => AnswerRecord::Before(before(order, *units)),
+            Answer::Context(found, unit) => {
+                AnswerRecord::Context(context(table, found, *unit, top))
+            }
+            Answer::Loops(grams) => AnswerRecord::Loops {
+                sequences: sequences(table, grams, top),
+            },
+            Answer::Query(found) => AnswerRecord::Query {
+                count: found.count,
+                first: found.first.map(|(from, to)| span(table, from, to)),
+                last_end: found.last_end,
+            },
+        }
+    }
+}
+
+fn stats(sight: &Sight<'_>, found: &Stats) -> StatsRecord {
+    StatsRecord {
+        trace_bytes: found.trace_bytes(),
+        seconds: sight.stream.seconds,
+        file_bytes: sight.stream.file_bytes,
+        paths: found.paths,
+        distinct_paths: found.distinct_paths,
+        functions: found.functions,
+        instructions: found.instructions,
+        enters: found.enters,
+        leaves: found.leaves,
+        left: found.left,
+        gaps: found.gaps,
+        rules: found.rules,
+        symbols: found.symbols,
+    }
+}
+
+fn verify<'a>(sight: &Sight<'_>, found: &Verified) -> AnswerRecord<'a> {
+    AnswerRecord::Verify {
+        same: found.is_same,
+        good: found.is_good,
+        stats: stats(sight, &found.stats),
+    }
+}
+
+fn hot(table: &Table<'_>, question: &Question<'_>, found: &HotFound, top: usize) -> HotRecord {
+    let sequence = |one: &holloway_analysis::trace::hot::Hot| HotSequence {
+        terminals: table.numbers(&one.terminals),
+        count: one.count,
+        cost: one.cost,
+        minimal: one.minimal,
+    };
+    HotRecord {
+        method: match found.method {
+            Method::Exact => "exact",
+            Method::Figure7 => "figure-7",
+        },
+        cost: match question {
+            Question::Hot(Hot {
+                cost: Cost::Paths, ..
+            }) => "paths",
+            _ => "instructions",
+        },
+        min_len: found.bounds.min_len,
+        max_len: found.bounds.max_len,
+        min_cost: found.bounds.min_cost,
+        total: found.total,
+        found: found.hot.len(),
+        sequences: found.hot.iter().take(top).map(sequence).collect(),
+    }
+}
+
+fn runs(runs: &Runs) -> RunsRecord {
+    RunsRecord {
+        counted: None,
+        count: runs.count,
+        first: runs.ends.map(|ends| ends.0),
+        last: runs.ends.map(|ends| ends.1),
+    }
+}
+
+fn before(order: &Order, units: [Unit; 2]) -> BeforeRecord {
+    let counted = |found: &Runs, unit: Unit| RunsRecord {
+        counted: Some(unit.name()),
+        ..runs(found)
+    };
+    BeforeRecord {
+        p_is_first: order.p_is_first(),
+        p: counted(&order.p, units[0]),
+        q: counted(&order.q, units[1]),
+        at_once: order.at_once,
+        next: order.next,
+        later: order.later,
+        preceded: order.preceded,
+        without: runs(&order.without),
+        unanswered: runs(&order.unanswered),
+    }
+}
+
+fn context(table: &Table<'_>, found: &Context, unit: Unit, top: usize) -> ContextRecord {
+    let neighbours = |list: &[(u32, u64)]| {
+        let list = list.iter().take(top).map(|&(terminal, count)| Neighbour {
+            terminal: table.number(terminal),
+            count,
+        });
+        list.collect()
+    };
+    let sight = table.sight;
+    let callers = found.callers.iter().take(top).map(|&(function, count)| {
+        let map = function.and_then(|function| sight.stream.code.function(function));
+        Caller {
+            name: function.map(|function| sight.function(function).to_string()),
+            linkage_name: map.map(|map| map.linkage_name.to_string()),
+            count,
+        }
+    });
+    ContextRecord {
+        counted: unit.name(),
+        count: found.count,
+        before: neighbours(&found.before),
+        after: neighbours(&found.after),
+        callers: callers.collect(),
+    }
+}
+
+/// Most frequent first, shorter ones first among equals.
+fn sequences(table: &Table<'_>, grams: &Grams, top: usize) -> Vec<SequenceRecord> {
+    let mut all: Vec<(u64, Vec<u32>)> = grams
+        .nodes()
+        .map(|(id, node)| (node.count, grams.symbols(id)))
+        .collect();
+    all.sort_by(|a, b| (b.0, a.1.len(), &a.1).cmp(&(a.0, b.1.len(), &b.1)));
+    let all = all
+        .into_iter()
+        .take(top)
+        .map(|(count, symbols)| SequenceRecord {
+            terminals: table.numbers(&symbols),
+            count,
+        });
+    all.collect()
+}
+
+fn span(table: &Table<'_>, from: u64, to: u64) -> Span {
+    let events = table.sight.stream.trace.grammar.expand_from(from);
+    let listed = events.take((to - from + 1).min(LISTED) as usize);
+    Span {
+        from,
+        to,
+        terminals: listed.map(|one| table.number(one)).collect(),
+    }
+}

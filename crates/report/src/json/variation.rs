@@ -1,0 +1,372 @@
+//! Paths whose time varies, as JSON: an object of its own, documented in docs/json.md.
+
+use std::io::{self, BufWriter, Write};
+
+use holloway_analysis::Function;
+use holloway_analysis::paths::instructions;
+use holloway_analysis::variation::advice::loads;
+use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking, Spread, Time};
+use holloway_analysis::variation::{How, VariationRun, rank};
+use holloway_format::{Load, LoadShape, VariationStats};
+use serde::Serialize;
+
+use super::{SCHEMA, places, places_of};
+use crate::Options;
+use crate::filter::Filter;
+use crate::variation::{FIRST, kept, kept_spreads, lines, prefetch, spots_of, trail_of};
+
+/// Writes the paths of a run by net variation, one object and a newline. [`Options::function`] and [`Options::top`] limit the paths
+/// listed; ranks and totals are those of the whole run.
+///
+/// # Errors
+/// Whatever `out` fails with.
+pub fn write(
+    run: &VariationRun,
+    options: &Options<'_>,
+    how: How,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let names = Filter::new(options.function.as_ref());
+    let ranking = rank(run, how);
+    let view = View {
+        run,
+        names: &names,
+        ranking: &ranking,
+        frequency: run.frequency(),
+    };
+    let top = options.top.unwrap_or(usize::MAX);
+    let document = Document {
+        schema: SCHEMA,
+        timed: if run.is_exact { "all" } else { "bursts" },
+        time: match how.time {
+            Time::Inclusive => "inclusive",
+            Time::Exclusive => "exclusive",
+        },
+        disturbed: match how.disturbed {
+            Disturbed::LeftOut => "left out",
+            Disturbed::Included => "included",
+        },
+        cycles_per_second: view.frequency,
+        run: Totals::new(&view),
+        variation: kept(run, &ranking, &names, top)
+            .0
+            .into_iter()
+            .map(|place| view.path(place))
+            .collect(),
+        functions: kept_spreads(run, &ranking, &names, top)
+            .iter()
+            .map(|spread| view.spread(spread))
+            .collect(),
+        samples: Samples::new(&run.stats, &ranking),
+        damage: &run.run.damage,
+    };
+    let mut out = BufWriter::new(out);
+    serde_json::to_writer(&mut out, &document)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    timed: &'static str,
+    time: &'static str,
+    disturbed: &'static str,
+    cycles_per_second: Option<f64>,
+    run: Totals,
+    variation: Vec<PathRecord<'a>>,
+    functions: Vec<FunctionRecord<'a>>,
+    samples: Samples,
+    damage: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Totals {
+    cycles: u64,
+    seconds: Option<f64>,
+    paths: usize,
+    net: f64,
+    share: f64,
+    top_net: f64,
+    top_share: f64,
+    missed_by_count: usize,
+    missed_by_total: usize,
+    unresolved: f64,
+    unresolved_paths: usize,
+}
+
+#[derive(Serialize)]
+struct PathRecord<'a> {
+    function: String,
+    linkage_name: &'a str,
+    module: &'a str,
+    image: &'a str,
+    path: u64,
+    file: &'a str,
+    lines: Option<[u32; 2]>,
+    blocks: Vec<u32>,
+    instructions: u64,
+    places: Vec<String>,
+    samples: u64,
+    disturbed: u64,
+    called: u64,
+    unknown: u64,
+    executions: f64,
+    base: u64,
+    low: u64,
+    mean: f64,
+    p50: u64,
+    p90: u64,
+    p99: u64,
+    max: u64,
+    net: f64,
+    net_error: f64,
+    unresolved: f64,
+    resolved: bool,
+    nested: f64,
+    total: f64,
+    share: f64,
+    seconds: Option<Seconds>,
+    rank: usize,
+    rank_by_count: usize,
+    rank_by_total: usize,
+    /// Least and largest time of a bucket, and its samples.
+    histogram: Vec<[u64; 3]>,
+    advice: Vec<AdviceRecord>,
+}
+
+#[derive(Serialize)]
+struct AdviceRecord {
+    load: &'static str,
+    bytes: i64,
+    place: String,
+    why: String,
+    insert: &'static str,
+    insert_at: String,
+}
+
+/// The times in seconds.
+#[derive(Serialize)]
+struct Seconds {
+    base: f64,
+    low: f64,
+    mean: f64,
+    p50: f64,
+    p90: f64,
+    p99: f64,
+    max: f64,
+    net: f64,
+    total: f64,
+}
+
+#[derive(Serialize)]
+struct FunctionRecord<'a> {
+    function: String,
+    linkage_name: &'a str,
+    paths: u64,
+    by_choice: f64,
+    same_path: f64,
+    variance_between: f64,
+    variance_within: f64,
+}
+
+#[derive(Serialize)]
+struct Samples {
+    samples: u64,
+    begun: u64,
+    disturbed: u64,
+    preempted: u64,
+    migrated: u64,
+    called: u64,
+    unwatched: u64,
+    unknown: u64,
+    switches: u64,
+    probe_cycles: Option<u64>,
+    bias: [u64; 2],
+    resolution: u64,
+    paths_with_one: u64,
+    executions_of_these: f64,
+    paths_without_own: u64,
+    cut: u64,
+    damaged: u64,
+    holes: u64,
+    strangers: u64,
+    gaps: u64,
+    lost_words: u64,
+}
+
+struct View<'a> {
+    run: &'a VariationRun,
+    names: &'a Filter<'a>,
+    ranking: &'a Ranking,
+    frequency: Option<f64>,
+}
+
+impl<'a> View<'a> {
+    fn path(&self, place: usize) -> PathRecord<'a> {
+        let rank = &self.ranking.paths[place];
+        let run = &self.run.run;
+        let function = run.function(rank.function);
+        let module = run.module_of(function);
+        let trail = trail_of(function, rank.path);
+        let lines = trail.and_then(|trail| lines(function, &trail));
+        let path = function.graph().and_then(|graph| graph.path(rank.path));
+        let by_block = places(function);
+        let blocks = path.as_ref().map_or(&[][..], |path| &path.blocks);
+        let mut places: Vec<String> = blocks
+            .iter()
+            .flat_map(|block| by_block[block.index()].iter().cloned())
+            .collect();
+        places.dedup();
+        let position = |order: &[usize]| order.iter().position(|&one| one == place);
+        let times = &rank.times;
+        PathRecord {
+            function: self.names.name(function).to_string(),
+            linkage_name: &function.map.linkage_name,
+            module: &module.name,
+            image: &run.images[module.image.index()].name,
+            path: rank.path.0,
+            file: lines.map_or("", |(file, ..)| file),
+            lines: lines.map(|(_, first, last)| [first, last]),
+            blocks: blocks.iter().map(|block| block.0).collect(),
+            instructions: path.as_ref().map_or(0, |path| instructions(function, path)),
+            places,
+            samples: rank.samples(),
+            disturbed: rank.disturbed,
+            called: rank.called,
+            unknown: rank.unknown,
+            executions: rank.executions,
+            base: rank.base(),
+            low: rank.low(),
+            mean: times.mean(),
+            p50: times.quantile(0.5),
+            p90: times.quantile(0.9),
+            p99: times.quantile(0.99),
+            max: times.largest(),
+            net: rank.net,
+            net_error: rank.error,
+            unresolved: rank.unresolved,
+            resolved: rank.is_resolved(),
+            nested: rank.nested,
+            total: rank.total,
+            share: self.ranking.share(rank.net),
+            seconds: self
+                .frequency
+                .map(|frequency| Seconds::new(rank, frequency)),
+            rank: place + 1,
+            rank_by_count: position(&self.ranking.by_count).map_or(0, |place| place + 1),
+            rank_by_total: position(&self.ranking.by_total).map_or(0, |place| place + 1),
+            histogram: times
+                .buckets()
+                .map(|bucket| [bucket.low, bucket.high, bucket.count])
+                .collect(),
+            advice: loads(function, rank)
+                .into_iter()
+                .map(|load| AdviceRecord::new(function, load))
+                .collect(),
+        }
+    }
+
+    fn spread(&self, spread: &Spread) -> FunctionRecord<'a> {
+        let function = self.run.run.function(spread.function);
+        FunctionRecord {
+            function: self.names.name(function).to_string(),
+            linkage_name: &function.map.linkage_name,
+            paths: spread.paths,
+            by_choice: spread.choice,
+            same_path: spread.same,
+            variance_between: spread.between,
+            variance_within: spread.within,
+        }
+    }
+}
+
+impl AdviceRecord {
+    fn new(function: &Function, load: Load) -> AdviceRecord {
+        let (kind, bytes) = match load.shape {
+            LoadShape::Induction { stride } => ("induction", stride),
+            LoadShape::Chain { offset } => ("chain", offset),
+            LoadShape::Through { stride } => ("through", stride),
+        };
+        let place = places_of(function, &[load.place]).pop();
+        let spots = spots_of(function, &load);
+        let (why, insert) = prefetch(load.shape, spots.first().map_or("", |spot| spot.0));
+        AdviceRecord {
+            load: kind,
+            bytes,
+            place: place.unwrap_or_default(),
+            why,
+            insert,
+            insert_at: spots
+                .first()
+                .map_or_else(String::new, |(file, line)| format!("{file}:{line}")),
+        }
+    }
+}
+
+impl Seconds {
+    fn new(rank: &Rank, frequency: f64) -> Seconds {
+        let of = |cycles: u64| cycles as f64 / frequency;
+        let times = &rank.times;
+        Seconds {
+            base: of(rank.base()),
+            low: of(rank.low()),
+            mean: times.mean() / frequency,
+            p50: of(times.quantile(0.5)),
+            p90: of(times.quantile(0.9)),
+            p99: of(times.quantile(0.99)),
+            max: of(times.largest()),
+            net: rank.net / frequency,
+            total: rank.total / frequency,
+        }
+    }
+}
+
+impl Totals {
+    fn new(view: &View<'_>) -> Totals {
+        let ranking = view.ranking;
+        let (net, top_net) = (ranking.net(usize::MAX), ranking.net(FIRST));
+        let (unresolved, unresolved_paths) = ranking.unresolved();
+        Totals {
+            cycles: ranking.cycles,
+            seconds: view.frequency.map(|one| ranking.cycles as f64 / one),
+            paths: ranking.paths.len(),
+            net,
+            share: ranking.share(net),
+            top_net,
+            top_share: ranking.share(top_net),
+            missed_by_count: ranking.missed(FIRST, &ranking.by_count).count(),
+            missed_by_total: ranking.missed(FIRST, &ranking.by_total).count(),
+            unresolved,
+            unresolved_paths,
+        }
+    }
+}
+
+impl Samples {
+    fn new(stats: &VariationStats, ranking: &Ranking) -> Samples {
+        Samples {
+            samples: stats.samples,
+            begun: stats.begun,
+            disturbed: ranking.disturbed,
+            preempted: stats.preempted,
+            migrated: stats.migrated,
+            called: stats.called,
+            unwatched: stats.unwatched,
+            unknown: stats.unknown,
+            switches: stats.switches,
+            probe_cycles: (stats.clocked > 0).then_some(stats.probes),
+            bias: [stats.least_bias, stats.largest_bias],
+            resolution: stats.resolution,
+            paths_with_one: ranking.seldom,
+            executions_of_these: ranking.seldom_executions,
+            paths_without_own: ranking.without_own,
+            cut: stats.cut_samples,
+            damaged: stats.damaged,
+            holes: stats.holes,
+            strangers: stats.strangers,
+            gaps: stats.gaps,
+            lost_words: stats.lost_words,
+        }
+    }
+}

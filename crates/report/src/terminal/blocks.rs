@@ -1,0 +1,80 @@
+//! The blocks reached most, each with the first line of the source that it runs.
+
+use std::io;
+
+use holloway_analysis::Sort;
+use holloway_analysis::blocks::{HotBlock, hottest};
+use holloway_analysis::trail::first_place;
+
+use super::Sheet;
+use super::paint::{Ink, clip, clip_start};
+use super::table::{Align, Table};
+use crate::numbers::{grouped, share};
+
+const COLUMNS: [(&str, Align); 7] = [
+    ("share", Align::Right),
+    ("count", Align::Right),
+    ("instructions", Align::Right),
+    ("block", Align::Left),
+    ("place", Align::Left),
+    ("function", Align::Left),
+    ("source", Align::Left),
+];
+
+/// Columns that a place and a line of the source get at least.
+const TEXT: usize = 20;
+
+pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let sort = sheet.options.sort;
+    let ranking = hottest(sheet.run, sort, Some(sheet.top()), &|id| sheet.keeps(id));
+    let of = match sort {
+        Sort::Count => "block runs",
+        Sort::Instructions => "instructions",
+    };
+    let shown = format!(
+        "{} of {} that ran, by share of {} {of}",
+        ranking.blocks.len(),
+        grouped(ranking.ranked),
+        grouped(ranking.total)
+    );
+    sheet.title("Hottest blocks", &shown)?;
+    let mut table = Table::new(&COLUMNS);
+    for block in &ranking.blocks {
+        table.row(row(sheet, block, ranking.total));
+    }
+    table.write(&mut sheet.page)
+}
+
+fn row(sheet: &Sheet<'_>, block: &HotBlock<'_>, total: u64) -> Vec<(Ink, String)> {
+    let function = sheet.run.function(block.function);
+    let weight = block.weight(sheet.options.sort);
+    let branch = || {
+        let mut edges = function.map.edges.iter();
+        edges.find(|edge| edge.from == block.block)?.place
+    };
+    let first = first_place(&block.map.places).or_else(branch);
+    let at = first.and_then(|place| {
+        let scope = function.map.scopes.get(place.scope as usize)?;
+        (place.line != 0).then_some((&scope.file, place.line))
+    });
+    let place = at.map_or_else(|| "-".to_owned(), |(file, line)| sheet.place(file, line));
+    let text = at.and_then(|(file, line)| sheet.options.source.line(file, line));
+    vec![
+        (Ink::Number, share(weight, total)),
+        (Ink::Plain, grouped(block.count)),
+        (Ink::Plain, grouped(block.map.instructions.into())),
+        (Ink::Faint, format!("b{}", block.block)),
+        (
+            Ink::Place,
+            clip_start(&place, TEXT.max(sheet.page.width() / 4)),
+        ),
+        (Ink::Strong, sheet.names.name(function).to_string()),
+        (
+            Ink::Plain,
+            clip(
+                text.unwrap_or_default().trim(),
+                TEXT.max(sheet.page.width() / 3),
+            ),
+        ),
+    ]
+}

@@ -1,0 +1,378 @@
+//! What runs over loop iterations: each loop with its sequences of paths and what they suggest.
+//!
+//! ```text
+//!   1  app::scan  src/scan.rs:40
+//!      3 executions, 3,000 iterations, 1,000.0 each
+//!      p38 p86 ×3 p755 repeats: 50.1 % of the turns begin it twice in a row. Unrolling by 5 turns may pay
+//!          600   20.0 %  p38
+//!          396   66.0 %  ├ p86 ×3 p755
+//!          168   28.0 %  └ p87
+//!      p38   41 → true, 42
+//! ```
+//! Shares at the left are of the turns; those below, of the path that the sequence begins with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufWriter, Write};
+
+use holloway_analysis::Function;
+use holloway_analysis::loops::LoopsRun;
+use holloway_analysis::loops::shape::{Finding, Thousandths, path_of};
+use holloway_analysis::trail::{End, trail};
+
+use super::Sheet;
+use super::paint::{Ink, Line};
+use super::paths::{end, in_brief, where_to};
+use crate::Options;
+use crate::loops::{Branch, LoopsOptions, Shown, hottest};
+use crate::numbers::{grouped, mean, plural, share};
+
+/// Rows of a loop's tree before the rest is left out.
+const ROWS: usize = 30;
+
+/// Writes the loops of a run.
+///
+/// # Errors
+/// Whatever `out` fails with.
+pub fn write(
+    loops: &LoopsRun,
+    options: &Options<'_>,
+    how: LoopsOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    let sheet = &mut Sheet::new(&loops.run, options, &mut out);
+    super::coverage::write(sheet)?;
+    if options.function.is_some() {
+        super::answer::write(sheet)?;
+    }
+    if !loops.run.functions.iter().any(Function::ran) {
+        sheet.nothing_ran()?;
+    } else {
+        write_loops(loops, how, sheet)?;
+    }
+    out.flush()
+}
+
+fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let top = sheet.top();
+    let (list, found) = hottest(loops, &sheet.names, Some(top), how);
+    let k = loops.functions.iter().map(|function| function.k).max();
+    let heading = format!(
+        "{} of {}, by iterations; sequences of up to {} paths",
+        grouped(list.len() as u64),
+        plural(found as u64, "loop"),
+        k.unwrap_or(0)
+    );
+    sheet.title("Loops", &heading)?;
+    lost(loops, sheet)?;
+    let mut heads: Vec<String> = list.iter().map(|one| head(sheet, one)).collect();
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    for head in list
+        .iter()
+        .zip(&heads)
+        .map(|(one, head)| named(sheet, one, head))
+    {
+        *times.entry(head).or_default() += 1;
+    }
+    for (one, head) in list.iter().zip(&mut heads) {
+        if times[&named(sheet, one, head)] > 1 && one.count.place.is_some() {
+            *head += &format!(" b{}", one.count.head);
+        }
+    }
+    for (rank, (one, head)) in list.iter().zip(&heads).enumerate() {
+        write_loop(sheet, rank + 1, one, head, how.min_share, list.len() == 1)?;
+    }
+    if how.stats {
+        write_stats(loops, sheet)?;
+    }
+    Ok(())
+}
+
+/// What is missing from all counts.
+fn lost(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let stats = &loops.stats;
+    let mut said: Vec<String> = Vec::new();
+    if stats.gaps + stats.cut_streams > 0 {
+        let places = plural(stats.gaps + stats.cut_streams, "place");
+        said.push(format!(
+            "words are missing in {places}: paths there are not counted, and no sequence spans a gap"
+        ));
+    }
+    if stats.dropped_words > 0 {
+        said.push(format!(
+            "{} with {} were dropped for want of room: counts of sequences that may be too small say by how much (+)",
+            plural(stats.dropped_nodes, "rare sequence"),
+            plural(stats.dropped_words, "path execution"),
+        ));
+    }
+    for one in said {
+        let mut line = Line::new();
+        line.put(Ink::Plain, "  ");
+        sheet.page.wrapped(line, Ink::Alarm, &one)?;
+    }
+    Ok(())
+}
+
+/// Where the head of a loop is.
+fn head(sheet: &Sheet<'_>, one: &Shown) -> String {
+    let function = sheet.run.function(one.function);
+    let place = one.count.place;
+    let place = place.map(|place| where_to(sheet, function, place));
+    place.unwrap_or_else(|| format!(" b{}", one.count.head))
+}
+
+/// What a loop is known by.
+fn named(sheet: &Sheet<'_>, one: &Shown, head: &str) -> String {
+    let function = sheet.run.function(one.function);
+    format!("{}{head}", sheet.names.name(function))
+}
+
+fn write_loop(
+    sheet: &mut Sheet<'_>,
+    rank: usize,
+    one: &Shown,
+    place: &str,
+    least: Thousandths,
+    whole: bool,
+) -> io::Result<()> {
+    let function = sheet.run.function(one.function);
+    let name = sheet.names.name(function);
+    let mut head = Line::new();
+    head.right(Ink::Faint, &rank.to_string(), 3)
+        .put(Ink::Plain, "  ")
+        .put(Ink::Strong, &name)
+        .put(Ink::Plain, " ")
+        .put(Ink::Place, place);
+    sheet.page.gap()?;
+    sheet.page.line(&head)?;
+    let (executions, iterations) = (one.count.executions, one.count.iterations);
+    let text = format!(
+        "{}, {}, {} each",
+        plural(executions, "execution"),
+        plural(iterations, "iteration"),
+        mean(iterations.into(), executions)
+    );
+    said(sheet, Ink::Plain, &text)?;
+    let findings = one.count.findings(function, &one.kipf);
+    for finding in &findings {
+        said(sheet, Ink::Outcome, &sentence(finding))?;
+    }
+    if findings.is_empty() {
+        said(sheet, Ink::Faint, "no sequence stands out")?;
+    }
+    let branches = one.branches(least);
+    let rows = if whole {
+        branches.len()
+    } else {
+        branches.len().min(ROWS)
+    };
+    let width = branches
+        .iter()
+        .map(|branch| grouped(branch.count).len())
+        .max();
+    for branch in &branches[..rows] {
+        write_branch(sheet, one, branch, width.unwrap_or(0))?;
+    }
+    if rows < branches.len() {
+        let more = plural((branches.len() - rows) as u64, "sequence");
+        said(sheet, Ink::Faint, &format!("… {more} more"))?;
+    }
+    let used: BTreeSet<u64> = branches[..rows]
+        .iter()
+        .flat_map(|one| one.paths.iter().copied())
+        .collect();
+    for path in used {
+        write_path(sheet, one, function, path)?;
+    }
+    Ok(())
+}
+
+/// A line below a loop's head.
+fn said(sheet: &mut Sheet<'_>, ink: Ink, text: &str) -> io::Result<()> {
+    let mut line = Line::new();
+    line.up_to(5);
+    sheet.page.wrapped(line, ink, text)
+}
+
+/// What a finding says, and what may be done with it.
+fn sentence(finding: &Finding) -> String {
+    let turns = |turns: u32| {
+        if turns == 1 {
+            "turn".to_owned()
+        } else {
+            format!("{turns} turns")
+        }
+    };
+    match finding {
+        Finding::OnePath { path, share } => format!(
+            "p{path} is {} of the turns: its sequences tell little that the path itself doesn't",
+            percent(*share)
+        ),
+        Finding::Period { paths, share } if paths.len() == 1 => format!(
+            "{} follows itself in {} of the turns: unrolling along it may pay",
+            sequence(paths),
+            percent(*share)
+        ),
+        Finding::Period { paths, share } => format!(
+            "{} repeats: {} of the turns begin it twice in a row. Unrolling along it, {} at a time, may pay",
+            sequence(paths),
+            percent(*share),
+            plural(paths.len() as u64, "path")
+        ),
+        Finding::FirstTurns {
+            turns: number,
+            share,
+        } => format!(
+            "the first {} another way than most in {} of the executions: peeling {} off may simplify the rest",
+            if *number == 1 {
+                "turn goes".to_owned()
+            } else {
+                format!("{} go", turns(*number))
+            },
+            percent(*share),
+            if *number == 1 { "it" } else { "them" },
+        ),
+        Finding::Trips {
+            turns: number,
+            share,
+        } => format!(
+            "over after {} in {} of the executions: unrolling it whole may pay",
+            if *number == 1 {
+                "1 turn".to_owned()
+            } else {
+                turns(*number)
+            },
+            percent(*share)
+        ),
+        Finding::Steady { paths, share } => format!(
+            "{} mostly follow themselves, {} of the turns: what decides between them seldom changes, so splitting the loop by it (unswitching) may pay",
+            paths
+                .iter()
+                .map(|path| format!("p{path}"))
+                .collect::<Vec<_>>()
+                .join(", "),
+            percent(*share)
+        ),
+    }
+}
+
+fn percent(share: Thousandths) -> String {
+    format!("{}.{} %", share / 10, share % 10)
+}
+
+/// `p38 p86 ×3`.
+fn sequence(paths: &[u64]) -> String {
+    let mut runs: Vec<(u64, usize)> = Vec::new();
+    for &path in paths {
+        match runs.last_mut() {
+            Some((last, times)) if *last == path => *times += 1,
+            _ => runs.push((path, 1)),
+        }
+    }
+    let runs = runs.into_iter().map(|(path, times)| match times {
+        1 => format!("p{path}"),
+        _ => format!("p{path} ×{times}"),
+    });
+    runs.collect::<Vec<_>>().join(" ")
+}
+
+fn write_branch(
+    sheet: &mut Sheet<'_>,
+    one: &Shown,
+    branch: &Branch,
+    width: usize,
+) -> io::Result<()> {
+    let of = match branch.depth {
+        0 => one.count.starts(),
+        _ => branch.of,
+    };
+    let mut line = Line::new();
+    line.put(Ink::Plain, "     ")
+        .right(Ink::Number, &grouped(branch.count), width)
+        .right(Ink::Plain, &share(branch.count, of), 9)
+        .put(Ink::Plain, "  ");
+    if branch.depth > 0 {
+        line.put(Ink::Faint, &format!("{}└ ", "  ".repeat(branch.depth - 1)));
+    }
+    line.put(Ink::Plain, &sequence(&branch.paths));
+    if branch.missed > 0 {
+        line.put(
+            Ink::Alarm,
+            &format!("  (+ up to {})", grouped(branch.missed)),
+        );
+    }
+    sheet.page.line(&line)
+}
+
+/// A path of the sequences: its lines, with what was decided there.
+fn write_path(
+    sheet: &mut Sheet<'_>,
+    one: &Shown,
+    function: &Function,
+    number: u64,
+) -> io::Result<()> {
+    let Some(path) = path_of(function, number) else {
+        return Ok(());
+    };
+    let trail = trail(&function.map, &path);
+    let mut places = in_brief(sheet, function, &trail);
+    let goes_round = matches!(trail.end, End::Back(to) if to == one.count.place);
+    if !goes_round {
+        places.push(end(sheet, function, &trail));
+    }
+    let mut line = Line::new();
+    line.put(Ink::Plain, "     ")
+        .left(Ink::Faint, &format!("p{number}"), 6)
+        .put(Ink::Plain, " ");
+    sheet.page.wrapped(line, Ink::Faint, &places.join(", "))
+}
+
+/// The paper's figures.
+fn write_stats(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
+    sheet.title("Forests", "of all functions and processes")?;
+    let (stats, kipf) = (&loops.stats, loops.kipf_stats());
+    sheet.fact("words", &grouped(stats.words))?;
+    sheet.fact(
+        "look-ups",
+        &format!("{} of roots, one a slab", grouped(stats.slabs)),
+    )?;
+    sheet.fact("slab forest", &plural(stats.nodes, "node"))?;
+    sheet.fact(
+        "path forest",
+        &format!(
+            "{}, {}, average level of leaves {:.2}, average degree of inner nodes {:.3}",
+            plural(kipf.nodes, "node"),
+            if kipf.leaves == 1 {
+                "1 leaf".to_owned()
+            } else {
+                format!("{} leaves", grouped(kipf.leaves))
+            },
+            kipf.leaf_level(),
+            kipf.inner_degree()
+        ),
+    )?;
+    let met = [
+        (stats.caught, "frame come back to", "frames come back to"),
+        (stats.gaps, "gap", "gaps"),
+        (stats.holes, "hole", "holes"),
+        (stats.strangers, "word of no path", "words of no path"),
+    ];
+    let met = met.iter().map(|&(number, one, more)| {
+        format!(
+            "{} {}",
+            grouped(number),
+            if number == 1 { one } else { more }
+        )
+    });
+    sheet.fact("met", &met.collect::<Vec<_>>().join(", "))?;
+    if stats.prunings > 0 {
+        let text = format!(
+            "{} with {} in {}",
+            plural(stats.dropped_nodes, "node"),
+            plural(stats.dropped_words, "word"),
+            plural(stats.prunings, "pruning")
+        );
+        sheet.fact("dropped", &text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,407 @@
+//! Two runs against each other: what they have in common, and where they differ most.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write};
+
+use holloway_analysis::edges::target;
+use holloway_analysis::overlap::{
+    Alone, Both, Difference, Overlap, Pair, Side, Why, edge_of, overlap,
+};
+use holloway_analysis::paths::regenerate;
+use holloway_analysis::trail::{End, Trail, first_place, is_choice, trail};
+use holloway_analysis::{Collected, Exits, Function, RunProfile};
+use holloway_flow::PathId;
+use holloway_format::Place;
+
+use super::paint::{Ink, clip, clip_start};
+use super::table::{Align, Table};
+use super::{Sheet, outcome};
+use crate::Options;
+use crate::numbers::{grouped, plural, share};
+
+const WHOLE: [(&str, Align); 3] = [("", Align::Left), ("A", Align::Right), ("B", Align::Right)];
+
+const FUNCTIONS: [(&str, Align); 6] = [
+    ("A", Align::Right),
+    ("B", Align::Right),
+    ("common", Align::Right),
+    ("only A", Align::Right),
+    ("only B", Align::Right),
+    ("function", Align::Left),
+];
+
+/// Of paths.
+const DIFFERENCES: [(&str, Align); 7] = [
+    ("A", Align::Right),
+    ("B", Align::Right),
+    ("which", Align::Left),
+    ("from", Align::Left),
+    ("to", Align::Left),
+    ("branches", Align::Left),
+    ("function", Align::Left),
+];
+
+const EDGES: [(&str, Align); 7] = {
+    let mut columns = DIFFERENCES;
+    columns[5].0 = "branch";
+    columns
+};
+
+const ALONE: [(&str, Align); 4] = [
+    ("run", Align::Left),
+    ("share", Align::Right),
+    ("why", Align::Left),
+    ("function", Align::Left),
+];
+
+/// Above this, profiles are usually called similar.
+const SIMILAR: f64 = 0.9;
+/// Damaged records listed of each run.
+const DAMAGED: usize = 5;
+/// Columns a place gets at least.
+const PLACE: usize = 20;
+
+/// Writes the comparison of two runs.
+///
+/// # Errors
+/// Whatever `out` fails with.
+pub(crate) fn write(
+    runs: Both<&RunProfile>,
+    options: &Options<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    let mut sheet = Sheet::new(runs[0], options, &mut out);
+    let found = {
+        let keep = |function: &Function| {
+            let map = &function.map;
+            sheet.names.matches(&map.linkage_name, &map.name)
+        };
+        overlap(runs, &keep, &|function| sheet.names.name(function))
+    };
+    Comparison { runs, found }.write(&mut sheet)?;
+    out.flush()
+}
+
+struct Comparison<'a> {
+    runs: Both<&'a RunProfile>,
+    found: Overlap,
+}
+
+impl Comparison<'_> {
+    fn write(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+        let Overlap { overlap, sides, .. } = &self.found;
+        sheet.page.text(Ink::Strong, "Overlap of A and B")?;
+        for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
+            sheet.fact(name, &described(run))?;
+        }
+        let similar = if *overlap > SIMILAR {
+            "similar"
+        } else {
+            "not similar"
+        };
+        // Not 1.000 where it isn't all.
+        let shown = if *overlap < 1.0 {
+            overlap.min(0.999)
+        } else {
+            1.0
+        };
+        let of = match self.found.unit {
+            Collected::Paths => "paths",
+            Collected::Edges => "edges",
+        };
+        sheet.fact(
+            "overlap",
+            &format!("{shown:.3}, {similar}: sum over {of} of the smaller share, 1 where all are equal, similar above {SIMILAR}"),
+        )?;
+        if self.found.by_exits > 0 {
+            let what = match self.found.unit {
+                Collected::Paths => "path",
+                Collected::Edges => "edge",
+            };
+            let text = format!(
+                "{} not listed: no further apart than frames left in calls explain, which only one run counts",
+                plural(self.found.by_exits, what)
+            );
+            sheet.fact("exits", &text)?;
+        }
+        for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
+            for sentence in run.damage.iter().take(DAMAGED) {
+                sheet.said(Ink::Alarm, "damaged", &format!("{name}: {sentence}"))?;
+            }
+        }
+        if sides.iter().all(|side| side.executions == 0) {
+            sheet.page.gap()?;
+            return sheet
+                .page
+                .text(Ink::Alarm, "nothing to compare: no such function ran");
+        }
+        self.whole(sheet)?;
+        self.functions(sheet)?;
+        self.differences(sheet)?;
+        self.alone(sheet)
+    }
+
+    fn whole(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+        sheet.title("In common", "share of what each run did")?;
+        let mut table = Table::new(&WHOLE);
+        let common = self.found.common;
+        let mut row = |name: &str, ink: Ink, cell: &dyn Fn(&Side) -> String| {
+            let [a, b] = &self.found.sides;
+            table.row(vec![
+                (Ink::Plain, name.to_owned()),
+                (ink, cell(a)),
+                (ink, cell(b)),
+            ]);
+        };
+        let part = |part: u64, whole: u64| format!("{}  {}", grouped(part), share(part, whole));
+        let (distinct, runs, common_runs, instructions) = match self.found.unit {
+            Collected::Paths => (
+                "different paths",
+                "path executions",
+                "of them on common paths",
+                "of them on common paths",
+            ),
+            Collected::Edges => (
+                "different edges",
+                "edges taken",
+                "of them common ones",
+                "of them in common blocks",
+            ),
+        };
+        row(distinct, Ink::Plain, &|side| grouped(side.distinct));
+        row("of them common", Ink::Number, &|side| {
+            part(common, side.distinct)
+        });
+        row(runs, Ink::Plain, &|side| grouped(side.executions));
+        row(common_runs, Ink::Number, &|side| {
+            part(side.common_executions, side.executions)
+        });
+        row("instructions", Ink::Plain, &|side| {
+            grouped(side.instructions)
+        });
+        row(instructions, Ink::Number, &|side| {
+            part(side.common_instructions, side.instructions)
+        });
+        table.write(&mut sheet.page)
+    }
+
+    fn functions(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+        let differ: BTreeSet<usize> = self.found.differences.iter().map(|one| one.pair).collect();
+        let pairs: Vec<&Pair> = differ.iter().map(|&pair| &self.found.pairs[pair]).collect();
+        if pairs.is_empty() {
+            return Ok(());
+        }
+        let shown = format!(
+            "{} of {} whose shares of executions differ",
+            pairs.len().min(sheet.top()),
+            plural(pairs.len() as u64, "function")
+        );
+        sheet.title("Functions that differ most", &shown)?;
+        let mut table = Table::new(&FUNCTIONS);
+        for pair in pairs.into_iter().take(sheet.top()) {
+            let name = sheet.names.name(self.runs[0].function(pair.functions[0]));
+            table.row(vec![
+                (Ink::Number, self.share(0, pair.sides[0].executions)),
+                (Ink::Number, self.share(1, pair.sides[1].executions)),
+                (Ink::Plain, grouped(pair.common)),
+                (Ink::Plain, grouped(pair.sides[0].distinct - pair.common)),
+                (Ink::Plain, grouped(pair.sides[1].distinct - pair.common)),
+                (Ink::Strong, name.to_string()),
+            ]);
+        }
+        table.write(&mut sheet.page)
+    }
+
+    fn differences(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+        let all = &self.found.differences;
+        if all.is_empty() {
+            return Ok(());
+        }
+        let (title, noun, columns) = match self.found.unit {
+            Collected::Paths => ("Paths that differ most", "path", &DIFFERENCES),
+            Collected::Edges => ("Edges that differ most", "edge", &EDGES),
+        };
+        let shown = format!(
+            "{} of {} whose shares of executions differ",
+            all.len().min(sheet.top()),
+            plural(all.len() as u64, noun)
+        );
+        sheet.title(title, &shown)?;
+        let mut table = Table::new(columns);
+        for one in all.iter().take(sheet.top()) {
+            table.row(self.difference(sheet, one));
+        }
+        table.write(&mut sheet.page)
+    }
+
+    fn difference(&self, sheet: &Sheet<'_>, one: &Difference) -> Vec<(Ink, String)> {
+        let function = self.runs[one.side].function(one.function);
+        let [which, from, to, branches] = match self.found.unit {
+            Collected::Paths => path_ends(sheet, function, PathId(one.unit)),
+            Collected::Edges => edge_ends(sheet, function, one.unit),
+        };
+        let cell = |side: usize| match one.counts[side] {
+            0 => (Ink::Alarm, "never".to_owned()),
+            count => (Ink::Number, self.share(side, count)),
+        };
+        vec![
+            cell(0),
+            cell(1),
+            (Ink::Faint, which),
+            (Ink::Place, from),
+            (Ink::Place, to),
+            (Ink::Outcome, branches),
+            (Ink::Strong, sheet.names.name(function).to_string()),
+        ]
+    }
+
+    fn alone(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+        let of = |side: usize| self.found.alone[side].iter().map(move |one| (side, one));
+        let mut all: Vec<(usize, &Alone)> = of(0).chain(of(1)).collect();
+        if all.is_empty() {
+            return Ok(());
+        }
+        let weight = |&(side, one): &(usize, &Alone)| {
+            holloway_analysis::overlap::share(one.executions, self.found.sides[side].executions)
+        };
+        all.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+        let shown = format!(
+            "{} of {} that ran in one run and can't be compared",
+            all.len().min(sheet.top()),
+            plural(all.len() as u64, "function")
+        );
+        sheet.title("Without counterpart", &shown)?;
+        let mut table = Table::new(&ALONE);
+        for &(side, one) in all.iter().take(sheet.top()) {
+            let why = match one.why {
+                Why::Changed => "has another graph in the other",
+                Why::Missing => "has no counters in the other",
+            };
+            let name = sheet.names.name(self.runs[side].function(one.function));
+            table.row(vec![
+                (Ink::Strong, ["A", "B"][side].to_owned()),
+                (Ink::Number, self.share(side, one.executions)),
+                (Ink::Plain, why.to_owned()),
+                (Ink::Strong, name.to_string()),
+            ]);
+        }
+        table.write(&mut sheet.page)
+    }
+
+    fn share(&self, side: usize, count: u64) -> String {
+        share(count, self.found.sides[side].executions)
+    }
+}
+
+/// The images of a run, and how many processes ran them.
+fn described(run: &RunProfile) -> String {
+    let images: Vec<&str> = run.images.iter().map(|image| &*image.name).collect();
+    let processes: usize = run.images.iter().map(|image| image.processes.len()).sum();
+    let ran = run.functions.iter().filter(|function| function.ran());
+    format!(
+        "{} · {}, exits {} · {} · {} of {} ran",
+        images.join(", "),
+        kinds(run),
+        match run.exits() {
+            Exits::On => "on",
+            Exits::Off => "off",
+            Exits::Mixed => "on in some",
+        },
+        plural(processes as u64, "profile"),
+        grouped(ran.count() as u64),
+        plural(run.functions.len() as u64, "function")
+    )
+}
+
+/// What was counted in the functions that ran.
+fn kinds(run: &RunProfile) -> &'static str {
+    let has = |what: Collected| {
+        let mut functions = run.functions.iter();
+        functions.any(|function| function.ran() && function.collected() == what)
+    };
+    match (has(Collected::Paths), has(Collected::Edges)) {
+        (true, true) => "paths and edges",
+        (true, false) => "paths",
+        (false, true) => "edges",
+        (false, false) => match run.collected() {
+            Collected::Paths => "paths",
+            Collected::Edges => "edges",
+        },
+    }
+}
+
+/// A path's number, its first place, how and where it ends, and its branches.
+fn path_ends(sheet: &Sheet<'_>, function: &Function, id: PathId) -> [String; 4] {
+    let Some(path) = regenerate(function, id) else {
+        return Default::default();
+    };
+    let trail = trail(&function.map, &path);
+    let last = trail.steps.last().map(|step| step.place);
+    let at = place(sheet, function, trail.at);
+    let near = |to: Option<Place>| near(&at, place(sheet, function, to));
+    let to = match trail.end {
+        End::Back(head) => format!("back to {}", near(head)),
+        End::Cut(next) => format!("cut at {}", near(next)),
+        End::Exit(outcome) => format!("{} {}", near(last), outcome::word(outcome)),
+    };
+    let branches = branches(sheet, function, &trail);
+    [id.to_string(), at, to, branches]
+}
+
+/// What was decided on a path, and at which lines: `7 false, 12 case 3`; with the file where it isn't the function's.
+fn branches(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
+    let scopes = &function.map.scopes;
+    let line = |place: Place| match scopes.get(place.scope as usize) {
+        Some(scope) if scope.file != function.map.file => sheet.place(&scope.file, place.line),
+        _ => place.line.to_string(),
+    };
+    let decided = trail.steps.iter().filter(|step| !step.outcomes.is_empty());
+    let decided = decided.map(|step| {
+        let words: Vec<String> = step.outcomes.iter().copied().map(outcome::word).collect();
+        format!("{} {}", line(step.place), words.join(" "))
+    });
+    let text = decided.collect::<Vec<_>>().join(", ");
+    clip(&text, PLACE.max(sheet.page.width() / 3))
+}
+
+/// An edge's blocks, the places it leads from and to, and what decides for it.
+fn edge_ends(sheet: &Sheet<'_>, function: &Function, unit: u64) -> [String; 4] {
+    let Some(edge) = edge_of(&function.map, unit) else {
+        return Default::default();
+    };
+    let decided = if is_choice(edge.outcome) {
+        outcome::word(edge.outcome)
+    } else {
+        String::new()
+    };
+    let places = |block: u32| &*function.map.blocks[block as usize].places;
+    let from = edge.place.or_else(|| places(edge.from).last().copied());
+    let from = place(sheet, function, from);
+    let target = target(&function.map, edge.to);
+    let (name, to) = if target == function.map.exit {
+        ("exit".to_owned(), "exit".to_owned())
+    } else {
+        let to = place(sheet, function, first_place(places(target)));
+        (format!("b{target}"), near(&from, to))
+    };
+    [format!("b{} → {name}", edge.from), from, to, decided]
+}
+
+/// A place, by its line alone where it is in the same file as another.
+fn near(other: &str, place: String) -> String {
+    let file = |place: &str| place.rsplit_once(':').map(|(file, _)| file.to_owned());
+    match place.rsplit_once(':') {
+        Some((of, line)) if Some(of) == file(other).as_deref() => format!(":{line}"),
+        _ => place,
+    }
+}
+
+fn place(sheet: &Sheet<'_>, function: &Function, place: Option<Place>) -> String {
+    let scope = |place: Place| function.map.scopes.get(place.scope as usize);
+    let text = place
+        .filter(|place| place.line != 0)
+        .and_then(|place| Some(sheet.place(&scope(place)?.file, place.line)))
+        .unwrap_or_else(|| "-".to_owned());
+    clip_start(&text, PLACE.max(sheet.page.width() / 4))
+}

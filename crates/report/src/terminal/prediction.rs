@@ -1,0 +1,132 @@
+//! The paths that an edge profile of the run would predict, against the ones that ran.
+
+use std::io;
+
+use holloway_analysis::predict::{Comparison, Lengths, Prediction, prediction};
+
+use super::Sheet;
+use super::paint::Ink;
+use super::table::{Align, Table};
+use crate::numbers::{grouped, mean, plural, share};
+
+const LENGTHS: [(&str, Align); 8] = [
+    ("", Align::Left),
+    ("paths", Align::Right),
+    ("longest", Align::Right),
+    ("mean", Align::Right),
+    ("mean run", Align::Right),
+    ("longest", Align::Right),
+    ("mean", Align::Right),
+    ("mean run", Align::Right),
+];
+
+const FUNCTIONS: [(&str, Align); 8] = [
+    ("right", Align::Right),
+    ("path runs", Align::Right),
+    ("ran", Align::Right),
+    ("predicted", Align::Right),
+    ("hottest", Align::Left),
+    ("ran", Align::Right),
+    ("predicted", Align::Right),
+    ("function", Align::Left),
+];
+
+pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let found = prediction(sheet.run, &|id| sheet.keeps(id));
+    sheet.title(
+        "Paths from edges",
+        "the paths that an edge profile of this run predicts, hottest edges first, against the ones that ran",
+    )?;
+    lengths(sheet, &found)?;
+    right(sheet, &found)?;
+    functions(sheet, &found)
+}
+
+fn lengths(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
+    let mut table = Table::new(&LENGTHS);
+    table.group(2..5, "edges a path");
+    table.group(5..8, "instructions a path");
+    for (name, lengths) in [
+        ("ran", &found.real),
+        ("predicted", &found.predicted),
+        ("right", &found.right),
+    ] {
+        let mut row = vec![
+            (Ink::Strong, name.to_owned()),
+            (Ink::Plain, grouped(lengths.paths)),
+        ];
+        for length in [lengths.edges, lengths.instructions] {
+            row.push((Ink::Plain, grouped(length.longest)));
+            row.push((Ink::Plain, mean(length.sum, lengths.paths)));
+            row.push((Ink::Number, mean(length.executed, lengths.executions)));
+        }
+        table.row(row);
+    }
+    table.write(&mut sheet.page)
+}
+
+fn right(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
+    sheet.page.gap()?;
+    let executions = found.real.executions;
+    let functions = found.functions.len() as u64;
+    let most = found.functions.iter().map(|one| one.real.paths).max();
+    sheet.fact(
+        "right",
+        &format!(
+            "{} of {} path executions",
+            share(found.right.executions, executions),
+            grouped(executions)
+        ),
+    )?;
+    sheet.fact(
+        "hottest",
+        &format!(
+            "path predicted in {} of {}",
+            grouped(found.hottest_right),
+            plural(functions, "function")
+        ),
+    )?;
+    sheet.fact(
+        "functions",
+        &format!(
+            "{} different paths at most, {} on average",
+            grouped(most.unwrap_or(0)),
+            mean(found.real.paths.into(), functions)
+        ),
+    )
+}
+
+fn functions(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
+    let shown: Vec<&Comparison> = found.functions.iter().take(sheet.top()).collect();
+    let of = format!(
+        "{} of {} that ran, most path executions first",
+        shown.len(),
+        grouped(found.functions.len() as u64)
+    );
+    sheet.title("Functions", &of)?;
+    let mut table = Table::new(&FUNCTIONS);
+    table.group(2..4, "different paths");
+    table.group(5..7, "longest, instructions");
+    let longest = |lengths: &Lengths| (Ink::Plain, grouped(lengths.instructions.longest));
+    for one in shown {
+        let name = sheet.names.name(sheet.run.function(one.function));
+        table.row(vec![
+            (
+                Ink::Number,
+                share(one.right.executions, one.real.executions),
+            ),
+            (Ink::Plain, grouped(one.real.executions)),
+            (Ink::Plain, grouped(one.real.paths)),
+            (Ink::Plain, grouped(one.predicted.paths)),
+            if one.hottest_right {
+                (Ink::Plain, "right".to_owned())
+            } else {
+                (Ink::Alarm, "wrong".to_owned())
+            },
+            longest(&one.real),
+            longest(&one.predicted),
+            (Ink::Strong, name.to_string()),
+        ]);
+    }
+    table.write(&mut sheet.page)
+}

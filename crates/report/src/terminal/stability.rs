@@ -1,0 +1,160 @@
+//! Runs whose paths were timed, evaluated on each other's first paths: the paper's two bar charts (its Figures 4 and 5) as tables.
+
+use std::io::{self, BufWriter, Write};
+
+use holloway_analysis::variation::stability::{Stability, stability};
+use holloway_analysis::variation::{How, VariationRun};
+
+use super::Sheet;
+use super::paint::{Ink, clip_start};
+use super::paths::PLACE;
+use super::table::{Align, Table};
+use super::variation::{place_of, time};
+use crate::Options;
+use crate::numbers::{grouped, plural, tenths};
+use crate::variation::{FIRST, letter, trail_of};
+
+/// Writes how the first paths of each run vary on all of them.
+///
+/// # Errors
+/// Whatever `out` fails with.
+pub(crate) fn write(
+    runs: &[&VariationRun],
+    options: &Options<'_>,
+    how: How,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    let Some(any) = runs.first() else {
+        return Ok(());
+    };
+    let sheet = &mut Sheet::new(&any.run, options, &mut out);
+    let first = sheet.top();
+    let found = stability(runs, how, first, &|function| sheet.names.name(function));
+    let heading = format!(
+        "the first {} of each run, evaluated on all",
+        plural(first as u64, "path")
+    );
+    sheet.page.text(Ink::Strong, "Stability of variation")?;
+    sheet
+        .page
+        .wrapped(super::paint::Line::new(), Ink::Faint, &heading)?;
+    for (place, run) in runs.iter().enumerate() {
+        sheet.fact(&letter(place), &described(run))?;
+    }
+    across(sheet, &found)?;
+    beside(sheet, &found)?;
+    paths(sheet, runs, &found)?;
+    out.flush()
+}
+
+fn described(run: &VariationRun) -> String {
+    let images: Vec<&str> = run.run.images.iter().map(|image| &*image.name).collect();
+    let cycles = time(run.stats.cycles as f64, run.frequency());
+    format!(
+        "{} · {} in all threads · {}",
+        images.join(", "),
+        cycles,
+        plural(run.stats.samples, "sample")
+    )
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", tenths(100.0 * share))
+}
+
+/// Figure 4: the first paths of one run, evaluated on each.
+fn across(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
+    sheet.title(
+        "First paths across runs",
+        "net variation in per cent of the time of the run that they are evaluated on",
+    )?;
+    let heads: Vec<String> = (0..found.all.len())
+        .map(|run| format!("on {}", letter(run)))
+        .collect();
+    let mut columns = vec![("first of", Align::Left)];
+    columns.extend(heads.iter().map(|head| (&**head, Align::Right)));
+    let mut table = Table::new(&columns);
+    for (run, shares) in found.shares.iter().enumerate() {
+        let mut cells = vec![(Ink::Plain, letter(run))];
+        cells.extend(shares.iter().enumerate().map(|(on, share)| {
+            let ink = if on == run { Ink::Number } else { Ink::Plain };
+            (ink, percent(*share))
+        }));
+        table.row(cells);
+    }
+    table.write(&mut sheet.page)
+}
+
+/// Figure 5: all variation of a run, beside that of its own first paths and of the others'.
+fn beside(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
+    sheet.title(
+        "All variation and that of first paths",
+        "in per cent of the run's time; kept: what the others' first paths hold of what its own do",
+    )?;
+    let columns = [
+        ("run", Align::Left),
+        ("all paths", Align::Right),
+        ("its own first", Align::Right),
+        ("the others' first", Align::Right),
+        ("kept", Align::Right),
+    ];
+    let mut table = Table::new(&columns);
+    for (run, all) in found.all.iter().enumerate() {
+        let own = found.shares[run][run];
+        let others: Vec<f64> = (0..found.all.len())
+            .filter(|other| *other != run)
+            .map(|other| found.shares[other][run])
+            .collect();
+        let mean = others.iter().sum::<f64>() / (others.len().max(1) as f64);
+        let (of_others, kept) = if others.is_empty() {
+            ("-".to_owned(), "-".to_owned())
+        } else {
+            let kept = if own > 0.0 { mean / own } else { 0.0 };
+            (percent(mean), percent(kept))
+        };
+        table.row(vec![
+            (Ink::Plain, letter(run)),
+            (Ink::Plain, percent(*all)),
+            (Ink::Number, percent(own)),
+            (Ink::Number, of_others),
+            (Ink::Plain, kept),
+        ]);
+    }
+    table.write(&mut sheet.page)
+}
+
+/// The paths themselves, by their best rank.
+fn paths(sheet: &mut Sheet<'_>, runs: &[&VariationRun], found: &Stability) -> io::Result<()> {
+    let many = grouped(found.paths.len() as u64);
+    let shown = format!("{many} that are among the first of any run: rank and share in each");
+    sheet.title("Paths", &shown)?;
+    let heads: Vec<String> = (0..runs.len()).map(letter).collect();
+    let mut columns: Vec<(&str, Align)> = Vec::new();
+    for head in &heads {
+        columns.push((head, Align::Right));
+        columns.push(("share", Align::Right));
+    }
+    columns.push(("place", Align::Left));
+    columns.push(("path", Align::Left));
+    let mut table = Table::new(&columns);
+    for one in &found.paths {
+        let function = runs[one.run].run.function(one.function);
+        let mut cells = Vec::new();
+        for (rank, share) in one.ranks.iter().zip(&one.shares) {
+            cells.push(match rank {
+                Some(rank) if *rank < FIRST => (Ink::Number, (rank + 1).to_string()),
+                Some(rank) => (Ink::Plain, (rank + 1).to_string()),
+                None => (Ink::Alarm, "-".to_owned()),
+            });
+            cells.push((Ink::Plain, percent(*share)));
+        }
+        let trail = trail_of(function, one.path);
+        let place = trail.map_or_else(String::new, |trail| place_of(sheet, function, &trail));
+        cells.push((Ink::Place, clip_start(&place, PLACE)));
+        let name = sheet.names.name(function);
+        cells.push((Ink::Strong, format!("{name} {}", one.path)));
+        table.row(cells);
+    }
+    table.write(&mut sheet.page)
+}

@@ -1,0 +1,224 @@
+//! Frequencies, order, contexts, matches.
+
+use std::io;
+
+use holloway_analysis::trace::before::{Order, Runs};
+use holloway_analysis::trace::context::Context;
+use holloway_analysis::trace::query::{Frequency, Matches};
+
+use super::super::paint::Ink;
+use super::super::table::{Align, Table};
+use super::{Sheet, spot};
+use crate::numbers::{grouped, plural, share};
+use crate::trace::Sight;
+use crate::trace::answer::Unit;
+
+/// Events of a match before its middle is left out.
+const SHOWN: u64 = 20;
+
+const NEIGHBOURS: [(&str, Align); 4] = [
+    ("times", Align::Right),
+    ("share", Align::Right),
+    ("event", Align::Left),
+    ("source", Align::Left),
+];
+
+const CALLERS: [(&str, Align); 3] = [
+    ("times", Align::Right),
+    ("share", Align::Right),
+    ("function", Align::Left),
+];
+
+/// `3 times, first as event 7, last as event 90`.
+fn runs(count: u64, ends: Option<(u64, u64)>) -> String {
+    match ends {
+        None => "never".to_owned(),
+        Some((only, _)) if count == 1 => format!("once, as event {}", grouped(only)),
+        Some((first, last)) => {
+            let (count, first, last) = (plural(count, "time"), grouped(first), grouped(last));
+            format!("{count}, first as event {first}, last as event {last}")
+        }
+    }
+}
+
+pub(super) fn freq(
+    sheet: &mut Sheet<'_>,
+    sight: &Sight<'_>,
+    found: &Frequency,
+    unit: Unit,
+) -> io::Result<()> {
+    sheet.fact(unit.verb(), &runs(found.count, found.ends))?;
+    match found.ends {
+        Some((first, _)) => near(sheet, sight, first),
+        None => Ok(()),
+    }
+}
+
+/// Where an event of the trace is in the source.
+fn near(sheet: &mut Sheet<'_>, sight: &Sight<'_>, position: u64) -> io::Result<()> {
+    match sight.at(position) {
+        Some(terminal) => sheet.event(sight, &grouped(position), 0, terminal),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn before(
+    sheet: &mut Sheet<'_>,
+    sight: &Sight<'_>,
+    [p, q]: [(&str, Unit); 2],
+    order: &Order,
+) -> io::Result<()> {
+    for (label, (name, unit), found) in [("P", p, &order.p), ("Q", q, &order.q)] {
+        let called = match unit {
+            Unit::Calls => "called ",
+            Unit::Events => "",
+        };
+        let ran = runs(found.count, found.ends);
+        sheet.fact(label, &format!("{name}: {called}{ran}"))?;
+    }
+    let first = |runs: &Runs| runs.ends.map(|ends| ends.0);
+    let answer = match order.p_is_first() {
+        Some(true) => "P ran before Q",
+        Some(false) if first(&order.p) == first(&order.q) => "both ran first as the same event",
+        Some(false) => "Q ran before P",
+        None => "they did not both run",
+    };
+    sheet.fact("order", answer)?;
+    let (count_p, count_q) = (order.p.count, order.q.count);
+    let part = |part: u64, whole: u64| {
+        format!(
+            "{} of {} ({})",
+            grouped(part),
+            grouped(whole),
+            share(part, whole)
+        )
+    };
+    sheet.fact(
+        "P, then Q",
+        &format!("{} with Q as the next event", part(order.at_once, count_p)),
+    )?;
+    sheet.fact(
+        "",
+        &format!("{} with Q before P runs again", part(order.next, count_p)),
+    )?;
+    sheet.fact(
+        "",
+        &format!("{} with Q at any time later", part(order.later, count_p)),
+    )?;
+    sheet.fact(
+        "Q after P",
+        &format!(
+            "{} with P at any time before",
+            part(order.preceded, count_q)
+        ),
+    )?;
+    let missing = [
+        (
+            "P without Q",
+            &order.unanswered,
+            count_p,
+            "before P runs again or the trace ends",
+        ),
+        (
+            "Q without P",
+            &order.without,
+            count_q,
+            "since the beginning or the Q before",
+        ),
+    ];
+    for (label, runs, whole, when) in missing {
+        sheet.fact(label, &format!("{} {when}", part(runs.count, whole)))?;
+        if let Some((first, _)) = runs.ends {
+            near(sheet, sight, first)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn context(
+    sheet: &mut Sheet<'_>,
+    sight: &Sight<'_>,
+    found: &Context,
+    unit: Unit,
+) -> io::Result<()> {
+    sheet.fact(unit.verb(), &plural(found.count, "time"))?;
+    for (title, list) in [
+        ("Right before", &found.before),
+        ("Right after", &found.after),
+    ] {
+        let shown = format!(
+            "{} of {}",
+            list.len().min(sheet.top()),
+            plural(list.len() as u64, "different event")
+        );
+        sheet.title(title, &shown)?;
+        let mut table = Table::new(&NEIGHBOURS);
+        for &(terminal, count) in list.iter().take(sheet.top()) {
+            table.row(vec![
+                (Ink::Number, grouped(count)),
+                (Ink::Plain, share(count, found.count)),
+                (
+                    Ink::Strong,
+                    format!("{} {}", sight.marks(terminal), sight.label(terminal)),
+                ),
+                (Ink::Place, spot(sight, terminal)),
+            ]);
+        }
+        table.write(&mut sheet.page)?;
+    }
+    let callers = &found.callers;
+    let shown = format!(
+        "{} of {}",
+        callers.len().min(sheet.top()),
+        plural(callers.len() as u64, "function")
+    );
+    sheet.title("Called by", &shown)?;
+    let mut table = Table::new(&CALLERS);
+    for &(caller, count) in callers.iter().take(sheet.top()) {
+        let name = match caller {
+            Some(function) => (Ink::Strong, sight.function(function).to_string()),
+            None => (Ink::Faint, "none that is known".to_owned()),
+        };
+        table.row(vec![
+            (Ink::Number, grouped(count)),
+            (Ink::Plain, share(count, found.count)),
+            name,
+        ]);
+    }
+    table.write(&mut sheet.page)
+}
+
+pub(super) fn query(sheet: &mut Sheet<'_>, sight: &Sight<'_>, found: &Matches) -> io::Result<()> {
+    let Some((first, end)) = found.first else {
+        return sheet.fact("matches", "none");
+    };
+    let count = match found.count {
+        1 => "1 match".to_owned(),
+        count => format!("{} matches that share no event", grouped(count)),
+    };
+    sheet.fact("matches", &count)?;
+    let events = plural(end - first + 1, "event");
+    let shown = format!(
+        "{events}, from event {} to event {}",
+        grouped(first),
+        grouped(end)
+    );
+    sheet.title("First match", &shown)?;
+    let elided = if end - first < SHOWN {
+        0..0
+    } else {
+        first + SHOWN / 2..end + 1 - SHOWN / 2
+    };
+    let mut position = first;
+    while position <= end {
+        if elided.contains(&position) {
+            let left_out = plural(elided.end - elided.start, "event");
+            sheet.fact("", &format!("… {left_out} more"))?;
+            position = elided.end;
+            continue;
+        }
+        near(sheet, sight, position)?;
+        position += 1;
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! Where two traces part, and which sequences either has alone.
+
+use std::io;
+
+use holloway_analysis::trace::diff::{Diff, Unit};
+
+use super::super::paint::{Ink, Line};
+use super::Sheet;
+use crate::numbers::{grouped, plural};
+use crate::trace::compare::{Compared, Shown};
+use crate::trace::{Comparison, Sight};
+
+/// Events shown before the place where traces part, and after it.
+const BEFORE: u64 = 3;
+const AFTER: u64 = 5;
+
+/// Writes what was compared.
+pub(super) fn write(
+    sheet: &mut Sheet<'_>,
+    sights: &[Sight<'_>; 2],
+    compared: &Compared,
+    how: &Comparison,
+) -> io::Result<()> {
+    for (name, sight) in ["A", "B"].into_iter().zip(sights) {
+        let stream = sight.stream;
+        let which = stream.title();
+        sheet.fact(
+            name,
+            &format!("{which}: {}", plural(stream.trace.grammar.len(), "event")),
+        )?;
+        sheet.damage(stream.damage)?;
+    }
+    let [only_a, only_b] = compared.alphabet.alone;
+    if only_a + only_b > 0 {
+        let text = format!(
+            "{} of A and {} of B have no counterpart of the same name and structure: their paths are taken for different ones",
+            plural(only_a, "function"),
+            grouped(only_b)
+        );
+        sheet.fact("builds", &text)?;
+    }
+    parting(sheet, sights, &compared.diff)?;
+    for side in [0, 1] {
+        only(sheet, sights, compared, side, how)?;
+    }
+    Ok(())
+}
+
+fn parting(sheet: &mut Sheet<'_>, sights: &[Sight<'_>; 2], diff: &Diff) -> io::Result<()> {
+    if diff.is_same() {
+        return sheet.fact("the same", "from the first event to the last");
+    }
+    let shown = match diff.common {
+        0 => "at the first event".to_owned(),
+        common => format!("the first {} are the same", plural(common, "event")),
+    };
+    sheet.title("Where they part", &shown)?;
+    let from = diff.common.saturating_sub(BEFORE);
+    list(sheet, &sights[0], from, diff.common - from)?;
+    for (name, (sight, parted)) in ["A", "B"].into_iter().zip(sights.iter().zip(diff.parted)) {
+        match parted {
+            None => sheet.fact(name, "ends here")?,
+            Some(_) => {
+                sheet.fact(name, "goes on:")?;
+                list(sheet, sight, diff.common, AFTER)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn list(sheet: &mut Sheet<'_>, sight: &Sight<'_>, from: u64, count: u64) -> io::Result<()> {
+    let events = (from..from + count).zip(sight.stream.trace.grammar.expand_from(from));
+    for (position, terminal) in events {
+        sheet.event(sight, &grouped(position), 0, terminal)?;
+    }
+    Ok(())
+}
+
+fn only(
+    sheet: &mut Sheet<'_>,
+    sights: &[Sight<'_>; 2],
+    compared: &Compared,
+    side: usize,
+    how: &Comparison,
+) -> io::Result<()> {
+    let all = &compared.diff.only[side];
+    if all.is_empty() {
+        return Ok(());
+    }
+    let (name, other) = [("A", "B"), ("B", "A")][side];
+    let unit = match how.unit {
+        Unit::Events => "events",
+        Unit::Functions => "functions entered",
+    };
+    let shown = format!(
+        "{} of {} of up to {} {unit} that {other} has not, though it has their parts",
+        all.len().min(sheet.top()),
+        plural(all.len() as u64, "sequence"),
+        how.max_len
+    );
+    sheet.title(&format!("Only {name}"), &shown)?;
+    for one in all.iter().take(sheet.top()) {
+        let first = compared.first(sights, side, &one.symbols);
+        let at = first.map_or_else(String::new, |(first, _)| {
+            format!(", first as event {}", grouped(first))
+        });
+        let mut line = Line::new();
+        line.put(Ink::Plain, "  ")
+            .put(Ink::Number, &plural(one.count, "time"));
+        sheet.page.wrapped(line, Ink::Faint, &at)?;
+        for &symbol in &one.symbols {
+            match compared.shown(side, symbol) {
+                Some(Shown::Terminal(terminal)) => sheet.event(&sights[side], "", 0, terminal)?,
+                Some(Shown::Function(function)) => {
+                    sheet.fact("", &sights[side].function(function))?;
+                }
+                None => {}
+            }
+        }
+    }
+    Ok(())
+}

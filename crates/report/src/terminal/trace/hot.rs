@@ -1,0 +1,84 @@
+//! Hot sequences, costliest first, each with its events.
+
+use std::io;
+
+use super::super::paint::{Ink, Line};
+use super::Sheet;
+use crate::numbers::{grouped, plural, share};
+use crate::trace::answer::HotFound;
+use crate::trace::{Cost, Hot, Method, Sight};
+
+/// Events of a sequence before its middle is left out, and those kept at either end.
+const EVENTS: usize = 24;
+const KEPT: usize = 10;
+
+/// Writes hot sequences.
+pub(super) fn write(
+    sheet: &mut Sheet<'_>,
+    sight: &Sight<'_>,
+    asked: &Hot,
+    found: &HotFound,
+) -> io::Result<()> {
+    let unit = match asked.cost {
+        Cost::Instructions => "instructions",
+        Cost::Paths => "paths",
+    };
+    let bounds = &found.bounds;
+    let what = if asked.all {
+        "sequence"
+    } else {
+        "minimal sequence"
+    };
+    let how = match found.method {
+        Method::Exact => "each counted as often as it runs",
+        Method::Figure7 => {
+            "counted in the rule in which it first lies whole, so that some are missed"
+        }
+    };
+    let shown = format!(
+        "{} of {} of {} to {} events that cost at least {} of {} {unit}, {how}",
+        grouped(found.hot.len().min(sheet.top()) as u64),
+        plural(found.hot.len() as u64, what),
+        bounds.min_len,
+        bounds.max_len,
+        grouped(bounds.min_cost),
+        grouped(found.total),
+    );
+    sheet.title("Hot sequences", &shown)?;
+    if asked.method == Method::Exact && found.method == Method::Figure7 {
+        let text = "too much to count each exactly: ask for a smaller --max-len";
+        sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
+    }
+    for (index, one) in found.hot.iter().take(sheet.top()).enumerate() {
+        let once = one.cost.checked_div(one.count).unwrap_or(0);
+        let mut line = Line::new();
+        line.right(Ink::Faint, &(index + 1).to_string(), 3)
+            .right(Ink::Number, &share(one.cost, found.total), 9)
+            .put(Ink::Plain, "  ")
+            .put(Ink::Strong, &grouped(one.count))
+            .put(
+                Ink::Plain,
+                &format!(" × {} {unit} = {}", grouped(once), grouped(one.cost)),
+            );
+        sheet.page.gap()?;
+        sheet.page.line(&line)?;
+        let length = one.terminals.len();
+        let elided = if length > EVENTS {
+            KEPT..length - KEPT
+        } else {
+            0..0
+        };
+        for (at, &terminal) in one.terminals.iter().enumerate() {
+            if at == elided.start && !elided.is_empty() {
+                sheet.fact(
+                    "",
+                    &format!("… {} more", plural(elided.len() as u64, "event")),
+                )?;
+            }
+            if !elided.contains(&at) {
+                sheet.event(sight, "", 0, terminal)?;
+            }
+        }
+    }
+    Ok(())
+}

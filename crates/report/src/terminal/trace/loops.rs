@@ -1,0 +1,84 @@
+//! Which paths follow one another in one activation: trees of sequences, most frequent first.
+
+use std::collections::HashMap;
+use std::io;
+
+use holloway_analysis::trace::grams::Grams;
+
+use super::super::paint::{Ink, Line};
+use super::{Sheet, spot};
+use crate::numbers::{grouped, plural, share};
+use crate::trace::Sight;
+
+/// Of a hundred: children with less of their parent's count are left out (D'Elia, Demetrescu, Finocchi 2013, Figure 4).
+const LEAST: u64 = 10;
+/// Rows of a tree.
+const ROWS: usize = 20;
+
+/// Writes the trees of the paths that ran most often.
+pub(super) fn write(sheet: &mut Sheet<'_>, sight: &Sight<'_>, grams: &Grams) -> io::Result<()> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    let (mut sequences, mut longest) = (0u64, 0);
+    for (id, node) in grams.nodes() {
+        children.entry(node.parent).or_default().push(id);
+        sequences += 1;
+        longest = longest.max(node.length);
+    }
+    for list in children.values_mut() {
+        list.sort_by_key(|&id| {
+            (
+                std::cmp::Reverse(grams.node(id).count),
+                grams.node(id).symbol,
+            )
+        });
+    }
+    let none = Vec::new();
+    let roots = children.get(&0).unwrap_or(&none);
+    let shown = format!(
+        "{} of {}, each with the paths that follow it in the same activation; {} up to {longest} long, below {LEAST} % of what they go on from left out",
+        roots.len().min(sheet.top()),
+        plural(roots.len() as u64, "path"),
+        plural(sequences, "different sequence"),
+    );
+    sheet.title("Sequences", &shown)?;
+    for &root in roots.iter().take(sheet.top()) {
+        sheet.page.gap()?;
+        let mut rows = 0;
+        let mut stack = vec![root];
+        while let Some(id) = stack.pop() {
+            if rows == ROWS {
+                sheet.fact("", "…")?;
+                break;
+            }
+            rows += 1;
+            row(sheet, sight, grams, id)?;
+            let count = grams.node(id).count;
+            let below = children.get(&id).unwrap_or(&none).iter().rev();
+            stack.extend(below.filter(|&&child| {
+                grams.node(child).count.saturating_mul(100) >= count.saturating_mul(LEAST)
+            }));
+        }
+    }
+    Ok(())
+}
+
+fn row(sheet: &mut Sheet<'_>, sight: &Sight<'_>, grams: &Grams, id: u32) -> io::Result<()> {
+    let node = grams.node(id);
+    let of_parent = match node.parent {
+        0 => String::new(),
+        parent => share(node.count, grams.node(parent).count),
+    };
+    let depth = 2 * (node.length as usize - 1);
+    let mut line = Line::new();
+    line.right(Ink::Number, &grouped(node.count), 14)
+        .right(Ink::Faint, &of_parent, 9)
+        .put(Ink::Plain, &format!("  {}", " ".repeat(depth)))
+        .left(
+            Ink::Strong,
+            &sight.label(node.symbol),
+            30usize.saturating_sub(depth),
+        )
+        .put(Ink::Plain, "  ")
+        .put(Ink::Place, &spot(sight, node.symbol));
+    sheet.page.line(&line)
+}

@@ -1,0 +1,311 @@
+//! Paths by net variation: what is usually fast and sometimes not.
+//!
+//! ```text
+//!          net   share   runs  base  p50    p99    max  samples  place             path
+//!   1   1.23 s  12.3 %  12.3M    52   61  1,204  88.1k    1,234  src/list.c:40-44  walk p3
+//! ```
+//! Then a histogram of each of the first five, with the lines of the path, and what all of it comes to.
+
+mod advice;
+mod chart;
+mod summary;
+
+use std::io::{self, BufWriter, Write};
+
+use holloway_analysis::Function;
+use holloway_analysis::trail::{End, Start, Trail};
+use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking, Time};
+use holloway_analysis::variation::{How, VariationRun, rank};
+
+use super::Sheet;
+use super::coverage::write_around;
+use super::paint::{Ink, Line, clip_start};
+use super::paths::{PLACE, end, in_brief};
+use super::table::{Align, Table};
+use crate::Options;
+use crate::numbers::{grouped, plural, seconds, short, tenths};
+use crate::variation::{kept, lines, trail_of};
+
+/// Paths of which a histogram is shown.
+const CHARTS: usize = 5;
+
+/// Lines of a path before its middle is left out.
+const STEPS: usize = 16;
+/// Columns of the page from which on place and path stand on the line of the numbers.
+const WIDE: usize = 110;
+/// Columns of the table that are numbers.
+const NUMBERS: usize = 9;
+
+const COLUMNS: [(&str, Align); 11] = [
+    ("", Align::Right),
+    ("net", Align::Right),
+    ("share", Align::Right),
+    ("runs", Align::Right),
+    ("base", Align::Right),
+    ("p50", Align::Right),
+    ("p99", Align::Right),
+    ("max", Align::Right),
+    ("samples", Align::Right),
+    ("place", Align::Left),
+    ("path", Align::Left),
+];
+
+/// Writes the paths of a run by net variation.
+///
+/// # Errors
+/// Whatever `out` fails with.
+pub fn write(
+    run: &VariationRun,
+    options: &Options<'_>,
+    how: How,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    let sheet = &mut Sheet::new(&run.run, options, &mut out);
+    let ran = if run.is_exact { "ran" } else { "were sampled" };
+    write_around(sheet, ran, &|sheet, _| summary::measured(sheet, run))?;
+    if options.function.is_some() {
+        super::answer::write(sheet)?;
+    }
+    let is_sampled = run.run.functions.iter().any(Function::ran);
+    if !is_sampled && !run.is_exact && run.stats.clocks > 0 && !sheet.misses_something() {
+        sheet.page.gap()?;
+        let text = "no path was timed: every thread ended before its first burst; run it for longer, or with --burst 100";
+        sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
+    } else if !is_sampled {
+        sheet.nothing_ran()?;
+    } else {
+        write_ranking(sheet, run, how)?;
+    }
+    out.flush()
+}
+
+fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: How) -> io::Result<()> {
+    let ranking = rank(run, how);
+    let (shown, found) = kept(run, &ranking, &sheet.names, sheet.top());
+    sheet.title("Variation", &heading(shown.len(), found, how))?;
+    let report = Report {
+        run,
+        ranking: &ranking,
+        frequency: run.frequency(),
+        how,
+    };
+    if shown.is_empty() {
+        let of = match sheet.options.function {
+            Some(_) => " of these functions",
+            None => "",
+        };
+        let what =
+            format!("no path{of} has two samples: run longer, or time more of them (--burst 1000)");
+        sheet.page.text(Ink::Alarm, &what)?;
+    } else {
+        report.table(sheet, &shown)?;
+        for place in shown.iter().take(CHARTS) {
+            report.path(sheet, *place)?;
+        }
+    }
+    summary::write(sheet, &report)
+}
+
+fn heading(shown: usize, found: usize, how: How) -> String {
+    let time = match how.time {
+        Time::Inclusive => "with what they call",
+        Time::Exclusive => "without woven code that they call",
+    };
+    let disturbed = match how.disturbed {
+        Disturbed::LeftOut => "",
+        Disturbed::Included => ", preempted and moved ones too",
+    };
+    format!(
+        "{} of {}, by net variation: time of all executions above the shortest one, {time}; cycles{disturbed}",
+        grouped(shown as u64),
+        plural(found as u64, "path"),
+    )
+}
+
+/// What is written.
+struct Report<'a> {
+    run: &'a VariationRun,
+    ranking: &'a Ranking,
+    frequency: Option<f64>,
+    how: How,
+}
+
+impl Report<'_> {
+    fn table(&self, sheet: &mut Sheet<'_>, shown: &[usize]) -> io::Result<()> {
+        let is_wide = sheet.page.width() >= WIDE;
+        let columns = if is_wide {
+            &COLUMNS
+        } else {
+            &COLUMNS[..NUMBERS]
+        };
+        let mut table = Table::new(columns);
+        for &place in shown {
+            let rank = &self.ranking.paths[place];
+            let mut cells = self.numbers(place, rank);
+            let at = clip_start(&self.place(sheet, rank), PLACE);
+            let name = self.name(sheet, rank);
+            if is_wide {
+                cells.extend([(Ink::Place, at), (Ink::Strong, name)]);
+                table.row(cells);
+            } else {
+                table.row(cells);
+                let mut note = Line::new();
+                note.up_to(5)
+                    .put(Ink::Strong, &name)
+                    .put(Ink::Place, &format!("  {at}"));
+                table.note(note);
+            }
+        }
+        table.write(&mut sheet.page)
+    }
+
+    fn numbers(&self, place: usize, rank: &Rank) -> Vec<(Ink, String)> {
+        let times = &rank.times;
+        let cycles = |cycles: u64| (Ink::Plain, short(cycles as f64));
+        vec![
+            (Ink::Faint, (place + 1).to_string()),
+            (Ink::Strong, self.time(rank.net)),
+            (Ink::Number, self.share(rank.net)),
+            (Ink::Plain, short(rank.executions)),
+            cycles(rank.base()),
+            cycles(times.quantile(0.5)),
+            cycles(times.quantile(0.99)),
+            cycles(times.largest()),
+            (Ink::Faint, short(rank.samples() as f64)),
+        ]
+    }
+
+    /// A path with its histogram and its lines.
+    fn path(&self, sheet: &mut Sheet<'_>, place: usize) -> io::Result<()> {
+        let rank = &self.ranking.paths[place];
+        let function = self.run.run.function(rank.function);
+        let mut head = Line::new();
+        head.right(Ink::Faint, &(place + 1).to_string(), 3)
+            .put(Ink::Plain, "  ")
+            .put(Ink::Strong, &self.name(sheet, rank))
+            .put(Ink::Plain, " ")
+            .put(Ink::Place, &format!(" {}", self.place(sheet, rank)));
+        sheet.page.gap()?;
+        sheet.page.line(&head)?;
+        said(sheet, Ink::Plain, &self.sentence(rank))?;
+        if rank.called > 0 && self.how.time == Time::Inclusive {
+            let what = format!(
+                "in {} of its samples woven code ran that was not timed: what varies may be there",
+                summary::part(rank.called, rank.samples() + self.apart(rank))
+            );
+            said(sheet, Ink::Faint, &what)?;
+        }
+        if let Some(trail) = trail_of(function, rank.path) {
+            let text = on_the_way(sheet, function, &trail);
+            said(sheet, Ink::Faint, &text)?;
+        }
+        chart::write(sheet, &rank.times)?;
+        advice::write(sheet, function, rank)
+    }
+
+    /// Samples that were left out.
+    fn apart(&self, rank: &Rank) -> u64 {
+        match self.how.disturbed {
+            Disturbed::LeftOut => rank.disturbed,
+            Disturbed::Included => 0,
+        }
+    }
+
+    fn sentence(&self, rank: &Rank) -> String {
+        let times = &rank.times;
+        let cycles = |cycles: f64| match self.frequency {
+            Some(frequency) if cycles >= 0.5 => {
+                format!("{} ({})", short(cycles), seconds(cycles / frequency))
+            }
+            _ => short(cycles),
+        };
+        let mut text = format!(
+            "{} in all, {}{} of it above the base; cycles of one: least {}, 5 % {}, average {}, 90 % {}",
+            self.time(rank.total),
+            self.time(rank.net),
+            give_or_take(rank.error),
+            cycles(rank.base() as f64),
+            short(rank.low() as f64),
+            cycles(times.mean()),
+            cycles(times.quantile(0.9) as f64),
+        );
+        if self.apart(rank) > 0 {
+            let apart = plural(rank.disturbed, "sample");
+            text += &format!("; {apart} preempted or moved, left out");
+        }
+        text
+    }
+
+    fn time(&self, cycles: f64) -> String {
+        time(cycles, self.frequency)
+    }
+
+    fn share(&self, cycles: f64) -> String {
+        format!("{} %", tenths(100.0 * self.ranking.share(cycles)))
+    }
+
+    fn name(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
+        let function = self.run.run.function(rank.function);
+        format!("{} {}", sheet.names.name(function), rank.path)
+    }
+
+    fn place(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
+        let function = self.run.run.function(rank.function);
+        let trail = trail_of(function, rank.path);
+        trail.map_or_else(String::new, |trail| place_of(sheet, function, &trail))
+    }
+}
+
+/// ` ± 12 %`, where there is doubt.
+fn give_or_take(error: f64) -> String {
+    match (100.0 * error).round() {
+        0.0 => String::new(),
+        percent => format!(" ± {percent} %"),
+    }
+}
+
+/// Cycles as seconds where it is known how many make one.
+pub(super) fn time(cycles: f64, frequency: Option<f64>) -> String {
+    match frequency {
+        Some(frequency) => seconds(cycles / frequency),
+        None => format!("{} cycles", short(cycles)),
+    }
+}
+
+/// `src/list.c:40-44`.
+pub(super) fn place_of(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
+    match lines(function, trail) {
+        None => "-".to_owned(),
+        Some((file, first, last)) if first == last => sheet.place(file, first),
+        Some((file, first, last)) => format!("{}-{last}", sheet.place(file, first)),
+    }
+}
+
+/// `from the loop head: src/list.c:41 → true, 43, and back`.
+fn on_the_way(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
+    let start = match trail.start {
+        Start::Entry => "from the entry: ",
+        Start::Loop => "from the loop head: ",
+        Start::Cut => "from a cut: ",
+    };
+    let mut steps = in_brief(sheet, function, trail);
+    if steps.len() > STEPS {
+        let elided = steps.len() - STEPS + 1;
+        let begin = STEPS / 2;
+        let more = format!("… {elided} lines …");
+        steps.splice(begin..begin + elided, [more]);
+    }
+    steps.push(match trail.end {
+        End::Back(to) if trail.start == Start::Loop && to == trail.at => "and back".to_owned(),
+        _ => end(sheet, function, trail),
+    });
+    format!("{start}{}", steps.join(", "))
+}
+
+/// A line below a path's head.
+fn said(sheet: &mut Sheet<'_>, ink: Ink, text: &str) -> io::Result<()> {
+    let mut line = Line::new();
+    line.up_to(5);
+    sheet.page.wrapped(line, ink, text)
+}

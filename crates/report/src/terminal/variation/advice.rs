@@ -1,0 +1,65 @@
+//! What may be fetched ahead on a path, as it would be written.
+//!
+//! ```text
+//!      prefetch  src/list.c:41 loads from a list: the pointer to the next node stands 8 bytes into this one:
+//!                41 │ sum += p->value;
+//!                   + if (p->next) __builtin_prefetch(p->next);
+//! ```
+
+use std::io;
+
+use holloway_analysis::Function;
+use holloway_analysis::variation::advice::loads;
+use holloway_analysis::variation::rank::Rank;
+use holloway_format::Load;
+
+use crate::numbers::plural;
+use crate::terminal::Sheet;
+use crate::terminal::paint::{Ink, Line};
+use crate::variation::{prefetch, spots_of};
+
+/// Loads shown of a path.
+const LOADS: usize = 3;
+/// Where the text begins.
+const LEFT: usize = 15;
+
+pub(super) fn write(sheet: &mut Sheet<'_>, function: &Function, rank: &Rank) -> io::Result<()> {
+    let loads = loads(function, rank);
+    for load in loads.iter().take(LOADS) {
+        write_load(sheet, function, load)?;
+    }
+    if loads.len() > LOADS {
+        let more = format!("… {} more", plural((loads.len() - LOADS) as u64, "load"));
+        let mut line = Line::new();
+        line.up_to(LEFT).put(Ink::Faint, &more);
+        sheet.page.line(&line)?;
+    }
+    Ok(())
+}
+
+fn write_load(sheet: &mut Sheet<'_>, function: &Function, load: &Load) -> io::Result<()> {
+    let spots = spots_of(function, load);
+    let (file, line) = spots.first().copied().unwrap_or(("", load.place.line));
+    let (why, insert) = prefetch(load.shape, file);
+    let mut head = Line::new();
+    head.up_to(5).left(Ink::Outcome, "prefetch", LEFT - 5);
+    let inlined = spots.get(1).map_or_else(String::new, |(file, line)| {
+        format!(" (inlined: {})", sheet.place(file, *line))
+    });
+    let text = format!("{}{inlined} {why}:", sheet.place(file, line));
+    sheet.page.wrapped(head, Ink::Plain, &text)?;
+    let number = line.to_string();
+    if let Some(source) = sheet.options.source.line(file, line) {
+        let mut text = Line::new();
+        text.up_to(LEFT)
+            .put(Ink::Place, &number)
+            .put(Ink::Faint, " │ ")
+            .put(Ink::Plain, source.trim());
+        sheet.page.line(&text)?;
+    }
+    let mut line = Line::new();
+    line.up_to(LEFT + number.len())
+        .put(Ink::Number, " + ")
+        .put(Ink::Plain, insert);
+    sheet.page.line(&line)
+}

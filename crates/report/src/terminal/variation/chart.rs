@@ -1,0 +1,208 @@
+//! A path's times as a histogram: cycles over the base time to the right in steps of half a power of two, samples upwards; below it, where its
+//! net variation is.
+//!
+//! ```text
+//!      840 ┤███
+//!          ┤███
+//!          ┤███▄▂▁      ▁▁
+//!        0 └┬─┬───────┬──────
+//!           0 8       128
+//!      net  ▁▁▁▂▁▁      ▅█      cycles over the base
+//! ```
+//! What is less than 8 cycles over the base is one column: that is how well a probe can tell.
+
+use std::io;
+
+use holloway_format::Distribution;
+
+use crate::numbers::grouped;
+use crate::terminal::Sheet;
+use crate::terminal::paint::{Ink, Line};
+
+/// Rows of bars.
+const ROWS: usize = 5;
+/// Levels of a row.
+const LEVELS: usize = 8;
+const BARS: [char; LEVELS + 1] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Cycles over the base that are one column.
+const NEAR: f64 = 8.0;
+/// Columns from one labelled tick to the next: two powers of two.
+const TICK: usize = 4;
+/// Columns of a label.
+const LABEL: usize = 4;
+/// Where the axis begins.
+const LEFT: usize = 16;
+const UNIT: &str = "cycles over the base";
+
+/// A column of the histogram.
+#[derive(Clone, Copy, Default, Debug, PartialEq)]
+struct Column {
+    samples: u64,
+    /// Cycles of these samples over the base.
+    over: f64,
+}
+
+/// Writes the histogram of times.
+pub(super) fn write(sheet: &mut Sheet<'_>, times: &Distribution) -> io::Result<()> {
+    let room = sheet.page.width().saturating_sub(LEFT + 1).max(1);
+    let all = columns(times);
+    let width = if 2 * all.len() <= room { 2 } else { 1 };
+    let columns = squeezed(all, room / width);
+    let most = columns.iter().map(|one| one.samples).max().unwrap_or(0);
+    let levels: Vec<usize> = columns
+        .iter()
+        .map(|one| level(one.samples as f64, most as f64, ROWS * LEVELS))
+        .collect();
+    for row in (0..ROWS).rev() {
+        let label = if row + 1 == ROWS {
+            grouped(most)
+        } else {
+            String::new()
+        };
+        let bars = levels.iter().map(|level| {
+            let filled = level.saturating_sub(row * LEVELS).min(LEVELS);
+            BARS[filled].to_string().repeat(width)
+        });
+        let mut line = Line::new();
+        line.right(Ink::Faint, &label, LEFT - 2)
+            .put(Ink::Faint, " ┤")
+            .put(Ink::Number, &bars.collect::<String>());
+        sheet.page.line(&line)?;
+    }
+    axis(sheet, columns.len(), width)?;
+    let largest = columns.iter().map(|one| one.over).fold(0.0, f64::max);
+    let bars = columns.iter().map(|one| {
+        let filled = level(one.over, largest, LEVELS);
+        BARS[filled].to_string().repeat(width)
+    });
+    let mut line = Line::new();
+    line.right(Ink::Faint, "net", LEFT - 1)
+        .put(Ink::Plain, " ")
+        .put(Ink::Outcome, &bars.collect::<String>());
+    sheet.page.line(&line)
+}
+
+/// The axis with its ticks, and their labels below.
+fn axis(sheet: &mut Sheet<'_>, columns: usize, width: usize) -> io::Result<()> {
+    let is_tick = |column: usize| column == 0 || column % TICK == 1;
+    let ticks = (0..columns).map(|column| {
+        let mark = if is_tick(column) { "┬" } else { "─" };
+        format!("{mark}{}", "─".repeat(width - 1))
+    });
+    let mut line = Line::new();
+    line.right(Ink::Faint, "0", LEFT - 2)
+        .put(Ink::Faint, &format!(" └{}", ticks.collect::<String>()));
+    sheet.page.line(&line)?;
+    let mut labels = Line::new();
+    labels.up_to(LEFT);
+    for column in (0..columns).filter(|column| is_tick(*column)) {
+        let at = LEFT + column * width;
+        let text = label(low_end(column));
+        // The first tick after 0 may stand too near, and labels in a narrow chart.
+        if labels.width() <= at {
+            labels.up_to(at).put(Ink::Faint, &text).put(Ink::Plain, " ");
+        }
+    }
+    let end = (LEFT + columns * width + 2).max(labels.width() + 2);
+    if end + UNIT.len() <= sheet.page.width() {
+        labels.up_to(end).put(Ink::Faint, UNIT);
+    }
+    sheet.page.line(&labels)
+}
+
+/// Least number of cycles over the base of a column.
+fn low_end(column: usize) -> f64 {
+    match column.checked_sub(1) {
+        None => 0.0,
+        Some(step) => NEAR * (step as f64 / 2.0).exp2(),
+    }
+}
+
+fn column_of(over: f64) -> usize {
+    if over < NEAR {
+        return 0;
+    }
+    // Half a cycle, so that a power of two is not below itself.
+    1 + (2.0 * ((over + 0.5) / NEAR).log2()) as usize
+}
+
+fn columns(times: &Distribution) -> Vec<Column> {
+    let base = times.least();
+    let mut columns = vec![Column::default(); 2];
+    for bucket in times.buckets() {
+        let middle = bucket.middle().clamp(base, times.largest());
+        let over = (middle - base) as f64;
+        let place = column_of(over);
+        if columns.len() <= place {
+            columns.resize(place + 1, Column::default());
+        }
+        columns[place].samples += bucket.count;
+        columns[place].over += over * bucket.count as f64;
+    }
+    columns
+}
+
+/// At most so many: the last takes in what is beyond.
+fn squeezed(mut columns: Vec<Column>, most: usize) -> Vec<Column> {
+    let most = most.max(1);
+    if columns.len() > most {
+        let beyond = columns.split_off(most);
+        let last = columns.last_mut().expect("there is one at least");
+        for one in beyond {
+            last.samples += one.samples;
+            last.over += one.over;
+        }
+    }
+    columns
+}
+
+/// How high something stands; what is there at all, at least a little.
+fn level(part: f64, most: f64, levels: usize) -> usize {
+    if part <= 0.0 || most <= 0.0 {
+        return 0;
+    }
+    ((part / most * levels as f64).round() as usize).clamp(1, levels)
+}
+
+/// `128`, `2k`, `33k`, `2M`: at most four columns.
+fn label(cycles: f64) -> String {
+    let mut number = cycles;
+    for prefix in ["", "k", "M", "G", "T", "P"] {
+        if number < 999.5 {
+            return format!("{number:.0}{prefix}");
+        }
+        number /= 1000.0;
+    }
+    "?".repeat(LABEL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Column, column_of, label, level, low_end, squeezed};
+
+    #[test]
+    fn columns_are_half_powers_of_two() {
+        let all = [0.0, 7.0, 8.0, 11.0, 12.0, 15.0, 16.0, 31.0, 32.0, 1024.0];
+        assert_eq!(all.map(column_of), [0, 0, 1, 2, 2, 2, 3, 4, 5, 15]);
+        assert_eq!([0, 1, 3, 15].map(low_end), [0.0, 8.0, 16.0, 1024.0]);
+        let labels = [8.0, 2048.0, 32_768.0, 999_999.0, 2_097_152.0].map(label);
+        assert_eq!(labels, ["8", "2k", "33k", "1M", "2M"]);
+    }
+
+    #[test]
+    fn what_is_there_is_seen() {
+        assert_eq!(
+            [0.0, 1.0, 999.0, 1000.0].map(|one| level(one, 1000.0, 8)),
+            [0, 1, 8, 8]
+        );
+        let one = Column {
+            samples: 2,
+            over: 3.0,
+        };
+        let two = Column {
+            samples: 4,
+            over: 6.0,
+        };
+        assert_eq!(squeezed(vec![one; 3], 2), [one, two]);
+    }
+}

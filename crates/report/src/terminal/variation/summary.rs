@@ -1,0 +1,285 @@
+//! What was measured, before the ranking; and behind it what it comes to: what other rankings would have shown, whether the path or its time
+//! varies, and what is left out.
+
+use std::io;
+
+use holloway_analysis::variation::VariationRun;
+use holloway_analysis::variation::rank::{Disturbed, Spread, Time};
+
+use super::Report;
+use crate::numbers::{grouped, plural, tenths};
+use crate::terminal::Sheet;
+use crate::terminal::paint::Ink;
+use crate::terminal::table::{Align, Table};
+use crate::variation::{FIRST, kept_spreads};
+
+/// Names in a line before the rest is summed up.
+const NAMES: usize = 3;
+/// What decides, if it is this much of the difference.
+const MOST: f64 = 0.75;
+
+const SPREADS: [(&str, Align); 6] = [
+    ("which path", Align::Right),
+    ("same path", Align::Right),
+    ("by choice", Align::Right),
+    ("paths", Align::Right),
+    ("", Align::Left),
+    ("function", Align::Left),
+];
+
+/// How time was taken, in lines of the head.
+pub(super) fn measured(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
+    let stats = &run.stats;
+    let one_in = match stats.samples {
+        0 => String::new(),
+        samples if run.is_exact => {
+            let begun = plural(stats.begun.max(samples), "path");
+            format!(" of {begun} that began: all were timed")
+        }
+        samples => {
+            let each = stats.begun as f64 / samples as f64;
+            let begun = plural(stats.begun, "path");
+            format!(
+                " of {begun} that began, one in {}: counts are estimates",
+                tenths(each)
+            )
+        }
+    };
+    sheet.fact("samples", &format!("{}{one_in}", grouped(stats.samples)))?;
+    let frequency = run.frequency();
+    let mut text = format!(
+        "{} in all threads",
+        super::time(stats.cycles as f64, frequency)
+    );
+    if let Some(frequency) = frequency {
+        text += &format!(" · {} GHz", tenths(frequency / 1e8 / 10.0));
+    }
+    text += &match stats.clocked {
+        0 => " · probes not known".to_owned(),
+        rest => format!(
+            " · probes {}",
+            part(stats.probes, rest.saturating_add(stats.probes))
+        ),
+    };
+    if stats.clocks > 0 {
+        text += &match stats.least_bias == stats.largest_bias {
+            true => format!(", bias of {} cycles subtracted", stats.least_bias),
+            false => format!(
+                ", bias of {} to {} cycles subtracted",
+                stats.least_bias, stats.largest_bias
+            ),
+        };
+        if stats.resolution > 0 {
+            text += &format!(", known to {}", stats.resolution);
+        }
+    }
+    sheet.fact("time", &text)?;
+    if frequency.is_none() && stats.samples > 0 {
+        sheet.fact(
+            "seconds",
+            "not known: the clock was read once only, the run was too short",
+        )?;
+    }
+    lost(sheet, run)
+}
+
+fn lost(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
+    let stats = &run.stats;
+    if stats.gaps > 0 || stats.lost_words > 0 {
+        let text = format!(
+            "samples are missing in {}: they are not counted",
+            plural(stats.gaps.max(1), "place")
+        );
+        sheet.said(Ink::Alarm, "lost", &text)?;
+    }
+    Ok(())
+}
+
+/// What the ranking comes to.
+pub(super) fn write(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
+    sheet.title("What it comes to", "")?;
+    if !report.ranking.paths.is_empty() {
+        held(sheet, report)?;
+        other_rankings(sheet, report)?;
+    }
+    left_out(sheet, report)?;
+    spreads(sheet, report)
+}
+
+fn held(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
+    let ranking = report.ranking;
+    let amount = |net: f64| format!("{}, {} of the run", report.time(net), report.share(net));
+    let all = format!(
+        "net variation of all paths {}",
+        amount(ranking.net(usize::MAX))
+    );
+    let first = FIRST.min(ranking.paths.len());
+    let mut text = if first < ranking.paths.len() {
+        let of_first = amount(ranking.net(first));
+        format!("{first} first paths {of_first}; {all}")
+    } else {
+        all
+    };
+    if ranking.paths.iter().any(|rank| rank.has_callees) {
+        text += "; what varies in a callee is in its callers' paths too";
+    }
+    if ranking.share(ranking.net(usize::MAX)) > 1.0 {
+        text += "; more than the run took: timed paths wait for each other's loads, others overlap";
+    }
+    sheet.fact("held", &text)?;
+    let (cycles, paths) = ranking.unresolved();
+    if cycles > 0.0 {
+        let text = format!(
+            "{} is within {} cycles of the base{}, which the clock can't tell from it, and is not counted; {} no other variation",
+            amount(cycles),
+            ranking.window,
+            match ranking.paths.iter().any(|rank| rank.nested > 0.0) {
+                true => ", or more where callees were timed",
+                false => "",
+            },
+            match paths {
+                1 => "1 path has".to_owned(),
+                paths => format!("{} paths have", grouped(paths as u64)),
+            }
+        );
+        sheet.fact("unresolved", &text)?;
+    }
+    Ok(())
+}
+
+/// What ranking by executions or by total time would have shown instead.
+fn other_rankings(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
+    let ranking = report.ranking;
+    let first = FIRST.min(ranking.paths.len());
+    for (label, order) in [
+        ("by count", &ranking.by_count),
+        ("by total time", &ranking.by_total),
+    ] {
+        let missed: Vec<usize> = ranking.missed(FIRST, order).collect();
+        let text = if missed.is_empty() {
+            let named = names(sheet, report, &order[..first.min(NAMES)]);
+            format!("the same {first}, in the order {named}, …")
+        } else {
+            let instead: Vec<usize> = order[..first]
+                .iter()
+                .copied()
+                .filter(|place| *place >= first)
+                .collect();
+            format!(
+                "would have missed {} of these {first} ({}) and shown {}",
+                missed.len(),
+                names(sheet, report, &missed),
+                names(sheet, report, &instead),
+            )
+        };
+        sheet.fact(label, &text)?;
+    }
+    Ok(())
+}
+
+fn names(sheet: &Sheet<'_>, report: &Report<'_>, places: &[usize]) -> String {
+    let paths = &report.ranking.paths;
+    let named = places.iter().take(NAMES);
+    let mut names: Vec<String> = named
+        .map(|place| report.name(sheet, &paths[*place]))
+        .collect();
+    if places.len() > NAMES {
+        names.push(format!("{} more", places.len() - NAMES));
+    }
+    names.join(", ")
+}
+
+fn left_out(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
+    let (ranking, stats) = (report.ranking, &report.run.stats);
+    if ranking.disturbed > 0 {
+        let samples = format!(
+            "{} ({})",
+            plural(ranking.disturbed, "sample"),
+            part(ranking.disturbed, stats.samples)
+        );
+        let text = match report.how.disturbed {
+            Disturbed::LeftOut => format!(
+                "{samples} whose thread was preempted or moved to another processor: counted as executions, their times left out (--include-preempted)"
+            ),
+            Disturbed::Included => {
+                format!("{samples} whose thread was preempted or moved are among them")
+            }
+        };
+        sheet.fact("preempted", &text)?;
+    }
+    if stats.unwatched > 0 {
+        let text = format!(
+            "{} of the samples can't be told to be preempted or not: the C library keeps no rseq area",
+            part(stats.unwatched, stats.samples)
+        );
+        sheet.fact("unwatched", &text)?;
+    }
+    if stats.unknown > 0 {
+        let text = format!(
+            "{} whose time can't be told, counted as executions: begun in another thread, or less than the probes in it are taken to cost",
+            plural(stats.unknown, "sample")
+        );
+        sheet.fact("unknown", &text)?;
+    }
+    if ranking.seldom > 0 {
+        let mut text = format!(
+            "{} with fewer than two samples, about {}",
+            plural(ranking.seldom, "path"),
+            plural(ranking.seldom_executions.round() as u64, "execution")
+        );
+        if ranking.without_own > 0 {
+            let how_many = grouped(ranking.without_own);
+            text += &format!("; {how_many} of them since they mostly call code that was not timed");
+        }
+        sheet.fact("left out", &text)?;
+    }
+    if stats.called > 0 && report.how.time == Time::Inclusive {
+        let text = format!(
+            "times are inclusive; in {} of the samples woven code was called that was not timed (--time exclusive shows own times only)",
+            part(stats.called, stats.samples)
+        );
+        sheet.fact("callees", &text)?;
+    }
+    Ok(())
+}
+
+/// Functions where it matters which path runs, against those where the same path varies.
+fn spreads(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
+    let spreads = kept_spreads(report.run, report.ranking, &sheet.names, sheet.top());
+    if spreads.is_empty() {
+        return Ok(());
+    }
+    sheet.title(
+        "Which path, or the same one",
+        "which path: time above the fastest of those that begin at the same place; same path: above its own fastest",
+    )?;
+    let mut table = Table::new(&SPREADS);
+    for spread in &spreads {
+        let function = report.run.run.function(spread.function);
+        table.row(vec![
+            (Ink::Plain, report.time(spread.choice)),
+            (Ink::Plain, report.time(spread.same)),
+            (
+                Ink::Number,
+                format!("{} %", tenths(100.0 * spread.by_choice())),
+            ),
+            (Ink::Plain, grouped(spread.paths)),
+            (Ink::Outcome, verdict(spread).to_owned()),
+            (Ink::Strong, sheet.names.name(function).to_string()),
+        ]);
+    }
+    table.write(&mut sheet.page)
+}
+
+fn verdict(spread: &Spread) -> &'static str {
+    match spread.by_choice() {
+        part if part >= MOST => "the path chosen",
+        part if part <= 1.0 - MOST => "the same path varies",
+        _ => "both",
+    }
+}
+
+/// A part of a number of samples.
+pub(super) fn part(part: u64, of: u64) -> String {
+    crate::numbers::share(part, of)
+}

@@ -1,0 +1,182 @@
+//! Functions by names as people write them.
+
+use std::rc::Rc;
+
+use holloway_analysis::trace::code::Code;
+
+use super::excerpt;
+use crate::filter::Filter;
+
+/// The functions that have a name, or why there is none.
+///
+/// # Errors
+/// Where there is none: with names that are like it.
+pub(crate) fn look_up(
+    code: &Code<'_>,
+    names: &Filter<'_>,
+    wanted: &str,
+) -> Result<Vec<u32>, String> {
+    let known = || {
+        code.functions().map(|(number, map)| {
+            let shown = names.name_of(&map.linkage_name, &map.name);
+            (number, map, shown)
+        })
+    };
+    let fits = |shown: &str, linkage: &str| is_name(shown, wanted) || linkage == wanted;
+    let found: Vec<u32> = known()
+        .filter(|(_, map, shown)| fits(shown, &map.linkage_name))
+        .map(|(number, ..)| number)
+        .collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let mut like: Vec<Rc<str>> = known()
+        .map(|(.., shown)| shown)
+        .filter(|shown| is_like(shown, wanted))
+        .collect();
+    like.sort_unstable();
+    like.dedup();
+    let like: Vec<String> = like
+        .iter()
+        .take(3)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let wanted = excerpt(wanted, 0);
+    Err(if like.is_empty() {
+        format!(
+            "no function `{wanted}` was recorded: it may be inlined or skipped (`holloway report --function` says where it went)"
+        )
+    } else {
+        format!("no function `{wanted}` was recorded: {}?", like.join(", "))
+    })
+}
+
+/// How many bytes of the longest of some names, or of what is behind a `::` of one, a text begins with.
+pub(crate) fn longest(names: &[Rc<str>], text: &str) -> usize {
+    let ends = names.iter().flat_map(|name| ends(name));
+    let fits = ends.filter(|end| text.starts_with(end));
+    fits.map(str::len).max().unwrap_or(0)
+}
+
+/// A name, and what is behind each `::` of it that is not within brackets.
+fn ends(name: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0usize;
+    let behind = name.char_indices().filter_map(move |(at, c)| {
+        match c {
+            '(' | '<' | '[' | '{' => depth += 1,
+            ')' | '>' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let end = name[at..].strip_prefix("::")?;
+        (depth == 0).then_some(end)
+    });
+    std::iter::once(name).chain(behind)
+}
+
+/// The names of all functions, as they are shown.
+pub(crate) fn shown(code: &Code<'_>, names: &Filter<'_>) -> Vec<Rc<str>> {
+    let all = code.functions();
+    let mut all: Vec<Rc<str>> = all
+        .map(|(_, map)| names.name_of(&map.linkage_name, &map.name))
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Whether a name as shown is the one wanted, or ends with it behind a `::`.
+fn is_name(shown: &str, wanted: &str) -> bool {
+    let ends = |name: &str| {
+        let before = name.strip_suffix(wanted);
+        before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
+    };
+    !wanted.is_empty() && (ends(shown) || ends(&bare(shown)))
+}
+
+/// Whether a name is one that may have been meant: it holds what is wanted, or is a slip or two away: one letter in three may differ.
+fn is_like(shown: &str, wanted: &str) -> bool {
+    let last = |name: &str| name.rsplit("::").next().unwrap_or(name).to_lowercase();
+    let wanted = last(wanted);
+    let slips = (wanted.chars().count() / 3).min(2);
+    !wanted.is_empty()
+        && (shown.to_lowercase().contains(&wanted)
+            || distance(&last(&bare(shown)), &wanted) <= slips)
+}
+
+/// Letters to put in, leave out or change (Levenshtein); at most 3 of names that differ in length by so many.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > 2 {
+        return 3;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (above, x) in a.iter().enumerate() {
+        let mut corner = above;
+        row[0] = above + 1;
+        for (at, y) in b.iter().enumerate() {
+            let changed = corner + usize::from(x != y);
+            corner = row[at + 1];
+            row[at + 1] = changed.min(row[at] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Without what is in parentheses and angle brackets.
+fn bare(shown: &str) -> String {
+    let mut depth = 0usize;
+    let mut name = String::new();
+    for c in shown.chars() {
+        match c {
+            '(' | '<' => depth += 1,
+            ')' | '>' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => name.push(c),
+            _ => {}
+        }
+    }
+    // What generic parameters of a Rust function leave.
+    name.trim_end_matches("::").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{distance, is_like, is_name, longest};
+
+    fn check(shown: &str, wanted: &str, expect: bool) {
+        assert_eq!(is_name(shown, wanted), expect, "{shown} as {wanted}");
+    }
+
+    #[test]
+    fn names_are_known_by_their_ends() {
+        check("app::search", "search", true);
+        check("app::search", "app::search", true);
+        check("app::research", "search", false);
+        check("foo::bar(int)", "bar", true);
+        check("foo::bar(int)", "foo::bar(int)", true);
+        check("app::sum::<u32>", "sum", true);
+        check("<a::B as c::D>::go", "go", true);
+        check("anything", "", false);
+    }
+
+    #[test]
+    fn a_text_begins_with_the_longest_name() {
+        let names = ["a::B<c::D>::go(int)".into(), "go".into()];
+        assert_eq!(longest(&names, "go(int):3"), "go(int)".len());
+        assert_eq!(
+            longest(&names, "B<c::D>::go(int) x"),
+            "B<c::D>::go(int)".len()
+        );
+        assert_eq!(longest(&names, "D>::go(int)"), 0);
+        assert_eq!(longest(&names, "go"), 2);
+    }
+
+    #[test]
+    fn slips_are_seen() {
+        assert_eq!(distance("unlok", "unlock"), 1);
+        assert_eq!(distance("lcok", "lock"), 2);
+        assert_eq!(distance("", "ab"), 2);
+        assert_eq!(distance("abc", "xyz"), 3);
+        assert!(is_like("app::unlock(int)", "unlok"));
+        assert!(!is_like("app::unlock(int)", "printf"));
+    }
+}

@@ -1,0 +1,185 @@
+//! A stream with what is needed to show it: what its terminals do, how they are called, where they stand in the source.
+
+use std::cell::OnceCell;
+use std::path::Path as FilePath;
+use std::rc::Rc;
+
+use holloway_analysis::trace::Terminal;
+use holloway_analysis::trace::code::Event;
+use holloway_analysis::trace::pattern::{Pattern, Resolved};
+use holloway_analysis::trail::{frames, trail};
+use holloway_format::{FunctionMap, Place};
+
+use super::names::{self, look_up};
+use super::{AskError, Cost, Stream};
+use crate::Options;
+use crate::filter::Filter;
+use crate::places;
+
+/// A stream as it is shown.
+pub(crate) struct Sight<'a> {
+    pub(crate) stream: &'a Stream<'a>,
+    /// What each terminal does.
+    pub(crate) events: Vec<Event>,
+    pub(crate) names: Filter<'a>,
+    cwd: Option<&'a FilePath>,
+}
+
+/// What a pattern stands for in a stream.
+pub(crate) struct Asked {
+    /// Its events.
+    pub(crate) events: Resolved,
+    /// Whether it is a function, of which calls are asked for.
+    pub(crate) is_function: bool,
+}
+
+impl Asked {
+    /// Where what is asked for begins: a path; of a function, the path from its entry.
+    pub(crate) fn begins(&self, events: &[Event]) -> Resolved {
+        let is_function = self.is_function;
+        self.events
+            .limited(events, |event| !is_function || event.enters())
+    }
+
+    /// Where it ends: a path; of a function, the path to its exit.
+    pub(crate) fn ends(&self, events: &[Event]) -> Resolved {
+        let is_function = self.is_function;
+        self.events
+            .limited(events, |event| !is_function || event.leaves())
+    }
+}
+
+/// Where an event stands in the source.
+#[derive(Default)]
+pub(crate) struct Spot {
+    /// Its first place.
+    pub(crate) from: String,
+    /// Its last place; empty where it is the first.
+    pub(crate) to: String,
+}
+
+impl<'a> Sight<'a> {
+    pub(crate) fn new(stream: &'a Stream<'a>, options: &'a Options<'_>) -> Sight<'a> {
+        Sight {
+            stream,
+            events: stream.code.events(&stream.trace.terminals),
+            names: Filter::new(None),
+            cwd: options.cwd.as_deref(),
+        }
+    }
+
+    /// A function's name.
+    pub(crate) fn function(&self, function: u32) -> Rc<str> {
+        match self.stream.code.function(function) {
+            Some(map) => self.names.name_of(&map.linkage_name, &map.name),
+            None => "?".into(),
+        }
+    }
+
+    /// A terminal as questions name it.
+    pub(crate) fn label(&self, terminal: u32) -> String {
+        match self.stream.trace.terminals[terminal as usize] {
+            Terminal::Path { function, path } => format!("{}:{path}", self.function(function)),
+            Terminal::Left(1) => "left a frame".to_owned(),
+            Terminal::Left(frames) => format!("left {frames} frames"),
+            Terminal::Gap => "missing".to_owned(),
+        }
+    }
+
+    /// Whether a terminal begins or ends an activation, in a column: `>` begins, `<` ends.
+    pub(crate) fn marks(&self, terminal: u32) -> &'static str {
+        let event = self.events[terminal as usize];
+        match (event.enters(), event.leaves()) {
+            (true, true) => "<>",
+            (true, false) => " >",
+            (false, true) => "< ",
+            (false, false) => "  ",
+        }
+    }
+
+    /// Where a terminal stands.
+    pub(crate) fn spot(&self, terminal: u32) -> Spot {
+        // In the function itself, wherever the code was inlined from.
+        let places = self.places(terminal, &|map, place| {
+            let frame = frames(map, place).last()?;
+            let scope = map.scopes.get(frame.scope as usize)?;
+            Some(places::at(&scope.file, frame.line, self.cwd))
+        });
+        let (Some(from), Some(to)) = (places.first(), places.last()) else {
+            return Spot::default();
+        };
+        Spot {
+            from: from.clone(),
+            to: if to == from {
+                String::new()
+            } else {
+                to.clone()
+            },
+        }
+    }
+
+    /// The places of a terminal, shown by `show`, in order.
+    pub(crate) fn places(
+        &self,
+        terminal: u32,
+        show: &dyn Fn(&FunctionMap, &Place) -> Option<String>,
+    ) -> Vec<String> {
+        let Terminal::Path { function, path } = self.stream.trace.terminals[terminal as usize]
+        else {
+            return Vec::new();
+        };
+        let code = self.stream.code;
+        let Some((map, path)) = code.function(function).zip(code.path(function, path)) else {
+            return Vec::new();
+        };
+        let steps = trail(map, &path).steps;
+        steps
+            .iter()
+            .filter_map(|step| show(map, &step.place))
+            .collect()
+    }
+
+    /// Reads a pattern, and finds out what it stands for here.
+    pub(crate) fn pattern(&self, text: &str) -> Result<Asked, AskError> {
+        let terminals = &self.stream.trace.terminals;
+        let lookup = |name: &str| look_up(self.stream.code, &self.names, name);
+        let all = OnceCell::new();
+        let known = |text: &str| {
+            let names = all.get_or_init(|| names::shown(self.stream.code, &self.names));
+            names::longest(names, text)
+        };
+        let is_plain = |c: char| c.is_alphanumeric() || "_:$".contains(c);
+        // Only a name with something else in it has to be known.
+        let pattern = if text.split_whitespace().all(|one| one.chars().all(is_plain)) {
+            Pattern::parse(text)
+        } else {
+            Pattern::parse_with(text, &known)
+        };
+        let asked = pattern.and_then(|one| {
+            Ok(Asked {
+                events: one.resolve(terminals, &self.events, &lookup)?,
+                is_function: one.is_function(),
+            })
+        });
+        asked.map_err(|error| AskError::Pattern {
+            text: text.to_owned(),
+            error,
+        })
+    }
+
+    /// What each terminal costs; no sequence reaches over what is missing.
+    pub(crate) fn costs(&self, cost: Cost) -> Vec<Option<u64>> {
+        let of = |event: &Event| match (event, cost) {
+            (Event::Gap, _) => None,
+            (Event::Left(_), _) => Some(0),
+            (Event::Path { instructions, .. }, Cost::Instructions) => Some(*instructions),
+            (Event::Path { .. }, Cost::Paths) => Some(1),
+        };
+        self.events.iter().map(of).collect()
+    }
+
+    /// The terminal at a position.
+    pub(crate) fn at(&self, position: u64) -> Option<u32> {
+        self.stream.trace.grammar.expand_from(position).next()
+    }
+}

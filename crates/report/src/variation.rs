@@ -1,0 +1,170 @@
+//! Paths whose time varies, as both the terminal and JSON show them: ranked, with what other rankings would have shown; and two runs or more,
+//! for people and for programs.
+
+use std::io::{self, Write};
+
+use holloway_analysis::Function;
+use holloway_analysis::trail::{Frame, Step, Trail, frames, trail};
+use holloway_analysis::variation::rank::{Ranking, Spread};
+use holloway_analysis::variation::{How, VariationRun};
+use holloway_flow::PathId;
+use holloway_format::{Load, LoadShape};
+
+use crate::Options;
+use crate::filter::Filter;
+use crate::numbers::plural;
+use crate::places::short;
+
+/// Paths that are compared with other rankings, and evaluated on other runs: the paper's ten.
+pub(crate) const FIRST: usize = 10;
+
+/// Writes how the first paths of each run vary on all of them. [`Options::top`] says how many are first (10).
+///
+/// # Errors
+/// Whatever `out` fails with.
+pub fn stability(
+    runs: &[&VariationRun],
+    options: &Options<'_>,
+    how: How,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    crate::terminal::stability::write(runs, options, how, out)
+}
+
+/// Writes the same as JSON (docs/json.md, "stability"), one object and a newline.
+///
+/// # Errors
+/// Whatever `out` fails with.
+pub fn stability_json(
+    runs: &[&VariationRun],
+    options: &Options<'_>,
+    how: How,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    crate::json::stability::write(runs, options, how, out)
+}
+
+/// Places in a ranking of the first paths of functions that are kept, at most `top`, and how many there are.
+pub(crate) fn kept(
+    run: &VariationRun,
+    ranking: &Ranking,
+    names: &Filter<'_>,
+    top: usize,
+) -> (Vec<usize>, usize) {
+    let of = |place: &usize| ranking.paths[*place].function;
+    let mut kept: Vec<usize> = (0..ranking.paths.len())
+        .filter(|place| names.keeps(&run.run, of(place)))
+        .collect();
+    let all = kept.len();
+    kept.truncate(top);
+    (kept, all)
+}
+
+/// Why the time of paths differs, of functions that are kept.
+pub(crate) fn kept_spreads(
+    run: &VariationRun,
+    ranking: &Ranking,
+    names: &Filter<'_>,
+    top: usize,
+) -> Vec<Spread> {
+    let spreads = ranking.spreads(run).into_iter();
+    let spreads = spreads.filter(|spread| names.keeps(&run.run, spread.function));
+    spreads.take(top).collect()
+}
+
+/// A run's letter.
+pub(crate) fn letter(run: usize) -> String {
+    match u8::try_from(run).ok().filter(|run| *run < 26) {
+        Some(run) => char::from(b'A' + run).to_string(),
+        None => format!("#{}", run + 1),
+    }
+}
+
+/// A path laid on the source.
+pub(crate) fn trail_of(function: &Function, path: PathId) -> Option<Trail> {
+    let path = function.graph()?.path(path)?;
+    Some(trail(&function.map, &path))
+}
+
+/// First and last line of a path, and their file: in the innermost frame that all of it runs in, but for the standard library's. Code inlined
+/// into that counts as the line of its call.
+pub(crate) fn lines<'a>(function: &'a Function, trail: &Trail) -> Option<(&'a str, u32, u32)> {
+    let outermost_first = |step: &Step| -> Vec<Frame> {
+        let mut frames: Vec<Frame> = frames(&function.map, &step.place).collect();
+        frames.reverse();
+        frames
+    };
+    let steps: Vec<Vec<Frame>> = trail.steps.iter().map(outermost_first).collect();
+    let first = steps.first()?;
+    let in_all = |depth: usize| {
+        let scope = |frames: &Vec<Frame>| frames.get(depth).map(|frame| frame.scope);
+        steps.iter().all(|frames| scope(frames) == scope(first))
+    };
+    let common = (0..first.len()).take_while(|depth| in_all(*depth)).last()?;
+    let file = |depth: usize| {
+        let scope = function.map.scopes.get(first[depth].scope as usize);
+        scope.map_or("", |scope| &*scope.file)
+    };
+    let is_own = |depth: &usize| !short(file(*depth), None).starts_with("<std>/");
+    let depth = (0..=common).rev().find(is_own).unwrap_or(common);
+    let file = file(depth);
+    let lines = steps.iter().map(|frames| frames[depth].line);
+    let lines = lines.filter(|line| *line != 0);
+    Some((file, lines.clone().min()?, lines.max()?))
+}
+
+/// File and line of a load, first those in the function's own text, where a prefetch would go, then those of what was inlined there, if it was.
+pub(crate) fn spots_of<'a>(function: &'a Function, load: &Load) -> Vec<(&'a str, u32)> {
+    let file = |frame: &Frame| {
+        let scope = function.map.scopes.get(frame.scope as usize);
+        scope.map_or("", |scope| &*scope.file)
+    };
+    let all: Vec<Frame> = frames(&function.map, &load.place).collect();
+    let ends = all.iter().rev().take(1).chain(all.iter().take(1));
+    let mut spots: Vec<_> = ends.map(|frame| (file(frame), frame.line)).collect();
+    spots.dedup();
+    spots
+}
+
+/// What may be fetched ahead, for a load of this shape in a file of this name: why, and how that is written.
+pub(crate) fn prefetch(shape: LoadShape, file: &str) -> (String, &'static str) {
+    let is_rust = file.ends_with(".rs");
+    match shape {
+        LoadShape::Chain { offset } => (
+            format!(
+                "loads from a list: the pointer to the next node stands {offset} bytes into this one"
+            ),
+            if is_rust {
+                "if let Some(next) = &node.next { prefetch(&raw const **next) } // _mm_prefetch"
+            } else {
+                "if (p->next) __builtin_prefetch(p->next);"
+            },
+        ),
+        LoadShape::Through { stride } => (
+            format!(
+                "loads from where an element says, {} each turn",
+                step(stride)
+            ),
+            if is_rust {
+                "if let Some(&at) = a.get(i + 2) { prefetch(&raw const b[at]) } // _mm_prefetch"
+            } else {
+                "if (i + 2 < n) __builtin_prefetch(&b[a[i + 2]]);"
+            },
+        ),
+        LoadShape::Induction { stride } => (
+            format!("loads {} each turn", step(stride)),
+            if is_rust {
+                "if let Some(ahead) = a.get(i + 2) { prefetch(&raw const *ahead) } // _mm_prefetch"
+            } else {
+                "if (i + 2 < n) __builtin_prefetch(&a[i + 2]);"
+            },
+        ),
+    }
+}
+
+/// `8 bytes further`.
+fn step(stride: i64) -> String {
+    let bytes = plural(stride.unsigned_abs(), "byte");
+    let way = if stride < 0 { "back" } else { "further" };
+    format!("{bytes} {way}")
+}

@@ -1,0 +1,374 @@
+//! Loops as they are printed, golden files as in golden.rs; streams are made of blocks by name.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+#[path = "../../analysis/tests/build/mod.rs"]
+mod build;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use build::{Build, function, image, mangled, module, numbering_of};
+use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
+use holloway_analysis::stream::Words;
+use holloway_flow::PathId;
+use holloway_format::abi::KIND_LOOPS;
+use holloway_format::{
+    Counters, FunctionMap, ImageMap, LoopsHead, LoopsProfile, Outcome, read_loops, write_loops,
+};
+use holloway_report::source::Nothing;
+use holloway_report::{LoopsOptions, Options, json, terminal};
+use insta::assert_snapshot;
+use regex::Regex;
+
+/// A switch of three cases in a loop, the third of which may leave it. Blocks: 0 entry, 1 head, 2 to 4 cases, 5 return.
+fn scan() -> FunctionMap {
+    let next = "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/next.rs";
+    let build = mangled(
+        "_RNvCs1234_3app4scan",
+        "scan",
+        "/home/me/app/src/scan.rs",
+        1,
+    );
+    cases(build.inlined("_RNvCs1_4core4next", next, 0, 3)).done()
+}
+
+fn cases(build: Build) -> Build {
+    build
+        .block(1, &[(0, 2)])
+        .block(3, &[(0, 3)])
+        .block(2, &[(0, 4), (0, 5)])
+        .block(2, &[(0, 6)])
+        .block(2, &[(0, 7)])
+        .block(1, &[(0, 9)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::Case(1))
+        .edge(1, 3, Outcome::Case(2))
+        .edge(1, 4, Outcome::Default)
+        .edge(2, 1, Outcome::Jump)
+        .edge(3, 1, Outcome::Jump)
+        .edge(4, 1, Outcome::True)
+        .edge(4, 5, Outcome::False)
+        .edge(5, 6, Outcome::Return)
+}
+
+fn app() -> Arc<ImageMap> {
+    let plain = |name| cases(function(name, "/home/me/app/src/more.c", 1)).done();
+    let mut functions = vec![
+        scan(),
+        plain("one"),
+        plain("first"),
+        plain("trips"),
+        plain("steady"),
+    ];
+    functions.push(plain("noise"));
+    stream_image(functions)
+}
+
+/// A loop in a loop: 1 is the outer head, 2 the inner one.
+fn nest() -> FunctionMap {
+    let build = function("nest", "/home/me/app/src/nest.c", 1);
+    let build = (2..8).fold(build, |build, line| build.block(1, &[(0, line)]));
+    build
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 5, Outcome::False)
+        .edge(2, 3, Outcome::True)
+        .edge(2, 4, Outcome::False)
+        .edge(3, 2, Outcome::Jump)
+        .edge(4, 1, Outcome::Jump)
+        .edge(5, 6, Outcome::Return)
+        .done()
+}
+
+fn stream_image(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
+    let mut offset = 0;
+    for map in &mut functions {
+        let Counters::Array { len, .. } = map.counters else {
+            unreachable!("built so")
+        };
+        map.counters = Counters::Array { offset, len };
+        offset += 8 * len;
+    }
+    let mut module = module("app", functions);
+    module.counters_size = offset;
+    let mut image = image("app", vec![module]);
+    image.kind = KIND_LOOPS;
+    Arc::new(image)
+}
+
+/// Words by function and blocks: `scan 0 1 2` is the path from the entry to the back edge behind block 2.
+fn names(words: &Words) -> BTreeMap<String, u32> {
+    let mut names = BTreeMap::new();
+    for one in words.functions() {
+        let map = words.image().function(one.module, one.function).unwrap();
+        let numbering = numbering_of(map);
+        for path in 0..one.paths {
+            let blocks = numbering.regenerate(PathId(path.into())).unwrap().blocks;
+            let blocks: String = blocks.iter().map(|block| block.0.to_string()).collect();
+            names.insert(format!("{} {blocks}", map.name), one.first + path);
+        }
+    }
+    names
+}
+
+/// Whole activations: the cases that each turn takes; the last leaves the loop.
+fn activation(name: &str, turns: &str, names: &BTreeMap<String, u32>) -> Vec<u32> {
+    let last = turns.len() - 1;
+    let words = turns.char_indices().map(|(turn, case)| {
+        let before = if turn == 0 { "01" } else { "1" };
+        let after = if turn == last { "5" } else { "" };
+        names[&format!("{name} {before}{case}{after}")]
+    });
+    words.collect()
+}
+
+fn run() -> LoopsRun {
+    changed(0, &|_| {})
+}
+
+/// With so many bytes missing behind each activation, and what was read changed.
+fn changed(gap: u64, change: &dyn Fn(&mut LoopsProfile)) -> LoopsRun {
+    let image = app();
+    let names = names(&Words::new(&image));
+    let mut turns: Vec<(&str, String)> = Vec::new();
+    // As in the paper's Figure 4: 2 3 3 3 4 repeats, with something else in between.
+    for round in 0..12 {
+        turns.push((
+            "scan",
+            format!("{}{}4", "23334".repeat(20), "2432".repeat(round % 3)),
+        ));
+    }
+    turns.push(("one", format!("{}4", "3".repeat(400))));
+    for _ in 0..30 {
+        turns.push(("first", format!("22{}4", "3".repeat(12))));
+        turns.push(("trips", "2324".to_owned()));
+    }
+    turns.push(("steady", format!("{}{}4", "2".repeat(300), "3".repeat(300))));
+    let mut state = 1u64;
+    let noise = (0..300).map(|_| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        ['2', '3', '4'][(state >> 33) as usize % 3]
+    });
+    turns.push(("noise", noise.collect::<String>() + "4"));
+    let mut builder = LoopsBuilder::new(Words::new(&image), 10, Limits::default());
+    let mut at = 0;
+    for (name, turns) in &turns {
+        let words = activation(name, turns, &names);
+        builder.feed(at, &words);
+        at += 4 * words.len() as u64 + gap;
+    }
+    let mut read = sealed(&image, builder);
+    change(&mut read);
+    LoopsRun::new(vec![((*image).clone(), vec![read])])
+}
+
+/// What was built, written and read again.
+fn sealed(image: &Arc<ImageMap>, builder: LoopsBuilder) -> LoopsProfile {
+    let head = LoopsHead {
+        build_id: image.build_id,
+        image: "app".to_owned(),
+        image_path: "/tmp/app".to_owned(),
+        pid: 100,
+        threads: 1,
+        ..LoopsHead::default()
+    };
+    let met = builder.met();
+    let forest = builder.finish();
+    let bytes = write_loops(&seal(head, &Words::new(image), &forest, met));
+    read_loops(&bytes, image).unwrap()
+}
+
+fn options() -> Options<'static> {
+    Options {
+        width: 110,
+        cwd: Some(PathBuf::from("/home/me/app")),
+        ..Options::new(&Nothing)
+    }
+}
+
+fn print(run: &LoopsRun, options: &Options<'_>, how: LoopsOptions) -> String {
+    let mut out = Vec::new();
+    terminal::loops::write(run, options, how, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn print_json(run: &LoopsRun, options: &Options<'_>, how: LoopsOptions) -> String {
+    let mut out = Vec::new();
+    json::loops::write(run, options, how, &mut out).unwrap();
+    let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    serde_json::to_string_pretty(&value).unwrap()
+}
+
+const STATS: LoopsOptions = LoopsOptions {
+    min_share: 100,
+    stats: true,
+};
+
+#[test]
+fn loops_by_iterations() {
+    let run = run();
+    assert_snapshot!(print(&run, &options(), STATS));
+}
+
+/// A path that goes round an inner loop has not left the outer one.
+#[test]
+fn an_outer_loop_is_not_over_at_its_inner_one() {
+    let image = stream_image(vec![nest()]);
+    let names = names(&Words::new(&image));
+    let mut builder = LoopsBuilder::new(Words::new(&image), 8, Limits::default());
+    let turn = ["123", "23", "24"];
+    let paths = ["0124", "124"].into_iter().chain(turn.repeat(50));
+    let words: Vec<u32> = paths
+        .chain(["156"])
+        .filter_map(|blocks| names.get(&format!("nest {blocks}")).copied())
+        .collect();
+    assert!(words.len() > 150, "{names:?}");
+    builder.feed(0, &words);
+    let run = LoopsRun::new(vec![((*image).clone(), vec![sealed(&image, builder)])]);
+    let text = print(&run, &options(), LoopsOptions::default());
+    assert!(text.contains("1 execution, 53 iterations"), "{text}");
+    let (inner, outer) = text.split_once("1 execution").unwrap();
+    assert!(inner.contains("over after 3 turns"), "{text}");
+    assert!(!outer.contains("over after"), "{text}");
+}
+
+/// Two loops of one place; each ran a few times, always for as many turns.
+fn twins(executions: usize) -> String {
+    let here = |build: Build| {
+        let blocks = (0..5).fold(build, |build, _| build.block(1, &[(0, 7)]));
+        let outcomes = [Outcome::Jump, Outcome::True, Outcome::False, Outcome::True];
+        let edges = [(0, 1), (1, 1), (1, 2), (2, 2)];
+        let build = edges
+            .into_iter()
+            .zip(outcomes)
+            .fold(blocks.block(0, &[]), |build, ((from, to), outcome)| {
+                build.edge(from, to, outcome)
+            });
+        build
+            .edge(2, 3, Outcome::False)
+            .edge(3, 4, Outcome::Jump)
+            .edge(4, 5, Outcome::Return)
+            .done()
+    };
+    let long = format!("/usr/include/{}/twins.h", "deep/".repeat(20));
+    let image = stream_image(vec![here(function("twins", &long, 1))]);
+    let names = names(&Words::new(&image));
+    let words = ["01", "1", "12", "2", "234"].map(|blocks| {
+        let name = format!("twins {blocks}");
+        *names.get(&name).unwrap_or_else(|| panic!("{names:?}"))
+    });
+    let mut builder = LoopsBuilder::new(Words::new(&image), 8, Limits::default());
+    builder.feed(0, &words.repeat(executions));
+    let run = LoopsRun::new(vec![((*image).clone(), vec![sealed(&image, builder)])]);
+    print(&run, &options(), LoopsOptions::default())
+}
+
+#[test]
+fn a_handful_of_executions_is_no_ground_for_advice() {
+    let (few, many) = (twins(15), twins(16));
+    assert!(!few.contains("over after"), "{few}");
+    assert!(many.contains("over after 3 turns in 100.0 %"), "{many}");
+}
+
+#[test]
+fn loops_of_one_place_are_told_apart_by_their_blocks() {
+    let text = twins(20);
+    let heads = text.lines().filter(|line| line.contains("  twins  …"));
+    let heads: Vec<&str> = heads.map(|line| line.rsplit_once(' ').unwrap().1).collect();
+    assert_eq!(heads, ["b1", "b2"], "{text}");
+    assert!(!text.contains("/usr/include"), "{text}");
+}
+
+#[test]
+fn a_sample_is_no_damage() {
+    let mut run = run();
+    let sentence = format!("app, process 1: {}: 12.5 %", holloway_report::SAMPLE);
+    run.run.damage = vec![sentence.clone(), "a file is gone".to_owned()];
+    let text = print(&run, &options(), LoopsOptions::default());
+    for line in [
+        format!("  sample        {sentence}"),
+        "  damaged       a file is gone".to_owned(),
+    ] {
+        assert!(text.lines().any(|one| one == line), "{text}");
+    }
+}
+
+/// Losses are no statement on what ran.
+#[test]
+fn nothing_is_known_to_have_run_where_something_is_lost() {
+    let mut run = LoopsRun::new(vec![((*app()).clone(), vec![LoopsProfile::default()])]);
+    let text = |run: &LoopsRun| print(run, &options(), LoopsOptions::default());
+    assert!(text(&run).contains("no instrumented function ran"));
+    run.run.damage.push("a file is gone".to_owned());
+    let said = text(&run);
+    assert!(
+        said.contains("no instrumented function is known to have run"),
+        "{said}"
+    );
+}
+
+#[test]
+fn one_loop_in_a_narrow_terminal() {
+    let narrow = Options {
+        width: 60,
+        function: Some(Regex::new("scan").unwrap()),
+        ..options()
+    };
+    let text = print(&run(), &narrow, LoopsOptions::default());
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 60),
+        "{text}"
+    );
+    assert_snapshot!(text);
+}
+
+#[test]
+fn rare_sequences_where_asked_for() {
+    let how = LoopsOptions {
+        min_share: 10,
+        ..LoopsOptions::default()
+    };
+    let options = Options {
+        function: Some(Regex::new("^noise$").unwrap()),
+        ..options()
+    };
+    assert_snapshot!(print(&run(), &options, how));
+}
+
+#[test]
+fn loops_as_json() {
+    let options = Options {
+        top: Some(2),
+        ..options()
+    };
+    assert_snapshot!(print_json(&run(), &options, STATS));
+}
+
+#[test]
+fn losses_are_said() {
+    let run = changed(8, &|profile| {
+        let forest = profile.functions.last_mut().unwrap();
+        forest.dropped = vec![(4, 7), (5, 20)];
+        let stats = &mut profile.head.stats;
+        (stats.prunings, stats.dropped_nodes, stats.dropped_words) = (1, 20, 27);
+        stats.lost_words = 5;
+    });
+    let noise = Options {
+        function: Some(Regex::new("^noise$").unwrap()),
+        ..options()
+    };
+    assert_snapshot!(print(&run, &noise, STATS));
+    assert_snapshot!(print_json(&run, &noise, STATS));
+}
+
+#[test]
+fn nothing_ran() {
+    let run = LoopsRun::new(vec![((*app()).clone(), Vec::new())]);
+    assert_snapshot!(print(&run, &options(), STATS));
+    assert_snapshot!(print_json(&run, &options(), LoopsOptions::default()));
+}

@@ -1,0 +1,306 @@
+//! Timed paths as they are printed, golden files as in golden.rs; streams are made of blocks by name.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+#[path = "../../analysis/tests/build/mod.rs"]
+mod build;
+#[path = "../../analysis/tests/samples/mod.rs"]
+mod samples;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use build::{function, mangled};
+use holloway_analysis::variation::rank::{Disturbed, Time};
+use holloway_analysis::variation::{How, VariationRun};
+use holloway_format::abi::{KIND_TIMES, SAMPLE_CALLED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
+use holloway_format::{FunctionMap, ImageMap, Load, LoadShape, Outcome, Place};
+use holloway_report::source::Source;
+use holloway_report::{Options, json, terminal, variation};
+use insta::assert_snapshot;
+use regex::Regex;
+use samples::{Sample, clock, names, owner, read, run, sealed, timed};
+
+/// A loop whose turns go one way or the other; 0 is the entry, 1 the head, 4 the return.
+fn forked(build: build::Build, line: u32) -> FunctionMap {
+    build
+        .block(1, &[(0, line)])
+        .block(2, &[(0, line + 1)])
+        .block(3, &[(0, line + 2), (0, line + 4)])
+        .block(4, &[(0, line + 6)])
+        .block(1, &[(0, line + 8)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 3, Outcome::False)
+        .edge(2, 1, Outcome::Jump)
+        .edge(3, 1, Outcome::True)
+        .edge(3, 4, Outcome::False)
+        .edge(4, 5, Outcome::Return)
+        .done()
+}
+
+fn app() -> Arc<ImageMap> {
+    let file = |name: &str| format!("/home/me/app/src/{name}");
+    let mut functions = vec![forked(
+        mangled("_RNvCs1234_3app4walk", "walk", &file("walk.rs"), 40),
+        40,
+    )];
+    for (number, name) in (1u32..).zip(["search", "lock", "parse", "hash", "draw"]) {
+        functions.push(forked(
+            function(name, &file("more.c"), 10 * number),
+            10 * number,
+        ));
+    }
+    let load = |block: u32, line: u32, shape: LoadShape| Load {
+        block,
+        place: Place {
+            line,
+            ..Place::default()
+        },
+        shape,
+    };
+    functions[0].loads = vec![
+        load(1, 41, LoadShape::Through { stride: 8 }),
+        load(2, 44, LoadShape::Induction { stride: -4096 }),
+        load(2, 44, LoadShape::Chain { offset: 8 }),
+        load(2, 44, LoadShape::Chain { offset: 8 }),
+        load(2, 42, LoadShape::Induction { stride: 1 }),
+        load(3, 46, LoadShape::Chain { offset: 0 }),
+    ];
+    functions[3].loads = vec![
+        load(1, 31, LoadShape::Induction { stride: 16 }),
+        load(2, 32, LoadShape::Through { stride: 4 }),
+        load(2, 34, LoadShape::Chain { offset: 24 }),
+    ];
+    timed(functions)
+}
+
+/// One line of one file.
+struct Walk;
+
+impl Source for Walk {
+    fn line(&self, file: &str, line: u32) -> Option<String> {
+        (file.ends_with("walk.rs") && line == 44).then(|| "    sum += node.value;".to_owned())
+    }
+}
+
+/// Numbers that look like chance and are none.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// A program: a chase that misses the cache at times, a lock that is held now and then, a choice of ways, steady and rare ones.
+fn words(image: &Arc<ImageMap>, slow: u64) -> Vec<u32> {
+    let names = names(image);
+    let mut chance = Chance(7);
+    let mut words = owner(100).to_vec();
+    words.extend(clock(1_000_000, 5_000, 24, 0, 0));
+    let mut now = 1_100_000;
+    for round in 0..400 {
+        let turn: [(&str, u64, u32); 12] = [
+            (
+                "walk 12",
+                90 + chance.below(8)
+                    + if round % 7 == 0 {
+                        slow + chance.below(slow)
+                    } else {
+                        0
+                    },
+                0,
+            ),
+            ("walk 12", 92 + chance.below(40), 0),
+            ("walk 13", 130 + chance.below(9), 0),
+            (
+                "lock 134",
+                60 + if round % 50 == 3 {
+                    90_000 + chance.below(9_000)
+                } else {
+                    0
+                },
+                0,
+            ),
+            ("search 12", 100 + chance.below(4), 0),
+            ("search 13", 700 + chance.below(6), 0),
+            ("parse 12", 400 + chance.below(300), SAMPLE_CALLED),
+            ("parse 134", 50 + chance.below(2), 0),
+            ("hash 12", 40, 0),
+            ("hash 13", 41 + chance.below(60), SAMPLE_UNWATCHED),
+            ("draw 12", 5_000 + chance.below(3), 0),
+            (
+                "draw 13",
+                300 + chance.below(200),
+                if round % 40 == 0 { SAMPLE_PREEMPTED } else { 0 },
+            ),
+        ];
+        for (name, duration, flags) in turn {
+            let sample = Sample::new(names[name], now, duration + 24);
+            let begun = 9_500 + chance.below(1_000) as u32;
+            words.extend(
+                Sample {
+                    begun,
+                    flags,
+                    ..sample
+                }
+                .words(),
+            );
+            now += 8_000_000;
+        }
+    }
+    words.extend(clock(
+        now + 2_000_000,
+        5_000 + (now + 1_000_000) / 3,
+        24,
+        9,
+        2_000_000,
+    ));
+    words.extend(Sample::new(names["draw 134"], now, 99).words());
+    words
+}
+
+fn whole() -> VariationRun {
+    let image = app();
+    run(&image, &words(&image, 300))
+}
+
+fn options() -> Options<'static> {
+    Options {
+        width: 120,
+        cwd: Some(PathBuf::from("/home/me/app")),
+        ..Options::new(&Walk)
+    }
+}
+
+fn print(run: &VariationRun, options: &Options<'_>, how: How) -> String {
+    let mut out = Vec::new();
+    terminal::variation::write(run, options, how, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn pretty(bytes: &[u8]) -> String {
+    let value: serde_json::Value = serde_json::from_slice(bytes).unwrap();
+    serde_json::to_string_pretty(&value).unwrap()
+}
+
+#[test]
+fn paths_by_net_variation() {
+    assert_snapshot!(print(&whole(), &options(), How::default()));
+}
+
+#[test]
+fn one_function_in_a_narrow_terminal() {
+    let narrow = Options {
+        width: 60,
+        function: Some(Regex::new("walk|lock").unwrap()),
+        ..options()
+    };
+    let text = print(&whole(), &narrow, How::default());
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 60),
+        "{text}"
+    );
+    assert_snapshot!(text);
+}
+
+#[test]
+fn preempted_samples_and_own_times_where_asked_for() {
+    let how = How {
+        time: Time::Exclusive,
+        disturbed: Disturbed::Included,
+    };
+    let options = Options {
+        function: Some(Regex::new("draw|parse").unwrap()),
+        top: Some(2),
+        ..options()
+    };
+    assert_snapshot!(print(&whole(), &options, how));
+}
+
+#[test]
+fn variation_as_json() {
+    let options = Options {
+        top: Some(1),
+        ..options()
+    };
+    let mut out = Vec::new();
+    json::variation::write(&whole(), &options, How::default(), &mut out).unwrap();
+    assert_snapshot!(pretty(&out));
+}
+
+/// All paths were timed, for so short a time that the clock was read once; something is missing.
+#[test]
+fn a_short_run_of_all_times() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let mut words = clock(1_000, 5, 20, 0, 0);
+    for duration in [120, 150, 120, 420, 130] {
+        words.extend(Sample::new(word, 2_000, duration).words());
+    }
+    let mut profile = sealed(&image, &read(&image, &words), KIND_TIMES);
+    profile.head.stats.gaps = 1;
+    let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
+    assert_snapshot!(print(&run, &options(), How::default()));
+}
+
+/// Paths that vary by less than a miss takes need no prefetching.
+#[test]
+fn advice_is_for_what_varies_as_memory_does() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let text = |slow: u64| {
+        let all = [100, 110, 105, 100 + slow, 100];
+        let words = all.map(|duration| Sample::new(word, 2_000, duration).words());
+        print(&run(&image, &words.concat()), &options(), How::default())
+    };
+    assert!(!text(15).contains("prefetch"), "{}", text(15));
+    assert!(text(150).contains("prefetch"), "{}", text(150));
+}
+
+#[test]
+fn one_sample_is_no_variation() {
+    let image = app();
+    let word = names(&image)["walk 12"];
+    let run = run(&image, &Sample::new(word, 2_000, 50).words());
+    let text = print(&run, &options(), How::default());
+    assert!(text.contains("no path has two samples"), "{text}");
+    assert!(
+        text.contains("1 path with fewer than two samples"),
+        "{text}"
+    );
+}
+
+#[test]
+fn nothing_ran() {
+    let run = VariationRun::new(vec![((*app()).clone(), Vec::new())]);
+    assert_snapshot!(print(&run, &options(), How::default()));
+    let mut out = Vec::new();
+    json::variation::write(&run, &options(), How::default(), &mut out).unwrap();
+    assert_snapshot!(pretty(&out));
+}
+
+#[test]
+fn runs_on_the_first_paths_of_each_other() {
+    let image = app();
+    let (light, heavy) = (
+        run(&image, &words(&image, 300)),
+        run(&image, &words(&image, 9_000)),
+    );
+    let options = Options {
+        top: Some(3),
+        ..options()
+    };
+    let runs = [&light, &heavy, &light];
+    let mut out = Vec::new();
+    variation::stability(&runs, &options, How::default(), &mut out).unwrap();
+    assert_snapshot!(String::from_utf8(out).unwrap());
+    let mut out = Vec::new();
+    variation::stability_json(&runs[..2], &options, How::default(), &mut out).unwrap();
+    assert_snapshot!(pretty(&out));
+}

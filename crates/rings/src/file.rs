@@ -1,0 +1,174 @@
+//! A raw profile that is being written: finds its rings as they come.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use holloway_format::FormatError;
+use holloway_format::abi::{
+    CHUNK, EXTENT_MAGIC, EXTENT_RING, ExtentHeader, KIND_LOOPS, PAGE, RawHeader, is_stream,
+};
+use holloway_format::raw::RawHead;
+
+use crate::mapping::Mapping;
+use crate::ring::{Ring, SIZE, WORDS};
+
+/// A raw profile with streams.
+#[derive(Debug)]
+pub struct RingFile {
+    file: File,
+    head: RawHead,
+    /// Offset up to which extents have been looked at.
+    seen: u64,
+}
+
+/// What a file may be.
+#[derive(Debug)]
+pub enum Opened {
+    /// A raw profile with streams.
+    Streams(RingFile),
+    /// Its head is not written yet.
+    Unfinished,
+    /// Something else.
+    Other,
+}
+
+impl RingFile {
+    /// Opens a raw profile.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn open(path: &Path) -> io::Result<Opened> {
+        let file = File::options().read(true).write(true).open(path)?;
+        let head = match read_head(&file)? {
+            Ok(head) => head,
+            Err(FormatError::Unfinished | FormatError::Truncated { .. }) => {
+                return Ok(Opened::Unfinished);
+            }
+            Err(_) => return Ok(Opened::Other),
+        };
+        if !is_stream(head.profile.kind) {
+            return Ok(Opened::Other);
+        }
+        let seen = PAGE;
+        Ok(Opened::Streams(Self { file, head, seen }))
+    }
+
+    /// What its head said when it was opened.
+    pub fn head(&self) -> &RawHead {
+        &self.head
+    }
+
+    /// What its head says now: threads and losses are counted as the program goes.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn head_now(&self) -> io::Result<RawHead> {
+        Ok(read_head(&self.file)?.unwrap_or_else(|_| self.head.clone()))
+    }
+
+    /// The process that is to take words out of its rings; 0: its threads spool.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn collector(&self) -> io::Result<u32> {
+        let mut bytes = [0; 4];
+        let at = std::mem::offset_of!(RawHeader, collector) as u64;
+        self.file.read_exact_at(&mut bytes, at)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    /// Rings that have come since the last call.
+    ///
+    /// # Errors
+    /// The file can't be read or mapped.
+    pub fn new_rings(&mut self) -> io::Result<Vec<Ring>> {
+        let mut end = [0; 8];
+        let end_at = std::mem::offset_of!(RawHeader, end) as u64;
+        self.file.read_exact_at(&mut end, end_at)?;
+        let end = u64::from_le_bytes(end);
+        let mut rings = Vec::new();
+        while self.seen < end {
+            let extent = self.extent()?;
+            if extent.kind == EXTENT_RING {
+                rings.extend(self.ring(&extent)?);
+            }
+            self.seen += extent.size;
+        }
+        Ok(rings)
+    }
+
+    /// Bytes of an extent behind its ring's words.
+    fn beside(&self) -> u64 {
+        match self.head.profile.kind {
+            KIND_LOOPS => self
+                .head
+                .block_size
+                .saturating_add(size_of::<ExtentHeader>() as u64),
+            _ => 0,
+        }
+    }
+
+    /// Kind and size of the extent at `seen`; a page of nothing where it makes no sense.
+    fn extent(&self) -> io::Result<Extent> {
+        let mut bytes = [0; size_of::<ExtentHeader>()];
+        self.file.read_exact_at(&mut bytes, self.seen)?;
+        let field = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let size = field(16);
+        let sound = bytes.starts_with(&EXTENT_MAGIC)
+            && size > 0
+            && size.is_multiple_of(PAGE)
+            && size < 1 << 40;
+        Ok(if sound {
+            let kind = (field(8) & u64::from(u32::MAX)) as u32;
+            Extent {
+                kind,
+                size,
+                ring_size: field(32),
+            }
+        } else {
+            Extent {
+                kind: 0,
+                size: PAGE,
+                ring_size: 0,
+            }
+        })
+    }
+
+    fn ring(&self, extent: &Extent) -> io::Result<Option<Ring>> {
+        let size = extent.ring_size;
+        let fits = size.is_power_of_two()
+            && size >= 4 * CHUNK
+            && extent
+                .size
+                .checked_sub(WORDS as u64)
+                .and_then(|rest| rest.checked_sub(size))
+                .is_some_and(|beside| beside == 0 || beside == self.beside());
+        if !fits {
+            return Ok(None);
+        }
+        let mapping = Mapping::new(&self.file, self.seen, size + WORDS as u64)?;
+        let agrees = mapping.u64(SIZE).load(std::sync::atomic::Ordering::Relaxed) == size;
+        Ok(agrees.then(|| Ring::new(mapping, size, self.seen)))
+    }
+}
+
+/// What the head of an extent says.
+struct Extent {
+    kind: u32,
+    size: u64,
+    ring_size: u64,
+}
+
+fn read_head(file: &File) -> io::Result<Result<RawHead, FormatError>> {
+    let mut bytes = [0; size_of::<RawHeader>()];
+    let mut got = 0;
+    while got < bytes.len() {
+        match file.read_at(&mut bytes[got..], got as u64)? {
+            0 => break,
+            more => got += more,
+        }
+    }
+    Ok(RawHead::read(&bytes[..got]))
+}

@@ -1,0 +1,107 @@
+//! A piece of a file that another process writes at the same time, as atomics.
+//!
+//! A file that is cut short while it is mapped gives SIGBUS where it is read beyond its end. The program never cuts
+//! its profile, and [`Mapping::new`] refuses what the file doesn't hold when it is mapped.
+
+use std::fs::File;
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// Shared memory, readable and writable.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: memory that is mapped can be used by any thread, and all access is by atomics.
+unsafe impl Send for Mapping {}
+// SAFETY: as above: a shared `Mapping` hands out atomics only.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `length` bytes of `file` from `offset` on, a multiple of a page.
+    ///
+    /// # Errors
+    /// The file is shorter than that, or the system refuses.
+    pub(crate) fn new(file: &File, offset: u64, length: u64) -> io::Result<Self> {
+        let end = offset.checked_add(length);
+        if length == 0 || end.is_none_or(|end| file.metadata().is_ok_and(|meta| meta.len() < end)) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice takes nobody's memory.
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                length,
+                access,
+                MapFlags::SHARED,
+                file,
+                offset,
+            )
+        }?;
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, length })
+    }
+
+    /// The 8 bytes at `offset`, a multiple of 8.
+    ///
+    /// # Panics
+    /// They lie outside of the mapping.
+    pub(crate) fn u64(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset.is_multiple_of(8) && offset.saturating_add(8) <= self.length);
+        // SAFETY: within the mapping and aligned, as checked (`start` is a page's); mapped as long as `self` is there, and only
+        // ever used by atomics.
+        unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(offset).cast()) }
+    }
+
+    /// The 4 bytes at `offset`, a multiple of 4.
+    ///
+    /// # Panics
+    /// They lie outside of the mapping.
+    pub(crate) fn u32(&self, offset: usize) -> &AtomicU32 {
+        &self.words(offset, 1)[0]
+    }
+
+    /// `count` words of 4 bytes from `offset` on, a multiple of 4.
+    ///
+    /// # Panics
+    /// They lie outside of the mapping.
+    pub(crate) fn words(&self, offset: usize, count: usize) -> &[AtomicU32] {
+        let end = count
+            .checked_mul(4)
+            .and_then(|length| offset.checked_add(length));
+        assert!(offset.is_multiple_of(4) && end.is_some_and(|end| end <= self.length));
+        // SAFETY: within the mapping and aligned, as checked; mapped as long as `self` is there, and only ever used by atomics.
+        // `AtomicU32` has the layout of `u32`.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(offset).cast(), count) }
+    }
+}
+
+impl Mapping {
+    /// `count` pairs of words from `offset` on, a multiple of 8; the first word is the lower half.
+    ///
+    /// # Panics
+    /// They lie outside of the mapping.
+    pub(crate) fn pairs(&self, offset: usize, count: usize) -> &[AtomicU64] {
+        let end = count
+            .checked_mul(8)
+            .and_then(|length| offset.checked_add(length));
+        assert!(offset.is_multiple_of(8) && end.is_some_and(|end| end <= self.length));
+        // SAFETY: as in `words`. The process that writes the words is another; here nothing else looks at them meanwhile.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(offset).cast(), count) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and nothing refers to it any more: references live no longer than `self`.
+        // It can't fail: start and length are those of a mapping.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}

@@ -1,0 +1,226 @@
+//! Runs programs of `streams.c` and puts their words together.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "shared by tests that use a part of it; a test may panic"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use holloway_format::RawProfile;
+use holloway_format::abi::{CHUNK, OPERAND, WORD_CAUGHT, WORD_CONTROL, WORD_OWNER};
+use holloway_format::raw::{Piece, RawHead};
+use holloway_rings::{Opened, Ring, RingFile};
+
+use super::{command, compile, workshop};
+
+/// What the test program calls a series: words from a multiple of this on.
+pub const KINDS: u32 = 1 << 24;
+/// Length of a long series.
+pub const MANY: u32 = 1_000_000;
+
+/// What one owner of a ring appended.
+#[derive(Debug, Default)]
+pub struct Stream {
+    pub tid: u32,
+    pub words: Vec<u32>,
+    /// `WORD_CAUGHT`s: words before, position, catcher.
+    pub caught: Vec<(usize, u64, u32)>,
+    pub holes: usize,
+}
+
+/// What one process appended.
+#[derive(Debug)]
+pub struct Run {
+    pub head: RawHead,
+    pub streams: Vec<Stream>,
+    /// Of each ring: words it began with, position from which on words are missing.
+    pub rings: Vec<(u64, Option<u64>)>,
+    pub spools: usize,
+    pub size: usize,
+}
+
+/// The program of the streams with its data below.
+pub fn program(test: &str) -> PathBuf {
+    compile(&workshop(&format!("streams-{test}")), &["streams.c"], &[])
+}
+
+/// The profiles in a directory, the parent's first; `taken` has what a collector took, by ring.
+pub fn runs(directory: &Path) -> Vec<Run> {
+    let mut runs: Vec<Run> = paths(directory)
+        .iter()
+        .map(|path| read(&fs::read(path).unwrap(), &BTreeMap::new()))
+        .collect();
+    runs.sort_by_key(|run| run.head.profile.forked);
+    runs
+}
+
+pub fn paths(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "hwp"));
+    paths.sort();
+    paths
+}
+
+/// Reads a profile; `taken` is what a collector took from its rings, by their offsets.
+pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
+    let raw = RawProfile::parse(bytes).unwrap();
+    assert_eq!(raw.damage(), []);
+    let (mut streams, mut rings) = (Vec::new(), Vec::new());
+    for words in raw.ring_words() {
+        let ring = words.ring.unwrap();
+        assert!(ring.origin.is_multiple_of(CHUNK));
+        rings.push((ring.origin, ring.missing));
+        let earlier = taken.get(&words.offset).cloned().unwrap_or_default();
+        let pieces = earlier
+            .into_iter()
+            .chain(words.pieces().map(Result::unwrap));
+        let (mut next, mut all) = (ring.origin, Vec::new());
+        for piece in pieces.filter(|piece| !piece.words.is_empty()) {
+            assert_eq!(piece.at, next, "a gap");
+            next += 4 * piece.words.len() as u64;
+            all.extend(piece.words);
+        }
+        assert_eq!(next, ring.end());
+        streams.extend(split(&all));
+    }
+    Run {
+        head: raw.header().clone(),
+        streams,
+        rings,
+        spools: raw.spools().len(),
+        size: bytes.len(),
+    }
+}
+
+/// Cuts a ring's words at its owners.
+fn split(words: &[u32]) -> Vec<Stream> {
+    let mut streams: Vec<Stream> = Vec::new();
+    let mut rest = words.iter().copied();
+    while let Some(word) = rest.next() {
+        let mut operand = || {
+            let word = rest.next().unwrap();
+            assert!(word & OPERAND != 0 && word < WORD_CONTROL);
+            word & !OPERAND
+        };
+        match word {
+            WORD_OWNER => {
+                let tid = operand();
+                streams.push(Stream {
+                    tid,
+                    ..Stream::default()
+                });
+            }
+            WORD_CAUGHT => {
+                let position = 4 * (u64::from(operand()) | u64::from(operand()) << 31);
+                let catcher = operand();
+                let stream = streams.last_mut().unwrap();
+                stream.caught.push((stream.words.len(), position, catcher));
+            }
+            0 => streams.last_mut().unwrap().holes += 1,
+            word => streams.last_mut().unwrap().words.push(word),
+        }
+    }
+    streams
+}
+
+/// Asserts that a stream is these series (first, length), mixed in any way, each in order.
+pub fn assert_series(stream: &Stream, series: &[(u32, u32)]) {
+    assert_eq!(stream.holes, 0);
+    let mut next: BTreeMap<u32, u32> = series.iter().map(|&(first, _)| (first, 1)).collect();
+    for &word in &stream.words {
+        let (first, due) = next.range_mut(..word).next_back().unwrap();
+        assert_eq!(word, first + *due);
+        *due += 1;
+    }
+    for &(first, length) in series {
+        assert_eq!(next[&first], length + 1, "series {first}");
+    }
+}
+
+/// A collector of one process, in the test itself.
+#[derive(Default)]
+pub struct Collector {
+    file: Option<RingFile>,
+    rings: Vec<Ring>,
+    pub taken: BTreeMap<u64, Vec<Piece>>,
+}
+
+impl Collector {
+    /// Opens a profile, if its head is there.
+    pub fn open(&mut self, path: &Path) {
+        if let Opened::Streams(file) = RingFile::open(path).unwrap() {
+            self.file = Some(file);
+        }
+    }
+
+    /// Takes what is there. True if there was something.
+    pub fn take(&mut self, directory: &Path) -> bool {
+        if self.file.is_none()
+            && let Some(path) = paths(directory).first()
+        {
+            self.open(path);
+        }
+        let Some(file) = &mut self.file else {
+            return false;
+        };
+        self.rings.extend(file.new_rings().unwrap());
+        let mut some = false;
+        for ring in &mut self.rings {
+            let mut words = Vec::new();
+            let batch = ring.take(1 << 20, &mut words);
+            assert_eq!(batch.lost, 0);
+            some |= !words.is_empty();
+            let pieces = self.taken.entry(ring.offset()).or_default();
+            pieces.push(Piece {
+                at: batch.at,
+                words,
+            });
+        }
+        some
+    }
+
+    /// Collects until the program ends, with a pause after each look; its run.
+    pub fn collect(mut self, child: Child, data: &Path, pause: Duration) -> Run {
+        let bytes = self.collect_from(child, data, pause);
+        read(&bytes, &self.taken)
+    }
+
+    /// The same; the profile's bytes.
+    pub fn collect_from(&mut self, mut child: Child, data: &Path, pause: Duration) -> Vec<u8> {
+        loop {
+            let ended = child.try_wait().unwrap();
+            if let Some(status) = ended {
+                assert!(status.success(), "{status}");
+                break;
+            }
+            if !self.take(data) {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            std::thread::sleep(pause);
+        }
+        fs::read(&paths(data)[0]).unwrap()
+    }
+}
+
+/// A command of the program whose collector is this process.
+pub fn collected(program: &Path, scenario: &str) -> (Command, PathBuf) {
+    let (mut command, data) = command(program, &[scenario]);
+    collect(&mut command, std::process::id(), &data);
+    (command, data)
+}
+
+/// Names a process as the collector of what goes into a directory.
+pub fn collect(command: &mut Command, collector: u32, data: &Path) {
+    command.env(
+        "HOLLOWAY_COLLECTOR",
+        format!("{collector} {}", data.display()),
+    );
+}

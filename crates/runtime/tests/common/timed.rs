@@ -1,0 +1,203 @@
+//! Runs programs of `timed.c` and reads their samples.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "shared by tests that use a part of it; a test may panic"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use holloway_format::RawProfile;
+use holloway_format::abi::{
+    CLOCK_WORDS, OPERAND, SAMPLE_CHECK, SAMPLE_FLAG_BITS, SAMPLE_WORDS, WORD_CLOCK, WORD_OWNER,
+    digits,
+};
+use holloway_format::raw::{Piece, RawHead};
+
+use super::streams::paths;
+use super::{command, compile, run_silently, workshop};
+
+/// `KIND_VARIATION`.
+pub const VARIATION: &str = "-DKIND=4";
+/// `KIND_TIMES`.
+pub const TIMES: &str = "-DKIND=5";
+
+/// A sample, as `abi.rs` has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    pub word: u32,
+    pub start: u64,
+    pub duration: u64,
+    pub others: u64,
+    pub flags: u32,
+    pub paths: u64,
+}
+
+/// A `WORD_CLOCK`.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    pub stamp: u64,
+    pub nanoseconds: u64,
+    pub bias: u64,
+    pub switches: u32,
+    pub probes: u64,
+    pub resolution: u64,
+}
+
+/// What one owner of a ring said.
+#[derive(Debug, Default)]
+pub struct Thread {
+    pub tid: u32,
+    pub samples: Vec<Sample>,
+    pub clocks: Vec<Clock>,
+    /// Samples and clocks that lack words.
+    pub damaged: usize,
+}
+
+impl Thread {
+    /// Durations of a path without the bias, in the order of their ends.
+    pub fn durations(&self, word: u32) -> Vec<u64> {
+        let bias = self.bias();
+        self.of(word)
+            .map(|sample| sample.duration.saturating_sub(bias))
+            .collect()
+    }
+
+    pub fn of(&self, word: u32) -> impl Iterator<Item = &Sample> {
+        self.samples
+            .iter()
+            .filter(move |sample| sample.word == word)
+    }
+
+    pub fn bias(&self) -> u64 {
+        self.clocks[0].bias
+    }
+
+    pub fn words(&self) -> Vec<u32> {
+        self.samples.iter().map(|sample| sample.word).collect()
+    }
+
+    /// Paths that the samples stand for.
+    pub fn weight(&self) -> u64 {
+        self.samples.iter().map(|sample| sample.paths).sum()
+    }
+}
+
+/// What one process said.
+#[derive(Debug)]
+pub struct Run {
+    pub head: RawHead,
+    pub threads: Vec<Thread>,
+    pub spools: usize,
+}
+
+/// Compiles `timed.c` of a kind for one test.
+pub fn program(test: &str, kind: &str) -> PathBuf {
+    compile(&workshop(&format!("timed-{test}")), &["timed.c"], &[kind])
+}
+
+/// Compiles and runs a scenario silently, by the program's own HOLLOWAY_BURST; what its processes said, the parent first.
+pub fn scenario(name: &str, kind: &str, burst: Option<&str>) -> Vec<Run> {
+    let test = format!("{name}{kind}-{}", burst.unwrap_or("").replace(':', "-"));
+    let (mut command, data) = command(&program(&test, kind), &[name]);
+    if let Some(burst) = burst {
+        command.env("HOLLOWAY_BURST", burst);
+    }
+    run_silently(&mut command);
+    runs(&data)
+}
+
+/// The profiles in a directory, the parent's first.
+pub fn runs(directory: &Path) -> Vec<Run> {
+    let mut runs: Vec<Run> = paths(directory)
+        .iter()
+        .map(|path| read(&fs::read(path).unwrap(), &BTreeMap::new()))
+        .collect();
+    runs.sort_by_key(|run| run.head.profile.forked);
+    runs
+}
+
+/// Reads a profile; `taken` is what a collector took from its rings, by their offsets.
+pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
+    let raw = RawProfile::parse(bytes).unwrap();
+    assert_eq!(raw.damage(), []);
+    let mut threads = Vec::new();
+    for words in raw.ring_words() {
+        let earlier = taken.get(&words.offset).cloned().unwrap_or_default();
+        let pieces = words.pieces().map(Result::unwrap);
+        let all: Vec<u32> = earlier
+            .into_iter()
+            .chain(pieces)
+            .flat_map(|piece| piece.words)
+            .collect();
+        threads.extend(split(&all));
+    }
+    Run {
+        head: raw.header().clone(),
+        threads,
+        spools: raw.spools().len(),
+    }
+}
+
+/// Whether the operands of a clock are as they were written.
+fn is_checked(operands: &[u32]) -> bool {
+    operands.iter().fold(0, |all, word| all ^ word) & !OPERAND == 0
+}
+
+/// Cuts a ring's words at its owners.
+fn split(mut words: &[u32]) -> Vec<Thread> {
+    let mut threads: Vec<Thread> = Vec::new();
+    while let [word, rest @ ..] = words {
+        let due = match *word {
+            WORD_OWNER => 1,
+            WORD_CLOCK => CLOCK_WORDS - 1,
+            word if word != 0 && word < OPERAND => SAMPLE_WORDS - 1,
+            _ => 0,
+        };
+        // They may look like control words.
+        let is_operand = |word: &&u32| **word & OPERAND != 0;
+        let operands = rest.iter().take(due).take_while(is_operand).count();
+        let (operands, rest) = rest.split_at(operands);
+        let low = |index: usize| operands[index] & !OPERAND;
+        let wide = |index: usize| u64::from(low(index)) | u64::from(low(index + 1)) << 31;
+        words = rest;
+        if *word == WORD_OWNER {
+            threads.push(Thread {
+                tid: low(0),
+                ..Thread::default()
+            });
+            continue;
+        }
+        let thread = threads.last_mut().unwrap();
+        match *word {
+            WORD_CLOCK if operands.len() == due && is_checked(operands) => {
+                thread.clocks.push(Clock {
+                    stamp: wide(0),
+                    nanoseconds: wide(2),
+                    bias: low(4).into(),
+                    switches: low(5),
+                    probes: wide(6),
+                    resolution: low(8).into(),
+                });
+            }
+            word if due == SAMPLE_WORDS - 1 && operands.len() == due => {
+                let of = |at: usize| if at == 0 { word } else { operands[at - 1] };
+                assert_eq!(digits(std::array::from_fn(of)), 0, "the check of a sample");
+                thread.samples.push(Sample {
+                    word,
+                    start: wide(0),
+                    duration: u64::from(low(2)) | u64::from(low(3) >> SAMPLE_FLAG_BITS) << 31,
+                    others: wide(4),
+                    flags: low(3) & ((1 << SAMPLE_FLAG_BITS) - 1) & !(0xF << SAMPLE_CHECK),
+                    paths: low(6).into(),
+                });
+            }
+            _ => thread.damaged += 1,
+        }
+    }
+    threads
+}

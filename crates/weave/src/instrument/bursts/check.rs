@@ -1,0 +1,264 @@
+//! The checks of the checking code, and the ways from one code to the other. Places that do nothing but jump to the same block share theirs.
+
+use std::collections::HashMap;
+
+use holloway_llvm::{Block, Builder, Global, Instruction, Opcode, Type, Value};
+
+use super::super::clock::{Began, Clock};
+use super::super::insert::rarely;
+use super::Timed;
+use super::kept::Kept;
+use super::parts::{Begin, Parts};
+use crate::lower::Layout;
+
+/// What the ways over are made of.
+pub(super) struct Ways<'a, 'm> {
+    pub(super) layout: &'a Layout<'m>,
+    pub(super) parts: &'a Parts<'m>,
+    pub(super) timed: &'a Timed<'m>,
+    pub(super) clock: &'a Clock<'m>,
+    pub(super) countdown: Global<'m>,
+}
+
+impl<'m> Ways<'_, 'm> {
+    /// The places where paths begin, by the ways they share: all those that do nothing but jump to the same block (the back edges of a loop, mostly), with the same
+    /// number to begin with. An interpreter's loop comes round in hundreds of places; with ways for each, every value that lives there would meet hundreds of times.
+    pub(super) fn shared(&self, kept: &Kept<'m>) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut known: HashMap<(Block<'m>, Option<usize>), Vec<usize>> = HashMap::new();
+        let actions = |part: usize| {
+            let stops = self.timed.twin.sites[part].iter();
+            stops.flat_map(|stop| stop.actions.iter().copied())
+        };
+        for part in 1..self.parts.all.len() {
+            if !matches!(self.parts.all[part].begin, Begin::Turn | Begin::Fresh) {
+                continue;
+            }
+            if let Some(target) = self.jump(part)
+                && self.timed.answers[part].is_none()
+            {
+                let around = kept.around(self.parts, part - 1);
+                let same = known.entry((target, around)).or_default();
+                let mut like = same.iter();
+                if let Some(&group) =
+                    like.find(|&&group| actions(groups[group][0]).eq(actions(part)))
+                {
+                    groups[group].push(part);
+                    continue;
+                }
+                same.push(groups.len());
+            }
+            groups.push(vec![part]);
+        }
+        groups
+    }
+
+    /// Where a part jumps to that does nothing else.
+    fn jump(&self, part: usize) -> Option<Block<'m>> {
+        self.parts.all[part].jump()
+    }
+
+    /// Makes the ways at the beginning of these parts, which share them. Where the path is timed it begins at the end of a block: that and what was read there.
+    /// The blocks between the two codes are added to `between`.
+    pub(super) fn place(
+        &self,
+        group: &[usize],
+        kept: &mut Kept<'m>,
+        between: &mut Vec<Block<'m>>,
+    ) -> (Block<'m>, Began<'m>) {
+        let block = |name| self.layout.function.append_block(name);
+        let cold = block("holloway.burst");
+        let enter = block("holloway.begin");
+        let back = block("holloway.back");
+        between.extend([enter, back]);
+        let checks = group.iter().map(|&part| {
+            let left = self.check(part - 1, cold, kept);
+            (left, self.parts.all[part - 1].block)
+        });
+        let checks: Vec<_> = checks.collect();
+        let builder = Builder::at_end(cold);
+        let lefts = checks
+            .iter()
+            .filter_map(|&(left, block)| Some((left?, block)));
+        let lefts: Vec<_> = lefts.collect();
+        let left = (!lefts.is_empty()).then(|| meet(&builder, &lefts));
+        let from: Vec<Block<'m>> = checks.iter().map(|&(_, block)| block).collect();
+        let target = self.target(group[0]);
+        let ended = self.ended(group, enter, back);
+        let carried = self.carried(group, target, &from, &ended, cold);
+        if let Some(left) = left {
+            builder.store(left, self.countdown.value());
+        }
+        let ring = self.clock.ask(&builder).value();
+        builder.branch_if(builder.is_null(ring), back, enter);
+        let began = self.enter(group[0], enter, (ring, cold), &ended, &carried);
+        self.back(target, back, &carried, kept);
+        began
+    }
+
+    /// Where those who come back from the timed code at the beginning of a part go: where nothing but a jump follows, to where that leads.
+    fn target(&self, part: usize) -> usize {
+        let Some(block) = self.jump(part) else {
+            return part;
+        };
+        self.parts.of[&block]
+    }
+
+    /// Makes paths that end before these parts in the timed code choose: by part, the runtime's answer and the block it is in.
+    fn ended(
+        &self,
+        group: &[usize],
+        enter: Block<'m>,
+        back: Block<'m>,
+    ) -> Vec<Option<(Value<'m>, Block<'m>)>> {
+        let ended = group.iter().map(|&part| {
+            let before = &self.timed.twin.layout.blocks[part - 1];
+            let answer = self.timed.answers[part - 1]?.value();
+            let end = before.terminator();
+            end.set_operand(0, Builder::before(end).is_null(answer));
+            end.set_successor(0, back);
+            end.set_successor(1, enter);
+            Some((answer, before.block))
+        });
+        ended.collect()
+    }
+
+    /// What is handed to the phis of the block that the parts jump to.
+    fn carried(
+        &self,
+        group: &[usize],
+        target: usize,
+        from: &[Block<'m>],
+        ended: &[Option<(Value<'m>, Block<'m>)>],
+        cold: Block<'m>,
+    ) -> Vec<Carried<'m>> {
+        if target == group[0] {
+            return Vec::new();
+        }
+        let twin = &self.timed.twin.layout.blocks;
+        let phis = self.parts.all[target].instructions.iter().copied();
+        let phis = phis.zip(twin[target].instructions.iter().copied());
+        let phis = phis.take_while(|(phi, _)| phi.opcode() == Opcode::Phi);
+        let carried = phis.map(|(phi, copy)| {
+            let (values, copies) = (incoming(phi), incoming(copy));
+            let parts = group.iter().zip(from);
+            let checked = parts.map(|(&part, &from)| (values[&self.parts.all[part].block], from));
+            let checked: Vec<_> = checked.collect();
+            let mut all = vec![(meet(&Builder::at_end(cold), &checked), cold)];
+            for (&part, ended) in group.iter().zip(ended) {
+                let value = copies.get(&twin[part].block);
+                all.extend(value.zip(*ended).map(|(&value, (_, block))| (value, block)));
+            }
+            Carried { phi, copy, all }
+        });
+        carried.collect()
+    }
+
+    /// Puts the check at the end of a part; what is left of the countdown, if only a register has it.
+    fn check(&self, part: usize, cold: Block<'m>, kept: &mut Kept<'m>) -> Option<Value<'m>> {
+        let end = end_of(&self.parts.all[part].instructions);
+        let (word, countdown) = (Type::i32(end.module()), self.countdown.value());
+        let around = kept.around(self.parts, part);
+        let left = around.map(|around| kept.take(around, end));
+        let builder = Builder::before(end);
+        let checked = left.unwrap_or_else(|| {
+            let left = builder.add(builder.load(word, countdown), word.int(-1));
+            builder.store(left, countdown);
+            left
+        });
+        end.set_operand(0, builder.is_negative(checked));
+        end.set_successor(0, cold);
+        end.set_metadata(end.module().metadata_kind("prof"), rarely(end.module()));
+        left
+    }
+
+    /// Begins a timed path in the block `enter`, where those come from the check and those that go on in the timed code.
+    fn enter(
+        &self,
+        part: usize,
+        enter: Block<'m>,
+        asked: (Value<'m>, Block<'m>),
+        ended: &[Option<(Value<'m>, Block<'m>)>],
+        carried: &[Carried<'m>],
+    ) -> (Block<'m>, Began<'m>) {
+        let builder = Builder::at_end(enter);
+        let rings: Vec<_> = [asked]
+            .into_iter()
+            .chain(ended.iter().copied().flatten())
+            .collect();
+        let ring = meet(&builder, &rings);
+        let twin = &self.timed.twin;
+        let target = &twin.layout.blocks[part];
+        let met = carried.iter().map(|carried| meet(&builder, &carried.all));
+        let met: Vec<_> = met.collect();
+        for (carried, met) in carried.iter().zip(met) {
+            let mut sources = carried.copy.incoming().into_iter();
+            let at = sources.position(|(_, block)| block == target.block);
+            if let Some(at) = at.and_then(|at| u32::try_from(at).ok()) {
+                carried.copy.set_operand(at, opaque(&builder, met));
+            }
+        }
+        let goto = target.terminator();
+        let lone = self.parts.all[part].instructions.len() == 1;
+        let began = match goto.opcode() {
+            // Behind the place the label is looked up; that is not the path's.
+            Opcode::IndirectBr if lone => {
+                let began = self.clock.begin(&Builder::before(goto), ring);
+                (target.block, began)
+            }
+            _ => (enter, self.clock.begin(&builder, ring)),
+        };
+        builder.branch(target.block);
+        began
+    }
+
+    /// Goes back to the checking code from the block `back`.
+    fn back(&self, target: usize, back: Block<'m>, carried: &[Carried<'m>], kept: &mut Kept<'m>) {
+        let builder = Builder::at_end(back);
+        let met = carried.iter().map(|carried| meet(&builder, &carried.all));
+        let met: Vec<_> = met.collect();
+        for (carried, met) in carried.iter().zip(met) {
+            carried.phi.add_incoming(opaque(&builder, met), back);
+        }
+        let end = builder.branch(self.parts.all[target].block);
+        if let Some(around) = kept.around(self.parts, target) {
+            kept.come_back(around, end);
+        }
+    }
+}
+
+/// What a phi is given on the ways over.
+struct Carried<'m> {
+    phi: Instruction<'m>,
+    /// Its copy in the timed code.
+    copy: Instruction<'m>,
+    /// From each block that leads to `enter` and `back`.
+    all: Vec<(Value<'m>, Block<'m>)>,
+}
+
+/// By source: what a phi is.
+fn incoming<'m>(phi: Instruction<'m>) -> HashMap<Block<'m>, Value<'m>> {
+    let incoming = phi.incoming().into_iter();
+    incoming.map(|(value, block)| (block, value)).collect()
+}
+
+/// A phi of these.
+fn meet<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value<'m> {
+    let phi = builder.phi(values[0].0.kind());
+    for &(value, block) in values {
+        phi.add_incoming(value, block);
+    }
+    phi.value()
+}
+
+/// The same value, at which LLVM's analyses stop ([`super::join`]).
+fn opaque<'m>(builder: &Builder<'m>, value: Value<'m>) -> Value<'m> {
+    match value.kind().is_scalar() {
+        true => builder.freeze(value),
+        false => value,
+    }
+}
+
+fn end_of<'m>(instructions: &[Instruction<'m>]) -> Instruction<'m> {
+    *instructions.last().expect("blocks aren't empty")
+}

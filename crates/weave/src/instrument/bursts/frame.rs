@@ -1,0 +1,274 @@
+//! Values of large functions that are kept in the frame.
+//!
+//! Where the two codes meet, each value that lives there needs phis in both ([`super::join`]), and the code generator takes long over them: an interpreter's hundred loops by the
+//! hundreds of values that live at each were most of the time that the code of SQLite's took to make. A value in the frame needs none: it is stored where it is made and loaded where it is
+//! used, in either code, at the same place. The code generator would keep most of them there too, for want of registers.
+//!
+//! So where too many values live at too many places, those go to the frame that save most phis for the fewest loads, by how often blocks are likely to run. Values that never
+//! live in the same block share a place.
+
+use std::collections::{BTreeMap, HashMap};
+
+use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
+
+use super::super::likely::Heat;
+use super::parts::{Begin, Part, Parts};
+use crate::lower::Layout;
+
+/// Most values that live at places where the codes meet, each counted at each place, of a function that keeps none in the frame. SQLite's interpreter has 35,774, its next function 3,497.
+/// bzip2 took 1.07 times as long as plain with this number, 1.34 with 4,000 (and 400 for `LEFT`): its decoder has more
+/// (`cargo xtask bench --flavours variation --quick --rounds 5 --only bzip2`, twice with either).
+const MOST: usize = 10_000;
+/// Most of a function that keeps some there. With 2,000 SQLite took 54 seconds of a processor to weave, with 400 it took 46, and 40 where its giants had
+/// no second code (measured once each, on a busy machine, with the same number for `MOST`).
+const LEFT: usize = 2_000;
+
+/// A value that lives in several parts.
+struct Living<'m> {
+    instruction: Instruction<'m>,
+    /// The part that makes it.
+    made: usize,
+    /// The parts at whose top it lives.
+    parts: Vec<usize>,
+    /// How many places where the codes meet it lives at.
+    places: usize,
+    /// Operands that are the value in another part: by the part that is to load it.
+    uses: BTreeMap<usize, Vec<(Instruction<'m>, u32)>>,
+    /// How often it would be stored or loaded.
+    cost: u64,
+}
+
+/// The parts as a graph.
+struct Shape<'m> {
+    part: HashMap<Block<'m>, usize>,
+    /// By instruction: its place among those of its part.
+    order: HashMap<Instruction<'m>, usize>,
+    sources: Vec<Vec<usize>>,
+    /// By part: the number of the place where the codes meet at its top.
+    meeting: Vec<Option<usize>>,
+    heat: Vec<u64>,
+}
+
+/// Puts values into the frame until few enough live where the codes meet.
+pub(super) fn keep<'m>(layout: &Layout<'m>, parts: &mut Parts<'m>, heat: &Heat) {
+    // Behind a second return of `setjmp` the frame would have what was stored since the first.
+    if parts.all.iter().any(|part| part.begin == Begin::Gap) {
+        return;
+    }
+    let shape = Shape::new(layout, parts, heat);
+    let mut living = shape.living(parts);
+    let mut places: usize = living.iter().map(|living| living.places).sum();
+    if places <= MOST {
+        return;
+    }
+    living.retain(|living| living.places > 0 && living.may_store());
+    living.sort_by_key(|living| living.cost / living.places as u64);
+    let mut frame = Frame::default();
+    for living in living {
+        if places <= LEFT {
+            break;
+        }
+        places -= living.places;
+        let slot = frame.slot(&living, parts);
+        living.put(slot, parts, &shape);
+    }
+    for part in &mut parts.all {
+        refresh(part);
+    }
+}
+
+impl<'m> Shape<'m> {
+    fn new(layout: &Layout<'m>, parts: &Parts<'m>, heat: &Heat) -> Self {
+        let mut sources = vec![Vec::new(); parts.all.len()];
+        for (source, targets) in parts.successors.iter().enumerate() {
+            for &target in targets {
+                sources[target].push(source);
+            }
+        }
+        let mut numbers = HashMap::new();
+        let meeting = parts.all.iter().map(|part| {
+            let place = part.jump().unwrap_or(part.block);
+            let next = numbers.len();
+            (part.begin == Begin::Turn).then(|| *numbers.entry(place).or_insert(next))
+        });
+        let order = parts.all.iter().flat_map(|part| {
+            let numbers = part.instructions.iter().enumerate();
+            numbers.map(|(number, &instruction)| (instruction, number))
+        });
+        let runs: Vec<u64> = (0..layout.blocks.len())
+            .map(|block| runs(layout, block, heat))
+            .collect();
+        Self {
+            meeting: meeting.collect(),
+            order: order.collect(),
+            heat: parts
+                .all
+                .iter()
+                .map(|part| part.of.map_or(0, |block| runs[block]))
+                .collect(),
+            part: parts.of.clone(),
+            sources,
+        }
+    }
+
+    /// The values that live in several parts.
+    fn living(&self, parts: &Parts<'m>) -> Vec<Living<'m>> {
+        let made = parts.all.iter().enumerate().skip(1);
+        let made = made.flat_map(|(index, part)| {
+            let instructions = part.instructions.iter();
+            instructions.map(move |&instruction| (index, instruction))
+        });
+        let living = made.map(|(made, instruction)| self.life(parts, made, instruction));
+        living.filter(|living| !living.parts.is_empty()).collect()
+    }
+
+    fn life(&self, parts: &Parts<'m>, made: usize, instruction: Instruction<'m>) -> Living<'m> {
+        let value = instruction.value();
+        let mut users: Vec<_> = value.users();
+        users.sort_unstable_by_key(|user| user.as_instruction().map(|user| self.at(user)));
+        users.dedup();
+        let mut open = Vec::new();
+        let mut uses: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+        for user in users.into_iter().filter_map(Value::as_instruction) {
+            let incoming = user.incoming();
+            for operand in 0..user.value().operand_count() {
+                if user.value().operand(operand) != value {
+                    continue;
+                }
+                let from = incoming.get(operand as usize).map(|(_, block)| block);
+                let at = self.part[from.unwrap_or(&user.block())];
+                if at == made {
+                    continue;
+                }
+                open.push(at);
+                // What only jumps stays so: it is passed by those who come back.
+                let jumps = parts.all[at].begin == Begin::Turn && parts.all[at].jump().is_some();
+                let load = if from.is_some() && jumps { at - 1 } else { at };
+                if load != made {
+                    uses.entry(load).or_default().push((user, operand));
+                }
+            }
+        }
+        let lives = self.lives(made, open);
+        let mut places: Vec<usize> = lives
+            .iter()
+            .filter_map(|&part| self.meeting[part])
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        let loads = uses.keys().map(|&part| self.heat[part]);
+        Living {
+            instruction,
+            made,
+            places: places.len(),
+            cost: loads.fold(self.heat[made], u64::saturating_add),
+            parts: lives,
+            uses,
+        }
+    }
+
+    fn at(&self, user: Instruction<'m>) -> (usize, usize) {
+        (self.part[&user.block()], self.order[&user])
+    }
+
+    /// The parts at whose top a value lives that is made in one and used in others.
+    fn lives(&self, made: usize, mut open: Vec<usize>) -> Vec<usize> {
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(part) = open.pop() {
+            if part != made && seen.insert(part) {
+                open.extend(&self.sources[part]);
+            }
+        }
+        seen.into_iter().collect()
+    }
+}
+
+impl<'m> Living<'m> {
+    fn may_store(&self) -> bool {
+        let opcode = self.instruction.opcode();
+        let jumps = matches!(opcode, Opcode::Invoke | Opcode::CallBr);
+        self.instruction.value().kind().is_scalar() && !jumps
+    }
+
+    /// Stores it where it is made, and loads it where it is used.
+    fn put(&self, slot: Value<'m>, parts: &Parts<'m>, shape: &Shape<'m>) {
+        let value = self.instruction.value();
+        let made = &parts.all[self.made].instructions;
+        let head = |instruction: &&Instruction<'_>| {
+            matches!(instruction.opcode(), Opcode::Phi | Opcode::LandingPad)
+        };
+        let behind = match head(&&self.instruction) {
+            true => made.iter().take_while(head).count(),
+            false => shape.order[&self.instruction] + 1,
+        };
+        Builder::before(made[behind]).store(value, slot);
+        for (&part, uses) in &self.uses {
+            let instructions = &parts.all[part].instructions;
+            let inside = uses.iter().filter(|(user, _)| user.opcode() != Opcode::Phi);
+            let first = inside.map(|(user, _)| shape.order[user]).min();
+            let first = first.unwrap_or(instructions.len() - 1);
+            let loaded = Builder::before(instructions[first]).load(value.kind(), slot);
+            for &(user, operand) in uses {
+                user.set_operand(operand, loaded);
+            }
+        }
+    }
+}
+
+/// The places of a function's frame.
+#[derive(Default)]
+struct Frame<'m> {
+    /// Each with its type and the parts in which a value lives there.
+    slots: Vec<(Type<'m>, Value<'m>, Vec<u64>)>,
+}
+
+impl<'m> Frame<'m> {
+    fn slot(&mut self, living: &Living<'m>, parts: &Parts<'m>) -> Value<'m> {
+        let kind = living.instruction.value().kind();
+        let mut lives = vec![0u64; parts.all.len().div_ceil(64)];
+        for &part in living.parts.iter().chain([&living.made]) {
+            lives[part / 64] |= 1 << (part % 64);
+        }
+        let free = |taken: &[u64]| {
+            taken
+                .iter()
+                .zip(&lives)
+                .all(|(taken, own)| taken & own == 0)
+        };
+        let mut slots = self.slots.iter_mut();
+        if let Some((_, slot, taken)) =
+            slots.find(|(other, _, taken)| *other == kind && free(taken))
+        {
+            for (taken, own) in taken.iter_mut().zip(&lives) {
+                *taken |= own;
+            }
+            return *slot;
+        }
+        let slot = Builder::at_top(parts.all[0].block).slot(kind);
+        self.slots.push((kind, slot, lives));
+        slot
+    }
+}
+
+/// How often a block is likely to run.
+fn runs(layout: &Layout<'_>, block: usize, heat: &Heat) -> u64 {
+    let info = &layout.blocks[block];
+    let sources = info.sources.iter();
+    let come = sources.fold(0u64, |sum, &from| sum.saturating_add(heat.of(from, block)));
+    let targets = info.targets.iter();
+    let gone = targets.fold(0u64, |sum, to| sum.saturating_add(heat.of(block, to.block)));
+    come.max(gone)
+}
+
+/// Reads a part's instructions again; its probes stand before the same ones as before.
+fn refresh(part: &mut Part<'_>) {
+    let new: Vec<_> = part.block.instructions().collect();
+    if new.len() != part.instructions.len() {
+        for (index, _) in &mut part.actions {
+            let anchor = part.instructions[*index];
+            let found = new.iter().position(|&other| other == anchor);
+            *index = found.expect("nothing was taken out");
+        }
+        part.instructions = new;
+    }
+}

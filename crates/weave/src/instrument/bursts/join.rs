@@ -1,0 +1,275 @@
+//! Mending the values that live where the two codes meet.
+//!
+//! Each value of the function is made in both codes; behind a place where one code is left for the other, either may be meant. So the two are one
+//! variable with two definitions, and its uses are given what reaches them: one of the two, or a phi where both do. As for the path register
+//! (`register.rs`) that is found by going round until nothing changes, here among the blocks only in which the variable is live (Choi, Cytron, Ferrante 1991:
+//! pruned SSA form). What is added to a function and has several definitions (where its path began, the countdown of a loop) is mended the same way.
+//!
+//! Cost: for each value that is used in another block than its own, the blocks in which it is live.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Value};
+
+use super::super::register::reverse_postorder;
+
+/// A function's blocks, of both codes and between them.
+pub(super) struct Join<'m> {
+    blocks: Vec<Block<'m>>,
+    node: HashMap<Block<'m>, usize>,
+    successors: Vec<Vec<usize>>,
+    /// Where each edge into a block comes from; parallel edges too.
+    sources: Vec<Vec<usize>>,
+    /// The blocks' places in reverse postorder; none for those that can't be reached.
+    place: Vec<Option<usize>>,
+    order: Vec<usize>,
+    /// Blocks between the two codes.
+    between: HashSet<usize>,
+}
+
+/// A variable with several definitions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Variable<'m> {
+    /// What it is at the end of a block; the last one of a block counts.
+    pub(super) made: Vec<(Block<'m>, Value<'m>)>,
+    /// Operands that are to be what it is at the top of their block.
+    pub(super) used: Vec<(Instruction<'m>, u32)>,
+}
+
+/// What reaches a place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// The value of this definition.
+    Made(usize),
+    /// What meets at the top of this block.
+    Phi(usize),
+}
+
+/// An operand that is to be what the variable is…
+struct Use<'m> {
+    user: Instruction<'m>,
+    operand: u32,
+    side: Side,
+}
+
+/// …at this side of a block.
+#[derive(Clone, Copy)]
+enum Side {
+    Top(usize),
+    Bottom(usize),
+}
+
+/// The definitions of one variable, while it is being mended.
+struct Solver<'a, 'm> {
+    join: &'a Join<'m>,
+    /// By block: its definition.
+    made: HashMap<usize, usize>,
+    top: HashMap<usize, Reach>,
+}
+
+impl<'m> Join<'m> {
+    /// Of a function; `between` are the blocks that lead from one code to the other.
+    pub(super) fn new(function: Function<'m>, between: &[Block<'m>]) -> Self {
+        let blocks: Vec<Block<'m>> = function.blocks().collect();
+        let node: HashMap<_, _> = blocks.iter().enumerate().map(|(i, &b)| (b, i)).collect();
+        let mut sources = vec![Vec::new(); blocks.len()];
+        let mut successors = Vec::with_capacity(blocks.len());
+        for (source, block) in blocks.iter().enumerate() {
+            let end = block.terminator().expect("every block has an end");
+            let mut targets: Vec<usize> = end.successors().iter().map(|b| node[b]).collect();
+            for &target in &targets {
+                sources[target].push(source);
+            }
+            targets.sort_unstable();
+            targets.dedup();
+            successors.push(targets);
+        }
+        let order = reverse_postorder(&successors);
+        let mut place = vec![None; blocks.len()];
+        for (index, &block) in order.iter().enumerate() {
+            place[block] = Some(index);
+        }
+        Self {
+            between: between.iter().map(|block| node[block]).collect(),
+            blocks,
+            node,
+            successors,
+            sources,
+            place,
+            order,
+        }
+    }
+
+    /// Mends the values of these instructions, each with its copy.
+    pub(super) fn join(&self, pairs: &[(Instruction<'m>, Instruction<'m>)]) {
+        for &(old, new) in pairs {
+            let made = [old, new].map(|instruction| (instruction.block(), instruction.value()));
+            let uses = self.uses(made);
+            if !uses.is_empty() {
+                self.mend(&made, &uses);
+            }
+        }
+    }
+
+    /// Gives a variable's uses their values.
+    pub(super) fn write(&self, variable: &Variable<'m>) {
+        let uses = variable.used.iter().map(|&(user, operand)| Use {
+            user,
+            operand,
+            side: Side::Top(self.node[&user.block()]),
+        });
+        let uses: Vec<_> = uses.filter(|found| self.is_reached(found)).collect();
+        if !uses.is_empty() {
+            self.mend(&variable.made, &uses);
+        }
+    }
+
+    fn is_reached(&self, found: &Use<'m>) -> bool {
+        let (Side::Top(node) | Side::Bottom(node)) = found.side;
+        self.place[node].is_some()
+    }
+
+    /// The uses of two values outside of the blocks they are made in.
+    fn uses(&self, made: [(Block<'m>, Value<'m>); 2]) -> Vec<Use<'m>> {
+        let mut uses = Vec::new();
+        let mut seen = HashSet::new();
+        for (at, value) in made {
+            for user in value.users() {
+                let Some(user) = user.as_instruction() else {
+                    continue;
+                };
+                let incoming = user.incoming();
+                for operand in 0..user.value().operand_count() {
+                    if user.value().operand(operand) != value {
+                        continue;
+                    }
+                    let (block, side) = match incoming.get(operand as usize) {
+                        Some(&(_, block)) => (block, Side::Bottom(self.node[&block])),
+                        None => (user.block(), Side::Top(self.node[&user.block()])),
+                    };
+                    let found = Use {
+                        user,
+                        operand,
+                        side,
+                    };
+                    if block != at && self.is_reached(&found) && seen.insert((user, operand)) {
+                        uses.push(found);
+                    }
+                }
+            }
+        }
+        uses
+    }
+
+    /// What stands for a phi: between the two codes a frozen value, at which LLVM's analyses stop. They would follow each number through both codes, over and over: in
+    /// SQLite for minutes.
+    fn out(&self, block: usize, phi: Instruction<'m>) -> Value<'m> {
+        if !self.between.contains(&block) || !phi.value().kind().is_scalar() {
+            return phi.value();
+        }
+        let mut instructions = self.blocks[block].instructions();
+        let behind = instructions.find(|instruction| instruction.opcode() != Opcode::Phi);
+        Builder::before(behind.expect("blocks have an end")).freeze(phi.value())
+    }
+
+    fn mend(&self, made: &[(Block<'m>, Value<'m>)], uses: &[Use<'m>]) {
+        let numbers = made.iter().enumerate();
+        let mut solver = Solver {
+            join: self,
+            made: numbers
+                .map(|(i, (block, _))| (self.node[block], i))
+                .collect(),
+            top: HashMap::new(),
+        };
+        solver.solve(&solver.live(uses));
+        let reach = |found: &Use<'m>| match found.side {
+            Side::Top(node) => solver.top.get(&node).copied(),
+            Side::Bottom(node) => solver.bottom(node),
+        };
+        let kind = made[0].1.kind();
+        // The phis that a use needs, itself or by way of others.
+        let mut open: Vec<_> = uses.iter().map(reach).collect();
+        let mut phis: BTreeMap<usize, Instruction<'m>> = BTreeMap::new();
+        while let Some(next) = open.pop() {
+            if let Some(Reach::Phi(block)) = next
+                && !phis.contains_key(&block)
+            {
+                phis.insert(block, Builder::at_top(self.blocks[block]).phi(kind));
+                open.extend(self.sources[block].iter().map(|&from| solver.bottom(from)));
+            }
+        }
+        let outs: HashMap<usize, Value<'m>> = phis
+            .iter()
+            .map(|(&block, &phi)| (block, self.out(block, phi)))
+            .collect();
+        let value = |reach: Option<Reach>| match reach {
+            Some(Reach::Made(number)) => made[number].1,
+            Some(Reach::Phi(block)) => outs[&block],
+            // From where nothing comes.
+            None => kind.poison(),
+        };
+        for (&block, phi) in &phis {
+            for &source in &self.sources[block] {
+                phi.add_incoming(value(solver.bottom(source)), self.blocks[source]);
+            }
+        }
+        for found in uses {
+            found.user.set_operand(found.operand, value(reach(found)));
+        }
+    }
+}
+
+impl<'m> Solver<'_, 'm> {
+    /// The blocks at whose top the variable is live.
+    fn live(&self, uses: &[Use<'m>]) -> BTreeSet<usize> {
+        let mut live = BTreeSet::new();
+        let mut open = Vec::new();
+        for found in uses {
+            match found.side {
+                Side::Bottom(node) if self.made.contains_key(&node) => {}
+                Side::Top(node) | Side::Bottom(node) => open.push(node),
+            }
+        }
+        while let Some(node) = open.pop() {
+            if self.join.place[node].is_some() && live.insert(node) {
+                let sources = self.join.sources[node].iter();
+                open.extend(sources.filter(|&source| !self.made.contains_key(source)));
+            }
+        }
+        live
+    }
+
+    fn solve(&mut self, live: &BTreeSet<usize>) {
+        let join = self.join;
+        let mut waiting: BTreeSet<usize> =
+            live.iter().filter_map(|&node| join.place[node]).collect();
+        while let Some(next) = waiting.pop_first() {
+            let node = join.order[next];
+            let old = self.top.get(&node).copied();
+            if old == Some(Reach::Phi(node)) {
+                continue;
+            }
+            let sources = join.sources[node].iter();
+            let mut met = sources.filter_map(|&source| self.bottom(source));
+            let Some(first) = met.next() else { continue };
+            let new = match met.all(|other| other == first) {
+                true => first,
+                false => Reach::Phi(node),
+            };
+            if old != Some(new) {
+                self.top.insert(node, new);
+                let behind = join.successors[node].iter();
+                let behind = behind.filter(|&next| live.contains(next));
+                waiting.extend(behind.filter_map(|&next| join.place[next]));
+            }
+        }
+    }
+
+    /// What leaves a block.
+    fn bottom(&self, node: usize) -> Option<Reach> {
+        match self.made.get(&node) {
+            Some(&number) => Some(Reach::Made(number)),
+            None => self.top.get(&node).copied(),
+        }
+    }
+}

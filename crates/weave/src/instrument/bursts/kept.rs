@@ -1,0 +1,107 @@
+//! Loops that keep the countdown in a register.
+//!
+//! A loop that calls no timed function, with all loops in it, loads the countdown before it, takes away from the register each turn, and stores it where it is left: a turn's check is two
+//! instructions, and no memory. What a signal handler takes away while such a loop runs is forgotten.
+
+use holloway_llvm::{Builder, Global, Instruction, Opcode, Type};
+
+use super::super::inner::{Inner, outer_loops};
+use super::super::register::Graph;
+use super::join::Variable;
+use super::leaf::Leaves;
+use super::parts::{Begin, Parts};
+use super::sink::behind_phis;
+use crate::lower::Layout;
+
+/// The loops of a function.
+pub(super) struct Kept<'m> {
+    loops: Vec<(Inner, Variable<'m>)>,
+    countdown: Global<'m>,
+}
+
+impl<'m> Kept<'m> {
+    /// Chooses the loops; gives them their loads and stores. To be called before any check is made.
+    pub(super) fn new(
+        layout: &Layout<'m>,
+        graph: &Graph,
+        parts: &Parts<'m>,
+        countdown: Global<'m>,
+        leaves: &Leaves,
+    ) -> Self {
+        let calm = |block: usize| {
+            let mut instructions = layout.blocks[block].instructions.iter();
+            !instructions.any(|&instruction| leaves.is_left(instruction))
+        };
+        let may_keep = |found: &Inner| {
+            found.blocks.iter().all(|&block| calm(block)) && may_keep(layout, graph, parts, found)
+        };
+        let loops = outer_loops(graph, may_keep);
+        let loops = loops.into_iter();
+        let mut kept = Self {
+            loops: loops.map(|found| (found, Variable::default())).collect(),
+            countdown,
+        };
+        for (inner, variable) in &mut kept.loops {
+            let word = Type::i32(layout.function.module());
+            for &entry in &inner.entries {
+                let end = layout.blocks[entry].terminator();
+                let load = Builder::before(end).load(word, countdown.value());
+                variable.made.push((end.block(), load));
+            }
+            let some = variable.made[0].1;
+            for &exit in &inner.exits {
+                let first = behind_phis(parts.all[parts.first[exit]].block);
+                let store = Builder::before(first).store(some, countdown.value());
+                let store = store.as_instruction().expect("a store");
+                variable.used.push((store, 0));
+            }
+        }
+        kept
+    }
+
+    /// The loop that keeps the countdown in a part.
+    pub(super) fn around(&self, parts: &Parts<'m>, part: usize) -> Option<usize> {
+        let block = parts.all[part].of?;
+        let mut loops = self.loops.iter();
+        loops.position(|(inner, _)| inner.blocks.contains(&block))
+    }
+
+    /// Takes one away at the end of a part of a loop; what is left.
+    pub(super) fn take(&mut self, around: usize, end: Instruction<'m>) -> holloway_llvm::Value<'m> {
+        let variable = &mut self.loops[around].1;
+        let one = Type::i32(end.module()).int(-1);
+        let left = Builder::before(end).add(variable.made[0].1, one);
+        let sum = left.as_instruction().expect("an addition of a load");
+        variable.used.push((sum, 0));
+        variable.made.push((end.block(), left));
+        left
+    }
+
+    /// Loads the countdown at the end of a block that leads into a loop.
+    pub(super) fn come_back(&mut self, around: usize, end: Instruction<'m>) {
+        let word = Type::i32(end.module());
+        let load = Builder::before(end).load(word, self.countdown.value());
+        self.loops[around].1.made.push((end.block(), load));
+    }
+
+    pub(super) fn variables(&self) -> impl Iterator<Item = &Variable<'m>> {
+        self.loops.iter().map(|(_, variable)| variable)
+    }
+}
+
+/// Whether a loop that calls no timed function has checks and can keep the countdown.
+fn may_keep(layout: &Layout<'_>, graph: &Graph, parts: &Parts<'_>, inner: &Inner) -> bool {
+    let inside = |block: &usize| inner.blocks.contains(block);
+    let entered = inner.entries.iter().all(|&entry| {
+        let end = layout.blocks[entry].terminator();
+        !matches!(end.opcode(), Opcode::Invoke | Opcode::CallBr)
+    });
+    let left = inner
+        .exits
+        .iter()
+        .all(|&exit| graph.sources[exit].iter().all(inside));
+    let mut all = parts.all.iter();
+    let checked =
+        all.any(|part| part.begin == Begin::Turn && part.of.is_some_and(|block| inside(&block)));
+    entered && left && checked && !inner.entries.is_empty()
+}

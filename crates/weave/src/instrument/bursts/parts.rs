@@ -1,0 +1,220 @@
+//! Splitting a function's blocks where paths end and begin.
+
+use std::collections::HashMap;
+
+use holloway_flow::Action;
+use holloway_llvm::{Block, Builder, Instruction, Opcode, Type};
+
+use super::super::insert::Anchors;
+use super::super::register::Graph;
+use super::super::sites::Sites;
+use super::super::turns::turns;
+use super::sink::sink;
+use crate::lower::Layout;
+
+/// How a part begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// As its block did.
+    Block,
+    /// The path before it ends where the next begins.
+    Turn,
+    /// The path before it ends, the next begins where the next part does: a call of `setjmp`.
+    Gap,
+    /// A path begins, none ends.
+    Fresh,
+}
+
+/// A block, or a piece of one.
+pub(super) struct Part<'m> {
+    pub(super) block: Block<'m>,
+    /// The block of the layout that it is a piece of; none for the entry.
+    pub(super) of: Option<usize>,
+    pub(super) begin: Begin,
+    pub(super) instructions: Vec<Instruction<'m>>,
+    /// What its probes do, each before the instruction of that number.
+    pub(super) actions: Vec<(usize, Action)>,
+}
+
+impl<'m> Part<'m> {
+    /// Where it jumps to, if it does nothing else.
+    pub(super) fn jump(&self) -> Option<Block<'m>> {
+        match self.instructions[..] {
+            [jump] if jump.opcode() == Opcode::Br => match jump.successors()[..] {
+                [target] => Some(target),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether it stands in the checking code only.
+    pub(super) fn is_single(&self, index: usize) -> bool {
+        index == 0 || self.begin == Begin::Gap
+    }
+}
+
+/// A function's parts; those of a block follow one another. The first is the entry, which has the frame's slots and nothing else.
+pub(super) struct Parts<'m> {
+    pub(super) all: Vec<Part<'m>>,
+    /// By part: where it leads to, each once; the next part of its block too.
+    pub(super) successors: Vec<Vec<usize>>,
+    /// By block of the layout: its first part.
+    pub(super) first: Vec<usize>,
+    /// By block of the function: the part.
+    pub(super) of: HashMap<Block<'m>, usize>,
+}
+
+impl<'m> Parts<'m> {
+    /// Splits the blocks.
+    pub(super) fn split(layout: &Layout<'m>, graph: &Graph, sites: &Sites) -> Self {
+        let anchors = Anchors::new(layout);
+        let turns = turns(layout, sites);
+        let mut parts = Self {
+            all: vec![entry(layout, &anchors)],
+            successors: vec![vec![1]],
+            first: Vec::with_capacity(layout.blocks.len()),
+            of: HashMap::new(),
+        };
+        let mut begins = Vec::with_capacity(turns.len());
+        for (block, turns) in turns.iter().enumerate() {
+            parts.first.push(parts.all.len());
+            let mut places = vec![(
+                0,
+                if block == 0 {
+                    Begin::Fresh
+                } else {
+                    Begin::Block
+                },
+            )];
+            for turn in turns {
+                match turn.begin {
+                    Some(begin) if begin == turn.end => places.push((begin, Begin::Turn)),
+                    Some(begin) => places.extend([(turn.end, Begin::Gap), (begin, Begin::Fresh)]),
+                    None => {}
+                }
+            }
+            parts.split_block(layout, block, &anchors, &places);
+            begins.push(places);
+        }
+        sink(layout.function);
+        for part in &mut parts.all[1..] {
+            part.instructions = part.block.instructions().collect();
+        }
+        for (block, places) in begins.iter().enumerate() {
+            parts.share(sites, block, places, layout, &anchors);
+        }
+        for (block, targets) in graph.successors.iter().enumerate() {
+            let next = parts.first.get(block + 1);
+            let last = next.map_or(parts.all.len(), |&next| next) - 1;
+            let targets = targets.iter().map(|&target| parts.first[target]);
+            parts.successors[last] = targets.collect();
+        }
+        let all = parts.all.iter().enumerate();
+        parts.of = all.map(|(index, part)| (part.block, index)).collect();
+        parts
+    }
+
+    /// How the part behind this one in its block begins.
+    pub(super) fn next(&self, part: usize) -> Option<Begin> {
+        let next = self.all.get(part + 1).map(|next| next.begin);
+        next.filter(|&begin| begin != Begin::Block)
+    }
+
+    /// Makes the parts of a block, one from each place on.
+    fn split_block(
+        &mut self,
+        layout: &Layout<'m>,
+        block: usize,
+        anchors: &Anchors,
+        places: &[(usize, Begin)],
+    ) {
+        let tail = layout.blocks[block].block;
+        for (number, &(_, begin)) in places.iter().enumerate() {
+            let next = self.all.len() + 1;
+            let head = match places.get(number + 1) {
+                Some(&(index, following)) => {
+                    let head = tail.split_before(anchors.at(layout, block, index));
+                    end(head, tail, following);
+                    self.successors.push(vec![next]);
+                    head
+                }
+                None => {
+                    self.successors.push(Vec::new());
+                    tail
+                }
+            };
+            self.all.push(Part {
+                block: head,
+                of: Some(block),
+                begin,
+                instructions: Vec::new(),
+                actions: Vec::new(),
+            });
+        }
+    }
+
+    /// Shares a block's actions among its parts: what a turn does up to its count is the part's before it.
+    fn share(
+        &mut self,
+        sites: &Sites,
+        block: usize,
+        places: &[(usize, Begin)],
+        layout: &Layout<'m>,
+        anchors: &Anchors,
+    ) {
+        let mut number = 0;
+        for stop in &sites[block] {
+            for &action in &stop.actions {
+                // What begins only behind the end of a gap.
+                while let Some(&(index, Begin::Fresh)) = places.get(number + 1)
+                    && stop.index >= index
+                {
+                    number += 1;
+                }
+                let part = &mut self.all[self.first[block] + number];
+                let anchor = anchors.at(layout, block, stop.index);
+                let found = part.instructions.iter().position(|&other| other == anchor);
+                // What stands before the next part's first instruction stands before this one's end.
+                let index = found.unwrap_or(part.instructions.len() - 1);
+                part.actions.push((index, action));
+                let turns = matches!(
+                    places.get(number + 1),
+                    Some((index, Begin::Turn | Begin::Gap)) if *index == stop.index
+                );
+                if matches!(action, Action::Count { .. }) && turns {
+                    number += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Makes the entry: the frame's slots.
+fn entry<'m>(layout: &Layout<'m>, anchors: &Anchors) -> Part<'m> {
+    let old = &layout.blocks[0];
+    let block = old.block.insert_before("holloway.entry");
+    let builder = Builder::at_end(block);
+    for (index, &instruction) in old.instructions.iter().enumerate() {
+        if anchors.is_moved(index) {
+            builder.take(instruction);
+        }
+    }
+    end(block, old.block, Begin::Fresh);
+    Part {
+        block,
+        of: None,
+        begin: Begin::Block,
+        instructions: block.instructions().collect(),
+        actions: Vec::new(),
+    }
+}
+
+/// Ends a block that another follows which begins so: with a branch whose condition is still to come, where there is a choice.
+fn end<'m>(head: Block<'m>, tail: Block<'m>, begin: Begin) {
+    let builder = Builder::at_end(head);
+    match begin {
+        Begin::Block | Begin::Gap => builder.branch(tail),
+        Begin::Turn | Begin::Fresh => builder.branch_if(Type::i1(head.module()).int(0), tail, tail),
+    };
+}

@@ -1,0 +1,159 @@
+//! Reading the clock where a path begins and where it ends (Perelman, Chilimbi, Calder 2005, section 3.2; `format::abi`, *Timed paths*).
+//!
+//! # Where a path begins
+//! ```text
+//!     movq   BURST_STATE+8(ring), inner       # own time of all timed paths so far
+//!     movq   BURST_STATE(ring), probe         # time that probes have taken
+//!     lfence                                  # what came before is done
+//!     rdtsc
+//!     lfence                                  # the path's first instruction comes behind
+//!     shlq   $32, %rdx
+//!     orq    %rdx, %rax
+//!     subq   probe, %rax                      # start
+//! ```
+//! # Where it ends
+//! ```text
+//!     rdtscp                                  # waits for what came before
+//!     lfence
+//!     shlq   $32, %rdx
+//!     orq    %rdx, %rax                       # end
+//! ```
+//! and a call of the runtime with the path's word, `start`, `inner` and `end`. What stands between the two readings on a path of no instruction is
+//! the probe's bias: the same 5 instructions each time. The runtime measures it with this sequence.
+//!
+//! # Calls
+//! The runtime's entries keep every register but `rax` and `r11`, at any alignment of the stack. They are called from inline assembly, past the red zone: to the code
+//! generator a function that calls nothing else still calls nothing, and needs no frame.
+
+use holloway_format::abi::{BURST_STATE, BURST_SYMBOL, OPERAND, SAMPLE_SYMBOL};
+use holloway_llvm::{Builder, Instruction, Module, Type, Value};
+
+use super::globals::Globals;
+
+/// Reading the clock where a path begins.
+const BEGIN: &str = "lfence
+    rdtsc
+    lfence
+    shlq $$32, %rdx
+    orq %rdx, %rax";
+/// And where it ends.
+const END: &str = "rdtscp
+    lfence
+    shlq $$32, %rdx
+    orq %rdx, %rax";
+/// What arithmetic changes besides its result.
+const FLAGS: &str = "~{dirflag},~{fpsr},~{flags}";
+
+/// What comes behind a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Another path.
+    Begins,
+    /// None: the function is left, or a path begins of which the check is still to come.
+    None,
+}
+
+/// Where a path began.
+#[derive(Clone, Copy)]
+pub(super) struct Began<'m> {
+    pub(super) start: Value<'m>,
+    pub(super) inner: Value<'m>,
+}
+
+/// Number of the runtime's operand that is [`Began::start`]; the next is [`Began::inner`].
+pub(super) const START: u32 = 1;
+
+/// How a function's paths are timed.
+pub(super) struct Clock<'m> {
+    module: &'m Module<'m>,
+    base: Value<'m>,
+    /// Word of path 0, less the module's base.
+    first: i64,
+}
+
+impl<'m> Clock<'m> {
+    pub(super) fn new(module: &'m Module<'m>, globals: &Globals<'m>, first: i64) -> Self {
+        Self {
+            module,
+            base: globals.base.value(),
+            first,
+        }
+    }
+
+    /// Begins a path; `ring` is the address of the thread's `RingHeader`.
+    pub(super) fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) -> Began<'m> {
+        let long = Type::i64(self.module);
+        let state = |offset: u64| {
+            let offset = long.int((BURST_STATE + offset).cast_signed());
+            let address = builder.offset(Type::i8(self.module), ring, offset);
+            let value = builder.load(long, address);
+            // What the runtime, or a signal handler, has changed since.
+            value.as_instruction().expect("a load").set_volatile();
+            value
+        };
+        let (inner, probe) = (state(8), state(0));
+        let now = self.read(builder, BEGIN, "={ax},~{dx}");
+        Began {
+            start: builder.subtract(now, probe),
+            inner,
+        }
+    }
+
+    /// Ends the path of number `increment`, plus `register`; the runtime's call, and what it gives back.
+    pub(super) fn end(
+        &self,
+        builder: &Builder<'m>,
+        register: Option<Value<'m>>,
+        increment: i64,
+        next: Next,
+        began: Began<'m>,
+    ) -> Instruction<'m> {
+        let end = self.read(builder, END, "={ax},~{dx},~{cx}");
+        let word = self.word(builder, register, increment, next);
+        let arguments = [word, began.start, began.inner, end];
+        self.call(builder, SAMPLE_SYMBOL, ",{di},{si},{dx},{cx}", &arguments)
+    }
+
+    /// Asks whether the path that begins is to be timed; the ring, or null.
+    pub(super) fn ask(&self, builder: &Builder<'m>) -> Instruction<'m> {
+        self.call(builder, BURST_SYMBOL, "", &[])
+    }
+
+    fn call(
+        &self,
+        builder: &Builder<'m>,
+        name: &str,
+        registers: &str,
+        arguments: &[Value<'m>],
+    ) -> Instruction<'m> {
+        let assembly = format!("leaq -128(%rsp), %rsp\ncall {name}\nleaq 128(%rsp), %rsp");
+        let constraints = format!("={{ax}}{registers},~{{r11}},{FLAGS}");
+        let pointer = Type::pointer(self.module);
+        let call = builder.asm(&assembly, &constraints, pointer, arguments);
+        call.as_instruction().expect("a call")
+    }
+
+    fn word(
+        &self,
+        builder: &Builder<'m>,
+        register: Option<Value<'m>>,
+        increment: i64,
+        next: Next,
+    ) -> Value<'m> {
+        let long = Type::i64(self.module);
+        let number = long.int(self.first.wrapping_add(increment));
+        let word = builder.add(self.base.pointer_to_i64(), number);
+        // As a number, whatever the code generator thinks of the base.
+        let word = builder.asm("movl $1, ${0:k}", "=r,i", long, &[word]);
+        let word = register.map_or(word, |register| builder.add(register, word));
+        match next {
+            Next::Begins => word,
+            Next::None => builder.add(word, long.int(OPERAND.into())),
+        }
+    }
+
+    fn read(&self, builder: &Builder<'m>, assembly: &str, registers: &str) -> Value<'m> {
+        let constraints = format!("{registers},{FLAGS}");
+        builder.asm(assembly, &constraints, Type::i64(self.module), &[])
+    }
+}

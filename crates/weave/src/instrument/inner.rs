@@ -1,0 +1,91 @@
+//! The loops of LLVM's graph of a function: the innermost ones, or the outermost that will do.
+
+use std::collections::BTreeSet;
+
+use holloway_flow::{BlockId, Cfg, Dominators, Edge, EdgeKind, Loops};
+
+use super::register::Graph;
+
+/// A loop.
+#[derive(Clone, Debug)]
+pub(super) struct Inner {
+    pub(super) head: usize,
+    pub(super) blocks: BTreeSet<usize>,
+    /// Blocks outside that lead to the head.
+    pub(super) entries: Vec<usize>,
+    /// Blocks outside that it leads to.
+    pub(super) exits: Vec<usize>,
+}
+
+/// All innermost loops, in order of their heads.
+pub(super) fn inner_loops(graph: &Graph) -> Vec<Inner> {
+    let all = all_loops(graph);
+    let around: BTreeSet<usize> = all.iter().filter_map(|(_, parent)| *parent).collect();
+    let all = all.into_iter().enumerate();
+    let inner = all.filter(|(index, _)| !around.contains(index));
+    in_order(inner.map(|(_, (found, _))| found))
+}
+
+/// Of the loops for which this holds, those that are in no other of them, in order of their heads.
+pub(super) fn outer_loops(graph: &Graph, holds: impl Fn(&Inner) -> bool) -> Vec<Inner> {
+    let all = all_loops(graph);
+    let held: Vec<bool> = all.iter().map(|(found, _)| holds(found)).collect();
+    let outermost = |index: usize| {
+        let mut around = std::iter::successors(all[index].1, |&parent| all[parent].1);
+        held[index] && !around.any(|parent| held[parent])
+    };
+    let outer: Vec<usize> = (0..all.len()).filter(|&index| outermost(index)).collect();
+    in_order(outer.into_iter().map(|index| all[index].0.clone()))
+}
+
+fn in_order(loops: impl Iterator<Item = Inner>) -> Vec<Inner> {
+    let mut loops: Vec<_> = loops.collect();
+    loops.sort_unstable_by_key(|found| found.head);
+    loops
+}
+
+/// All loops, each with the number of the one around it.
+fn all_loops(graph: &Graph) -> Vec<(Inner, Option<usize>)> {
+    let count = graph.successors.len();
+    let id = |block: usize| BlockId(u32::try_from(block).expect("lowering counted the blocks"));
+    let edge = |from: usize, to: usize| Edge {
+        from: id(from),
+        to: id(to),
+        kind: EdgeKind::Plain,
+    };
+    let mut edges = Vec::new();
+    for (block, targets) in graph.successors.iter().enumerate() {
+        edges.extend(targets.iter().map(|&target| edge(block, target)));
+        if targets.is_empty() {
+            edges.push(edge(block, count));
+        }
+    }
+    let cfg = Cfg::new(id(count).0 + 1, BlockId(0), id(count), edges)
+        .expect("nothing leads to LLVM's entry block, and only new edges to the exit");
+    let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+    let all = loops.all();
+    let mut blocks = vec![BTreeSet::new(); all.len()];
+    for block in 0..count {
+        let innermost = loops.innermost(id(block));
+        for index in std::iter::successors(innermost, |&index| all[index].parent) {
+            blocks[index].insert(block);
+        }
+    }
+    let all = all.iter().zip(blocks);
+    all.map(|(found, blocks)| (with_ways(graph, found.head.index(), blocks), found.parent))
+        .collect()
+}
+
+/// The loop of these blocks, with its ways in and out.
+fn with_ways(graph: &Graph, head: usize, blocks: BTreeSet<usize>) -> Inner {
+    let outside = |block: &usize| !blocks.contains(block);
+    let entries = graph.sources[head].iter().copied().filter(outside);
+    let targets = blocks.iter().flat_map(|&block| &graph.successors[block]);
+    let exits: BTreeSet<usize> = targets.copied().filter(outside).collect();
+    Inner {
+        head,
+        entries: entries.collect(),
+        exits: exits.into_iter().collect(),
+        blocks,
+    }
+}

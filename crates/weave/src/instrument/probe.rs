@@ -1,0 +1,100 @@
+//! The instructions that count.
+//!
+//! `block + base + offset + 8 × (increment + register)` is loaded, incremented, stored. On x86-64 it becomes one `incq`
+//! instruction (a signal handler that counts the same path can't lose one): the selector folds load, add and store, except
+//! where it is in a hurry (`-O0`); there the instruction is inline assembly. What a loop has counted in a register is added by
+//! one `addq` in the same way.
+
+use holloway_format::Counters;
+use holloway_llvm::{Builder, Module, Type, Value};
+
+use super::globals::Globals;
+
+/// What arithmetic changes besides its result.
+const FLAGS: &str = ",~{dirflag},~{fpsr},~{flags}";
+
+/// How a path is counted.
+pub(super) struct Probe<'a, 'm> {
+    pub(super) module: &'m Module<'m>,
+    pub(super) globals: &'a Globals<'m>,
+    pub(super) counter_block: Value<'m>,
+    pub(super) counters: Counters,
+    /// Whether the code generator has to be helped to one instruction.
+    pub(super) single: bool,
+}
+
+impl<'m> Probe<'_, 'm> {
+    /// Counts one path: the counter of number `increment`, plus `register`.
+    pub(super) fn count(&self, builder: &Builder<'m>, register: Option<Value<'m>>, increment: i64) {
+        let word = Type::i64(self.module);
+        match self.counters {
+            Counters::Array { offset, .. } | Counters::Edges { offset, .. } => {
+                let address = self.counter(builder, offset, register, increment);
+                if self.single && self.globals.base_in_code {
+                    builder.asm_on_memory("incq $0", None, FLAGS, address);
+                } else {
+                    let value = builder.load(word, address);
+                    builder.store(builder.add(value, word.int(1)), address);
+                }
+            }
+            Counters::Hash { offset } => {
+                let head = self.address(builder, offset.cast_signed());
+                let increment = word.int(increment);
+                let path = register.map_or(increment, |register| builder.add(register, increment));
+                builder.call(self.globals.hash, Type::void(self.module), &[head, path]);
+            }
+        }
+    }
+
+    /// Adds `count` to the counter of number `increment`, plus `register`.
+    pub(super) fn add(
+        &self,
+        builder: &Builder<'m>,
+        register: Option<Value<'m>>,
+        increment: i64,
+        count: Value<'m>,
+    ) {
+        let (Counters::Array { offset, .. } | Counters::Edges { offset, .. }) = self.counters
+        else {
+            unreachable!("hashed counts are never kept")
+        };
+        let address = self.counter(builder, offset, register, increment);
+        self.add_to(builder, address, count);
+    }
+
+    /// Adds to a counter in memory. Inline assembly, since the selector would rather split the addition up.
+    fn add_to(&self, builder: &Builder<'m>, address: Value<'m>, count: Value<'m>) {
+        if self.globals.base_in_code {
+            builder.asm_on_memory("addq $1, $0", Some(("re", count)), FLAGS, address);
+        } else {
+            let value = builder.load(count.kind(), address);
+            builder.store(builder.add(value, count), address);
+        }
+    }
+
+    /// A counter's address.
+    fn counter(
+        &self,
+        builder: &Builder<'m>,
+        offset: u64,
+        register: Option<Value<'m>>,
+        increment: i64,
+    ) -> Value<'m> {
+        let displacement = offset.cast_signed().wrapping_add(increment.wrapping_mul(8));
+        let address = self.address(builder, displacement);
+        match register {
+            Some(register) => builder.offset(Type::i64(self.module), address, register),
+            None => address,
+        }
+    }
+
+    /// The counter block's address, displaced by the module's base and `displacement`.
+    fn address(&self, builder: &Builder<'m>, displacement: i64) -> Value<'m> {
+        let byte = Type::i8(self.module);
+        let mut address = self.counter_block;
+        if self.globals.base_in_code {
+            address = builder.offset(byte, address, self.globals.base.value().pointer_to_i64());
+        }
+        builder.offset(byte, address, Type::i64(self.module).int(displacement))
+    }
+}

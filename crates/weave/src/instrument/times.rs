@@ -1,0 +1,67 @@
+//! Timing every path: the yardstick of bursts.
+//!
+//! The function's entry loads the thread's ring as for streams ([`super::stream`]); every path reads the clock where it begins and calls the runtime
+//! where it ends ([`super::clock`]). A path of ten instructions takes a hundred times as long with its probe, so this is for small runs.
+
+use std::collections::HashMap;
+
+use holloway_llvm::{Block, Builder, Type};
+
+use super::clock::{Began, Clock, Next};
+use super::globals::Globals;
+use super::insert::{Anchors, enter, lowest, raised, successors};
+use super::register::{Graph, Register, reverse_postorder};
+use super::sites::Sites;
+use super::turns::turns;
+use super::variable::{Counted, Variable};
+use crate::lower::Layout;
+
+/// Inserts a function's probes; `first` is the word of its path 0, less the module's base.
+pub(super) fn insert<'m>(layout: &Layout<'m>, sites: &Sites, first: i64, globals: &Globals<'m>) {
+    let blocks = layout.blocks.iter().enumerate();
+    let position: HashMap<Block<'m>, usize> =
+        blocks.map(|(index, info)| (info.block, index)).collect();
+    let graph = Graph::new(successors(layout, &position));
+    let sites = raised(sites, lowest(sites));
+    let turns = turns(layout, &sites);
+    let register = Register::new(&graph, &sites, &[]);
+    let anchors = Anchors::new(layout);
+    let mut variable = Variable::new(layout, &sites, &register, &[]);
+    let ring = enter(layout, globals, &anchors);
+    let module = layout.function.module();
+    let entry = Builder::at_top(layout.function.blocks().next().expect("a body"));
+    let long = Type::i64(module);
+    // Across calls they are in the frame anyway, and a second return of `setjmp` finds them written anew.
+    let (start, inner) = (entry.slot(long), entry.slot(long));
+    let clock = Clock::new(module, globals, first);
+    let begin_with = |builder: &Builder<'m>| {
+        let began = clock.begin(builder, ring);
+        builder.store(began.inner, inner);
+        builder.store(began.start, start);
+    };
+    let begin = |block, index| begin_with(&Builder::before(anchors.at(layout, block, index)));
+    begin(0, 0);
+    for block in reverse_postorder(&graph.successors) {
+        let mut turns = turns[block].iter();
+        variable.step(&anchors, block, |builder, counted, increment| {
+            let (register, number) = match counted {
+                Counted::Number(number) => (None, number),
+                Counted::Value(value) => (Some(value), 0),
+            };
+            let turn = turns.next().expect("a turn for each count");
+            let next = turn.begin.map_or(Next::None, |_| Next::Begins);
+            let began = Began {
+                start: builder.load(long, start),
+                inner: builder.load(long, inner),
+            };
+            let path = increment.wrapping_add(number);
+            clock.end(builder, register, path, next, began);
+            match turn.begin {
+                Some(index) if index == turn.end => begin_with(builder),
+                Some(index) => begin(block, index),
+                None => {}
+            }
+        });
+    }
+    variable.close(&position);
+}

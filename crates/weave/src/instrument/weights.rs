@@ -1,0 +1,64 @@
+//! Weights of edges: they decide which edges go without a probe, and which paths are cut first.
+//!
+//! Those of a guide are an earlier run's counts: of the same code, found by the function's name and graph. Otherwise they are
+//! estimated. A guide took from the probes that bzip2, Lua and SQLite execute 4, 3 and 29 % (paths), 4, 16 and 27 % (edges).
+
+use holloway_flow::{EdgeKind, estimate_weights};
+use holloway_format::{Guide, Outcome, graph_hash};
+
+use crate::fragment::edge_kind;
+use crate::lower::Lowered;
+
+/// Weights by edge: measured, where the guide knows this graph and saw it run, else estimated.
+pub(super) fn weights(lowered: &Lowered<'_>, guide: Option<&Guide>) -> Vec<u64> {
+    let measured = guide.and_then(|guide| measured(lowered, guide));
+    measured.unwrap_or_else(|| estimate_weights(&lowered.cfg, &lowered.cold))
+}
+
+fn measured(lowered: &Lowered<'_>, guide: &Guide) -> Option<Vec<u64>> {
+    let cfg = &lowered.cfg;
+    let edges = || cfg.edges().iter();
+    let ends = edges().zip(&lowered.edges);
+    let ends =
+        ends.map(|(edge, info)| (edge.from.0, edge.to.0, edge_kind(edge.kind), info.outcome));
+    let hash = graph_hash(
+        cfg.block_count() as usize,
+        (cfg.entry().0, cfg.exit().0),
+        ends,
+    );
+    let counts = guide.find(&lowered.layout.function.name(), hash)?;
+    let always = |id: &usize| {
+        let (edge, info) = (cfg.edges()[*id], &lowered.edges[*id]);
+        edge.kind != EdgeKind::Exit && info.outcome != Outcome::Returned
+    };
+    let known: Vec<usize> = (0..cfg.edges().len()).filter(always).collect();
+    if counts.len() != known.len() || counts.iter().all(|&count| count == 0) {
+        return None;
+    }
+    let mut weights = vec![0; cfg.edges().len()];
+    for (&id, &count) in known.iter().zip(counts) {
+        weights[id] = count;
+    }
+    fill_parts(lowered, &mut weights);
+    Some(weights)
+}
+
+/// Gives the edges between the parts of a block the weight of what comes into it: a call that comes back is taken to do so each
+/// time.
+fn fill_parts(lowered: &Lowered<'_>, weights: &mut [u64]) {
+    let cfg = &lowered.cfg;
+    let into = |block, weights: &[u64]| {
+        let edges = cfg.predecessors(block).iter();
+        edges.fold(0u64, |sum, edge| sum.saturating_add(weights[edge.index()]))
+    };
+    let calls = into(cfg.exit(), weights);
+    // The parts of a block follow one another.
+    for id in (0..weights.len()).filter(|&id| lowered.edges[id].outcome == Outcome::Returned) {
+        let from = cfg.edges()[id].from;
+        weights[id] = if from == cfg.entry() {
+            calls
+        } else {
+            into(from, weights)
+        };
+    }
+}

@@ -1,0 +1,340 @@
+//! Loads in loops whose next addresses can be told before the next turn: what a prefetch is for (Perelman, Chilimbi, Calder 2005, section 5.2).
+//!
+//! Of each load the address is followed back through additions to what the innermost loop around it hands from turn to turn, in a phi at its head or in memory:
+//! - a number or pointer to which each turn adds the same: *induction*;
+//! - a pointer that each turn loads from where it leads to: a *chain*. The paper prefetches the next node;
+//! - a value that an induction load of the same loop has loaded: *through* it.
+//!
+//! Everything else is left out. Of a variable in memory (a member, or any variable of code that isn't optimised) only what the loop itself stores there
+//! is looked at: this is for advice, and nothing is changed by it. Cost: a few steps a load.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use holloway_flow::{BlockId, Dominators, Loops};
+use holloway_format::{Load, LoadShape};
+use holloway_llvm::{Block, Instruction, Opcode, Value};
+
+use crate::lower::{Lowered, Scopes};
+
+/// How many steps an address is followed, over all the ways back from it.
+const STEPS: u32 = 64;
+
+/// The loads of a function, in order of their blocks.
+pub(crate) fn loads<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<Load> {
+    let loops = Loops::new(&lowered.cfg, &Dominators::new(&lowered.cfg));
+    let mut node = HashMap::new();
+    for (id, part) in (0u32..).zip(&lowered.nodes) {
+        let block = lowered.layout.blocks[part.block].block;
+        node.entry(block).or_insert(BlockId(id));
+    }
+    let mut found = Vec::new();
+    let mut turns = HashMap::new();
+    for (id, part) in (0u32..).zip(&lowered.nodes) {
+        let Some(around) = loops.innermost(BlockId(id)) else {
+            continue;
+        };
+        let turn = turns.entry(around);
+        let turn = turn.or_insert_with(|| Turn::new(lowered, &loops, &node, around));
+        let instructions = &lowered.layout.blocks[part.block].instructions;
+        for &instruction in &instructions[part.from..part.to] {
+            if instruction.opcode() == Opcode::Load
+                && let Some(shape) = turn.shape(instruction)
+                && let Some(location) = instruction.location()
+                && let Some(place) = scopes.place(location)
+            {
+                let load = Load {
+                    block: id,
+                    place,
+                    shape,
+                };
+                if found.last() != Some(&load) {
+                    found.push(load);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The innermost loop around a load.
+struct Turn<'a, 'm> {
+    head: Block<'m>,
+    around: usize,
+    loops: &'a Loops,
+    node: &'a HashMap<Block<'m>, BlockId>,
+    /// Steps that may still be taken from the load that is looked at.
+    left: Cell<u32>,
+    /// What the loop stores where, if that is at a constant distance from something that it doesn't make.
+    stored: Vec<(Spot<'m>, Value<'m>)>,
+}
+
+/// A place in memory: an address, and bytes from there.
+type Spot<'m> = (Value<'m>, i64);
+
+impl<'a, 'm> Turn<'a, 'm> {
+    fn new(
+        lowered: &Lowered<'m>,
+        loops: &'a Loops,
+        node: &'a HashMap<Block<'m>, BlockId>,
+        around: usize,
+    ) -> Self {
+        let head = lowered.nodes[loops.all()[around].head.index()].block;
+        let mut turn = Self {
+            head: lowered.layout.blocks[head].block,
+            around,
+            loops,
+            node,
+            left: Cell::new(0),
+            stored: Vec::new(),
+        };
+        let blocks = lowered.layout.blocks.iter();
+        let inside = blocks.filter(|block| turn.holds(block.block));
+        let stores = inside
+            .flat_map(|block| &block.instructions)
+            .filter(|instruction| instruction.opcode() == Opcode::Store)
+            .map(|store| store.value());
+        turn.stored = stores
+            .filter_map(|store| Some((turn.spot(store.operand(1))?, store.operand(0))))
+            .collect();
+        turn
+    }
+
+    fn shape(&self, load: Instruction<'m>) -> Option<LoadShape> {
+        self.left.set(STEPS);
+        let address = load.value().operand(0);
+        match self.stride(address) {
+            Some(0) => return None,
+            Some(stride) => return Some(LoadShape::Induction { stride }),
+            None => {}
+        }
+        let (from, _) = self.behind(address);
+        if let Some(offset) = self.chain(from) {
+            return Some(LoadShape::Chain { offset });
+        }
+        let stride = self.through(address)?;
+        Some(LoadShape::Through { stride })
+    }
+
+    /// None after [`STEPS`] of them.
+    fn step_back(&self) -> Option<()> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        Some(())
+    }
+
+    /// Whether a block is in the loop.
+    fn holds(&self, block: Block<'m>) -> bool {
+        let Some(&node) = self.node.get(&block) else {
+            return false;
+        };
+        let mut around = self.loops.innermost(node);
+        while let Some(index) = around {
+            if index == self.around {
+                return true;
+            }
+            around = self.loops.all()[index].parent;
+        }
+        false
+    }
+
+    /// The instruction of the loop that makes a value; none where it is the same in every turn.
+    fn made(&self, value: Value<'m>) -> Option<Instruction<'m>> {
+        let instruction = value.as_instruction()?;
+        self.holds(instruction.block()).then_some(instruction)
+    }
+
+    /// How much a number or pointer is higher each turn, if by the same.
+    fn stride(&self, value: Value<'m>) -> Option<i64> {
+        let Some(instruction) = self.made(value) else {
+            return Some(0);
+        };
+        self.step_back()?;
+        let operand = |index| self.stride(instruction.value().operand(index));
+        let constant = |index| instruction.value().operand(index).as_int();
+        match instruction.opcode() {
+            Opcode::Phi => self.step(instruction),
+            Opcode::Load => self.remembered(instruction),
+            Opcode::Add => operand(0)?.checked_add(operand(1)?),
+            Opcode::Subtract => operand(0)?.checked_sub(operand(1)?),
+            // Of bits that the number doesn't have: compilers write additions so.
+            Opcode::Or => constant(1).and_then(|_| operand(0)),
+            Opcode::Multiply => operand(0)?.checked_mul(constant(1)?),
+            Opcode::Shift => {
+                operand(0)?.checked_mul(1i64.checked_shl(constant(1)?.try_into().ok()?)?)
+            }
+            Opcode::Resize | Opcode::Freeze => operand(0),
+            Opcode::Offset => {
+                let address = instruction.address()?;
+                let mut sum = self.stride(address.base)?;
+                for (term, bytes) in address.terms {
+                    let part = self.stride(term)?.checked_mul(bytes)?;
+                    sum = sum.checked_add(part)?;
+                }
+                Some(sum)
+            }
+            _ => None,
+        }
+    }
+
+    /// What each turn adds to a phi at the loop's head.
+    fn step(&self, phi: Instruction<'m>) -> Option<i64> {
+        let next = self.next(phi)?;
+        let (from, distance) = self.behind(next);
+        if from == phi.value() {
+            return Some(distance);
+        }
+        // What it was in memory, as far as that is loaded once a turn.
+        let load = self.made(from).filter(|_| distance == 0)?;
+        (load.opcode() == Opcode::Load)
+            .then(|| self.remembered(load))
+            .flatten()
+    }
+
+    /// What each turn adds to what a load finds in memory, as far as the loop's own stores tell. Those that set it anew don't count.
+    fn remembered(&self, load: Instruction<'m>) -> Option<i64> {
+        let spot = self.spot(load.value().operand(0))?;
+        let mut stored = self.stored.iter().filter(|(other, _)| *other == spot);
+        if stored.clone().next().is_none() {
+            return Some(0);
+        }
+        let added = stored.find_map(|(_, value)| self.added(spot, *value))?;
+        let is_only = stored.all(|(_, value)| self.added(spot, *value).is_none());
+        is_only.then_some(added)
+    }
+
+    /// What has been added to what was at a place in memory, if that is what the value is.
+    fn added(&self, spot: Spot<'m>, value: Value<'m>) -> Option<i64> {
+        let (from, distance) = self.behind(value);
+        let from = self.made(from)?;
+        let is_itself = match from.opcode() {
+            Opcode::Load => self.spot(from.value().operand(0)) == Some(spot),
+            Opcode::Phi => from.block() == self.head,
+            _ => false,
+        };
+        is_itself.then_some(distance)
+    }
+
+    /// Where an address points to, if that is the same place in every turn.
+    fn spot(&self, mut address: Value<'m>) -> Option<Spot<'m>> {
+        let mut distance = 0i64;
+        for _ in 0..STEPS {
+            let offset = address.as_instruction().and_then(Instruction::address);
+            let Some(offset) = offset.filter(|offset| offset.terms.is_empty()) else {
+                break;
+            };
+            distance = distance.checked_add(offset.constant)?;
+            address = offset.base;
+        }
+        self.made(address).is_none().then_some((address, distance))
+    }
+
+    /// What a phi at the loop's head is in the next turn.
+    fn next(&self, phi: Instruction<'m>) -> Option<Value<'m>> {
+        if phi.opcode() != Opcode::Phi || phi.block() != self.head {
+            return None;
+        }
+        let inside = phi
+            .incoming()
+            .into_iter()
+            .filter(|(_, block)| self.holds(*block));
+        let mut next = inside.map(|(value, _)| value);
+        let first = next.next()?;
+        next.all(|other| other == first).then_some(first)
+    }
+
+    /// A value without the constants that are added to it, and their sum.
+    fn behind(&self, mut value: Value<'m>) -> (Value<'m>, i64) {
+        let mut distance = 0i64;
+        for _ in 0..STEPS {
+            let Some(instruction) = self.made(value) else {
+                break;
+            };
+            let (from, more) = match instruction.opcode() {
+                Opcode::Offset => match instruction.address() {
+                    Some(address) if address.terms.is_empty() => (address.base, address.constant),
+                    _ => break,
+                },
+                Opcode::Add | Opcode::Subtract => {
+                    let (left, right) = (value.operand(0), value.operand(1));
+                    let sign = if instruction.opcode() == Opcode::Add {
+                        1
+                    } else {
+                        -1
+                    };
+                    match right.as_int().and_then(|number| number.checked_mul(sign)) {
+                        Some(number) => (left, number),
+                        None => break,
+                    }
+                }
+                _ => break,
+            };
+            let Some(sum) = distance.checked_add(more) else {
+                break;
+            };
+            (value, distance) = (from, sum);
+        }
+        (value, distance)
+    }
+
+    /// Where in a node the pointer to the next is, if this value points to a node of a list that the loop goes along.
+    fn chain(&self, value: Value<'m>) -> Option<i64> {
+        let instruction = self.made(value)?;
+        self.step_back()?;
+        match instruction.opcode() {
+            Opcode::Phi => {
+                // Round the loop, perhaps over several nodes, back to itself.
+                let mut next = self.next(instruction)?;
+                let mut offset = None;
+                for _ in 0..STEPS {
+                    let load = self.made(next)?;
+                    if load.opcode() != Opcode::Load {
+                        return None;
+                    }
+                    let (from, distance) = self.behind(load.value().operand(0));
+                    if *offset.get_or_insert(distance) != distance {
+                        return None;
+                    }
+                    if from == value {
+                        return offset;
+                    }
+                    next = from;
+                }
+                None
+            }
+            Opcode::Load => {
+                let (from, distance) = self.behind(instruction.value().operand(0));
+                self.chain(from).filter(|&offset| offset == distance)
+            }
+            _ => None,
+        }
+    }
+
+    /// The stride of the load that an address is made of what it has loaded.
+    fn through(&self, value: Value<'m>) -> Option<i64> {
+        let instruction = self.made(value)?;
+        self.step_back()?;
+        match instruction.opcode() {
+            Opcode::Load => {
+                let stride = self.stride(instruction.value().operand(0))?;
+                (stride != 0).then_some(stride)
+            }
+            // Where ways join within the turn, not what comes from the last one.
+            Opcode::Phi if instruction.block() != self.head => {
+                let mut values = instruction.incoming().into_iter().map(|(value, _)| value);
+                values.find_map(|value| self.through(value))
+            }
+            Opcode::Add
+            | Opcode::Subtract
+            | Opcode::Multiply
+            | Opcode::Shift
+            | Opcode::Resize
+            | Opcode::Freeze
+            | Opcode::Offset => {
+                let operands = 0..instruction.value().operand_count();
+                let mut operands = operands.map(|index| instruction.value().operand(index));
+                operands.find_map(|operand| self.through(operand))
+            }
+            _ => None,
+        }
+    }
+}

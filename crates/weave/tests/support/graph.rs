@@ -1,0 +1,121 @@
+//! What a map and counters say of edges and blocks.
+
+use std::collections::BTreeMap;
+
+use holloway_flow::{
+    BlockId, Cfg, DagEdge, DagEdgeKind, Edge, EdgeCounters, EdgeFlow, EdgeId, EdgeKind, Numbering,
+    PathId, edge_counts,
+};
+use holloway_format::{Counters, DagKind, FunctionMap};
+
+/// A function's graph, from the map.
+pub fn graph(function: &FunctionMap) -> Cfg {
+    let edges = function.edges.iter().map(|edge| Edge {
+        from: BlockId(edge.from),
+        to: BlockId(edge.to),
+        kind: match edge.kind {
+            holloway_format::EdgeKind::Plain => EdgeKind::Plain,
+            holloway_format::EdgeKind::Pinned => EdgeKind::Pinned,
+            holloway_format::EdgeKind::Cut => EdgeKind::Cut,
+            holloway_format::EdgeKind::Exit => EdgeKind::Exit,
+        },
+    });
+    let (entry, exit) = (BlockId(function.entry), BlockId(function.exit));
+    Cfg::new(function.blocks.len() as u32, entry, exit, edges.collect()).unwrap()
+}
+
+/// The numbering of a function whose paths are counted.
+pub fn numbering(function: &FunctionMap) -> Numbering {
+    let dag = function.dag.iter().map(|edge| {
+        let kind = match edge.kind {
+            DagKind::Edge(id) => DagEdgeKind::Edge(EdgeId(id)),
+            DagKind::Start(block) => DagEdgeKind::Start(BlockId(block)),
+            DagKind::Back(id) => DagEdgeKind::Back(EdgeId(id)),
+            DagKind::Cut(id) => DagEdgeKind::Cut(EdgeId(id)),
+        };
+        (
+            DagEdge {
+                from: BlockId(edge.from),
+                to: BlockId(edge.to),
+                kind,
+            },
+            edge.value,
+        )
+    });
+    let (entry, exit) = (BlockId(function.entry), BlockId(function.exit));
+    let numbering = Numbering::from_parts(entry, exit, dag.collect()).unwrap();
+    assert_eq!(numbering.path_count(), function.path_count);
+    numbering
+}
+
+/// How often each edge of a function ran, from its counters.
+pub fn flow(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> EdgeFlow {
+    let cfg = graph(function);
+    if let Counters::Edges { len, .. } = function.counters {
+        let ids = |list: &[u32]| list.iter().map(|&edge| EdgeId(edge)).collect();
+        let (counted, tree) = (ids(&function.counted), ids(&function.tree));
+        let counters = EdgeCounters::from_parts(&cfg, counted, tree).unwrap();
+        let counts: Vec<u64> = (0..len)
+            .map(|counter| counts.get(&counter).copied().unwrap_or(0))
+            .collect();
+        return counters.propagate(&cfg, &counts);
+    }
+    let numbering = numbering(function);
+    let paths = counts.iter().map(|(&path, &count)| (PathId(path), count));
+    edge_counts(&cfg, &numbering, paths).unwrap()
+}
+
+/// How often each block of a function ran: what came in or what went out, whichever is more.
+pub fn block_counts(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> Vec<u64> {
+    let flow = flow(function, counts);
+    let mut came = vec![0; function.blocks.len()];
+    let mut went = came.clone();
+    came[function.entry as usize] = flow.calls;
+    for (edge, count) in function.edges.iter().zip(&flow.edges) {
+        if edge.kind != holloway_format::EdgeKind::Exit {
+            assert!(
+                *count >= 0,
+                "{edge:?} of {} ran {count} times",
+                function.name
+            );
+            went[edge.from as usize] += count;
+            came[edge.to as usize] += count;
+        }
+    }
+    let blocks: Vec<u64> = came
+        .iter()
+        .zip(&went)
+        .map(|(came, went)| (*came).max(*went).cast_unsigned())
+        .collect();
+    let counts_paths = !matches!(function.counters, Counters::Edges { .. });
+    let kinds = || function.edges.iter().map(|edge| edge.kind);
+    // A path that starts behind a cut and is left there isn't counted; what came by the cut is.
+    let same = |kind| {
+        matches!(
+            kind,
+            holloway_format::EdgeKind::Plain | holloway_format::EdgeKind::Pinned
+        )
+    };
+    if counts_paths && kinds().all(same) {
+        assert_eq!(blocks, naive_block_counts(function, counts));
+    }
+    blocks
+}
+
+/// The same of paths without exit edges: each runs its blocks, and the exit if it ends there.
+fn naive_block_counts(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> Vec<u64> {
+    let numbering = numbering(function);
+    let mut blocks = vec![0; function.blocks.len()];
+    for (&path, &count) in counts {
+        let path = numbering
+            .regenerate(PathId(path))
+            .expect("the number is a path's");
+        for block in path.blocks {
+            blocks[block.index()] += count;
+        }
+        if function.edges[path.end.edge().index()].to == function.exit {
+            blocks[function.exit as usize] += count;
+        }
+    }
+    blocks
+}

@@ -1,0 +1,21 @@
+//! Sequences over loop iterations: what is read can be written and read again, whatever the checksums hide.
+#![no_main]
+
+mod with_map;
+
+use holloway_format::{LoopsProfile, read_loops, repair, write_loops};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((map, file)) = with_map::split(bytes, repair::loops) else {
+        return;
+    };
+    let Ok(read) = read_loops(&file, &map) else {
+        return;
+    };
+    let whole = LoopsProfile {
+        damage: Vec::new(),
+        ..read
+    };
+    assert_eq!(read_loops(&write_loops(&whole), &map).as_ref(), Ok(&whole));
+});

@@ -1,0 +1,23 @@
+//! The words of a raw profile's rings and spools.
+#![no_main]
+
+use holloway_format::RawProfile;
+use holloway_format::abi::RING_SIZE;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(raw) = RawProfile::parse(bytes) else {
+        return;
+    };
+    for words in raw.ring_words() {
+        let mut next = 0;
+        for piece in words.pieces().flatten() {
+            assert!(piece.at >= next);
+            assert!(4 * piece.words.len() <= bytes.len().max(RING_SIZE as usize));
+            next = piece.at + 4 * piece.words.len() as u64;
+        }
+        if let Some(ring) = words.ring {
+            assert!(ring.holes() <= ring.words().count() as u64);
+        }
+    }
+});

@@ -1,0 +1,27 @@
+//! A file of traces: as it is, and with the checksums put right. Every block that can be read is decoded.
+#![no_main]
+
+use holloway_format::repair;
+use holloway_format::trace::TraceFile;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    read(bytes);
+    let mut repaired = bytes.to_vec();
+    repair::trace(&mut repaired);
+    read(&repaired);
+});
+
+fn read(bytes: &[u8]) {
+    let Ok(file) = TraceFile::read(bytes) else {
+        return;
+    };
+    for stream in &file.streams {
+        for block in stream.blocks() {
+            let Ok(block) = block else {
+                break;
+            };
+            assert!(block.terminals.len() <= stream.terminals.len());
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Timings of paths: what is read can be written and read again, whatever the checksums hide.
+#![no_main]
+
+mod with_map;
+
+use holloway_format::{VariationProfile, read_variation, repair, write_variation};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((map, file)) = with_map::split(bytes, repair::variation) else {
+        return;
+    };
+    let Ok(read) = read_variation(&file, &map) else {
+        return;
+    };
+    let whole = VariationProfile {
+        damage: Vec::new(),
+        ..read
+    };
+    assert_eq!(
+        read_variation(&write_variation(&whole), &map).as_ref(),
+        Ok(&whole)
+    );
+});

@@ -1,0 +1,270 @@
+//! Streams of a program of tests/programs: loops and traces, and timed paths, held against what was counted of it.
+
+use super::{Program, Variant};
+use crate::directives::self_reported;
+use crate::expect;
+use crate::kind::Kind;
+use crate::report::{Function, Report};
+use crate::tool::{Output, clean, holloway_command, run};
+use anyhow::{Context, Result, ensure};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+/// What a program woven for streams left, to be read by somebody who knows the format.
+pub struct StreamRuns<'a> {
+    /// Which stream.
+    pub kind: Kind,
+    /// Data of a run whose threads spooled.
+    pub spooled: &'a Path,
+    /// Data of a run that was collected.
+    pub collected: &'a Path,
+    /// The report of paths with exit edges, of another run.
+    pub exits: &'a Report,
+    /// Whether a function's counts may differ from run to run.
+    pub spared: &'a dyn Fn(&Function) -> bool,
+    /// Whether no function's may.
+    pub is_steady: bool,
+}
+
+/// How often paths are timed to meet all that programs do: after none to four, three in a row.
+const OFTEN: &str = "2:3";
+/// Most paths that pass before three are timed.
+const LONGEST_PASS: u64 = 4;
+
+/// What was seen of a program in a variant before its streams are looked at.
+pub(super) struct Seen<'a> {
+    pub(super) scratch: &'a Path,
+    pub(super) plain: &'a Output,
+    pub(super) reports: &'a [(Kind, Report)],
+}
+
+impl Seen<'_> {
+    /// The report of a kind that is counted.
+    fn of(&self, kind: Kind) -> Result<&Report> {
+        let found = self.reports.iter().find(|(k, _)| *k == kind);
+        Ok(&found
+            .context("it is counted before streams are looked at")?
+            .1)
+    }
+}
+
+/// Everything that is wrong with the streams of a program, a line each.
+pub type StreamCheck<'a> = &'a dyn Fn(&StreamRuns<'_>) -> Result<Vec<String>>;
+
+impl Program {
+    /// One kind of stream, spooled and collected: ending and output as plain, and counts as where they are counted.
+    pub(super) fn check_stream(
+        &self,
+        variant: &Variant,
+        kind: Kind,
+        seen: &Seen<'_>,
+        check: StreamCheck<'_>,
+    ) -> Result<Vec<String>> {
+        let folder = seen.scratch.join(kind.name());
+        let built = self.build(variant, &folder, Some(&kind.into()));
+        let executable = built.context("woven build")?;
+        let [spooled, collected] = ["data", "collected"].map(|name| folder.join(name));
+        let mut failures = Vec::new();
+        let (paths, exits) = (seen.of(Kind::Paths)?, seen.of(Kind::PathsExits)?);
+        for (data, is_collected) in [(&spooled, false), (&collected, true)] {
+            let run = self.command(&executable, data, is_collected)?;
+            let report = self.ran_as(run, data, seen.plain, (variant, kind), &mut failures)?;
+            let spared = |f: &Function| self.is_unequal(f);
+            failures.extend(match kind {
+                Kind::Loops => path_differences(&report, paths, &spared),
+                _ => call_differences(&report, exits, &spared),
+            });
+        }
+        failures.extend(check(&StreamRuns {
+            kind,
+            spooled: &spooled,
+            collected: &collected,
+            exits,
+            spared: &|f| self.is_unequal(f),
+            is_steady: self.directives.unequal.is_empty(),
+        })?);
+        Ok(failures)
+    }
+
+    /// Runs a program woven for a stream: ending and output as plain. Its report, held against the directives.
+    fn ran_as(
+        &self,
+        (mut command, is_collected): (Command, bool),
+        data: &Path,
+        plain: &Output,
+        (variant, kind): (&Variant, Kind),
+        failures: &mut Vec<String>,
+    ) -> Result<Report> {
+        let ran = run(&mut command).context("woven run")?;
+        ensure!(
+            self.ends_as_wanted(&ran, is_collected) && ran.stdout == plain.stdout,
+            "{}: {}, output {}\n{}",
+            data.display(),
+            ran.ending(),
+            ran.text(),
+            ran.stderr
+        );
+        let report = Report::of_run(data)?;
+        let reported = self_reported(&ran.stderr)?;
+        let expected = self.directives.expectations_at(&variant.level, kind);
+        let expected = expected.chain(reported.iter().filter(|e| e.speaks_of(kind)));
+        failures.extend(expect::failures(&report, kind, &self.directives, expected));
+        failures.extend(self.wrong_processes(data)?);
+        Ok(report)
+    }
+
+    /// Timed paths, all of them or a few.
+    ///
+    /// All: as often as they are counted. A few: as many paths began as were counted, less those that each thread began last, and what is estimated
+    /// of each function adds up to that.
+    pub(super) fn check_timed(
+        &self,
+        variant: &Variant,
+        kind: Kind,
+        seen: &Seen<'_>,
+    ) -> Result<Vec<String>> {
+        let folder = seen.scratch.join(kind.name());
+        let built = self.build(variant, &folder, Some(&kind.into()));
+        let executable = built.context("woven build")?;
+        let mut failures = Vec::new();
+        let paths = seen.of(Kind::Paths)?;
+        for burst in ["", OFTEN] {
+            // Often means in the middle of what programs do: frames left, signals, forks.
+            let data = folder.join(if burst.is_empty() { "data" } else { "often" });
+            let mut run = self.command(&executable, &data, burst.is_empty())?;
+            if !burst.is_empty() {
+                run.0.env("HOLLOWAY_BURST", burst);
+            }
+            let report = self.ran_as(run, &data, seen.plain, (variant, kind), &mut failures)?;
+            failures.extend(match kind {
+                Kind::Times => path_differences(&report, paths, &|f| self.is_unequal(f)),
+                // A call that returns twice goes on with a path that it began once.
+                _ if !burst.is_empty() && !self.directives.open => {
+                    estimate_differences(&report, paths, &|f| self.is_unequal(f))
+                }
+                _ => Vec::new(),
+            });
+        }
+        Ok(failures)
+    }
+
+    /// As the directives say; `holloway run` ends as its program does, a signal made an exit status as in a shell.
+    fn ends_as_wanted(&self, output: &Output, is_collected: bool) -> bool {
+        let wanted = self.directives.ending();
+        let signal = wanted.strip_prefix("signal ").filter(|_| is_collected);
+        match signal.and_then(|number| number.parse::<u32>().ok()) {
+            Some(number) => output.ending() == format!("exit {}", 128 + number),
+            None => output.ending() == wanted,
+        }
+    }
+
+    /// The same as a command of a woven program, or of `holloway run` for it, which collects.
+    fn command(
+        &self,
+        executable: &Path,
+        data: &Path,
+        is_collected: bool,
+    ) -> Result<(Command, bool)> {
+        let mut command = if is_collected {
+            let mut command = holloway_command(["run", "--no-report", "-o"]);
+            command.arg(data).arg("--").arg(executable);
+            command
+        } else {
+            let mut command = Command::new(executable);
+            clean(&mut command);
+            command.env("HOLLOWAY_DATA", data);
+            command
+        };
+        self.set_up(&mut command, executable)?;
+        Ok((command, is_collected))
+    }
+}
+
+/// Functions by symbol and name of their file; copies are one.
+fn by_function<T>(
+    report: &Report,
+    spared: &dyn Fn(&Function) -> bool,
+    of: impl Fn(&Function) -> Vec<(T, u64)>,
+) -> BTreeMap<(String, String), BTreeMap<T, u64>>
+where
+    T: Ord,
+{
+    let mut all = BTreeMap::<_, BTreeMap<T, u64>>::new();
+    for f in report.functions.iter().filter(|f| !spared(f)) {
+        let counts = all.entry(f.key()).or_default();
+        for (what, count) in of(f).into_iter().filter(|(_, count)| *count > 0) {
+            *counts.entry(what).or_default() += count;
+        }
+    }
+    all
+}
+
+/// Where the paths of a stream aren't those that were counted. Functions whose paths are cut elsewhere, for they are hashed
+/// where they are counted, are held by their calls.
+fn path_differences(
+    stream: &Report,
+    counted: &Report,
+    spared: &dyn Fn(&Function) -> bool,
+) -> Vec<String> {
+    let possible = |r: &Report| by_function(r, spared, |f| vec![((), f.possible_paths)]);
+    let (ours, theirs) = (possible(stream), possible(counted));
+    let cut = |f: &Function| spared(f) || ours.get(&f.key()) != theirs.get(&f.key());
+    let paths = |f: &Function| {
+        let paths = f.paths.iter();
+        let told = paths.map(|p| ((p.start.clone(), p.blocks.clone(), p.end.clone()), p.count));
+        told.collect()
+    };
+    let all = [stream, counted].map(|r| by_function(r, &cut, paths));
+    let mut wrong = unlike(&all[0], &all[1], "paths");
+    wrong.extend(call_differences(stream, counted, spared));
+    wrong
+}
+
+/// Where functions were not entered as often as counted.
+fn call_differences(
+    stream: &Report,
+    counted: &Report,
+    spared: &dyn Fn(&Function) -> bool,
+) -> Vec<String> {
+    let all = [stream, counted].map(|r| by_function(r, spared, |f| vec![((), f.calls())]));
+    unlike(&all[0], &all[1], "calls")
+}
+
+fn unlike<K: Ord + std::fmt::Debug, V: PartialEq + std::fmt::Debug>(
+    stream: &BTreeMap<K, V>,
+    counted: &BTreeMap<K, V>,
+    what: &str,
+) -> Vec<String> {
+    let all: BTreeSet<&K> = stream.keys().chain(counted.keys()).collect();
+    let differ = all.into_iter().filter(|k| stream.get(k) != counted.get(k));
+    let told = |k: &K| {
+        let (ours, theirs) = (stream.get(k), counted.get(k));
+        format!("{what} of {k:?}: {ours:?} in the stream, {theirs:?} counted")
+    };
+    differ.map(told).collect()
+}
+
+/// Where what is estimated from a few paths doesn't add up to what was counted. How it is spread over functions is chance; how many paths began in all isn't,
+/// but for those of frames that were left, and those that each thread began last. Functions that are not timed are left out, and those whose paths are cut elsewhere.
+fn estimate_differences(
+    timed: &Report,
+    counted: &Report,
+    spared: &dyn Fn(&Function) -> bool,
+) -> Vec<String> {
+    let possible = |r: &Report| by_function(r, spared, |f| vec![((), f.possible_paths)]);
+    let (ours, theirs) = (possible(timed), possible(counted));
+    let is_same = |f: &Function| !spared(f) && ours.get(&f.key()) == theirs.get(&f.key());
+    let total = |r: &Report| -> u64 {
+        let functions = r.functions.iter().filter(|f| is_same(f));
+        functions.map(Function::total).sum()
+    };
+    let processes = timed.json["images"].as_array().into_iter().flatten();
+    let processes = processes.flat_map(|image| image["processes"].as_array());
+    let threads = processes.flatten().filter_map(|p| p["threads"].as_u64());
+    let at_ends = LONGEST_PASS * threads.sum::<u64>();
+    let (ours, theirs) = (total(timed), total(counted));
+    let differ = ours.abs_diff(theirs) > theirs / 20 + at_ends + 20;
+    let told = || format!("{ours} paths estimated, {theirs} counted");
+    differ.then(told).into_iter().collect()
+}

@@ -1,0 +1,173 @@
+//! C and C++ programs: sources out of a crate of the registry, perhaps a driver of ours, compiled file by file.
+
+use super::Flavour;
+use crate::program::copy_tree;
+use crate::registry;
+use crate::tool::{installed, run_ok, tests_directory};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Sources of a program and the flags they want.
+#[derive(Debug)]
+pub struct CSource {
+    /// Its name in paths.
+    pub name: &'static str,
+    /// The crate that carries it, and the folder in there; `None`: tests/workloads has it all.
+    pub(super) from: Option<(&'static str, &'static str)>,
+    /// A file or folder of ours in tests/workloads; empty: none. What lies in it is copied beside the sources.
+    pub(super) driver: &'static str,
+    /// Files to compile, from the program's folder; `folder/*.c` is every one there.
+    pub(super) files: &'static [&'static str],
+    /// Ends of names that `*.c` doesn't take.
+    pub(super) except: &'static [&'static str],
+    /// Flags of each compilation.
+    pub(super) flags: &'static str,
+    /// Flags of the link.
+    pub(super) libraries: &'static str,
+}
+
+/// C sources with what their compilation needs.
+#[derive(Debug, Clone)]
+pub struct CProject {
+    /// Where the sources lie.
+    pub folder: PathBuf,
+    /// Source files.
+    pub files: Vec<PathBuf>,
+    /// Flags of each compilation.
+    pub flags: Vec<String>,
+    /// Flags of the link.
+    pub libraries: Vec<String>,
+}
+
+impl CSource {
+    /// C or C++.
+    pub(super) fn language(&self) -> &'static str {
+        if self.files.iter().any(|f| is_cpp(Path::new(f))) {
+            "C++"
+        } else {
+            "C"
+        }
+    }
+
+    /// Copies the sources to `folder`.
+    pub(super) fn copy(&self, folder: &Path) -> Result<()> {
+        if let Some((name, inside)) = self.from {
+            copy_tree(&registry::source(name)?.join(inside), folder)?;
+        }
+        if self.driver.is_empty() {
+            return Ok(());
+        }
+        let driver = tests_directory().join("workloads").join(self.driver);
+        if driver.is_dir() {
+            return copy_tree(&driver, folder);
+        }
+        std::fs::create_dir_all(folder)?;
+        let name = driver.file_name().context("a driver has a name")?;
+        std::fs::copy(&driver, folder.join(name))
+            .with_context(|| format!("cannot copy {}", driver.display()))?;
+        Ok(())
+    }
+
+    /// The sources in a folder they were copied to.
+    pub(super) fn project(&self, folder: &Path) -> Result<CProject> {
+        let mut files = Vec::new();
+        for name in self.files {
+            match name.strip_suffix("*.c") {
+                Some(inside) => files.extend(self.c_files(&folder.join(inside))?),
+                None => files.push(folder.join(name)),
+            }
+        }
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+        Ok(CProject {
+            folder: folder.to_owned(),
+            files,
+            flags: words(self.flags),
+            libraries: words(self.libraries),
+        })
+    }
+
+    fn c_files(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        let listed = std::fs::read_dir(folder)
+            .with_context(|| format!("cannot list {}", folder.display()))?;
+        let mut files = Vec::new();
+        for entry in listed {
+            let path = entry?.path();
+            let name = path.to_string_lossy();
+            if name.ends_with(".c") && !self.except.iter().any(|e| name.ends_with(e)) {
+                files.push(path);
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+}
+
+impl CProject {
+    /// Compiles each file and links them, two at a time; objects that are there already stay.
+    ///
+    /// # Errors
+    /// A step fails.
+    pub fn build(&self, flavour: Flavour, level: &str) -> Result<PathBuf> {
+        for pair in self.files.chunks(2) {
+            std::thread::scope(|scope| -> Result<()> {
+                let steps: Vec<_> = pair
+                    .iter()
+                    .map(|file| scope.spawn(move || self.compile(file, flavour, level)))
+                    .collect();
+                for step in steps {
+                    step.join()
+                        .map_err(|_| anyhow::anyhow!("a compilation's thread panicked"))??;
+                }
+                Ok(())
+            })?;
+        }
+        let executable = self
+            .folder
+            .join(format!("program-{}{level}", flavour.name()));
+        let objects = self.files.iter().map(|f| object(f, flavour, level));
+        let mut link = self.start(flavour, level, self.files.iter().any(|f| is_cpp(f)))?;
+        link.args(objects)
+            .args(&self.libraries)
+            .arg("-o")
+            .arg(&executable);
+        run_ok(&mut link)?;
+        Ok(executable)
+    }
+
+    fn compile(&self, file: &Path, flavour: Flavour, level: &str) -> Result<()> {
+        let object = object(file, flavour, level);
+        if object.exists() {
+            return Ok(());
+        }
+        let mut command = self.start(flavour, level, is_cpp(file))?;
+        command.args(&self.flags).arg("-c").arg(file).arg("-o");
+        // Under another name first: what was half written must not be taken for whole.
+        let half = object.with_extension("half");
+        run_ok(command.arg(&half))?;
+        std::fs::rename(&half, &object)?;
+        Ok(())
+    }
+
+    fn start(&self, flavour: Flavour, level: &str, cpp: bool) -> Result<Command> {
+        let (clang, verb) = if cpp {
+            ("clang++-22", "c++")
+        } else {
+            ("clang-22", "cc")
+        };
+        let mut command = flavour.compiler(&installed(clang)?, verb, &self.folder);
+        command.current_dir(&self.folder).args([level, "-g", "-w"]);
+        if flavour == Flavour::Peer {
+            command.arg("-fprofile-generate");
+        }
+        Ok(command)
+    }
+}
+
+fn object(file: &Path, flavour: Flavour, level: &str) -> PathBuf {
+    file.with_extension(format!("{}{level}.o", flavour.compiled()))
+}
+
+fn is_cpp(file: &Path) -> bool {
+    file.extension().is_some_and(|e| e == "cc" || e == "cpp")
+}

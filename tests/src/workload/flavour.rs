@@ -1,0 +1,127 @@
+//! The ways a program is built: alone, by Holloway, by the compilers' own profilers.
+
+use crate::tool::{cargo_holloway, clean, holloway_command};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How a program is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavour {
+    /// By the compiler alone.
+    Native,
+    /// By Holloway, paths counted.
+    Paths,
+    /// By Holloway, edges counted.
+    Edges,
+    /// By Holloway, paths counted, those that are left in the middle too.
+    Exits,
+    /// By Holloway, paths counted, probes placed by what an earlier run measured.
+    Guided,
+    /// By Holloway, the stream of paths kept for sequences over iterations.
+    Loops,
+    /// By Holloway, the stream of paths that end at calls.
+    Trace,
+    /// By Holloway, a few of the paths timed.
+    Variation,
+    /// By Holloway, every path timed.
+    Times,
+    /// With the compilers' own edge counters: `-fprofile-generate`, `-Cprofile-generate`.
+    Peer,
+}
+
+/// Every flavour, in the order of the tables.
+pub const FLAVOURS: [Flavour; 10] = [
+    Flavour::Native,
+    Flavour::Paths,
+    Flavour::Edges,
+    Flavour::Exits,
+    Flavour::Guided,
+    Flavour::Loops,
+    Flavour::Trace,
+    Flavour::Variation,
+    Flavour::Times,
+    Flavour::Peer,
+];
+
+impl Flavour {
+    /// Its name in tables and paths.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Paths => "paths",
+            Self::Edges => "edges",
+            Self::Exits => "exits",
+            Self::Guided => "guided",
+            Self::Loops => "loops",
+            Self::Trace => "trace",
+            Self::Variation => "variation",
+            Self::Times => "times",
+            Self::Peer => "peer",
+        }
+    }
+
+    /// Whether Holloway builds it.
+    #[must_use]
+    pub fn is_woven(self) -> bool {
+        !matches!(self, Self::Native | Self::Peer)
+    }
+
+    /// Where a guide is looked for: the data of an earlier run, beside a program's sources.
+    #[must_use]
+    pub fn guide(folder: &Path) -> PathBuf {
+        folder.join("guide")
+    }
+
+    /// Name of what is compiled before the link: Holloway's flavours differ in the link only.
+    pub(super) fn compiled(self) -> &'static str {
+        if self.is_woven() {
+            "woven"
+        } else {
+            self.name()
+        }
+    }
+
+    /// A compiler's command: `clang` itself, or `holloway cc` over it (`c++` likewise).
+    pub(super) fn compiler(self, clang: &Path, verb: &str, folder: &Path) -> Command {
+        let mut command = if self.is_woven() {
+            holloway_command([verb])
+        } else {
+            Command::new(clang)
+        };
+        clean(&mut command);
+        if self.is_woven() {
+            command.env("HOLLOWAY_CLANG", clang);
+        }
+        self.set(&mut command, folder);
+        command
+    }
+
+    /// Cargo's command for a build.
+    pub(super) fn cargo(self, folder: &Path) -> Command {
+        let mut command = if self.is_woven() {
+            cargo_holloway(["build"])
+        } else {
+            let mut command = Command::new("cargo");
+            command.arg("build");
+            clean(&mut command);
+            command
+        };
+        self.set(&mut command, folder);
+        command
+    }
+
+    /// What Holloway is told through the environment.
+    fn set(self, command: &mut Command, folder: &Path) {
+        match self {
+            Self::Native | Self::Paths | Self::Peer => {}
+            Self::Edges => drop(command.env("HOLLOWAY_COLLECT", "edges")),
+            Self::Exits => drop(command.env("HOLLOWAY_EXITS", "on")),
+            Self::Loops => drop(command.env("HOLLOWAY_COLLECT", "loops")),
+            Self::Trace => drop(command.env("HOLLOWAY_COLLECT", "trace")),
+            Self::Variation => drop(command.env("HOLLOWAY_COLLECT", "variation")),
+            Self::Times => drop(command.env("HOLLOWAY_COLLECT", "times")),
+            Self::Guided => drop(command.env("HOLLOWAY_GUIDE", Self::guide(folder))),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Rust programs: ripgrep as its crate has it, and the packages of tests/workloads/rust.
+
+use super::Flavour;
+use crate::program::{copy_tree, find_executable};
+use crate::registry;
+use crate::tool::{run_ok, tests_directory};
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A package that is built.
+#[derive(Debug)]
+pub struct RustSource {
+    /// Its name in paths, and cargo's name of the package.
+    pub name: &'static str,
+    /// The executable.
+    pub(super) binary: &'static str,
+    /// Whether it is a crate of the registry; else a member of the workspace tests/workloads/rust.
+    pub(super) from_registry: bool,
+}
+
+impl RustSource {
+    /// Copies the project to `folder`: the crate, or the whole workspace, whose members share a Cargo.lock.
+    pub(super) fn copy(&self, folder: &Path) -> Result<()> {
+        if self.from_registry {
+            registry::copy(self.name, folder)
+        } else {
+            copy_tree(&tests_directory().join("workloads/rust"), folder)
+        }
+    }
+
+    /// What of a copied project goes into this program.
+    pub(super) fn parts(&self, folder: &Path) -> Vec<PathBuf> {
+        if self.from_registry {
+            vec![folder.to_owned()]
+        } else {
+            vec![folder.join("Cargo.lock"), folder.join(self.name)]
+        }
+    }
+
+    /// Builds a copied project; the executable, under a name of the flavour's own.
+    pub(super) fn build(&self, folder: &Path, flavour: Flavour) -> Result<PathBuf> {
+        let target = folder.join(format!("target-{}", flavour.compiled()));
+        let mut command = build_command(folder, flavour, &target);
+        run_ok(command.args(["--package", self.name]))?;
+        // Another flavour of Holloway's is linked in the same place.
+        let executable = folder.join(format!("program-{}-{}", self.name, flavour.name()));
+        std::fs::copy(find_executable(&target, self.binary)?, &executable)?;
+        Ok(executable)
+    }
+}
+
+/// The cargo line of a release build of a flavour.
+#[must_use]
+pub fn build_command(folder: &Path, flavour: Flavour, target: &Path) -> Command {
+    let mut command = flavour.cargo(folder);
+    command
+        .current_dir(folder)
+        .args(["--release", "--locked"])
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only")
+        // rhai's hash tables are seeded when they are compiled: the same in each flavour.
+        .env("CONST_RANDOM_SEED", "1");
+    if flavour == Flavour::Peer {
+        // With --target the flags stay away from build scripts and proc macros.
+        command
+            .args(["--target", "x86_64-unknown-linux-gnu"])
+            .env("RUSTFLAGS", "-Cprofile-generate");
+    }
+    command
+}

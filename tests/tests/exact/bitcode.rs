@@ -1,0 +1,127 @@
+//! Optimised code: clang's `-fprofile-generate` on the very bitcode that is woven, held against each kind of profile.
+//!
+//! Two compilations of one source would be optimised differently. So the bitcode in a woven build's objects is taken out
+//! and compiled with clang's counters, without further optimisation, and Holloway links the same objects at -O0: both count
+//! the graph that `-O2` has left. Branches of inlined code, and those without a line,
+//! are not compared.
+
+use crate::calm::Calm;
+use crate::clang::{Compared, differences};
+use crate::ours::steady;
+use anyhow::{Context, Result, ensure};
+use holloway_tests::clang_counts::count;
+use holloway_tests::kind::{Kind, Weaving};
+use holloway_tests::tool::{holloway_command, installed, run_ok, scratch};
+use holloway_tests::workload::{BZIP2, CProject, Flavour, LUA, SQLITE, Workload, ZLIB};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[test]
+fn optimised_bzip2_agrees_with_clang() {
+    check(&BZIP2, 25, 200);
+}
+
+#[test]
+fn optimised_zlib_agrees_with_clang() {
+    check(&ZLIB, 25, 200);
+}
+
+#[test]
+fn optimised_lua_agrees_with_clang() {
+    check(&LUA, 200, 500);
+}
+
+#[test]
+fn optimised_sqlite_agrees_with_clang() {
+    check(&SQLITE, 500, 2000);
+}
+
+fn check(workload: &Workload, functions: usize, branches: usize) {
+    let compared = compare(workload).unwrap();
+    println!("{}: {compared}", workload.name());
+    assert!(
+        compared.functions >= functions && compared.branches >= branches,
+        "too little was compared: {compared}"
+    );
+}
+
+fn compare(workload: &Workload) -> Result<Compared> {
+    let scratch = scratch(&format!("bitcode-{}", workload.name()))?;
+    let folder = workload.prepare(scratch.path())?;
+    steady(workload, &folder)?;
+    let project = workload.c_project(&folder)?.context("a C program")?;
+    project.build(Flavour::Paths, "-O2")?;
+    let objects = objects(&folder)?;
+    let bitcode: Vec<PathBuf> = objects.iter().map(|o| bitcode(o)).collect::<Result<_>>()?;
+    let calm = Calm::new(workload, scratch.path())?;
+    let run = |exe: &Path| calm.run(exe);
+    let theirs = count(&bitcode, &[], &project.libraries, scratch.path(), run)?;
+    let mut compared = Compared::default();
+    for kind in [Kind::Paths, Kind::PathsExits, Kind::Edges] {
+        compared = Compared::default();
+        let executable = link(&objects, &project, kind)?;
+        let recorded = calm.record(&executable, &scratch.path().join(kind.name()))?;
+        let wrong = differences(&theirs, &recorded, &mut compared)?;
+        ensure!(
+            wrong.is_empty(),
+            "{}: {} functions differ\n{}",
+            kind.name(),
+            wrong.len(),
+            wrong[..wrong.len().min(20)].join("\n")
+        );
+    }
+    Ok(compared)
+}
+
+/// The objects that a build has left.
+fn objects(folder: &Path) -> Result<Vec<PathBuf>> {
+    let (mut objects, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "o") {
+                objects.push(path);
+            }
+        }
+    }
+    objects.sort();
+    Ok(objects)
+}
+
+/// The bitcode in an object, as text, without the branch weights that optimisation has left: where nothing ran they would
+/// stand for counts.
+fn bitcode(object: &Path) -> Result<PathBuf> {
+    let (bitcode, text) = (object.with_extension("bc"), object.with_extension("ll"));
+    let section = format!("--dump-section=.llvm.lto={}", bitcode.display());
+    let mut dump = Command::new(installed("llvm-objcopy-22")?);
+    run_ok(dump.arg(section).arg(object).arg("/dev/null"))?;
+    let mut print = Command::new(installed("llvm-dis-22")?);
+    run_ok(print.arg(&bitcode).arg("-o").arg(&text))?;
+    let lines = std::fs::read_to_string(&text)?;
+    let weightless = |line: &str| match line.split_once(", !prof !") {
+        Some((before, after)) if line.starts_with(' ') => {
+            let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("{before}{rest}\n")
+        }
+        _ => format!("{line}\n"),
+    };
+    std::fs::write(&text, lines.lines().map(weightless).collect::<String>())?;
+    Ok(text)
+}
+
+/// Links at -O0: what `-O2` has made of the program stays as it is.
+fn link(objects: &[PathBuf], project: &CProject, kind: Kind) -> Result<PathBuf> {
+    let executable = project.folder.join(format!("program-{}", kind.name()));
+    let mut command = holloway_command(["cc", "-O0", "-g"]);
+    Weaving::from(kind).by_environment(&mut command);
+    command
+        .env("HOLLOWAY_CLANG", installed("clang-22")?)
+        .args(objects)
+        .args(&project.libraries)
+        .arg("-o")
+        .arg(&executable);
+    run_ok(&mut command)?;
+    Ok(executable)
+}

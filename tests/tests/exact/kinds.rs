@@ -1,0 +1,105 @@
+//! Real programs, optimised: output as natively built, and every kind of profile counts the same calls, edges, blocks and
+//! frames left.
+//!
+//! Lua's coroutines and errors leave frames by longjmp; in the others nearly every call returns.
+
+use crate::ours::steady;
+use anyhow::{Context, Result, ensure};
+use holloway_tests::agree::differences;
+use holloway_tests::kind::Kind;
+use holloway_tests::program::inconsistencies;
+use holloway_tests::report::Report;
+use holloway_tests::tool::scratch;
+use holloway_tests::workload::{
+    BZIP2, Flavour, LUA, MARKDOWN, MINISAT, SQLITE, Scale, Workload, ZLIB,
+};
+use std::path::Path;
+
+/// In this order: what all are compared with first, the guide before what it guides.
+const FLAVOURS: [(Flavour, Kind); 4] = [
+    (Flavour::Exits, Kind::PathsExits),
+    (Flavour::Edges, Kind::Edges),
+    (Flavour::Paths, Kind::Paths),
+    (Flavour::Guided, Kind::Paths),
+];
+
+#[test]
+fn kinds_agree_on_bzip2() {
+    assert!(check(&BZIP2).unwrap() > 25);
+}
+
+#[test]
+fn kinds_agree_on_zlib() {
+    assert!(check(&ZLIB).unwrap() > 15);
+}
+
+#[test]
+fn kinds_agree_on_lua() {
+    assert!(check(&LUA).unwrap() > 200);
+}
+
+#[test]
+fn kinds_agree_on_sqlite() {
+    assert!(check(&SQLITE).unwrap() > 500);
+}
+
+#[test]
+fn kinds_agree_on_minisat() {
+    assert!(check(&MINISAT).unwrap() > 20);
+}
+
+#[test]
+fn kinds_agree_on_markdown() {
+    assert!(check(&MARKDOWN).unwrap() > 50);
+}
+
+/// Compares all kinds with each other, and outputs with the native one; the number of functions that ran.
+fn check(workload: &Workload) -> Result<usize> {
+    let scratch = scratch(&format!("kinds-{}", workload.name()))?;
+    let folder = workload.prepare(scratch.path())?;
+    steady(workload, &folder)?;
+    let run = |executable: &Path, data: Option<&Path>| -> Result<String> {
+        let input = scratch.path().join("input");
+        let _ = std::fs::remove_dir_all(&input);
+        workload.write_input(&input, Scale::Small)?;
+        let program = input.join("program");
+        std::fs::copy(executable, &program)?;
+        let outputs = workload.run(&program, &input, Scale::Small, data)?;
+        Ok(outputs.iter().map(|o| o.text() + &o.stderr).collect())
+    };
+    let native = workload.build(&folder, Flavour::Native)?;
+    let wanted = run(&native, None).context("native")?;
+    let mut reports = Vec::new();
+    for (flavour, kind) in FLAVOURS {
+        let (name, data) = (flavour.name(), scratch.path().join(flavour.name()));
+        let executable = workload.build(&folder, flavour).context(name)?;
+        let output = run(&executable, Some(&data)).context(name)?;
+        ensure!(output == wanted, "{name}: other output");
+        let report = Report::of_run(&data)?;
+        if kind.has_exits() {
+            let wrong = inconsistencies(&report, &|_| false);
+            ensure!(wrong.is_empty(), "{name}: {}", wrong.join("\n"));
+        }
+        if flavour == Flavour::Edges {
+            std::os::unix::fs::symlink(&data, Flavour::guide(&folder))?;
+        }
+        reports.push((name, kind, report));
+    }
+    let (_, first, all) = &reports[0];
+    for (name, kind, report) in &reports[1..] {
+        let wrong = differences((*kind, report), (*first, all), &|_| false);
+        ensure!(
+            wrong.is_empty(),
+            "{name}: {} functions differ\n{}",
+            wrong.len(),
+            wrong[..wrong.len().min(20)].join("\n")
+        );
+    }
+    let run = all.functions.iter().filter(|f| f.calls() > 0).count();
+    let left = all.functions.iter().filter(|f| f.has_left()).count();
+    println!(
+        "{}: {run} functions ran, frames of {left} were left, all kinds equal",
+        workload.name()
+    );
+    Ok(run)
+}

@@ -1,0 +1,296 @@
+//! Random programs that know themselves how often each block ran and where each frame was left for good, held against every
+//! kind of profile.
+//!
+//! Each line with a tracer call must have run as often as traced, and each function have returned as often, so that its frames
+//! were left as often in all. At -O0 blocks are as the source has them: there each must have been left as often as traced.
+//! Kinds must agree edge by edge.
+//! `HOLLOWAY_SOAK=N` tries N programs of each sort instead of the usual few.
+
+use crate::ours::{Counted, Recorded, record_any};
+use anyhow::{Context, Result, ensure};
+use holloway_format::{EdgeKind, Outcome};
+use holloway_tests::agree::differences;
+use holloway_tests::kind::{Kind, Weaving};
+use holloway_tests::random_program::{Counts, Dialect, Source, TRACER, Traced, generate};
+use holloway_tests::tool::{
+    Output, clean, holloway_command, installed, libllvm_19, run, run_ok, scratch,
+};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// In this order, for the last two are guided by runs of the first.
+const KINDS: [Kind; 6] = [
+    Kind::PathsExits,
+    Kind::Edges,
+    Kind::Paths,
+    Kind::EdgesClosed,
+    Kind::Guided,
+    Kind::GuidedEdges,
+];
+
+/// What a program is built from and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Sort {
+    pub(crate) dialect: Dialect,
+    pub(crate) level: &'static str,
+    pub(crate) clang: u32,
+}
+
+fn soak(first_seed: u64, usual: u64, dialect: Dialect, levels: &[&'static str], clang: u32) {
+    let number = match std::env::var("HOLLOWAY_SOAK") {
+        Ok(text) => text.parse().expect("HOLLOWAY_SOAK is a number"),
+        Err(_) => usual,
+    };
+    let mut left = 0;
+    for seed in first_seed..first_seed + number {
+        let level = levels[(seed % levels.len() as u64) as usize];
+        let sort = Sort {
+            dialect,
+            level,
+            clang,
+        };
+        left += check(seed, sort).unwrap_or_else(|e| panic!("seed {seed}, {level}: {e:#}"));
+    }
+    assert!(
+        left > 10 * number || dialect == Dialect::Quiet,
+        "only {left} frames were left in {number} programs"
+    );
+    println!("{number} programs, {left} frames left");
+}
+
+#[test]
+fn c_at_o0() {
+    soak(1000, 4, Dialect::C, &["-O0"], 22);
+}
+
+#[test]
+fn c_optimised() {
+    soak(20_000, 4, Dialect::C, &["-O2", "-O1", "-O3", "-Os"], 22);
+}
+
+#[test]
+fn c_with_llvm_19() {
+    soak(40_000, 2, Dialect::C, &["-O0", "-O2"], 19);
+}
+
+#[test]
+fn cpp_at_o0() {
+    soak(60_000, 2, Dialect::Cpp, &["-O0"], 22);
+}
+
+#[test]
+fn cpp_optimised() {
+    soak(80_000, 2, Dialect::Cpp, &["-O2", "-O1"], 22);
+}
+
+#[test]
+fn loops_at_o0() {
+    soak(100_000, 2, Dialect::Quiet, &["-O0"], 22);
+}
+
+#[test]
+fn loops_optimised() {
+    soak(120_000, 6, Dialect::Quiet, &["-O2", "-O1", "-O3"], 22);
+}
+
+/// Checks one program; the number of frames that it left.
+fn check(seed: u64, sort: Sort) -> Result<u64> {
+    let scratch = scratch("left")?;
+    let folder = scratch.path();
+    let source = generate(seed, 8, sort.dialect);
+    let plain = compile(folder, &source, sort)?;
+    let trace = folder.join("trace");
+    let mut command = Command::new(plain);
+    clean(&mut command);
+    let plain = run(command.env("TRACE", &trace))?;
+    let counts = Counts::read(&trace)?;
+    let mut recorded = BTreeMap::new();
+    for kind in KINDS {
+        std::fs::remove_file(&trace)?;
+        let found = check_kind(kind, folder, sort, &plain).context(kind.name())?;
+        ensure!(
+            Counts::read(&trace)? == counts,
+            "{}: it ran otherwise than plain",
+            kind.name()
+        );
+        if kind.has_exits() {
+            same_counts(&found, &source, &counts, sort).context(kind.name())?;
+        }
+        recorded.insert(kind, found);
+    }
+    let all = &recorded[&Kind::PathsExits];
+    for (kind, found) in &recorded {
+        let wrong = differences(
+            (*kind, &found.report),
+            (Kind::PathsExits, &all.report),
+            &|_| false,
+        );
+        ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+    Ok(counts.left.iter().sum())
+}
+
+/// Links for a kind and runs it: ending and output must be as plain.
+fn check_kind(kind: Kind, folder: &Path, sort: Sort, plain: &Output) -> Result<Recorded> {
+    let weaving = match kind {
+        Kind::Guided => Weaving::guided(kind, &folder.join(Kind::Edges.name())),
+        Kind::GuidedEdges => Weaving::guided(kind, &folder.join(Kind::PathsExits.name())),
+        _ => kind.into(),
+    };
+    let program = link(folder, &weaving, sort)?;
+    let (data, trace) = (folder.join(kind.name()), folder.join("trace"));
+    let (output, recorded) = record_any(&program, &[], &data, &[("TRACE", &trace)])?;
+    ensure!(
+        output.ending() == plain.ending() && output.stdout == plain.stdout,
+        "{}, not {}\n--- plain\n{}--- woven\n{}{}",
+        output.ending(),
+        plain.ending(),
+        plain.text(),
+        output.text(),
+        output.stderr
+    );
+    Ok(recorded)
+}
+
+/// Compiles for weaving and plain; the plain program.
+pub(crate) fn compile(folder: &Path, source: &Source, sort: Sort) -> Result<PathBuf> {
+    let (file, (compiler, verb)) = (sort.dialect.file(), sort.dialect.compiler());
+    std::fs::write(folder.join(file), &source.text)?;
+    std::fs::write(folder.join("tracer.c"), TRACER)?;
+    let plain = |compiler: &str| -> Result<Command> {
+        let mut command = Command::new(installed(&format!("{compiler}-{}", sort.clang))?);
+        clean(&mut command);
+        command.current_dir(folder);
+        Ok(command)
+    };
+    run_ok(plain("clang")?.args(["-O1", "-c", "tracer.c"]))?;
+    run_ok(plain(compiler)?.args([sort.level, "-w", file, "tracer.o", "-o", "plain"]))?;
+    let mut woven = holloway_command([verb, sort.level, "-g", "-w", "-c", file, "-o", "random.o"]);
+    let compiler = installed(&format!("{compiler}-{}", sort.clang))?;
+    run_ok(woven.current_dir(folder).env("HOLLOWAY_CLANG", compiler))?;
+    Ok(folder.join("plain"))
+}
+
+pub(crate) fn link(folder: &Path, weaving: &Weaving, sort: Sort) -> Result<PathBuf> {
+    let (compiler, verb) = sort.dialect.compiler();
+    let program = folder.join(format!("program-{}", weaving.kind.name()));
+    let mut woven = holloway_command([verb, sort.level, "-g", "random.o", "tracer.o", "-o"]);
+    woven.arg(&program).current_dir(folder).env(
+        "HOLLOWAY_CLANG",
+        installed(&format!("{compiler}-{}", sort.clang))?,
+    );
+    weaving.by_environment(&mut woven);
+    if sort.clang == 19 {
+        woven.env("HOLLOWAY_LLVM", libllvm_19()?);
+    }
+    run_ok(&mut woven)?;
+    Ok(program)
+}
+
+fn same_counts(recorded: &Recorded, source: &Source, counts: &Counts, sort: Sort) -> Result<()> {
+    let functions = recorded.functions();
+    for traced in &source.functions {
+        let of_this = |f: &&Counted| f.map.linkage_name.as_str() == traced.name;
+        let function = functions
+            .iter()
+            .find(of_this)
+            .with_context(|| format!("{} isn't in the map", traced.name))?;
+        let check = || {
+            function.agrees_with(&recorded.report)?;
+            same_runs(function, traced, counts)?;
+            same_returns(function, traced, counts)?;
+            // In C++ a call that may throw ends its block, and what follows is in a block without a tracer call.
+            if sort.level == "-O0" && sort.dialect != Dialect::Cpp {
+                same_left(function, traced, counts)?;
+            }
+            Ok::<(), anyhow::Error>(())
+        };
+        check().with_context(|| traced.name.clone())?;
+    }
+    Ok(())
+}
+
+/// Each block's tracer calls were made as often as traced: nothing before them in the block leaves it.
+fn same_runs(function: &Counted, traced: &Traced, counts: &Counts) -> Result<()> {
+    let flow = function.flow()?;
+    ensure!(
+        flow.calls == i128::from(counts.runs[traced.entry as usize]),
+        "{} calls, {} traced",
+        flow.calls,
+        counts.runs[traced.entry as usize]
+    );
+    let mut found = BTreeMap::<u32, i128>::new();
+    let ids = function.traced(|line| traced.lines.get(&line).copied());
+    for (ids, count) in ids.iter().zip(&flow.blocks) {
+        for id in ids {
+            *found.entry(*id).or_default() += count;
+        }
+    }
+    for (id, found) in found {
+        let wanted = counts.runs[id as usize];
+        ensure!(
+            found == i128::from(wanted),
+            "block {id} ran {found} times, {wanted} traced"
+        );
+    }
+    Ok(())
+}
+
+/// It returned as often as traced; so as many frames in all were left.
+fn same_returns(function: &Counted, traced: &Traced, counts: &Counts) -> Result<()> {
+    let flow = function.flow()?;
+    let edges = function.map.edges.iter().zip(&flow.edges);
+    let returns = edges.filter(|(e, _)| matches!(e.outcome, Outcome::Return | Outcome::TailCall));
+    let found: i128 = returns.map(|(_, count)| count).sum();
+    let wanted: u64 = traced
+        .returns
+        .iter()
+        .map(|id| counts.runs[*id as usize])
+        .sum();
+    ensure!(
+        found == i128::from(wanted),
+        "{found} returns, {wanted} traced"
+    );
+    Ok(())
+}
+
+/// Each block was left as often as traced, and behind each setjmp its frame was come back to as often.
+fn same_left(function: &Counted, traced: &Traced, counts: &Counts) -> Result<()> {
+    let flow = function.flow()?;
+    let heads = function.heads();
+    let ids = function.traced(|line| traced.lines.get(&line).copied());
+    let sum = |table: &[u64], ids: &[u32]| -> i128 {
+        ids.iter().map(|id| i128::from(table[*id as usize])).sum()
+    };
+    let (mut left, mut wanted) = (vec![0; heads.len()], vec![0; heads.len()]);
+    for (edge, count) in function.map.edges.iter().zip(&flow.edges) {
+        if edge.kind == EdgeKind::Exit || edge.outcome == Outcome::Noreturn {
+            left[heads[edge.from as usize]] += count;
+        }
+    }
+    for (block, ids) in ids.iter().enumerate() {
+        wanted[heads[block]] += sum(&counts.left, ids);
+    }
+    for edge in &function.map.edges {
+        if edge.outcome == Outcome::Again {
+            let parts = (0..heads.len()).filter(|b| heads[*b] == heads[edge.from as usize]);
+            let again: i128 = parts.map(|b| sum(&counts.again, &ids[b])).sum();
+            wanted[heads[edge.to as usize]] -= again;
+        }
+    }
+    for (block, head) in heads
+        .iter()
+        .enumerate()
+        .filter(|(block, head)| block == *head)
+    {
+        ensure!(
+            left[block] == wanted[block],
+            "block {block} (ids {:?}) was left {} times, {} traced",
+            ids[*head],
+            left[block],
+            wanted[block]
+        );
+    }
+    Ok(())
+}

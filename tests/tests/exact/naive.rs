@@ -1,0 +1,372 @@
+//! Streams of paths, read naively: the words that threads left in a raw profile, one after the other on a plain stack, by the rules that
+//! `format::abi` gives ("Streams"). No code of `analysis` takes part.
+
+use crate::walk::walk;
+use anyhow::{Context, Result, ensure};
+use holloway_format::abi::{KIND_TRACE, OPERAND, WORD_CAUGHT, WORD_CONTROL, WORD_OWNER};
+use holloway_format::{
+    Counters, DagKind, FunctionMap, ImageMap, Outcome, RawProfile, decode_image, peek_profile,
+};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// What one thread appended in one image of one process.
+#[derive(Debug, Clone)]
+pub(crate) struct Stream {
+    pub(crate) image: [u8; 16],
+    pub(crate) thread: u32,
+    /// Position of the first word, which follows the WORD_OWNER.
+    pub(crate) at: u64,
+    pub(crate) words: Vec<u32>,
+    /// The counters behind its ring, which all owners share: the first has them.
+    pub(crate) beside: Vec<u64>,
+}
+
+/// What a stream says, in order. Activations are numbered in the order of their first words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The next activation opened; or one that is older than the stream showed its first word.
+    Enter,
+    /// A path of this activation ended.
+    Path { activation: usize, word: u32 },
+    /// This activation ended with its last path.
+    Close(usize),
+    /// This activation was left.
+    Left(usize),
+}
+
+/// A stream, read.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) events: Vec<Event>,
+    /// By activation: its function, as an index of [`Image::functions`].
+    pub(crate) functions: Vec<usize>,
+    /// Activations that began before the stream.
+    pub(crate) older: Vec<usize>,
+    /// The activations that are open at the end, outermost first.
+    pub(crate) open: Vec<usize>,
+    /// Words of activations that were counted and not appended, with their counts.
+    pub(crate) beside: Vec<(u32, u64)>,
+}
+
+/// An image by its words.
+pub(crate) struct Image {
+    pub(crate) map: ImageMap,
+    /// Where each function with words is in the map: first word, module, function.
+    pub(crate) functions: Vec<(u64, usize, usize)>,
+    paths: HashMap<u32, Rc<PathFacts>>,
+}
+
+/// What a path's number says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PathFacts {
+    pub(crate) function: usize,
+    pub(crate) path: u64,
+    /// From the function's entry.
+    pub(crate) opens: bool,
+    /// The function returned, or an exception went on from it. A call that doesn't return closes nothing: a `longjmp` may lead back
+    /// into the same frame.
+    pub(crate) closes: Option<Outcome>,
+    /// It ends in a call that doesn't return.
+    pub(crate) is_noreturn: bool,
+    /// Through a landing pad.
+    pub(crate) catches: bool,
+    /// Its blocks; the virtual exit is none.
+    pub(crate) blocks: Vec<u32>,
+}
+
+impl Image {
+    pub(crate) fn new(map: ImageMap) -> Self {
+        let mut functions = Vec::new();
+        for (m, module) in map.modules.iter().enumerate() {
+            for (f, function) in module.module.functions.iter().enumerate() {
+                if let Counters::Array { offset, .. } = function.counters {
+                    functions.push(((module.base + offset) / 8 + 1, m, f));
+                }
+            }
+        }
+        functions.sort_unstable();
+        Self {
+            map,
+            functions,
+            paths: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn function(&self, function: usize) -> &FunctionMap {
+        let (_, m, f) = self.functions[function];
+        &self.map.modules[m].module.functions[f]
+    }
+
+    /// The words of paths that were counted, with their counts.
+    fn counted(&self, counters: &[u64]) -> Vec<(u32, u64)> {
+        let mut counted = Vec::new();
+        for &(first, m, f) in &self.functions {
+            let map = &self.map.modules[m].module.functions[f];
+            let Some(beside) = map.beside.filter(|_| !counters.is_empty()) else {
+                continue;
+            };
+            let own = &counters[(beside / 8) as usize..][..map.paths_before_starts() as usize];
+            let words = (first as u32..).zip(own.iter().copied());
+            counted.extend(words.filter(|(_, count)| *count > 0));
+        }
+        counted
+    }
+
+    /// What a word says; each is looked up once.
+    pub(crate) fn facts(&mut self, word: u32) -> Result<Rc<PathFacts>> {
+        if let Some(facts) = self.paths.get(&word) {
+            return Ok(Rc::clone(facts));
+        }
+        let after = self.functions.partition_point(|f| f.0 <= u64::from(word));
+        let function = after.checked_sub(1).context("a word below all")?;
+        let path = u64::from(word) - self.functions[function].0;
+        let map = self.function(function);
+        ensure!(
+            path < map.path_count,
+            "word {word} is beyond the {} paths of {}",
+            map.path_count,
+            map.linkage_name.as_str()
+        );
+        let facts = Rc::new(facts(map, function, path));
+        self.paths.insert(word, Rc::clone(&facts));
+        Ok(facts)
+    }
+}
+
+fn facts(map: &FunctionMap, function: usize, path: u64) -> PathFacts {
+    let dag: Vec<_> = walk(map, path).into_iter().map(|e| map.dag[e]).collect();
+    let opens = !matches!(dag.first().map(|e| e.kind), Some(DagKind::Start(_)));
+    let mut blocks = Vec::new();
+    blocks.extend(opens.then_some(map.entry));
+    blocks.extend(dag.iter().map(|e| e.to).filter(|to| *to != map.exit));
+    let edges = dag.iter().filter_map(|e| match e.kind {
+        DagKind::Edge(e) | DagKind::Back(e) | DagKind::Cut(e) => {
+            Some(map.edges[e as usize].outcome)
+        }
+        DagKind::Start(_) => None,
+    });
+    let end = match dag.last().map(|e| e.kind) {
+        Some(DagKind::Edge(e)) => Some(map.edges[e as usize].outcome),
+        _ => None,
+    };
+    PathFacts {
+        function,
+        path,
+        opens,
+        closes: end.filter(|o| matches!(o, Outcome::Return | Outcome::TailCall | Outcome::Resume)),
+        is_noreturn: end == Some(Outcome::Noreturn),
+        catches: edges.into_iter().any(|o| o == Outcome::Unwind),
+        blocks,
+    }
+}
+
+/// The maps in a run's directory, by build.
+pub(crate) fn images(data: &Path) -> Result<HashMap<[u8; 16], Image>> {
+    let mut all = HashMap::new();
+    for file in files(data, "hwm")? {
+        let map = decode_image(&std::fs::read(&file)?)?;
+        ensure!(map.damage.is_empty(), "{} is damaged", file.display());
+        all.insert(map.build_id, Image::new(map));
+    }
+    Ok(all)
+}
+
+/// The files of a run with this extension, by name.
+pub(crate) fn files(data: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for entry in
+        std::fs::read_dir(data).with_context(|| format!("cannot list {}", data.display()))?
+    {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == extension) {
+            all.push(path);
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// The streams that a run without a collector left in its raw profiles.
+pub(crate) fn streams(data: &Path) -> Result<Vec<Stream>> {
+    let mut all = Vec::new();
+    for file in files(data, "hwp")? {
+        let bytes = std::fs::read(&file)?;
+        ensure!(
+            !peek_profile(&bytes)?.sealed,
+            "{}: a run without a collector leaves raw profiles",
+            file.display()
+        );
+        let raw = RawProfile::parse(&bytes)?;
+        ensure!(raw.damage().is_empty(), "{:?}", raw.damage());
+        for ring in raw.ring_words() {
+            let head = ring.ring.context("a ring without its head")?;
+            ensure!(head.missing.is_none(), "words are missing");
+            let (mut next, mut words) = (head.origin, Vec::new());
+            for piece in ring.pieces() {
+                let piece = piece.map_err(|damage| anyhow::anyhow!("{damage:?}"))?;
+                ensure!(piece.at == next, "words {next} to {} are lost", piece.at);
+                next += 4 * piece.words.len() as u64;
+                words.extend(piece.words);
+            }
+            ensure!(next == head.cursor, "words end at {next}");
+            let image = raw.header().profile.build_id;
+            let first = all.len();
+            split(&words, next - 4 * words.len() as u64, image, &mut all)?;
+            all[first].beside = head.beside().collect();
+        }
+    }
+    Ok(all)
+}
+
+/// Parts the words of a ring by its owners.
+fn split(words: &[u32], origin: u64, image: [u8; 16], all: &mut Vec<Stream>) -> Result<()> {
+    let mut at = 0;
+    let mut begun = false;
+    while at < words.len() {
+        match words[at] {
+            WORD_OWNER => {
+                all.push(Stream {
+                    image,
+                    thread: words[at + 1] & !OPERAND,
+                    at: origin + 4 * (at as u64 + 2),
+                    words: Vec::new(),
+                    beside: Vec::new(),
+                });
+                begun = true;
+                at += 2;
+            }
+            word => {
+                let stream = all.last_mut().filter(|_| begun);
+                stream
+                    .context("a ring begins with an owner")?
+                    .words
+                    .push(word);
+                at += 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Activation {
+    at: u64,
+    function: usize,
+    /// Made for a catcher of which no path was seen, or kept as perhaps the catcher's.
+    in_doubt: bool,
+    /// Its number, once a path of it was seen.
+    number: Option<usize>,
+}
+
+impl Activation {
+    fn new(at: u64, function: usize, in_doubt: bool) -> Self {
+        Self {
+            at,
+            function,
+            in_doubt,
+            number: None,
+        }
+    }
+}
+
+/// Reads a stream to its end.
+pub(crate) fn read(stream: &Stream, image: &mut Image) -> Result<Told> {
+    let is_trace = image.map.kind == KIND_TRACE;
+    let (mut open, mut told) = (Vec::new(), Told::default());
+    let mut index = 0;
+    while let Some(&word) = stream.words.get(index) {
+        let at = stream.at + 4 * index as u64;
+        index += 1;
+        match word {
+            0 => {} // A place that a signal handler's longjmp left empty.
+            WORD_CAUGHT => {
+                let operands = stream.words.get(index..index + 3);
+                let operands = operands.context("a control word at the end")?;
+                index += 3;
+                let value = |i: usize| u64::from(operands[i] & !OPERAND);
+                let position = 4 * (value(0) | value(1) << 31);
+                // 0: one of which nothing is appended.
+                let catcher = match operands[2] & !OPERAND {
+                    0 => None,
+                    word => Some(image.facts(word)?.function),
+                };
+                told.catch(&mut open, position, catcher, is_trace);
+            }
+            WORD_CONTROL.. => anyhow::bail!("control word {word:#x}"),
+            word => {
+                let facts = image.facts(word)?;
+                let map = image.function(facts.function);
+                let is_counted = map.beside.is_some() && facts.opens && facts.closes.is_some();
+                ensure!(!is_counted, "{word} is counted and appended");
+                told.path(&mut open, at, word, &facts);
+            }
+        }
+    }
+    told.open = open.iter().filter_map(|a| a.number).collect();
+    told.beside = image.counted(&stream.beside);
+    Ok(told)
+}
+
+impl Told {
+    /// Drops what was opened from `position` on, but the lowest activation of the catcher.
+    fn catch(
+        &mut self,
+        open: &mut Vec<Activation>,
+        position: u64,
+        catcher: Option<usize>,
+        is_trace: bool,
+    ) {
+        let from = open.iter().position(|a| a.at >= position);
+        let mut gone: Vec<Activation> = open.drain(from.unwrap_or(open.len())..).collect();
+        let own = gone.iter().position(|a| Some(a.function) == catcher);
+        let own = own.map(|own| gone.remove(own));
+        self.leave(&gone);
+        match own {
+            // Paths end at calls: its first word came before any of what it called.
+            own if is_trace => open.extend(own),
+            Some(own) => open.push(Activation {
+                in_doubt: true,
+                ..own
+            }),
+            None => open.extend(catcher.map(|catcher| Activation::new(position, catcher, true))),
+        }
+    }
+
+    fn leave(&mut self, gone: &[Activation]) {
+        let seen = gone.iter().rev().filter_map(|a| a.number);
+        self.events.extend(seen.map(Event::Left));
+    }
+
+    fn path(&mut self, open: &mut Vec<Activation>, at: u64, word: u32, facts: &PathFacts) {
+        let function = facts.function;
+        if facts.opens {
+            let replaced =
+                |top: &Activation| facts.catches && top.in_doubt && top.function == function;
+            if open.last().is_some_and(replaced) {
+                self.leave(&[open.pop().expect("it is on top")]);
+            }
+            open.push(Activation::new(at, function, false));
+        } else {
+            let own = open.iter().rposition(|a| a.function == function);
+            let gone: Vec<Activation> = open.drain(own.map_or(0, |own| own + 1)..).collect();
+            self.leave(&gone);
+            if own.is_none() {
+                open.push(Activation::new(at, function, false));
+                self.older.push(self.functions.len());
+            }
+        }
+        let top = open.last_mut().expect("it was found or pushed");
+        top.in_doubt = false;
+        let activation = *top.number.get_or_insert_with(|| {
+            self.functions.push(function);
+            self.events.push(Event::Enter);
+            self.functions.len() - 1
+        });
+        self.events.push(Event::Path { activation, word });
+        if facts.closes.is_some() {
+            open.pop();
+            self.events.push(Event::Close(activation));
+        }
+    }
+}

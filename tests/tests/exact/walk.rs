@@ -1,0 +1,28 @@
+//! What a path number stands for, by the paper's rule alone.
+
+use holloway_format::{DagEdgeMap, FunctionMap};
+
+/// The dag edges of a path, by the rule of the paper: from each block the edge with the largest value that still fits.
+pub(crate) fn walk(map: &FunctionMap, path: u64) -> Vec<usize> {
+    let (mut at, mut left, mut edges) = (map.entry, path, Vec::new());
+    while at != map.exit {
+        let fits = |(_, e): &(usize, &DagEdgeMap)| e.from == at && e.value <= left;
+        let (index, edge) = map
+            .dag
+            .iter()
+            .enumerate()
+            .filter(fits)
+            .max_by_key(|(_, e)| e.value)
+            .expect("each block but the exit has an edge of value 0");
+        left -= edge.value;
+        at = edge.to;
+        edges.push(index);
+    }
+    assert_eq!(
+        left,
+        0,
+        "path {path} of {} has a number left over",
+        map.linkage_name.as_str()
+    );
+    edges
+}

@@ -1,0 +1,213 @@
+//! Enters and leaves of a program's streams balance.
+//!
+//! Of a trace: every activation that opened was closed, left, or is open at the end, and functions were entered as often as another
+//! run with exit edges counted; what was not closed are the frames that were left by those counts, and those that ended in a call that doesn't
+//! return. Read naively ([`crate::naive`]); `holloway trace` must say the same.
+
+use crate::naive::{self, Event, Image, Stream};
+use anyhow::{Context, Result, ensure};
+use holloway_tests::kind::Kind;
+use holloway_tests::program::StreamRuns;
+use holloway_tests::report::{Function, Report};
+use holloway_tests::tool::{holloway_command, run_ok};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// What became of a function's activations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Balance {
+    entered: i64,
+    closed: i64,
+    left: i64,
+    /// Paths that ended in a call that doesn't return.
+    noreturn: i64,
+    open: i64,
+    paths: i64,
+}
+
+type Balances = BTreeMap<(String, String), Balance>;
+
+/// What is wrong with a program's streams.
+pub(crate) fn wrong(run: &StreamRuns<'_>) -> Result<Vec<String>> {
+    let mut images = naive::images(run.collected)?;
+    let mut balances = Balances::new();
+    let streams = naive::streams(run.spooled)?;
+    for stream in &streams {
+        let image = images
+            .get_mut(&stream.image)
+            .context("a stream of no image")?;
+        add(stream, image, &mut balances)?;
+    }
+    let mut wrong = Vec::new();
+    let reports = [run.spooled, run.collected].map(Report::of_run);
+    for report in reports {
+        let report = report?;
+        let functions = report.functions.iter().filter(|f| !(run.spared)(f));
+        for (key, paths) in sums(functions, |f| f.total() as i64) {
+            let found = balances.get(&key).map_or(0, |b| b.paths);
+            if found != paths {
+                wrong.push(format!("{key:?}: {found} words, {paths} paths reported"));
+            }
+        }
+    }
+    if run.kind == Kind::Trace {
+        wrong.extend(unlike_counted(run, &balances));
+        for data in [run.spooled, run.collected] {
+            run_ok(holloway_command(["trace", "verify"]).arg(data))?;
+        }
+        let threads = streams.iter().filter(|s| !s.words.is_empty());
+        same_threads(run.spooled, threads.map(|s| s.thread).collect())?;
+        if run.is_steady {
+            same_answers(run.spooled, &balances)?;
+            same_answers(run.collected, &balances)?;
+        }
+    }
+    Ok(wrong)
+}
+
+fn sums<'a>(
+    functions: impl Iterator<Item = &'a Function>,
+    of: impl Fn(&Function) -> i64,
+) -> BTreeMap<(String, String), i64> {
+    let mut all = BTreeMap::new();
+    for f in functions {
+        *all.entry(f.key()).or_default() += of(f);
+    }
+    all
+}
+
+/// Adds up what a stream says of each function.
+fn add(stream: &Stream, image: &mut Image, balances: &mut Balances) -> Result<()> {
+    let told = naive::read(stream, image)?;
+    let mut own: HashMap<usize, Balance> = HashMap::new();
+    let mut state = vec![None; told.functions.len()];
+    let mut entered = 0;
+    for event in &told.events {
+        match *event {
+            Event::Enter => {
+                let older = told.older.contains(&entered);
+                own.entry(told.functions[entered]).or_default().entered += i64::from(!older);
+                state[entered] = Some(false);
+                entered += 1;
+            }
+            Event::Path { activation, word } => {
+                ensure!(
+                    state[activation] == Some(false),
+                    "a path outside its activation"
+                );
+                let facts = image.facts(word)?;
+                let balance = own.entry(facts.function).or_default();
+                balance.paths += 1;
+                balance.noreturn += i64::from(facts.is_noreturn);
+            }
+            Event::Close(activation) | Event::Left(activation) => {
+                ensure!(
+                    state[activation].replace(true) == Some(false),
+                    "an activation ended twice"
+                );
+                let balance = own.entry(told.functions[activation]).or_default();
+                match event {
+                    Event::Close(_) => balance.closed += 1,
+                    _ => balance.left += 1,
+                }
+            }
+        }
+    }
+    for &activation in &told.open {
+        ensure!(state[activation] == Some(false), "what is open has ended");
+        own.entry(told.functions[activation]).or_default().open += 1;
+    }
+    for &(word, count) in &told.beside {
+        let facts = image.facts(word)?;
+        let balance = own.entry(facts.function).or_default();
+        let count = count as i64;
+        balance.entered += count;
+        balance.paths += count;
+        balance.closed += if facts.closes.is_some() { count } else { 0 };
+        balance.noreturn += if facts.is_noreturn { count } else { 0 };
+    }
+    for (function, more) in own {
+        let map = image.function(function);
+        let file = map.file.as_str().rsplit('/').next().unwrap_or_default();
+        let key = (map.linkage_name.as_str().to_owned(), file.to_owned());
+        let sum = balances.entry(key).or_default();
+        sum.entered += more.entered;
+        sum.closed += more.closed;
+        sum.left += more.left;
+        sum.noreturn += more.noreturn;
+        sum.open += more.open;
+        sum.paths += more.paths;
+    }
+    Ok(())
+}
+
+/// Functions that were not entered as often as counted, or of which not as many frames were left.
+fn unlike_counted(run: &StreamRuns<'_>, balances: &Balances) -> Vec<String> {
+    let functions = || run.exits.functions.iter().filter(|f| !(run.spared)(f));
+    let calls = sums(functions(), |f| f.calls() as i64);
+    let left = sums(functions(), |f| f.left.iter().map(|(_, count)| count).sum());
+    let mut wrong = Vec::new();
+    for (key, calls) in calls {
+        let found = balances.get(&key).copied().unwrap_or_default();
+        let gone = found.entered - found.closed - found.noreturn;
+        let left = left[&key];
+        if found.entered != calls || gone != left {
+            wrong.push(format!(
+                "{key:?}: {found:?} in the trace, {calls} calls and {left} frames left counted"
+            ));
+        }
+    }
+    wrong
+}
+
+/// What `holloway trace stats` says of each stream.
+fn stats(data: &Path) -> Result<Vec<Value>> {
+    let output = run_ok(holloway_command(["trace", "stats", "--format", "json"]).arg(data))?;
+    let mut json: Value = serde_json::from_str(&output.text())?;
+    let streams = json["streams"].as_array_mut().context("no streams")?;
+    Ok(std::mem::take(streams))
+}
+
+/// There must be a trace of each thread that ran a path.
+fn same_threads(data: &Path, mut wanted: Vec<u32>) -> Result<()> {
+    let streams = stats(data)?;
+    let ran = streams.iter().filter(|s| s["events"] != 0);
+    let mut found: Vec<u32> = ran
+        .filter_map(|s| s["thread"].as_u64()?.try_into().ok())
+        .collect();
+    found.sort_unstable();
+    wanted.sort_unstable();
+    ensure!(
+        found == wanted,
+        "traces of threads {found:?}, not {wanted:?}"
+    );
+    Ok(())
+}
+
+/// `holloway trace stats` must give the same sums.
+fn same_answers(data: &Path, balances: &Balances) -> Result<()> {
+    let streams = stats(data)?;
+    let sum = |name: &str| -> i64 {
+        let numbers = streams.iter().filter_map(|s| s["answer"][name].as_i64());
+        numbers.sum()
+    };
+    for (name, wanted) in [
+        ("paths", total(balances, |b| b.paths)),
+        ("enters", total(balances, |b| b.entered)),
+        ("leaves", total(balances, |b| b.closed)),
+        ("left", total(balances, |b| b.left)),
+    ] {
+        let found = sum(name);
+        ensure!(
+            found == wanted,
+            "{}: {found} {name} by `trace stats`, {wanted} in the stream",
+            data.display()
+        );
+    }
+    Ok(())
+}
+
+fn total(balances: &Balances, of: impl Fn(&Balance) -> i64) -> i64 {
+    balances.values().map(of).sum()
+}

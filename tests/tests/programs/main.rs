@@ -1,0 +1,31 @@
+//! Every folder of tests/programs, in each of its variants: a test each, found when the tests start.
+//!
+//! A harness of its own (libtest-mimic) because the list of tests is the list of folders.
+
+mod balance;
+#[path = "../exact/naive.rs"]
+mod naive;
+#[path = "../exact/walk.rs"]
+mod walk;
+
+use holloway_tests::program;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let programs =
+        program::all().expect("tests/programs is readable and its directives are understood");
+    let mut trials = Vec::new();
+    for program in programs {
+        for variant in program.variants() {
+            let name = format!("{}::{}", program.name, variant.name(program.language));
+            let program = program.clone();
+            trials.push(Trial::test(name, move || {
+                program
+                    .check(&variant, &balance::wrong)
+                    .map_err(|e| Failed::from(format!("{e:#}")))
+            }));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}

@@ -1,0 +1,90 @@
+//! Instructions in place of time: small inputs under valgrind's callgrind. The same figure on every run and on a busy
+//! machine; it knows nothing of caches and of what a processor does at once, so it is for tuning, not for claims.
+
+use super::options::Options;
+use super::programs::Shelf;
+use super::samples::geometric_mean;
+use anyhow::{Context, Result};
+use holloway_tests::tool::{run_ok, scratch};
+use holloway_tests::workload::{Flavour, Scale, Workload};
+use std::path::Path;
+use std::process::Command;
+
+/// Counts and prints a table.
+///
+/// # Errors
+/// valgrind is missing, or a run fails.
+pub(crate) fn run(shelf: &Shelf, workloads: &[&'static Workload], options: &Options) -> Result<()> {
+    let flavours = options.flavours();
+    let names: Vec<&str> = flavours.iter().map(|f| f.name()).collect();
+    println!(
+        "instructions, and over native\n{:<18} {:>14}",
+        "program",
+        names.join("  ")
+    );
+    let mut ratios = vec![Vec::new(); flavours.len()];
+    for workload in workloads {
+        let counts = flavours
+            .iter()
+            .map(|f| instructions(shelf, workload, *f))
+            .collect::<Result<Vec<_>>>()?;
+        let mut line = format!("{:<18} {:>12.3} M", workload.name, counts[0] as f64 / 1e6);
+        for (i, count) in counts.iter().enumerate().skip(1) {
+            let ratio = *count as f64 / counts[0] as f64;
+            ratios[i].push(ratio);
+            line += &format!("  {} {ratio:.4}", flavours[i].name());
+        }
+        println!("{line}");
+    }
+    for (flavour, ratios) in flavours.iter().zip(ratios).skip(1) {
+        println!(
+            "geometric mean, {}: {:.4}",
+            flavour.name(),
+            geometric_mean(ratios)
+        );
+    }
+    Ok(())
+}
+
+/// Instructions of one run with the small input.
+fn instructions(shelf: &Shelf, workload: &Workload, flavour: Flavour) -> Result<u64> {
+    let scratch = scratch("bench-callgrind")?;
+    let input = shelf.input(workload, Scale::Small)?;
+    let executable = shelf.executable(workload.source, flavour);
+    let mut sum = 0;
+    for (i, program) in workload
+        .commands(&executable, &input, Scale::Small)
+        .iter()
+        .enumerate()
+    {
+        let kept = executable.with_file_name(format!(
+            "{}-{}-{i}.callgrind",
+            workload.name,
+            flavour.name()
+        ));
+        let mut command = under_valgrind(program, &kept);
+        command.env("HOLLOWAY_DATA", scratch.path().join("data"));
+        command.env("LLVM_PROFILE_FILE", scratch.path().join("peer.profraw"));
+        let said = run_ok(&mut command)
+            .context("valgrind counts the instructions: `apt-get install valgrind`")?
+            .stderr;
+        let collected = said
+            .lines()
+            .find_map(|l| l.split_once("Collected : ")?.1.trim().parse::<u64>().ok());
+        sum += collected
+            .with_context(|| format!("callgrind says nothing of instructions:\n{said}"))?;
+    }
+    Ok(sum)
+}
+
+/// The same command under callgrind, whose file (for `callgrind_annotate`) goes to `kept`.
+fn under_valgrind(program: &Command, kept: &Path) -> Command {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--error-limit=no"]);
+    command.arg(format!("--callgrind-out-file={}", kept.display()));
+    command.arg(program.get_program()).args(program.get_args());
+    if let Some(folder) = program.get_current_dir() {
+        command.current_dir(folder);
+    }
+    command
+}

@@ -1,0 +1,73 @@
+//! target/bench/latest.json: every sample, and the summary.
+
+use super::Results;
+use super::builds::Times;
+use super::rounds::Row;
+use super::summary::Summary;
+use super::targets::{self, Missed};
+use serde_json::{Value, json};
+
+/// The whole run.
+pub(crate) fn whole(results: &Results) -> Value {
+    let summary = Summary::of(results);
+    let times = |t: &Times| json!({"first": t.first.all(), "second": t.second.all()});
+    let builds = results.builds.as_ref();
+    let mut means = json!({
+        "paths_geomean": summary.paths,
+        "paths_worst": summary.worst.map(|w| w.1),
+        "paths_worst_program": summary.worst.map(|w| w.0),
+        "paths_2t_geomean": summary.paths_2t,
+        "edges_geomean": summary.edges,
+        "edges_2t_geomean": summary.edges_2t,
+        "peer_geomean": summary.peer,
+        "peer_2t_geomean": summary.peer_2t,
+    });
+    for s in &summary.streams {
+        let key = s.way.key();
+        means[format!("{key}_geomean")] = json!(s.one);
+        means[format!("{key}_2t_geomean")] = json!(s.two);
+    }
+    json!({
+        "machine": results.machine,
+        "quick": results.quick,
+        "summary": means,
+        "targets": targets::all(results).iter().map(target).collect::<Vec<_>>(),
+        "programs": results.suite.iter().map(row).collect::<Vec<_>>(),
+        "micro": results.micro.iter().map(row).collect::<Vec<_>>(),
+        "calls_counted": results.exact.iter().map(|c| json!({
+            "threads": c.threads, "made": c.made, "paths": c.ours[0], "edges": c.ours[1], "peer": c.peers,
+        })).collect::<Vec<_>>(),
+        "ripgrep_build": builds.map(|b| json!({"plain": times(&b.plain), "woven": times(&b.woven)})),
+    })
+}
+
+fn target(target: &targets::Target) -> Value {
+    let (reached, missed) = match &target.missed {
+        None => (Value::Null, Value::Null),
+        Some(Missed::No) => (json!(true), Value::Null),
+        Some(Missed::By(much)) => (json!(false), json!(much)),
+    };
+    json!({"what": target.what, "reach": target.reach, "measured": target.measured, "reached": reached, "missed_by": missed})
+}
+
+fn row(row: &Row) -> Value {
+    let flavours = row.ways.iter().map(|m| {
+        let figures = json!({
+            "seconds": m.seconds.all(),
+            "cpu_seconds": m.cpu.all(),
+            "peak_bytes": m.peak.all(),
+            "code_bytes": m.code,
+            "slowdown": row.slowdown(m.way),
+        });
+        (m.way.key(), figures)
+    });
+    json!({
+        "program": row.workload.name,
+        "threads": row.workload.threads,
+        "language": row.workload.language(),
+        "flavours": Value::Object(flavours.collect()),
+        "path_executions": row.totals.map(|t| t.paths),
+        "hashed_executions": row.totals.map(|t| t.hashed),
+        "instructions": row.totals.map(|t| t.instructions),
+    })
+}

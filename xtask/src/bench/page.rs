@@ -1,0 +1,333 @@
+//! The tables: on the terminal, and in docs/benchmarks.md, whose last part is written by hand and kept.
+
+use super::Results;
+use super::paper;
+use super::rounds::{Measured, Row};
+use super::samples::Samples;
+use super::summary::mean;
+use super::targets::{self, Missed, percent};
+use super::way::{BURSTS, Way};
+use anyhow::{Context, Result};
+use holloway_tests::workload::Flavour;
+use std::fmt::Write;
+use std::path::Path;
+
+/// What stands before the tables.
+const HEAD: &str = "\
+# Benchmarks
+
+Written by `cargo xtask bench` down to the line that says otherwise. The same programs, inputs and optimisation level (`-O2` for C,
+`--release` for Rust) in each flavour: *native*; *paths*: every path counted, exactly; *edges*: every edge counted, exactly; *peer*: the
+compilers' own edge counters (clang's `-fprofile-generate`, rustc's `-Cprofile-generate`), which lose counts under threads. The flavours run in
+turn, round by round; a ratio is the median of the rounds' ratios to native, ± the width of their middle half; times are medians of
+wall-clock seconds. Every flavour's output was the native one. What stands under \"Streams\" was run by `holloway run`, whose collector analyses
+the stream while the program runs: the times are of both, to the end of the collector.
+";
+
+/// Where the part by hand begins.
+const BY_HAND: &str =
+    "<!-- Below this line the page is written by hand; `cargo xtask bench` keeps it. -->";
+
+/// A spread of the ratios, half of the programs' being wider, beyond which figures say more of the machine.
+const NOISY: f64 = 0.05;
+
+/// Why the figures aren't worth keeping, if so.
+pub(crate) fn too_noisy(results: &Results) -> Option<String> {
+    let mut spreads = Samples::default();
+    for row in results.suite.iter().filter(|r| r.workload.threads == 1) {
+        row.ratios(Way::Alone(Flavour::Paths))
+            .into_iter()
+            .for_each(|r| spreads.push(r.spread()));
+    }
+    let middle = spreads.median();
+    (middle > NOISY).then(|| {
+        format!(
+            "half of the ratios spread over more than {:.0} %",
+            middle * 100.0
+        )
+    })
+}
+
+/// Writes the page; what was written by hand stays.
+///
+/// # Errors
+/// It can't be read or written.
+pub(crate) fn write(results: &Results, file: &Path) -> Result<()> {
+    let old = std::fs::read_to_string(file).unwrap_or_default();
+    let by_hand = old.split_once(BY_HAND).map_or("\n", |(_, rest)| rest);
+    let page = format!(
+        "{HEAD}\nMeasured on: {}.\n\n{}\n{BY_HAND}{by_hand}",
+        results.machine,
+        tables(results)
+    );
+    std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// All tables of a run.
+pub(crate) fn tables(results: &Results) -> String {
+    let mut text = String::from("## Targets\n\n");
+    text += &targets_table(results);
+    for (title, threads) in [("One thread", 1), ("Two threads", 2)] {
+        let rows: Vec<&Row> = results
+            .suite
+            .iter()
+            .filter(|r| r.workload.threads == threads)
+            .collect();
+        let (title, table) = (title.to_owned(), times_table(&rows, Part::Counts, true));
+        text += &format!("\n## {title}\n\n{table}");
+    }
+    text += &streams_tables(results);
+    text += "\n## Tight loops\n\nOne C file each in tests/workloads/micro; no part of the means above.\n\n";
+    text += &times_table(
+        &results.micro.iter().collect::<Vec<_>>(),
+        Part::Counts,
+        false,
+    );
+    text += &exact_table(results);
+    text += "\n## Memory and code\n\nPeak memory of the largest process (of streams: the collector's, too), and bytes of machine code, over the native program's.\n\n";
+    text += &space_table(results);
+    text += &builds_table(results);
+    text += &paper::table(results);
+    text
+}
+
+/// A table for tuning: few programs, the least of the times as well as the medians.
+pub(crate) fn tuning(results: &Results) -> String {
+    let mut text = String::from(
+        "| program | flavour | median s | ratio of medians by round | of minima | of processor time | peak MiB |\n|---|---|---|---|---|---|---|\n",
+    );
+    for row in results.suite.iter().chain(&results.micro) {
+        let native = row.native();
+        for m in &row.ways {
+            let ratio = m.seconds.over(&native.seconds);
+            line(
+                &mut text,
+                format_args!(
+                    "| {} | {} | {:.3} | {} | {:.3}× | {:.3}× | {:.1} |",
+                    row.workload.name,
+                    m.way.name(),
+                    m.seconds.median(),
+                    times(&ratio),
+                    m.seconds.least() / native.seconds.least(),
+                    m.cpu.over(&native.cpu).median(),
+                    m.peak.median() / f64::from(1 << 20),
+                ),
+            );
+        }
+    }
+    let ways: Vec<Way> = results.suite.first().map_or_else(Vec::new, |row| {
+        row.ways.iter().skip(1).map(|m| m.way).collect()
+    });
+    for (threads, way) in [1, 2]
+        .into_iter()
+        .flat_map(|t| ways.iter().map(move |w| (t, *w)))
+    {
+        if let Some(mean) = mean(&results.suite, threads, way) {
+            line(
+                &mut text,
+                format_args!(
+                    "\ngeometric mean, {threads} thread(s), {}: {}",
+                    way.name(),
+                    percent(mean)
+                ),
+            );
+        }
+    }
+    text
+}
+
+fn targets_table(results: &Results) -> String {
+    let mut text = String::from("| target | reach | measured | |\n|---|---|---|---|\n");
+    for t in targets::all(results) {
+        let verdict = match t.missed {
+            None => String::new(),
+            Some(Missed::No) => "reached".to_owned(),
+            Some(Missed::By(much)) => format!("**missed** by {much}"),
+        };
+        line(
+            &mut text,
+            format_args!("| {} | {} | {} | {verdict} |", t.what, t.reach, t.measured),
+        );
+    }
+    text
+}
+
+/// The ways that a table is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Programs that count for themselves, and the peers.
+    Counts,
+    /// Those with a collector.
+    Streams,
+}
+
+impl Part {
+    /// What of a row belongs to it, besides native.
+    fn ways(self, row: Option<&&Row>) -> Vec<Way> {
+        let ways = row.into_iter().flat_map(|row| &row.ways).skip(1);
+        let ways = ways.map(|m| m.way);
+        ways.filter(|way| way.is_stream() == (self == Self::Streams))
+            .collect()
+    }
+}
+
+/// What streams cost: nothing where none was measured.
+fn streams_tables(results: &Results) -> String {
+    let mut text = String::new();
+    for (title, threads) in [("Streams, one thread", 1), ("Streams, two threads", 2)] {
+        let rows = results.suite.iter();
+        let rows: Vec<&Row> = rows.filter(|r| r.workload.threads == threads).collect();
+        if !Part::Streams.ways(rows.first()).is_empty() {
+            let table = times_table(&rows, Part::Streams, true);
+            text += &format!("\n## {title}\n\n{table}");
+        }
+    }
+    text
+}
+
+/// Native seconds and the ratio of each other way.
+fn times_table(rows: &[&Row], part: Part, with_mean: bool) -> String {
+    let others = part.ways(rows.first());
+    if rows.is_empty() {
+        return String::new();
+    }
+    let counted = part == Part::Counts;
+    let mut text = String::from("| program | | native s |");
+    (others.iter()).for_each(|way| text += &format!(" {} |", way.name()));
+    text += if counted { " paths counted |\n" } else { "\n" };
+    text += "|---|---|---|";
+    text += &"---|".repeat(others.len() + usize::from(counted));
+    text += "\n";
+    for row in rows {
+        text += &times_row(row, &others);
+        if counted {
+            let paths = row.totals.map(|t| format!("{:.1} M", t.paths as f64 / 1e6));
+            text += &format!(" {} |", paths.unwrap_or_default());
+        }
+        text += "\n";
+    }
+    if with_mean {
+        text += "| **geometric mean** | | |";
+        for way in &others {
+            let slowdowns = rows.iter().filter_map(|r| r.slowdown(*way));
+            text += &format!(" **{:.3}×** |", super::samples::geometric_mean(slowdowns));
+        }
+        text += if counted { " |\n" } else { "\n" };
+    }
+    text
+}
+
+fn times_row(row: &Row, others: &[Way]) -> String {
+    let native = &row.native().seconds;
+    let mut text = format!(
+        "| {} | {} | {:.3} ± {:.1} % |",
+        row.workload.name,
+        row.workload.about,
+        native.median(),
+        native.spread() * 100.0
+    );
+    for way in others {
+        let ratios = row.ratios(*way);
+        text += &format!(" {} |", ratios.map_or_else(String::new, |r| times(&r)));
+    }
+    text
+}
+
+fn exact_table(results: &Results) -> String {
+    let mut text = String::new();
+    if results.exact.is_empty() {
+        return text;
+    }
+    text += "\nCalls of that small function found in the profiles:\n\n| threads | calls made | paths | edges | peer |\n|---|---|---|---|---|\n";
+    for c in &results.exact {
+        let share = |n: u64| {
+            if n == c.made {
+                "all".to_owned()
+            } else {
+                format!("{:.1} %", n as f64 / c.made as f64 * 100.0)
+            }
+        };
+        line(
+            &mut text,
+            format_args!(
+                "| {} | {} | {} | {} | {} |",
+                c.threads,
+                c.made,
+                share(c.ours[0]),
+                share(c.ours[1]),
+                share(c.peers)
+            ),
+        );
+    }
+    text
+}
+
+fn space_table(results: &Results) -> String {
+    let Some(first) = results.suite.first() else {
+        return String::new();
+    };
+    // Of several ways to run one program, one.
+    let ways = first.ways.iter().skip(1).map(|m| m.way);
+    let spared = |way: &Way| match *way {
+        Way::Loops(k) => k != 8,
+        Way::Variation(pass) => pass != BURSTS[0],
+        way => way == Way::LoopsOneCore,
+    };
+    let others: Vec<Way> = ways.filter(|way| !spared(way)).collect();
+    let names: String = others.iter().map(|w| format!(" {} |", w.name())).collect();
+    let mut text = format!("| program | native MiB |{names} native code KiB |{names}");
+    text += &format!("\n|---|{}\n", "---|".repeat(2 + 2 * others.len()));
+    for row in &results.suite {
+        let native = row.native();
+        text += &format!(
+            "| {} | {:.1} |",
+            row.workload.name,
+            native.peak.median() / f64::from(1 << 20)
+        );
+        let over = |figure: &dyn Fn(&Measured) -> f64| -> String {
+            others
+                .iter()
+                .filter_map(|f| row.of(*f))
+                .map(|m| format!(" {:.2}× |", figure(m) / figure(native)))
+                .collect()
+        };
+        text += &over(&|m| m.peak.median());
+        text += &format!(" {:.0} |", native.code as f64 / 1024.0);
+        text += &over(&|m| m.code as f64);
+        text += "\n";
+    }
+    text
+}
+
+fn builds_table(results: &Results) -> String {
+    let mut text = String::new();
+    let Some(builds) = &results.builds else {
+        return text;
+    };
+    text += "\n## Build times\n\nripgrep with all its dependencies, from nothing built or cached, and again after a function was added to its own crate.\n\n";
+    text += "| | `cargo build --release` s | `cargo holloway build --release` s | ratio |\n|---|---|---|---|\n";
+    for (name, plain, woven) in [
+        ("from nothing", &builds.plain.first, &builds.woven.first),
+        ("second build", &builds.plain.second, &builds.woven.second),
+    ] {
+        line(
+            &mut text,
+            format_args!(
+                "| {name} | {:.1} | {:.1} | **{:.2}×** |",
+                plain.median(),
+                woven.median(),
+                woven.over(plain).median()
+            ),
+        );
+    }
+    text
+}
+
+/// A ratio with its spread.
+fn times(ratios: &Samples) -> String {
+    format!("{:.3}× ± {:.1} %", ratios.median(), ratios.spread() * 100.0)
+}
+
+fn line(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    writeln!(text, "{arguments}").expect("a string takes everything");
+}

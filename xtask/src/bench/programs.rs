@@ -1,0 +1,246 @@
+//! The built programs, kept from run to run.
+//!
+//! A program lies in target/bench/programs/NAME: its sources, its inputs, what compilers made. Beside each executable
+//! stands a stamp, a hash of all that went into it: the sources, the table's row, the compilers, and for a woven one
+//! holloway's own executables and its guide. Where the stamp is as it should be nothing is built.
+
+use super::totals::Totals;
+use anyhow::{Context, Result, anyhow};
+use holloway_tests::tool::{holloway, installed, run_ok, scratch};
+use holloway_tests::workload::{Flavour, MICRO, SUITE, Scale, Source, Workload};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+/// The folder of built programs.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    folder: PathBuf,
+}
+
+/// What every stamp rests on.
+#[derive(Debug)]
+struct Makers {
+    /// Hash of the compilers' versions.
+    compilers: u64,
+    /// Hash of holloway's executables.
+    holloway: u64,
+}
+
+impl Makers {
+    fn find() -> Result<Self> {
+        let mut compilers = DefaultHasher::new();
+        for command in [
+            &mut Command::new(installed("clang-22")?),
+            &mut Command::new("rustc"),
+        ] {
+            run_ok(command.arg("--version"))?
+                .text()
+                .hash(&mut compilers);
+        }
+        let mut own = DefaultHasher::new();
+        for exe in [
+            holloway().to_owned(),
+            holloway().with_file_name("cargo-holloway"),
+        ] {
+            std::fs::read(&exe)
+                .with_context(|| format!("cannot read {}", exe.display()))?
+                .hash(&mut own);
+        }
+        Ok(Self {
+            compilers: compilers.finish(),
+            holloway: own.finish(),
+        })
+    }
+}
+
+impl Shelf {
+    /// The shelf below `bench`.
+    pub(crate) fn open(bench: &Path) -> Self {
+        Self {
+            folder: bench.join("programs"),
+        }
+    }
+
+    /// Where a flavour's executable of a program lies.
+    pub(crate) fn executable(&self, source: Source, flavour: Flavour) -> PathBuf {
+        self.folder
+            .join(source.name())
+            .join("built")
+            .join(flavour.name())
+    }
+
+    /// A program's input files, written when they aren't there yet.
+    ///
+    /// # Errors
+    /// They can't be written.
+    pub(crate) fn input(&self, workload: &Workload, scale: Scale) -> Result<PathBuf> {
+        let inputs = self.folder.join(workload.source.name()).join("inputs");
+        let folder = inputs.join(format!("{}-{}", workload.name, workload.size(scale)));
+        if !folder.exists() {
+            let half = inputs.join("half");
+            if half.exists() {
+                std::fs::remove_dir_all(&half)?;
+            }
+            workload.write_input(&half, scale)?;
+            std::fs::rename(&half, &folder)?;
+        }
+        Ok(folder)
+    }
+
+    /// Builds what isn't there as it should be, and writes the inputs.
+    ///
+    /// # Errors
+    /// A build fails.
+    pub(crate) fn build(
+        &self,
+        workloads: impl Iterator<Item = &'static Workload>,
+        flavours: &[Flavour],
+        scale: Scale,
+    ) -> Result<()> {
+        let makers = Makers::find()?;
+        let workloads: Vec<_> = workloads.collect();
+        let mut sources: Vec<Source> = Vec::new();
+        for workload in &workloads {
+            if !sources.iter().any(|s| s.name() == workload.source.name()) {
+                sources.push(workload.source);
+            }
+        }
+        // Two at a time: some programs are one large file.
+        let queue = Mutex::new(sources.into_iter());
+        let work = || -> Result<()> {
+            while let Some(source) = {
+                queue
+                    .lock()
+                    .map_err(|_| anyhow!("the other builder panicked"))?
+                    .next()
+            } {
+                let key = self.renew(source, &makers)?;
+                for flavour in flavours {
+                    self.build_flavour(source, *flavour, key, &makers)?;
+                }
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(work);
+            work().and(other.join().map_err(|_| anyhow!("a builder panicked"))?)
+        })?;
+        for workload in &workloads {
+            self.input(workload, scale)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a program's folder anew where its sources aren't what they were; their hash.
+    fn renew(&self, source: Source, makers: &Makers) -> Result<u64> {
+        let home = self.folder.join(source.name());
+        let fresh = scratch("bench-sources")?;
+        let mut hash = DefaultHasher::new();
+        (format!("{source:?}"), makers.compilers).hash(&mut hash);
+        let copied = source.prepare(fresh.path())?;
+        for part in source.parts(&copied) {
+            hash_tree(&part, &mut hash)?;
+        }
+        let (key, sources) = (hash.finish(), home.join(source.name()));
+        if !is_stamped(&sources, key) {
+            // Cargo sees for itself what a change is for; a C program is compiled anew.
+            if matches!(source, Source::C(_)) && home.exists() {
+                std::fs::remove_dir_all(&home)?;
+            }
+            std::fs::create_dir_all(home.join("built"))?;
+            source.prepare(&home)?;
+            stamp(&sources, key)?;
+        }
+        Ok(key)
+    }
+
+    fn build_flavour(
+        &self,
+        source: Source,
+        flavour: Flavour,
+        sources: u64,
+        makers: &Makers,
+    ) -> Result<()> {
+        let folder = self.folder.join(source.name()).join(source.name());
+        let mut hash = DefaultHasher::new();
+        sources.hash(&mut hash);
+        if flavour.is_woven() {
+            makers.holloway.hash(&mut hash);
+        }
+        let (key, to) = (hash.finish(), self.executable(source, flavour));
+        if is_stamped(&to, key) {
+            return Ok(());
+        }
+        if flavour == Flavour::Guided {
+            self.build_flavour(source, Flavour::Paths, sources, makers)?;
+            self.record_guide(source, &Flavour::guide(&folder))?;
+        }
+        let start = std::time::Instant::now();
+        let built = source
+            .build(&folder, flavour)
+            .with_context(|| format!("{} {}", source.name(), flavour.name()))?;
+        std::fs::copy(&built, &to)?;
+        stamp(&to, key)?;
+        eprintln!(
+            "built {} {} in {:.1} s",
+            source.name(),
+            flavour.name(),
+            start.elapsed().as_secs_f64()
+        );
+        Ok(())
+    }
+
+    /// Runs the small input of the first program that is built from `source`, for its counts.
+    fn record_guide(&self, source: Source, data: &Path) -> Result<()> {
+        if data.exists() {
+            std::fs::remove_dir_all(data)?;
+        }
+        let mut all = SUITE.into_iter().chain(MICRO.iter());
+        let workload = all
+            .find(|w| w.source.name() == source.name())
+            .context("every source is some program's")?;
+        let input = self.input(workload, Scale::Small)?;
+        workload.run(
+            &self.executable(source, Flavour::Paths),
+            &input,
+            Scale::Small,
+            Some(data),
+        )?;
+        // A report keeps the program's map in the run, so that the run can be read when the program is built anew.
+        Totals::of_run(data)?;
+        Ok(())
+    }
+}
+
+/// The file beside `path` that holds its stamp.
+fn stamp_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".stamp");
+    PathBuf::from(name)
+}
+
+fn is_stamped(path: &Path, key: u64) -> bool {
+    path.exists()
+        && std::fs::read_to_string(stamp_of(path)).is_ok_and(|text| text == format!("{key:016x}\n"))
+}
+
+fn stamp(path: &Path, key: u64) -> Result<()> {
+    Ok(std::fs::write(stamp_of(path), format!("{key:016x}\n"))?)
+}
+
+/// Name and content of a file, or of all that lies in a folder, in order.
+fn hash_tree(path: &Path, hash: &mut DefaultHasher) -> Result<()> {
+    path.file_name().hash(hash);
+    if !path.is_dir() {
+        std::fs::read(path)
+            .with_context(|| format!("cannot read {}", path.display()))?
+            .hash(hash);
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(path)?;
+    let mut inside = entries.map(|e| Ok(e?.path())).collect::<Result<Vec<_>>>()?;
+    inside.sort();
+    inside.iter().try_for_each(|path| hash_tree(path, hash))
+}

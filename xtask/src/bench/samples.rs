@@ -1,0 +1,52 @@
+//! Figures of several rounds, and what they say together.
+
+/// Figures in the order of their rounds: seconds, bytes, or ratios.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Samples(Vec<f64>);
+
+impl Samples {
+    /// Adds a round.
+    pub(crate) fn push(&mut self, figure: f64) {
+        self.0.push(figure);
+    }
+
+    /// The middle one.
+    pub(crate) fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// The least.
+    pub(crate) fn least(&self) -> f64 {
+        self.quantile(0.0)
+    }
+
+    /// Width of the middle half, as a share of the median.
+    pub(crate) fn spread(&self) -> f64 {
+        (self.quantile(0.75) - self.quantile(0.25)) / self.median()
+    }
+
+    /// Each round's figure, divided by the other's of the same round.
+    pub(crate) fn over(&self, other: &Self) -> Self {
+        Self(self.0.iter().zip(&other.0).map(|(a, b)| a / b).collect())
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> &[f64] {
+        &self.0
+    }
+
+    fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = share * (sorted.len().max(1) - 1) as f64;
+        let figure = |at: f64| sorted.get(at as usize).copied().unwrap_or(f64::NAN);
+        let (below, above) = (figure(at.floor()), figure(at.ceil()));
+        below + (above - below) * at.fract()
+    }
+}
+
+/// The geometric mean.
+pub(crate) fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
+    let logs: Vec<f64> = ratios.into_iter().map(f64::ln).collect();
+    (logs.iter().sum::<f64>() / logs.len() as f64).exp()
+}

@@ -1,0 +1,122 @@
+//! `cargo xtask study NAME`: what takes too long for a test, checked all the same.
+//!
+//! `long-trace`: a program of at least 10^9 paths, recorded with `--collect trace`; nothing may be missing, the grammar must stand for the
+//! very events that came (`trace verify`), and calls must be as many as the program made.
+
+use crate::test::release_build;
+use anyhow::{Context, Result, bail, ensure};
+use holloway_tests::tool::{clean, installed, run_ok, scratch};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+use wait4::Wait4;
+
+/// Calls of `step`, each of which gives two paths: its own, and its caller's turn.
+const CALLS: u64 = 500_000_000;
+
+/// A number is drawn every 16 turns: so much is new that the grammar goes on growing.
+const SOURCE: &str = "\
+#include <stdio.h>
+#include <stdlib.h>
+#define HERE(n) __asm__ volatile(\"# here %0\" : : \"i\"(n))
+__attribute__((noinline)) static unsigned step(unsigned n) {
+  if (n & 1)
+    HERE(1);
+  else
+    HERE(2);
+  if (n % 7 < 3)
+    HERE(3);
+  return n & 0xffff;
+}
+int main(int argc, char **argv) {
+  unsigned long calls = strtoul(argv[1], 0, 10), sum = 0, draw = 1;
+  for (unsigned long i = 0; i < calls; i++) {
+    if (i % 16 == 0)
+      draw = draw * 6364136223846793005 + 1442695040888963407;
+    sum += step((unsigned)(draw >> (40 + i % 16)));
+  }
+  printf(\"%lu\\n\", sum);
+}
+";
+
+/// Runs a study.
+///
+/// # Errors
+/// There is none of that name, or it found something wrong.
+pub(crate) fn run(name: &str) -> Result<()> {
+    match name {
+        "long-trace" => long_trace(),
+        other => bail!("unknown study {other:?}: there is long-trace"),
+    }
+}
+
+fn long_trace() -> Result<()> {
+    let holloway = release_build()?;
+    let scratch = scratch("long-trace")?;
+    let folder = scratch.path();
+    let ours = |words: &[&str]| {
+        let mut command = Command::new(&holloway);
+        clean(&mut command);
+        command.current_dir(folder).args(words);
+        command
+    };
+    std::fs::write(folder.join("long.c"), SOURCE)?;
+    let clang = installed("clang-22")?;
+    let mut build = ours(&["cc", "-O1", "-g", "long.c", "-o", "long"]);
+    run_ok(
+        build
+            .env("HOLLOWAY_CLANG", clang)
+            .env("HOLLOWAY_COLLECT", "trace"),
+    )?;
+    let calls = CALLS.to_string();
+    let start = Instant::now();
+    let mut record = ours(&["run", "--no-report", "-o", "data", "--", "./long", &calls]);
+    let used = record.spawn().context("cannot start holloway")?.wait4()?;
+    ensure!(
+        used.status.success(),
+        "holloway run ended with {}",
+        used.status
+    );
+    let recorded = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let answer = run_ok(&mut ours(&["trace", "verify", "data", "--format", "json"]))?;
+    let verified = start.elapsed().as_secs_f64();
+    let answer: Value = serde_json::from_str(&answer.text())?;
+    let stream = &answer["streams"][0];
+    let number = |name: &str| -> Result<u64> {
+        let number = stream["answer"][name].as_u64();
+        number.with_context(|| format!("no {name} in {stream}"))
+    };
+    ensure!(stream["answer"]["good"] == true, "not verified: {stream}");
+    ensure!(
+        number("paths")? >= 2 * CALLS,
+        "only {} paths",
+        number("paths")?
+    );
+    ensure!(
+        number("enters")? == CALLS + 1,
+        "{} calls",
+        number("enters")?
+    );
+    println!(
+        "{} paths recorded in {recorded:.1} s ({:.0} MiB at most), verified in {verified:.1} s; {} rules, {} bytes on disk",
+        number("paths")?,
+        used.rusage.maxrss as f64 / f64::from(1 << 20),
+        number("rules")?,
+        traced(&folder.join("data"))?
+    );
+    Ok(())
+}
+
+/// Bytes of the traces in a run's directory.
+fn traced(data: &Path) -> Result<u64> {
+    let mut sum = 0;
+    for entry in std::fs::read_dir(data)? {
+        let entry = entry?;
+        if entry.path().extension().is_some_and(|e| e == "hwt") {
+            sum += entry.metadata()?.len();
+        }
+    }
+    Ok(sum)
+}

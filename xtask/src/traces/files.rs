@@ -1,0 +1,287 @@
+//! What a stored trace becomes: a file and a grammar, beside what general compressors and plain SEQUITUR make of it.
+
+use super::record::Stored;
+use super::{Options, timed};
+use anyhow::{Context, Result, ensure};
+use holloway_analysis::stream::Words;
+use holloway_analysis::trace::builder::{Depth, GrammarBuilder};
+use holloway_analysis::trace::code::{Code, Event};
+use holloway_analysis::trace::stats::{Stats, stats};
+use holloway_analysis::trace::{
+    Grammar, Limits, LookAhead, Recorded, Sequitur, Terminal, Trace, TraceBuilder,
+};
+use holloway_format::raw::Piece;
+use holloway_format::trace::{Head, TraceFile, TraceWriter};
+use std::collections::HashMap;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+use wait4::Wait4;
+
+/// Symbols that plain SEQUITUR gets: it keeps everything in memory.
+pub(super) const SEQUITUR_SYMBOLS: usize = 1 << 24;
+
+/// A trace's figures.
+#[derive(Debug)]
+pub(super) struct Figures {
+    /// Words stored.
+    pub(super) words: u64,
+    /// What is in it, and its grammar's size; several streams are added up.
+    pub(super) stats: Stats,
+    /// Bytes of its file.
+    pub(super) bytes: u64,
+    /// Processor time from words to the file.
+    pub(super) whole: Duration,
+    /// Of that, what the grammar's builder takes alone.
+    pub(super) builder: Duration,
+    /// From the file to the grammar.
+    pub(super) reading: Duration,
+    /// Plain SEQUITUR on the first symbols.
+    pub(super) sequitur: SequiturFigures,
+    /// The compressors' part.
+    pub(super) compared: Compared,
+}
+
+/// What plain SEQUITUR makes of the first symbols of the longest stream.
+#[derive(Debug)]
+pub(super) struct SequiturFigures {
+    pub(super) symbols: u64,
+    pub(super) time: Duration,
+    pub(super) rules: u32,
+}
+
+/// The first words, compressed in several ways.
+#[derive(Debug)]
+pub(super) struct Compared {
+    /// Bytes of the words themselves.
+    pub(super) raw: u64,
+    /// Our file.
+    pub(super) ours: Packed,
+    /// By compressor, in the order of [`COMPRESSORS`].
+    pub(super) others: Vec<Packed>,
+}
+
+/// A compressed trace.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Packed {
+    pub(super) bytes: u64,
+    pub(super) time: Duration,
+}
+
+/// Compressors, each with what it is asked for. One thread.
+pub(super) const COMPRESSORS: [&[&str]; 3] = [
+    &["zstd", "-1", "--single-thread", "-q", "-c"],
+    &["zstd", "-19", "--single-thread", "-q", "-c"],
+    &["xz", "-9e", "-T1", "-c"],
+];
+
+/// Measures a trace.
+///
+/// # Errors
+/// It doesn't come back as it was, or a compressor is missing.
+pub(super) fn measure(stored: &Stored, options: &Options) -> Result<Figures> {
+    let compared = compare(&stored.first(options.compare))?;
+    let (file, whole) = timed(|| record(stored));
+    let file = file?;
+    let (traces, reading) = timed(|| read(&file));
+    let traces = traces?;
+    let paths = stored.paths();
+    check(&traces, &paths, stored)?;
+    let mut sum = Stats::default();
+    for trace in &traces {
+        sum.add(&stats(
+            &trace.grammar,
+            &Code::new(&stored.map).events(&trace.terminals),
+        ));
+    }
+    let numbered: Vec<Vec<u32>> = paths.iter().map(|one| numbered(one)).collect();
+    let ((), builder) = timed(|| numbered.iter().for_each(|one| build(one)));
+    let longest = numbered.iter().max_by_key(|one| one.len());
+    Ok(Figures {
+        words: stored.words(),
+        stats: sum,
+        bytes: file.len() as u64,
+        whole,
+        builder,
+        reading,
+        sequitur: sequitur(longest.context("there is a stream")?),
+        compared,
+    })
+}
+
+/// The grammar of the first words of the first stream, and what its terminals do.
+///
+/// # Errors
+/// The trace can't be read back.
+pub(super) fn grammar_of_first(stored: &Stored, most: u64) -> Result<(Grammar, Vec<Event>)> {
+    let mut first = stored.first(most);
+    first.streams.truncate(1);
+    let traces = read(&record(&first)?)?;
+    let trace = traces.into_iter().next().context("there is a stream")?;
+    let events = Code::new(&stored.map).events(&trace.terminals);
+    Ok((trace.grammar, events))
+}
+
+/// Makes the file of a trace as the collector does.
+fn record(stored: &Stored) -> Result<Vec<u8>> {
+    let head = Head {
+        process: 0,
+        build_id: stored.map.build_id,
+    };
+    let mut writer = TraceWriter::new(Vec::new(), &head)?;
+    let words = Words::new(&stored.map);
+    for (thread, pieces) in (0u32..).zip(&stored.streams) {
+        let mut builder = TraceBuilder::new(words.clone(), Limits::default());
+        let mut stream = writer.stream(thread)?;
+        let mut write = |recorded: Vec<Recorded>| -> Result<()> {
+            for one in recorded {
+                match one {
+                    Recorded::Block(block) => writer.block(stream, &block)?,
+                    Recorded::Owner(thread) => stream = writer.stream(thread)?,
+                }
+            }
+            Ok(())
+        };
+        for piece in pieces {
+            builder.feed(piece.at, &piece.words);
+            write(builder.take())?;
+        }
+        write(builder.flush())?;
+    }
+    Ok(writer.finish()?)
+}
+
+fn read(bytes: &[u8]) -> Result<Vec<Trace>> {
+    let file = TraceFile::read(bytes)?;
+    let streams = file.streams.iter().filter(|stream| stream.length > 0);
+    let read = streams.map(|stream| {
+        let (trace, damage) = Trace::read(stream)?;
+        ensure!(damage.is_none(), "the trace is damaged: {damage:?}");
+        Ok(trace)
+    });
+    read.collect()
+}
+
+/// The paths of the traces must be those of the streams, one for one.
+fn check(traces: &[Trace], paths: &[Vec<u32>], stored: &Stored) -> Result<()> {
+    let words = Words::new(&stored.map);
+    let mut begins = vec![0];
+    for placed in &stored.map.modules {
+        begins.push(begins[begins.len() - 1] + placed.module.functions.len() as u32);
+    }
+    let first: HashMap<u32, u32> = words
+        .functions()
+        .map(|one| (begins[one.module as usize] + one.function, one.first))
+        .collect();
+    let word = |terminal: &Terminal| match terminal {
+        Terminal::Path { function, path } => first.get(function).map(|first| first + path),
+        Terminal::Left(_) | Terminal::Gap => None,
+    };
+    let expanded = traces.iter().flat_map(|trace| {
+        let words: Vec<Option<u32>> = trace.terminals.iter().map(word).collect();
+        let ids = trace.grammar.expand();
+        ids.filter_map(move |id| words[id as usize])
+    });
+    let same = expanded.eq(paths.iter().flatten().copied());
+    ensure!(same, "the trace read back is not the one recorded");
+    Ok(())
+}
+
+/// Numbers in order of first appearance.
+fn numbered(paths: &[u32]) -> Vec<u32> {
+    let most = paths.iter().max().map_or(0, |word| *word as usize);
+    let (mut numbers, mut next) = (vec![u32::MAX; most + 1], 0);
+    let number = |word: &u32| {
+        let number = &mut numbers[*word as usize];
+        if *number == u32::MAX {
+            (*number, next) = (next, next + 1);
+        }
+        *number
+    };
+    paths.iter().map(number).collect()
+}
+
+fn build(symbols: &[u32]) {
+    let mut builder = GrammarBuilder::new(Limits::default(), Depth::Quick);
+    builder.extend(symbols, |block| drop(std::hint::black_box(block)));
+    drop(std::hint::black_box(builder.flush()));
+}
+
+fn sequitur(symbols: &[u32]) -> SequiturFigures {
+    let symbols = &symbols[..symbols.len().min(SEQUITUR_SYMBOLS)];
+    let (grammar, time) = timed(|| {
+        let mut sequitur = Sequitur::new(LookAhead::None);
+        symbols.iter().for_each(|&symbol| sequitur.push(symbol));
+        sequitur.finish()
+    });
+    SequiturFigures {
+        symbols: symbols.len() as u64,
+        time,
+        rules: grammar.rules(),
+    }
+}
+
+/// Our file and the compressors' outputs.
+fn compare(stored: &Stored) -> Result<Compared> {
+    let (file, time) = timed(|| record(stored));
+    let bytes = file?.len() as u64;
+    let words = stored
+        .streams
+        .iter()
+        .flatten()
+        .flat_map(|piece: &Piece| &piece.words);
+    let raw: Arc<[u8]> = words.flat_map(|word| word.to_le_bytes()).collect();
+    // Their own processor time is what counts.
+    let others = COMPRESSORS.map(|words| {
+        let raw = Arc::clone(&raw);
+        std::thread::spawn(move || packed(words, &raw))
+    });
+    let others = others.into_iter().map(|other| {
+        let packed = other.join();
+        packed.map_err(|_| anyhow::anyhow!("a compressor's thread panicked"))?
+    });
+    Ok(Compared {
+        raw: raw.len() as u64,
+        ours: Packed { bytes, time },
+        others: others.collect::<Result<_>>()?,
+    })
+}
+
+/// Bytes that a compressor writes, and its processor time.
+fn packed(words: &[&str], raw: &[u8]) -> Result<Packed> {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| {
+            format!(
+                "cannot start {}: `apt-get install zstd xz-utils`",
+                words.join(" ")
+            )
+        })?;
+    let mut input = child.stdin.take().context("stdin was piped")?;
+    let mut output = child.stdout.take().context("stdout was piped")?;
+    let bytes = std::thread::scope(|scope| {
+        let writer = scope.spawn(move || std::io::Write::write_all(&mut input, raw));
+        let mut buffer = vec![0; 1 << 16];
+        let mut bytes = 0;
+        loop {
+            match output.read(&mut buffer)? {
+                0 => break,
+                read => bytes += read as u64,
+            }
+        }
+        let written = writer.join();
+        written.map_err(|_| anyhow::anyhow!("the writer panicked"))??;
+        anyhow::Ok(bytes)
+    })?;
+    let end = child.wait4()?;
+    ensure!(end.status.success(), "{}: {}", words.join(" "), end.status);
+    Ok(Packed {
+        bytes,
+        time: end.rusage.utime + end.rusage.stime,
+    })
+}

@@ -1,0 +1,328 @@
+//! docs/traces.md: the tables of both papers for our suite; its last part is written by hand and kept.
+
+use super::files::{COMPRESSORS, Packed, SEQUITUR_SYMBOLS};
+use super::forests::KS;
+use super::hot::{COSTS, LENGTHS};
+use super::{Program, Study, rate};
+use anyhow::{Context, Result};
+use holloway_analysis::loops::Limits;
+use std::fmt::Write;
+use std::path::Path;
+
+/// What stands before the tables.
+const HEAD: &str = "\
+# Traces and sequences over iterations, in numbers
+
+Written by `cargo xtask study traces` down to the line that says otherwise: the tables and figures of \"Whole Program Paths\" (Larus 1999) and of the
+k-iteration paper (D'Elia, Demetrescu, Finocchi 2013) for our suite, and what general compressors make of the same traces. The programs ran without
+a collector; what they spooled was read back. Speeds are of one thread's processor time. Every trace was expanded from its file's grammar and was the
+one recorded, path for path.
+";
+
+/// Where the part by hand begins.
+const BY_HAND: &str =
+    "<!-- Below this line the page is written by hand; `cargo xtask study traces` keeps it. -->";
+
+/// Writes the page; what was written by hand stays.
+///
+/// # Errors
+/// It can't be read or written.
+pub(super) fn write(study: &Study, file: &Path) -> Result<()> {
+    let old = std::fs::read_to_string(file).unwrap_or_default();
+    let by_hand = old.split_once(BY_HAND).map_or("\n", |(_, rest)| rest);
+    let page = format!("{HEAD}\n{}\n{BY_HAND}{by_hand}", tables(study));
+    std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// All tables.
+pub(super) fn tables(study: &Study) -> String {
+    let options = &study.options;
+    let mut text = format!(
+        "Measured on: {}. Of each program at most the first {} words were kept.\n",
+        study.machine,
+        count(options.most)
+    );
+    text += &verdicts(study);
+    text += "\n## Whole program paths\n\nThe paper's Table 1: paths are different ones, rules a path are rules over these. The trace is what the threads appended, four bytes \
+             a path; the file is `.hwt`, with arithmetic coding (the paper's is the grammar as text).\n\n";
+    text += &wpp(study);
+    text += &format!(
+        "\n## Speed of the grammar\n\nMillion paths a second: from words to the file, of that the builder alone (numbers to tokens), back from the file to a grammar, and plain SEQUITUR \
+         on the first {} paths at most, with its rules.\n\n",
+        count(SEQUITUR_SYMBOLS as u64)
+    );
+    text += &speeds(study);
+    text += &format!(
+        "\n## Beside general compressors\n\nThe first {} words at most. Bytes, and over ours; seconds, and over ours.\n\n",
+        count(options.compare)
+    );
+    text += &compressors(study);
+    text += &format!(
+        "\n## Minimal hot subpaths\n\nThe paper's Figure 9: how many there are of at least ten paths, by the longest length looked for and the least cost in instructions. Of the first \
+         {} words of the first thread.\n\n",
+        count(options.figures)
+    );
+    text += &hot(study);
+    text += &forests(study);
+    text
+}
+
+/// The targets, each held against the tables.
+fn verdicts(study: &Study) -> String {
+    let programs = &study.programs;
+    let all = programs.len();
+    let share = |is_good: &dyn Fn(&Program) -> bool| {
+        let good = programs.iter().filter(|p| is_good(p)).count();
+        format!("{good} of {all}")
+    };
+    let least = |of: &dyn Fn(&Program) -> f64| {
+        let least = programs.iter().map(|p| (of(p), p.workload.name));
+        let least = least.min_by(|a, b| a.0.total_cmp(&b.0));
+        least.map_or_else(String::new, |(x, name)| format!("{x:.1} ({name})"))
+    };
+    let zstd = |p: &Program| p.trace.compared.others[1];
+    let xz = |p: &Program| p.trace.compared.others[2];
+    let ours = |p: &Program| p.trace.compared.ours;
+    let whole = |p: &Program| rate(p.trace.words, p.trace.whole);
+    let rows = [
+        (
+            "file no larger than zstd -19",
+            "≥ 75 % of the traces",
+            share(&|p| ours(p).bytes <= zstd(p).bytes),
+        ),
+        (
+            "file no larger than xz -9e",
+            "",
+            share(&|p| ours(p).bytes <= xz(p).bytes),
+        ),
+        (
+            "made ≥ 20 times faster than zstd -19",
+            "all",
+            share(&|p| times(zstd(p), ours(p)) >= 20.0),
+        ),
+        (
+            "words to file, slowest trace, million paths a second",
+            "≥ 60",
+            least(&whole),
+        ),
+        (
+            "grammar's builder alone, slowest trace",
+            "≥ 60",
+            least(&|p| rate(p.trace.stats.paths, p.trace.builder)),
+        ),
+        (
+            "words to file at ≥ 500 million paths a second",
+            "regular traces",
+            share(&|p| whole(p) >= 500.0),
+        ),
+        (
+            "forest of k = 8 no slower than hashed counters",
+            "all",
+            share(&|p| p.forests.forests[4].rate >= p.forests.hashed),
+        ),
+    ];
+    let mut text = String::from("\n## Targets\n\n| target | reach | measured |\n|---|---|---|\n");
+    for (what, reach, measured) in rows {
+        line(&mut text, format_args!("| {what} | {reach} | {measured} |"));
+    }
+    text
+}
+
+fn wpp(study: &Study) -> String {
+    let mut text = String::from(
+        "| program | events | trace MB | file KB | trace / file | threads | paths | rules | rules a path | grammar's symbols |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for Program {
+        workload, trace, ..
+    } in &study.programs
+    {
+        let (stats, bytes) = (&trace.stats, 4 * trace.words);
+        line(
+            &mut text,
+            format_args!(
+                "| {} | {} | {:.1} | {:.1} | {:.1} | {} | {} | {} | {:.1} | {} |",
+                workload.name,
+                count(stats.events),
+                bytes as f64 / 1e6,
+                trace.bytes as f64 / 1e3,
+                bytes as f64 / trace.bytes as f64,
+                workload.threads,
+                stats.distinct_paths,
+                stats.rules,
+                stats.rules as f64 / stats.distinct_paths.max(1) as f64,
+                stats.symbols,
+            ),
+        );
+    }
+    text
+}
+
+fn speeds(study: &Study) -> String {
+    let mut text = String::from(
+        "| program | words to file | builder | file to grammar | plain SEQUITUR | of paths | its rules |\n|---|---|---|---|---|---|---|\n",
+    );
+    for Program {
+        workload, trace, ..
+    } in &study.programs
+    {
+        let paths = trace.stats.paths;
+        let sequitur = &trace.sequitur;
+        line(
+            &mut text,
+            format_args!(
+                "| {} | {:.1} | {:.1} | {:.1} | {:.1} | {} | {} |",
+                workload.name,
+                rate(paths, trace.whole),
+                rate(paths, trace.builder),
+                rate(paths, trace.reading),
+                rate(sequitur.symbols, sequitur.time),
+                count(sequitur.symbols),
+                sequitur.rules,
+            ),
+        );
+    }
+    text
+}
+
+fn compressors(study: &Study) -> String {
+    let names: String = COMPRESSORS
+        .iter()
+        .map(|words| format!(" {} {} | |", words[0], words[1]))
+        .collect();
+    let mut text = format!("| program | raw KB | ours KB | ours s |{names}\n|---|---|---|---|");
+    text += &"---|".repeat(2 * COMPRESSORS.len());
+    text += "\n";
+    for Program {
+        workload, trace, ..
+    } in &study.programs
+    {
+        let compared = &trace.compared;
+        let ours = compared.ours;
+        text += &format!(
+            "| {} | {:.0} | {:.1} | {:.3} |",
+            workload.name,
+            compared.raw as f64 / 1e3,
+            ours.bytes as f64 / 1e3,
+            ours.time.as_secs_f64(),
+        );
+        for other in &compared.others {
+            text += &format!(
+                " {:.1} KB ({:.2}×) | {:.3} s ({:.1}×) |",
+                other.bytes as f64 / 1e3,
+                other.bytes as f64 / ours.bytes as f64,
+                other.time.as_secs_f64(),
+                times(*other, ours),
+            );
+        }
+        text += "\n";
+    }
+    text
+}
+
+/// By how much the first takes longer.
+fn times(one: Packed, other: Packed) -> f64 {
+    one.time.as_secs_f64() / other.time.as_secs_f64().max(1e-9)
+}
+
+fn hot(study: &Study) -> String {
+    let lengths: String = LENGTHS.iter().map(|n| format!(" ≤ {n} |")).collect();
+    let mut text = format!("| program | cost |{lengths}\n|---|---|");
+    text += &"---|".repeat(LENGTHS.len());
+    text += "\n";
+    for program in &study.programs {
+        for (cost, found) in COSTS.iter().zip(&program.hot) {
+            let found: String = found.iter().map(|n| format!(" {n} |")).collect();
+            let name = program.workload.name;
+            line(
+                &mut text,
+                format_args!("| {name} | ≥ {} |{found}", count(*cost)),
+            );
+        }
+    }
+    text
+}
+
+fn forests(study: &Study) -> String {
+    let figures = count(study.options.figures);
+    let ks: String = KS.iter().map(|k| format!(" k = {k} |")).collect();
+    let mut text = String::from("\n## Forests over k iterations\n");
+    let table = |text: &mut String, title: &str, first: &str, cell: &dyn Fn(&Program) -> String| {
+        let more = usize::from(!first.is_empty());
+        let head = if first.is_empty() {
+            String::new()
+        } else {
+            format!(" {first} |")
+        };
+        *text += &format!("\n{title}\n\n| program |{head}{ks}\n|---|");
+        *text += &"---|".repeat(KS.len() + more);
+        *text += "\n";
+        for program in &study.programs {
+            let cells = cell(program);
+            line(text, format_args!("| {} |{cells}", program.workload.name));
+        }
+    };
+    table(
+        &mut text,
+        &format!(
+            "Million words a second into the slab forest, of the first {} words at most, beside a hash table of one counter a path; in brackets the share of the words in nodes \
+             that were dropped to stay within {} nodes.",
+            count(study.options.forests),
+            count(Limits::default().nodes as u64)
+        ),
+        "hashed counters",
+        &|p| {
+            let rates = p.forests.forests.iter().map(|f| match f.dropped {
+                0.0 => format!(" {:.1} |", f.rate),
+                dropped => format!(" {:.1} ({:.0} %) |", f.rate, 100.0 * dropped),
+            });
+            format!(" {:.1} |{}", p.forests.hashed, rates.collect::<String>())
+        },
+    );
+    let cells = |cell: &dyn Fn(&super::forests::Forest) -> String, p: &Program| -> String {
+        let forests = p.forests.forests.iter();
+        forests.map(|f| format!(" {} |", cell(f))).collect()
+    };
+    let title = format!(
+        "Figure 11, of the first {figures} words: nodes of the slab forest / of the k-iteration path forest made of it."
+    );
+    table(&mut text, &title, "", &|p| {
+        cells(&|f| format!("{} / {}", f.nodes, f.kipf.nodes), p)
+    });
+    table(
+        &mut text,
+        "Hash operations an item as the paper has them: one for each slab.",
+        "",
+        &|p| cells(&|f| format!("{:.3}", f.lookups), p),
+    );
+    table(
+        &mut text,
+        "Figure 13: average degree of the k-iteration path forest's inner nodes.",
+        "",
+        &|p| cells(&|f| format!("{:.2}", f.kipf.inner_degree()), p),
+    );
+    table(
+        &mut text,
+        "Figure 14: average level of its leaves, roots being at level 1.",
+        "",
+        &|p| cells(&|f| format!("{:.2}", f.kipf.leaf_level()), p),
+    );
+    text
+}
+
+/// A number with its thousands apart.
+fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn line(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    writeln!(text, "{arguments}").expect("a string takes everything");
+}

@@ -1,0 +1,148 @@
+//! A program's streams as its threads appended them: run without a collector, they are spooled into its profile.
+
+use crate::bench::Shelf;
+use anyhow::{Context, Result, ensure};
+use holloway_analysis::stream::{Activations, Ended, Listener, Words};
+use holloway_format::abi::MAP_SECTION;
+use holloway_format::raw::{Piece, RawProfile};
+use holloway_format::{ImageMap, decode_image};
+use holloway_tests::tool::scratch;
+use holloway_tests::workload::{Flavour, Scale, Workload};
+use object::{Object, ObjectSection};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Streams of a program.
+pub(super) struct Stored {
+    /// Its functions and paths.
+    pub(super) map: Arc<ImageMap>,
+    /// A stream for each ring: words, by the position of the first of each piece.
+    pub(super) streams: Vec<Vec<Piece>>,
+}
+
+impl Stored {
+    /// Words in all.
+    pub(super) fn words(&self) -> u64 {
+        let pieces = self.streams.iter().flatten();
+        pieces.map(|piece| piece.words.len() as u64).sum()
+    }
+
+    /// The first words of it.
+    pub(super) fn first(&self, most: u64) -> Stored {
+        let mut left = most;
+        let mut piece = |piece: &Piece| {
+            let count = left.min(piece.words.len() as u64);
+            left -= count;
+            let words = piece.words[..count as usize].to_vec();
+            (count > 0).then_some(Piece {
+                at: piece.at,
+                words,
+            })
+        };
+        let streams = self.streams.iter();
+        let streams = streams.map(|one| one.iter().map_while(&mut piece).collect());
+        Stored {
+            map: Arc::clone(&self.map),
+            streams: streams.filter(|one: &Vec<Piece>| !one.is_empty()).collect(),
+        }
+    }
+
+    /// The words of the paths that each stream's thread ran, without the words that say something else.
+    pub(super) fn paths(&self) -> Vec<Vec<u32>> {
+        let mut words = Words::new(&self.map);
+        let streams = self.streams.iter().map(|pieces| {
+            let (mut activations, mut paths) = (Activations::default(), Paths::default());
+            for piece in pieces {
+                activations.feed(&mut words, &mut paths, piece.at, &piece.words);
+            }
+            paths.0
+        });
+        streams.collect()
+    }
+}
+
+/// Lists paths.
+#[derive(Default)]
+struct Paths(Vec<u32>);
+
+impl Listener for Paths {
+    type State = ();
+
+    fn path(&mut self, path: Ended, (): &mut ()) {
+        self.0.push(path.word);
+    }
+}
+
+/// Runs a program without a collector and reads the first words of its streams, at most so many.
+///
+/// # Errors
+/// The run fails, or its profiles can't be read.
+pub(super) fn record(
+    shelf: &Shelf,
+    workload: &Workload,
+    flavour: Flavour,
+    scale: Scale,
+    most: u64,
+) -> Result<Stored> {
+    let scratch = scratch(&format!("study-{}", workload.name))?;
+    let executable = shelf.executable(workload.source, flavour);
+    let input = shelf.input(workload, scale)?;
+    workload.run(&executable, &input, scale, Some(scratch.path()))?;
+    let mut stored = Stored {
+        map: Arc::new(map(&executable)?),
+        streams: Vec::new(),
+    };
+    let mut left = most;
+    for profile in profiles(scratch.path())? {
+        let name = profile.display();
+        let bytes = std::fs::read(&profile).with_context(|| format!("cannot read {name}"))?;
+        read(&bytes, &mut left, &mut stored.streams).with_context(|| format!("{name}"))?;
+    }
+    ensure!(stored.words() > 0, "{flavour:?}: no path was recorded");
+    Ok(stored)
+}
+
+/// The profiles of a run, in the order in which their processes began.
+fn profiles(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut profiles = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let (path, made) = entry.and_then(|e| Ok((e.path(), e.metadata()?.modified()?)))?;
+        if path.extension().is_some_and(|it| it == "hwp") {
+            profiles.push((made, path));
+        }
+    }
+    profiles.sort();
+    Ok(profiles.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Reads the streams of a profile, as many words as are `left`.
+fn read(bytes: &[u8], left: &mut u64, streams: &mut Vec<Vec<Piece>>) -> Result<()> {
+    let profile = RawProfile::parse(bytes)?;
+    for ring in profile.ring_words() {
+        let mut stream = Vec::new();
+        let mut pieces = ring.pieces();
+        while *left > 0
+            && let Some(piece) = pieces.next()
+        {
+            let mut piece = piece.map_err(|damage| anyhow::anyhow!("{damage}"))?;
+            let count = (*left).min(piece.words.len() as u64);
+            *left -= count;
+            piece.words.truncate(count as usize);
+            stream.push(piece);
+        }
+        if !stream.is_empty() {
+            streams.push(stream);
+        }
+    }
+    Ok(())
+}
+
+/// The path map in a woven program.
+fn map(executable: &Path) -> Result<ImageMap> {
+    let name = executable.display();
+    let bytes = std::fs::read(executable).with_context(|| format!("cannot read {name}"))?;
+    let file = object::File::parse(&*bytes).with_context(|| format!("cannot read {name}"))?;
+    let section = file.section_by_name(MAP_SECTION);
+    let section = section.with_context(|| format!("no path map in {name}"))?;
+    Ok(decode_image(&section.uncompressed_data()?)?)
+}

@@ -73,6 +73,26 @@ fn net_variation_is_time_above_the_base() {
     assert_eq!(path.times.largest(), 400);
 }
 
+/// One sample in which something else held the machine is more than all that another path's many slow ones took, but it was met once.
+#[test]
+fn one_outlier_does_not_lead() {
+    let image = app();
+    let names = names(&image);
+    let (once, often) = (names["walk 12"], names["scan 12"]);
+    let odd = [(once, 100); 400].into_iter().chain([(once, 100_000)]);
+    let slow = [(often, 100), (often, 300)].repeat(200);
+    let run = run(&image, &stream(&odd.chain(slow).collect::<Vec<_>>()));
+    let ranking = rank(&run, How::default());
+    let [first, last] = &ranking.paths[..] else {
+        panic!("{ranking:?}")
+    };
+    assert_eq!((first.net, last.net), (40_000.0, 99_900.0));
+    // 200 samples of 200 cycles each.
+    let error = 200f64.sqrt() * 200.0;
+    assert!((first.sure() - (40_000.0 - error)).abs() < 1.0, "{first:?}");
+    assert!(last.sure() < 1.0, "{last:?}");
+}
+
 /// A clock that goes in steps of 26 cycles: what differs by one or two of them is no variation.
 #[test]
 fn what_the_clock_cannot_tell_does_not_vary() {

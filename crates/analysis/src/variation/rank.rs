@@ -1,4 +1,4 @@
-//! Paths by their net variation (Perelman, Chilimbi, Calder 2005, section 5.1).
+//! Paths by their net variation (Perelman, Chilimbi, Calder 2005, section 5.1), as far as it is sure.
 //!
 //! A path's *base time* is the least of its samples. Its *net variation* is what all its executions took above that: the samples' times less
 //! the base time each, scaled from samples to executions. The paper leaves the scaling open; here every sample of a process stands for as
@@ -13,7 +13,8 @@
 //!
 //! How far chance may have moved net variation: bursts come by chance, each as good as alone, so the sum of times above the base has the standard error
 //! of the root of the sum of these times' squares, of each burst the square of its sum. An outlier that was met once is known to ± 100 %. The clock's part of the error is a
-//! resolution for each sample that counts.
+//! resolution for each sample that counts. What is *sure* is the net variation less one standard error, and that orders the paths: else the one
+//! sample in which a hypervisor or an interrupt held the program, times the ten thousand executions that it stands for, would lead the list. Of many samples the order is that of the net variation.
 //!
 //! Where the time of a function's paths differs there are two reasons. Of the paths that begin at the same place one may take longer than another: that is
 //! *choice*, the base times above the least of these, each as often as the path ran. Or the same path takes longer at times: that is net
@@ -113,6 +114,11 @@ impl Rank {
         self.net > 0.0 || self.unresolved <= 0.0
     }
 
+    /// Net variation less its standard error, in cycles; never below 0.
+    pub fn sure(&self) -> f64 {
+        self.net * (1.0 - self.error).max(0.0)
+    }
+
     /// Samples that it was ranked by.
     pub fn samples(&self) -> u64 {
         self.times.count()
@@ -122,7 +128,7 @@ impl Rank {
 /// The paths of a run by net variation.
 #[derive(Clone, Default, Debug)]
 pub struct Ranking {
-    /// Largest net variation first; equal ones by function and number.
+    /// Those first whose net variation is surely largest ([`Rank::sure`]); of equal ones that with the larger net variation, then by function and number.
     pub paths: Vec<Rank>,
     /// Places in `paths`, most executions first.
     pub by_count: Vec<usize>,
@@ -177,8 +183,11 @@ impl Ranking {
 
     fn sort(&mut self) {
         let place = |rank: &Rank| (rank.function, rank.path);
-        self.paths
-            .sort_by(|a, b| larger(a.net, b.net).then_with(|| place(a).cmp(&place(b))));
+        self.paths.sort_by(|a, b| {
+            larger(a.sure(), b.sure())
+                .then_with(|| larger(a.net, b.net))
+                .then_with(|| place(a).cmp(&place(b)))
+        });
         let order = |weight: &dyn Fn(&Rank) -> f64| {
             let mut order: Vec<usize> = (0..self.paths.len()).collect();
             let of = |place: usize| weight(&self.paths[place]);

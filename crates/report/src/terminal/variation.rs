@@ -117,7 +117,7 @@ fn heading(shown: usize, found: usize, how: How) -> String {
         Disturbed::Included => ", preempted and moved ones too",
     };
     format!(
-        "{} of {}, by net variation: time of all executions above the shortest one, {time}; cycles{disturbed}",
+        "{} of {}, by sure net variation: time of all executions above the shortest one, {time}, less its error; cycles{disturbed}",
         grouped(shown as u64),
         plural(found as u64, "path"),
     )

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::{Frame, Step, Trail, frames, trail};
-use holloway_analysis::variation::rank::{Ranking, Spread};
+use holloway_analysis::variation::rank::Ranking;
+use holloway_analysis::variation::spread::Spread;
 use holloway_analysis::variation::{How, VariationRun};
 use holloway_flow::PathId;
 use holloway_format::{Load, LoadShape};

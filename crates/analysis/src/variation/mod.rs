@@ -1,14 +1,16 @@
 //! Paths whose time varies (Perelman, Chilimbi, Calder 2005): which code is usually fast and sometimes not, and what that costs.
 //!
 //! [`VariationBuilder`] reads the samples of a thread's stream as [`Timings`]; those of several threads are [merged](Timings::merge), [`seal`] makes
-//! of them what is kept in a file, [`join`] adds what came later. [`VariationRun`] joins the files of a run; [`mod@rank`] answers what the paper asks of it, [`advice`]
+//! of them what is kept in a file, [`join`] adds what came later. [`VariationRun`] joins the files of a run; [`mod@rank`] answers what the paper asks of it, [`spread`] why times differ, [`advice`]
 //! what may be done about it, [`stability`] whether another run answers the same.
 
+mod above;
 pub mod advice;
 mod builder;
 pub mod rank;
 mod run;
 mod sealed;
+pub mod spread;
 pub mod stability;
 
 pub use builder::{Timings, VariationBuilder};

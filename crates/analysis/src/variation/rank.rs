@@ -11,23 +11,17 @@
 //! which each thread measures. The least of many times may be one such step too short, and any other one too long; so a time within twice the resolution of the base counts as the base
 //! time. Where others were timed in it, their probes waver too: with n of them the window is 1 + √n times as wide. What these took above it is told apart ([`Rank::unresolved`]); with a clock of single cycles the sum of both is the paper's.
 //!
-//! How far chance may have moved net variation: bursts come by chance, each as good as alone, so the sum of times above the base has the standard error
-//! of the root of the sum of these times' squares, of each burst the square of its sum. An outlier that was met once is known to ± 100 %. The clock's part of the error is a
-//! resolution for each sample that counts. What is *sure* is the net variation less one standard error, and that orders the paths: else the one
-//! sample in which a hypervisor or an interrupt held the program, times the ten thousand executions that it stands for, would lead the list. Of many samples the order is that of the net variation.
-//!
-//! Where the time of a function's paths differs there are two reasons. Of the paths that begin at the same place one may take longer than another: that is
-//! *choice*, the base times above the least of these, each as often as the path ran. Or the same path takes longer at times: that is net
-//! variation. The variances that go with it (of the paths' means, and about them) are told too; they weigh long outliers by their squares.
+//! What is *sure* of it is the net variation less one standard error (`above`), and that orders the paths: else the one sample in which a hypervisor or an
+//! interrupt held the program, times the ten thousand executions that it stands for, would lead the list. Of many samples the order is that of the net variation.
 //!
 //! Cost: linear in the paths, but for sorting.
 
 use std::cmp::Ordering;
 
-use holloway_flow::{PathId, PathStart};
+use holloway_flow::PathId;
 use holloway_format::Distribution;
-use rustc_hash::FxHashMap;
 
+use super::above::{Above, together};
 use super::run::{TimedPath, VariationRun};
 use crate::run::FunctionId;
 
@@ -226,91 +220,6 @@ impl Ranking {
         let first = first.min(self.paths.len());
         (0..first).filter(move |place| !by[..first].contains(place))
     }
-
-    /// Why the time of paths differs, by function; where most differs first.
-    pub fn spreads(&self, run: &VariationRun) -> Vec<Spread> {
-        let mut groups: FxHashMap<(FunctionId, PathStart), Vec<&Rank>> = FxHashMap::default();
-        for rank in &self.paths {
-            let graph = run.run.function(rank.function).graph();
-            if let Some(path) = graph.and_then(|graph| graph.path(rank.path)) {
-                let group = groups.entry((rank.function, path.start)).or_default();
-                group.push(rank);
-            }
-        }
-        let mut spreads: FxHashMap<FunctionId, Spread> = FxHashMap::default();
-        for ((function, _), ranks) in groups {
-            let spread = spreads
-                .entry(function)
-                .or_insert_with(|| Spread::of(function));
-            spread.add(&ranks);
-        }
-        let mut spreads: Vec<Spread> = spreads.into_values().collect();
-        spreads.sort_by(|a, b| {
-            larger(a.choice + a.same, b.choice + b.same).then(a.function.cmp(&b.function))
-        });
-        spreads
-    }
-}
-
-/// Why the time of a function's paths differs.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Spread {
-    /// The function.
-    pub function: FunctionId,
-    /// Paths that were ranked.
-    pub paths: u64,
-    /// Cycles that paths took, at their best, above the fastest path that begins at the same place.
-    pub choice: f64,
-    /// Cycles that paths took above their own best: their net variation.
-    pub same: f64,
-    /// Variance of the paths' average times, each as often as it ran, among those that begin at the same place; square cycles.
-    pub between: f64,
-    /// Variance of times about the average of their path, likewise.
-    pub within: f64,
-    executions: f64,
-}
-
-impl Spread {
-    fn of(function: FunctionId) -> Spread {
-        Spread {
-            function,
-            paths: 0,
-            choice: 0.0,
-            same: 0.0,
-            between: 0.0,
-            within: 0.0,
-            executions: 0.0,
-        }
-    }
-
-    /// Adds the paths that begin at one place.
-    fn add(&mut self, ranks: &[&Rank]) {
-        let least = ranks.iter().map(|rank| rank.base()).min().unwrap_or(0);
-        let executions: f64 = ranks.iter().map(|rank| rank.executions).sum();
-        let total: f64 = ranks.iter().map(|rank| rank.total).sum();
-        let mean = total / executions.max(f64::MIN_POSITIVE);
-        let (mut between, mut within) = (0.0, 0.0);
-        for rank in ranks {
-            self.paths += 1;
-            let over = Some(rank.base() - least).filter(|over| *over > rank.window);
-            self.choice += rank.executions * over.unwrap_or(0) as f64;
-            self.same += rank.net;
-            between += rank.executions * (rank.times.mean() - mean).powi(2);
-            within += rank.executions * rank.times.variance();
-        }
-        let all = self.executions + executions;
-        if all > 0.0 {
-            self.between = (self.between * self.executions + between) / all;
-            self.within = (self.within * self.executions + within) / all;
-        }
-        self.executions = all;
-    }
-
-    /// What part of the difference is which path was chosen.
-    pub fn by_choice(&self) -> f64 {
-        let all = self.choice + self.same;
-        if all > 0.0 { self.choice / all } else { 0.0 }
-    }
 }
 
 fn rank_of(function: FunctionId, path: &TimedPath, how: How, window: u64, is_exact: bool) -> Rank {
@@ -341,70 +250,6 @@ fn rank_of(function: FunctionId, path: &TimedPath, how: How, window: u64, is_exa
     }
 }
 
-/// Samples above the least one.
-struct Above {
-    /// Those that the clock tells from it.
-    samples: f64,
-    /// What they took above it.
-    sum: f64,
-    /// The sum of the squares of that.
-    squares: f64,
-    /// What the others took above it.
-    unresolved: f64,
-}
-
-impl Above {
-    fn of(times: &Distribution, window: u64) -> Above {
-        let (count, base) = (times.count() as f64, times.least());
-        let over = times.mean() - base as f64;
-        let mut above = Above {
-            samples: count,
-            sum: (times.sum() as f64 - base as f64 * count).max(0.0),
-            // The mean square about the base is the variance and the square of the mean's distance from it.
-            squares: (times.variance() + over * over) * count,
-            unresolved: 0.0,
-        };
-        let limit = base.saturating_add(window);
-        for bucket in times.buckets().take_while(|one| one.middle() <= limit) {
-            let over = bucket.middle().saturating_sub(base) as f64;
-            let samples = bucket.count as f64;
-            above.samples -= samples;
-            above.unresolved += samples * over;
-            above.squares -= samples * over * over;
-        }
-        above.unresolved = above.unresolved.min(above.sum);
-        above.sum -= above.unresolved;
-        if above.samples <= 0.0 {
-            (above.unresolved, above.sum) = (above.unresolved + above.sum, 0.0);
-        }
-        above
-    }
-
-    /// Standard error of the sum, as a part of it. `together`: by how much the samples of a burst together say less than as many strangers; nothing where
-    /// all there are were taken.
-    fn error(&self, window: u64, together: Option<f64>) -> f64 {
-        if self.sum <= 0.0 {
-            return 0.0;
-        }
-        let chance = together.map_or(0.0, |together| self.squares.max(0.0) * together);
-        let clock = self.samples * window as f64 / 2.0;
-        chance.sqrt().hypot(clock) / self.sum
-    }
-}
-
-/// How many times larger the square of the error is since the samples of a burst come together.
-fn together(path: &TimedPath) -> f64 {
-    let times = &path.timings.calm.whole;
-    let over = times.mean() - times.least() as f64;
-    let alone = (times.variance() + over * over) * times.count() as f64;
-    let bursts = path.timings.bursts.squares_over(times.least());
-    if alone > 0.0 {
-        (bursts / alone).max(1.0)
-    } else {
-        1.0
-    }
-}
-
 /// The times that are ranked.
 fn times(path: &TimedPath, how: How) -> Distribution {
     let pick = |timing: &holloway_format::Timing| match how.time {
@@ -419,6 +264,6 @@ fn times(path: &TimedPath, how: How) -> Distribution {
 }
 
 /// Larger ones first.
-fn larger(a: f64, b: f64) -> Ordering {
+pub(super) fn larger(a: f64, b: f64) -> Ordering {
     b.total_cmp(&a)
 }

@@ -4,7 +4,8 @@
 use std::io;
 
 use holloway_analysis::variation::VariationRun;
-use holloway_analysis::variation::rank::{Disturbed, Spread, Time};
+use holloway_analysis::variation::rank::{Disturbed, Time};
+use holloway_analysis::variation::spread::Spread;
 
 use super::Report;
 use crate::numbers::{grouped, plural, tenths};

@@ -82,6 +82,9 @@ int main(int count, char **words) {
 }
 "#;
 
+/// How long a busy machine may take over what takes no time.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 const KINDS: [&str; 4] = ["paths", "loops", "times", "trace"];
 
 /// The program woven for each kind, once for all tests of this file.
@@ -440,7 +443,7 @@ impl Running {
 fn waits_until(what: &str, done: impl Fn() -> bool) {
     let began = Instant::now();
     while !done() {
-        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        assert!(began.elapsed() < PATIENCE, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -466,21 +469,21 @@ fn a_program_goes_on_when_its_collector_is_killed() {
         let mut running = Running::start(&place, kind);
         Running::signal(running.holloway.id(), "-KILL");
         running.holloway.wait().unwrap();
-        // It notices where it would have to wait, and does not wait.
-        std::thread::sleep(Duration::from_millis(500));
         let alive = || std::path::Path::new(&format!("/proc/{}", running.program)).exists();
-        assert!(alive());
         let report_of = || report(&place, "run");
+        let misses = |report: &Report| {
+            let damage = damage(report);
+            damage.iter().any(|one| one.contains("paths are missing"))
+        };
+        // It notices where it would have to wait, and does not wait.
+        waits_until("it misses paths", || misses(&report_of()));
+        assert!(alive());
         let going = report_of();
         Running::signal(running.program, "-KILL");
         waits_until("the program ends", || !alive());
         let ended = report_of();
         assert!(ended.calls("step") >= going.calls("step"), "{kind}");
-        let damage = damage(&ended);
-        assert!(
-            damage.iter().any(|one| one.contains("paths are missing")),
-            "{kind}: {damage:?}"
-        );
+        assert!(misses(&ended), "{kind}: {:?}", damage(&ended));
     }
 }
 
@@ -523,7 +526,7 @@ fn a_busy_orphan_holds_nobody_up() {
     let began = Instant::now();
     let done = run(&place, "-o run", "loops", "busy 20000");
     assert_eq!(done.code, Some(0), "{done}");
-    assert!(began.elapsed() < Duration::from_secs(60));
+    assert!(began.elapsed() < PATIENCE);
     let is_known = files(&place.path().join("run"))
         .keys()
         .any(|name| name.ends_with(".hwl"));

@@ -88,6 +88,15 @@ fn holes_are_passed_over() {
     assert_eq!(run.streams.iter().map(|s| s.holes).sum::<usize>(), 10);
 }
 
+/// Whether the program has come so far that it appends.
+fn has_ring(data: &std::path::Path) -> bool {
+    let Ok(files) = std::fs::read_dir(data) else {
+        return false;
+    };
+    let sizes = files.map(|file| file.unwrap().metadata().unwrap().len());
+    sizes.sum::<u64>() > 0
+}
+
 #[test]
 fn the_collector_is_killed() {
     let mut collector = Command::new("sleep").arg("1000").spawn().unwrap();
@@ -98,7 +107,10 @@ fn the_collector_is_killed() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(100));
+    while !has_ring(&data) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(100)); // until it waits, most of the time
     collector.kill().unwrap(); // and remains a zombie for a while
     let output = child.wait_with_output().unwrap();
     collector.wait().unwrap();

@@ -355,7 +355,8 @@ pub struct ExtentHeader {
 ///     72    4  waiting: 1 while the owner waits on `taken` (a futex on its low 32 bits); whoever moves it wakes
 ///     76    4  reserved, 0
 ///     80    8  missing: stream position from which on words are dropped since the collector is gone or no space was left; u64::MAX: none
-///     88   40  reserved, 0
+///     88    8  controls: words appended that end no path: control words and their operands
+///     96   32  reserved, 0
 /// ```
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -378,8 +379,10 @@ pub struct RingHeader {
     pub reserved: u32,
     /// Position from which on words are missing.
     pub missing: u64,
+    /// Words appended that end no path.
+    pub controls: u64,
     /// 0.
-    pub more: [u64; 5],
+    pub more: [u64; 4],
 }
 
 /// What a thread's bursts have come to (`KIND_VARIATION`, `KIND_TIMES`); behind its [`RingHeader`], at offset 128 from it. Woven code reads the first two.

@@ -34,6 +34,8 @@ pub struct Ring<'a> {
     pub cursor: u64,
     /// Position from which on words were dropped.
     pub missing: Option<u64>,
+    /// Words appended that end no path.
+    pub controls: u64,
     /// Bytes of places, a power of two.
     size: u64,
     /// Little-endian places; fewer where the file is cut off.
@@ -93,8 +95,9 @@ impl<'a> Ring<'a> {
         let taken = cursor.u64().ok()?;
         cursor.bytes(8).ok()?;
         let missing = cursor.u64().ok()?;
+        let controls = cursor.u64().ok()?;
         cursor
-            .bytes((PAGE - EXTENT_HEAD) as usize - RING_HEAD + 40)
+            .bytes((PAGE - EXTENT_HEAD) as usize - RING_HEAD + 32)
             .ok()?;
         let whole = cursor.rest();
         let most = usize::try_from(ring_size).ok()?;
@@ -108,6 +111,7 @@ impl<'a> Ring<'a> {
             taken,
             cursor: end,
             missing: (missing != u64::MAX).then_some(missing),
+            controls,
             size,
             places,
             beside,
@@ -127,6 +131,12 @@ impl<'a> Ring<'a> {
     pub fn end(&self) -> u64 {
         self.missing
             .map_or(self.cursor, |missing| missing.min(self.cursor))
+    }
+
+    /// Words of paths that its threads ever appended, dropped ones included.
+    pub fn appended(&self) -> u64 {
+        let all = self.cursor.saturating_sub(self.origin) / 4;
+        all.saturating_sub(self.controls)
     }
 
     /// Position of the first word in the ring: [`Ring::taken`], or later if words were written over.

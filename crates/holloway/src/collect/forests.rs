@@ -46,8 +46,12 @@ pub(crate) fn settle(profile: &Path) {
 impl Forests {
     /// Goes on with what lies beside a profile.
     pub(crate) fn resume(profile: &Path, map: &ImageMap) -> Self {
+        let mut earlier = read(profile, false, map);
+        if let Some(earlier) = &mut earlier {
+            earlier.head.stats.lost_words = 0; // known anew, from all that was appended
+        }
         Self {
-            earlier: read(profile, false, map),
+            earlier,
             ..Self::default()
         }
     }
@@ -55,6 +59,12 @@ impl Forests {
     /// Whether nothing was made yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.forest.is_none() && self.earlier.is_none()
+    }
+
+    /// Words of paths of which something was made before.
+    pub(crate) fn known(&self) -> u64 {
+        let earlier = self.earlier.as_ref();
+        earlier.map_or(0, |earlier| earlier.head.stats.words)
     }
 
     /// Iterations of what was made before.

@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use holloway_analysis::stream::Words;
 use holloway_analysis::{loops, variation};
 use holloway_format::abi::{
-    KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION, SAMPLE_WORDS, WORD_OWNER,
+    KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION, OPERAND, SAMPLE_WORDS, WORD_OWNER,
 };
-use holloway_format::raw::{RingWords, counted_beside};
+use holloway_format::raw::{Ring, RingWords, counted_beside};
 use holloway_format::{
     Damage, DamagedFile, FunctionCounts, ImageMap, LoopsProfile, Profile, ProfileHead, RawProfile,
     VariationProfile, VariationStats, write_loops, write_sealed, write_variation,
@@ -52,6 +52,9 @@ pub(crate) struct Subject {
     analysed: AtomicU64,
     left_out: AtomicU64,
     lost: AtomicU64,
+    /// Words of paths that threads appended, and those that are known, here or in files: resumed, the rest is lost.
+    appended: AtomicU64,
+    known: AtomicU64,
     cut: AtomicU64,
     pub(super) forests: Mutex<Forests>,
     pub(super) traces: Mutex<Traces>,
@@ -155,6 +158,8 @@ impl Subject {
             analysed: AtomicU64::new(0),
             left_out: AtomicU64::new(0),
             lost: AtomicU64::new(0),
+            appended: AtomicU64::new(0),
+            known: AtomicU64::new(0),
             cut: AtomicU64::new(0),
             forests: Mutex::default(),
             traces: Mutex::default(),
@@ -171,6 +176,7 @@ impl Subject {
     ) -> Self {
         let forests = Forests::resume(profile, map);
         let timings = Timings::resume(profile, map);
+        let samples = SAMPLE_WORDS as u64 * timings.known();
         // Forests of one process are of one k.
         settings.k = forests.k().or(settings.k);
         let traces = traces::beside(profile, false);
@@ -178,6 +184,7 @@ impl Subject {
         Self {
             is_resumed: true,
             is_first,
+            known: AtomicU64::new(forests.known() + samples),
             forests: forests.into(),
             timings: timings.into(),
             ..Self::new(profile, head, Some(Words::new(map)), settings)
@@ -219,10 +226,9 @@ impl Subject {
             .fetch_add(u64::from(!self.is_timed()), Ordering::Relaxed);
     }
 
-    /// Takes in what a raw profile still has of the streams: spools, and words in rings. Of those that nobody took words of
-    /// before, what is missing at the beginning is lost.
+    /// Takes in what a raw profile still has of the streams: spools, and words in rings.
     pub(crate) fn absorb(&self, raw: &RawProfile<'_>) -> Vec<Damage> {
-        let is_first = self.is_first;
+        let is_collected = raw.header().collector != 0;
         let rings = raw.ring_words();
         let damage = Mutex::new(Vec::new());
         let next = AtomicUsize::new(0);
@@ -231,7 +237,7 @@ impl Subject {
             for _ in 0..workers.min(rings.len()) {
                 scope.spawn(|| {
                     while let Some(ring) = rings.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let lost = self.absorb_ring(ring, is_first);
+                        let lost = self.absorb_ring(ring, is_collected);
                         locked(&damage).extend(lost);
                     }
                 });
@@ -240,43 +246,60 @@ impl Subject {
         damage.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn absorb_ring(&self, ring: &RingWords<'_>, is_first: bool) -> Vec<Damage> {
+    fn absorb_ring(&self, ring: &RingWords<'_>, is_collected: bool) -> Vec<Damage> {
         let mut damage = Vec::new();
         let head = ring.ring.as_ref();
         let mut stream = Stream::new(self, head.map_or(0, |head| head.tid));
-        let mut next = head.map(|head| head.origin).filter(|_| is_first);
+        let (mut next, mut known) = (None, 0);
         for piece in ring.pieces() {
             match piece {
                 Ok(piece) => {
-                    let goes_on = next.is_none() && head.is_some_and(|head| head.origin < piece.at);
-                    if goes_on && piece.words.first() != Some(&WORD_OWNER) {
+                    // A collector that is killed may have taken words and not said so yet: their places are 0.
+                    let taken = (is_collected && next.is_none()).then(|| zeros(&piece.words));
+                    let words = &piece.words[taken.unwrap_or(0)..];
+                    let at = piece.at + 4 * taken.unwrap_or(0) as u64;
+                    let goes_on = next.is_none() && head.is_some_and(|head| head.origin < at);
+                    if goes_on && !self.is_first && words.first() != Some(&WORD_OWNER) {
                         self.cut();
                     }
-                    let gap = next.map_or(0, |next| piece.at.saturating_sub(next));
-                    self.lost(gap / 4);
-                    stream.feed(self, piece.at, &piece.words);
-                    next = Some(piece.at + 4 * piece.words.len() as u64);
+                    known += paths_among(words, self.words_of_path());
+                    stream.feed(self, at, words);
+                    next = Some(at + 4 * words.len() as u64);
                 }
                 Err(lost) => damage.push(lost),
             }
         }
         stream.pause(self);
-        if let Some(head) = head {
-            // Taken and not here, cut off, and dropped.
+        if self.is_resumed {
+            let appended = head.map_or(known, Ring::appended);
+            self.appended.fetch_add(appended, Ordering::Relaxed);
+            self.known.fetch_add(known, Ordering::Relaxed);
+        } else if let Some(head) = head {
+            // Cut off, and dropped.
             let missing = head.end().saturating_sub(next.unwrap_or(head.first()));
             self.lost((missing + head.cursor.saturating_sub(head.end())) / 4);
         }
         damage
     }
 
-    /// What became of the words.
+    /// Words that a path takes which ended.
+    fn words_of_path(&self) -> u64 {
+        if self.is_timed() {
+            SAMPLE_WORDS as u64
+        } else {
+            1
+        }
+    }
+
+    /// What became of the words. What a resumed stream lost is known when all there is was read.
     fn tally(&self) -> Tally {
-        let words = if self.is_timed() { SAMPLE_WORDS } else { 1 };
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let lost = of(&self.lost) + of(&self.appended).saturating_sub(of(&self.known));
         Tally {
-            analysed: self.analysed.load(Ordering::Relaxed),
-            left_out: self.left_out.load(Ordering::Relaxed),
-            lost: self.lost.load(Ordering::Relaxed).div_ceil(words as u64),
-            cut: self.cut.load(Ordering::Relaxed),
+            analysed: of(&self.analysed),
+            left_out: of(&self.left_out),
+            lost: lost.div_ceil(self.words_of_path()),
+            cut: of(&self.cut),
         }
     }
 
@@ -409,7 +432,12 @@ impl Subject {
     /// Adds how often paths ran by files of traces that a collector left, and says what is wrong with these.
     fn count_earlier(&self, files: &[Vec<u8>], words: &Words, profile: &mut Profile) {
         let traces = traces::read(files, words.image());
-        locked(&self.traces).count(traces::path_counts(&traces));
+        let counts = traces::path_counts(&traces);
+        let known = counts
+            .values()
+            .fold(0, |sum: u64, count| sum.saturating_add(*count));
+        self.known.fetch_add(known, Ordering::Relaxed);
+        locked(&self.traces).count(counts);
         let damage = traces.iter().flat_map(|trace| &trace.damage);
         let damage: BTreeSet<&String> = damage.collect();
         let damage = damage.into_iter();
@@ -425,6 +453,21 @@ impl Subject {
         let dropped = raw.rings().iter().filter(|ring| ring.missing.is_some());
         profile.lost = profile.lost.saturating_sub(dropped.count() as u64);
     }
+}
+
+/// Places that were never written, or are free again, before the first word.
+fn zeros(words: &[u32]) -> usize {
+    words.iter().take_while(|&&word| word == 0).count()
+}
+
+/// How many of these words are of paths, each of which takes `each`: only its first is no operand. One that was never written was to be one's.
+fn paths_among(words: &[u32], each: u64) -> u64 {
+    let of_path = |&word: &u32| match word {
+        0 => 1,
+        word if word & OPERAND == 0 => each,
+        _ => 0,
+    };
+    words.iter().map(of_path).sum()
 }
 
 /// Keeps others from finishing a profile as long as the file is open: for reading it, or `alone`, for finishing it. A file system without

@@ -10,7 +10,7 @@ pub(crate) struct Tally {
     pub(crate) analysed: u64,
     /// Not of the sample.
     pub(crate) left_out: u64,
-    /// Written over, dropped by their thread, or taken by a collector that was killed.
+    /// Written over, dropped by their thread, or taken by a collector that wrote nothing of it.
     pub(crate) lost: u64,
     /// Streams that went on after what was made of them was handed over with activations open.
     pub(crate) cut: u64,
@@ -26,7 +26,7 @@ impl Tally {
             cut,
         } = self;
         let lost = (lost > 0).then(|| {
-            format!("{lost} paths are missing: they were not taken in time, or by a collector that was ended")
+            format!("{lost} paths are missing: they were not taken in time, or their collector has not written them down")
         });
         let sample = (left_out > 0).then(|| {
             let share = 100.0 * analysed as f64 / (analysed as f64 + left_out as f64);

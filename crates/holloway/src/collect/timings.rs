@@ -40,8 +40,12 @@ pub(crate) fn settle(profile: &Path) {
 impl Timings {
     /// Goes on with what lies beside a profile.
     pub(crate) fn resume(profile: &Path, map: &ImageMap) -> Self {
+        let mut earlier = read(profile, false, map);
+        if let Some(earlier) = &mut earlier {
+            earlier.head.stats.lost_words = 0; // known anew, from all that was appended
+        }
         Self {
-            earlier: read(profile, false, map),
+            earlier,
             ..Self::default()
         }
     }
@@ -49,6 +53,13 @@ impl Timings {
     /// Whether nothing was made yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.sums.is_empty() && self.earlier.is_none()
+    }
+
+    /// Samples of which something was made before, or that were left out.
+    pub(crate) fn known(&self) -> u64 {
+        let earlier = self.earlier.as_ref();
+        let stats = earlier.map(|earlier| earlier.head.stats);
+        stats.map_or(0, |stats| stats.samples + stats.damaged + stats.strangers)
     }
 
     /// The probes' bias as it was told before, for streams whose beginning is gone.

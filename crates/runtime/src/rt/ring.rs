@@ -157,6 +157,14 @@ impl Ring {
         unsafe { arch::add(&raw mut (*self.0).cursor, bytes) }
     }
 
+    /// The same for so many words that end no path. They are counted first: if the process is killed in between, nobody takes them for paths.
+    #[inline(always)]
+    pub(super) fn take_controls(self, words: usize) -> u64 {
+        // SAFETY: as in `take_places`.
+        unsafe { arch::add(&raw mut (*self.0).controls, words as u64) };
+        self.take_places(4 * words as u64)
+    }
+
     /// Writes a word at its position.
     #[inline(always)]
     pub(super) fn put(self, position: u64, word: u32) {
@@ -260,7 +268,8 @@ impl Ring {
             waiting: 0,
             reserved: 0,
             missing: if place.is_some() { NONE } else { origin },
-            more: [0; 5],
+            controls: 0,
+            more: [0; 4],
         };
         // SAFETY: an extent of a ring's size, which nobody has yet.
         unsafe { self.0.write(header) };
@@ -282,6 +291,8 @@ impl Ring {
             self.put(position, 0);
         }
         self.cursor().store(origin, Ordering::Relaxed);
+        // SAFETY: nobody else has the ring yet.
+        unsafe { (*self.0).controls = 0 };
     }
 
     /// The state of timed paths behind the header.
@@ -314,10 +325,8 @@ impl Ring {
 
     /// Appends words that stand together. Signals are masked; the caller makes space afterwards.
     fn append(self, words: &[u32]) {
-        let cursor = self.cursor().load(Ordering::Relaxed);
-        let length = 4 * words.len() as u64;
-        self.cursor().store(cursor + length, Ordering::Relaxed);
-        for (position, word) in (cursor..).step_by(4).zip(words) {
+        let place = self.take_controls(words.len());
+        for (position, word) in (place..).step_by(4).zip(words) {
             self.word(position).store(*word, Ordering::Relaxed);
         }
     }

@@ -169,7 +169,7 @@ pub(super) fn append_clock(ring: Ring) {
         low(probe >> 31),
         OPERAND | state.resolution.get(),
     ];
-    let mut place = ring.take_places(4 * CLOCK_WORDS as u64);
+    let mut place = ring.take_controls(CLOCK_WORDS);
     ring.put(place, WORD_CLOCK);
     let mut all = 0;
     // By reference: a copy of the array would be the C library's, with vector registers.

@@ -20,12 +20,15 @@ pub struct HotBlock<'a> {
     pub map: &'a BlockMap,
     /// Times it was reached.
     pub count: u64,
+    /// Instructions that did not run, since it was left in a call before them.
+    pub not_run: u64,
 }
 
 impl HotBlock<'_> {
     /// Instructions of all its runs.
     pub fn total_instructions(&self) -> u64 {
-        u64::from(self.map.instructions).saturating_mul(self.count)
+        let all = u64::from(self.map.instructions).saturating_mul(self.count);
+        all.saturating_sub(self.not_run)
     }
 
     /// What it is ranked by.
@@ -60,8 +63,10 @@ pub fn hottest<'a>(
     let mut blocks: Vec<HotBlock<'a>> = Vec::new();
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
         let kept = keep(id);
-        let counted = function.map.blocks.iter().zip(&function.flow().blocks);
-        for (block, (map, &count)) in (0u32..).zip(counted) {
+        let flow = function.flow();
+        let counted = function.map.blocks.iter().zip(&flow.blocks);
+        let counted = counted.zip(&flow.not_run);
+        for (block, ((map, &count), &not_run)) in (0u32..).zip(counted) {
             if count == 0 || map.instructions == 0 || block == function.map.exit {
                 continue;
             }
@@ -70,6 +75,7 @@ pub fn hottest<'a>(
                 block,
                 map,
                 count,
+                not_run,
             };
             total = total.saturating_add(hot.weight(sort));
             if kept {

@@ -90,6 +90,10 @@ pub fn coverage(run: &RunProfile) -> Coverage {
             Collected::Edges => count_edges(function, &mut coverage),
         }
         count_left(function, &mut coverage);
+        if run.images[run.module_of(function).image.index()].has_calls {
+            let left = function.flow().left.iter();
+            left.for_each(|&left| add(&mut coverage.left, left));
+        }
     }
     coverage.without_lines = without_lines(run);
     coverage.paths_without_exits = without_exits(run, Collected::Paths);
@@ -139,7 +143,7 @@ fn without_exits(run: &RunProfile, collected: Collected) -> Vec<String> {
     let ran = ran.filter(|function| function.ran() && function.collected() == collected);
     let images: BTreeSet<usize> = ran
         .map(|function| run.module_of(function).image.index())
-        .filter(|&image| !by_image[image])
+        .filter(|&image| !by_image[image] && !run.images[image].has_calls)
         .collect();
     let names = images.iter().map(|&image| run.images[image].name.clone());
     names.collect()

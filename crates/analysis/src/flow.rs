@@ -12,7 +12,7 @@
 //! Cost: linear in edges.
 
 use holloway_flow::{BlockId, Cfg, Edge, EdgeCounters, EdgeId};
-use holloway_format::{EdgeKind, FunctionMap};
+use holloway_format::{BlockMap, EdgeKind, EdgeMap, FunctionMap, Outcome};
 
 /// How often each edge and each block of a function ran.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,6 +23,10 @@ pub struct Flow {
     pub blocks: Vec<u64>,
     /// Times the function was entered.
     pub calls: u64,
+    /// By block: times it was left in the call that it begins with, where paths end before calls (traces).
+    pub left: Vec<u64>,
+    /// By block: instructions behind that call, of these runs.
+    pub not_run: Vec<u64>,
     /// Instructions run: of each block as often as it was reached.
     pub instructions: u64,
 }
@@ -34,6 +38,8 @@ impl Flow {
             edges: vec![0; map.edges.len()],
             blocks: vec![0; map.blocks.len()],
             calls: 0,
+            left: vec![0; map.blocks.len()],
+            not_run: vec![0; map.blocks.len()],
             instructions: 0,
         }
     }
@@ -82,20 +88,39 @@ impl Flow {
             .map(|(_, &count)| i128::from(count))
             .sum();
         blocks[exit] = u64::try_from(left.max(0)).unwrap_or(u64::MAX);
-        let instructions = map
-            .blocks
-            .iter()
-            .zip(&blocks)
-            .fold(0u64, |sum, (block, &count)| {
-                sum.saturating_add(count.saturating_mul(block.instructions.into()))
-            });
+        let left = through.left_at_once(map);
+        let not_run = not_run(map, &left);
+        let counts = blocks.iter().zip(&not_run);
+        let instructions = map.blocks.iter().zip(counts);
+        let instructions = instructions.map(|(block, (&count, &not_run))| {
+            count
+                .saturating_mul(block.instructions.into())
+                .saturating_sub(not_run)
+        });
+        let instructions = instructions.fold(0, u64::saturating_add);
         Flow {
             edges,
             blocks,
             calls,
+            left,
+            not_run,
             instructions,
         }
     }
+}
+
+/// By block: instructions behind the call that it begins with, of as many runs as it was left in that.
+fn not_run(map: &FunctionMap, left: &[u64]) -> Vec<u64> {
+    let behind = |block: &BlockMap| u64::from(block.instructions).saturating_sub(1);
+    let blocks = map.blocks.iter().zip(left);
+    blocks
+        .map(|(block, &left)| left.saturating_mul(behind(block)))
+        .collect()
+}
+
+/// Whether paths that take this edge end before a call, which the block behind it begins with.
+pub(crate) fn is_before_call(edge: &EdgeMap) -> bool {
+    edge.kind == EdgeKind::Cut && edge.outcome == Outcome::Split
 }
 
 /// How often blocks were entered and gone on from, exit edges apart.
@@ -130,6 +155,19 @@ impl Through {
     /// Times a block was entered by an edge, or by a call.
     pub(crate) fn came(&self, block: usize) -> u64 {
         self.into[block]
+    }
+
+    /// By block: times it was left in the call that it begins with.
+    fn left_at_once(&self, map: &FunctionMap) -> Vec<u64> {
+        let mut left = vec![0; map.blocks.len()];
+        if map.edges.iter().any(|edge| edge.kind == EdgeKind::Exit) {
+            return left;
+        }
+        for edge in map.edges.iter().filter(|edge| is_before_call(edge)) {
+            let block = edge.to as usize;
+            left[block] = self.into[block].saturating_sub(self.on[block]);
+        }
+        left
     }
 
     /// Times a block was entered in the middle: gone on from more often than come into.

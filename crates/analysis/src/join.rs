@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use holloway_format::abi::KIND_EDGES;
+use holloway_format::abi::{KIND_EDGES, KIND_TRACE};
 use holloway_format::{FunctionMap, ImageMap, Profile};
 
 use crate::flow::Flow;
@@ -49,6 +49,7 @@ impl RunProfile {
         self.images.push(Image {
             name: map.name,
             build_id: map.build_id,
+            has_calls: map.kind == KIND_TRACE,
             collected: if map.kind == KIND_EDGES {
                 Collected::Edges
             } else {

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use holloway_flow::{Cfg, Dag};
 use holloway_format::{EdgeKind, FunctionMap, Outcome, Place, Scope};
 
-use crate::flow::{Through, graph_of, uncut_graph_of};
+use crate::flow::{Through, graph_of, is_before_call, uncut_graph_of};
 use crate::run::{Function, RunProfile};
 use crate::trail::{Frame, first_place, frames, last_place};
 
@@ -69,22 +69,17 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
         let sum = counts.entry(frame).or_default();
         *sum = sum.saturating_add(count);
     };
+    let calls = called_first(&function.map);
     for block in 0..function.map.blocks.len() {
-        let begun = &ends.first[block];
-        for frame in held(function, block) {
-            // Begun lines are counted by the edges into the block, below; here they are only made known.
-            let came = if begun.contains(&frame) {
-                0
-            } else {
-                through.came(block)
-            };
-            add(frame, came);
+        let came = through.came(block) - flow.left[block];
+        for (frame, comes) in inside(function, &ends, &calls, block) {
+            add(frame, if comes { came } else { 0 });
         }
     }
     for (block, again) in again(function, &through) {
         let frames = match again {
             // Behind the call that comes back: all of the block runs once more.
-            Again::At => &held(function, block),
+            Again::At => &held(function, &function.map.blocks[block].places),
             // The call is in the block, its last: only that comes back.
             Again::In => &ends.last[block],
         };
@@ -101,6 +96,12 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
             &ends.first[edge.to as usize],
         );
         let outside = ends.back[index].then(|| outside(last, first));
+        // What is before a call where paths are cut is of one piece with it.
+        let before = is_before_call(edge)
+            .then(|| behind_call(&function.map, &calls, edge.from as usize))
+            .filter(|places| !places.is_empty())
+            .map(|places| held(function, places));
+        let last = before.as_ref().unwrap_or(last);
         for &frame in first {
             let round = outside
                 .as_ref()
@@ -112,6 +113,33 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
         }
     }
     counts
+}
+
+/// The frames of a block, and whether execution comes to them further on in it. To those that it begins with it comes by the edges into it; behind
+/// a call that it begins with it comes to lines again, as in a block of its own.
+fn inside(
+    function: &Function,
+    ends: &Ends,
+    calls: &BTreeSet<u32>,
+    block: usize,
+) -> Vec<(Frame, bool)> {
+    let (begun, places) = (&ends.first[block], &function.map.blocks[block].places);
+    let rest = behind_call(&function.map, calls, block);
+    let goes_on: Option<Vec<Frame>> = rest
+        .first()
+        .filter(|_| rest.len() < places.len())
+        .map(|first| stack(function, first).collect());
+    let is_there = |frame: &Frame| {
+        let goes_on = goes_on.as_ref();
+        begun.contains(frame) && goes_on.is_none_or(|first| first.contains(frame))
+    };
+    let held = held(function, rest).into_iter();
+    let held = held.map(|frame| (frame, !is_there(&frame)));
+    begun
+        .iter()
+        .map(|&frame| (frame, false))
+        .chain(held)
+        .collect()
 }
 
 /// Where a call comes back once more.
@@ -147,9 +175,24 @@ fn again(function: &Function, through: &Through) -> Vec<(usize, Again)> {
     found.collect()
 }
 
-/// The frames of all places of a block, each once.
-fn held(function: &Function, block: usize) -> Vec<Frame> {
-    let places = function.map.blocks[block].places.iter();
+/// The blocks that begin with a call before which paths end.
+fn called_first(map: &FunctionMap) -> BTreeSet<u32> {
+    let edges = map.edges.iter().filter(|edge| is_before_call(edge));
+    edges.map(|edge| edge.to).collect()
+}
+
+/// The places of a block, without those of the call that it begins with.
+fn behind_call<'a>(map: &'a FunctionMap, calls: &BTreeSet<u32>, block: usize) -> &'a [Place] {
+    let places = &map.blocks[block].places;
+    match places.split_first() {
+        Some((_, rest)) if calls.contains(&(block as u32)) => rest,
+        _ => places,
+    }
+}
+
+/// The frames of these places, each once.
+fn held(function: &Function, places: &[Place]) -> Vec<Frame> {
+    let places = places.iter();
     let mut held: Vec<Frame> = places.flat_map(|place| stack(function, place)).collect();
     held.sort_unstable();
     held.dedup();

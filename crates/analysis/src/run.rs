@@ -93,6 +93,8 @@ pub struct Image {
     pub build_id: [u8; 16],
     /// What it was woven to count.
     pub collected: Collected,
+    /// Whether its paths end before calls, so that calls which did not come back are known without exit edges (traces).
+    pub has_calls: bool,
     /// Processes that ran it, by process id.
     pub processes: Vec<Process>,
 }

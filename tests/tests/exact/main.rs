@@ -12,5 +12,6 @@ mod naive;
 mod ours;
 mod rustc;
 mod sequence;
+mod throws;
 mod tracer;
 mod walk;

@@ -4,10 +4,11 @@
 
 use std::cell::OnceCell;
 
-use holloway_flow::{Path, PathId, PathStart};
+use holloway_flow::{BlockId, Path, PathId, PathStart};
 use holloway_format::{FunctionMap, ImageMap, ModuleMap};
 
 use super::Terminal;
+use crate::flow::is_before_call;
 use crate::graph::{Graph, check_indices};
 use crate::stream::closes;
 
@@ -22,6 +23,10 @@ pub enum Event {
         enters: bool,
         /// It ends at the function's exit: the activation ends.
         leaves: bool,
+        /// It starts with the call that the path before it ended at.
+        resumes: bool,
+        /// It ends before a call: if the call doesn't come back, no path runs it.
+        calls: bool,
         /// Instructions on it.
         instructions: u64,
     },
@@ -128,10 +133,13 @@ impl<'a> Code<'a> {
         let instructions = path.blocks.iter();
         let instructions =
             instructions.map(|block| u64::from(map.blocks[block.index()].instructions));
+        let first = *path.blocks.first()?;
         Some(Event::Path {
             function,
             enters: path.start == PathStart::Entry,
             leaves: closes(map, &path),
+            resumes: path.start != PathStart::Entry && begins_with_call(map, first),
+            calls: is_before_call(&map.edges[path.end.edge().index()]),
             instructions: instructions.sum(),
         })
     }
@@ -140,4 +148,10 @@ impl<'a> Code<'a> {
     pub fn events(&self, terminals: &[Terminal]) -> Vec<Event> {
         terminals.iter().map(|&one| self.event(one)).collect()
     }
+}
+
+/// Whether paths end before the call that the block begins with.
+fn begins_with_call(map: &FunctionMap, block: BlockId) -> bool {
+    let mut edges = map.edges.iter();
+    edges.any(|edge| edge.to == block.0 && is_before_call(edge))
 }

@@ -20,7 +20,7 @@ pub struct Stats {
     pub distinct_paths: u64,
     /// Functions they are of.
     pub functions: u64,
-    /// Instructions on them.
+    /// Instructions run: those on paths, and calls that did not come back.
     pub instructions: u64,
     /// Activations that began with a path from a function's entry.
     pub enters: u64,
@@ -87,10 +87,16 @@ pub fn stats(grammar: &Grammar, events: &[Event]) -> Stats {
         ..Stats::default()
     };
     let mut functions = Vec::new();
+    let mut open_calls = 0i64;
     let counts = counts(grammar, events.len());
     for (&event, count) in events.iter().zip(counts).filter(|&(_, count)| count > 0) {
         match event {
-            Event::Path { function, .. } => {
+            Event::Path {
+                function,
+                resumes,
+                calls,
+                ..
+            } => {
                 stats.paths += count;
                 stats.distinct_paths += 1;
                 functions.push(function);
@@ -98,6 +104,8 @@ pub fn stats(grammar: &Grammar, events: &[Event]) -> Stats {
                 stats.instructions = stats.instructions.saturating_add(instructions);
                 stats.enters += if event.enters() { count } else { 0 };
                 stats.leaves += if event.leaves() { count } else { 0 };
+                open_calls = open_calls.saturating_add_unsigned(if calls { count } else { 0 });
+                open_calls = open_calls.saturating_sub_unsigned(if resumes { count } else { 0 });
             }
             Event::Left(frames) => {
                 let left = count.saturating_mul(frames.into());
@@ -106,6 +114,8 @@ pub fn stats(grammar: &Grammar, events: &[Event]) -> Stats {
             Event::Gap => stats.gaps += count,
         }
     }
+    let not_back = u64::try_from(open_calls).unwrap_or(0);
+    stats.instructions = stats.instructions.saturating_add(not_back);
     functions.sort_unstable();
     functions.dedup();
     stats.functions = functions.len() as u64;

@@ -86,6 +86,8 @@ fn path(function: u32, enters: bool, leaves: bool, instructions: u64) -> Event {
         function,
         enters,
         leaves,
+        resumes: false,
+        calls: false,
         instructions,
     }
 }

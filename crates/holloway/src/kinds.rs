@@ -62,8 +62,12 @@ impl Kinds {
         self.0.iter().filter_map(images)
     }
 
-    /// What a page leaves out and how to see it, where the run has other kinds too.
-    pub(crate) fn beside(&self, page: Page) -> Option<String> {
+    /// What a page leaves out and how to see it, where the run has other kinds too. Who asks for a view of counts (`is_asked_for`) gets all of them:
+    /// every kind has counts.
+    pub(crate) fn beside(&self, page: Page, is_asked_for: bool) -> Option<String> {
+        if page == Page::Counts && is_asked_for {
+            return None;
+        }
         let others = self.iter().filter(|(kind, _)| !page.shows(*kind));
         let others = others.map(|(kind, images)| {
             let names: Vec<&str> = images.iter().map(String::as_str).collect();

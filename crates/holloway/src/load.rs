@@ -222,7 +222,7 @@ fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, St
         let map = decode_image(&bytes)
             .map_err(|error| format!("cannot read {}: {error}", beside.display()))?;
         if map.build_id == head.build_id {
-            return Ok(map);
+            return with_functions(map, &beside);
         }
         return Err(format!(
             "{} is of build {}",
@@ -234,6 +234,20 @@ fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, St
     // Someone else's run may be read-only: it is shown all the same.
     rundir::write_atomically(&beside, &bytes).ok();
     Ok(map)
+}
+
+/// The map, unless all that it held of functions is lost: a report of it would be of zeros.
+fn with_functions(map: ImageMap, file: &Path) -> std::result::Result<ImageMap, String> {
+    let mut modules = map.modules.iter();
+    let has_any = modules.any(|placed| !placed.module.functions.is_empty());
+    match map.damage.first() {
+        Some(damage) if !has_any => Err(format!(
+            "no function can be read of {}: {}; delete it if the program is there as it was built, else record the run again",
+            file.display(),
+            damage.what
+        )),
+        _ => Ok(map),
+    }
 }
 
 /// The image whose process began first is the program asked for, so it comes first.

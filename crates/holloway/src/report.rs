@@ -84,7 +84,7 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         ..options(&view.list, &source)
     };
     let page = Page::of(&loaded.kinds, view);
-    if let Some(others) = loaded.kinds.beside(page) {
+    if let Some(others) = loaded.kinds.beside(page, view.view.is_some()) {
         status::note(&others);
     }
     match page {

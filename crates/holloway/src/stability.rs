@@ -1,6 +1,6 @@
 //! `holloway stability A B…`: whether the paths that vary most in one run do so in others.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_analysis::variation::VariationRun;
@@ -12,7 +12,7 @@ use crate::collect::Settings;
 use crate::failure::{Failure, Result};
 use crate::load;
 use crate::report::{how, options, source, write_out};
-use crate::rundir;
+use crate::{rundir, status};
 
 /// Evaluates the first paths of each run on all of them.
 ///
@@ -26,6 +26,9 @@ pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
     }
     let runs = args.runs.iter().map(|named| timed(named));
     let runs: Vec<VariationRun> = runs.collect::<Result<_>>()?;
+    if let Some(programs) = different(&args.runs, &runs) {
+        status::warn(&programs);
+    }
     let runs: Vec<&VariationRun> = runs.iter().collect();
     let source = source();
     let options = options(&args.list, &source);
@@ -35,6 +38,27 @@ pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
         OutputFormat::Json => stability_json(&runs, &options, how, out),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Which program is in which run, where one has none of the first's.
+fn different(named: &[PathBuf], runs: &[VariationRun]) -> Option<String> {
+    let images = |run: &VariationRun| -> Vec<String> {
+        let images = run.run.images.iter();
+        images.map(|image| image.name.clone()).collect()
+    };
+    let all: Vec<Vec<String>> = runs.iter().map(images).collect();
+    let shares = |names: &Vec<String>| names.iter().any(|name| all[0].contains(name));
+    if all.iter().all(shares) {
+        return None;
+    }
+    let of = named.iter().zip(&all);
+    let of: Vec<String> = of
+        .map(|(run, names)| format!("{} is of {}", status::shown(run), names.join(", ")))
+        .collect();
+    Some(format!(
+        "the runs are of programs with different names: {}; only functions that they have in common are compared",
+        of.join(", ")
+    ))
 }
 
 fn timed(named: &Path) -> Result<VariationRun> {

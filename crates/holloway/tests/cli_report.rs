@@ -288,6 +288,19 @@ fn every_cut_and_flipped_byte_gives_a_report_or_one_line() {
 }
 
 #[test]
+fn a_map_without_a_whole_function_gives_no_table_of_zeros() {
+    let place = Project::new(&[]);
+    let run = copy(&place);
+    let file = with_extension(&run, "hwm");
+    let bytes = std::fs::read(&file).unwrap();
+    // Behind the head, in front of the first function's record.
+    std::fs::write(&file, &bytes[..100]).unwrap();
+    let done = place.holloway("report run").exits(125);
+    done.fails_with("no function can be read of run/");
+    assert_eq!(done.stdout, "");
+}
+
+#[test]
 fn a_profile_of_another_build_is_refused_by_name() {
     let project = Project::binary("", PROGRAM);
     project.cargo_holloway("run --no-report").ok();

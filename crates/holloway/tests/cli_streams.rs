@@ -389,6 +389,45 @@ fn a_sample_says_that_it_is_one() {
 }
 
 #[test]
+fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
+    let place = Project::new(&[]);
+    run(&place, "-o run --sample 8", "trace", "work 1000000");
+    let verified = place.holloway("trace verify run").ok();
+    verified
+        .says("of what was sampled nothing is missing or damaged")
+        .says("they are not of the sample");
+    let json = place.holloway("trace verify run --format json").ok().json();
+    let answer = &json.0["streams"][0]["answer"];
+    assert_eq!(
+        (&answer["good"], &answer["sample"]),
+        (&true.into(), &true.into())
+    );
+    let whole = place.path().join("run");
+    let trace = std::fs::read_dir(&whole)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let mut trace = trace.filter(|file| file.extension().is_some_and(|one| one == "hwt"));
+    let file = trace.next().unwrap();
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    place.holloway("trace verify run").exits(1).says("not good");
+}
+
+#[test]
+fn who_asks_for_a_view_of_counts_is_told_of_no_other() {
+    let place = Project::new(&[]);
+    run(&place, "-o run", "trace", "work 100");
+    for view in ["paths", "functions", "blocks", "edges", "lines"] {
+        let done = place.holloway(&format!("report run --view {view}")).ok();
+        assert_eq!(done.stderr, "", "{view}");
+    }
+    place
+        .holloway("report run --format json")
+        .ok()
+        .complains("the run also has trace of trace (`holloway trace stats`)");
+}
+
+#[test]
 fn little_memory_leaves_counts_of_paths_as_they_are() {
     let place = Project::new(&[]);
     for kind in ["loops", "trace"] {

@@ -157,7 +157,13 @@ fn runs_are_held_against_each_other() {
         );
     }
     run(&place, "-o counted --no-report", "paths", "1000");
-    place.holloway("stability a b").ok().says("step");
+    let done = place.holloway("stability a b").ok();
+    done.says("step");
+    assert_eq!(done.stderr, "");
+    run(&place, "-o other --no-report", "times", "1000");
+    let done = place.holloway("stability a other").ok();
+    done.complains("warning: the runs are of programs with different names: a is of variation, other is of times; ");
+    assert_eq!(done.stderr.lines().count(), 1, "{done}");
     let json = place
         .holloway("stability a b c --top 2 --format json")
         .ok()

@@ -11,6 +11,7 @@ use holloway_analysis::trace::stats::{Stats, counts, stats};
 
 use super::sight::Asked;
 use super::{AskError, Hot, LIMIT, Method, Question, Sight};
+use crate::SAMPLE;
 
 /// An answer.
 pub(crate) enum Answer {
@@ -65,8 +66,10 @@ pub(crate) struct Verified {
     pub(crate) stats: Stats,
     /// Whether the grammar stands for what came; nothing where that isn't known.
     pub(crate) is_same: Option<bool>,
-    /// Whether all is well: nothing is missing or damaged, in the rest of the run neither.
+    /// Whether all is well: nothing is missing or damaged, in the rest of the run neither. Of a sample, that it holds what was sampled.
     pub(crate) is_good: bool,
+    /// Whether only a part of what ran was to be recorded.
+    pub(crate) is_sample: bool,
 }
 
 /// Hot sequences.
@@ -144,9 +147,13 @@ fn verify(sight: &Sight<'_>, damage: &[String]) -> Verified {
     let found = || hash(&trace.grammar, trace.terminals.len());
     let stats = stats(&trace.grammar, &sight.events);
     let is_same = sight.stream.hash.map(|hash| hash == found());
-    let is_whole = stats.gaps == 0 && damage.is_empty() && sight.stream.damage.is_empty();
+    let said = || damage.iter().chain(sight.stream.damage);
+    let is_sample = said().any(|one| one.contains(SAMPLE));
+    // Between the bursts of a sample there are gaps.
+    let is_whole = (stats.gaps == 0 || is_sample) && said().all(|one| one.contains(SAMPLE));
     Verified {
         is_good: is_same != Some(false) && is_whole,
+        is_sample,
         stats,
         is_same,
     }

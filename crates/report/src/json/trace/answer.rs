@@ -22,6 +22,8 @@ pub(super) enum AnswerRecord<'a> {
     Verify {
         same: Option<bool>,
         good: bool,
+        /// Whether only a part of what ran was to be recorded.
+        sample: bool,
         #[serde(flatten)]
         stats: StatsRecord,
     },
@@ -223,6 +225,7 @@ fn verify<'a>(sight: &Sight<'_>, found: &Verified) -> AnswerRecord<'a> {
     AnswerRecord::Verify {
         same: found.is_same,
         good: found.is_good,
+        sample: found.is_sample,
         stats: stats(sight, &found.stats),
     }
 }

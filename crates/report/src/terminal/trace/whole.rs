@@ -192,7 +192,12 @@ pub(super) fn verify(sheet: &mut Sheet<'_>, found: &Verified) -> io::Result<()> 
     let stats = &found.stats;
     if stats.gaps > 0 {
         let places = plural(stats.gaps, "place");
-        sheet.fact("missing", &format!("events are missing at {places}"))?;
+        let why = if found.is_sample {
+            ": they are not of the sample"
+        } else {
+            ""
+        };
+        sheet.fact("missing", &format!("events are missing at {places}{why}"))?;
     }
     let began = stats.enters;
     let ended = stats.leaves.saturating_add(stats.left);
@@ -208,6 +213,9 @@ pub(super) fn verify(sheet: &mut Sheet<'_>, found: &Verified) -> io::Result<()> 
         grouped(stats.left)
     );
     sheet.fact("activations", &text)?;
+    if found.is_good && found.is_sample {
+        return sheet.fact("good", "of what was sampled nothing is missing or damaged");
+    }
     if found.is_good {
         return sheet.fact("good", "nothing is missing or damaged");
     }

@@ -71,7 +71,7 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
     };
     let calls = called_first(&function.map);
     for block in 0..function.map.blocks.len() {
-        let came = through.came(block) - flow.left[block];
+        let came = through.came(block).saturating_sub(flow.left[block]);
         for (frame, comes) in inside(function, &ends, &calls, block) {
             add(frame, if comes { came } else { 0 });
         }

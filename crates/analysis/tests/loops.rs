@@ -384,6 +384,8 @@ fn what_pruning_loses_is_bounded() {
         let forest = builder.finish();
         assert!(forest.losses().prunings > 1, "{:?}", forest.losses());
         assert!(forest.nodes() <= 4500 + 2 * (1 << 12));
+        // A beginning that was cut off a slab and one that was stepped to are one node.
+        assert_eq!(forest.nodes(), forest.sequences().len() as u64);
         let words: usize = activations.iter().map(Vec::len).sum();
         assert_eq!(forest.words(), words as u64);
         let slabs = activations

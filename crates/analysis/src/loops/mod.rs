@@ -4,6 +4,8 @@
 //! [`Kipf`], made of forests when asked for, is the answer: the prefix forest of all sequences with their counts. [`seal`] makes of a forest
 //! what is kept in a file, [`LoopsRun`] joins the files of a run, and [`shape`] finds what stands out in its loops.
 
+mod children;
+mod flat;
 mod forest;
 mod kipf;
 mod pairs;
@@ -12,6 +14,7 @@ mod run;
 mod sealed;
 pub mod shape;
 mod slabs;
+mod spelt;
 mod tables;
 mod two;
 
@@ -42,7 +45,7 @@ pub struct LoopsBuilder {
 enum Counting {
     /// k = 2.
     Two(Activations<u32>, Successors),
-    More(Activations<Position>, Growing),
+    More(Activations<Position>, Box<Growing>),
 }
 
 struct Growing {
@@ -128,7 +131,7 @@ impl LoopsBuilder {
                 whole: false,
                 pieces: 0,
             };
-            Counting::More(Activations::default(), growing)
+            Counting::More(Activations::default(), Box::new(growing))
         };
         LoopsBuilder {
             counting,
@@ -148,7 +151,7 @@ impl LoopsBuilder {
                     successors.keep_within(self.limits);
                 }
                 Counting::More(activations, growing) => {
-                    activations.feed(&mut self.words, growing, at, piece);
+                    activations.feed(&mut self.words, growing.as_mut(), at, piece);
                     let open = activations.states();
                     growing.tables.keep_within(self.limits, open);
                     growing.adapt(piece.len());

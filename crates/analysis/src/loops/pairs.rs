@@ -88,10 +88,14 @@ impl Pairs {
         &self.sorted
     }
 
-    /// Puts other pairs in the place of all, in any order.
-    pub(super) fn replace(&mut self, pairs: Vec<(u64, u64)>) {
-        self.sorted = pairs;
-        sum_up(&mut self.sorted);
+    /// Puts these in the place of all: some in order, and more in any order.
+    pub(super) fn replace(&mut self, kept: Vec<(u64, u64)>, mut more: Vec<(u64, u64)>) {
+        sum_up(&mut more);
+        self.sorted = if more.is_empty() {
+            kept
+        } else {
+            joined(&kept, &more)
+        };
         self.most = LOG.max(self.sorted.len() / 2);
     }
 }

@@ -1,29 +1,45 @@
-//! All slabs met, as a trie: a node is a slab, or the beginning of one.
+//! All slabs met: those that have begun as a trie, whole ones by their words.
 //!
 //! A step looks at the node that came next last time. If that has another label: a node with one child has no other, so it gets a second one; the
 //! children of a node with several are in one hash table for the whole trie. A whole slab has no children: what
 //! came next there is the first node of the next slab. Where paths follow one another at random, a step is too often wrong; there whole
-//! slabs are looked up by a hash of their words, in a table that forgets.
+//! slabs are looked up by a hash of their words. Whole slabs are no nodes of the trie but [`Flat`]: most are met once or twice, and a node for each of
+//! their paths costs a miss in the cache each.
 //!
 //! Cost: a step that is as last time reads one node of 16 bytes; 18 to 36 bytes more for each child of a node that has several.
+
+use super::children::Children;
+use super::flat::{self, Flat, Remembered};
 
 /// A node by its place; 0: nothing, the beginning of an activation.
 pub(super) type Slab = u32;
 
-/// Words of the whole slabs that are remembered: 512 KiB of them, half of a core's own cache.
-const REMEMBERED: usize = 1 << 17;
+/// What a node of the trie weighs, what a flat one without its words, and how many words weigh 1.
+const NODE: usize = 4;
+const FLAT: usize = 3;
+const WORDS: usize = 3;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
     label: u32,
     /// What came next last time; of a node with one child: that.
     next: Slab,
+    /// Of a flat one: where its words begin.
     parent: Slab,
     depth: u16,
-    /// Its children are in the table.
-    many: bool,
+    kind: Kind,
     /// It is as long as a slab can be.
     whole: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// Has one child at most.
+    Single,
+    /// Its children are in the table.
+    Several,
+    /// Not a node of the trie: its words lie in one piece.
+    Flat,
 }
 
 /// The trie.
@@ -35,9 +51,12 @@ pub(super) struct Slabs {
     /// By word.
     roots: Vec<Slab>,
     children: Children,
+    flat: Flat,
     /// Steps that were not as last time, and whole slabs that were not remembered.
     pub(super) misses: u64,
     remembered: Remembered,
+    /// Room for a slab's words.
+    spelt: Vec<u32>,
 }
 
 impl Slabs {
@@ -48,7 +67,7 @@ impl Slabs {
             next: 0,
             parent: 0,
             depth: u16::MAX,
-            many: false,
+            kind: Kind::Single,
             whole: false,
         };
         Slabs {
@@ -56,14 +75,33 @@ impl Slabs {
             nodes: vec![none],
             roots: vec![0; end as usize],
             children: Children::default(),
+            flat: Flat::default(),
             misses: 0,
             remembered: Remembered::new(most),
+            spelt: Vec::new(),
         }
     }
 
-    /// How many nodes there are.
+    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.nodes.len() - 1
+    }
+
+    /// What they take, in units of 13 bytes or so.
+    pub(super) fn weight(&self) -> usize {
+        NODE * (self.len() - self.flat.len()) + FLAT * self.flat.len() + self.flat.sum() / WORDS
+    }
+
+    /// What those to be kept take.
+    pub(super) fn weight_of(&self, keep: &[bool]) -> usize {
+        let nodes = self.nodes.iter().zip(keep).skip(1);
+        let weights = nodes
+            .filter(|(_, keep)| **keep)
+            .map(|(node, _)| match node.kind {
+                Kind::Flat => FLAT + usize::from(node.depth) / WORDS,
+                _ => NODE,
+            });
+        weights.sum()
     }
 
     /// The slab of one path.
@@ -113,22 +151,34 @@ impl Slabs {
     /// The whole slab of these words.
     #[inline]
     pub(super) fn whole(&mut self, words: &[u32]) -> Slab {
-        let place = self.remembered.place(words);
+        let hash = flat::hash(words);
+        let place = self.remembered.place(hash);
         let known = self.remembered.slab(place, words);
         if known != 0 {
             return known;
         }
-        self.learn(place, words)
+        self.misses += 1;
+        let slab = self.intern(hash, words);
+        self.remembered.put(place, words, slab);
+        slab
     }
 
-    #[inline(never)]
-    fn learn(&mut self, place: usize, words: &[u32]) -> Slab {
-        self.misses += 1;
-        let mut slab = self.first(words[0]);
-        for &word in &words[1..] {
-            slab = self.child(slab, word);
+    /// The flat slab of these words.
+    fn intern(&mut self, hash: u32, words: &[u32]) -> Slab {
+        let known = self.flat.find(hash, words);
+        if known != 0 {
+            return known;
         }
-        self.remembered.put(place, words, slab);
+        let slab = self.next();
+        let start = self.flat.add(hash, words, slab);
+        self.nodes.push(Node {
+            label: words[words.len() - 1],
+            next: 0,
+            parent: start,
+            depth: words.len() as u16 - 1,
+            kind: Kind::Flat,
+            whole: words.len() == self.most,
+        });
         slab
     }
 
@@ -144,26 +194,45 @@ impl Slabs {
 
     fn child(&mut self, from: Slab, label: u32) -> Slab {
         let node = self.nodes[from as usize];
-        let known = if node.many {
+        let known = if node.kind == Kind::Several {
             self.children.find(from, label)
         } else {
             (self.nodes[node.next as usize].label == label).then_some(node.next)
         };
         known.unwrap_or_else(|| {
-            let child = self.push(from, label, node.depth + 1);
+            let child = if usize::from(node.depth) + 2 == self.most {
+                self.spell(from, label)
+            } else {
+                self.push(from, label, node.depth + 1)
+            };
             self.attach(from, child);
             child
         })
     }
 
+    /// The whole slab that ends with this label.
+    fn spell(&mut self, from: Slab, label: u32) -> Slab {
+        let mut words = std::mem::take(&mut self.spelt);
+        words.clear();
+        self.words(from, &mut words);
+        words.push(label);
+        let slab = self.intern(flat::hash(&words), &words);
+        self.spelt = words;
+        slab
+    }
+
+    fn next(&self) -> Slab {
+        Slab::try_from(self.nodes.len()).expect("fewer than 2^32 slabs")
+    }
+
     fn push(&mut self, parent: Slab, label: u32, depth: u16) -> Slab {
-        let slab = Slab::try_from(self.nodes.len()).expect("fewer than 2^32 nodes");
+        let slab = self.next();
         self.nodes.push(Node {
             label,
             next: 0,
             parent,
             depth,
-            many: false,
+            kind: Kind::Single,
             whole: usize::from(depth) + 1 == self.most,
         });
         slab
@@ -171,14 +240,14 @@ impl Slabs {
 
     fn attach(&mut self, from: Slab, child: Slab) {
         let Node {
-            next: only, many, ..
+            next: only, kind, ..
         } = self.nodes[from as usize];
-        if !many && only != 0 {
-            self.nodes[from as usize].many = true;
+        if kind == Kind::Single && only != 0 {
+            self.nodes[from as usize].kind = Kind::Several;
             self.children
                 .insert(from, self.nodes[only as usize].label, only);
         }
-        if many || only != 0 {
+        if kind == Kind::Several || only != 0 {
             self.children
                 .insert(from, self.nodes[child as usize].label, child);
         }
@@ -186,7 +255,20 @@ impl Slabs {
     }
 
     /// The first so many paths of a slab, and what `each` is told of the others.
-    pub(super) fn cut(&self, slab: Slab, paths: usize, mut each: impl FnMut(u32)) -> Slab {
+    pub(super) fn cut(&mut self, slab: Slab, paths: usize, mut each: impl FnMut(u32)) -> Slab {
+        let Node { parent, kind, .. } = self.nodes[slab as usize];
+        if kind == Kind::Flat {
+            let mut words = std::mem::take(&mut self.spelt);
+            words.clear();
+            words.extend_from_slice(self.flat.words(parent, self.paths(slab)));
+            words.drain(paths..).for_each(each);
+            let slab = match paths {
+                0 => 0,
+                _ => self.intern(flat::hash(&words), &words),
+            };
+            self.spelt = words;
+            return slab;
+        }
         let mut slab = slab;
         while self.paths(slab) > paths {
             each(self.nodes[slab as usize].label);
@@ -195,189 +277,60 @@ impl Slabs {
         slab
     }
 
-    /// Forgets the nodes that neither are to be kept nor come before such; gives the new place of each. The order stays.
-    pub(super) fn compact(&mut self, mut keep: Vec<bool>) -> Vec<Slab> {
+    /// What comes before a node that is to be kept is kept, too.
+    pub(super) fn keep_beginnings(&self, keep: &mut [bool]) {
         keep[0] = true;
         for slab in (1..keep.len()).rev() {
-            if keep[slab] {
-                keep[self.nodes[slab].parent as usize] = true;
+            let Node { parent, kind, .. } = self.nodes[slab];
+            if keep[slab] && kind != Kind::Flat {
+                keep[parent as usize] = true;
             }
         }
+    }
+
+    /// Forgets the nodes that are not to be kept; gives the new place of each. The order stays.
+    pub(super) fn compact(&mut self, keep: &[bool]) -> Vec<Slab> {
         let mut places: Vec<Slab> = vec![0; keep.len()];
         let nodes = std::mem::take(&mut self.nodes);
+        let flat = std::mem::take(&mut self.flat);
         self.nodes.push(nodes[0]);
         self.children = Children::default();
         self.remembered = Remembered::new(self.most);
         for (slab, node) in nodes.iter().enumerate().skip(1) {
-            if node.parent == 0 {
+            if node.kind != Kind::Flat && node.parent == 0 {
                 self.roots[node.label as usize] = 0;
             }
             if !keep[slab] {
                 continue;
             }
-            places[slab] = match places[node.parent as usize] {
-                0 => self.root(node.label),
-                parent => {
-                    let child = self.push(parent, node.label, node.depth);
-                    self.attach(parent, child);
-                    child
-                }
+            places[slab] = if node.kind == Kind::Flat {
+                let words = flat.words(node.parent, usize::from(node.depth) + 1);
+                self.intern(flat::hash(words), words)
+            } else if node.parent == 0 {
+                self.root(node.label)
+            } else {
+                let parent = places[node.parent as usize];
+                let child = self.push(parent, node.label, node.depth);
+                self.attach(parent, child);
+                child
             };
         }
         places
     }
 
-    /// All nodes in preorder, children by label.
-    pub(super) fn in_order(&self) -> Vec<Slab> {
-        let mut order: Vec<(u64, Slab)> = (0..)
-            .zip(&self.nodes)
-            .skip(1)
-            .map(|(slab, node)| (u64::from(node.parent) << 32 | u64::from(node.label), slab))
-            .collect();
-        order.sort_unstable();
-        let mut first = vec![0; self.nodes.len() + 1];
-        for node in &self.nodes[1..] {
-            first[node.parent as usize + 1] += 1;
-        }
-        for place in 1..first.len() {
-            first[place] += first[place - 1];
-        }
-        let children = |slab: Slab| {
-            order[first[slab as usize]..first[slab as usize + 1]]
-                .iter()
-                .rev()
-        };
-        let mut open: Vec<Slab> = children(0).map(|(_, slab)| *slab).collect();
-        let mut list = Vec::with_capacity(self.len());
-        while let Some(slab) = open.pop() {
-            list.push(slab);
-            open.extend(children(slab).map(|(_, slab)| *slab));
-        }
-        list
-    }
-
-    /// The words of a slab.
+    /// Adds the words of a slab.
     pub(super) fn words(&self, slab: Slab, words: &mut Vec<u32>) {
-        words.clear();
-        self.cut(slab, 0, |word| words.push(word));
-        words.reverse();
-    }
-
-    /// The node's label and the slab without it.
-    pub(super) fn last(&self, slab: Slab) -> (u32, Slab) {
         let node = &self.nodes[slab as usize];
-        (node.label, node.parent)
-    }
-}
-
-/// Whole slabs that were looked up, one a place: the next one of the same place takes it.
-#[derive(Debug)]
-struct Remembered {
-    most: usize,
-    slabs: Vec<Slab>,
-    words: Vec<u32>,
-}
-
-impl Remembered {
-    fn new(most: usize) -> Remembered {
-        Remembered {
-            most,
-            slabs: Vec::new(),
-            words: Vec::new(),
+        if node.kind == Kind::Flat {
+            words.extend_from_slice(self.flat.words(node.parent, self.paths(slab)));
+            return;
         }
-    }
-
-    #[inline]
-    fn place(&mut self, words: &[u32]) -> usize {
-        if self.slabs.is_empty() {
-            let places = (REMEMBERED / self.most).max(1 << 6).next_power_of_two();
-            self.slabs = vec![0; places];
-            self.words = vec![0; places * self.most];
+        let begin = words.len();
+        let mut slab = slab;
+        while slab != 0 {
+            words.push(self.nodes[slab as usize].label);
+            slab = self.nodes[slab as usize].parent;
         }
-        let mut hash = 0u64;
-        for &word in words {
-            hash = hash.rotate_left(11) ^ u64::from(word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        }
-        let hash = (hash ^ hash >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (hash >> 32) as usize & (self.slabs.len() - 1)
-    }
-
-    #[inline]
-    fn slab(&self, place: usize, words: &[u32]) -> Slab {
-        let held = &self.words[place * self.most..][..self.most];
-        let mut differs = 0;
-        for (one, other) in held.iter().zip(words) {
-            differs |= one ^ other;
-        }
-        if differs == 0 { self.slabs[place] } else { 0 }
-    }
-
-    fn put(&mut self, place: usize, words: &[u32], slab: Slab) {
-        self.slabs[place] = slab;
-        self.words[place * self.most..][..self.most].copy_from_slice(words);
-    }
-}
-
-/// The children of nodes that have several: open addressing, at most two thirds full. What is asked stands in the slots: the
-/// nodes are looked at neither in a search nor when the table grows.
-#[derive(Clone, Default, Debug)]
-struct Children {
-    slots: Vec<Slot>,
-    used: usize,
-}
-
-/// A child, or a free slot where `child` is 0.
-#[derive(Clone, Copy, Default, Debug)]
-struct Slot {
-    parent: Slab,
-    label: u32,
-    child: Slab,
-}
-
-impl Children {
-    fn start(&self, parent: Slab, label: u32) -> usize {
-        let key = u64::from(parent) << 32 | u64::from(label);
-        let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (hash >> 32) as usize & (self.slots.len() - 1)
-    }
-
-    #[inline]
-    fn find(&self, parent: Slab, label: u32) -> Option<Slab> {
-        let mut at = self.start(parent, label);
-        loop {
-            let slot = self.slots[at];
-            if slot.child == 0 {
-                return None;
-            }
-            if (slot.parent, slot.label) == (parent, label) {
-                return Some(slot.child);
-            }
-            at = (at + 1) & (self.slots.len() - 1);
-        }
-    }
-
-    /// Adds a child that is not in it.
-    fn insert(&mut self, parent: Slab, label: u32, child: Slab) {
-        if 3 * (self.used + 1) > 2 * self.slots.len() {
-            let more = (2 * self.slots.len()).max(64);
-            let old = std::mem::replace(&mut self.slots, vec![Slot::default(); more]);
-            for slot in old.into_iter().filter(|slot| slot.child != 0) {
-                self.place(slot);
-            }
-        }
-        self.used += 1;
-        self.place(Slot {
-            parent,
-            label,
-            child,
-        });
-    }
-
-    fn place(&mut self, slot: Slot) {
-        let mut at = self.start(slot.parent, slot.label);
-        while self.slots[at].child != 0 {
-            at = (at + 1) & (self.slots.len() - 1);
-        }
-        self.slots[at] = slot;
+        words[begin..].reverse();
     }
 }

@@ -90,7 +90,7 @@ impl Successors {
             stays
         });
         self.losses.prunings += 1;
-        self.pairs.replace(kept);
+        self.pairs.replace(kept, Vec::new());
     }
 
     /// The forest.

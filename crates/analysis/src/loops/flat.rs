@@ -1,0 +1,152 @@
+//! Whole slabs by their words: each slab's lie in one piece, and are found by a hash of them.
+//!
+//! A trie costs a look-up for each path of a slab that is new, and a miss in the cache for each of its nodes; here both are one for the slab. Those met lately
+//! are [`Remembered`] in a table that fits a core's own cache.
+//!
+//! Cost: the words, 16 bytes for the node and 32 to 64 bytes of table for a slab.
+
+use super::slabs::Slab;
+
+/// Words of the whole slabs that are remembered: 512 KiB of them, half of a core's own cache.
+const REMEMBERED: usize = 1 << 17;
+
+/// The slabs.
+#[derive(Debug, Default)]
+pub(super) struct Flat {
+    words: Vec<u32>,
+    /// Open addressing, at most half full.
+    slots: Vec<Slot>,
+    used: usize,
+}
+
+/// A slab, or a free slot where it is 0.
+#[derive(Clone, Copy, Default, Debug)]
+struct Slot {
+    hash: u32,
+    slab: Slab,
+    start: u32,
+    len: u32,
+}
+
+/// A hash of words.
+#[inline]
+pub(super) fn hash(words: &[u32]) -> u32 {
+    let mut hash = 0u64;
+    for &word in words {
+        hash = hash.rotate_left(11) ^ u64::from(word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+    let hash = (hash ^ hash >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (hash >> 32) as u32
+}
+
+impl Flat {
+    /// How many slabs there are.
+    pub(super) fn len(&self) -> usize {
+        self.used
+    }
+
+    /// How many words they have in all.
+    pub(super) fn sum(&self) -> usize {
+        self.words.len()
+    }
+
+    /// The words of the slab that begins at `start`.
+    #[inline]
+    pub(super) fn words(&self, start: u32, len: usize) -> &[u32] {
+        &self.words[start as usize..][..len]
+    }
+
+    /// The slab of these words, or 0.
+    #[inline]
+    pub(super) fn find(&self, hash: u32, words: &[u32]) -> Slab {
+        let Some(mask) = self.slots.len().checked_sub(1) else {
+            return 0;
+        };
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            let is_like = slot.hash == hash && slot.len as usize == words.len();
+            if slot.slab == 0 || is_like && self.words(slot.start, words.len()) == words {
+                return slot.slab;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Adds a slab that is not in it; where its words begin.
+    pub(super) fn add(&mut self, hash: u32, words: &[u32], slab: Slab) -> u32 {
+        let start = u32::try_from(self.words.len()).expect("fewer than 2^32 words");
+        self.words.extend_from_slice(words);
+        if 2 * (self.used + 1) > self.slots.len() {
+            let more = (2 * self.slots.len()).max(64);
+            let old = std::mem::replace(&mut self.slots, vec![Slot::default(); more]);
+            for slot in old.into_iter().filter(|slot| slot.slab != 0) {
+                self.place(slot);
+            }
+        }
+        self.used += 1;
+        self.place(Slot {
+            hash,
+            slab,
+            start,
+            len: words.len() as u32,
+        });
+        start
+    }
+
+    fn place(&mut self, slot: Slot) {
+        let mask = self.slots.len() - 1;
+        let mut at = slot.hash as usize & mask;
+        while self.slots[at].slab != 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = slot;
+    }
+}
+
+/// Whole slabs that were looked up, one a place: the next one of the same place takes it.
+#[derive(Debug)]
+pub(super) struct Remembered {
+    most: usize,
+    slabs: Vec<Slab>,
+    words: Vec<u32>,
+}
+
+impl Remembered {
+    /// Slabs of so many words.
+    pub(super) fn new(most: usize) -> Remembered {
+        Remembered {
+            most,
+            slabs: Vec::new(),
+            words: Vec::new(),
+        }
+    }
+
+    /// Where a slab of this hash would be.
+    #[inline]
+    pub(super) fn place(&mut self, hash: u32) -> usize {
+        if self.slabs.is_empty() {
+            let places = (REMEMBERED / self.most).max(1 << 6).next_power_of_two();
+            self.slabs = vec![0; places];
+            self.words = vec![0; places * self.most];
+        }
+        hash as usize & (self.slabs.len() - 1)
+    }
+
+    /// The slab of these words, if it is there; or 0.
+    #[inline]
+    pub(super) fn slab(&self, place: usize, words: &[u32]) -> Slab {
+        let held = &self.words[place * self.most..][..self.most];
+        let mut differs = 0;
+        for (one, other) in held.iter().zip(words) {
+            differs |= one ^ other;
+        }
+        if differs == 0 { self.slabs[place] } else { 0 }
+    }
+
+    /// Puts a slab there.
+    pub(super) fn put(&mut self, place: usize, words: &[u32], slab: Slab) {
+        self.slabs[place] = slab;
+        self.words[place * self.most..][..self.most].copy_from_slice(words);
+    }
+}

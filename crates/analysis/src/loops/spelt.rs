@@ -1,0 +1,73 @@
+//! The slabs that were counted, sorted by their words.
+//!
+//! Cost: the words, and a sort.
+
+use super::pairs::slabs;
+use super::slabs::{Slab, Slabs};
+
+/// The slabs, by rank from 1 on. Those of the same words have one rank.
+#[derive(Debug)]
+pub(super) struct Spelt {
+    words: Vec<u32>,
+    /// Where a slab's words begin, and how many they are.
+    pub(super) order: Vec<(usize, usize)>,
+    /// By slab; 0: not counted.
+    ranks: Vec<u32>,
+}
+
+impl Spelt {
+    /// The slabs of these pairs, and those of activations of one path.
+    pub(super) fn new(all: &Slabs, pairs: &[(u64, u64)], alone: &[(Slab, u64)]) -> Spelt {
+        let mut is_counted = vec![false; all.len() + 1];
+        for (before, slab) in pairs.iter().map(|(both, _)| slabs(*both)) {
+            is_counted[before as usize] = true;
+            is_counted[slab as usize] = true;
+        }
+        alone
+            .iter()
+            .for_each(|(slab, _)| is_counted[*slab as usize] = true);
+        let (mut words, mut keys) = (Vec::new(), Vec::new());
+        for slab in (1..)
+            .zip(&is_counted[1..])
+            .filter(|(_, is)| **is)
+            .map(|(slab, _)| slab)
+        {
+            let start = words.len();
+            all.words(slab, &mut words);
+            let first = |index: usize| u64::from(words.get(start + index).copied().unwrap_or(0));
+            keys.push((first(0) << 32 | first(1), start, words.len() - start, slab));
+        }
+        let of = |start: usize, len: usize| &words[start..][..len];
+        keys.sort_unstable_by(|one, other| {
+            let rest = || of(one.1, one.2).cmp(of(other.1, other.2));
+            one.0.cmp(&other.0).then_with(rest)
+        });
+        let mut order: Vec<(usize, usize)> = Vec::with_capacity(keys.len());
+        let mut ranks = vec![0; all.len() + 1];
+        for (_, start, len, slab) in keys {
+            let is_new = order
+                .last()
+                .is_none_or(|last| of(last.0, last.1) != of(start, len));
+            if is_new {
+                order.push((start, len));
+            }
+            ranks[slab as usize] = order.len() as u32;
+        }
+        Spelt {
+            words,
+            order,
+            ranks,
+        }
+    }
+
+    /// Place of a slab among all; of nothing 0.
+    pub(super) fn rank(&self, slab: Slab) -> u32 {
+        self.ranks[slab as usize]
+    }
+
+    /// The words of the slab of this rank.
+    pub(super) fn words(&self, rank: u32) -> &[u32] {
+        let (start, len) = self.order[rank as usize - 1];
+        &self.words[start..][..len]
+    }
+}

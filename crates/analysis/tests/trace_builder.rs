@@ -185,7 +185,8 @@ fn positions_are_found_without_what_stands_before() {
     let bytes = file(&blocks(&input, SMALL, Depth::Quick));
     let file = TraceFile::read(&bytes).expect("the file has a head");
     for position in (0..30_000).step_by(997) {
-        let (start, blocks) = file.streams[0].blocks_at(position);
+        let (before, blocks) = file.streams[0].blocks_at(position);
+        let start = before.events;
         assert!(start <= position);
         let blocks: Result<Vec<Block>, _> = blocks.collect();
         let mut blocks = blocks.expect("the blocks are whole");

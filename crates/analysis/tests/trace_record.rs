@@ -6,7 +6,12 @@ mod streams;
 use std::collections::HashMap;
 
 use holloway_analysis::stream::{Activations, Ended, Listener, Words};
-use holloway_analysis::trace::{Assembler, Limits, Recorded, Terminal, Trace, TraceBuilder};
+use holloway_analysis::trace::code::Code;
+use holloway_analysis::trace::stats::change;
+use holloway_analysis::trace::{
+    Assembler, Excerpt, Limits, Recorded, Terminal, Trace, TraceBuilder,
+};
+use holloway_format::trace::{Head, TraceFile, TraceWriter};
 use proptest::prelude::*;
 use streams::{Kind, Simulator, owner, program};
 
@@ -33,6 +38,24 @@ fn traces(recorded: &[Recorded]) -> Vec<(Option<u32>, Vec<Terminal>)> {
         (thread, Trace { terminals, grammar }.events(0).collect())
     });
     events.collect()
+}
+
+/// A file of the blocks of one thread.
+fn file(recorded: &[Recorded]) -> Vec<u8> {
+    let head = Head {
+        process: 1,
+        build_id: [7; 16],
+    };
+    let mut writer = TraceWriter::new(Vec::new(), &head).expect("memory can be written");
+    let stream = writer.stream(1).expect("memory can be written");
+    for one in recorded {
+        match one {
+            Recorded::Block(block) => writer.block(stream, block),
+            Recorded::Owner(_) => Ok(()),
+        }
+        .expect("memory can be written");
+    }
+    writer.finish().expect("memory can be written")
 }
 
 fn word(words: &Words, event: Terminal) -> Option<u32> {
@@ -154,5 +177,47 @@ proptest! {
         let mut activations = Activations::default();
         activations.feed(&mut known, &mut Deaf, simulator.start, &simulator.stream);
         prop_assert_eq!(left + activations.open(), simulator.truth.left);
+    }
+
+    /// Read alone, events are those of the whole trace, as deep as they are there.
+    #[test]
+    fn excerpts_are_parts_of_the_whole(mut state in 1u64.., from in any::<prop::sample::Index>(), count in 0u64..400) {
+        let mut choose = |below: u32| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            ((state >> 33) % u64::from(below)) as u32
+        };
+        let mut simulator = Simulator::new(Kind::Trace, 4096, 600, &mut choose);
+        simulator.run();
+        let image = program(Kind::Trace);
+        let mut builder = TraceBuilder::new(Words::new(&image), LIMITS);
+        let (mut at, mut recorded) = (simulator.start, Vec::new());
+        // Words are missing after each batch: what is open changes nothing there.
+        for batch in simulator.stream.chunks(170) {
+            builder.feed(at, batch);
+            recorded.extend(builder.take());
+            at += 4 * batch.len() as u64 + 8;
+        }
+        recorded.extend(builder.flush());
+        let bytes = file(&recorded);
+        let file = TraceFile::read(&bytes).expect("the file has a head");
+        let stream = &file.streams[0];
+        let (whole, _) = Trace::read(stream).expect("blocks are well formed");
+        let code = Code::new(&image);
+        let all: Vec<Terminal> = whole.events(0).collect();
+        let from = from.index(all.len() + 1);
+        let found = Excerpt::read(stream, from as u64, count).expect("blocks are well formed");
+        let Excerpt { before, trace } = found.expect("nothing is damaged");
+        let start = before.events as usize;
+        let sum = |events: &[Terminal]| -> i64 { events.iter().map(|&one| change(code.event(one))).sum() };
+        prop_assert_eq!(before.depth, sum(&all[..start]));
+        prop_assert!(start <= from);
+        let wanted = &all[from..all.len().min(from + count as usize)];
+        let there: Vec<Terminal> = trace.events((from - start) as u64).take(wanted.len()).collect();
+        prop_assert_eq!(&there, wanted);
+        prop_assert_eq!(stream.change, sum(&all));
+        // No more is read than blocks that have some of them, of 50 events at most.
+        prop_assert!(trace.grammar.len() <= count + 100);
     }
 }

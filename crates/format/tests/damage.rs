@@ -179,6 +179,7 @@ fn of_traces() {
             .to_vec(),
         length: string.len() as u64,
         hash: StringHash::of(&string),
+        change: 0,
     };
     let mut writer = TraceWriter::new(Vec::new(), &head).unwrap();
     for thread in [1, 2] {

@@ -1,7 +1,7 @@
 //! Any bytes give a file of traces or an error: random ones, and files with bytes changed, checksums put right.
 
 use holloway_format::trace::{
-    Block, Head, StringHash, Symbol, Terminal, Token, TraceFile, TraceWriter,
+    Before, Block, Head, StringHash, Symbol, Terminal, Token, TraceFile, TraceWriter,
 };
 use proptest::prelude::*;
 
@@ -43,6 +43,7 @@ fn sample() -> Vec<Block> {
         tokens: tokens.to_vec(),
         length: string.len() as u64,
         hash: StringHash::of(string),
+        change: 5 - 2 * string.len() as i64,
     };
     let path = Terminal::Path {
         function: 3,
@@ -88,9 +89,10 @@ fn blocks_come_back() {
     );
     let blocks: Result<Vec<Block>, _> = stream.blocks().collect();
     assert_eq!(blocks, Ok(sample()));
-    let (start, later) = stream.blocks_at(11);
-    assert_eq!((start, later.count()), (11, 1));
-    assert_eq!(stream.blocks_at(10).0, 0);
+    let (before, later) = stream.blocks_at(11);
+    let (events, depth) = (11, -9 - 3);
+    assert_eq!((before, later.count()), (Before { events, depth }, 1));
+    assert_eq!(stream.blocks_at(10).0, Before::default());
 }
 
 #[test]
@@ -121,9 +123,9 @@ fn other_files_are_refused() {
     bytes[8] = 9;
     assert_eq!(
         name(&bytes).expect_err("another version"),
-        "format 9, this holloway reads 2; record it again"
+        "format 9, this holloway reads 3; record it again"
     );
-    bytes[8] = 2;
+    bytes[8] = 3;
     bytes[20] ^= 1;
     assert_eq!(
         name(&bytes).expect_err("damaged"),
@@ -154,6 +156,7 @@ fn a_byte_stands_for_few_tokens() {
         tokens: vec![Token::symbol(Symbol::terminal(0)); TOKENS],
         length: TOKENS as u64,
         hash: StringHash::of(&[0; TOKENS]),
+        change: 0,
     };
     let mut bytes = Vec::new();
     let mut writer = TraceWriter::new(&mut bytes, &HEAD).expect("memory can be written");

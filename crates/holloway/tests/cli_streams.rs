@@ -640,6 +640,15 @@ fn a_trace_answers_questions() {
         "cat run --thread {thread} --from 1 --count 3 --format json"
     ));
     cat.says("step").says("work");
+    let lines = |words: &str| {
+        let text = ask(&format!("cat run --thread {thread} {words}")).stdout;
+        let lines: Vec<String> = text.lines().skip(1).map(str::to_owned).collect();
+        lines
+    };
+    let all = lines("");
+    let later = lines("--from 700");
+    assert!(later.len() > 300 && all.len() > later.len());
+    assert!(all.ends_with(&later), "{later:?}");
     place
         .holloway("trace stats run --thread 1")
         .exits(2)

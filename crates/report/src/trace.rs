@@ -22,7 +22,7 @@ use holloway_analysis::trace::diff::Unit;
 use holloway_analysis::trace::grams::TooMany;
 use holloway_analysis::trace::hot::Bounds;
 use holloway_analysis::trace::pattern::PatternError;
-use holloway_format::trace::StringHash;
+use holloway_format::trace::{Before, StringHash};
 
 pub(crate) use sight::Sight;
 
@@ -33,6 +33,15 @@ pub struct Run<'a> {
     pub streams: &'a [Stream<'a>],
     /// What could not be read of the run, or was not recorded, a sentence each.
     pub damage: &'a [String],
+}
+
+/// Which events of a thread were read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// What stands before the first.
+    pub before: Before,
+    /// Number of all events of the thread.
+    pub events: u64,
 }
 
 /// What one thread did in one image of one process.
@@ -50,6 +59,8 @@ pub struct Stream<'a> {
     pub code: &'a Code<'a>,
     /// The events.
     pub trace: &'a Trace,
+    /// Which ones, where not all were read: then only [`Question::Cat`] may be asked, for some of them.
+    pub part: Option<Part>,
     /// Bytes of the trace's blocks in its file, if it comes from one.
     pub file_bytes: Option<u64>,
     /// Seconds that the process ran, if known.
@@ -61,6 +72,27 @@ pub struct Stream<'a> {
 }
 
 impl Stream<'_> {
+    /// Number of events.
+    pub(crate) fn events(&self) -> u64 {
+        self.part().events
+    }
+
+    /// What was read.
+    pub(crate) fn part(&self) -> Part {
+        self.part.unwrap_or_else(|| Part {
+            before: Before::default(),
+            events: self.trace.grammar.len(),
+        })
+    }
+
+    /// The terminals from an event that was read on.
+    pub(crate) fn terminals_from(&self, position: u64) -> impl Iterator<Item = u32> + '_ {
+        let start = self.part().before.events;
+        self.trace
+            .grammar
+            .expand_from(position.saturating_sub(start))
+    }
+
     /// The thread as options name it: `32173`, `32173#2`.
     pub(crate) fn thread_name(&self) -> String {
         match self.nth {

@@ -12,12 +12,13 @@ use build::{function, image, mangled, module};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
 use holloway_analysis::trace::digest::hash;
+use holloway_analysis::trace::stats::depth;
 use holloway_analysis::trace::{LookAhead, Sequitur, Terminal, Trace};
-use holloway_format::trace::StringHash;
+use holloway_format::trace::{Before, StringHash};
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::source::Nothing;
 use holloway_report::trace::{
-    AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
+    AskError, Comparison, Cost, Hot, Least, Method, Part, Question, Run, Stream,
 };
 use holloway_report::{Options, json, terminal};
 use insta::assert_snapshot;
@@ -172,6 +173,7 @@ fn stream<'a>(code: &'a Code<'a>, trace: &'a Trace) -> Stream<'a> {
         nth: None,
         code,
         trace,
+        part: None,
         file_bytes: Some(64),
         seconds: Some(0.5),
         hash: Some(hash(&trace.grammar, trace.terminals.len())),
@@ -334,6 +336,58 @@ fn frames_left_and_missing_events_are_shown() {
         count: None,
     };
     assert_snapshot!(both(&question, &[stream(&code, &trace)], &options()));
+}
+
+/// Events of a part are shown as those of the whole; also where it begins in activations that began before the trace (a fork's child).
+#[test]
+fn cat_of_a_part() {
+    let map = app(1);
+    let code = Code::new(&map);
+    let whole = record(&code, 6, Some(2));
+    let events = code.events(&whole.terminals);
+    let numbers: Vec<u32> = whole.grammar.expand().collect();
+    let whole_from = |first: usize| {
+        let mut sequitur = Sequitur::new(LookAhead::One);
+        numbers[first..].iter().for_each(|&one| sequitur.push(one));
+        Trace {
+            terminals: whole.terminals.clone(),
+            grammar: sequitur.finish(),
+        }
+    };
+    let all = numbers.len() as u64;
+    // What began before is left in each: depths below 0.
+    for begin in [0, 3, 5] {
+        let trace = whole_from(begin);
+        for start in begin..numbers.len() {
+            let rest = whole_from(start);
+            let before = Before {
+                events: (start - begin) as u64,
+                depth: depth(&trace.grammar, &events, (start - begin) as u64),
+            };
+            let events = all - begin as u64;
+            let part = Stream {
+                part: Some(Part { before, events }),
+                ..stream(&code, &rest)
+            };
+            let question = Question::Cat {
+                from: before.events + 1,
+                count: Some(7),
+            };
+            let shown = both(&question, &[stream(&code, &trace)], &options());
+            assert_eq!(both(&question, &[part], &options()), shown);
+            let lines = |from| {
+                let question = Question::Cat { from, count: None };
+                both(&question, &[stream(&code, &trace)], &options())
+            };
+            let text = |from| lines(from).split("----").next().unwrap().to_owned();
+            let (first, later) = (text(0), text(before.events));
+            let later: Vec<&str> = later.lines().skip(1).collect();
+            assert!(
+                first.lines().skip(1).collect::<Vec<_>>().ends_with(&later),
+                "{first}\n{later:?}"
+            );
+        }
+    }
 }
 
 const HOT: Hot = Hot {

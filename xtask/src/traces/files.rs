@@ -33,6 +33,8 @@ pub(super) struct Figures {
     pub(super) bytes: u64,
     /// Processor time from words to the file.
     pub(super) whole: Duration,
+    /// Of that, the part of the thread that makes blocks; another codes and writes them.
+    pub(super) making: Duration,
     /// Of that, what the grammar's builder takes alone.
     pub(super) builder: Duration,
     /// From the file to the grammar.
@@ -41,6 +43,13 @@ pub(super) struct Figures {
     pub(super) sequitur: SequiturFigures,
     /// The compressors' part.
     pub(super) compared: Compared,
+}
+
+impl Figures {
+    /// From words to the file where one thread makes blocks while another codes and writes those before.
+    pub(super) fn slower(&self) -> Duration {
+        self.making.max(self.whole.saturating_sub(self.making))
+    }
 }
 
 /// What plain SEQUITUR makes of the first symbols of the longest stream.
@@ -82,8 +91,10 @@ pub(super) const COMPRESSORS: [&[&str]; 3] = [
 /// It doesn't come back as it was, or a compressor is missing.
 pub(super) fn measure(stored: &Stored, options: &Options) -> Result<Figures> {
     let compared = compare(&stored.first(options.compare))?;
-    let (file, whole) = timed(|| record(stored));
+    let (made, making) = timed(|| make(stored));
+    let (file, writing) = timed(|| write(stored, &made));
     let file = file?;
+    drop(made);
     let (traces, reading) = timed(|| read(&file));
     let traces = traces?;
     let paths = stored.paths();
@@ -102,7 +113,8 @@ pub(super) fn measure(stored: &Stored, options: &Options) -> Result<Figures> {
         words: stored.words(),
         stats: sum,
         bytes: file.len() as u64,
-        whole,
+        whole: making + writing,
+        making,
         builder,
         reading,
         sequitur: sequitur(longest.context("there is a stream")?),
@@ -123,31 +135,42 @@ pub(super) fn grammar_of_first(stored: &Stored, most: u64) -> Result<(Grammar, V
     Ok((trace.grammar, events))
 }
 
-/// Makes the file of a trace as the collector does.
+/// Makes the file of a trace as the collector does, but in one thread.
 fn record(stored: &Stored) -> Result<Vec<u8>> {
+    write(stored, &make(stored))
+}
+
+/// What a thread of the collector's makes of each stream.
+fn make(stored: &Stored) -> Vec<Vec<Recorded>> {
+    let words = Words::new(&stored.map);
+    let streams = stored.streams.iter().map(|pieces| {
+        let mut builder = TraceBuilder::new(words.clone(), Limits::default());
+        let mut recorded = Vec::new();
+        for piece in pieces {
+            builder.feed(piece.at, &piece.words);
+            recorded.extend(builder.take());
+        }
+        recorded.extend(builder.flush());
+        recorded
+    });
+    streams.collect()
+}
+
+/// What another codes and writes meanwhile.
+fn write(stored: &Stored, streams: &[Vec<Recorded>]) -> Result<Vec<u8>> {
     let head = Head {
         process: 0,
         build_id: stored.map.build_id,
     };
     let mut writer = TraceWriter::new(Vec::new(), &head)?;
-    let words = Words::new(&stored.map);
-    for (thread, pieces) in (0u32..).zip(&stored.streams) {
-        let mut builder = TraceBuilder::new(words.clone(), Limits::default());
+    for (thread, recorded) in (0u32..).zip(streams) {
         let mut stream = writer.stream(thread)?;
-        let mut write = |recorded: Vec<Recorded>| -> Result<()> {
-            for one in recorded {
-                match one {
-                    Recorded::Block(block) => writer.block(stream, &block)?,
-                    Recorded::Owner(thread) => stream = writer.stream(thread)?,
-                }
+        for one in recorded {
+            match one {
+                Recorded::Block(block) => writer.block(stream, block)?,
+                Recorded::Owner(thread) => stream = writer.stream(*thread)?,
             }
-            Ok(())
-        };
-        for piece in pieces {
-            builder.feed(piece.at, &piece.words);
-            write(builder.take())?;
         }
-        write(builder.flush())?;
     }
     Ok(writer.finish()?)
 }

@@ -46,7 +46,7 @@ impl std::error::Error for AssembleError {}
 
 /// Right sides, each after those it uses.
 #[derive(Default)]
-struct Rules {
+pub(super) struct Rules {
     symbols: Vec<Symbol>,
     /// Where each ends in `symbols`.
     ends: Vec<usize>,
@@ -67,8 +67,8 @@ impl Rules {
 }
 
 /// Reads tokens: rules whose right sides end go to the list, what stands outside is appended to `top`.
-struct Reader {
-    rules: Rules,
+pub(super) struct Reader {
+    pub(super) rules: Rules,
     /// Number in the list of the first rule that tokens may use.
     first: u32,
     /// Right sides that are open, one after the other, and where each begins.
@@ -79,10 +79,10 @@ struct Reader {
 /// Most rules, and most terminals: they and a bit to tell them apart are a terminal of the full builder.
 const MOST: u32 = 1 << 29;
 /// Most tokens of all blocks: 4 GiB of symbols.
-const MOST_TOKENS: usize = 1 << 30;
+pub(super) const MOST_TOKENS: usize = 1 << 30;
 
 impl Reader {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             rules: Rules::default(),
             first: 0,
@@ -91,7 +91,12 @@ impl Reader {
         }
     }
 
-    fn read(
+    /// No rule so far may be used by what follows.
+    pub(super) fn begin(&mut self) {
+        self.first = self.rules.len();
+    }
+
+    pub(super) fn read(
         &mut self,
         tokens: &[Token],
         terminal: impl Fn(u32) -> Result<Symbol, AssembleError>,
@@ -164,7 +169,7 @@ impl Assembler {
     /// It is not well formed.
     pub fn push(&mut self, block: &Block) -> Result<(), AssembleError> {
         if block.is_fresh {
-            self.reader.first = self.reader.rules.len();
+            self.reader.begin();
         }
         self.terminals += block.terminals.len();
         self.tokens += block.tokens.len();
@@ -204,7 +209,7 @@ impl Assembler {
         let mut top = Vec::new();
         for block in &self.blocks {
             if block.is_fresh {
-                self.reader.first = self.reader.rules.len();
+                self.reader.begin();
             }
             top.extend(self.reader.read(&block.tokens, |code| Ok(decode(code)))?);
         }
@@ -228,7 +233,7 @@ fn decode(code: u32) -> Symbol {
 }
 
 /// The grammar without rules that are used once or not at all, and without those of one symbol; users first.
-fn prune(rules: &Rules, top: &[Symbol]) -> Result<Grammar, AssembleError> {
+pub(super) fn prune(rules: &Rules, top: &[Symbol]) -> Result<Grammar, AssembleError> {
     let mut uses = vec![0u32; rules.ends.len()];
     let count = |side: &[Symbol], uses: &mut Vec<u32>| {
         for symbol in side {

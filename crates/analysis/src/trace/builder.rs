@@ -21,7 +21,7 @@ use std::mem;
 use holloway_format::trace::{Block, StringHash, Symbol, Token};
 
 use super::grammar::Part;
-use super::level::{Level, Parsed};
+use super::level::{Level, Parsed, Sum};
 use super::sequitur::{LookAhead, Sequitur};
 
 /// Bounds of a builder's memory.
@@ -84,6 +84,8 @@ pub struct GrammarBuilder {
     depth: Depth,
     /// By terminal: how often it stood in blocks whose pieces' counts were added up.
     counts: Vec<u64>,
+    /// By terminal: by how much it changes the number of open activations.
+    changes: Vec<i64>,
     /// The last few blocks, as far as they are kept to be compared with.
     string: Vec<u32>,
     /// Where the block begins that isn't full yet.
@@ -136,6 +138,7 @@ impl GrammarBuilder {
             limits,
             depth,
             counts: Vec::new(),
+            changes: Vec::new(),
             string: Vec::new(),
             begin: 0,
             levels: Vec::new(),
@@ -148,6 +151,11 @@ impl GrammarBuilder {
         };
         builder.forget();
         builder
+    }
+
+    /// By how much the next terminal (0 at first) changes the number of open activations; those of which nothing is said change nothing.
+    pub(super) fn next_changes(&mut self, by: i64) {
+        self.changes.push(by);
     }
 
     /// How often each terminal stood in the blocks since this was asked last.
@@ -218,10 +226,12 @@ impl GrammarBuilder {
             self.forget();
         }
         let levels = self.cut();
+        let Sum { hash, change } = self.weigh(levels);
         let mut block = Block {
             is_fresh: mem::take(&mut self.is_fresh),
             length: self.length() as u64,
-            hash: self.weigh(levels),
+            hash,
+            change,
             ..Block::default()
         };
         let (symbols, starts) = self.top(levels);
@@ -231,15 +241,15 @@ impl GrammarBuilder {
         block
     }
 
-    /// Counts the pieces that the block ends up as, and gives its hash.
-    fn weigh(&mut self, levels: usize) -> StringHash {
+    /// Counts the pieces that the block ends up as, and sums it up.
+    fn weigh(&mut self, levels: usize) -> Sum {
         let level = &mut self.levels[levels - 1];
-        let mut hash = StringHash::default();
+        let mut sum = Sum::default();
         for &piece in self.parsed[levels - 1].block() {
-            hash = hash.then(level.count(piece, 1));
+            sum = sum.then(level.count(piece, 1));
         }
-        debug_assert_eq!(hash, StringHash::of(&self.string[self.begin..]));
-        hash
+        debug_assert_eq!(sum.hash, StringHash::of(&self.string[self.begin..]));
+        sum
     }
 
     /// Right sides over the last level's pieces, the start first.
@@ -265,6 +275,7 @@ impl GrammarBuilder {
         let mut paying = 0;
         self.idle.1 = self.idle.1.saturating_sub(1);
         let most = if self.idle.1 > 0 { self.idle.0 } else { LEVELS };
+        let change = |terminal: &u32| self.changes.get(*terminal as usize).copied();
         for at in 0..most {
             let (below, here) = self.parsed.split_at_mut(at);
             let (levels_below, level) = self.levels.split_at_mut(at);
@@ -274,12 +285,15 @@ impl GrammarBuilder {
                 (Some(parsed), Some(below)) => {
                     here.clear();
                     level.parse(parsed.block(), here);
-                    let hash = |hash: StringHash, &piece: &u32| hash.then(below.hash(piece));
-                    level.digest(|pieces| pieces.iter().fold(StringHash::default(), hash));
+                    let sum = |sum: Sum, &piece: &u32| sum.then(below.sum(piece));
+                    level.digest(|pieces| pieces.iter().fold(Sum::default(), sum));
                 }
                 _ => {
                     level.parse(&self.string, here);
-                    level.digest(StringHash::of);
+                    level.digest(|terminals| Sum {
+                        hash: StringHash::of(terminals),
+                        change: terminals.iter().filter_map(change).sum(),
+                    });
                 }
             }
             let new = level.pieces() - known;

@@ -51,10 +51,29 @@ pub(super) struct Level {
     facts: Vec<Facts>,
 }
 
+/// What a string of terminals is, as far as it follows from those of its parts.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Sum {
+    pub(super) hash: StringHash,
+    /// By how much it changes the number of open activations.
+    pub(super) change: i64,
+}
+
+impl Sum {
+    /// Of this one with another behind it.
+    #[inline]
+    pub(super) fn then(self, other: Sum) -> Sum {
+        Sum {
+            hash: self.hash.then(other.hash),
+            change: self.change.wrapping_add(other.change),
+        }
+    }
+}
+
 /// What is known of a piece.
 struct Facts {
-    /// Hash of what it stands for.
-    hash: StringHash,
+    /// Of what it stands for.
+    sum: Sum,
     /// How often it stood in a string that wasn't cut further.
     times: u64,
 }
@@ -104,18 +123,18 @@ impl Level {
         &self.symbols[start as usize..self.ends[piece as usize] as usize]
     }
 
-    /// What a piece stands for, hashed.
+    /// What a piece stands for, summed up.
     #[inline]
-    pub(super) fn hash(&self, piece: u32) -> StringHash {
-        self.facts[piece as usize].hash
+    pub(super) fn sum(&self, piece: u32) -> Sum {
+        self.facts[piece as usize].sum
     }
 
-    /// A piece stands in a string that isn't cut further; gives its hash.
+    /// A piece stands in a string that isn't cut further; gives its sum.
     #[inline]
-    pub(super) fn count(&mut self, piece: u32, times: u64) -> StringHash {
+    pub(super) fn count(&mut self, piece: u32, times: u64) -> Sum {
         let facts = &mut self.facts[piece as usize];
         facts.times += times;
-        facts.hash
+        facts.sum
     }
 
     /// How often each piece stood since this was asked last.
@@ -126,11 +145,11 @@ impl Level {
             .collect()
     }
 
-    /// Hashes the pieces that are new, in the order of their first appearance; `of` gives the hash of what symbols stand for.
-    pub(super) fn digest(&mut self, mut of: impl FnMut(&[u32]) -> StringHash) {
+    /// Sums up the pieces that are new, in the order of their first appearance; `of` gives the sum of what symbols stand for.
+    pub(super) fn digest(&mut self, mut of: impl FnMut(&[u32]) -> Sum) {
         for piece in self.facts.len()..self.pieces() {
-            let hash = of(self.piece(piece as u32));
-            self.facts.push(Facts { hash, times: 0 });
+            let sum = of(self.piece(piece as u32));
+            self.facts.push(Facts { sum, times: 0 });
         }
     }
 

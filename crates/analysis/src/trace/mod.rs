@@ -12,6 +12,7 @@ pub mod context;
 pub mod diff;
 pub mod digest;
 mod digrams;
+mod excerpt;
 mod frames;
 mod frequent;
 pub mod grammar;
@@ -28,6 +29,7 @@ mod sweep;
 
 pub use assemble::{AssembleError, Assembler};
 pub use builder::Limits;
+pub use excerpt::Excerpt;
 pub use grammar::{Expansion, Grammar, GrammarError, Part, RuleId, Symbol};
 use holloway_format::FormatError;
 use holloway_format::trace::TraceStream;

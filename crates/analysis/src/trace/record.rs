@@ -91,10 +91,12 @@ impl Events {
     #[cold]
     fn add_path(&mut self, path: Ended) -> u32 {
         let (first, function) = self.functions[path.function as usize];
-        let number = self.add(Terminal::Path {
+        let terminal = Terminal::Path {
             function,
             path: path.word - first,
-        });
+        };
+        let change = i64::from(path.starts_at_entry) - i64::from(path.closes);
+        let number = self.add(terminal, change);
         self.by_word[path.word as usize] = number + 1;
         number
     }
@@ -103,7 +105,11 @@ impl Events {
         let number = match self.others.get(&terminal) {
             Some(&number) => number,
             None => {
-                let number = self.add(terminal);
+                let change = match terminal {
+                    Terminal::Left(count) => -i64::from(count),
+                    Terminal::Path { .. } | Terminal::Gap => 0,
+                };
+                let number = self.add(terminal, change);
                 self.others.insert(terminal, number);
                 number
             }
@@ -113,11 +119,13 @@ impl Events {
         self.count = 1;
     }
 
-    fn add(&mut self, terminal: Terminal) -> u32 {
+    /// A terminal that is new, and by how much it changes the number of open activations.
+    fn add(&mut self, terminal: Terminal, change: i64) -> u32 {
         let number = u32::try_from(self.terminals.len())
             .expect("there are fewer kinds of events than words");
         self.terminals.push(terminal);
         self.new.push(terminal);
+        self.grammar.next_changes(change);
         number
     }
 

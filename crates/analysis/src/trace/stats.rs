@@ -122,16 +122,15 @@ pub fn stats(grammar: &Grammar, events: &[Event]) -> Stats {
     stats
 }
 
-/// Activations open before the event at `position`: those that began less those that ended since the trace began; 0 where more ended.
-pub fn depth(grammar: &Grammar, events: &[Event], position: u64) -> u64 {
+/// Activations open before the event at `position`: those that began less those that ended since the grammar's string began. More may have ended.
+pub fn depth(grammar: &Grammar, events: &[Event], position: u64) -> i64 {
     let mut nets = vec![0i64; grammar.rules() as usize];
     for rule in (0..grammar.rules()).rev() {
         nets[rule as usize] = net(grammar.rule(rule), events, &nets);
     }
     let pieces = pieces(grammar, position);
     let nets = pieces.iter().map(|piece| net(piece, events, &nets));
-    let sum = nets.fold(0, i64::saturating_add);
-    u64::try_from(sum).unwrap_or(0)
+    nets.fold(0, i64::saturating_add)
 }
 
 fn net(symbols: &[super::Symbol], events: &[Event], rules: &[i64]) -> i64 {

@@ -88,7 +88,8 @@ proptest! {
         // Enters and leaves balance.
         let stats = stats(&trace.grammar, &events);
         if !gap {
-            prop_assert_eq!(stats.enters, stats.leaves + stats.left + depth(&trace.grammar, &events, stats.events));
+            let open = depth(&trace.grammar, &events, stats.events);
+            prop_assert_eq!(stats.enters as i64, (stats.leaves + stats.left) as i64 + open);
             prop_assert_eq!(stats.enters, simulator.truth.activations.len() as u64);
         }
     }

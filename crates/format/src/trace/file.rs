@@ -3,7 +3,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  HLWTRACE
-//!      8    4  version, 2
+//!      8    4  version, 3
 //!     12    4  process id
 //!     16   16  build id of the image
 //!     32    4  crc32 of what stands before
@@ -13,7 +13,8 @@
 //!      8    1  kind
 //!      9    …  payload, numbers as in varint.rs
 //!   kind 1, a stream begins: its thread's id; streams are numbered in this order
-//!   kind 2, a block: stream × 2 + 1 if fresh, length, hash (8 bytes), number of new terminals and each (0: a gap; 1 n: n frames left;
+//!   kind 2, a block: stream × 2 + 1 if fresh, length, hash (8 bytes), by how much it changes the number of open activations
+//!           (zigzag), number of new terminals and each (0: a gap; 1 n: n frames left;
 //!           function + 2, path), number of tokens, and the tokens as arithmetic code
 //!   kind 3, the index: number of blocks, and of each the offset, the stream, its position × 2 + 1 if fresh
 //! at the end of a finished file
@@ -30,11 +31,11 @@ use super::model::Model;
 use super::{Block, Step, StringHash, Symbol, Terminal, Token};
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::repair;
+use crate::{repair, varint};
 
 pub(super) const MAGIC: [u8; 8] = *b"HLWTRACE";
 pub(super) const TRAILER: [u8; 8] = *b"HLWTREND";
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 pub(super) const STREAM: u8 = 1;
 pub(super) const BLOCK: u8 = 2;
 pub(super) const INDEX: u8 = 3;
@@ -81,7 +82,18 @@ pub struct TraceStream<'a> {
     pub hash: StringHash,
     /// Bytes of the file that it takes.
     pub bytes: u64,
+    /// By how much the events change the number of open activations, by what the blocks say.
+    pub change: i64,
     blocks: Vec<Place<'a>>,
+}
+
+/// What stands before a block of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Before {
+    /// Events.
+    pub events: u64,
+    /// Activations that they opened, less those that ended.
+    pub depth: i64,
 }
 
 /// Where a block is.
@@ -94,6 +106,9 @@ struct Place<'a> {
     is_fresh: bool,
     length: u64,
     hash: StringHash,
+    /// Activations opened before it, less those that ended.
+    depth: i64,
+    change: i64,
     new: usize,
     /// At the number of tokens.
     tokens: Cursor<'a>,
@@ -163,6 +178,7 @@ impl<'a> TraceFile<'a> {
             length: 0,
             hash: StringHash::default(),
             bytes: 0,
+            change: 0,
             blocks: Vec::new(),
         });
         Ok(())
@@ -194,6 +210,7 @@ impl<'a> TraceFile<'a> {
                 offset: payload.offset(),
             })?;
         let hash = StringHash::new(payload.u64()?, length);
+        let change = varint::unzigzag(payload.var()?);
         let known = stream.terminals.len();
         for _ in 0..payload.count(1, "terminal")? {
             stream.terminals.push(read_terminal(&mut payload)?);
@@ -204,11 +221,14 @@ impl<'a> TraceFile<'a> {
             is_fresh,
             length,
             hash,
+            depth: stream.change,
+            change,
             new: stream.terminals.len() - known,
             tokens: payload,
         });
         stream.length = total;
         stream.hash = stream.hash.then(hash);
+        stream.change = stream.change.saturating_add(change);
         stream.bytes += bytes;
         Ok(())
     }
@@ -262,8 +282,8 @@ impl<'a> TraceStream<'a> {
         Blocks::new(&self.blocks, &self.terminals)
     }
 
-    /// The blocks from the last fresh one on that begins at or before `position`, and the position of the first.
-    pub fn blocks_at(&self, position: u64) -> (u64, Blocks<'_, 'a>) {
+    /// The blocks from the last fresh one on that begins at or before `position`, and what stands before the first.
+    pub fn blocks_at(&self, position: u64) -> (Before, Blocks<'_, 'a>) {
         let behind = self
             .blocks
             .partition_point(|block| block.position <= position);
@@ -271,8 +291,12 @@ impl<'a> TraceStream<'a> {
             .iter()
             .rposition(|block| block.is_fresh);
         let first = first.unwrap_or(0);
-        let start = self.blocks.get(first).map_or(0, |block| block.position);
-        (start, Blocks::new(&self.blocks[first..], &self.terminals))
+        let before = |block: &Place<'_>| Before {
+            events: block.position,
+            depth: block.depth,
+        };
+        let before = self.blocks.get(first).map(before).unwrap_or_default();
+        (before, Blocks::new(&self.blocks[first..], &self.terminals))
     }
 }
 
@@ -306,6 +330,7 @@ impl<'s, 'a> Blocks<'s, 'a> {
             tokens: self.tokens(place.tokens.clone(), known)?,
             length: place.length,
             hash: place.hash,
+            change: place.change,
         })
     }
 

@@ -45,10 +45,11 @@ impl History {
         (hash >> (32 - self.places.len().trailing_zeros())) as usize
     }
 
-    /// What followed when tokens of this hash stood last.
+    /// Where tokens of this hash stood last; the start where others of its slot did, since nobody looks there then.
     #[inline]
     pub(super) fn place(&self, hash: u32) -> u64 {
-        self.places[self.slot(hash)] >> 32
+        let place = self.places[self.slot(hash)];
+        if place as u32 == hash { place >> 32 } else { 0 }
     }
 
     /// What the repetition goes on with, if there is one.

@@ -14,7 +14,7 @@ mod writer;
 use std::fmt;
 
 pub(crate) use file::repair;
-pub use file::{Blocks, Head, TraceFile, TraceStream};
+pub use file::{Before, Blocks, Head, TraceFile, TraceStream};
 pub use hash::StringHash;
 pub use writer::{StreamId, TraceWriter};
 
@@ -174,4 +174,6 @@ pub struct Block {
     pub length: u64,
     /// Hash of their numbers.
     pub hash: StringHash,
+    /// By how much they change the number of open activations.
+    pub change: i64,
 }

@@ -137,6 +137,7 @@ fn payload(stream: StreamId, block: &Block, model: &mut Model) -> Vec<u8> {
     );
     varint::put(&mut out, block.length);
     out.extend_from_slice(&block.hash.value().to_le_bytes());
+    varint::put(&mut out, varint::zigzag(block.change));
     varint::put(&mut out, block.terminals.len() as u64);
     for terminal in &block.terminals {
         match *terminal {

@@ -31,7 +31,7 @@ use super::pool::locked;
 use super::stream::Stream;
 use super::tally::Tally;
 use super::timings::{self, Timings};
-use super::traces::{self, Traces};
+use super::traces::{self, Traces, Wanted};
 use crate::failure::{Context, Result};
 use crate::wanted::DEFAULT_K;
 use crate::{images, rundir};
@@ -431,7 +431,7 @@ impl Subject {
 
     /// Adds how often paths ran by files of traces that a collector left, and says what is wrong with these.
     fn count_earlier(&self, files: &[Vec<u8>], words: &Words, profile: &mut Profile) {
-        let traces = traces::read(files, words.image());
+        let traces = traces::read(files, words.image(), Wanted::All);
         let counts = traces::path_counts(&traces);
         let known = counts
             .values()

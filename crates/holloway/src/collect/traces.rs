@@ -10,9 +10,12 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use holloway_analysis::trace::stats::counts;
-use holloway_analysis::trace::{Recorded, Terminal, Trace};
-use holloway_format::trace::{Block, Head, StreamId, StringHash, TraceFile, TraceWriter};
+use holloway_analysis::trace::{Excerpt, Recorded, Terminal, Trace};
+use holloway_format::trace::{
+    Block, Head, StreamId, StringHash, TraceFile, TraceStream, TraceWriter,
+};
 use holloway_format::{FunctionCounts, ImageMap, ProfileHead};
+use holloway_report::trace::Part;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::images;
@@ -20,12 +23,25 @@ use crate::images;
 /// Extensions of traces: what the collector wrote, and what came of the rest.
 pub(crate) const TRACES: [&str; 2] = ["hwt", "rest.hwt"];
 
+/// What is read of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    All,
+    /// So many events from a position on, and what comes with them.
+    Events {
+        from: u64,
+        count: u64,
+    },
+}
+
 /// What one thread did.
 pub(crate) struct ThreadTrace {
     /// Its id.
     pub(crate) thread: u32,
     /// What it did.
     pub(crate) trace: Trace,
+    /// Which part of that, if not all was asked for.
+    pub(crate) part: Option<Part>,
     /// Hash of the events as they came.
     pub(crate) hash: Option<StringHash>,
     /// Bytes in the file of traces.
@@ -291,7 +307,7 @@ const UNFINISHED: &str =
     "the trace was not ended: what its collector took last is not written, or lost with it";
 
 /// The traces in files.
-pub(crate) fn read(files: &[Vec<u8>], map: &ImageMap) -> Vec<ThreadTrace> {
+pub(crate) fn read(files: &[Vec<u8>], map: &ImageMap, wanted: Wanted) -> Vec<ThreadTrace> {
     let mut traces = Vec::new();
     for bytes in files {
         let Ok(file) = TraceFile::read(bytes) else {
@@ -301,10 +317,7 @@ pub(crate) fn read(files: &[Vec<u8>], map: &ImageMap) -> Vec<ThreadTrace> {
             continue;
         }
         for stream in &file.streams {
-            let (trace, damage) = match Trace::read(stream) {
-                Ok((trace, damage)) => (trace, damage.map(|why| why.to_string())),
-                Err(why) => (Trace::default(), Some(why.to_string())),
-            };
+            let (trace, part, damage) = read_stream(stream, wanted);
             let cut = file.damage.as_ref().map(ToString::to_string);
             let damage = damage.into_iter().chain(cut);
             let unfinished =
@@ -312,6 +325,7 @@ pub(crate) fn read(files: &[Vec<u8>], map: &ImageMap) -> Vec<ThreadTrace> {
             traces.push(ThreadTrace {
                 thread: stream.thread,
                 trace,
+                part,
                 hash: Some(stream.hash),
                 file_bytes: Some(stream.bytes),
                 damage: damage.chain(unfinished).collect(),
@@ -319,6 +333,20 @@ pub(crate) fn read(files: &[Vec<u8>], map: &ImageMap) -> Vec<ThreadTrace> {
         }
     }
     traces
+}
+
+/// A stream's events, which part of all they are, and what is damaged. Where a part can't be read, all that can is.
+fn read_stream(stream: &TraceStream<'_>, wanted: Wanted) -> (Trace, Option<Part>, Option<String>) {
+    if let Wanted::Events { from, count } = wanted
+        && let Ok(Some(Excerpt { before, trace })) = Excerpt::read(stream, from, count)
+    {
+        let events = stream.length;
+        return (trace, Some(Part { before, events }), None);
+    }
+    match Trace::read(stream) {
+        Ok((trace, damage)) => (trace, None, damage.map(|why| why.to_string())),
+        Err(why) => (Trace::default(), None, Some(why.to_string())),
+    }
 }
 
 /// How often each path ran.

@@ -10,7 +10,7 @@ use holloway_format::abi::{KIND_LOOPS, KIND_TIMES, KIND_VARIATION};
 use holloway_format::{ImageMap, LoopsProfile, ProfileHead, VariationProfile};
 use holloway_report::SAMPLE;
 
-use crate::collect::traces::{self, ThreadTrace};
+use crate::collect::traces::{self, ThreadTrace, Wanted};
 use crate::collect::{Made, Results, forests, timings};
 use crate::kinds::Kinds;
 
@@ -130,10 +130,10 @@ impl Streams {
     }
 
     /// What each thread did, if a trace was collected.
-    pub(crate) fn traces(&self) -> Vec<ThreadTrace> {
+    pub(crate) fn traces(&self, wanted: Wanted) -> Vec<ThreadTrace> {
         match &self.now {
-            Some(now) => traces::read(&now.traces, &self.map),
-            None => traces::read(&traces::beside(&self.file, true), &self.map),
+            Some(now) => traces::read(&now.traces, &self.map, wanted),
+            None => traces::read(&traces::beside(&self.file, true), &self.map, wanted),
         }
     }
 }

@@ -20,7 +20,7 @@ use holloway_weave::Collect;
 
 use crate::args::{ListArgs, OutputFormat};
 use crate::collect::Settings;
-use crate::collect::traces::ThreadTrace;
+use crate::collect::traces::{ThreadTrace, Wanted};
 use crate::failure::{Failure, Result};
 use crate::load::{self, Loaded, Streams};
 use crate::report::{options, source, write_out};
@@ -81,7 +81,14 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
         Some(run) => rundir::named(run)?,
         None => rundir::latest()?,
     };
-    let found = Found::read(&run)?;
+    let wanted = match question {
+        Question::Cat { from, count } => Wanted::Events {
+            from,
+            count: count.unwrap_or(u64::MAX),
+        },
+        _ => Wanted::All,
+    };
+    let found = Found::read(&run, wanted)?;
     let damage = &found.damage;
     let chosen = found.choose(&run, &which.choice)?;
     let codes = found.codes();
@@ -120,7 +127,7 @@ const SUMMED: usize = 10;
 /// # Errors
 /// Stdout can't be written.
 pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
-    let found = Found::of(loaded);
+    let found = Found::of(loaded, Wanted::All);
     let codes = found.codes();
     let mut places = found.places(&ChoiceArgs::default());
     let events = |place: &Place| found.streams[place.of].1[place.thread].trace.grammar.len();
@@ -167,7 +174,7 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
 fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
     let read = |named: &Path| -> Result<(PathBuf, Found)> {
         let run = rundir::named(named)?;
-        let found = Found::read(&run)?;
+        let found = Found::read(&run, Wanted::All)?;
         Ok((run, found))
     };
     let [(first, a), (second, b)] = [read(&args.first)?, read(&args.second)?];
@@ -269,14 +276,14 @@ struct Place {
 }
 
 impl Found {
-    fn read(run: &Path) -> Result<Self> {
+    fn read(run: &Path, wanted: Wanted) -> Result<Self> {
         let loaded = load::load_with_streams(run, &Settings::default())?;
         let shown = run.display();
         if !loaded.kinds.has(Collect::Trace) {
             let why = loaded.kinds.lack("traces", Collect::Trace);
             return Err(Failure::usage(format_args!("{shown}: {why}")));
         }
-        let found = Self::of(loaded);
+        let found = Self::of(loaded, wanted);
         if found.streams.is_empty() {
             let why = found.damage.first().map_or("nothing ran", String::as_str);
             return Err(Failure::new(format_args!(
@@ -286,11 +293,11 @@ impl Found {
         Ok(found)
     }
 
-    fn of(loaded: Loaded) -> Self {
+    fn of(loaded: Loaded, wanted: Wanted) -> Self {
         let mut streams = loaded.streams;
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
         let with_traces = streams.into_iter().map(|streams| {
-            let mut traces = streams.traces();
+            let mut traces = streams.traces(wanted);
             // Ids are given one after the other, from the process's own on, and begin anew at their end.
             traces.sort_by_key(|one| one.thread.wrapping_sub(streams.head.pid));
             (streams, traces)
@@ -356,6 +363,7 @@ impl Found {
             nth: nth(traces, place.thread),
             code: &codes[place.of],
             trace: &one.trace,
+            part: one.part,
             file_bytes: one.file_bytes,
             seconds: None,
             hash: one.hash,

@@ -50,7 +50,7 @@ impl<'a> Head<'a> {
             process: stream.process,
             thread: stream.thread,
             nth: stream.nth,
-            events: stream.trace.grammar.len(),
+            events: stream.events(),
             damage: stream.damage,
         }
     }

@@ -130,7 +130,7 @@ impl Sheet<'_> {
         let stream = sight.stream;
         let mut line = Line::new();
         line.put(Ink::Strong, &stream.title()).put(Ink::Plain, "  ");
-        let events = plural(stream.trace.grammar.len(), "event");
+        let events = plural(stream.events(), "event");
         let legend = format!("{events}; > enters its function, < leaves it");
         self.page.wrapped(line, Ink::Faint, &legend)?;
         self.damage(stream.damage)

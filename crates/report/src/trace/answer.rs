@@ -99,7 +99,7 @@ fn answer(
     Ok(match *question {
         Question::Stats => Answer::Stats(stats(grammar, &sight.events)),
         Question::Cat { from, count } => {
-            let left = grammar.len().saturating_sub(from);
+            let left = sight.stream.events().saturating_sub(from);
             let count = count.map_or(left, |count| count.min(left));
             Answer::Cat { from, count }
         }

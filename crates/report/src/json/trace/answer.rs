@@ -150,9 +150,9 @@ pub(super) struct Events<'a> {
 impl Serialize for Events<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut events = serializer.serialize_seq(None)?;
-        let grammar = &self.table.sight.stream.trace.grammar;
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
-        for terminal in grammar.expand_from(self.from).take(count) {
+        let terminals = self.table.sight.stream.terminals_from(self.from);
+        for terminal in terminals.take(count) {
             events.serialize_element(&self.table.number(terminal))?;
         }
         events.end()

@@ -155,8 +155,7 @@ pub(super) fn cat(
     from: u64,
     count: u64,
 ) -> io::Result<()> {
-    let grammar = &sight.stream.trace.grammar;
-    let last = grammar.len();
+    let last = sight.stream.events();
     if count == 0 && from < last {
         return sheet.fact("nothing", "no events are asked for (--count 0)");
     }
@@ -166,8 +165,14 @@ pub(super) fn cat(
             &format!("there is no event {} in it: it has {last}", grouped(from)),
         );
     }
-    let mut open = depth(grammar, &sight.events, from) as i64;
-    let events = (from..).zip(grammar.expand_from(from));
+    let before = sight.stream.part().before;
+    let read = depth(
+        &sight.stream.trace.grammar,
+        &sight.events,
+        from.saturating_sub(before.events),
+    );
+    let mut open = before.depth.saturating_add(read);
+    let events = (from..).zip(sight.stream.terminals_from(from));
     for (position, terminal) in events.take(usize::try_from(count).unwrap_or(usize::MAX)) {
         let event = sight.events[terminal as usize];
         // A path stands as deep as the activation it is in.

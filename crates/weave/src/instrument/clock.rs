@@ -26,7 +26,7 @@
 //! generator a function that calls nothing else still calls nothing, and needs no frame.
 
 use holloway_format::abi::{BURST_STATE, BURST_SYMBOL, OPERAND, SAMPLE_SYMBOL};
-use holloway_llvm::{Builder, Instruction, Module, Type, Value};
+use holloway_llvm::{Block, Builder, Instruction, Module, Type, Value};
 
 use super::globals::Globals;
 
@@ -60,8 +60,36 @@ pub(super) struct Began<'m> {
     pub(super) inner: Value<'m>,
 }
 
-/// Number of the runtime's operand that is [`Began::start`]; the next is [`Began::inner`].
-pub(super) const START: u32 = 1;
+/// The places of the frame that keep where a path began. Registers that keep it across calls would have to be saved wherever the function is entered, also when nothing is timed. A
+/// second return of `setjmp` finds the places written anew.
+pub(super) struct Places<'m> {
+    start: Value<'m>,
+    inner: Value<'m>,
+}
+
+impl<'m> Places<'m> {
+    /// Made in the function's entry.
+    pub(super) fn new(entry: Block<'m>) -> Self {
+        let builder = Builder::at_top(entry);
+        let long = Type::i64(entry.module());
+        Self {
+            start: builder.slot(long),
+            inner: builder.slot(long),
+        }
+    }
+
+    pub(super) fn store(&self, builder: &Builder<'m>, began: Began<'m>) {
+        builder.store(began.inner, self.inner);
+        builder.store(began.start, self.start);
+    }
+
+    fn load(&self, builder: &Builder<'m>, long: Type<'m>) -> Began<'m> {
+        Began {
+            start: builder.load(long, self.start),
+            inner: builder.load(long, self.inner),
+        }
+    }
+}
 
 /// How a function's paths are timed.
 pub(super) struct Clock<'m> {
@@ -106,8 +134,9 @@ impl<'m> Clock<'m> {
         register: Option<Value<'m>>,
         increment: i64,
         next: Next,
-        began: Began<'m>,
+        places: &Places<'m>,
     ) -> Instruction<'m> {
+        let began = places.load(builder, Type::i64(self.module));
         let end = self.read(builder, END, "={ax},~{dx},~{cx}");
         let word = self.word(builder, register, increment, next);
         let arguments = [word, began.start, began.inner, end];

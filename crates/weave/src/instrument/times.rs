@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use holloway_llvm::{Block, Builder, Type};
+use holloway_llvm::{Block, Builder};
 
-use super::clock::{Began, Clock, Next};
+use super::clock::{Clock, Next, Places};
 use super::globals::Globals;
 use super::insert::{Anchors, enter, lowest, raised, successors};
 use super::register::{Graph, Register, reverse_postorder};
@@ -29,15 +29,11 @@ pub(super) fn insert<'m>(layout: &Layout<'m>, sites: &Sites, first: i64, globals
     let mut variable = Variable::new(layout, &sites, &register, &[]);
     let ring = enter(layout, globals, &anchors);
     let module = layout.function.module();
-    let entry = Builder::at_top(layout.function.blocks().next().expect("a body"));
-    let long = Type::i64(module);
-    // Across calls they are in the frame anyway, and a second return of `setjmp` finds them written anew.
-    let (start, inner) = (entry.slot(long), entry.slot(long));
+    let entry = layout.function.blocks().next().expect("a body");
+    let places = Places::new(entry);
     let clock = Clock::new(module, globals, first);
     let begin_with = |builder: &Builder<'m>| {
-        let began = clock.begin(builder, ring);
-        builder.store(began.inner, inner);
-        builder.store(began.start, start);
+        places.store(builder, clock.begin(builder, ring));
     };
     let begin = |block, index| begin_with(&Builder::before(anchors.at(layout, block, index)));
     begin(0, 0);
@@ -50,12 +46,8 @@ pub(super) fn insert<'m>(layout: &Layout<'m>, sites: &Sites, first: i64, globals
             };
             let turn = turns.next().expect("a turn for each count");
             let next = turn.begin.map_or(Next::None, |_| Next::Begins);
-            let began = Began {
-                start: builder.load(long, start),
-                inner: builder.load(long, inner),
-            };
             let path = increment.wrapping_add(number);
-            clock.end(builder, register, path, next, began);
+            clock.end(builder, register, path, next, &places);
             match turn.begin {
                 Some(index) if index == turn.end => begin_with(builder),
                 Some(index) => begin(block, index),

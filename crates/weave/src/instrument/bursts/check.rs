@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use holloway_llvm::{Block, Builder, Global, Instruction, Opcode, Type, Value};
 
-use super::super::clock::{Began, Clock};
+use super::super::clock::{Clock, Places};
 use super::super::insert::rarely;
 use super::Timed;
 use super::kept::Kept;
@@ -17,6 +17,7 @@ pub(super) struct Ways<'a, 'm> {
     pub(super) parts: &'a Parts<'m>,
     pub(super) timed: &'a Timed<'m>,
     pub(super) clock: &'a Clock<'m>,
+    pub(super) places: &'a Places<'m>,
     pub(super) countdown: Global<'m>,
 }
 
@@ -58,14 +59,8 @@ impl<'m> Ways<'_, 'm> {
         self.parts.all[part].jump()
     }
 
-    /// Makes the ways at the beginning of these parts, which share them. Where the path is timed it begins at the end of a block: that and what was read there.
-    /// The blocks between the two codes are added to `between`.
-    pub(super) fn place(
-        &self,
-        group: &[usize],
-        kept: &mut Kept<'m>,
-        between: &mut Vec<Block<'m>>,
-    ) -> (Block<'m>, Began<'m>) {
+    /// Makes the ways at the beginning of these parts, which share them. The blocks between the two codes are added to `between`.
+    pub(super) fn place(&self, group: &[usize], kept: &mut Kept<'m>, between: &mut Vec<Block<'m>>) {
         let block = |name| self.layout.function.append_block(name);
         let cold = block("holloway.burst");
         let enter = block("holloway.begin");
@@ -91,9 +86,8 @@ impl<'m> Ways<'_, 'm> {
         }
         let ring = self.clock.ask(&builder).value();
         builder.branch_if(builder.is_null(ring), back, enter);
-        let began = self.enter(group[0], enter, (ring, cold), &ended, &carried);
+        self.enter(group[0], enter, (ring, cold), &ended, &carried);
         self.back(target, back, &carried, kept);
-        began
     }
 
     /// Where those who come back from the timed code at the beginning of a part go: where nothing but a jump follows, to where that leads.
@@ -180,7 +174,7 @@ impl<'m> Ways<'_, 'm> {
         asked: (Value<'m>, Block<'m>),
         ended: &[Option<(Value<'m>, Block<'m>)>],
         carried: &[Carried<'m>],
-    ) -> (Block<'m>, Began<'m>) {
+    ) {
         let builder = Builder::at_end(enter);
         let rings: Vec<_> = [asked]
             .into_iter()
@@ -200,16 +194,17 @@ impl<'m> Ways<'_, 'm> {
         }
         let goto = target.terminator();
         let lone = self.parts.all[part].instructions.len() == 1;
-        let began = match goto.opcode() {
+        match goto.opcode() {
             // Behind the place the label is looked up; that is not the path's.
-            Opcode::IndirectBr if lone => {
-                let began = self.clock.begin(&Builder::before(goto), ring);
-                (target.block, began)
-            }
-            _ => (enter, self.clock.begin(&builder, ring)),
-        };
+            Opcode::IndirectBr if lone => self.begin(&Builder::before(goto), ring),
+            _ => self.begin(&builder, ring),
+        }
         builder.branch(target.block);
-        began
+    }
+
+    fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) {
+        let began = self.clock.begin(builder, ring);
+        self.places.store(builder, began);
     }
 
     /// Goes back to the checking code from the block `back`.

@@ -3,7 +3,7 @@
 //! Each value of the function is made in both codes; behind a place where one code is left for the other, either may be meant. So the two are one
 //! variable with two definitions, and its uses are given what reaches them: one of the two, or a phi where both do. As for the path register
 //! (`register.rs`) that is found by going round until nothing changes, here among the blocks only in which the variable is live (Choi, Cytron, Ferrante 1991:
-//! pruned SSA form). What is added to a function and has several definitions (where its path began, the countdown of a loop) is mended the same way.
+//! pruned SSA form). What is added to a function and has several definitions (the countdown of a loop) is mended the same way.
 //!
 //! Cost: for each value that is used in another block than its own, the blocks in which it is live.
 

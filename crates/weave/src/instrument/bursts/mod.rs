@@ -39,15 +39,15 @@ mod twin;
 
 use std::collections::HashMap;
 
-use holloway_llvm::{Block, Instruction, Type};
+use holloway_llvm::{Block, Instruction};
 
 use self::check::Ways;
-use self::join::{Join, Variable as Mended};
+use self::join::Join;
 use self::kept::Kept;
 use self::leaf::Leaves;
 use self::parts::{Begin, Parts};
 use self::twin::Twin;
-use super::clock::{Began, Clock, Next, START};
+use super::clock::{Clock, Next, Places};
 use super::globals::{Globals, countdown};
 use super::insert::{Anchors, lowest, raised, successors};
 use super::likely::Heat;
@@ -73,7 +73,8 @@ pub(super) fn insert<'m>(
     let mut parts = Parts::split(layout, &graph, &sites);
     frame::keep(layout, &mut parts, heat);
     let clock = Clock::new(module, globals, first);
-    let timed = Timed::new(layout, &parts, &clock);
+    let places = Places::new(parts.all[0].block);
+    let timed = Timed::new(layout, &parts, (&clock, &places));
     let countdown = countdown(module, globals.tls);
     let mut kept = Kept::new(layout, &graph, &parts, countdown, leaves);
     let ways = Ways {
@@ -81,17 +82,15 @@ pub(super) fn insert<'m>(
         parts: &parts,
         timed: &timed,
         clock: &clock,
+        places: &places,
         countdown,
     };
-    let (mut began, mut between) = (Vec::new(), Vec::new());
+    let mut between = Vec::new();
     for group in ways.shared(&kept) {
-        began.push(ways.place(&group, &mut kept, &mut between));
+        ways.place(&group, &mut kept, &mut between);
     }
     let join = Join::new(layout.function, &between);
     join.join(&timed.twin.pairs);
-    for mended in timed.began(&began) {
-        join.write(&mended);
-    }
     for mended in kept.variables() {
         join.write(mended);
     }
@@ -107,7 +106,11 @@ struct Timed<'m> {
 
 impl<'m> Timed<'m> {
     /// Copies the parts, gives the copy its path register, and calls the runtime where a path ends.
-    fn new(function: &Layout<'m>, parts: &Parts<'m>, clock: &Clock<'m>) -> Self {
+    fn new(
+        function: &Layout<'m>,
+        parts: &Parts<'m>,
+        (clock, places): (&Clock<'m>, &Places<'m>),
+    ) -> Self {
         let twin = Twin::new(function.function, parts);
         let layout = &twin.layout;
         let blocks = layout.blocks.iter().enumerate();
@@ -118,12 +121,6 @@ impl<'m> Timed<'m> {
         let anchors = Anchors::new(layout);
         let mut variable = Variable::new(layout, &twin.sites, &register, &[]);
         let mut answers = vec![None; parts.all.len()];
-        // Where the path began is told when all is in place.
-        let none = Type::i64(layout.function.module()).int(0);
-        let began = Began {
-            start: none,
-            inner: none,
-        };
         for part in reverse_postorder(&graph.successors) {
             let next = match parts.next(part) {
                 Some(Begin::Turn) => Next::Begins,
@@ -135,32 +132,10 @@ impl<'m> Timed<'m> {
                     Counted::Value(value) => (Some(value), 0),
                 };
                 let path = increment.wrapping_add(number);
-                answers[part] = Some(clock.end(builder, register, path, next, began));
+                answers[part] = Some(clock.end(builder, register, path, next, places));
             });
         }
         variable.close(&position);
         Self { twin, answers }
-    }
-
-    /// `start` and `inner`: made where paths begin, used where they end.
-    fn began(&self, began: &[(Block<'m>, Began<'m>)]) -> [Mended<'m>; 2] {
-        let used = |operand| {
-            let calls = self.answers.iter().flatten();
-            calls.map(|&call| (call, operand)).collect()
-        };
-        let made = |value: fn(&Began<'m>) -> holloway_llvm::Value<'m>| {
-            let all = began.iter();
-            all.map(|(block, began)| (*block, value(began))).collect()
-        };
-        [
-            Mended {
-                made: made(|began| began.start),
-                used: used(START),
-            },
-            Mended {
-                made: made(|began| began.inner),
-                used: used(START + 1),
-            },
-        ]
     }
 }

@@ -18,6 +18,9 @@ use super::spelt::Spelt;
 /// 21 % of its paths in place of 34 in about the same time, and takes 112 bytes a node in place of 64.
 const NODES: usize = 2;
 
+/// What may be counted whatever the limit, so that places of nodes and of their words fit 32 bits.
+const MOST: usize = 1 << 30;
+
 /// Slabs, and how often each came after which.
 #[derive(Debug)]
 pub(super) struct Tables {
@@ -137,7 +140,7 @@ impl Tables {
         limits: Limits,
         open: impl Iterator<Item = &'a mut Position>,
     ) {
-        let most = limits.nodes.max(LEAST).saturating_mul(NODES);
+        let most = limits.nodes.max(LEAST).saturating_mul(NODES).min(MOST);
         if self.pairs.is_full(most / 4) || self.slabs.weight() > most {
             self.pairs.settle();
             if self.nodes_below() + self.slabs.weight() > most {

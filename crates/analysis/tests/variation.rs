@@ -91,6 +91,9 @@ fn one_outlier_does_not_lead() {
     let error = 200f64.sqrt() * 200.0;
     assert!((first.sure() - (40_000.0 - error)).abs() < 1.0, "{first:?}");
     assert!(last.sure() < 1.0, "{last:?}");
+    let name = |function: &holloway_analysis::Function| Rc::from(&*function.map.name);
+    let found = stability(&[&run, &run], How::default(), 1, &name);
+    assert_eq!((found.paths.len(), found.paths[0].path), (1, first.path));
 }
 
 /// A clock that goes in steps of 26 cycles: what differs by one or two of them is no variation.

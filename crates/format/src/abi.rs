@@ -98,7 +98,7 @@
 //! [`ExtentHeader`], then an LZ4 block. A kill may come between the spool and the move of `taken`: a reader goes on in the ring where the last spool ends.
 
 /// Version of everything in this file. Woven objects, runtime and readers refuse another.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// First eight bytes of an [`ImageHeader`].
 pub const IMAGE_MAGIC: [u8; 8] = *b"HLWIMAGE";

@@ -231,6 +231,7 @@ fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, St
         ));
     }
     let (map, bytes) = finish::map_of_image(head)?;
+    let map = with_functions(map, Path::new(&head.image_path))?;
     // Someone else's run may be read-only: it is shown all the same.
     rundir::write_atomically(&beside, &bytes).ok();
     Ok(map)

@@ -27,6 +27,8 @@ pub use source::{Files, Source};
 
 /// What a sentence says among the [damage](RunProfile::damage) that is none: a part of what ran was chosen.
 pub const SAMPLE: &str = "this is a sample";
+/// What it says besides where that was asked for of a stream.
+pub const SAMPLED: &str = "(--sample)";
 
 /// What to show of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

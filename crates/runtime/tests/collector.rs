@@ -102,12 +102,12 @@ fn the_collector_is_killed() {
     let mut collector = Command::new("sleep").arg("1000").spawn().unwrap();
     let (mut command, data) = command(&program("orphan"), &["one"]);
     collect(&mut command, collector.id(), &data);
-    let child = command
+    let mut child = command
         .stderr(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    while !has_ring(&data) {
+    while !has_ring(&data) && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
     std::thread::sleep(Duration::from_millis(100)); // until it waits, most of the time

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use holloway_flow::PathId;
 use rustc_hash::FxHashMap;
 
-use super::rank::{How, rank};
+use super::rank::{How, larger, rank};
 use super::run::VariationRun;
 use crate::overlap::same::{Number, numbering};
 use crate::run::{Function, FunctionId};
@@ -50,6 +50,8 @@ struct Known {
     function: FunctionId,
     path: PathId,
     net: f64,
+    /// What of that is sure.
+    sure: f64,
 }
 
 /// Evaluates the first `top` paths of each run on every other. `name` gives a function's name as a reader knows it.
@@ -114,10 +116,14 @@ pub fn stability(
     }
 }
 
-/// The first paths, by net variation.
+/// The first paths, by sure net variation.
 fn first(paths: &BTreeMap<Key, Known>, top: usize) -> Vec<Key> {
     let mut keys: Vec<(&Key, &Known)> = paths.iter().collect();
-    keys.sort_by(|(_, a), (_, b)| b.net.total_cmp(&a.net).then(a.place.cmp(&b.place)));
+    keys.sort_by(|(_, a), (_, b)| {
+        larger(a.sure, b.sure)
+            .then_with(|| larger(a.net, b.net))
+            .then_with(|| a.place.cmp(&b.place))
+    });
     keys.into_iter().take(top).map(|(key, _)| *key).collect()
 }
 
@@ -151,8 +157,10 @@ impl Common<'_> {
                 function: id,
                 path: one.path,
                 net: 0.0,
+                sure: 0.0,
             });
             known.net += one.net;
+            known.sure += one.sure();
         }
         known
     }

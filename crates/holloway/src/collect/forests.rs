@@ -61,10 +61,17 @@ impl Forests {
         self.forest.is_none() && self.earlier.is_none()
     }
 
-    /// Words of paths of which something was made before.
+    /// Words of paths of which something was made before, and places for such that were never written.
     pub(crate) fn known(&self) -> u64 {
         let earlier = self.earlier.as_ref();
-        earlier.map_or(0, |earlier| earlier.head.stats.words)
+        let stats = earlier.map(|earlier| earlier.head.stats);
+        stats.map_or(0, |stats| stats.words.saturating_add(stats.holes))
+    }
+
+    /// Whether words are missing between those of which something was made before: left out of a sample, perhaps.
+    pub(crate) fn has_gaps(&self) -> bool {
+        let earlier = self.earlier.as_ref();
+        earlier.is_some_and(|earlier| earlier.head.stats.gaps > 0)
     }
 
     /// Iterations of what was made before.

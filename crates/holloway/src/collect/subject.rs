@@ -10,10 +10,11 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holloway_analysis::stream::Words;
+use holloway_analysis::trace::Terminal;
 use holloway_analysis::{loops, variation};
 use holloway_format::abi::{
     KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION, OPERAND, SAMPLE_WORDS, WORD_OWNER,
@@ -55,6 +56,8 @@ pub(crate) struct Subject {
     /// Words of paths that threads appended, and those that are known, here or in files: resumed, the rest is lost.
     appended: AtomicU64,
     known: AtomicU64,
+    /// Whether something is missing between the words that are known from files: what was left out of a sample and what was lost is not told apart there.
+    is_gapped: AtomicBool,
     cut: AtomicU64,
     pub(super) forests: Mutex<Forests>,
     pub(super) traces: Mutex<Traces>,
@@ -160,6 +163,7 @@ impl Subject {
             lost: AtomicU64::new(0),
             appended: AtomicU64::new(0),
             known: AtomicU64::new(0),
+            is_gapped: AtomicBool::new(false),
             cut: AtomicU64::new(0),
             forests: Mutex::default(),
             traces: Mutex::default(),
@@ -176,7 +180,7 @@ impl Subject {
     ) -> Self {
         let forests = Forests::resume(profile, map);
         let timings = Timings::resume(profile, map);
-        let samples = SAMPLE_WORDS as u64 * timings.known();
+        let samples = timings.known().saturating_mul(SAMPLE_WORDS as u64);
         // Forests of one process are of one k.
         settings.k = forests.k().or(settings.k);
         let traces = traces::beside(profile, false);
@@ -184,7 +188,8 @@ impl Subject {
         Self {
             is_resumed: true,
             is_first,
-            known: AtomicU64::new(forests.known() + samples),
+            known: AtomicU64::new(forests.known().saturating_add(samples)),
+            is_gapped: AtomicBool::new(forests.has_gaps()),
             forests: forests.into(),
             timings: timings.into(),
             ..Self::new(profile, head, Some(Words::new(map)), settings)
@@ -259,9 +264,12 @@ impl Subject {
                     let words = &piece.words[taken.unwrap_or(0)..];
                     let at = piece.at + 4 * taken.unwrap_or(0) as u64;
                     let goes_on = next.is_none() && head.is_some_and(|head| head.origin < at);
-                    if goes_on && !self.is_first && words.first() != Some(&WORD_OWNER) {
+                    let begins = words.first().is_none_or(|&word| word == WORD_OWNER);
+                    if goes_on && !self.is_first && !begins {
                         self.cut();
                     }
+                    let gap = next.map_or(0, |next| at.saturating_sub(next));
+                    self.lost(gap / 4);
                     known += paths_among(words, self.words_of_path());
                     stream.feed(self, at, words);
                     next = Some(at + 4 * words.len() as u64);
@@ -274,7 +282,8 @@ impl Subject {
             let appended = head.map_or(known, Ring::appended);
             self.appended.fetch_add(appended, Ordering::Relaxed);
             self.known.fetch_add(known, Ordering::Relaxed);
-        } else if let Some(head) = head {
+        }
+        if let Some(head) = head {
             // Cut off, and dropped.
             let missing = head.end().saturating_sub(next.unwrap_or(head.first()));
             self.lost((missing + head.cursor.saturating_sub(head.end())) / 4);
@@ -294,7 +303,11 @@ impl Subject {
     /// What became of the words. What a resumed stream lost is known when all there is was read.
     fn tally(&self) -> Tally {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let lost = of(&self.lost) + of(&self.appended).saturating_sub(of(&self.known));
+        let lost = if self.is_resumed && !self.is_gapped.load(Ordering::Relaxed) {
+            of(&self.appended).saturating_sub(of(&self.known))
+        } else {
+            of(&self.lost)
+        };
         Tally {
             analysed: of(&self.analysed),
             left_out: of(&self.left_out),
@@ -437,6 +450,10 @@ impl Subject {
             .values()
             .fold(0, |sum: u64, count| sum.saturating_add(*count));
         self.known.fetch_add(known, Ordering::Relaxed);
+        let mut events = traces.iter().flat_map(|one| &one.trace.terminals);
+        if events.any(|event| *event == Terminal::Gap) {
+            self.is_gapped.store(true, Ordering::Relaxed);
+        }
         locked(&self.traces).count(counts);
         let damage = traces.iter().flat_map(|trace| &trace.damage);
         let damage: BTreeSet<&String> = damage.collect();

@@ -1,7 +1,7 @@
 //! What became of the words of streams.
 
 use holloway_format::{Damage, DamagedFile};
-use holloway_report::SAMPLE;
+use holloway_report::{SAMPLE, SAMPLED};
 
 /// Words of streams, by what became of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,9 @@ impl Tally {
         });
         let sample = (left_out > 0).then(|| {
             let share = 100.0 * analysed as f64 / (analysed as f64 + left_out as f64);
-            format!("{SAMPLE}: {share:.1} % of what ran was analysed (--sample), counts are of that part")
+            format!(
+                "{SAMPLE}: {share:.1} % of what ran was analysed {SAMPLED}, counts are of that part"
+            )
         });
         let cut = (cut > 0).then(|| {
             format!("the process outlived its run: its streams were taken in parts, no sequence spans where one ends ({cut} times)")

@@ -59,7 +59,10 @@ impl Timings {
     pub(crate) fn known(&self) -> u64 {
         let earlier = self.earlier.as_ref();
         let stats = earlier.map(|earlier| earlier.head.stats);
-        stats.map_or(0, |stats| stats.samples + stats.damaged + stats.strangers)
+        stats.map_or(0, |stats| {
+            let all = [stats.samples, stats.damaged, stats.strangers];
+            all.into_iter().fold(0, u64::saturating_add)
+        })
     }
 
     /// The probes' bias as it was told before, for streams whose beginning is gone.

@@ -16,7 +16,7 @@ use crate::Options;
 use crate::filter::Filter;
 use crate::variation::{FIRST, kept, kept_spreads, lines, prefetch, spots_of, trail_of};
 
-/// Writes the paths of a run by net variation, one object and a newline. [`Options::function`] and [`Options::top`] limit the paths
+/// Writes the paths of a run by sure net variation, one object and a newline. [`Options::function`] and [`Options::top`] limit the paths
 /// listed; ranks and totals are those of the whole run.
 ///
 /// # Errors

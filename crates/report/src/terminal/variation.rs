@@ -1,4 +1,4 @@
-//! Paths by net variation: what is usually fast and sometimes not.
+//! Paths by sure net variation: what is usually fast and sometimes not.
 //!
 //! ```text
 //!          net   share   runs  base  p50    p99    max  samples  place             path
@@ -50,7 +50,7 @@ const COLUMNS: [(&str, Align); 11] = [
     ("path", Align::Left),
 ];
 
-/// Writes the paths of a run by net variation.
+/// Writes the paths of a run by sure net variation.
 ///
 /// # Errors
 /// Whatever `out` fails with.

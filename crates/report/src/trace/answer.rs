@@ -11,7 +11,7 @@ use holloway_analysis::trace::stats::{Stats, counts, stats};
 
 use super::sight::Asked;
 use super::{AskError, Hot, LIMIT, Method, Question, Sight};
-use crate::SAMPLE;
+use crate::{SAMPLE, SAMPLED};
 
 /// An answer.
 pub(crate) enum Answer {
@@ -148,7 +148,7 @@ fn verify(sight: &Sight<'_>, damage: &[String]) -> Verified {
     let stats = stats(&trace.grammar, &sight.events);
     let is_same = sight.stream.hash.map(|hash| hash == found());
     let said = || damage.iter().chain(sight.stream.damage);
-    let is_sample = said().any(|one| one.contains(SAMPLE));
+    let is_sample = said().any(|one| one.contains(SAMPLED));
     // Between the bursts of a sample there are gaps.
     let is_whole = (stats.gaps == 0 || is_sample) && said().all(|one| one.contains(SAMPLE));
     Verified {

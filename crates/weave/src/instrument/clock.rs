@@ -19,7 +19,7 @@
 //!     orq    %rdx, %rax                       # end
 //! ```
 //! and a call of the runtime with the path's word, `start`, `inner` and `end`. What stands between the two readings on a path of no instruction is
-//! the probe's bias: the same 5 instructions each time. The runtime measures it with this sequence.
+//! the probe's bias: the same 5 instructions each time, which the runtime measures, and the two that put `start` and `inner` into the frame ([`Places`]), for which nothing waits.
 //!
 //! # Calls
 //! The runtime's entries keep every register but `rax` and `r11`, at any alignment of the stack. They are called from inline assembly, past the red zone: to the code
@@ -136,8 +136,8 @@ impl<'m> Clock<'m> {
         next: Next,
         places: &Places<'m>,
     ) -> Instruction<'m> {
-        let began = places.load(builder, Type::i64(self.module));
         let end = self.read(builder, END, "={ax},~{dx},~{cx}");
+        let began = places.load(builder, Type::i64(self.module));
         let word = self.word(builder, register, increment, next);
         let arguments = [word, began.start, began.inner, end];
         self.call(builder, SAMPLE_SYMBOL, ",{di},{si},{dx},{cx}", &arguments)

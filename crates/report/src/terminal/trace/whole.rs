@@ -176,7 +176,8 @@ pub(super) fn cat(
     for (position, terminal) in events.take(usize::try_from(count).unwrap_or(usize::MAX)) {
         let event = sight.events[terminal as usize];
         // A path stands as deep as the activation it is in.
-        let at = if event.enters() { open } else { open - 1 };
+        let above = i64::from(!event.enters());
+        let at = open.saturating_sub(above);
         let at = u64::try_from(at).unwrap_or(0).min(DEEPEST) as usize;
         sheet.event(sight, &grouped(position), at, terminal)?;
         open = open.saturating_add(change(event));

@@ -105,8 +105,11 @@ impl Collector {
 impl Drop for Collector {
     fn drop(&mut self) {
         self.shared.phase.store(ENDS, Ordering::SeqCst);
-        // One that panicked has said so.
-        self.watcher.take().map(JoinHandle::join);
+        if let Some(watcher) = self.watcher.take() {
+            watcher.thread().unpark();
+            // One that panicked has said so.
+            watcher.join().ok();
+        }
         self.settle();
         for (_, subject) in self.shared.open_subjects() {
             said(subject.finish_traces());
@@ -127,9 +130,10 @@ impl Shared {
             while self.runs() {
                 let pause = self.look(false);
                 if workers == 0 && self.turns(&mut Vec::new()) {
-                    let names = (0..processors).map(|number| format!("worker {number}"));
-                    let builders = names.map(|name| std::thread::Builder::new().name(name));
-                    let spawned = builders.map(|one| one.spawn_scoped(scope, || self.work()));
+                    let spawned = (0..processors).map(|number| {
+                        let thread = std::thread::Builder::new().name(format!("worker {number}"));
+                        thread.spawn_scoped(scope, move || self.work(number))
+                    });
                     workers = spawned.filter(std::result::Result::is_ok).count();
                 }
                 if !locked(&self.ended).is_empty() && self.seals.try_lock().is_ok() {
@@ -137,7 +141,7 @@ impl Shared {
                     // Where there can be none, it is done when the program has ended.
                     thread.spawn_scoped(scope, || self.seal()).ok();
                 }
-                std::thread::sleep(pause);
+                std::thread::park_timeout(pause);
             }
         });
     }
@@ -221,13 +225,13 @@ impl Shared {
         locked(&self.taps).clone()
     }
 
-    /// A worker.
-    fn work(&self) {
+    /// A worker. No more of them work than there are rings: what is made of a ring would go from one processor's cache to the other's.
+    fn work(&self, number: usize) {
         let [least, longest] = SLEEP;
         let mut pause = least;
         let mut taps = Vec::new();
         while self.runs() {
-            if self.turns(&mut taps) {
+            if number < locked(&self.taps).len() && self.turns(&mut taps) {
                 pause = least;
                 continue;
             }

@@ -77,54 +77,115 @@ impl Pairs {
         if self.log.is_empty() {
             return &self.sorted;
         }
-        sum_up(&mut self.log);
+        let logged = sum_up(&mut self.log);
+        self.log.truncate(logged);
         if self.sorted.is_empty() {
-            self.sorted = std::mem::take(&mut self.log);
+            std::mem::swap(&mut self.sorted, &mut self.log);
         } else {
-            self.sorted = joined(&self.sorted, &self.log);
+            join(&mut self.sorted, &self.log);
             self.log.clear();
         }
         self.most = LOG.max(self.sorted.len() / 2);
         &self.sorted
     }
 
-    /// Puts these in the place of all: some in order, and more in any order.
-    pub(super) fn replace(&mut self, kept: Vec<(u64, u64)>, mut more: Vec<(u64, u64)>) {
-        sum_up(&mut more);
-        self.sorted = if more.is_empty() {
-            kept
-        } else {
-            joined(&kept, &more)
-        };
-        self.most = LOG.max(self.sorted.len() / 2);
+    /// The count that half of the pairs reach at most.
+    pub(super) fn middle(&mut self) -> u64 {
+        let pairs = self.settle();
+        let half = pairs.len() / 2;
+        // Most are small.
+        let mut small = [0; 1 << 6];
+        for (_, count) in pairs {
+            small[usize::try_from(*count)
+                .unwrap_or(usize::MAX)
+                .min(small.len() - 1)] += 1;
+        }
+        let mut below = 0;
+        for (count, pairs) in (0..).zip(&small[..small.len() - 1]) {
+            below += pairs;
+            if below > half {
+                return count;
+            }
+        }
+        let mut counts: Vec<u64> = pairs.iter().map(|(_, count)| *count).collect();
+        match counts.is_empty() {
+            true => 0,
+            false => *counts.select_nth_unstable(half).1,
+        }
+    }
+
+    /// Puts these in the place of all.
+    pub(super) fn replace(&mut self, mut pairs: Vec<(u64, u64)>) {
+        let len = sum_up(&mut pairs);
+        pairs.truncate(len);
+        self.sorted = pairs;
+    }
+
+    /// Puts another slab in the place of each pair's second, as `after` says of it and the pair's count; where it says 0 the pair goes.
+    pub(super) fn change(&mut self, mut after: impl FnMut(Slab, u64) -> Slab) {
+        self.settle();
+        let (mut read, mut len) = (0, 0);
+        while let Some(&(first, _)) = self.sorted.get(read) {
+            let (before, begin) = (slabs(first).0, len);
+            while let Some(&(both, count)) = self.sorted.get(read)
+                && slabs(both).0 == before
+            {
+                let slab = after(slabs(both).1, count);
+                self.sorted[len] = (pair(before, slab), count);
+                len += usize::from(slab != 0);
+                read += 1;
+            }
+            len = begin + sum_up(&mut self.sorted[begin..len]);
+        }
+        self.sorted.truncate(len);
+        self.most = LOG.max(len / 2);
+    }
+
+    /// Gives all slabs other names, of which the order is the same.
+    pub(super) fn rename(&mut self, name: impl Fn(Slab) -> Slab) {
+        self.settle();
+        for (both, _) in &mut self.sorted {
+            let (before, slab) = slabs(*both);
+            *both = pair(name(before), name(slab));
+        }
     }
 }
 
-/// Sorts pairs and counts equal ones together.
-fn sum_up(pairs: &mut Vec<(u64, u64)>) {
+/// Sorts pairs and counts equal ones together; how many there are then.
+fn sum_up(pairs: &mut [(u64, u64)]) -> usize {
+    if pairs.len() < 2 {
+        return pairs.len();
+    }
     pairs.sort_unstable_by_key(|(pair, _)| *pair);
-    pairs.dedup_by(|more, sum| {
-        let same = more.0 == sum.0;
-        sum.1 += if same { more.1 } else { 0 };
-        same
-    });
+    let mut last = 0;
+    for at in 1..pairs.len() {
+        let (pair, count) = pairs[at];
+        if pairs[last].0 == pair {
+            pairs[last].1 += count;
+        } else {
+            last += 1;
+            pairs[last] = (pair, count);
+        }
+    }
+    last + 1
 }
 
-/// The pairs of both.
-fn joined(one: &[(u64, u64)], other: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let mut all = Vec::with_capacity(one.len() + other.len());
-    let (mut one, mut other) = (one, other);
-    while let (Some((first, rest)), Some((second, remainder))) =
-        (one.split_first(), other.split_first())
-    {
+/// Adds pairs to others, from the last to the first: so it needs no room but that of the sum.
+fn join(all: &mut Vec<(u64, u64)>, more: &[(u64, u64)]) {
+    let (mut one, mut other) = (all.len(), more.len());
+    all.resize(one + other, (0, 0));
+    let mut to = all.len();
+    while one > 0 && other > 0 {
+        let (first, second) = (all[one - 1], more[other - 1]);
         // Without branches: which is next can't be foreseen.
-        let (is_first, is_second) = (first.0 <= second.0, second.0 <= first.0);
+        let (is_first, is_second) = (first.0 >= second.0, second.0 >= first.0);
         let counts = (u64::from(is_first) * first.1) + (u64::from(is_second) * second.1);
-        all.push((first.0.min(second.0), counts));
-        one = if is_first { rest } else { one };
-        other = if is_second { remainder } else { other };
+        to -= 1;
+        all[to] = (first.0.max(second.0), counts);
+        one -= usize::from(is_first);
+        other -= usize::from(is_second);
     }
-    all.extend_from_slice(one);
-    all.extend_from_slice(other);
-    all
+    all[to - other..to].copy_from_slice(&more[..other]);
+    // As many places are free as pairs are in both.
+    all.drain(one..to - other);
 }

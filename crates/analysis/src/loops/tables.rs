@@ -42,6 +42,16 @@ pub(super) struct Counted<'a> {
     pub(super) losses: Losses,
 }
 
+/// What becomes of the cold pairs whose second slab is the same one.
+#[derive(Clone, Copy, Default, Debug)]
+struct Half {
+    pairs: u64,
+    /// The sum of their counts.
+    count: u64,
+    /// The first half of its paths.
+    slab: Slab,
+}
+
 /// Where an activation is.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Position {
@@ -79,7 +89,7 @@ impl Tables {
             (pair(slab(before), slab(word)), count)
         });
         let pairs = pairs.collect();
-        tables.pairs.replace(Vec::new(), pairs);
+        tables.pairs.replace(pairs);
         tables
     }
 
@@ -158,13 +168,8 @@ impl Tables {
 
     fn prune(&mut self, most: usize, mut open: Vec<&mut Position>) {
         loop {
-            let counts = self.pairs.settle().iter().map(|(_, count)| *count);
-            let mut counts: Vec<u64> = counts.collect();
-            let middle = counts.len() / 2;
-            if !counts.is_empty() {
-                let (_, &mut least, _) = counts.select_nth_unstable(middle);
-                self.halve(least);
-            }
+            let least = self.pairs.middle();
+            self.halve(least);
             let keep = self.in_use(&open);
             let is_within = self.nodes_below() + self.slabs.weight_of(&keep) <= most;
             if is_within || self.pairs.settle().is_empty() {
@@ -177,28 +182,27 @@ impl Tables {
 
     /// Of pairs counted `least` times or less, the second half of the second slab goes.
     fn halve(&mut self, least: u64) {
-        self.dropped.resize(self.alone.len(), 0);
-        let (mut kept, mut halved) = (Vec::new(), Vec::new());
+        let mut halves = vec![Half::default(); self.slabs.len() + 1];
         for &(both, count) in self.pairs.settle() {
-            let (before, slab) = slabs(both);
-            if count > least {
-                kept.push((both, count));
-                continue;
-            }
-            let losses = &mut self.losses;
-            let half = self.slabs.paths(slab) / 2;
-            let half = self.slabs.cut(slab, half, |word| {
-                self.dropped[word as usize] += count;
-                losses.nodes += 1;
-                losses.words += count;
-            });
-            if half == 0 {
-                losses.slabs += count;
-            } else {
-                halved.push((pair(before, half), count));
-            }
+            let cold = u64::from(count <= least);
+            let half = &mut halves[slabs(both).1 as usize];
+            half.pairs += cold;
+            half.count += cold * count;
         }
-        self.pairs.replace(kept, halved);
+        self.dropped.resize(self.alone.len(), 0);
+        for (slab, half) in (0..).zip(&mut halves).filter(|(_, half)| half.pairs > 0) {
+            let (paths, losses) = (self.slabs.paths(slab), &mut self.losses);
+            half.slab = self.slabs.cut(slab, paths / 2, |word| {
+                self.dropped[word as usize] += half.count;
+                losses.nodes += half.pairs;
+                losses.words += half.count;
+            });
+            losses.slabs += if half.slab == 0 { half.count } else { 0 };
+        }
+        self.pairs.change(|slab, count| match count <= least {
+            true => halves[slab as usize].slab,
+            false => slab,
+        });
     }
 
     /// By slab, whether there is a pair of it or of one that it begins.
@@ -218,12 +222,7 @@ impl Tables {
     fn forget(&mut self, keep: &[bool], open: &mut [&mut Position]) {
         let places = self.slabs.compact(keep);
         let place = |slab: Slab| places[slab as usize];
-        let pairs = self.pairs.settle().iter().map(|&(both, count)| {
-            let (before, slab) = slabs(both);
-            (pair(place(before), place(slab)), count)
-        });
-        let pairs = pairs.collect();
-        self.pairs.replace(pairs, Vec::new());
+        self.pairs.rename(place);
         for at in open {
             (at.before, at.slab) = (place(at.before), place(at.slab));
         }

@@ -42,6 +42,9 @@ enum Kind {
     Flat,
 }
 
+/// Whole slabs looked up at a time.
+pub(super) const TOGETHER: usize = 16;
+
 /// The trie.
 #[derive(Debug)]
 pub(super) struct Slabs {
@@ -52,7 +55,7 @@ pub(super) struct Slabs {
     roots: Vec<Slab>,
     children: Children,
     flat: Flat,
-    /// Steps that were not as last time, and whole slabs that were not remembered.
+    /// Steps that were not as last time.
     pub(super) misses: u64,
     remembered: Remembered,
     /// Room for a slab's words.
@@ -148,19 +151,36 @@ impl Slabs {
         usize::from(self.nodes[slab as usize].depth.wrapping_add(1))
     }
 
-    /// The whole slab of these words.
+    /// The whole slabs of these words, [`TOGETHER`] at most. What is looked at is loaded for all of them before it is asked of any.
     #[inline]
-    pub(super) fn whole(&mut self, words: &[u32]) -> Slab {
-        let hash = flat::hash(words);
-        let place = self.remembered.place(hash);
-        let known = self.remembered.slab(place, words);
-        if known != 0 {
-            return known;
+    pub(super) fn wholes<'a>(
+        &mut self,
+        words: &[u32],
+        slabs: &'a mut [Slab; TOGETHER],
+    ) -> &'a [Slab] {
+        let mut hashes = [0; TOGETHER];
+        let each = || words.chunks_exact(self.most).take(TOGETHER);
+        let count = each().len();
+        for (hash, words) in hashes.iter_mut().zip(each()) {
+            *hash = flat::hash(words);
         }
-        self.misses += 1;
-        let slab = self.intern(hash, words);
-        self.remembered.put(place, words, slab);
-        slab
+        self.remembered.touch(&hashes[..count]);
+        let mut unknown = [0; TOGETHER];
+        let mut misses = 0;
+        for (index, words) in each().enumerate() {
+            let slab = self.remembered.slab(hashes[index], words);
+            slabs[index] = slab;
+            unknown[misses] = index;
+            misses += usize::from(slab == 0);
+        }
+        let unknown = &unknown[..misses];
+        self.flat.touch(unknown.iter().map(|&index| hashes[index]));
+        for &index in unknown {
+            let words = &words[index * self.most..][..self.most];
+            slabs[index] = self.intern(hashes[index], words);
+            self.remembered.put(hashes[index], words, slabs[index]);
+        }
+        &slabs[..count]
     }
 
     /// The flat slab of these words.

@@ -11,7 +11,7 @@
 use super::forest::{Losses, Node, SlabForest};
 use super::pairs::{Pairs, pair, slabs};
 use super::prune::{LEAST, Limits};
-use super::slabs::{Slab, Slabs};
+use super::slabs::{Slab, Slabs, TOGETHER};
 use super::spelt::Spelt;
 
 /// Nodes that may come of what is counted for each that the limit lets be: they have prefixes in common. With twice as many, bzip2 at k = 8 loses
@@ -114,11 +114,19 @@ impl Tables {
         self.at(at.before, slab, is_whole)
     }
 
-    /// Its next whole slab, where one is at its end.
-    #[inline(always)]
-    pub(super) fn whole(&mut self, at: Position, words: &[u32]) -> Position {
-        let slab = self.slabs.whole(words);
-        self.at(at.before, slab, true)
+    /// Its next whole slabs, [`TOGETHER`] at most, where one is at its end.
+    #[inline]
+    pub(super) fn wholes(&mut self, at: Position, words: &[u32]) -> Position {
+        let mut slabs = [0; TOGETHER];
+        let mut before = at.before;
+        for &slab in self.slabs.wholes(words, &mut slabs) {
+            self.pairs.add(before, slab);
+            before = slab;
+        }
+        Position {
+            before,
+            slab: before,
+        }
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@
 //!
 //! Cost: 16 bytes a pair.
 
+use super::prune::nth;
 use super::slabs::Slab;
 
 /// Places of the small table: 128 KiB.
@@ -92,26 +93,7 @@ impl Pairs {
     /// The count that half of the pairs reach at most.
     pub(super) fn middle(&mut self) -> u64 {
         let pairs = self.settle();
-        let half = pairs.len() / 2;
-        // Most are small.
-        let mut small = [0; 1 << 6];
-        for (_, count) in pairs {
-            small[usize::try_from(*count)
-                .unwrap_or(usize::MAX)
-                .min(small.len() - 1)] += 1;
-        }
-        let mut below = 0;
-        for (count, pairs) in (0..).zip(&small[..small.len() - 1]) {
-            below += pairs;
-            if below > half {
-                return count;
-            }
-        }
-        let mut counts: Vec<u64> = pairs.iter().map(|(_, count)| *count).collect();
-        match counts.is_empty() {
-            true => 0,
-            false => *counts.select_nth_unstable(half).1,
-        }
+        nth(pairs.iter().map(|(_, count)| *count), pairs.len() / 2)
     }
 
     /// Puts these in the place of all.

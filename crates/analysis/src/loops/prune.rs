@@ -14,6 +14,9 @@ use super::forest::{Node, SlabForest};
 /// Nodes below which nothing is dropped, whatever the limit.
 pub(super) const LEAST: usize = 1 << 12;
 
+/// Counts below are small.
+const SMALL: u64 = 1 << 6;
+
 /// How much a forest may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -35,11 +38,10 @@ impl SlabForest {
         if self.nodes.len() <= limit {
             return;
         }
-        let mut counts: Vec<u64> = self.nodes.iter().map(|node| node.count).collect();
+        let counts = self.nodes.iter().map(|node| node.count);
         let mut most = limit;
         let keep = loop {
-            let nth = counts.len() - 1 - most;
-            let (_, &mut least, _) = counts.select_nth_unstable(nth);
+            let least = nth(counts.clone(), self.nodes.len() - 1 - most);
             let keep = kept(&self.nodes, least);
             let stay = keep.iter().filter(|keep| **keep).count();
             if stay <= limit {
@@ -68,6 +70,28 @@ impl SlabForest {
         let mut keep = keep.iter();
         self.nodes.retain(|_| keep.next() == Some(&true));
     }
+}
+
+/// What stands at an index among counts in order; of none 0.
+pub(super) fn nth(counts: impl Iterator<Item = u64> + Clone, index: usize) -> u64 {
+    // Most are small: those are counted, and no other is looked at.
+    let mut small = [0; SMALL as usize];
+    let mut below = 0;
+    for count in counts.clone().filter(|count| *count < SMALL) {
+        small[count as usize] += 1;
+    }
+    for (count, many) in (0..).zip(small) {
+        below += many;
+        if below > index {
+            return count;
+        }
+    }
+    let mut large: Vec<u64> = counts.filter(|count| *count >= SMALL).collect();
+    if large.is_empty() {
+        return 0;
+    }
+    let (_, &mut count, _) = large.select_nth_unstable(index - below);
+    count
 }
 
 /// Which nodes stay: those counted more than `least` times, and their ancestors.

@@ -256,27 +256,36 @@ impl Tables {
         let counted = self.pairs.settle();
         let spelt = Spelt::new(&self.slabs, counted, &alone);
         let mut firsts = vec![0; spelt.order.len() + 1];
-        let mut pairs = Vec::with_capacity(counted.len());
         for (slab, count) in alone {
             firsts[spelt.rank(slab) as usize] += count;
         }
-        for &(both, count) in counted {
-            let (before, slab) = slabs(both);
-            match spelt.rank(before) {
-                0 => firsts[spelt.rank(slab) as usize] += count,
-                before => pairs.push((pair(before, spelt.rank(slab)), count)),
+        let same = |one: &(u64, u64), other: &(u64, u64)| slabs(one.0).0 == slabs(other.0).0;
+        let groups = counted.chunk_by(same);
+        let mut groups: Vec<_> = groups
+            .map(|group| (spelt.rank(slabs(group[0].0).0), group))
+            .collect();
+        groups.sort_unstable_by_key(|(before, _)| *before);
+        let ranked = |&(both, count): &(u64, u64)| (spelt.rank(slabs(both).1), count);
+        let mut groups = groups.into_iter().peekable();
+        while let Some((_, group)) = groups.next_if(|(before, _)| *before == 0) {
+            for (slab, count) in group.iter().map(ranked) {
+                firsts[slab as usize] += count;
             }
         }
-        pairs.sort_unstable();
-        let mut pairs = pairs.iter().peekable();
         let (mut listing, mut places) = (Vec::new(), Vec::new());
+        let (mut after, mut below) = (Vec::new(), Vec::new());
         for (rank, count) in (0u32..).zip(firsts).skip(1) {
             let words = spelt.words(rank);
             list(&mut listing, &mut places, 0, words, count);
-            let mut below = Vec::new();
-            while let Some(&(both, count)) = pairs.next_if(|(both, _)| slabs(*both).0 == rank) {
-                let after = spelt.words(slabs(both).1);
-                list(&mut listing, &mut below, words.len(), after, count);
+            after.clear();
+            while let Some((_, group)) = groups.next_if(|(before, _)| *before == rank) {
+                after.extend(group.iter().map(ranked));
+            }
+            after.sort_unstable();
+            below.clear();
+            for &(slab, count) in &after {
+                let slab = spelt.words(slab);
+                list(&mut listing, &mut below, words.len(), slab, count);
             }
         }
         listing

@@ -4,7 +4,7 @@
 //! are [`Remembered`] in a table that fits a core's own cache. Several slabs are looked up at a time: what will be asked is loaded first (`touch`), so that
 //! misses overlap in place of following one another.
 //!
-//! Cost: the words, 16 bytes for the node and 32 to 64 bytes of table for a slab.
+//! Cost: the words, 20 bytes for the node and 32 to 64 bytes of table for a slab.
 
 use std::hint::black_box;
 

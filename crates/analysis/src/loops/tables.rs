@@ -45,7 +45,7 @@ pub(super) struct Counted<'a> {
 /// What becomes of the cold pairs whose second slab is the same one.
 #[derive(Clone, Copy, Default, Debug)]
 struct Half {
-    pairs: u64,
+    pairs: u32,
     /// The sum of their counts.
     count: u64,
     /// The first half of its paths.
@@ -192,17 +192,17 @@ impl Tables {
     fn halve(&mut self, least: u64) {
         let mut halves = vec![Half::default(); self.slabs.len() + 1];
         for &(both, count) in self.pairs.settle() {
-            let cold = u64::from(count <= least);
+            let is_cold = count <= least;
             let half = &mut halves[slabs(both).1 as usize];
-            half.pairs += cold;
-            half.count += cold * count;
+            half.pairs += u32::from(is_cold);
+            half.count += u64::from(is_cold) * count;
         }
         self.dropped.resize(self.alone.len(), 0);
         for (slab, half) in (0..).zip(&mut halves).filter(|(_, half)| half.pairs > 0) {
             let (paths, losses) = (self.slabs.paths(slab), &mut self.losses);
             half.slab = self.slabs.cut(slab, paths / 2, |word| {
                 self.dropped[word as usize] += half.count;
-                losses.nodes += half.pairs;
+                losses.nodes += u64::from(half.pairs);
                 losses.words += half.count;
             });
             losses.slabs += if half.slab == 0 { half.count } else { 0 };

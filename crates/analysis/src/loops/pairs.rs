@@ -171,3 +171,65 @@ fn join(all: &mut Vec<(u64, u64)>, more: &[(u64, u64)]) {
     // As many places are free as pairs are in both.
     all.drain(one..to - other);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LOG, Pairs, slabs};
+    use std::collections::BTreeMap;
+
+    /// Counts by slab before and slab, as they come.
+    type Naive = BTreeMap<(u32, u32), u64>;
+
+    fn check(pairs: &mut Pairs, naive: &Naive) {
+        let settled = pairs.settle().iter();
+        let settled: Vec<_> = settled
+            .map(|(both, count)| (slabs(*both), *count))
+            .collect();
+        let all: Vec<_> = naive.iter().map(|(both, count)| (*both, *count)).collect();
+        assert_eq!(settled, all);
+        let mut counts: Vec<u64> = naive.values().copied().collect();
+        counts.sort_unstable();
+        let middle = counts.get(counts.len() / 2).copied().unwrap_or(0);
+        assert_eq!(pairs.middle(), middle);
+    }
+
+    #[test]
+    fn pairs_are_counted_joined_and_changed_like_a_map() {
+        let (mut pairs, mut naive, mut seed) = (Pairs::default(), Naive::new(), 0x9E37_79B9u32);
+        check(&mut pairs, &naive);
+        for round in 1..6 {
+            for _ in 0..LOG {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let (before, slab) = (seed >> 16 & 0xFF, 1 + (seed >> 24));
+                for (before, slab) in [(before, slab), (7, 9)] {
+                    pairs.add(before, slab);
+                    *naive.entry((before, slab)).or_default() += 1;
+                }
+            }
+            check(&mut pairs, &naive);
+            let least = pairs.middle();
+            let after = |slab, count| {
+                if count > least {
+                    slab
+                } else {
+                    slab / round % 40
+                }
+            };
+            pairs.change(after);
+            let mut changed = Naive::new();
+            for ((before, slab), count) in naive {
+                let slab = after(slab, count);
+                if slab != 0 {
+                    *changed.entry((before, slab)).or_default() += count;
+                }
+            }
+            naive = changed;
+            check(&mut pairs, &naive);
+        }
+        pairs.rename(|slab| 2 * slab);
+        let doubled = naive
+            .iter()
+            .map(|((before, slab), count)| ((2 * before, 2 * slab), *count));
+        check(&mut pairs, &doubled.collect());
+    }
+}

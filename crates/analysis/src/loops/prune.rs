@@ -107,3 +107,19 @@ fn kept(nodes: &[Node], least: u64) -> Vec<bool> {
     }
     keep
 }
+
+#[cfg(test)]
+mod tests {
+    use super::nth;
+
+    #[test]
+    fn the_nth_of_counts_small_and_large() {
+        let counts = [100, 3, u64::MAX, 70, 3, 0, 63, 64];
+        let mut sorted = counts;
+        sorted.sort_unstable();
+        for (index, count) in sorted.into_iter().enumerate() {
+            assert_eq!(nth(counts.into_iter(), index), count);
+        }
+        assert_eq!(nth([].into_iter(), 0), 0);
+    }
+}

@@ -508,6 +508,17 @@ fn many_ways_round_are_counted_and_pruned_with_small_k() {
 }
 
 #[test]
+fn slabs_looked_up_together_are_those_of_the_stream() {
+    let image = placed(vec![branches(7)], KIND_LOOPS);
+    let activations = random_ways(&image, 60_000, 0x9E37_79B9);
+    for k in [6, 8, 16] {
+        let forest = forest_of(&activations, &image, k, Limits::default());
+        assert_eq!(forest.losses().prunings, 0);
+        assert_eq!(forest.sequences(), naive_slabs(&activations, k as usize));
+    }
+}
+
+#[test]
 fn merged_forests_keep_within_the_limit() {
     let (image, names) = figure_words();
     let limits = Limits { nodes: 5000 };

@@ -1,9 +1,12 @@
 //! Whole slabs by their words: each slab's lie in one piece, and are found by a hash of them.
 //!
 //! A trie costs a look-up for each path of a slab that is new, and a miss in the cache for each of its nodes; here both are one for the slab. Those met lately
-//! are [`Remembered`] in a table that fits a core's own cache.
+//! are [`Remembered`] in a table that fits a core's own cache. Several slabs are looked up at a time: what will be asked is loaded first (`touch`), so that
+//! misses overlap in place of following one another.
 //!
-//! Cost: the words, 16 bytes for the node and 32 to 64 bytes of table for a slab.
+//! Cost: the words, 20 bytes for the node and 32 to 64 bytes of table for a slab.
+
+use std::hint::black_box;
 
 use super::slabs::Slab;
 
@@ -54,6 +57,19 @@ impl Flat {
     #[inline]
     pub(super) fn words(&self, start: u32, len: usize) -> &[u32] {
         &self.words[start as usize..][..len]
+    }
+
+    /// Loads what a search for each of these will ask first.
+    #[inline]
+    pub(super) fn touch(&self, hashes: impl Iterator<Item = u32> + Clone) {
+        let Some(mask) = self.slots.len().checked_sub(1) else {
+            return;
+        };
+        let slot = |hash: u32| self.slots[hash as usize & mask];
+        let starts = hashes.map(|hash| slot(hash).start as usize);
+        black_box(starts.clone().fold(0, |touched, start| touched ^ start));
+        let words = starts.map(|start| self.words.get(start).copied().unwrap_or(0));
+        black_box(words.fold(0, |touched, word| touched ^ word));
     }
 
     /// The slab of these words, or 0.
@@ -122,30 +138,44 @@ impl Remembered {
         }
     }
 
-    /// Where a slab of this hash would be.
+    /// Loads what a look-up of these will ask.
     #[inline]
-    pub(super) fn place(&mut self, hash: u32) -> usize {
+    pub(super) fn touch(&mut self, hashes: &[u32]) {
         if self.slabs.is_empty() {
             let places = (REMEMBERED / self.most).max(1 << 6).next_power_of_two();
             self.slabs = vec![0; places];
             self.words = vec![0; places * self.most];
         }
+        let mut touched = 0;
+        for &hash in hashes {
+            let place = self.place(hash);
+            touched ^= self.slabs[place] ^ self.words[place * self.most];
+        }
+        black_box(touched);
+    }
+
+    /// Where a slab of this hash is.
+    #[inline]
+    fn place(&self, hash: u32) -> usize {
         hash as usize & (self.slabs.len() - 1)
     }
 
-    /// The slab of these words, if it is there; or 0.
+    /// The slab of these words, if it is there; or 0. After a [`touch`](Self::touch).
     #[inline]
-    pub(super) fn slab(&self, place: usize, words: &[u32]) -> Slab {
+    pub(super) fn slab(&self, hash: u32, words: &[u32]) -> Slab {
+        let place = self.place(hash);
         let held = &self.words[place * self.most..][..self.most];
         let mut differs = 0;
         for (one, other) in held.iter().zip(words) {
             differs |= one ^ other;
         }
-        if differs == 0 { self.slabs[place] } else { 0 }
+        let slab = self.slabs[place];
+        if differs == 0 { slab } else { 0 }
     }
 
     /// Puts a slab there.
-    pub(super) fn put(&mut self, place: usize, words: &[u32], slab: Slab) {
+    pub(super) fn put(&mut self, hash: u32, words: &[u32], slab: Slab) {
+        let place = self.place(hash);
         self.slabs[place] = slab;
         self.words[place * self.most..][..self.most].copy_from_slice(words);
     }

@@ -25,6 +25,7 @@ pub use kipf::{Kipf, KipfNode, Stats};
 pub use prune::Limits;
 pub use run::{LoopsRun, Sequences};
 pub use sealed::{paths, seal};
+use slabs::TOGETHER;
 use tables::{Position, Tables};
 use two::Successors;
 
@@ -84,13 +85,16 @@ impl Listener for Growing {
         while let Some(&word) = words.get(done)
             && is_next(word)
         {
-            if self.whole
-                && self.tables.begins(now)
-                && let Some(slab) = words.get(done..done + self.slab)
-                && slab.iter().all(|word| is_next(*word))
-            {
-                now = self.tables.whole(now, slab);
-                done += self.slab;
+            let slabs = if self.whole && self.tables.begins(now) {
+                let ahead = words[done..].iter().take(TOGETHER * self.slab);
+                ahead.take_while(|word| is_next(**word)).count() / self.slab
+            } else {
+                0
+            };
+            if slabs > 0 {
+                let end = done + slabs * self.slab;
+                now = self.tables.wholes(now, &words[done..end]);
+                done = end;
             } else {
                 now = self.tables.step(now, word);
                 done += 1;

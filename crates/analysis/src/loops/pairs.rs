@@ -6,6 +6,7 @@
 //!
 //! Cost: 16 bytes a pair.
 
+use super::prune::nth;
 use super::slabs::Slab;
 
 /// Places of the small table: 128 KiB.
@@ -77,54 +78,158 @@ impl Pairs {
         if self.log.is_empty() {
             return &self.sorted;
         }
-        sum_up(&mut self.log);
+        let logged = sum_up(&mut self.log);
+        self.log.truncate(logged);
         if self.sorted.is_empty() {
-            self.sorted = std::mem::take(&mut self.log);
+            std::mem::swap(&mut self.sorted, &mut self.log);
         } else {
-            self.sorted = joined(&self.sorted, &self.log);
+            join(&mut self.sorted, &self.log);
             self.log.clear();
         }
         self.most = LOG.max(self.sorted.len() / 2);
         &self.sorted
     }
 
-    /// Puts these in the place of all: some in order, and more in any order.
-    pub(super) fn replace(&mut self, kept: Vec<(u64, u64)>, mut more: Vec<(u64, u64)>) {
-        sum_up(&mut more);
-        self.sorted = if more.is_empty() {
-            kept
-        } else {
-            joined(&kept, &more)
-        };
-        self.most = LOG.max(self.sorted.len() / 2);
+    /// The count that half of the pairs reach at most.
+    pub(super) fn middle(&mut self) -> u64 {
+        let pairs = self.settle();
+        nth(pairs.iter().map(|(_, count)| *count), pairs.len() / 2)
+    }
+
+    /// Puts these in the place of all.
+    pub(super) fn replace(&mut self, mut pairs: Vec<(u64, u64)>) {
+        let len = sum_up(&mut pairs);
+        pairs.truncate(len);
+        self.sorted = pairs;
+    }
+
+    /// Puts another slab in the place of each pair's second, as `after` says of it and the pair's count; where it says 0 the pair goes.
+    pub(super) fn change(&mut self, mut after: impl FnMut(Slab, u64) -> Slab) {
+        self.settle();
+        let (mut read, mut len) = (0, 0);
+        while let Some(&(first, _)) = self.sorted.get(read) {
+            let (before, begin) = (slabs(first).0, len);
+            while let Some(&(both, count)) = self.sorted.get(read)
+                && slabs(both).0 == before
+            {
+                let slab = after(slabs(both).1, count);
+                self.sorted[len] = (pair(before, slab), count);
+                len += usize::from(slab != 0);
+                read += 1;
+            }
+            len = begin + sum_up(&mut self.sorted[begin..len]);
+        }
+        self.sorted.truncate(len);
+        self.most = LOG.max(len / 2);
+    }
+
+    /// Gives all slabs other names, of which the order is the same.
+    pub(super) fn rename(&mut self, name: impl Fn(Slab) -> Slab) {
+        self.settle();
+        for (both, _) in &mut self.sorted {
+            let (before, slab) = slabs(*both);
+            *both = pair(name(before), name(slab));
+        }
     }
 }
 
-/// Sorts pairs and counts equal ones together.
-fn sum_up(pairs: &mut Vec<(u64, u64)>) {
+/// Sorts pairs and counts equal ones together; how many there are then.
+fn sum_up(pairs: &mut [(u64, u64)]) -> usize {
+    if pairs.len() < 2 {
+        return pairs.len();
+    }
     pairs.sort_unstable_by_key(|(pair, _)| *pair);
-    pairs.dedup_by(|more, sum| {
-        let same = more.0 == sum.0;
-        sum.1 += if same { more.1 } else { 0 };
-        same
-    });
+    let mut last = 0;
+    for at in 1..pairs.len() {
+        let (pair, count) = pairs[at];
+        if pairs[last].0 == pair {
+            pairs[last].1 += count;
+        } else {
+            last += 1;
+            pairs[last] = (pair, count);
+        }
+    }
+    last + 1
 }
 
-/// The pairs of both.
-fn joined(one: &[(u64, u64)], other: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let mut all = Vec::with_capacity(one.len() + other.len());
-    let (mut one, mut other) = (one, other);
-    while let (Some((first, rest)), Some((second, remainder))) =
-        (one.split_first(), other.split_first())
-    {
+/// Adds pairs to others, from the last to the first: so it needs no room but that of the sum.
+fn join(all: &mut Vec<(u64, u64)>, more: &[(u64, u64)]) {
+    let (mut one, mut other) = (all.len(), more.len());
+    all.resize(one + other, (0, 0));
+    let mut to = all.len();
+    while one > 0 && other > 0 {
+        let (first, second) = (all[one - 1], more[other - 1]);
         // Without branches: which is next can't be foreseen.
-        let (is_first, is_second) = (first.0 <= second.0, second.0 <= first.0);
+        let (is_first, is_second) = (first.0 >= second.0, second.0 >= first.0);
         let counts = (u64::from(is_first) * first.1) + (u64::from(is_second) * second.1);
-        all.push((first.0.min(second.0), counts));
-        one = if is_first { rest } else { one };
-        other = if is_second { remainder } else { other };
+        to -= 1;
+        all[to] = (first.0.max(second.0), counts);
+        one -= usize::from(is_first);
+        other -= usize::from(is_second);
     }
-    all.extend_from_slice(one);
-    all.extend_from_slice(other);
-    all
+    all[to - other..to].copy_from_slice(&more[..other]);
+    // As many places are free as pairs are in both.
+    all.drain(one..to - other);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LOG, Pairs, slabs};
+    use std::collections::BTreeMap;
+
+    /// Counts by slab before and slab, as they come.
+    type Naive = BTreeMap<(u32, u32), u64>;
+
+    fn check(pairs: &mut Pairs, naive: &Naive) {
+        let settled = pairs.settle().iter();
+        let settled: Vec<_> = settled
+            .map(|(both, count)| (slabs(*both), *count))
+            .collect();
+        let all: Vec<_> = naive.iter().map(|(both, count)| (*both, *count)).collect();
+        assert_eq!(settled, all);
+        let mut counts: Vec<u64> = naive.values().copied().collect();
+        counts.sort_unstable();
+        let middle = counts.get(counts.len() / 2).copied().unwrap_or(0);
+        assert_eq!(pairs.middle(), middle);
+    }
+
+    #[test]
+    fn pairs_are_counted_joined_and_changed_like_a_map() {
+        let (mut pairs, mut naive, mut seed) = (Pairs::default(), Naive::new(), 0x9E37_79B9u32);
+        check(&mut pairs, &naive);
+        for round in 1..6 {
+            for _ in 0..LOG {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let (before, slab) = (seed >> 16 & 0xFF, 1 + (seed >> 24));
+                for (before, slab) in [(before, slab), (7, 9)] {
+                    pairs.add(before, slab);
+                    *naive.entry((before, slab)).or_default() += 1;
+                }
+            }
+            check(&mut pairs, &naive);
+            let least = pairs.middle();
+            let after = |slab, count| {
+                if count > least {
+                    slab
+                } else {
+                    slab / round % 40
+                }
+            };
+            pairs.change(after);
+            let mut changed = Naive::new();
+            for ((before, slab), count) in naive {
+                let slab = after(slab, count);
+                if slab != 0 {
+                    *changed.entry((before, slab)).or_default() += count;
+                }
+            }
+            naive = changed;
+            check(&mut pairs, &naive);
+        }
+        pairs.rename(|slab| 2 * slab);
+        let doubled = naive
+            .iter()
+            .map(|((before, slab), count)| ((2 * before, 2 * slab), *count));
+        check(&mut pairs, &doubled.collect());
+    }
 }

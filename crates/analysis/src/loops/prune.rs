@@ -14,6 +14,9 @@ use super::forest::{Node, SlabForest};
 /// Nodes below which nothing is dropped, whatever the limit.
 pub(super) const LEAST: usize = 1 << 12;
 
+/// Counts below are small.
+const SMALL: u64 = 1 << 6;
+
 /// How much a forest may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -35,11 +38,10 @@ impl SlabForest {
         if self.nodes.len() <= limit {
             return;
         }
-        let mut counts: Vec<u64> = self.nodes.iter().map(|node| node.count).collect();
+        let counts = self.nodes.iter().map(|node| node.count);
         let mut most = limit;
         let keep = loop {
-            let nth = counts.len() - 1 - most;
-            let (_, &mut least, _) = counts.select_nth_unstable(nth);
+            let least = nth(counts.clone(), self.nodes.len() - 1 - most);
             let keep = kept(&self.nodes, least);
             let stay = keep.iter().filter(|keep| **keep).count();
             if stay <= limit {
@@ -70,6 +72,28 @@ impl SlabForest {
     }
 }
 
+/// What stands at an index among counts in order; of none 0.
+pub(super) fn nth(counts: impl Iterator<Item = u64> + Clone, index: usize) -> u64 {
+    // Most are small: those are counted, and no other is looked at.
+    let mut small = [0; SMALL as usize];
+    let mut below = 0;
+    for count in counts.clone().filter(|count| *count < SMALL) {
+        small[count as usize] += 1;
+    }
+    for (count, many) in (0..).zip(small) {
+        below += many;
+        if below > index {
+            return count;
+        }
+    }
+    let mut large: Vec<u64> = counts.filter(|count| *count >= SMALL).collect();
+    if large.is_empty() {
+        return 0;
+    }
+    let (_, &mut count, _) = large.select_nth_unstable(index - below);
+    count
+}
+
 /// Which nodes stay: those counted more than `least` times, and their ancestors.
 fn kept(nodes: &[Node], least: u64) -> Vec<bool> {
     let mut keep = vec![false; nodes.len()];
@@ -82,4 +106,20 @@ fn kept(nodes: &[Node], least: u64) -> Vec<bool> {
         wanted[depth] |= *keep;
     }
     keep
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nth;
+
+    #[test]
+    fn the_nth_of_counts_small_and_large() {
+        let counts = [100, 3, u64::MAX, 70, 3, 0, 63, 64];
+        let mut sorted = counts;
+        sorted.sort_unstable();
+        for (index, count) in sorted.into_iter().enumerate() {
+            assert_eq!(nth(counts.into_iter(), index), count);
+        }
+        assert_eq!(nth([].into_iter(), 0), 0);
+    }
 }

@@ -6,7 +6,7 @@
 //! slabs are looked up by a hash of their words. Whole slabs are no nodes of the trie but [`Flat`]: most are met once or twice, and a node for each of
 //! their paths costs a miss in the cache each.
 //!
-//! Cost: a step that is as last time reads one node of 16 bytes; 18 to 36 bytes more for each child of a node that has several.
+//! Cost: a step that is as last time reads one node of 20 bytes; 18 to 36 bytes more for each child of a node that has several.
 
 use super::children::Children;
 use super::flat::{self, Flat, Remembered};
@@ -24,6 +24,8 @@ struct Node {
     label: u32,
     /// What came next last time; of a node with one child: that.
     next: Slab,
+    /// The label of that: whether a step goes there is known without a look at it.
+    next_label: u32,
     /// Of a flat one: where its words begin.
     parent: Slab,
     depth: u16,
@@ -42,6 +44,9 @@ enum Kind {
     Flat,
 }
 
+/// Whole slabs looked up at a time.
+pub(super) const TOGETHER: usize = 16;
+
 /// The trie.
 #[derive(Debug)]
 pub(super) struct Slabs {
@@ -52,7 +57,7 @@ pub(super) struct Slabs {
     roots: Vec<Slab>,
     children: Children,
     flat: Flat,
-    /// Steps that were not as last time, and whole slabs that were not remembered.
+    /// Steps that were not as last time.
     pub(super) misses: u64,
     remembered: Remembered,
     /// Room for a slab's words.
@@ -65,6 +70,7 @@ impl Slabs {
         let none = Node {
             label: u32::MAX,
             next: 0,
+            next_label: u32::MAX,
             parent: 0,
             depth: u16::MAX,
             kind: Kind::Single,
@@ -116,10 +122,9 @@ impl Slabs {
     /// The slab with one path more, and whether it is whole; after a whole one the next slab's first.
     #[inline(always)]
     pub(super) fn step(&mut self, slab: Slab, label: u32) -> (Slab, bool) {
-        let next = self.nodes[slab as usize].next;
-        let node = &self.nodes[next as usize];
-        if node.label == label {
-            return (next, node.whole);
+        let node = &self.nodes[slab as usize];
+        if node.next_label == label {
+            return (node.next, self.is_whole(node.next));
         }
         let next = self.step_elsewhere(slab, label);
         (next, self.is_whole(next))
@@ -133,7 +138,7 @@ impl Slabs {
         } else {
             self.child(slab, label)
         };
-        self.nodes[slab as usize].next = next;
+        self.comes_next(slab, next, label);
         next
     }
 
@@ -148,19 +153,36 @@ impl Slabs {
         usize::from(self.nodes[slab as usize].depth.wrapping_add(1))
     }
 
-    /// The whole slab of these words.
+    /// The whole slabs of these words, [`TOGETHER`] at most. What is looked at is loaded for all of them before it is asked of any.
     #[inline]
-    pub(super) fn whole(&mut self, words: &[u32]) -> Slab {
-        let hash = flat::hash(words);
-        let place = self.remembered.place(hash);
-        let known = self.remembered.slab(place, words);
-        if known != 0 {
-            return known;
+    pub(super) fn wholes<'a>(
+        &mut self,
+        words: &[u32],
+        slabs: &'a mut [Slab; TOGETHER],
+    ) -> &'a [Slab] {
+        let mut hashes = [0; TOGETHER];
+        let each = || words.chunks_exact(self.most).take(TOGETHER);
+        let count = each().len();
+        for (hash, words) in hashes.iter_mut().zip(each()) {
+            *hash = flat::hash(words);
         }
-        self.misses += 1;
-        let slab = self.intern(hash, words);
-        self.remembered.put(place, words, slab);
-        slab
+        self.remembered.touch(&hashes[..count]);
+        let mut unknown = [0; TOGETHER];
+        let mut misses = 0;
+        for (index, words) in each().enumerate() {
+            let slab = self.remembered.slab(hashes[index], words);
+            slabs[index] = slab;
+            unknown[misses] = index;
+            misses += usize::from(slab == 0);
+        }
+        let unknown = &unknown[..misses];
+        self.flat.touch(unknown.iter().map(|&index| hashes[index]));
+        for &index in unknown {
+            let words = &words[index * self.most..][..self.most];
+            slabs[index] = self.intern(hashes[index], words);
+            self.remembered.put(hashes[index], words, slabs[index]);
+        }
+        &slabs[..count]
     }
 
     /// The flat slab of these words.
@@ -174,6 +196,7 @@ impl Slabs {
         self.nodes.push(Node {
             label: words[words.len() - 1],
             next: 0,
+            next_label: u32::MAX,
             parent: start,
             depth: words.len() as u16 - 1,
             kind: Kind::Flat,
@@ -197,7 +220,7 @@ impl Slabs {
         let known = if node.kind == Kind::Several {
             self.children.find(from, label)
         } else {
-            (self.nodes[node.next as usize].label == label).then_some(node.next)
+            (node.next_label == label).then_some(node.next)
         };
         known.unwrap_or_else(|| {
             let child = if usize::from(node.depth) + 2 == self.most {
@@ -205,7 +228,7 @@ impl Slabs {
             } else {
                 self.push(from, label, node.depth + 1)
             };
-            self.attach(from, child);
+            self.attach(from, child, label);
             child
         })
     }
@@ -230,6 +253,7 @@ impl Slabs {
         self.nodes.push(Node {
             label,
             next: 0,
+            next_label: u32::MAX,
             parent,
             depth,
             kind: Kind::Single,
@@ -238,20 +262,26 @@ impl Slabs {
         slab
     }
 
-    fn attach(&mut self, from: Slab, child: Slab) {
+    fn attach(&mut self, from: Slab, child: Slab, label: u32) {
         let Node {
-            next: only, kind, ..
+            next: only,
+            next_label,
+            kind,
+            ..
         } = self.nodes[from as usize];
         if kind == Kind::Single && only != 0 {
             self.nodes[from as usize].kind = Kind::Several;
-            self.children
-                .insert(from, self.nodes[only as usize].label, only);
+            self.children.insert(from, next_label, only);
         }
         if kind == Kind::Several || only != 0 {
-            self.children
-                .insert(from, self.nodes[child as usize].label, child);
+            self.children.insert(from, label, child);
         }
-        self.nodes[from as usize].next = child;
+        self.comes_next(from, child, label);
+    }
+
+    fn comes_next(&mut self, from: Slab, next: Slab, label: u32) {
+        let node = &mut self.nodes[from as usize];
+        (node.next, node.next_label) = (next, label);
     }
 
     /// The first so many paths of a slab, and what `each` is told of the others.
@@ -311,7 +341,7 @@ impl Slabs {
             } else {
                 let parent = places[node.parent as usize];
                 let child = self.push(parent, node.label, node.depth);
-                self.attach(parent, child);
+                self.attach(parent, child, node.label);
                 child
             };
         }

@@ -11,7 +11,7 @@
 use super::forest::{Losses, Node, SlabForest};
 use super::pairs::{Pairs, pair, slabs};
 use super::prune::{LEAST, Limits};
-use super::slabs::{Slab, Slabs};
+use super::slabs::{Slab, Slabs, TOGETHER};
 use super::spelt::Spelt;
 
 /// Nodes that may come of what is counted for each that the limit lets be: they have prefixes in common. With twice as many, bzip2 at k = 8 loses
@@ -40,6 +40,16 @@ pub(super) struct Counted<'a> {
     pub(super) alone: Vec<u64>,
     pub(super) dropped: Vec<u64>,
     pub(super) losses: Losses,
+}
+
+/// What becomes of the cold pairs whose second slab is the same one.
+#[derive(Clone, Copy, Default, Debug)]
+struct Half {
+    pairs: u32,
+    /// The sum of their counts.
+    count: u64,
+    /// The first half of its paths.
+    slab: Slab,
 }
 
 /// Where an activation is.
@@ -79,7 +89,7 @@ impl Tables {
             (pair(slab(before), slab(word)), count)
         });
         let pairs = pairs.collect();
-        tables.pairs.replace(Vec::new(), pairs);
+        tables.pairs.replace(pairs);
         tables
     }
 
@@ -104,11 +114,19 @@ impl Tables {
         self.at(at.before, slab, is_whole)
     }
 
-    /// Its next whole slab, where one is at its end.
-    #[inline(always)]
-    pub(super) fn whole(&mut self, at: Position, words: &[u32]) -> Position {
-        let slab = self.slabs.whole(words);
-        self.at(at.before, slab, true)
+    /// Its next whole slabs, [`TOGETHER`] at most, where one is at its end.
+    #[inline]
+    pub(super) fn wholes(&mut self, at: Position, words: &[u32]) -> Position {
+        let mut slabs = [0; TOGETHER];
+        let mut before = at.before;
+        for &slab in self.slabs.wholes(words, &mut slabs) {
+            self.pairs.add(before, slab);
+            before = slab;
+        }
+        Position {
+            before,
+            slab: before,
+        }
     }
 
     #[inline(always)]
@@ -158,13 +176,8 @@ impl Tables {
 
     fn prune(&mut self, most: usize, mut open: Vec<&mut Position>) {
         loop {
-            let counts = self.pairs.settle().iter().map(|(_, count)| *count);
-            let mut counts: Vec<u64> = counts.collect();
-            let middle = counts.len() / 2;
-            if !counts.is_empty() {
-                let (_, &mut least, _) = counts.select_nth_unstable(middle);
-                self.halve(least);
-            }
+            let least = self.pairs.middle();
+            self.halve(least);
             let keep = self.in_use(&open);
             let is_within = self.nodes_below() + self.slabs.weight_of(&keep) <= most;
             if is_within || self.pairs.settle().is_empty() {
@@ -177,28 +190,27 @@ impl Tables {
 
     /// Of pairs counted `least` times or less, the second half of the second slab goes.
     fn halve(&mut self, least: u64) {
-        self.dropped.resize(self.alone.len(), 0);
-        let (mut kept, mut halved) = (Vec::new(), Vec::new());
+        let mut halves = vec![Half::default(); self.slabs.len() + 1];
         for &(both, count) in self.pairs.settle() {
-            let (before, slab) = slabs(both);
-            if count > least {
-                kept.push((both, count));
-                continue;
-            }
-            let losses = &mut self.losses;
-            let half = self.slabs.paths(slab) / 2;
-            let half = self.slabs.cut(slab, half, |word| {
-                self.dropped[word as usize] += count;
-                losses.nodes += 1;
-                losses.words += count;
-            });
-            if half == 0 {
-                losses.slabs += count;
-            } else {
-                halved.push((pair(before, half), count));
-            }
+            let is_cold = count <= least;
+            let half = &mut halves[slabs(both).1 as usize];
+            half.pairs += u32::from(is_cold);
+            half.count += u64::from(is_cold) * count;
         }
-        self.pairs.replace(kept, halved);
+        self.dropped.resize(self.alone.len(), 0);
+        for (slab, half) in (0..).zip(&mut halves).filter(|(_, half)| half.pairs > 0) {
+            let (paths, losses) = (self.slabs.paths(slab), &mut self.losses);
+            half.slab = self.slabs.cut(slab, paths / 2, |word| {
+                self.dropped[word as usize] += half.count;
+                losses.nodes += u64::from(half.pairs);
+                losses.words += half.count;
+            });
+            losses.slabs += if half.slab == 0 { half.count } else { 0 };
+        }
+        self.pairs.change(|slab, count| match count <= least {
+            true => halves[slab as usize].slab,
+            false => slab,
+        });
     }
 
     /// By slab, whether there is a pair of it or of one that it begins.
@@ -218,12 +230,7 @@ impl Tables {
     fn forget(&mut self, keep: &[bool], open: &mut [&mut Position]) {
         let places = self.slabs.compact(keep);
         let place = |slab: Slab| places[slab as usize];
-        let pairs = self.pairs.settle().iter().map(|&(both, count)| {
-            let (before, slab) = slabs(both);
-            (pair(place(before), place(slab)), count)
-        });
-        let pairs = pairs.collect();
-        self.pairs.replace(pairs, Vec::new());
+        self.pairs.rename(place);
         for at in open {
             (at.before, at.slab) = (place(at.before), place(at.slab));
         }
@@ -249,27 +256,36 @@ impl Tables {
         let counted = self.pairs.settle();
         let spelt = Spelt::new(&self.slabs, counted, &alone);
         let mut firsts = vec![0; spelt.order.len() + 1];
-        let mut pairs = Vec::with_capacity(counted.len());
         for (slab, count) in alone {
             firsts[spelt.rank(slab) as usize] += count;
         }
-        for &(both, count) in counted {
-            let (before, slab) = slabs(both);
-            match spelt.rank(before) {
-                0 => firsts[spelt.rank(slab) as usize] += count,
-                before => pairs.push((pair(before, spelt.rank(slab)), count)),
+        let same = |one: &(u64, u64), other: &(u64, u64)| slabs(one.0).0 == slabs(other.0).0;
+        let groups = counted.chunk_by(same);
+        let mut groups: Vec<_> = groups
+            .map(|group| (spelt.rank(slabs(group[0].0).0), group))
+            .collect();
+        groups.sort_unstable_by_key(|(before, _)| *before);
+        let ranked = |&(both, count): &(u64, u64)| (spelt.rank(slabs(both).1), count);
+        let mut groups = groups.into_iter().peekable();
+        while let Some((_, group)) = groups.next_if(|(before, _)| *before == 0) {
+            for (slab, count) in group.iter().map(ranked) {
+                firsts[slab as usize] += count;
             }
         }
-        pairs.sort_unstable();
-        let mut pairs = pairs.iter().peekable();
         let (mut listing, mut places) = (Vec::new(), Vec::new());
+        let (mut after, mut below) = (Vec::new(), Vec::new());
         for (rank, count) in (0u32..).zip(firsts).skip(1) {
             let words = spelt.words(rank);
             list(&mut listing, &mut places, 0, words, count);
-            let mut below = Vec::new();
-            while let Some(&(both, count)) = pairs.next_if(|(both, _)| slabs(*both).0 == rank) {
-                let after = spelt.words(slabs(both).1);
-                list(&mut listing, &mut below, words.len(), after, count);
+            after.clear();
+            while let Some((_, group)) = groups.next_if(|(before, _)| *before == rank) {
+                after.extend(group.iter().map(ranked));
+            }
+            after.sort_unstable();
+            below.clear();
+            for &(slab, count) in &after {
+                let slab = spelt.words(slab);
+                list(&mut listing, &mut below, words.len(), slab, count);
             }
         }
         listing

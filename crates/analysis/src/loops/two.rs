@@ -8,7 +8,7 @@
 //! Cost: a count in a table that fits the cache for a path; 16 bytes a pair.
 
 use super::forest::{Losses, SlabForest};
-use super::pairs::{Pairs, slabs};
+use super::pairs::Pairs;
 use super::prune::{LEAST, Limits};
 use super::tables::{Counted, Tables};
 use crate::stream::{Ended, Listener};
@@ -74,23 +74,19 @@ impl Successors {
     }
 
     fn halve(&mut self) {
-        let mut counts: Vec<u64> = self.pairs.settle().iter().map(|one| one.1).collect();
-        let middle = counts.len() / 2;
-        let (_, &mut least, _) = counts.select_nth_unstable(middle);
+        let least = self.pairs.middle();
         self.dropped.resize(self.alone.len(), 0);
-        let mut kept = self.pairs.settle().to_vec();
-        kept.retain(|&(both, count)| {
-            let stays = count > least;
-            if !stays {
-                self.dropped[slabs(both).1 as usize] += count;
-                self.losses.nodes += 1;
-                self.losses.words += count;
-                self.losses.slabs += count;
+        self.pairs.change(|word, count| {
+            if count > least {
+                return word;
             }
-            stays
+            self.dropped[word as usize] += count;
+            self.losses.nodes += 1;
+            self.losses.words += count;
+            self.losses.slabs += count;
+            0
         });
         self.losses.prunings += 1;
-        self.pairs.replace(kept, Vec::new());
     }
 
     /// The forest.

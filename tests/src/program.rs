@@ -237,7 +237,7 @@ impl Program {
             _ => kind.into(),
         };
         let executable = self
-            .build(variant, &folder(kind), Some(&weaving))
+            .weave(variant, scratch, &weaving)
             .context("woven build")?;
         let data = folder(kind).join("data");
         let woven = self.run(&executable, Some(&data)).context("woven run")?;
@@ -303,41 +303,83 @@ impl Program {
         }
     }
 
+    /// Builds for a kind of profile in a folder of the kind's below `scratch`. C and C++ are compiled once for all kinds, which differ in the link.
+    fn weave(&self, variant: &Variant, scratch: &Path, weaving: &Weaving) -> Result<PathBuf> {
+        let folder = scratch.join(weaving.kind.name());
+        if matches!(self.language, Language::Rust | Language::Cargo) {
+            return self.build(variant, &folder, Some(weaving));
+        }
+        let objects = scratch.join("objects");
+        if !objects.is_dir() {
+            self.compile_c(variant, &objects, weaving)?;
+        }
+        std::fs::create_dir_all(&folder)?;
+        self.link_c(variant, &folder, Some(weaving), &|file| {
+            objects.join(file).with_extension("o")
+        })
+    }
+
+    fn compile_c(&self, variant: &Variant, objects: &Path, weaving: &Weaving) -> Result<()> {
+        std::fs::create_dir_all(objects)?;
+        let is_file = |word: &&str| self.folder.join(word).is_file();
+        let words = || self.directives.build.iter().map(String::as_str);
+        for file in std::iter::once(self.main_c()).chain(words().filter(is_file)) {
+            let mut command = compiler(self.language, variant, Some(weaving))?;
+            command.current_dir(objects).arg("-c");
+            command.arg(self.folder.join(file)).arg("-o");
+            command.arg(Path::new(file).with_extension("o"));
+            run_ok(command.args(words().filter(|word| !is_file(word))))?;
+        }
+        Ok(())
+    }
+
+    fn main_c(&self) -> &'static str {
+        match self.language {
+            Language::C => "main.c",
+            _ => "main.cpp",
+        }
+    }
+
     fn build_c(
         &self,
         variant: &Variant,
         folder: &Path,
         woven: Option<&Weaving>,
     ) -> Result<PathBuf> {
+        self.link_c(variant, folder, woven, &|file| self.folder.join(file))
+    }
+
+    /// Builds the shared objects, and the program of what `input` has of each file.
+    fn link_c(
+        &self,
+        variant: &Variant,
+        folder: &Path,
+        woven: Option<&Weaving>,
+        input: &dyn Fn(&str) -> PathBuf,
+    ) -> Result<PathBuf> {
         for (name, words) in &self.directives.shared {
             let mut command = compiler(self.language, variant, woven)?;
             command
                 .current_dir(folder)
                 .args(["-shared", "-fPIC", "-o", name]);
-            self.add_words(&mut command, words);
+            self.add_words(&mut command, words, &|file| self.folder.join(file));
             run_ok(&mut command)?;
         }
-        let main = if self.language == Language::C {
-            "main.c"
-        } else {
-            "main.cpp"
-        };
         let mut command = compiler(self.language, variant, woven)?;
         command
             .current_dir(folder)
-            .arg(self.folder.join(main))
+            .arg(input(self.main_c()))
             .args(["-o", "program"]);
-        self.add_words(&mut command, &self.directives.build);
+        self.add_words(&mut command, &self.directives.build, input);
         run_ok(&mut command)?;
         Ok(folder.join("program"))
     }
 
-    /// Words of a directive; those that name a file of the program's folder become its path.
-    fn add_words(&self, command: &mut Command, words: &[String]) {
+    /// Words of a directive; for those that name a file of the program's folder, `input` of it.
+    fn add_words(&self, command: &mut Command, words: &[String], input: &dyn Fn(&str) -> PathBuf) {
         for word in words {
-            let file = self.folder.join(word);
-            if file.is_file() {
-                command.arg(file)
+            if self.folder.join(word).is_file() {
+                command.arg(input(word))
             } else {
                 command.arg(word)
             };

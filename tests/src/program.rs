@@ -1,22 +1,21 @@
 //! A program of tests/programs: built plain and woven, run both ways, counts compared.
 //!
 //! The kind follows from the main file: `main.c`, `main.cpp`, `main.rs` (a Cargo project is made around it) or
-//! `Cargo.toml` (a project of its own, copied before it is built). `streams`: kinds of profile that are streams.
+//! `Cargo.toml` (a project of its own, copied before it is built). `build`: how; `streams`: kinds of profile that are streams.
 
+mod build;
 mod streams;
 
+pub use build::{build_cargo, compiler, find_executable};
 pub use streams::{StreamCheck, StreamRuns};
 
 use crate::agree::differences;
 use crate::directives::{Directives, self_reported};
 use crate::kind::{Kind, Weaving};
 use crate::report::{Function, Path1, Report};
-use crate::tool::{
-    Output, cargo_holloway, clean, holloway_command, installed, libllvm_19, run, run_ok, scratch,
-    shown,
-};
+use crate::tool::{Output, clean, run, run_ok, scratch};
 use crate::{expect, tool};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -237,7 +236,7 @@ impl Program {
             _ => kind.into(),
         };
         let executable = self
-            .build(variant, &folder(kind), Some(&weaving))
+            .weave(variant, scratch, &weaving)
             .context("woven build")?;
         let data = folder(kind).join("data");
         let woven = self.run(&executable, Some(&data)).context("woven run")?;
@@ -286,86 +285,6 @@ impl Program {
         Ok((found != wanted).then(|| format!("{found} profiles, not {wanted}")))
     }
 
-    /// Builds in a folder of its own, plain if there is nothing to weave; the executable's path.
-    ///
-    /// # Errors
-    /// The build fails.
-    pub fn build(
-        &self,
-        variant: &Variant,
-        folder: &Path,
-        woven: Option<&Weaving>,
-    ) -> Result<PathBuf> {
-        std::fs::create_dir_all(folder)?;
-        match self.language {
-            Language::C | Language::Cpp => self.build_c(variant, folder, woven),
-            Language::Rust | Language::Cargo => self.build_rust(variant, folder, woven),
-        }
-    }
-
-    fn build_c(
-        &self,
-        variant: &Variant,
-        folder: &Path,
-        woven: Option<&Weaving>,
-    ) -> Result<PathBuf> {
-        for (name, words) in &self.directives.shared {
-            let mut command = compiler(self.language, variant, woven)?;
-            command
-                .current_dir(folder)
-                .args(["-shared", "-fPIC", "-o", name]);
-            self.add_words(&mut command, words);
-            run_ok(&mut command)?;
-        }
-        let main = if self.language == Language::C {
-            "main.c"
-        } else {
-            "main.cpp"
-        };
-        let mut command = compiler(self.language, variant, woven)?;
-        command
-            .current_dir(folder)
-            .arg(self.folder.join(main))
-            .args(["-o", "program"]);
-        self.add_words(&mut command, &self.directives.build);
-        run_ok(&mut command)?;
-        Ok(folder.join("program"))
-    }
-
-    /// Words of a directive; those that name a file of the program's folder become its path.
-    fn add_words(&self, command: &mut Command, words: &[String]) {
-        for word in words {
-            let file = self.folder.join(word);
-            if file.is_file() {
-                command.arg(file)
-            } else {
-                command.arg(word)
-            };
-        }
-    }
-
-    fn build_rust(
-        &self,
-        variant: &Variant,
-        folder: &Path,
-        woven: Option<&Weaving>,
-    ) -> Result<PathBuf> {
-        let name = self.name.replace('_', "-");
-        if self.language == Language::Cargo {
-            copy_tree(&self.folder, folder)?;
-        } else {
-            std::fs::create_dir_all(folder.join("src"))?;
-            std::fs::copy(self.folder.join("main.rs"), folder.join("src/main.rs"))?;
-            let profile = self.directives.profile.join("\n");
-            let manifest = format!(
-                "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n\
-                 [profile.release]\n{profile}\n[profile.dev]\n{profile}\n"
-            );
-            std::fs::write(folder.join("Cargo.toml"), manifest)?;
-        }
-        build_cargo(folder, &name, &variant.level, woven)
-    }
-
     /// Runs the program beside its executable; woven ones write to `data`.
     ///
     /// # Errors
@@ -407,103 +326,6 @@ pub fn run_program(command: &mut Command, data: Option<&Path>) -> Result<Output>
         command.env("HOLLOWAY_DATA", data);
     }
     run(command)
-}
-
-/// The compiler's line for C and C++ up to the level: clang itself, or `holloway cc` over the same clang.
-///
-/// # Errors
-/// A tool isn't installed.
-pub fn compiler(language: Language, variant: &Variant, woven: Option<&Weaving>) -> Result<Command> {
-    let cpp = language == Language::Cpp;
-    let clang = installed(&format!(
-        "{}-{}",
-        if cpp { "clang++" } else { "clang" },
-        variant.clang
-    ))?;
-    let mut command = if let Some(weaving) = woven {
-        let mut command = holloway_command([if cpp { "c++" } else { "cc" }]);
-        weaving.by_environment(&mut command);
-        command.env("HOLLOWAY_CLANG", clang);
-        if variant.clang == 19 {
-            command.env("HOLLOWAY_LLVM", libllvm_19()?);
-        }
-        command
-    } else {
-        let mut command = Command::new(clang);
-        clean(&mut command);
-        command
-    };
-    command
-        .args(["-g", "-Wno-unused-command-line-argument", "-pthread"])
-        .arg(format!("-{}", variant.level));
-    command
-        .arg("-I")
-        .arg(tool::tests_directory().join("programs/include"));
-    if variant.lld {
-        command.arg("-fuse-ld=lld");
-    }
-    Ok(command)
-}
-
-/// Builds a Cargo project, plain or woven; the executable's path.
-///
-/// # Errors
-/// The build fails, or leaves no executable of that name.
-pub fn build_cargo(
-    folder: &Path,
-    binary: &str,
-    profile: &str,
-    woven: Option<&Weaving>,
-) -> Result<PathBuf> {
-    let mut command = match woven {
-        Some(weaving) => {
-            let mut command = cargo_holloway(["build"]);
-            weaving.by_options(&mut command);
-            command
-        }
-        None => {
-            let mut command = Command::new("cargo");
-            command.arg("build");
-            clean(&mut command);
-            command
-        }
-    };
-    command.current_dir(folder).args(["--profile", profile]);
-    command.env("CARGO_TARGET_DIR", folder.join("target"));
-    run_ok(&mut command)?;
-    find_executable(&folder.join("target"), binary)
-        .with_context(|| format!("after {}", shown(&command)))
-}
-
-/// The executable `name` below a target directory: in a profile's directory, not among the dependencies.
-///
-/// # Errors
-/// There is none.
-pub fn find_executable(target: &Path, name: &str) -> Result<PathBuf> {
-    let mut folders = vec![target.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let file = folder.join(name);
-        if file.is_file() {
-            return Ok(file);
-        }
-        for entry in std::fs::read_dir(&folder)? {
-            let path = entry?.path();
-            let skip = [
-                "deps",
-                "build",
-                "incremental",
-                ".fingerprint",
-                "runs",
-                "bin",
-            ]
-            .iter()
-            .any(|n| path.ends_with(n));
-            if path.is_dir() && !path.is_symlink() && !skip {
-                folders.push(path);
-            }
-        }
-    }
-    bail!("no executable {name} below {}", target.display())
 }
 
 /// The profiles in a run's directory.

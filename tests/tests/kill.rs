@@ -7,11 +7,12 @@
 //! loop must be those of the finished calls, and of one more at most.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use holloway_format::{RawProfile, peek_profile};
 use holloway_tests::corpus::Random;
 use holloway_tests::expect;
 use holloway_tests::kind::Kind;
 use holloway_tests::program::{Program, Variant, profiles};
-use holloway_tests::report::Report;
+use holloway_tests::report::{Function, Report};
 use holloway_tests::tool::{
     PATIENCE, clean, holloway_command, installed, run_ok, scratch, tests_directory,
 };
@@ -273,7 +274,7 @@ fn a_killed_collector_takes_nothing_from_the_program() {
                 .env("HOLLOWAY_COLLECT", kind),
         )
         .unwrap();
-        let all = undisturbed(&program, folder);
+        let all = undisturbed(&program, folder).path_executions();
         for round in 0..6 {
             let pause = Duration::from_micros(random.below(60_000));
             let paths = kill_collector(&program, folder, round, pause, &wanted, all);
@@ -286,8 +287,62 @@ fn a_killed_collector_takes_nothing_from_the_program() {
     );
 }
 
-/// Paths that end in a run whose collector lives.
-fn undisturbed(program: &Path, folder: &Path) -> u64 {
+/// Of a sample too: what was left out of it is not among the missing.
+#[test]
+fn a_killed_collector_of_a_sample_says_what_is_missing() {
+    let scratch = scratch("sampler").unwrap();
+    let folder = scratch.path();
+    std::fs::write(folder.join("long.c"), LONG).unwrap();
+    let mut random = Random(4);
+    for kind in ["loops", "trace"] {
+        let program = folder.join(kind);
+        let mut woven = holloway_command(["cc", "-O1", "-g", "long.c", "-o"]);
+        woven.arg(&program).current_dir(folder);
+        woven.env("HOLLOWAY_CLANG", installed("clang-22").unwrap());
+        run_ok(woven.env("HOLLOWAY_COLLECT", kind)).unwrap();
+        // Of a sample, what was counted beside the rings is shown in part: `main` has nothing there.
+        let paths = |report: &Report| match kind {
+            "loops" => {
+                let main = report.functions.iter().find(|f| f.name == "main");
+                main.map_or(0, Function::total)
+            }
+            _ => report.path_executions(),
+        };
+        let all = undisturbed(&program, folder);
+        let all = paths(&all);
+        for round in 0..6 {
+            let pause = Duration::from_micros(random.below(60_000));
+            let data = folder.join(format!("{kind}-sample{round}"));
+            let result = folder.join("result");
+            kill_when(&program, &data, &result, &["--sample", "3"], pause);
+            let Some(left_out) = left_out(&data) else {
+                continue; // It had all by then.
+            };
+            let report = Report::of_run(&data).unwrap();
+            let (paths, missing) = (paths(&report), missing(&report));
+            assert_eq!(
+                paths + missing + left_out,
+                all,
+                "{kind}, killed after {pause:?}: {paths} paths counted, {missing} said to be missing, {left_out} left out"
+            );
+        }
+    }
+}
+
+/// Paths that a killed collector left out of its sample, by the rings of the one profile; none if it has finished that.
+fn left_out(data: &Path) -> Option<u64> {
+    let mut profiles = profiles(data).unwrap();
+    let bytes = std::fs::read(profiles.pop().unwrap()).unwrap();
+    assert!(profiles.is_empty());
+    if peek_profile(&bytes).unwrap().sealed {
+        return None;
+    }
+    let raw = RawProfile::parse(&bytes).unwrap();
+    Some(raw.rings().iter().map(|ring| ring.left_out).sum())
+}
+
+/// A run whose collector lives.
+fn undisturbed(program: &Path, folder: &Path) -> Report {
     let data = folder.join(format!("{}-all", program.display()));
     let mut command = holloway_command(["run", "--no-report", "-o"]);
     let command = command.arg(&data).arg("--").arg(program);
@@ -295,7 +350,7 @@ fn undisturbed(program: &Path, folder: &Path) -> u64 {
     let report = Report::of_run(&data).unwrap();
     assert_eq!(report.calls("f"), CALLS);
     assert_eq!(missing(&report), 0);
-    report.path_executions()
+    report
 }
 
 /// Paths that a report says are missing.
@@ -304,6 +359,22 @@ fn missing(report: &Report) -> u64 {
     let said = damage.filter_map(|one| one.as_str()?.split_once(" paths are missing"));
     let numbers = said.map(|(before, _)| before.rsplit(' ').next().unwrap().parse::<u64>());
     numbers.map(Result::unwrap).sum()
+}
+
+/// Runs a program below a `holloway run` with these options, and kills that after a pause; waits for the program's end.
+fn kill_when(program: &Path, data: &Path, result: &Path, options: &[&str], pause: Duration) {
+    let _ = std::fs::remove_file(result);
+    let mut command = holloway_command(["run", "--no-report", "-o"]);
+    command.arg(data).args(options).arg("--").arg(program);
+    let mut holloway = started(command.arg(result));
+    let child = child_of(&holloway);
+    std::thread::sleep(pause);
+    holloway.kill().unwrap();
+    holloway.wait().unwrap();
+    wait_for("the program's end", || {
+        let status = std::fs::read_to_string(format!("/proc/{child}/stat"));
+        status.map_or(true, |s| s.contains(") Z ")).then_some(())
+    });
 }
 
 /// Kills the collector; the program must end as if nothing were, and the profile say how many paths are missing. Gives those that aren't.
@@ -317,17 +388,7 @@ fn kill_collector(
 ) -> u64 {
     let data = folder.join(format!("{}-data{round}", program.display()));
     let result = folder.join("result");
-    let _ = std::fs::remove_file(&result);
-    let mut command = holloway_command(["run", "--no-report", "-o"]);
-    let mut holloway = started(command.arg(&data).arg("--").arg(program).arg(&result));
-    let child = child_of(&holloway);
-    std::thread::sleep(pause);
-    holloway.kill().unwrap();
-    holloway.wait().unwrap();
-    wait_for("the program's end", || {
-        let status = std::fs::read_to_string(format!("/proc/{child}/stat"));
-        status.map_or(true, |s| s.contains(") Z ")).then_some(())
-    });
+    kill_when(program, &data, &result, &[], pause);
     let found = std::fs::read_to_string(&result).unwrap();
     assert_eq!(found, wanted, "killed after {pause:?}");
     let report = Report::of_run(&data).unwrap_or_else(|e| panic!("killed after {pause:?}: {e:#}"));

@@ -82,7 +82,7 @@
 //! one, the threads themselves, who spool; after the end whoever finds the file. It
 //! 1. loads `cursor` (relaxed will do) and `missing`; words stand in `taken .. min(cursor, missing)`;
 //! 2. loads words (relaxed: nothing else hangs on them) up to the first hole. Woven code stores them relaxed, on any processor;
-//! 3. sets their places to 0 (relaxed), then stores `taken` (release; the owner loads it with acquire before it uses the places again);
+//! 3. sets their places to 0 (relaxed), adds those that were holes to `holes`, then stores `taken` (release; the owner loads it with acquire before it uses the places again);
 //! 4. `fence(SeqCst)`, loads `waiting`, and if it is 1 wakes the owner: `FUTEX_WAKE` (shared, not private) on the low half of `taken`. The owner sets
 //!    `waiting`, fences, looks at `taken` once more and only then waits; a time-out of 20 ms covers the rest.
 //!
@@ -98,7 +98,7 @@
 //! [`ExtentHeader`], then an LZ4 block. A kill may come between the spool and the move of `taken`: a reader goes on in the ring where the last spool ends.
 
 /// Version of everything in this file. Woven objects, runtime and readers refuse another.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// First eight bytes of an [`ImageHeader`].
 pub const IMAGE_MAGIC: [u8; 8] = *b"HLWIMAGE";
@@ -356,7 +356,9 @@ pub struct ExtentHeader {
 ///     76    4  reserved, 0
 ///     80    8  missing: stream position from which on words are dropped since the collector is gone or no space was left; u64::MAX: none
 ///     88    8  controls: words appended that end no path: control words and their operands
-///     96   32  reserved, 0
+///     96    8  left_out: words of paths that the collector took and, for a sample, left out
+///    104    8  holes: places that the collector took as they were, never written
+///    112   16  reserved, 0
 /// ```
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -381,8 +383,12 @@ pub struct RingHeader {
     pub missing: u64,
     /// Words appended that end no path.
     pub controls: u64,
+    /// Words of paths that were taken out and not looked at.
+    pub left_out: u64,
+    /// Places that were taken out and never written.
+    pub holes: u64,
     /// 0.
-    pub more: [u64; 4],
+    pub more: [u64; 2],
 }
 
 /// What a thread's bursts have come to (`KIND_VARIATION`, `KIND_TIMES`); behind its [`RingHeader`], at offset 128 from it. Woven code reads the first two.

@@ -22,6 +22,8 @@ pub(crate) const SIZE: usize = HEADER + std::mem::offset_of!(RingHeader, ring_si
 const TAKEN: usize = HEADER + std::mem::offset_of!(RingHeader, taken);
 const WAITING: usize = HEADER + std::mem::offset_of!(RingHeader, waiting);
 const MISSING: usize = HEADER + std::mem::offset_of!(RingHeader, missing);
+const LEFT_OUT: usize = HEADER + std::mem::offset_of!(RingHeader, left_out);
+const HOLES: usize = HEADER + std::mem::offset_of!(RingHeader, holes);
 /// Offset of the words in the extent.
 pub(crate) const WORDS: usize = HEADER + RING_WORDS as usize;
 const TID: usize = 12;
@@ -96,6 +98,13 @@ impl Ring {
         self.mapping.u32(WAITING).load(Ordering::Acquire) != 0
     }
 
+    /// Says in the ring that of the words taken so many, of paths, are left out of a sample: whoever finds the profile later knows that they are not lost.
+    pub fn leave_out(&mut self, words: u64) {
+        self.mapping
+            .u64(LEFT_OUT)
+            .fetch_add(words, Ordering::Relaxed);
+    }
+
     /// Takes at most `most` bytes of words and puts them behind `words`, up to the first that is not written yet. Holes that
     /// nobody will fill come as 0.
     pub fn take(&mut self, most: u64, words: &mut Vec<u32>) -> Batch {
@@ -129,7 +138,7 @@ impl Ring {
         // More than it holds: the owner went round and over it.
         let start = taken.max(end.saturating_sub(self.size)) & !3;
         let stop = end.min(start.saturating_add(most)) & !3;
-        let mut at = start;
+        let (mut at, mut holes) = (start, 0);
         while at < stop {
             let place = at & (self.size - 1);
             let most = if at.is_multiple_of(8) {
@@ -142,11 +151,18 @@ impl Ring {
             let got = self.copy(place, count, words);
             let places = &self.mapping.words(place, count)[got..];
             let may_be_holes = final_below.saturating_sub(at).div_ceil(4);
+            let before = words.len();
             let got = got + copy(places, words, may_be_holes.saturating_sub(got as u64));
+            if may_be_holes > 0 {
+                holes += words[before..].iter().filter(|&&word| word == 0).count() as u64;
+            }
             at += 4 * got as u64;
             if got < count {
                 break;
             }
+        }
+        if holes > 0 {
+            self.mapping.u64(HOLES).fetch_add(holes, Ordering::Relaxed);
         }
         if at != taken {
             self.give_back(at);

@@ -18,6 +18,8 @@ const START: u64 = 88;
 const TAKEN: u64 = 128;
 const WAITING: u64 = 136;
 const MISSING: u64 = 144;
+const LEFT_OUT: u64 = 160;
+const HOLES: u64 = 168;
 const WORDS: u64 = PAGE;
 
 /// A raw profile with rings.
@@ -216,6 +218,11 @@ fn a_hole_is_waited_for_unless_nobody_will_fill_it() {
     let mut words = Vec::new();
     rings[0].take_rest(100, &mut words);
     assert_eq!(words, [0, 7], "the process is gone");
+    let told = [HOLES, LEFT_OUT].map(|at| program.u64(thread.extent + at));
+    assert_eq!(told, [3, 0], "whoever finds the file knows of the holes");
+    rings[0].leave_out(5);
+    rings[0].leave_out(2);
+    assert_eq!(program.u64(thread.extent + LEFT_OUT), 7);
 }
 
 #[test]

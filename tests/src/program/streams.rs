@@ -62,7 +62,7 @@ impl Program {
         check: StreamCheck<'_>,
     ) -> Result<Vec<String>> {
         let folder = seen.scratch.join(kind.name());
-        let built = self.build(variant, &folder, Some(&kind.into()));
+        let built = self.weave(variant, seen.scratch, &kind.into());
         let executable = built.context("woven build")?;
         let [spooled, collected] = ["data", "collected"].map(|name| folder.join(name));
         let mut failures = Vec::new();
@@ -125,7 +125,7 @@ impl Program {
         seen: &Seen<'_>,
     ) -> Result<Vec<String>> {
         let folder = seen.scratch.join(kind.name());
-        let built = self.build(variant, &folder, Some(&kind.into()));
+        let built = self.weave(variant, seen.scratch, &kind.into());
         let executable = built.context("woven build")?;
         let mut failures = Vec::new();
         let paths = seen.of(Kind::Paths)?;

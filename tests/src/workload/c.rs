@@ -109,6 +109,24 @@ impl CProject {
     /// # Errors
     /// A step fails.
     pub fn build(&self, flavour: Flavour, level: &str) -> Result<PathBuf> {
+        let objects = self.compile_all(flavour, level)?;
+        let executable = self
+            .folder
+            .join(format!("program-{}{level}", flavour.name()));
+        let mut link = self.start(flavour, level, self.files.iter().any(|f| is_cpp(f)))?;
+        link.args(objects)
+            .args(&self.libraries)
+            .arg("-o")
+            .arg(&executable);
+        run_ok(&mut link)?;
+        Ok(executable)
+    }
+
+    /// Compiles each file, two at a time; the objects. Those that are there already stay.
+    ///
+    /// # Errors
+    /// A compilation fails.
+    pub fn compile_all(&self, flavour: Flavour, level: &str) -> Result<Vec<PathBuf>> {
         for pair in self.files.chunks(2) {
             std::thread::scope(|scope| -> Result<()> {
                 let steps: Vec<_> = pair
@@ -122,17 +140,8 @@ impl CProject {
                 Ok(())
             })?;
         }
-        let executable = self
-            .folder
-            .join(format!("program-{}{level}", flavour.name()));
         let objects = self.files.iter().map(|f| object(f, flavour, level));
-        let mut link = self.start(flavour, level, self.files.iter().any(|f| is_cpp(f)))?;
-        link.args(objects)
-            .args(&self.libraries)
-            .arg("-o")
-            .arg(&executable);
-        run_ok(&mut link)?;
-        Ok(executable)
+        Ok(objects.collect())
     }
 
     fn compile(&self, file: &Path, flavour: Flavour, level: &str) -> Result<()> {

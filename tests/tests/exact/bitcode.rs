@@ -7,12 +7,12 @@
 
 use crate::calm::Calm;
 use crate::clang::{Compared, differences};
-use crate::ours::steady;
+use crate::shelf::Shelved;
 use anyhow::{Context, Result, ensure};
 use holloway_tests::clang_counts::count;
 use holloway_tests::kind::{Kind, Weaving};
 use holloway_tests::tool::{holloway_command, installed, run_ok, scratch};
-use holloway_tests::workload::{BZIP2, CProject, Flavour, LUA, SQLITE, Workload, ZLIB};
+use holloway_tests::workload::{BZIP2, CProject, LUA, SQLITE, Workload, ZLIB};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,7 +36,7 @@ fn optimised_sqlite_agrees_with_clang() {
     check(&SQLITE, 500, 2000);
 }
 
-fn check(workload: &Workload, functions: usize, branches: usize) {
+fn check(workload: &'static Workload, functions: usize, branches: usize) {
     let compared = compare(workload).unwrap();
     println!("{}: {compared}", workload.name());
     assert!(
@@ -45,13 +45,12 @@ fn check(workload: &Workload, functions: usize, branches: usize) {
     );
 }
 
-fn compare(workload: &Workload) -> Result<Compared> {
+fn compare(workload: &'static Workload) -> Result<Compared> {
     let scratch = scratch(&format!("bitcode-{}", workload.name()))?;
-    let folder = workload.prepare(scratch.path())?;
-    steady(workload, &folder)?;
-    let project = workload.c_project(&folder)?.context("a C program")?;
-    project.build(Flavour::Paths, "-O2")?;
-    let objects = objects(&folder)?;
+    let shelved = Shelved::of(workload)?;
+    let objects = shelved.compile()?;
+    let project = workload.c_project(&shelved.folder)?;
+    let project = project.context("a C program")?;
     let bitcode: Vec<PathBuf> = objects.iter().map(|o| bitcode(o)).collect::<Result<_>>()?;
     let calm = Calm::new(workload, scratch.path())?;
     let run = |exe: &Path| calm.run(exe);
@@ -71,23 +70,6 @@ fn compare(workload: &Workload) -> Result<Compared> {
         );
     }
     Ok(compared)
-}
-
-/// The objects that a build has left.
-fn objects(folder: &Path) -> Result<Vec<PathBuf>> {
-    let (mut objects, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "o") {
-                objects.push(path);
-            }
-        }
-    }
-    objects.sort();
-    Ok(objects)
 }
 
 /// The bitcode in an object, as text, without the branch weights that optimisation has left: where nothing ran they would

@@ -5,7 +5,7 @@
 //! by [`crate::naive`] alone.
 
 use crate::naive::{self, Event, Image, Stream, Told};
-use crate::ours::steady;
+use crate::shelf::Shelved;
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::loops::LoopsRun;
 use holloway_format::{ImageMap, read_loops};
@@ -166,14 +166,13 @@ fn sequences_and_traces_of_two_threads_are_their_words() {
 }
 
 fn workload(
-    workload: &Workload,
+    workload: &'static Workload,
     arguments: &[&str],
     input: Option<(&'static str, String)>,
 ) -> Result<()> {
     let scratch = scratch(&format!("grams-{}", workload.name()))?;
-    let folder = workload.prepare(scratch.path())?;
-    steady(workload, &folder)?;
-    let build = |flavour| workload.build(&folder, flavour);
+    let shelved = Shelved::of(workload)?;
+    let build = |flavour| shelved.build(flavour);
     let subject = Subject {
         programs: [build(Flavour::Loops)?, build(Flavour::Trace)?],
         arguments: arguments.iter().map(|a| (*a).to_owned()).collect(),

@@ -3,7 +3,7 @@
 //!
 //! Lua's coroutines and errors leave frames by longjmp; in the others nearly every call returns.
 
-use crate::ours::steady;
+use crate::shelf::Shelved;
 use anyhow::{Context, Result, ensure};
 use holloway_tests::agree::differences;
 use holloway_tests::kind::Kind;
@@ -54,10 +54,9 @@ fn kinds_agree_on_markdown() {
 }
 
 /// Compares all kinds with each other, and outputs with the native one; the number of functions that ran.
-fn check(workload: &Workload) -> Result<usize> {
+fn check(workload: &'static Workload) -> Result<usize> {
     let scratch = scratch(&format!("kinds-{}", workload.name()))?;
-    let folder = workload.prepare(scratch.path())?;
-    steady(workload, &folder)?;
+    let shelved = Shelved::of(workload)?;
     let run = |executable: &Path, data: Option<&Path>| -> Result<String> {
         let input = scratch.path().join("input");
         let _ = std::fs::remove_dir_all(&input);
@@ -67,12 +66,12 @@ fn check(workload: &Workload) -> Result<usize> {
         let outputs = workload.run(&program, &input, Scale::Small, data)?;
         Ok(outputs.iter().map(|o| o.text() + &o.stderr).collect())
     };
-    let native = workload.build(&folder, Flavour::Native)?;
+    let native = shelved.build_native()?;
     let wanted = run(&native, None).context("native")?;
     let mut reports = Vec::new();
     for (flavour, kind) in FLAVOURS {
         let (name, data) = (flavour.name(), scratch.path().join(flavour.name()));
-        let executable = workload.build(&folder, flavour).context(name)?;
+        let executable = shelved.build(flavour).context(name)?;
         let output = run(&executable, Some(&data)).context(name)?;
         ensure!(output == wanted, "{name}: other output");
         let report = Report::of_run(&data)?;
@@ -81,7 +80,7 @@ fn check(workload: &Workload) -> Result<usize> {
             ensure!(wrong.is_empty(), "{name}: {}", wrong.join("\n"));
         }
         if flavour == Flavour::Edges {
-            std::os::unix::fs::symlink(&data, Flavour::guide(&folder))?;
+            std::os::unix::fs::symlink(&data, Flavour::guide(&shelved.folder))?;
         }
         reports.push((name, kind, report));
     }

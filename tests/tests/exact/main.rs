@@ -12,6 +12,7 @@ mod naive;
 mod ours;
 mod rustc;
 mod sequence;
+mod shelf;
 mod throws;
 mod tracer;
 mod walk;

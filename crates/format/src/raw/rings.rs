@@ -36,6 +36,10 @@ pub struct Ring<'a> {
     pub missing: Option<u64>,
     /// Words appended that end no path.
     pub controls: u64,
+    /// Words of paths that a collector took and left out of its sample.
+    pub left_out: u64,
+    /// Places that a collector took, never written.
+    pub taken_holes: u64,
     /// Bytes of places, a power of two.
     size: u64,
     /// Little-endian places; fewer where the file is cut off.
@@ -96,8 +100,9 @@ impl<'a> Ring<'a> {
         cursor.bytes(8).ok()?;
         let missing = cursor.u64().ok()?;
         let controls = cursor.u64().ok()?;
+        let (left_out, taken_holes) = (cursor.u64().ok()?, cursor.u64().ok()?);
         cursor
-            .bytes((PAGE - EXTENT_HEAD) as usize - RING_HEAD + 32)
+            .bytes((PAGE - EXTENT_HEAD) as usize - RING_HEAD + 16)
             .ok()?;
         let whole = cursor.rest();
         let most = usize::try_from(ring_size).ok()?;
@@ -112,6 +117,8 @@ impl<'a> Ring<'a> {
             cursor: end,
             missing: (missing != u64::MAX).then_some(missing),
             controls,
+            left_out,
+            taken_holes,
             size,
             places,
             beside,

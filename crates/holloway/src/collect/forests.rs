@@ -61,17 +61,10 @@ impl Forests {
         self.forest.is_none() && self.earlier.is_none()
     }
 
-    /// Words of paths of which something was made before, and places for such that were never written.
+    /// Words of paths of which something was made before.
     pub(crate) fn known(&self) -> u64 {
         let earlier = self.earlier.as_ref();
-        let stats = earlier.map(|earlier| earlier.head.stats);
-        stats.map_or(0, |stats| stats.words.saturating_add(stats.holes))
-    }
-
-    /// Whether words are missing between those of which something was made before: left out of a sample, perhaps.
-    pub(crate) fn has_gaps(&self) -> bool {
-        let earlier = self.earlier.as_ref();
-        earlier.is_some_and(|earlier| earlier.head.stats.gaps > 0)
+        earlier.map_or(0, |earlier| earlier.head.stats.words)
     }
 
     /// Iterations of what was made before.
@@ -147,10 +140,11 @@ impl Forests {
 
 /// Paths that were counted, as what their words would have made: activations of one path each. Of a sample the analysed share, so that counts compare.
 fn counted(functions: &[FunctionCounts], tally: Tally) -> LoopsProfile {
-    let (part, all) = (tally.analysed, tally.analysed + tally.left_out);
+    let part = u128::from(tally.analysed);
+    let all = part + u128::from(tally.left_out);
     let share = |count: u64| match tally.left_out {
         0 => count,
-        _ => (u128::from(count) * u128::from(part) / u128::from(all)) as u64,
+        _ => (u128::from(count) * part / all) as u64,
     };
     let mut made = LoopsProfile::default();
     for function in functions {

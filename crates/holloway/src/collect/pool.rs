@@ -294,7 +294,10 @@ impl Tap {
 
     fn feed(&mut self, batch: holloway_rings::Batch) -> bool {
         self.subject.lost(batch.lost / 4);
-        self.stream.feed(&self.subject, batch.at, &self.words);
+        let left_out = self.stream.feed(&self.subject, batch.at, &self.words);
+        if left_out > 0 {
+            self.ring.leave_out(left_out);
+        }
         !self.words.is_empty()
     }
 

@@ -56,18 +56,21 @@ impl Stream {
         }
     }
 
-    /// Feeds what stands at position `at`.
-    pub(crate) fn feed(&mut self, subject: &Subject, mut at: u64, mut words: &[u32]) {
+    /// Feeds what stands at position `at`; gives how many words of paths were left out.
+    pub(crate) fn feed(&mut self, subject: &Subject, mut at: u64, mut words: &[u32]) -> u64 {
         if subject.sample() == 1 {
             subject.taken(words.len() as u64, true);
             self.making.feed(subject, at, words);
-            return;
+            return 0;
         }
+        let mut left_out = 0;
         while !words.is_empty() {
             let to_chunks_end = (CHUNK - at % CHUNK).div_ceil(4) as usize;
             let (piece, rest) = words.split_at(words.len().min(to_chunks_end));
             let is_chosen = (at / CHUNK).is_multiple_of(subject.sample());
-            subject.taken(piece.len() as u64, is_chosen);
+            let is_path = |word: &&u32| **word != 0 && **word & OPERAND == 0;
+            let paths = piece.iter().filter(is_path).count() as u64;
+            subject.taken(paths, is_chosen);
             if at != self.next {
                 self.operands = Operands::default();
             }
@@ -76,11 +79,13 @@ impl Stream {
                 self.operands.pass_all(piece);
             } else {
                 self.feed_owners(subject, at, piece);
+                left_out += paths;
             }
             at = at.wrapping_add(4 * piece.len() as u64);
             self.next = at;
             words = rest;
         }
+        left_out
     }
 
     fn feed_owners(&mut self, subject: &Subject, at: u64, words: &[u32]) {

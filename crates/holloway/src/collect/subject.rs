@@ -10,11 +10,10 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holloway_analysis::stream::Words;
-use holloway_analysis::trace::Terminal;
 use holloway_analysis::{loops, variation};
 use holloway_format::abi::{
     KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION, OPERAND, SAMPLE_WORDS, WORD_OWNER,
@@ -53,11 +52,9 @@ pub(crate) struct Subject {
     analysed: AtomicU64,
     left_out: AtomicU64,
     lost: AtomicU64,
-    /// Words of paths that threads appended, and those that are known, here or in files: resumed, the rest is lost.
+    /// Words of paths that threads appended, and those that are known, here, in files or as left out of a sample: resumed, the rest is lost.
     appended: AtomicU64,
     known: AtomicU64,
-    /// Whether something is missing between the words that are known from files: what was left out of a sample and what was lost is not told apart there.
-    is_gapped: AtomicBool,
     cut: AtomicU64,
     pub(super) forests: Mutex<Forests>,
     pub(super) traces: Mutex<Traces>,
@@ -163,7 +160,6 @@ impl Subject {
             lost: AtomicU64::new(0),
             appended: AtomicU64::new(0),
             known: AtomicU64::new(0),
-            is_gapped: AtomicBool::new(false),
             cut: AtomicU64::new(0),
             forests: Mutex::default(),
             traces: Mutex::default(),
@@ -179,6 +175,7 @@ impl Subject {
         mut settings: Settings,
     ) -> Self {
         let forests = Forests::resume(profile, map);
+        let words = forests.known();
         let timings = Timings::resume(profile, map);
         let samples = timings.known().saturating_mul(SAMPLE_WORDS as u64);
         // Forests of one process are of one k.
@@ -188,8 +185,8 @@ impl Subject {
         Self {
             is_resumed: true,
             is_first,
-            known: AtomicU64::new(forests.known().saturating_add(samples)),
-            is_gapped: AtomicBool::new(forests.has_gaps()),
+            known: AtomicU64::new(words.saturating_add(samples)),
+            analysed: AtomicU64::new(words),
             forests: forests.into(),
             timings: timings.into(),
             ..Self::new(profile, head, Some(Words::new(map)), settings)
@@ -280,6 +277,12 @@ impl Subject {
         stream.pause(self);
         if self.is_resumed {
             let appended = head.map_or(known, Ring::appended);
+            let left_out = head.map_or(0, |head| head.left_out.min(appended));
+            // A timed path that lacks a word is lost.
+            let holes = head.map_or(0, |head| head.taken_holes);
+            let holes = if self.is_timed() { 0 } else { holes };
+            let known = known.saturating_add(left_out).saturating_add(holes);
+            self.left_out.fetch_add(left_out, Ordering::Relaxed);
             self.appended.fetch_add(appended, Ordering::Relaxed);
             self.known.fetch_add(known, Ordering::Relaxed);
         }
@@ -303,7 +306,7 @@ impl Subject {
     /// What became of the words. What a resumed stream lost is known when all there is was read.
     fn tally(&self) -> Tally {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let lost = if self.is_resumed && !self.is_gapped.load(Ordering::Relaxed) {
+        let lost = if self.is_resumed {
             of(&self.appended).saturating_sub(of(&self.known))
         } else {
             of(&self.lost)
@@ -450,10 +453,7 @@ impl Subject {
             .values()
             .fold(0, |sum: u64, count| sum.saturating_add(*count));
         self.known.fetch_add(known, Ordering::Relaxed);
-        let mut events = traces.iter().flat_map(|one| &one.trace.terminals);
-        if events.any(|event| *event == Terminal::Gap) {
-            self.is_gapped.store(true, Ordering::Relaxed);
-        }
+        self.analysed.fetch_add(known, Ordering::Relaxed);
         locked(&self.traces).count(counts);
         let damage = traces.iter().flat_map(|trace| &trace.damage);
         let damage: BTreeSet<&String> = damage.collect();

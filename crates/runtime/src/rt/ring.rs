@@ -267,7 +267,9 @@ impl Ring {
             reserved: 0,
             missing: if place.is_some() { NONE } else { origin },
             controls: 0,
-            more: [0; 4],
+            left_out: 0,
+            holes: 0,
+            more: [0; 2],
         };
         // SAFETY: an extent of a ring's size, which nobody has yet.
         unsafe { self.0.write(header) };

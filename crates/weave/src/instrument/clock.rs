@@ -22,11 +22,12 @@
 //! the probe's bias: the same 5 instructions each time, which the runtime measures, and the two that put `start` and `inner` into the frame ([`Places`]), for which nothing waits.
 //!
 //! # Calls
-//! The runtime's entries keep every register but `rax` and `r11`, at any alignment of the stack. They are called from inline assembly, past the red zone: to the code
-//! generator a function that calls nothing else still calls nothing, and needs no frame.
+//! The runtime's entries keep every register but `rax` and `r11`, at any alignment of the stack. They are called from inline assembly: to the code
+//! generator a function that calls nothing else still calls nothing, and need not align its stack. Functions with such calls have no red zone. To step over one would move the
+//! stack pointer where no unwinder knows of it, and threads are cancelled, and stacks looked at by handlers of signals, anywhere.
 
 use holloway_format::abi::{BURST_STATE, BURST_SYMBOL, OPERAND, SAMPLE_SYMBOL};
-use holloway_llvm::{Block, Builder, Instruction, Module, Type, Value};
+use holloway_llvm::{AttributeKind, Block, Builder, Function, Instruction, Module, Type, Value};
 
 use super::globals::Globals;
 
@@ -100,7 +101,11 @@ pub(super) struct Clock<'m> {
 }
 
 impl<'m> Clock<'m> {
-    pub(super) fn new(module: &'m Module<'m>, globals: &Globals<'m>, first: i64) -> Self {
+    /// Takes the function's red zone from it.
+    pub(super) fn new(function: Function<'m>, globals: &Globals<'m>, first: i64) -> Self {
+        let module = function.module();
+        let no_red_zone = AttributeKind::named(module, "noredzone");
+        function.add_attribute(no_red_zone.expect("every LLVM has it"));
         Self {
             module,
             base: globals.base.value(),
@@ -155,7 +160,7 @@ impl<'m> Clock<'m> {
         registers: &str,
         arguments: &[Value<'m>],
     ) -> Instruction<'m> {
-        let assembly = format!("leaq -128(%rsp), %rsp\ncall {name}\nleaq 128(%rsp), %rsp");
+        let assembly = format!("call {name}");
         let constraints = format!("={{ax}}{registers},~{{r11}},{FLAGS}");
         let pointer = Type::pointer(self.module);
         let call = builder.asm(&assembly, &constraints, pointer, arguments);

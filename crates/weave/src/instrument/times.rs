@@ -28,10 +28,9 @@ pub(super) fn insert<'m>(layout: &Layout<'m>, sites: &Sites, first: i64, globals
     let anchors = Anchors::new(layout);
     let mut variable = Variable::new(layout, &sites, &register, &[]);
     let ring = enter(layout, globals, &anchors);
-    let module = layout.function.module();
     let entry = layout.function.blocks().next().expect("a body");
     let places = Places::new(entry);
-    let clock = Clock::new(module, globals, first);
+    let clock = Clock::new(layout.function, globals, first);
     let begin_with = |builder: &Builder<'m>| {
         places.store(builder, clock.begin(builder, ring));
     };

@@ -72,7 +72,7 @@ pub(super) fn insert<'m>(
     let graph = Graph::new(successors(layout, &position));
     let mut parts = Parts::split(layout, &graph, &sites);
     frame::keep(layout, &mut parts, heat);
-    let clock = Clock::new(module, globals, first);
+    let clock = Clock::new(layout.function, globals, first);
     let places = Places::new(parts.all[0].block);
     let timed = Timed::new(layout, &parts, (&clock, &places));
     let countdown = countdown(module, globals.tls);

@@ -37,7 +37,7 @@
 //! [`RESERVE`] bytes from the chunk's start on are free, so that handlers which interrupt each other just before such calls still find free places.
 //!
 //! Words from [`WORD_CONTROL`] on are control words; the operands that follow one are words with bit 31 set, 31 bits of payload each, lowest first.
-//! An operand may look like a control word: readers take as many as are due. Control words and their operands stand together (signals are masked while they are written), but a spool or a reader's batch may end between them.
+//! An operand may look like a control word: readers take as many as are due. Control words and their operands stand together: they take their places with one instruction, and are written one after the other. A record that a handler jumped out of lacks words, whose places stay 0. A spool or a reader's batch may end between them.
 //!
 //! | word | operands | meaning |
 //! |---|---|---|
@@ -89,7 +89,7 @@
 //! A hole is left out (it stays a 0 in what is handed on) where nobody will fill it, or nobody can wait for that: below [`RingHeader::start`], whose owner is dead; at `taken`, when
 //! `waiting` was 1 (acquire), the owner can't go on before the hole is taken (`(cursor - 4 rounded down to CHUNK) + RESERVE > taken + ring_size`; it may only not have been
 //! woken yet from an earlier wait), and the place was 0 still *after* that: the owner runs in a handler far above the frame that left the hole, or jumped out of it
-//! for good; when the process is gone. In the second case the frame may still write its word, a lap too late: that word is lost, and may stand in place of another.
+//! for good; when the process is gone. In the second case the frame may still write its word, or the rest of its record, a lap too late: those words are lost, and may stand in place of others.
 //!
 //! The collector gone, or no space left: `missing` is set, the line on stderr written, `lost` counted. The file keeps the words in the ring up to
 //! there, since the thread's words go to memory of its own from then on; only the cursor goes on.
@@ -385,7 +385,7 @@ pub struct RingHeader {
     pub controls: u64,
     /// Words of paths that were taken out and not looked at.
     pub left_out: u64,
-    /// Places that were taken out and never written.
+    /// Places that were taken out and never written; also those of a record that a handler jumped out of, which `controls` has as well.
     pub holes: u64,
     /// 0.
     pub more: [u64; 2],

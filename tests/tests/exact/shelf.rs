@@ -67,7 +67,12 @@ impl Shelved {
 fn shelf() -> Result<&'static Path> {
     static SHELF: OnceLock<PathBuf> = OnceLock::new();
     let shelves = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shelves");
-    let own = SHELF.get_or_init(|| shelves.join(std::process::id().to_string()));
+    let own = SHELF.get_or_init(|| {
+        let own = shelves.join(std::process::id().to_string());
+        // Of an earlier process with this id.
+        let _ = std::fs::remove_dir_all(&own);
+        own
+    });
     for folder in std::fs::read_dir(&shelves).into_iter().flatten().flatten() {
         let is_gone = !Path::new("/proc").join(folder.file_name()).exists();
         if is_gone && folder.path() != *own {

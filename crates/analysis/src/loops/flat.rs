@@ -173,7 +173,7 @@ impl Remembered {
         if differs == 0 { slab } else { 0 }
     }
 
-    /// Puts a slab there.
+    /// Puts a slab there. After a [`touch`](Self::touch).
     pub(super) fn put(&mut self, hash: u32, words: &[u32], slab: Slab) {
         let place = self.place(hash);
         self.slabs[place] = slab;

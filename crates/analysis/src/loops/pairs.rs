@@ -96,11 +96,14 @@ impl Pairs {
         nth(pairs.iter().map(|(_, count)| *count), pairs.len() / 2)
     }
 
-    /// Puts these in the place of all.
-    pub(super) fn replace(&mut self, mut pairs: Vec<(u64, u64)>) {
+    /// These, in any order.
+    pub(super) fn of(mut pairs: Vec<(u64, u64)>) -> Pairs {
         let len = sum_up(&mut pairs);
         pairs.truncate(len);
-        self.sorted = pairs;
+        Pairs {
+            sorted: pairs,
+            ..Pairs::default()
+        }
     }
 
     /// Puts another slab in the place of each pair's second, as `after` says of it and the pair's count; where it says 0 the pair goes.
@@ -152,7 +155,7 @@ fn sum_up(pairs: &mut [(u64, u64)]) -> usize {
     last + 1
 }
 
-/// Adds pairs to others, from the last to the first: so it needs no room but that of the sum.
+/// Adds pairs to others, from the last to the first: so it needs no third list.
 fn join(all: &mut Vec<(u64, u64)>, more: &[(u64, u64)]) {
     let (mut one, mut other) = (all.len(), more.len());
     all.resize(one + other, (0, 0));

@@ -72,7 +72,7 @@ impl SlabForest {
     }
 }
 
-/// What stands at an index among counts in order; of none 0.
+/// What stands at an index below their number among counts in order; of none 0.
 pub(super) fn nth(counts: impl Iterator<Item = u64> + Clone, index: usize) -> u64 {
     // Most are small: those are counted, and no other is looked at.
     let mut small = [0; SMALL as usize];

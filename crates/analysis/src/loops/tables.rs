@@ -89,7 +89,7 @@ impl Tables {
             (pair(slab(before), slab(word)), count)
         });
         let pairs = pairs.collect();
-        tables.pairs.replace(pairs);
+        tables.pairs = Pairs::of(pairs);
         tables
     }
 

@@ -1,5 +1,5 @@
-//! Workers that take words out of rings and feed them to the analysis. A ring has one worker at a time; there is one for
-//! each processor.
+//! Workers that take words out of rings and feed them to the analysis. A ring has one worker at a time; there are as many as
+//! processors, and no more of them work than there are rings.
 //!
 //! A busy thread's ring is emptied in whole chunks: the line of memory that the thread writes to next is left to it. What is less
 //! is taken when nothing more has come for a while, or when the owner waits.
@@ -130,11 +130,12 @@ impl Shared {
             while self.runs() {
                 let pause = self.look(false);
                 if workers == 0 && self.turns(&mut Vec::new()) {
-                    let spawned = (0..processors).map(|number| {
+                    for _ in 0..processors {
+                        let number = workers;
                         let thread = std::thread::Builder::new().name(format!("worker {number}"));
-                        thread.spawn_scoped(scope, move || self.work(number))
-                    });
-                    workers = spawned.filter(std::result::Result::is_ok).count();
+                        let spawned = thread.spawn_scoped(scope, move || self.work(number));
+                        workers += usize::from(spawned.is_ok());
+                    }
                 }
                 if !locked(&self.ended).is_empty() && self.seals.try_lock().is_ok() {
                     let thread = std::thread::Builder::new().name("sealer".to_owned());

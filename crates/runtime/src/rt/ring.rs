@@ -14,7 +14,8 @@
 //! What is left of exactness: to run over words that are in use, five handlers would have to interrupt each other, each between
 //! taking the first place of a chunk and its call, and each with 64 KiB of words; or three in a row to jump out of just there,
 //! after two that jumped out of waits. Readers notice. No page fault makes that place likelier: first places are touched
-//! beforehand.
+//! beforehand. A record ([`caught`]) that a handler jumps out of while it is written lacks words: the frames that it was about stay open until the next word
+//! of an older one.
 //!
 //! Cost: two loads for each 16,384 words while the collector keeps up; a wait, two system calls and a look into `/proc` for
 //! each 20 ms of it.

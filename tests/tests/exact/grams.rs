@@ -11,7 +11,7 @@ use holloway_analysis::loops::LoopsRun;
 use holloway_format::{ImageMap, read_loops};
 use holloway_tests::corpus;
 use holloway_tests::tool::{clean, holloway_command, installed, run_ok, scratch, tests_directory};
-use holloway_tests::workload::{BZIP2, Flavour, LUA, MINISAT, Workload};
+use holloway_tests::workload::{BZIP2, Flavour, LUA, Workload, ZLIB};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -111,8 +111,9 @@ fn sequences_and_traces_of_lua_are_its_words() {
 }
 
 #[test]
-fn sequences_and_traces_of_minisat_are_its_words() {
-    workload(&MINISAT, &["1"], None).unwrap();
+fn sequences_and_traces_of_zlib_are_its_words() {
+    let text = Some(("text", corpus::text(6, 30_000)));
+    workload(&ZLIB, &["text"], text).unwrap();
 }
 
 /// Two threads that do different things at the same time: a stream each.

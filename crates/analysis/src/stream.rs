@@ -20,10 +20,12 @@
 //!
 //! Cost: a load, three predictable branches and no memory written for a word that goes on with the function on top.
 
+mod effects;
 mod words;
 
 use holloway_format::abi::{KIND_TRACE, OPERAND, WORD_CAUGHT, WORD_OWNER};
 
+pub(crate) use effects::Effects;
 pub(crate) use words::closes;
 use words::{CATCHES, CLOSES, FLAGS, OPENS};
 pub use words::{Word, WordFunction, Words};

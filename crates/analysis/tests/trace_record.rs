@@ -74,6 +74,47 @@ impl Listener for Deaf {
     fn path(&mut self, _path: Ended, (): &mut ()) {}
 }
 
+/// Writes down what a stream says, word by word.
+#[derive(Default)]
+struct Scribe {
+    /// By function: the word of its path 0.
+    firsts: Vec<u32>,
+    traces: Vec<(Option<u32>, Vec<Terminal>)>,
+}
+
+impl Scribe {
+    fn push(&mut self, event: Terminal) {
+        self.traces
+            .last_mut()
+            .expect("one from the start")
+            .1
+            .push(event);
+    }
+}
+
+impl Listener for Scribe {
+    type State = ();
+
+    fn path(&mut self, path: Ended, (): &mut ()) {
+        self.push(Terminal::Path {
+            function: path.function,
+            path: path.word - self.firsts[path.function as usize],
+        });
+    }
+
+    fn left(&mut self, activations: u64) {
+        self.push(Terminal::Left(activations as u32));
+    }
+
+    fn gap(&mut self, _activations: u64) {
+        self.push(Terminal::Gap);
+    }
+
+    fn owner(&mut self, thread: u32, _activations: u64) {
+        self.traces.push((Some(thread), Vec::new()));
+    }
+}
+
 #[test]
 fn another_owner_has_a_trace_of_its_own() {
     let words = Words::new(&program(Kind::Trace));
@@ -177,6 +218,65 @@ proptest! {
         let mut activations = Activations::default();
         activations.feed(&mut known, &mut Deaf, simulator.start, &simulator.stream);
         prop_assert_eq!(left + activations.open(), simulator.truth.left);
+    }
+
+    /// What repeats is read once, and says what it says word by word: whatever is missing, mixed up or strange in between.
+    #[test]
+    fn stretches_say_what_their_words_say(
+        mut state in 1u64..,
+        batch in 1usize..300,
+        rounds in 1usize..6,
+        harm in 0u32..12,
+    ) {
+        let mut choose = |below: u32| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            ((state >> 33) % u64::from(below)) as u32
+        };
+        let words = Words::new(&program(Kind::Trace));
+        let (start, mut stream) = {
+            let mut simulator = Simulator::new(Kind::Trace, 4096, 400, &mut choose);
+            simulator.run();
+            (simulator.start, simulator.stream.clone())
+        };
+        for _ in 1..rounds {
+            let from = choose(stream.len() as u32) as usize;
+            stream.extend_from_within(from..);
+        }
+        for _ in 0..harm {
+            let at = choose(stream.len() as u32) as usize;
+            match choose(6) {
+                0 => drop(stream.remove(at)),
+                1 => stream.insert(at, 0),
+                2 => stream.insert(at, words.end() + choose(1 << 30)),
+                3 => stream.insert(at, choose(words.end())),
+                4 => drop(stream.splice(at..at, owner(choose(100)))),
+                _ => stream.rotate_left(at),
+            }
+        }
+        let mut scribe = Scribe {
+            firsts: words.functions().map(|one| one.first).collect(),
+            traces: vec![(None, Vec::new())],
+        };
+        let mut activations = Activations::default();
+        let mut known = words.clone();
+        let limits = Limits { block: 50 + choose(400) as usize, pieces: 3000 };
+        let mut builder = TraceBuilder::new(words, limits);
+        let (mut at, mut recorded) = (start, Vec::new());
+        for batch in stream.chunks(batch) {
+            builder.feed(at, batch);
+            activations.feed(&mut known, &mut scribe, at, batch);
+            match choose(40) {
+                0 => recorded.extend(builder.flush()),
+                1 => at += 4 * u64::from(choose(10)),
+                _ => recorded.extend(builder.take()),
+            }
+            at += 4 * batch.len() as u64;
+        }
+        recorded.extend(builder.flush());
+        prop_assert_eq!(traces(&recorded), scribe.traces);
+        prop_assert_eq!(builder.met(), activations.met());
     }
 
     /// Read alone, events are those of the whole trace, as deep as they are there.

@@ -78,18 +78,40 @@ const PATIENCE: usize = 8;
 /// So few pieces need no further level.
 const FEW: usize = 256;
 
-/// Makes blocks of a string of terminals.
+/// What the symbols of a string stand for: some stretch of it is asked for when it is met first, in order.
+pub(super) trait Alphabet {
+    /// The number of a symbol's terminal, below 2^30, and by how much it changes the number of open activations.
+    fn meet(&mut self, symbol: u32) -> (u32, i64);
+
+    /// The number of the terminal of a symbol that was met.
+    fn number(&self, symbol: u32) -> u32;
+}
+
+/// Symbols that are numbers of terminals, which open and close nothing.
+struct Plain;
+
+impl Alphabet for Plain {
+    fn meet(&mut self, symbol: u32) -> (u32, i64) {
+        (symbol, 0)
+    }
+
+    fn number(&self, symbol: u32) -> u32 {
+        symbol
+    }
+}
+
+/// Makes blocks of a string.
 pub struct GrammarBuilder {
     limits: Limits,
     depth: Depth,
     /// By terminal: how often it stood in blocks whose pieces' counts were added up.
     counts: Vec<u64>,
-    /// By terminal: by how much it changes the number of open activations.
-    changes: Vec<i64>,
     /// The last few blocks, as far as they are kept to be compared with.
     string: Vec<u32>,
     /// Where the block begins that isn't full yet.
     begin: usize,
+    /// The block is cut into pieces of the first level.
+    is_cut: bool,
     levels: Vec<Level>,
     uses: Vec<Uses>,
     parsed: Vec<Parsed>,
@@ -138,9 +160,9 @@ impl GrammarBuilder {
             limits,
             depth,
             counts: Vec::new(),
-            changes: Vec::new(),
             string: Vec::new(),
             begin: 0,
+            is_cut: false,
             levels: Vec::new(),
             uses: Vec::new(),
             parsed: Vec::new(),
@@ -149,23 +171,18 @@ impl GrammarBuilder {
             is_fresh: true,
             idle: (LEVELS, 0),
         };
-        builder.forget();
+        builder.forget(&Plain);
         builder
     }
 
-    /// By how much the next terminal (0 at first) changes the number of open activations; those of which nothing is said change nothing.
-    pub(super) fn next_changes(&mut self, by: i64) {
-        self.changes.push(by);
-    }
-
     /// How often each terminal stood in the blocks since this was asked last.
-    pub(super) fn counts(&mut self) -> Vec<u64> {
-        self.add_up();
+    pub(super) fn counts(&mut self, alphabet: &impl Alphabet) -> Vec<u64> {
+        self.add_up(alphabet);
         mem::take(&mut self.counts)
     }
 
     /// Counts of pieces become counts of terminals.
-    fn add_up(&mut self) {
+    fn add_up(&mut self, alphabet: &impl Alphabet) {
         for at in (0..self.levels.len()).rev() {
             let (below, here) = self.levels.split_at_mut(at);
             let here = &mut here[0];
@@ -176,9 +193,10 @@ impl GrammarBuilder {
                     match below.last_mut() {
                         Some(below) => drop(below.count(symbol, times)),
                         None => {
-                            let known = self.counts.len().max(symbol as usize + 1);
+                            let terminal = alphabet.number(symbol) as usize;
+                            let known = self.counts.len().max(terminal + 1);
                             self.counts.resize(known, 0);
-                            self.counts[symbol as usize] += times;
+                            self.counts[terminal] += times;
                         }
                     }
                 }
@@ -186,8 +204,8 @@ impl GrammarBuilder {
         }
     }
 
-    fn forget(&mut self) {
-        self.add_up();
+    fn forget(&mut self, alphabet: &impl Alphabet) {
+        self.add_up(alphabet);
         self.levels = (0..LEVELS).map(|_| Level::new()).collect();
         self.uses = (0..LEVELS).map(|_| Uses::default()).collect();
         self.parsed = (0..LEVELS).map(|_| Parsed::default()).collect();
@@ -201,30 +219,85 @@ impl GrammarBuilder {
     /// Appends terminals, whose numbers are below 2^30; `done` gets each block that is full.
     pub fn extend(&mut self, mut terminals: &[u32], mut done: impl FnMut(Block)) {
         while !terminals.is_empty() {
-            let room = self.limits.block - self.length();
-            let (now, later) = terminals.split_at(room.min(terminals.len()));
-            self.string.extend_from_slice(now);
-            terminals = later;
-            if self.length() == self.limits.block {
-                done(self.close());
+            terminals = &terminals[self.append(terminals)..];
+            if self.room() == 0 {
+                done(self.close(&mut Plain));
             }
         }
     }
 
     /// The block of what was appended since the last one, if there is anything.
     pub fn flush(&mut self) -> Option<Block> {
-        (self.length() > 0).then(|| self.close())
+        (self.length() > 0).then(|| self.close(&mut Plain))
+    }
+
+    /// Appends as many symbols as the block has room for; gives their number.
+    pub(super) fn append(&mut self, symbols: &[u32]) -> usize {
+        let now = self.room().min(symbols.len());
+        self.string.extend_from_slice(&symbols[..now]);
+        now
+    }
+
+    /// Takes back the symbols of the block from `length` on.
+    pub(super) fn take_back(&mut self, length: usize) -> Vec<u32> {
+        if mem::take(&mut self.is_cut) {
+            self.parsed[0].take_back();
+        }
+        self.string.split_off(self.begin + length)
     }
 
     /// Symbols since the last block.
-    fn length(&self) -> usize {
+    pub(super) fn length(&self) -> usize {
         self.string.len() - self.begin
     }
 
-    fn close(&mut self) -> Block {
-        if self.levels.iter().map(Level::size).sum::<usize>() > self.limits.pieces {
-            self.forget();
+    /// Symbols that the block can take still.
+    pub(super) fn room(&self) -> usize {
+        self.limits.block - self.length()
+    }
+
+    /// Cuts the block into pieces of the first level; whether the pieces of earlier blocks were forgotten before.
+    pub(super) fn cut_first(&mut self, alphabet: &mut impl Alphabet) -> bool {
+        if mem::replace(&mut self.is_cut, true) {
+            return false;
         }
+        let forgets = self.levels.iter().map(Level::size).sum::<usize>() > self.limits.pieces;
+        if forgets {
+            self.forget(alphabet);
+        }
+        let level = &mut self.levels[0];
+        level.parse(&self.string, &mut self.parsed[0]);
+        let mut terminals = Vec::new();
+        level.digest(|symbols| {
+            terminals.clear();
+            let mut sum = Sum::default();
+            for &symbol in symbols {
+                let (terminal, change) = alphabet.meet(symbol);
+                terminals.push(terminal);
+                sum.change += change;
+            }
+            sum.hash = StringHash::of(&terminals);
+            sum
+        });
+        forgets
+    }
+
+    /// The pieces of the first level, of this block and of those since the last fresh one.
+    pub(super) fn first_level(&self) -> &Level {
+        &self.levels[0]
+    }
+
+    /// The block's pieces of the first level, and where each ends in the block.
+    pub(super) fn cuts(&self) -> impl Iterator<Item = (u32, usize)> {
+        let begin = self.begin;
+        let pieces = self.parsed[0].block_ends();
+        pieces.map(move |(piece, end)| (piece, end - begin))
+    }
+
+    /// The block of what was appended since the last one: at least one symbol.
+    pub(super) fn close(&mut self, alphabet: &mut impl Alphabet) -> Block {
+        self.cut_first(alphabet);
+        self.is_cut = false;
         let levels = self.cut();
         let Sum { hash, change } = self.weigh(levels);
         let mut block = Block {
@@ -236,7 +309,8 @@ impl GrammarBuilder {
         };
         let (symbols, starts) = self.top(levels);
         self.count(levels, &symbols);
-        self.write(levels, &symbols, &starts, &mut block.tokens);
+        let number = |symbol| alphabet.number(symbol);
+        self.write(levels, &symbols, &starts, &number, &mut block.tokens);
         self.settle();
         block
     }
@@ -248,7 +322,6 @@ impl GrammarBuilder {
         for &piece in self.parsed[levels - 1].block() {
             sum = sum.then(level.count(piece, 1));
         }
-        debug_assert_eq!(sum.hash, StringHash::of(&self.string[self.begin..]));
         sum
     }
 
@@ -275,26 +348,17 @@ impl GrammarBuilder {
         let mut paying = 0;
         self.idle.1 = self.idle.1.saturating_sub(1);
         let most = if self.idle.1 > 0 { self.idle.0 } else { LEVELS };
-        let change = |terminal: &u32| self.changes.get(*terminal as usize).copied();
         for at in 0..most {
             let (below, here) = self.parsed.split_at_mut(at);
             let (levels_below, level) = self.levels.split_at_mut(at);
             let (level, here) = (&mut level[0], &mut here[0]);
             let known = level.pieces();
-            match (below.last(), levels_below.last()) {
-                (Some(parsed), Some(below)) => {
-                    here.clear();
-                    level.parse(parsed.block(), here);
-                    let sum = |sum: Sum, &piece: &u32| sum.then(below.sum(piece));
-                    level.digest(|pieces| pieces.iter().fold(Sum::default(), sum));
-                }
-                _ => {
-                    level.parse(&self.string, here);
-                    level.digest(|terminals| Sum {
-                        hash: StringHash::of(terminals),
-                        change: terminals.iter().filter_map(change).sum(),
-                    });
-                }
+            // The first level is cut.
+            if let (Some(parsed), Some(below)) = (below.last(), levels_below.last()) {
+                here.clear();
+                level.parse(parsed.block(), here);
+                let sum = |sum: Sum, &piece: &u32| sum.then(below.sum(piece));
+                level.digest(|pieces| pieces.iter().fold(Sum::default(), sum));
             }
             let new = level.pieces() - known;
             let pays = self.depth.pays() * new <= here.block().len();
@@ -336,7 +400,14 @@ impl GrammarBuilder {
     }
 
     /// Writes the block down, from the start of SEQUITUR's grammar.
-    fn write(&mut self, levels: usize, symbols: &[Symbol], starts: &[u64], out: &mut Vec<Token>) {
+    fn write(
+        &mut self,
+        levels: usize,
+        symbols: &[Symbol],
+        starts: &[u64],
+        number: &impl Fn(u32) -> u32,
+        out: &mut Vec<Token>,
+    ) {
         let span = |rule: usize| starts[rule] as usize..starts[rule + 1] as usize;
         let mut numbers = vec![NEVER; starts.len() - 1];
         let mut open = vec![(0, span(0))];
@@ -351,7 +422,7 @@ impl GrammarBuilder {
                 continue;
             };
             match symbols[at].part() {
-                Part::Terminal(piece) => self.write_piece(levels - 1, piece, out),
+                Part::Terminal(piece) => self.write_piece(levels - 1, piece, number, out),
                 Part::Rule(used) if numbers[used as usize] == NEVER => {
                     out.push(Token::open());
                     open.push((used as usize, span(used as usize)));
@@ -363,7 +434,13 @@ impl GrammarBuilder {
         }
     }
 
-    fn write_piece(&mut self, level: usize, piece: u32, out: &mut Vec<Token>) {
+    fn write_piece(
+        &mut self,
+        level: usize,
+        piece: u32,
+        number: &impl Fn(u32) -> u32,
+        out: &mut Vec<Token>,
+    ) {
         let rule = self.uses[level].rules[piece as usize];
         if rule < ONCE {
             out.push(Token::symbol(Symbol::rule(rule)));
@@ -377,8 +454,8 @@ impl GrammarBuilder {
         for at in 0..length {
             let part = self.levels[level].piece(piece)[at];
             match level {
-                0 => out.push(Token::symbol(Symbol::terminal(part))),
-                _ => self.write_piece(level - 1, part, out),
+                0 => out.push(Token::symbol(Symbol::terminal(number(part)))),
+                _ => self.write_piece(level - 1, part, number, out),
             }
         }
         if is_rule {

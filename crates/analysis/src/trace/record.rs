@@ -3,14 +3,19 @@
 //! Terminals are numbered in the order of their first appearance: a path of a function, so many frames left at once, or a gap. Another owner
 //! of the ring is another thread, whose trace begins with it.
 //!
-//! Cost: 4 bytes for each word the image can have (untouched where no path ran), and what [`super::builder`] costs.
+//! What repeats is read once: words go into the block as they are. When it is full and cut into pieces, each that is new is looked up, and what it does
+//! to the open activations ([`Effects`]); then the pieces' effects are applied one after the other. Words that are more than paths, and
+//! those behind a piece that doesn't fit what is open, are read one by one ([`Activations::feed`]).
+//!
+//! Cost: 8 bytes for each word the image can have (untouched where no path ran), some 16 a piece, and what [`super::builder`] costs.
 
 use std::collections::HashMap;
+use std::mem;
 
 use holloway_format::trace::{Block, Terminal};
 
-use super::builder::{Depth, GrammarBuilder, Limits};
-use crate::stream::{Activations, Ended, Listener, Met, Words};
+use super::builder::{Alphabet, Depth, GrammarBuilder, Limits};
+use crate::stream::{Activations, Effects, Ended, Listener, Met, Words};
 
 /// What a trace's file gets next.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,140 +28,157 @@ pub enum Recorded {
 
 /// Makes a trace of a thread's words.
 pub struct TraceBuilder {
-    words: Words,
+    symbols: Symbols,
     activations: Activations<()>,
-    events: Events,
+    /// Where the next word must stand in the stream.
+    next: Option<u64>,
+    /// Symbols of the open block whose effects were applied; those behind them are words that stand side by side in the stream.
+    read: usize,
+    /// Of the pieces that the grammar knows.
+    effects: Effects,
+    /// Blocks in which words are read one by one, for the last one was cut in vain.
+    wary: u32,
+    grammar: GrammarBuilder,
+    limits: Limits,
+    /// Times that paths ran before, by function and number.
+    ran: HashMap<(u32, u32), u64>,
+    done: Vec<Recorded>,
 }
 
-/// The events that the words stand for, on their way into blocks.
-struct Events {
+/// Symbols of the grammar: a path's is its word, below [`OTHERS`].
+struct Symbols {
+    words: Words,
     /// By function: the word of its path 0, and its place among all functions of the image's map.
     functions: Vec<(u32, u32)>,
     /// By word: number of its terminal + 1.
     by_word: Vec<u32>,
-    others: HashMap<Terminal, u32>,
-    /// Terminals that no block has yet.
-    new: Vec<Terminal>,
+    others: Others,
     /// By number: the thread's terminals.
     terminals: Vec<Terminal>,
-    /// Times that paths ran before, by function and number.
-    ran: HashMap<(u32, u32), u64>,
-    /// Numbers of the events that the grammar does not have yet: so many, in front. A batch of words makes as many events at most, and one that is no path before them.
-    pending: Box<[u32; 2 * BATCH]>,
-    count: usize,
-    grammar: GrammarBuilder,
-    limits: Limits,
-    done: Vec<Recorded>,
+    /// Terminals that blocks have.
+    given: usize,
 }
 
-impl Listener for Events {
+/// Symbols of what is no path.
+#[derive(Default)]
+struct Others {
+    symbols: HashMap<Terminal, u32>,
+    /// By symbol, from [`OTHERS`] on: what it stands for, and that terminal's number + 1.
+    list: Vec<(Terminal, u32)>,
+}
+
+impl Others {
+    fn symbol(&mut self, terminal: Terminal) -> u32 {
+        *self.symbols.entry(terminal).or_insert_with(|| {
+            self.list.push((terminal, 0));
+            OTHERS + self.list.len() as u32 - 1
+        })
+    }
+}
+
+/// The first symbol that is no word: an image has at most 2^28.
+const OTHERS: u32 = 1 << 29;
+
+impl Alphabet for Symbols {
+    fn meet(&mut self, symbol: u32) -> (u32, i64) {
+        let next = u32::try_from(self.terminals.len());
+        let next = next.expect("there are fewer kinds of events than words");
+        let (terminal, number, change) = match symbol.checked_sub(OTHERS) {
+            Some(other) => {
+                let (terminal, number) = &mut self.others.list[other as usize];
+                let change = match *terminal {
+                    Terminal::Left(count) => -i64::from(count),
+                    Terminal::Path { .. } | Terminal::Gap => 0,
+                };
+                (*terminal, number, change)
+            }
+            // Nobody's word: read one by one, it won't be here any more.
+            None => {
+                let Some(word) = self.words.word(symbol) else {
+                    return (0, 0);
+                };
+                let (first, function) = self.functions[word.function as usize];
+                let path = symbol - first;
+                let number = &mut self.by_word[symbol as usize];
+                let change = i64::from(word.starts_at_entry) - i64::from(word.ends_at_exit);
+                (Terminal::Path { function, path }, number, change)
+            }
+        };
+        if *number == 0 {
+            *number = next + 1;
+            self.terminals.push(terminal);
+        }
+        (*number - 1, change)
+    }
+
+    #[inline]
+    fn number(&self, symbol: u32) -> u32 {
+        let number = match symbol.checked_sub(OTHERS) {
+            Some(other) => self.others.list[other as usize].1,
+            None => self.by_word[symbol as usize],
+        };
+        number - 1
+    }
+}
+
+impl Symbols {
+    fn new(words: Words) -> Self {
+        Self {
+            functions: places(&words),
+            by_word: vec![0; words.end() as usize],
+            words,
+            others: Others::default(),
+            terminals: Vec::new(),
+            given: 0,
+        }
+    }
+
+    /// The terminals that no block has.
+    fn give(&mut self) -> Vec<Terminal> {
+        let given = mem::replace(&mut self.given, self.terminals.len());
+        self.terminals[given..].to_vec()
+    }
+
+    /// Another thread's terminals begin.
+    fn clear(&mut self) {
+        // Fresh memory: filled with zeros the old one would take room for words that never come.
+        self.by_word = vec![0; self.by_word.len()];
+        self.others.list.iter_mut().for_each(|other| other.1 = 0);
+        self.terminals.clear();
+        self.given = 0;
+    }
+}
+
+/// The symbols of words that are read one by one.
+struct OneByOne<'a> {
+    others: &'a mut Others,
+    symbols: Vec<u32>,
+    /// Threads, and how many of the symbols are before each.
+    owners: Vec<(usize, u32)>,
+}
+
+impl Listener for OneByOne<'_> {
     type State = ();
 
     #[inline]
     fn path(&mut self, path: Ended, (): &mut ()) {
-        let known = self.by_word[path.word as usize];
-        let number = match known.checked_sub(1) {
-            Some(number) => number,
-            None => self.add_path(path),
-        };
-        self.pending[self.count % (2 * BATCH)] = number;
-        self.count += 1;
+        self.symbols.push(path.word);
     }
 
     fn left(&mut self, mut activations: u64) {
         while activations > 0 {
             let count = u32::try_from(activations).unwrap_or(u32::MAX);
-            self.other(Terminal::Left(count));
+            self.symbols.push(self.others.symbol(Terminal::Left(count)));
             activations -= u64::from(count);
         }
     }
 
     fn gap(&mut self, _activations: u64) {
-        self.other(Terminal::Gap);
+        self.symbols.push(self.others.symbol(Terminal::Gap));
     }
 
     fn owner(&mut self, thread: u32, _activations: u64) {
-        self.end();
-        self.done.push(Recorded::Owner(thread));
-        // Fresh memory: filled with zeros the old one would take room for words that never come.
-        self.by_word = vec![0; self.by_word.len()];
-        self.others.clear();
-        self.add_up();
-        self.terminals.clear();
-        self.grammar = GrammarBuilder::new(self.limits, Depth::Quick);
-    }
-}
-
-impl Events {
-    #[cold]
-    fn add_path(&mut self, path: Ended) -> u32 {
-        let (first, function) = self.functions[path.function as usize];
-        let terminal = Terminal::Path {
-            function,
-            path: path.word - first,
-        };
-        let change = i64::from(path.starts_at_entry) - i64::from(path.closes);
-        let number = self.add(terminal, change);
-        self.by_word[path.word as usize] = number + 1;
-        number
-    }
-
-    fn other(&mut self, terminal: Terminal) {
-        let number = match self.others.get(&terminal) {
-            Some(&number) => number,
-            None => {
-                let change = match terminal {
-                    Terminal::Left(count) => -i64::from(count),
-                    Terminal::Path { .. } | Terminal::Gap => 0,
-                };
-                let number = self.add(terminal, change);
-                self.others.insert(terminal, number);
-                number
-            }
-        };
-        self.pass();
-        self.pending[0] = number;
-        self.count = 1;
-    }
-
-    /// A terminal that is new, and by how much it changes the number of open activations.
-    fn add(&mut self, terminal: Terminal, change: i64) -> u32 {
-        let number = u32::try_from(self.terminals.len())
-            .expect("there are fewer kinds of events than words");
-        self.terminals.push(terminal);
-        self.new.push(terminal);
-        self.grammar.next_changes(change);
-        number
-    }
-
-    /// Adds up what ran, as far as it is in blocks.
-    fn add_up(&mut self) {
-        for (terminal, count) in self.terminals.iter().zip(self.grammar.counts()) {
-            if let Terminal::Path { function, path } = *terminal
-                && count > 0
-            {
-                *self.ran.entry((function, path)).or_default() += count;
-            }
-        }
-    }
-
-    /// Gives the grammar what is pending.
-    fn pass(&mut self) {
-        let (new, done) = (&mut self.new, &mut self.done);
-        let pending = &self.pending[..std::mem::take(&mut self.count)];
-        self.grammar.extend(pending, |mut block| {
-            block.terminals = std::mem::take(new);
-            done.push(Recorded::Block(block));
-        });
-    }
-
-    /// Ends the last block.
-    fn end(&mut self) {
-        self.pass();
-        if let Some(mut block) = self.grammar.flush() {
-            block.terminals = std::mem::take(&mut self.new);
-            self.done.push(Recorded::Block(block));
-        }
+        self.owners.push((self.symbols.len(), thread));
     }
 }
 
@@ -177,62 +199,225 @@ fn places(words: &Words) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// Words read at a time: their events stay in the cache.
-const BATCH: usize = 1 << 12;
+/// Words read one by one at a time; so many with one that is no path are.
+const BATCH: usize = 1 << 8;
+/// Blocks read one by one after one that was cut in vain.
+const WARY: u32 = 8;
 
 impl TraceBuilder {
     /// The builder of a stream of an image that `words` knows.
     pub fn new(words: Words, limits: Limits) -> Self {
-        let events = Events {
-            functions: places(&words),
-            by_word: vec![0; words.end() as usize],
-            others: HashMap::new(),
-            new: Vec::new(),
-            terminals: Vec::new(),
-            ran: HashMap::new(),
-            pending: Box::new([0; 2 * BATCH]),
-            count: 0,
+        Self {
+            symbols: Symbols::new(words),
+            activations: Activations::default(),
+            next: None,
+            read: 0,
+            effects: Effects::default(),
+            wary: 0,
             grammar: GrammarBuilder::new(limits, Depth::Quick),
             limits,
+            ran: HashMap::new(),
             done: Vec::new(),
-        };
-        Self {
-            words,
-            activations: Activations::default(),
-            events,
         }
     }
 
     /// Reads a batch of words, the first of which stands at position `at` (in bytes) of the stream. One that doesn't begin where
     /// the last one ended comes after a gap.
-    pub fn feed(&mut self, at: u64, batch: &[u32]) {
-        for (index, batch) in batch.chunks(BATCH).enumerate() {
-            let at = at.wrapping_add((4 * BATCH * index) as u64);
-            self.activations
-                .feed(&mut self.words, &mut self.events, at, batch);
-            self.events.pass();
+    pub fn feed(&mut self, mut at: u64, mut batch: &[u32]) {
+        let mut follows = self.next.is_none_or(|next| next == at);
+        while !batch.is_empty() {
+            let plain = match follows && self.wary == 0 {
+                true => self.plain(batch),
+                false => 0,
+            };
+            let taken = if plain > 0 {
+                self.grammar.append(&batch[..plain])
+            } else {
+                self.catch_up();
+                let count = batch.len().min(BATCH);
+                self.read_each(at, &batch[..count]);
+                count
+            };
+            at = at.wrapping_add(4 * taken as u64);
+            self.next = Some(at);
+            batch = &batch[taken..];
+            follows = true;
+            if self.grammar.room() == 0 {
+                self.fill();
+            }
         }
     }
 
     /// What was made of the words so far, as far as it fills blocks; each thing is given once.
     pub fn take(&mut self) -> Vec<Recorded> {
-        std::mem::take(&mut self.events.done)
+        mem::take(&mut self.done)
     }
 
     /// How often each path ran since this was asked last, as far as it was given in blocks, in all threads that owned the ring, by place of its function in the map and number.
     pub fn counts(&mut self) -> HashMap<(u32, u32), u64> {
-        self.events.add_up();
-        std::mem::take(&mut self.events.ran)
+        self.add_up();
+        mem::take(&mut self.ran)
     }
 
-    /// What was met in the stream besides paths.
+    /// What was met in the stream besides paths, in what was given in blocks and perhaps a little behind.
     pub fn met(&self) -> Met {
         self.activations.met()
     }
 
     /// The rest, which fills no block. More words may follow.
     pub fn flush(&mut self) -> Vec<Recorded> {
-        self.events.end();
+        self.end();
         self.take()
+    }
+
+    /// Closes the open block, whatever its length.
+    fn end(&mut self) {
+        if self.grammar.length() > 0 {
+            self.fill();
+        }
+        if self.grammar.length() > 0 {
+            self.close();
+        }
+    }
+
+    /// Closes the open block, if all of it fits what is open; else it is not what it was, and may have been closed on the way.
+    fn fill(&mut self) {
+        if self.cut() {
+            self.close();
+        } else {
+            self.catch_up();
+            self.wary = WARY;
+        }
+    }
+
+    /// Number of words in front that may be paths, and are nothing else.
+    fn plain(&self, words: &[u32]) -> usize {
+        const STEP: usize = 16;
+        let last = self.symbols.words.end().saturating_sub(1);
+        let is_path = |word: &u32| word.wrapping_sub(1) < last;
+        let steps = words.chunks_exact(STEP);
+        let all = |step: &&[u32]| step.iter().fold(true, |all, word| all & is_path(word));
+        let count = STEP * steps.take_while(all).count();
+        let rest = words[count..].iter();
+        count + rest.take_while(|word| is_path(word)).count()
+    }
+
+    /// Cuts the open block and applies its pieces' effects; whether all fit.
+    fn cut(&mut self) -> bool {
+        self.cut_first();
+        let (length, from) = (self.grammar.length(), self.read);
+        let Some(end) = self.next.filter(|_| from < length) else {
+            return true;
+        };
+        let position = |place: usize| end.wrapping_sub(4 * (length - place) as u64);
+        let activations = &mut self.activations;
+        let mut begin = 0;
+        for (piece, end) in self.grammar.cuts() {
+            let fits = if begin >= from {
+                activations.apply(&self.effects, piece, position(begin))
+            } else if end <= from {
+                true
+            } else {
+                let words = &self.grammar.first_level().piece(piece)[from - begin..];
+                let mut effect = Effects::default();
+                effect.push(&mut self.symbols.words, words);
+                activations.apply(&effect, 0, position(from))
+            };
+            if !fits {
+                break;
+            }
+            begin = end;
+        }
+        self.read = begin.max(from);
+        activations.go_on((self.read - from) as u64, position(self.read));
+        self.read == length
+    }
+
+    /// Cuts the open block and works out the effects of pieces that are new.
+    fn cut_first(&mut self) {
+        if self.grammar.cut_first(&mut self.symbols) {
+            self.effects.clear();
+        }
+        let level = self.grammar.first_level();
+        for piece in self.effects.len()..level.pieces() {
+            self.effects
+                .push(&mut self.symbols.words, level.piece(piece as u32));
+        }
+    }
+
+    /// Reads one by one the words of the open block that weren't read.
+    fn catch_up(&mut self) {
+        if let Some(next) = self.next
+            && self.read < self.grammar.length()
+        {
+            let words = self.grammar.take_back(self.read);
+            self.read_each(next.wrapping_sub(4 * words.len() as u64), &words);
+        }
+    }
+
+    /// Reads words one by one; all before them were read.
+    fn read_each(&mut self, at: u64, words: &[u32]) {
+        let mut each = OneByOne {
+            others: &mut self.symbols.others,
+            symbols: Vec::with_capacity(words.len() + 1),
+            owners: Vec::new(),
+        };
+        self.activations
+            .feed(&mut self.symbols.words, &mut each, at, words);
+        let OneByOne {
+            symbols, owners, ..
+        } = each;
+        let mut done = 0;
+        for (before, thread) in owners {
+            self.append_read(&symbols[done..before]);
+            self.begin_thread(thread);
+            done = before;
+        }
+        self.append_read(&symbols[done..]);
+    }
+
+    /// Appends symbols that were read.
+    fn append_read(&mut self, mut symbols: &[u32]) {
+        while !symbols.is_empty() {
+            symbols = &symbols[self.grammar.append(symbols)..];
+            self.read = self.grammar.length();
+            if self.grammar.room() == 0 {
+                self.close();
+            }
+        }
+    }
+
+    /// Another thread goes on. All was read.
+    fn begin_thread(&mut self, thread: u32) {
+        if self.grammar.length() > 0 {
+            self.close();
+        }
+        self.done.push(Recorded::Owner(thread));
+        self.add_up();
+        self.symbols.clear();
+        self.grammar = GrammarBuilder::new(self.limits, Depth::Quick);
+        self.effects.clear();
+    }
+
+    /// Closes the open block, of which all was read.
+    fn close(&mut self) {
+        self.cut_first();
+        let mut block = self.grammar.close(&mut self.symbols);
+        block.terminals = self.symbols.give();
+        self.done.push(Recorded::Block(block));
+        self.read = 0;
+        self.wary = self.wary.saturating_sub(1);
+    }
+
+    /// Adds up what ran, as far as it is in blocks.
+    fn add_up(&mut self) {
+        let counts = self.grammar.counts(&self.symbols);
+        for (terminal, count) in self.symbols.terminals.iter().zip(counts) {
+            if let Terminal::Path { function, path } = *terminal
+                && count > 0
+            {
+                *self.ran.entry((function, path)).or_default() += count;
+            }
+        }
     }
 }

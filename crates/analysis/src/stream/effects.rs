@@ -4,19 +4,24 @@
 //! leaves `f` with an `h` on top. A stretch that comes again does the same again, so a long stream is read at the cost of a few comparisons for each
 //! stretch. What a stretch can't say by itself (frames left, words that are nobody's) is read word by word.
 
+use std::mem;
+
 use super::words::{CATCHES, CLOSES, FLAGS, OPENS};
 use super::{Activation, Activations, Words, bottom};
 
-/// Effects of stretches of at most 255 words, by number.
+/// Effects of stretches, by number.
 #[derive(Default, Debug)]
 pub(crate) struct Effects {
     /// Where each begins in `items`.
     starts: Vec<u32>,
-    /// Of each: numbers of activations closed and opened, the function on top of which nothing is closed (0: any), the functions
+    /// Of each: length, numbers of activations closed and opened, the function on top of which nothing is closed (0: any), the functions
     /// closed, then functions opened, each with the place of its first word.
     items: Vec<u32>,
-    open: Vec<(u32, u32)>,
+    /// Of the one that is being worked out.
+    length: u32,
+    kept: u32,
     closed: Vec<u32>,
+    opened: Vec<u32>,
 }
 
 /// Needed on top by a stretch that must be read word by word: no function.
@@ -25,8 +30,10 @@ const NEVER: u32 = u32::MAX;
 /// What a stretch does.
 #[derive(Clone, Copy, Debug)]
 struct Effect<'a> {
+    length: u32,
     kept: u32,
     closed: &'a [u32],
+    /// Functions and places by turns.
     opened: &'a [u32],
 }
 
@@ -36,68 +43,107 @@ impl Effects {
         self.starts.len()
     }
 
+    /// Words of a stretch.
+    pub(crate) fn length(&self, stretch: u32) -> usize {
+        self.items[self.starts[stretch as usize] as usize] as usize
+    }
+
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Adds a stretch.
-    pub(crate) fn push(&mut self, words: &mut Words, stretch: &[u32]) {
-        let kept = self.read(words, stretch);
-        let start = u32::try_from(self.items.len()).expect("pieces are forgotten before");
-        self.starts.push(start);
-        let counts = self.closed.len() << 8 | self.open.len();
-        self.items.extend([counts as u32, kept]);
-        self.items.extend_from_slice(&self.closed);
-        let opened = self.open.iter();
-        self.items
-            .extend(opened.flat_map(|&(function, place)| [function, place]));
+    /// Adds a stretch of words.
+    pub(crate) fn push_words(&mut self, words: &mut Words, stretch: &[u32]) {
+        for &word in stretch {
+            let entry = words.entry(word);
+            let function = [entry >> FLAGS];
+            let opened = [function[0], 0];
+            let mut effect = Effect {
+                length: 1,
+                kept: 0,
+                closed: &[],
+                opened: &[],
+            };
+            // Nobody's word; or an activation in doubt may be there.
+            let catches = entry & OPENS != 0 && entry & CATCHES != 0 && self.opened.is_empty();
+            match (entry & OPENS != 0, entry & CLOSES != 0) {
+                _ if function == [0] || catches => effect.kept = NEVER,
+                (true, true) => {}
+                (true, false) => effect.opened = &opened,
+                (false, true) => effect.closed = &function,
+                (false, false) => effect.kept = function[0],
+            }
+            self.then(effect);
+        }
+        self.push();
     }
 
-    /// Finds what a stretch closes and opens; gives what it needs on top besides.
-    fn read(&mut self, words: &mut Words, stretch: &[u32]) -> u32 {
-        self.open.clear();
-        self.closed.clear();
-        let mut kept = 0;
-        for (place, &word) in (0u32..).zip(stretch) {
-            let entry = words.entry(word);
-            let function = entry >> FLAGS;
-            let is_outer = self.open.is_empty();
-            let is_regular = if entry & OPENS != 0 {
-                // An activation in doubt may be there.
-                function != 0 && !(is_outer && entry & CATCHES != 0)
+    /// Adds a stretch of others.
+    pub(crate) fn push_stretches(&mut self, others: &Effects, stretch: &[u32]) {
+        for &one in stretch {
+            self.then(others.get(one));
+        }
+        self.push();
+    }
+
+    /// Works out what comes of it with another behind it.
+    #[inline]
+    fn then(&mut self, next: Effect<'_>) {
+        let mut fits = self.kept != NEVER;
+        for &function in next.closed {
+            if let [.., top, _] = self.opened[..] {
+                fits &= top == function;
+                self.opened.truncate(self.opened.len() - 2);
             } else {
-                let top = self.open.last().map_or(kept, |top| top.0);
-                function != 0 && (function == top || is_outer && top == 0)
-            };
-            if !is_regular {
-                return NEVER;
-            }
-            match (entry & OPENS != 0, entry & CLOSES != 0) {
-                (true, true) => {}
-                (true, false) => self.open.push((function, place)),
-                (false, false) if is_outer => kept = function,
-                (false, false) => {}
-                (false, true) => {
-                    if self.open.pop().is_none() {
-                        self.closed.push(function);
-                        kept = 0;
-                    }
-                }
+                fits &= self.kept == 0 || self.kept == function;
+                self.closed.push(function);
+                self.kept = 0;
             }
         }
-        kept
+        match self.opened[..] {
+            _ if next.kept == 0 => {}
+            [.., top, _] => fits &= top == next.kept,
+            _ if self.kept == 0 => self.kept = next.kept,
+            _ => fits &= self.kept == next.kept,
+        }
+        for one in next.opened.chunks_exact(2) {
+            self.opened.extend([one[0], self.length + one[1]]);
+        }
+        self.length += next.length;
+        if !fits {
+            self.kept = NEVER;
+        }
+    }
+
+    fn push(&mut self) {
+        if self.kept == NEVER {
+            self.closed.clear();
+            self.opened.clear();
+        }
+        let start = u32::try_from(self.items.len()).expect("pieces are forgotten before");
+        self.starts.push(start);
+        let [closed, opened] = [&self.closed, &self.opened].map(|list| list.len() as u32);
+        self.items.extend([
+            mem::take(&mut self.length),
+            closed,
+            opened,
+            mem::take(&mut self.kept),
+        ]);
+        self.items.append(&mut self.closed);
+        self.items.append(&mut self.opened);
     }
 
     #[inline]
     fn get(&self, number: u32) -> Effect<'_> {
         let items = &self.items[self.starts[number as usize] as usize..];
-        let (closed, opened) = ((items[0] >> 8) as usize, (items[0] & 0xFF) as usize);
-        let (closed, rest) = items[2..].split_at(closed);
+        let [length, closed, opened, kept] = *items.first_chunk().expect("each begins with these");
+        let (closed, rest) = items[4..].split_at(closed as usize);
         Effect {
-            kept: items[1],
+            length,
+            kept,
             closed,
-            opened: &rest[..2 * opened],
+            opened: &rest[..opened as usize],
         }
     }
 }
@@ -110,6 +156,7 @@ impl<S: Copy + Default> Activations<S> {
             kept,
             closed,
             opened,
+            ..
         } = effects.get(stretch);
         if closed.is_empty() {
             if kept != 0 && kept != self.top.function {

@@ -110,8 +110,8 @@ pub struct GrammarBuilder {
     string: Vec<u32>,
     /// Where the block begins that isn't full yet.
     begin: usize,
-    /// The block is cut into pieces of the first level.
-    is_cut: bool,
+    /// Levels on which the block is cut into pieces, once it is.
+    cut: Option<usize>,
     levels: Vec<Level>,
     uses: Vec<Uses>,
     parsed: Vec<Parsed>,
@@ -162,7 +162,7 @@ impl GrammarBuilder {
             counts: Vec::new(),
             string: Vec::new(),
             begin: 0,
-            is_cut: false,
+            cut: None,
             levels: Vec::new(),
             uses: Vec::new(),
             parsed: Vec::new(),
@@ -240,7 +240,7 @@ impl GrammarBuilder {
 
     /// Takes back the symbols of the block from `length` on.
     pub(super) fn take_back(&mut self, length: usize) -> Vec<u32> {
-        if mem::take(&mut self.is_cut) {
+        if self.cut.take().is_some() {
             self.parsed[0].take_back();
         }
         self.string.split_off(self.begin + length)
@@ -256,49 +256,30 @@ impl GrammarBuilder {
         self.limits.block - self.length()
     }
 
-    /// Cuts the block into pieces of the first level; whether the pieces of earlier blocks were forgotten before.
-    pub(super) fn cut_first(&mut self, alphabet: &mut impl Alphabet) -> bool {
-        if mem::replace(&mut self.is_cut, true) {
+    /// Cuts the block, of at least one symbol, into pieces; whether the pieces of earlier blocks were forgotten before.
+    pub(super) fn cut(&mut self, alphabet: &mut impl Alphabet) -> bool {
+        if self.cut.is_some() {
             return false;
         }
         let forgets = self.levels.iter().map(Level::size).sum::<usize>() > self.limits.pieces;
         if forgets {
             self.forget(alphabet);
         }
-        let level = &mut self.levels[0];
-        level.parse(&self.string, &mut self.parsed[0]);
-        let mut terminals = Vec::new();
-        level.digest(|symbols| {
-            terminals.clear();
-            let mut sum = Sum::default();
-            for &symbol in symbols {
-                let (terminal, change) = alphabet.meet(symbol);
-                terminals.push(terminal);
-                sum.change += change;
-            }
-            sum.hash = StringHash::of(&terminals);
-            sum
-        });
+        self.cut = Some(self.cut_levels(alphabet));
         forgets
     }
 
-    /// The pieces of the first level, of this block and of those since the last fresh one.
-    pub(super) fn first_level(&self) -> &Level {
-        &self.levels[0]
-    }
-
-    /// The block's pieces of the first level, and where each ends in the block.
-    pub(super) fn cuts(&self) -> impl Iterator<Item = (u32, usize)> {
-        let begin = self.begin;
-        let pieces = self.parsed[0].block_ends();
-        pieces.map(move |(piece, end)| (piece, end - begin))
+    /// The levels on which the block is cut into pieces: what the pieces are, and those of the block.
+    pub(super) fn levels(&self) -> impl ExactSizeIterator<Item = (&Level, &[u32])> {
+        let pieces = self.parsed.iter().map(Parsed::block);
+        let levels = self.levels.iter().zip(pieces);
+        levels.take(self.cut.unwrap_or(0))
     }
 
     /// The block of what was appended since the last one: at least one symbol.
     pub(super) fn close(&mut self, alphabet: &mut impl Alphabet) -> Block {
-        self.cut_first(alphabet);
-        self.is_cut = false;
-        let levels = self.cut();
+        self.cut(alphabet);
+        let levels = self.cut.take().expect("it is cut");
         let Sum { hash, change } = self.weigh(levels);
         let mut block = Block {
             is_fresh: mem::take(&mut self.is_fresh),
@@ -344,7 +325,8 @@ impl GrammarBuilder {
     }
 
     /// Cuts the block into pieces, level by level; gives the number of levels that pay.
-    fn cut(&mut self) -> usize {
+    fn cut_levels(&mut self, alphabet: &mut impl Alphabet) -> usize {
+        let mut terminals = Vec::new();
         let mut paying = 0;
         self.idle.1 = self.idle.1.saturating_sub(1);
         let most = if self.idle.1 > 0 { self.idle.0 } else { LEVELS };
@@ -353,12 +335,14 @@ impl GrammarBuilder {
             let (levels_below, level) = self.levels.split_at_mut(at);
             let (level, here) = (&mut level[0], &mut here[0]);
             let known = level.pieces();
-            // The first level is cut.
             if let (Some(parsed), Some(below)) = (below.last(), levels_below.last()) {
                 here.clear();
                 level.parse(parsed.block(), here);
                 let sum = |sum: Sum, &piece: &u32| sum.then(below.sum(piece));
                 level.digest(|pieces| pieces.iter().fold(Sum::default(), sum));
+            } else {
+                level.parse(&self.string, here);
+                level.digest(|symbols| sum(alphabet, symbols, &mut terminals));
             }
             let new = level.pieces() - known;
             let pays = self.depth.pays() * new <= here.block().len();
@@ -480,4 +464,17 @@ impl GrammarBuilder {
             }
         }
     }
+}
+
+/// What a piece of the string stands for.
+fn sum(alphabet: &mut impl Alphabet, symbols: &[u32], terminals: &mut Vec<u32>) -> Sum {
+    terminals.clear();
+    let mut change = 0;
+    for &symbol in symbols {
+        let (terminal, by) = alphabet.meet(symbol);
+        terminals.push(terminal);
+        change += by;
+    }
+    let hash = StringHash::of(terminals);
+    Sum { hash, change }
 }

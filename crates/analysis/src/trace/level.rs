@@ -242,13 +242,6 @@ impl Parsed {
         &self.pieces[self.blocks.last().map_or(0, |block| block.0)..]
     }
 
-    /// The pieces of the last block, and where each ends in the string.
-    pub(super) fn block_ends(&self) -> impl Iterator<Item = (u32, usize)> {
-        let first = self.blocks.last().map_or(0, |block| block.0);
-        let ends = self.ends[first..].iter().map(|&end| end as usize);
-        self.block().iter().copied().zip(ends)
-    }
-
     /// Forgets the last block.
     pub(super) fn take_back(&mut self) {
         if let Some((pieces, _)) = self.blocks.pop() {

@@ -15,6 +15,7 @@ use std::mem;
 use holloway_format::trace::{Block, Terminal};
 
 use super::builder::{Alphabet, Depth, GrammarBuilder, Limits};
+use super::level::Level;
 use crate::stream::{Activations, Effects, Ended, Listener, Met, Words};
 
 /// What a trace's file gets next.
@@ -34,8 +35,8 @@ pub struct TraceBuilder {
     next: Option<u64>,
     /// Symbols of the open block whose effects were applied; those behind them are words that stand side by side in the stream.
     read: usize,
-    /// Of the pieces that the grammar knows.
-    effects: Effects,
+    /// By level: of the pieces that the grammar knows.
+    effects: [Effects; LEVELS],
     /// Blocks in which words are read one by one, for the last one was cut in vain.
     wary: u32,
     grammar: GrammarBuilder,
@@ -201,6 +202,8 @@ fn places(words: &Words) -> Vec<(u32, u32)> {
 
 /// Words read one by one at a time; so many with one that is no path are.
 const BATCH: usize = 1 << 8;
+/// Levels whose pieces' effects are worked out: steps of some hundred words are fast enough.
+const LEVELS: usize = 4;
 /// Blocks read one by one after one that was cut in vain.
 const WARY: u32 = 8;
 
@@ -212,7 +215,7 @@ impl TraceBuilder {
             activations: Activations::default(),
             next: None,
             read: 0,
-            effects: Effects::default(),
+            effects: <[Effects; LEVELS]>::default(),
             wary: 0,
             grammar: GrammarBuilder::new(limits, Depth::Quick),
             limits,
@@ -304,44 +307,46 @@ impl TraceBuilder {
 
     /// Cuts the open block and applies its pieces' effects; whether all fit.
     fn cut(&mut self) -> bool {
-        self.cut_first();
-        let (length, from) = (self.grammar.length(), self.read);
-        let Some(end) = self.next.filter(|_| from < length) else {
+        self.cut_only();
+        let length = self.grammar.length();
+        let Some(end) = self.next.filter(|_| self.read < length) else {
             return true;
         };
-        let position = |place: usize| end.wrapping_sub(4 * (length - place) as u64);
-        let activations = &mut self.activations;
-        let mut begin = 0;
-        for (piece, end) in self.grammar.cuts() {
-            let fits = if begin >= from {
-                activations.apply(&self.effects, piece, position(begin))
-            } else if end <= from {
-                true
-            } else {
-                let words = &self.grammar.first_level().piece(piece)[from - begin..];
-                let mut effect = Effects::default();
-                effect.push(&mut self.symbols.words, words);
-                activations.apply(&effect, 0, position(from))
-            };
-            if !fits {
-                break;
-            }
-            begin = end;
-        }
-        self.read = begin.max(from);
-        activations.go_on((self.read - from) as u64, position(self.read));
-        self.read == length
+        let mut walk = Walk {
+            symbols: &mut self.symbols,
+            activations: &mut self.activations,
+            effects: &self.effects,
+            levels: self.grammar.levels().take(LEVELS).collect(),
+            begin: end.wrapping_sub(4 * length as u64),
+            place: 0,
+            read: self.read,
+        };
+        let top = walk.levels.len();
+        let pieces = walk.levels.last().map_or(&[][..], |level| level.1);
+        pieces.iter().all(|&piece| walk.step(top, piece));
+        let read = walk.read;
+        let paths = (read - self.read) as u64;
+        let next = end.wrapping_sub(4 * (length - read) as u64);
+        self.activations.go_on(paths, next);
+        self.read = read;
+        read == length
     }
 
     /// Cuts the open block and works out the effects of pieces that are new.
-    fn cut_first(&mut self) {
-        if self.grammar.cut_first(&mut self.symbols) {
-            self.effects.clear();
+    fn cut_only(&mut self) {
+        if self.grammar.cut(&mut self.symbols) {
+            self.effects.iter_mut().for_each(Effects::clear);
         }
-        let level = self.grammar.first_level();
-        for piece in self.effects.len()..level.pieces() {
-            self.effects
-                .push(&mut self.symbols.words, level.piece(piece as u32));
+        for (at, (level, _)) in self.grammar.levels().take(LEVELS).enumerate() {
+            let (below, here) = self.effects.split_at_mut(at);
+            let here = &mut here[0];
+            for piece in here.len()..level.pieces() {
+                let side = level.piece(piece as u32);
+                match below.last() {
+                    Some(below) => here.push_stretches(below, side),
+                    None => here.push_words(&mut self.symbols.words, side),
+                }
+            }
         }
     }
 
@@ -396,12 +401,12 @@ impl TraceBuilder {
         self.add_up();
         self.symbols.clear();
         self.grammar = GrammarBuilder::new(self.limits, Depth::Quick);
-        self.effects.clear();
+        self.effects.iter_mut().for_each(Effects::clear);
     }
 
     /// Closes the open block, of which all was read.
     fn close(&mut self) {
-        self.cut_first();
+        self.cut_only();
         let mut block = self.grammar.close(&mut self.symbols);
         block.terminals = self.symbols.give();
         self.done.push(Recorded::Block(block));
@@ -419,5 +424,60 @@ impl TraceBuilder {
                 *self.ran.entry((function, path)).or_default() += count;
             }
         }
+    }
+}
+
+/// A walk over a block's pieces.
+struct Walk<'a> {
+    symbols: &'a mut Symbols,
+    activations: &'a mut Activations<()>,
+    effects: &'a [Effects; LEVELS],
+    /// Pieces, and those of the block.
+    levels: Vec<(&'a Level, &'a [u32])>,
+    /// Position in the stream that the block's first symbol has, or would have.
+    begin: u64,
+    /// Symbols walked over.
+    place: usize,
+    /// Symbols read.
+    read: usize,
+}
+
+impl Walk<'_> {
+    /// Steps over the next piece, which is one of level `top` (1: of symbols), as far as it isn't read. Where it doesn't fit, over as many of its parts as do; whether all was walked over.
+    fn step(&mut self, top: usize, piece: u32) -> bool {
+        let effects = &self.effects[top - 1];
+        let end = self.place + effects.length(piece);
+        let position = self.begin.wrapping_add(4 * self.place as u64);
+        if end > self.read {
+            let fits = self.place == self.read && self.activations.apply(effects, piece, position);
+            if !fits {
+                return self.step_into(top, piece);
+            }
+            self.read = end;
+        }
+        self.place = end;
+        true
+    }
+
+    /// The same, part by part.
+    #[cold]
+    fn step_into(&mut self, top: usize, piece: u32) -> bool {
+        let parts = self.levels[top - 1].0.piece(piece);
+        if top > 1 {
+            return parts.iter().all(|&part| self.step(top - 1, part));
+        }
+        for &word in parts {
+            if self.place == self.read {
+                let mut effect = Effects::default();
+                effect.push_words(&mut self.symbols.words, &[word]);
+                let position = self.begin.wrapping_add(4 * self.place as u64);
+                if !self.activations.apply(&effect, 0, position) {
+                    return false;
+                }
+                self.read += 1;
+            }
+            self.place += 1;
+        }
+        true
     }
 }

@@ -26,6 +26,8 @@ pub mod record;
 pub mod sequitur;
 pub mod stats;
 mod sweep;
+mod symbols;
+mod walk;
 
 pub use assemble::{AssembleError, Assembler};
 pub use builder::Limits;

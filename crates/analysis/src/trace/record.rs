@@ -4,7 +4,7 @@
 //! of the ring is another thread, whose trace begins with it.
 //!
 //! What repeats is read once: words go into the block as they are. When it is full and cut into pieces, each that is new is looked up, and what it does
-//! to the open activations ([`Effects`]); then the pieces' effects are applied one after the other. Words that are more than paths, and
+//! to the open activations; then the pieces' effects are applied one after the other. Words that are more than paths, and
 //! those behind a piece that doesn't fit what is open, are read one by one ([`Activations::feed`]).
 //!
 //! Cost: 8 bytes for each word the image can have (untouched where no path ran), some 16 a piece, and what [`super::builder`] costs.
@@ -14,9 +14,10 @@ use std::mem;
 
 use holloway_format::trace::{Block, Terminal};
 
-use super::builder::{Alphabet, Depth, GrammarBuilder, Limits};
-use super::level::Level;
-use crate::stream::{Activations, Effects, Ended, Listener, Met, Words};
+use super::builder::{Depth, GrammarBuilder, Limits};
+use super::symbols::{Others, Symbols};
+use super::walk::Known;
+use crate::stream::{Activations, Ended, Listener, Met, Words};
 
 /// What a trace's file gets next.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,8 +36,7 @@ pub struct TraceBuilder {
     next: Option<u64>,
     /// Symbols of the open block whose effects were applied; those behind them are words that stand side by side in the stream.
     read: usize,
-    /// By level: of the pieces that the grammar knows.
-    effects: [Effects; LEVELS],
+    known: Known,
     /// Blocks in which words are read one by one, for the last one was cut in vain.
     wary: u32,
     grammar: GrammarBuilder,
@@ -44,110 +44,6 @@ pub struct TraceBuilder {
     /// Times that paths ran before, by function and number.
     ran: HashMap<(u32, u32), u64>,
     done: Vec<Recorded>,
-}
-
-/// Symbols of the grammar: a path's is its word, below [`OTHERS`].
-struct Symbols {
-    words: Words,
-    /// By function: the word of its path 0, and its place among all functions of the image's map.
-    functions: Vec<(u32, u32)>,
-    /// By word: number of its terminal + 1.
-    by_word: Vec<u32>,
-    others: Others,
-    /// By number: the thread's terminals.
-    terminals: Vec<Terminal>,
-    /// Terminals that blocks have.
-    given: usize,
-}
-
-/// Symbols of what is no path.
-#[derive(Default)]
-struct Others {
-    symbols: HashMap<Terminal, u32>,
-    /// By symbol, from [`OTHERS`] on: what it stands for, and that terminal's number + 1.
-    list: Vec<(Terminal, u32)>,
-}
-
-impl Others {
-    fn symbol(&mut self, terminal: Terminal) -> u32 {
-        *self.symbols.entry(terminal).or_insert_with(|| {
-            self.list.push((terminal, 0));
-            OTHERS + self.list.len() as u32 - 1
-        })
-    }
-}
-
-/// The first symbol that is no word: an image has at most 2^28.
-const OTHERS: u32 = 1 << 29;
-
-impl Alphabet for Symbols {
-    fn meet(&mut self, symbol: u32) -> (u32, i64) {
-        let next = u32::try_from(self.terminals.len());
-        let next = next.expect("there are fewer kinds of events than words");
-        let (terminal, number, change) = match symbol.checked_sub(OTHERS) {
-            Some(other) => {
-                let (terminal, number) = &mut self.others.list[other as usize];
-                let change = match *terminal {
-                    Terminal::Left(count) => -i64::from(count),
-                    Terminal::Path { .. } | Terminal::Gap => 0,
-                };
-                (*terminal, number, change)
-            }
-            // Nobody's word: read one by one, it won't be here any more.
-            None => {
-                let Some(word) = self.words.word(symbol) else {
-                    return (0, 0);
-                };
-                let (first, function) = self.functions[word.function as usize];
-                let path = symbol - first;
-                let number = &mut self.by_word[symbol as usize];
-                let change = i64::from(word.starts_at_entry) - i64::from(word.ends_at_exit);
-                (Terminal::Path { function, path }, number, change)
-            }
-        };
-        if *number == 0 {
-            *number = next + 1;
-            self.terminals.push(terminal);
-        }
-        (*number - 1, change)
-    }
-
-    #[inline]
-    fn number(&self, symbol: u32) -> u32 {
-        let number = match symbol.checked_sub(OTHERS) {
-            Some(other) => self.others.list[other as usize].1,
-            None => self.by_word[symbol as usize],
-        };
-        number - 1
-    }
-}
-
-impl Symbols {
-    fn new(words: Words) -> Self {
-        Self {
-            functions: places(&words),
-            by_word: vec![0; words.end() as usize],
-            words,
-            others: Others::default(),
-            terminals: Vec::new(),
-            given: 0,
-        }
-    }
-
-    /// The terminals that no block has.
-    fn give(&mut self) -> Vec<Terminal> {
-        let given = mem::replace(&mut self.given, self.terminals.len());
-        self.terminals[given..].to_vec()
-    }
-
-    /// Another thread's terminals begin.
-    fn clear(&mut self) {
-        // Fresh memory: filled with zeros the old one would take room for words that never come.
-        self.by_word = vec![0; self.by_word.len()];
-        self.others.list.iter_mut().for_each(|other| other.1 = 0);
-        self.terminals.clear();
-        self.given = 0;
-    }
 }
 
 /// The symbols of words that are read one by one.
@@ -183,27 +79,8 @@ impl Listener for OneByOne<'_> {
     }
 }
 
-/// By function that has words: the word of its path 0, and its place among all functions of the image's map.
-fn places(words: &Words) -> Vec<(u32, u32)> {
-    let mut next = 0;
-    let modules = words.image().modules.iter();
-    let begins: Vec<u32> = modules
-        .map(|placed| {
-            let begin = next;
-            next += placed.module.functions.len() as u32;
-            begin
-        })
-        .collect();
-    let places = words.functions();
-    places
-        .map(|one| (one.first, begins[one.module as usize] + one.function))
-        .collect()
-}
-
 /// Words read one by one at a time; so many with one that is no path are.
 const BATCH: usize = 1 << 8;
-/// Levels whose pieces' effects are worked out: steps of some hundred words are fast enough.
-const LEVELS: usize = 4;
 /// Blocks read one by one after one that was cut in vain.
 const WARY: u32 = 8;
 
@@ -215,7 +92,7 @@ impl TraceBuilder {
             activations: Activations::default(),
             next: None,
             read: 0,
-            effects: <[Effects; LEVELS]>::default(),
+            known: Known::default(),
             wary: 0,
             grammar: GrammarBuilder::new(limits, Depth::Quick),
             limits,
@@ -305,49 +182,24 @@ impl TraceBuilder {
         count + rest.take_while(|word| is_path(word)).count()
     }
 
-    /// Cuts the open block and applies its pieces' effects; whether all fit.
+    /// Cuts the open block and reads its pieces; whether all fit.
     fn cut(&mut self) -> bool {
         self.cut_only();
-        let length = self.grammar.length();
-        let Some(end) = self.next.filter(|_| self.read < length) else {
-            return true;
-        };
-        let mut walk = Walk {
-            symbols: &mut self.symbols,
-            activations: &mut self.activations,
-            effects: &self.effects,
-            levels: self.grammar.levels().take(LEVELS).collect(),
-            begin: end.wrapping_sub(4 * length as u64),
-            place: 0,
-            read: self.read,
-        };
-        let top = walk.levels.len();
-        let pieces = walk.levels.last().map_or(&[][..], |level| level.1);
-        pieces.iter().all(|&piece| walk.step(top, piece));
-        let read = walk.read;
-        let paths = (read - self.read) as u64;
-        let next = end.wrapping_sub(4 * (length - read) as u64);
-        self.activations.go_on(paths, next);
-        self.read = read;
-        read == length
+        if let Some(end) = self.next
+            && self.read < self.grammar.length()
+        {
+            let (symbols, activations) = (&mut self.symbols, &mut self.activations);
+            let known = &self.known;
+            self.read = known.read(&self.grammar, symbols, activations, self.read, end);
+        }
+        self.read == self.grammar.length()
     }
 
-    /// Cuts the open block and works out the effects of pieces that are new.
     fn cut_only(&mut self) {
         if self.grammar.cut(&mut self.symbols) {
-            self.effects.iter_mut().for_each(Effects::clear);
+            self.known.clear();
         }
-        for (at, (level, _)) in self.grammar.levels().take(LEVELS).enumerate() {
-            let (below, here) = self.effects.split_at_mut(at);
-            let here = &mut here[0];
-            for piece in here.len()..level.pieces() {
-                let side = level.piece(piece as u32);
-                match below.last() {
-                    Some(below) => here.push_stretches(below, side),
-                    None => here.push_words(&mut self.symbols.words, side),
-                }
-            }
-        }
+        self.known.learn(&self.grammar, &mut self.symbols);
     }
 
     /// Reads one by one the words of the open block that weren't read.
@@ -401,7 +253,7 @@ impl TraceBuilder {
         self.add_up();
         self.symbols.clear();
         self.grammar = GrammarBuilder::new(self.limits, Depth::Quick);
-        self.effects.iter_mut().for_each(Effects::clear);
+        self.known.clear();
     }
 
     /// Closes the open block, of which all was read.
@@ -424,60 +276,5 @@ impl TraceBuilder {
                 *self.ran.entry((function, path)).or_default() += count;
             }
         }
-    }
-}
-
-/// A walk over a block's pieces.
-struct Walk<'a> {
-    symbols: &'a mut Symbols,
-    activations: &'a mut Activations<()>,
-    effects: &'a [Effects; LEVELS],
-    /// Pieces, and those of the block.
-    levels: Vec<(&'a Level, &'a [u32])>,
-    /// Position in the stream that the block's first symbol has, or would have.
-    begin: u64,
-    /// Symbols walked over.
-    place: usize,
-    /// Symbols read.
-    read: usize,
-}
-
-impl Walk<'_> {
-    /// Steps over the next piece, which is one of level `top` (1: of symbols), as far as it isn't read. Where it doesn't fit, over as many of its parts as do; whether all was walked over.
-    fn step(&mut self, top: usize, piece: u32) -> bool {
-        let effects = &self.effects[top - 1];
-        let end = self.place + effects.length(piece);
-        let position = self.begin.wrapping_add(4 * self.place as u64);
-        if end > self.read {
-            let fits = self.place == self.read && self.activations.apply(effects, piece, position);
-            if !fits {
-                return self.step_into(top, piece);
-            }
-            self.read = end;
-        }
-        self.place = end;
-        true
-    }
-
-    /// The same, part by part.
-    #[cold]
-    fn step_into(&mut self, top: usize, piece: u32) -> bool {
-        let parts = self.levels[top - 1].0.piece(piece);
-        if top > 1 {
-            return parts.iter().all(|&part| self.step(top - 1, part));
-        }
-        for &word in parts {
-            if self.place == self.read {
-                let mut effect = Effects::default();
-                effect.push_words(&mut self.symbols.words, &[word]);
-                let position = self.begin.wrapping_add(4 * self.place as u64);
-                if !self.activations.apply(&effect, 0, position) {
-                    return false;
-                }
-                self.read += 1;
-            }
-            self.place += 1;
-        }
-        true
     }
 }

@@ -121,7 +121,9 @@ impl Bench {
         for (index, object) in objects.iter().enumerate() {
             linker.arg(self.write(&format!("woven{index}.o"), object));
         }
-        run(linker.arg(stub()).args(link).arg("-o").arg(&program));
+        // Which linker is nothing to the weaver; lld is the fastest.
+        linker.arg("-fuse-ld=lld").arg(stub()).args(link);
+        run(linker.arg("-o").arg(&program));
         // The stub adds to what is there.
         let dump = self.path("dump");
         let _ = std::fs::remove_file(&dump);

@@ -56,7 +56,8 @@ impl Bench {
         for (index, object) in objects.iter().enumerate() {
             linker.arg(self.write(&format!("woven{index}.o"), object));
         }
-        run(linker.arg(ring()).args(link).arg("-o").arg(&program));
+        linker.arg("-fuse-ld=lld").arg(ring()).args(link);
+        run(linker.arg("-o").arg(&program));
         let dump = self.path("ring");
         let _ = std::fs::remove_file(&dump);
         let output = Command::new(&program)

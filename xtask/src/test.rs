@@ -10,6 +10,9 @@ use holloway_tests::tool::installed;
 use std::path::PathBuf;
 use std::process::Command;
 
+/// How many tests of one executable run at a time.
+const THREADS: &str = "RUST_TEST_THREADS";
+
 /// Runs every test; `arguments` go to `cargo test`.
 ///
 /// # Errors
@@ -30,13 +33,22 @@ pub(crate) fn run(install: bool, arguments: &[&str]) -> Result<()> {
         installed(tool)?;
     }
     let exe = build("tested")?;
-    let status = cargo()
+    let cache = tempfile::Builder::new()
+        .prefix("holloway-test-cache-")
+        .tempdir()?;
+    let mut tests = cargo();
+    tests
         .args(["test", "--workspace", "--no-fail-fast"])
         .args(arguments)
         .env("HOLLOWAY_EXE", &exe)
-        .current_dir(root())
-        .status()
-        .context("cannot start cargo")?;
+        .env("HOLLOWAY_TEST_CACHE", cache.path())
+        .current_dir(root());
+    if std::env::var_os(THREADS).is_none() {
+        // Tests wait for programs, for locks, for each other's last: one more than there are cores keeps these busy.
+        let cores = std::thread::available_parallelism().map_or(1, Into::into);
+        tests.env(THREADS, (cores + 1).to_string());
+    }
+    let status = tests.status().context("cannot start cargo")?;
     if !status.success() {
         bail!("tests failed");
     }

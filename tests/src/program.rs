@@ -19,6 +19,7 @@ use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// In what a program is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -306,14 +307,22 @@ impl Program {
             }
             // As `cargo run` does, for the project's own dylibs and for std's.
             Language::Rust | Language::Cargo => {
-                let libraries =
-                    run_ok(Command::new("rustc").args(["--print", "target-libdir"]))?.text();
-                let path = format!("{}:{}", beside.join("deps").display(), libraries.trim());
+                let path = format!("{}:{}", beside.join("deps").display(), std_libraries()?);
                 command.env("LD_LIBRARY_PATH", path);
             }
         }
         Ok(())
     }
+}
+
+/// Where rustc keeps its shared libraries; asked once.
+fn std_libraries() -> Result<&'static str> {
+    static LIBRARIES: OnceLock<String> = OnceLock::new();
+    if let Some(known) = LIBRARIES.get() {
+        return Ok(known);
+    }
+    let said = run_ok(Command::new("rustc").args(["--print", "target-libdir"]))?.text();
+    Ok(LIBRARIES.get_or_init(|| said.trim().to_owned()))
 }
 
 /// Runs a program that was built, with its data going to `data`.

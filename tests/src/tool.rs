@@ -241,17 +241,30 @@ pub fn clean(command: &mut Command) {
     command.env("HOLLOWAY_CACHE", cache_directory());
 }
 
-/// Woven objects of this test process: a directory of its own, so that no run sees what an older weaver made.
+/// Woven objects, so that no run sees what an older weaver made: in the directory of this run of `cargo xtask test`, which removes it, or in this
+/// process's own. A process never drops what is its own; those of processes that are gone make room.
 fn cache_directory() -> &'static Path {
-    static CACHE: OnceLock<tempfile::TempDir> = OnceLock::new();
-    CACHE
-        .get_or_init(|| {
-            tempfile::Builder::new()
-                .prefix("holloway-test-cache")
-                .tempdir()
-                .expect("a temporary directory")
-        })
-        .path()
+    static CACHE: OnceLock<PathBuf> = OnceLock::new();
+    CACHE.get_or_init(|| match std::env::var_os("HOLLOWAY_TEST_CACHE") {
+        Some(of_this_run) => PathBuf::from(of_this_run),
+        None => own_cache().expect("a temporary directory"),
+    })
+}
+
+fn own_cache() -> std::io::Result<PathBuf> {
+    let all = std::env::temp_dir().join("holloway-test-caches");
+    std::fs::create_dir_all(&all)?;
+    for entry in std::fs::read_dir(&all)?.flatten() {
+        if !Path::new("/proc").join(entry.file_name()).exists() {
+            // Another that starts now may take it away as well.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+    let own = all.join(std::process::id().to_string());
+    // Of an earlier process with this id.
+    let _ = std::fs::remove_dir_all(&own);
+    std::fs::create_dir(&own)?;
+    Ok(own)
 }
 
 /// A directory for one test, gone when the test passes; `HOLLOWAY_TEST_KEEP=1` keeps it.

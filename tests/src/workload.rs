@@ -178,6 +178,17 @@ impl Workload {
         self.source.build(folder, flavour)
     }
 
+    /// Builds it by the compiler alone and unoptimised, for what it prints.
+    ///
+    /// # Errors
+    /// The build fails.
+    pub fn build_plain(&self, folder: &Path) -> Result<PathBuf> {
+        match self.source {
+            Source::C(source) => source.project(folder)?.build(Flavour::Native, "-O0"),
+            Source::Rust(source) => source.build_plain(folder),
+        }
+    }
+
     /// Writes the input files of a run below `folder`.
     ///
     /// # Errors

@@ -53,7 +53,7 @@ fn check(workload: &Workload, flavours: &[Flavour], sanity: &Sanity) -> Vec<Repo
     let folder = workload.prepare(scratch.path()).unwrap();
     let input = scratch.path().join("input");
     workload.write_input(&input, Scale::Small).unwrap();
-    let native = workload.build(&folder, Flavour::Native).unwrap();
+    let native = workload.build_plain(&folder).unwrap();
     let expected = workload.run(&native, &input, Scale::Small, None).unwrap();
     let reports = flavours.iter().map(|&flavour| {
         let name = format!("{} for {}", workload.name(), flavour.name());

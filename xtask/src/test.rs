@@ -1,6 +1,7 @@
-//! `cargo xtask test`: set-up, the release build of `holloway`, every test.
+//! `cargo xtask test`: set-up, an optimised build of `holloway`, every test.
 //!
-//! The end-to-end tests drive the release build, as users do: a debug build would take most of its time in linking.
+//! The end-to-end tests drive an optimised build, as users do: a debug build would take most of its time in linking. It is of the profile
+//! `tested`, a release but for inlining between its parts: compiling all of a release took a tenth of the whole.
 //! One `cargo test --workspace` runs the fast and the slow tier, so that cargo's own summary lines tell all.
 
 use crate::{packages, root};
@@ -8,6 +9,9 @@ use anyhow::{Context, Result, bail, ensure};
 use holloway_tests::tool::installed;
 use std::path::PathBuf;
 use std::process::Command;
+
+/// How many tests of one executable run at a time.
+const THREADS: &str = "RUST_TEST_THREADS";
 
 /// Runs every test; `arguments` go to `cargo test`.
 ///
@@ -28,14 +32,23 @@ pub(crate) fn run(install: bool, arguments: &[&str]) -> Result<()> {
     ] {
         installed(tool)?;
     }
-    let exe = release_build()?;
-    let status = cargo()
+    let exe = build("tested")?;
+    let cache = tempfile::Builder::new()
+        .prefix("holloway-test-cache-")
+        .tempdir()?;
+    let mut tests = cargo();
+    tests
         .args(["test", "--workspace", "--no-fail-fast"])
         .args(arguments)
         .env("HOLLOWAY_EXE", &exe)
-        .current_dir(root())
-        .status()
-        .context("cannot start cargo")?;
+        .env("HOLLOWAY_TEST_CACHE", cache.path())
+        .current_dir(root());
+    if std::env::var_os(THREADS).is_none() {
+        // Tests wait for programs, for locks, for each other's last: one more than there are cores keeps these busy.
+        let cores = std::thread::available_parallelism().map_or(1, Into::into);
+        tests.env(THREADS, (cores + 1).to_string());
+    }
+    let status = tests.status().context("cannot start cargo")?;
     if !status.success() {
         bail!("tests failed");
     }
@@ -47,10 +60,15 @@ pub(crate) fn run(install: bool, arguments: &[&str]) -> Result<()> {
 /// # Errors
 /// The build fails.
 pub(crate) fn release_build() -> Result<PathBuf> {
+    build("release")
+}
+
+fn build(profile: &str) -> Result<PathBuf> {
     let mut command = cargo();
     command.args([
         "build",
-        "--release",
+        "--profile",
+        profile,
         "--package",
         "holloway",
         "--bins",
@@ -63,7 +81,7 @@ pub(crate) fn release_build() -> Result<PathBuf> {
         .context("cannot start cargo")?;
     ensure!(
         output.status.success(),
-        "the release build of holloway failed"
+        "the build of holloway, profile {profile}, failed"
     );
     let messages = String::from_utf8(output.stdout)?;
     for line in messages.lines() {

@@ -25,36 +25,37 @@ const FLAVOURS: [(Flavour, Kind); 4] = [
 
 #[test]
 fn kinds_agree_on_bzip2() {
-    assert!(check(&BZIP2).unwrap() > 25);
+    assert!(check(&BZIP2, &FLAVOURS).unwrap() > 25);
 }
 
 #[test]
 fn kinds_agree_on_zlib() {
-    assert!(check(&ZLIB).unwrap() > 15);
+    assert!(check(&ZLIB, &FLAVOURS).unwrap() > 15);
 }
 
 #[test]
 fn kinds_agree_on_lua() {
-    assert!(check(&LUA).unwrap() > 200);
+    assert!(check(&LUA, &FLAVOURS).unwrap() > 200);
 }
 
 #[test]
 fn kinds_agree_on_sqlite() {
-    assert!(check(&SQLITE).unwrap() > 500);
+    // The largest: once for paths, once for edges. In `bitcode` three kinds of it are held against clang's counts.
+    assert!(check(&SQLITE, &FLAVOURS[..2]).unwrap() > 500);
 }
 
 #[test]
 fn kinds_agree_on_minisat() {
-    assert!(check(&MINISAT).unwrap() > 20);
+    assert!(check(&MINISAT, &FLAVOURS).unwrap() > 20);
 }
 
 #[test]
 fn kinds_agree_on_markdown() {
-    assert!(check(&MARKDOWN).unwrap() > 50);
+    assert!(check(&MARKDOWN, &FLAVOURS).unwrap() > 50);
 }
 
-/// Compares all kinds with each other, and outputs with the native one; the number of functions that ran.
-fn check(workload: &'static Workload) -> Result<usize> {
+/// Compares these kinds with each other, and outputs with the native one; the number of functions that ran.
+fn check(workload: &'static Workload, flavours: &[(Flavour, Kind)]) -> Result<usize> {
     let scratch = scratch(&format!("kinds-{}", workload.name()))?;
     let shelved = Shelved::of(workload)?;
     let run = |executable: &Path, data: Option<&Path>| -> Result<String> {
@@ -66,10 +67,10 @@ fn check(workload: &'static Workload) -> Result<usize> {
         let outputs = workload.run(&program, &input, Scale::Small, data)?;
         Ok(outputs.iter().map(|o| o.text() + &o.stderr).collect())
     };
-    let native = shelved.build_native()?;
+    let native = shelved.build_plain()?;
     let wanted = run(&native, None).context("native")?;
     let mut reports = Vec::new();
-    for (flavour, kind) in FLAVOURS {
+    for &(flavour, kind) in flavours {
         let (name, data) = (flavour.name(), scratch.path().join(flavour.name()));
         let executable = shelved.build(flavour).context(name)?;
         let output = run(&executable, Some(&data)).context(name)?;

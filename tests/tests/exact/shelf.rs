@@ -54,12 +54,9 @@ impl Shelved {
         self.workload.build(&self.folder, flavour)
     }
 
-    /// Builds it by the compiler alone. A C program is not optimised: what it prints is the same, and it takes a tenth of the time.
-    pub(crate) fn build_native(&self) -> Result<PathBuf> {
-        match self.workload.c_project(&self.folder)? {
-            Some(project) => project.build(Flavour::Native, "-O0"),
-            None => self.workload.build(&self.folder, Flavour::Native),
-        }
+    /// Builds it by the compiler alone, unoptimised: what it prints is the same.
+    pub(crate) fn build_plain(&self) -> Result<PathBuf> {
+        self.workload.build_plain(&self.folder)
     }
 }
 

@@ -12,7 +12,11 @@ use holloway_tests::program;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // As the tests of other executables have it.
+    let threads = std::env::var("RUST_TEST_THREADS");
+    let threads = threads.ok().and_then(|n| n.parse().ok());
+    arguments.test_threads = arguments.test_threads.or(threads);
     let programs =
         program::all().expect("tests/programs is readable and its directives are understood");
     let mut trials = Vec::new();

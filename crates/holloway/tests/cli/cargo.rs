@@ -1,0 +1,447 @@
+//! `cargo holloway build|run|test|bench` on real cargo projects: what is woven, what is left alone, what of the
+//! user's settings stays.
+
+use crate::cli_support;
+use crate::cli_support::{Project, package};
+
+const LOOPING: &str = r#"
+#[inline(never)]
+fn classify(n: u64) -> u64 {
+    if std::hint::black_box(n) % 3 == 0 { 1 } else { 2 }
+}
+fn main() {
+    let rounds: u64 = std::env::args().nth(1).map_or(30, |text| text.parse().unwrap());
+    let sum: u64 = (0..rounds).map(classify).sum();
+    println!("sum {sum}");
+}
+"#;
+
+#[test]
+fn a_binary_is_built_run_and_reported() {
+    let project = Project::binary("", LOOPING);
+    let done = project.cargo_holloway("run --release -- 300").ok();
+    done.says("sum 500")
+        .says("classify")
+        .complains("Recorded")
+        .complains("Running");
+    assert_eq!(project.runs().len(), 1);
+    let name = project.runs()[0]
+        .file_name()
+        .unwrap()
+        .to_string_lossy()
+        .into_owned();
+    assert!(name.ends_with("-app"), "{name}");
+    let report = project.holloway("report --format json").ok().json();
+    assert_eq!(report.calls("classify"), 300);
+    // A second run has a directory of its own; the program alone records into the same place.
+    project
+        .cargo_holloway("run --release --no-report -- 12")
+        .ok()
+        .says("sum 20");
+    assert_eq!(project.runs().len(), 2);
+    assert_eq!(
+        project
+            .holloway("report --format json")
+            .ok()
+            .json()
+            .calls("classify"),
+        12
+    );
+    let alone = std::process::Command::new(project.built("release", "app"))
+        .arg("9")
+        .current_dir("/")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&alone.stdout), "sum 15\n");
+    assert_eq!(project.runs().len(), 3);
+    assert_eq!(
+        project
+            .holloway("report --format json")
+            .ok()
+            .json()
+            .calls("classify"),
+        9
+    );
+    // The plain build is another directory's business.
+    assert!(!project.path().join("target/release").exists());
+}
+
+#[test]
+fn exit_codes_are_the_programs_own_or_cargos() {
+    let project = Project::binary(
+        "",
+        "fn main() { std::process::exit(std::env::args().count() as i32 + 40) }",
+    );
+    project.cargo_holloway("run --no-report -- a b").exits(43);
+    project.cargo_holloway("run --no-report a --top").exits(43);
+    project.write("src/main.rs", "fn main() { std::process::abort() }");
+    project.cargo_holloway("run --no-report").exits(134);
+    project.write("src/main.rs", "fn main() { panic!(\"out\") }");
+    project
+        .cargo_holloway("run --no-report")
+        .exits(101)
+        .complains("out");
+    assert_eq!(project.runs().len(), 4);
+    project.write("src/main.rs", "fn main() { nonsense }");
+    project
+        .cargo_holloway("run")
+        .exits(101)
+        .complains("cannot find value");
+    assert_eq!(project.runs().len(), 4, "a failed build records nothing");
+    project
+        .cargo_holloway("run --collect nonsense")
+        .exits(2)
+        .complains("paths");
+    project
+        .cargo_holloway("run --manifest-path nowhere/Cargo.toml")
+        .exits(125)
+        .fails_with("nowhere/Cargo.toml");
+}
+
+#[test]
+fn what_every_link_needs_is_looked_for_before_the_build() {
+    let project = Project::binary("", LOOPING);
+    let done = project
+        .cargo_holloway("build")
+        .env("HOLLOWAY_LLVM", "/nowhere/libLLVM.so")
+        .exits(125);
+    done.fails_with("/nowhere/libLLVM.so")
+        .complains("holloway doctor");
+    let done = project
+        .cargo_holloway("build")
+        .env("HOLLOWAY_LINKER", "no-such-cc")
+        .exits(125);
+    done.fails_with("no-such-cc").complains("apt install gcc");
+}
+
+#[test]
+fn what_a_link_warns_of_is_said_once() {
+    let project = Project::binary("", LOOPING);
+    project.write("src/bin/other.rs", LOOPING);
+    let done = project
+        .cargo_holloway("build")
+        .env("HOLLOWAY_CACHE", "/proc/nowhere")
+        .ok();
+    let warning = "holloway: warning: cannot write the cache /proc/nowhere";
+    assert_eq!(done.stderr.matches(warning).count(), 1, "{done}");
+}
+
+#[test]
+fn build_says_where_the_programs_are() {
+    let project = Project::binary("", LOOPING);
+    let done = project.cargo_holloway("build").ok();
+    done.complains("Woven target/holloway/")
+        .complains("holloway run -- target/holloway/");
+    assert!(done.stdout.is_empty(), "{done}");
+    let program = project.built("debug", "app");
+    let done = project
+        .holloway("run --format json --")
+        .arg(&program)
+        .arg("6")
+        .ok();
+    assert_eq!(done.json().calls("classify"), 6);
+    let quiet = project.cargo_holloway("build -q").ok();
+    assert!(quiet.stderr.is_empty(), "{quiet}");
+    let messages = project.cargo_holloway("build --message-format=json").ok();
+    messages.says("\"reason\":\"build-finished\"");
+}
+
+#[test]
+fn a_change_of_what_is_woven_links_again() {
+    let project = Project::binary("", LOOPING);
+    let calls = |words: &str| {
+        project
+            .cargo_holloway(&format!("run --format json {words}"))
+            .ok()
+            .json()
+    };
+    assert_eq!(calls("-- 6").calls("classify"), 6);
+    let skipped = calls("--skip classify -- 6");
+    assert_eq!(skipped.calls("classify"), 0);
+    assert_eq!(calls("--only classify -- 6").calls("classify"), 6);
+    let fresh = project
+        .cargo_holloway("run --only classify --no-report -- 6")
+        .ok();
+    assert!(!fresh.stderr.contains("Compiling"), "{fresh}");
+    assert_eq!(calls("-- 7").calls("classify"), 7);
+}
+
+#[test]
+fn build_scripts_and_proc_macros_are_left_alone_and_their_products_woven() {
+    let project = Project::new(&[
+        (
+            "Cargo.toml",
+            "[workspace]\nmembers = [\"app\", \"made\"]\nresolver = \"3\"\n",
+        ),
+        (
+            "made/Cargo.toml",
+            "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\nproc-macro = true\n",
+        ),
+        (
+            "made/src/lib.rs",
+            "#[proc_macro]\npub fn doubler(_: proc_macro::TokenStream) -> proc_macro::TokenStream {\n    \
+             \"fn double(n: u64) -> u64 { n * 2 }\".parse().unwrap()\n}\n",
+        ),
+        (
+            "app/Cargo.toml",
+            "[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[dependencies]\nmade = { path = \"../made\" }\n",
+        ),
+        (
+            "app/build.rs",
+            "fn main() {\n    let out = std::env::var(\"OUT_DIR\").unwrap();\n    \
+             std::fs::write(format!(\"{out}/number.rs\"), \"const NUMBER: u64 = 21;\").unwrap();\n}\n",
+        ),
+        (
+            "app/src/main.rs",
+            "include!(concat!(env!(\"OUT_DIR\"), \"/number.rs\"));\nmade::doubler!();\nfn main() { println!(\"{}\", double(NUMBER)); }\n",
+        ),
+    ]);
+    let done = project.cargo_holloway("run -p app --format json").ok();
+    done.says("42");
+    assert_eq!(done.json().calls("double"), 1);
+    let runs = project.runs();
+    let profiles = std::fs::read_dir(&runs[0]).unwrap().filter(|entry| {
+        entry
+            .as_ref()
+            .unwrap()
+            .path()
+            .extension()
+            .is_some_and(|e| e == "hwp")
+    });
+    assert_eq!(
+        profiles.count(),
+        1,
+        "neither the build script nor the macro writes a profile"
+    );
+}
+
+#[test]
+fn the_users_flags_linker_and_wrapper_stay_in_force() {
+    let project = Project::binary(
+        "",
+        "fn main() { println!(\"{}\", if cfg!(chosen) { \"chosen\" } else { \"lost\" }); }",
+    );
+    let linker = project.script(
+        "linker.sh",
+        "#!/bin/sh\necho linked >> \"$(dirname \"$0\")/linker.log\"\nexec cc \"$@\"\n",
+    );
+    let wrapper = project.script(
+        "wrapper.sh",
+        "#!/bin/sh\necho wrapped >> \"$(dirname \"$0\")/wrapper.log\"\nexec \"$@\"\n",
+    );
+    let workspace = project.script(
+        "workspace.sh",
+        "#!/bin/sh\necho wrapped >> \"$(dirname \"$0\")/workspace.log\"\nexec \"$@\"\n",
+    );
+    let config = format!(
+        "[build]\nrustc-wrapper = {wrapper:?}\nrustc-workspace-wrapper = {workspace:?}\n\
+         [target.{}]\nlinker = {linker:?}\nrustflags = [\"--cfg\", \"chosen\"]\n",
+        cli_support::host()
+    );
+    project.write(".cargo/config.toml", &config);
+    project
+        .cargo_holloway("run")
+        .ok()
+        .says("chosen")
+        .says("main");
+    for log in ["linker.log", "wrapper.log", "workspace.log"] {
+        assert!(project.path().join(log).exists(), "{log}");
+        std::fs::remove_file(project.path().join(log)).unwrap();
+    }
+    // The environment's own stay too: RUSTFLAGS replaces the file's, as in cargo.
+    project.write(
+        "src/main.rs",
+        "fn main() { println!(\"{} {}\", cfg!(chosen), cfg!(set)); }",
+    );
+    project
+        .cargo_holloway("run")
+        .env("RUSTFLAGS", "--cfg set")
+        .env("RUSTC_WRAPPER", "")
+        .ok()
+        .says("false true")
+        .says("main");
+    assert!(project.path().join("linker.log").exists());
+    assert!(!project.path().join("wrapper.log").exists());
+}
+
+#[test]
+fn a_target_directory_from_anywhere_is_kept_to() {
+    let project = Project::binary("", LOOPING);
+    project.write(
+        ".cargo/config.toml",
+        "[build]\ntarget-dir = \"elsewhere\"\n",
+    );
+    project.cargo_holloway("run --no-report").ok();
+    assert!(
+        project
+            .path()
+            .join("elsewhere/holloway/runs/latest")
+            .exists()
+    );
+    project
+        .cargo_holloway("run --no-report --target-dir named")
+        .ok();
+    assert!(project.path().join("named/holloway/runs/latest").exists());
+    project
+        .cargo_holloway("run --no-report")
+        .env("CARGO_TARGET_DIR", project.path().join("environment"))
+        .ok();
+    assert!(
+        project
+            .path()
+            .join("environment/holloway/runs/latest")
+            .exists()
+    );
+    assert!(!project.path().join("target").exists());
+}
+
+const LIBRARY: &str = r#"
+//! ```
+//! assert_eq!(app::three_times(2), 6);
+//! assert!(cfg!(chosen), "the user's rustdoc flags are lost");
+//! ```
+#[inline(never)]
+pub fn three_times(n: u64) -> u64 { n * 3 }
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn unit() { assert_eq!(super::three_times(1), 3); }
+}
+"#;
+
+#[test]
+fn tests_doctests_examples_and_benches_are_woven() {
+    let project = Project::new(&[
+        (
+            "Cargo.toml",
+            &format!(
+                "{}[[bench]]\nname = \"speed\"\nharness = false\n",
+                package("app")
+            ),
+        ),
+        ("src/lib.rs", LIBRARY),
+        (
+            "tests/outside.rs",
+            "#[test]\nfn outside() { assert_eq!(app::three_times(5), 15); }\n",
+        ),
+        (
+            "benches/speed.rs",
+            "fn main() { println!(\"bench {}\", app::three_times(4)); }\n",
+        ),
+        (
+            "examples/shown.rs",
+            "fn main() { println!(\"example {}\", app::three_times(7)); }\n",
+        ),
+    ]);
+    let done = project
+        .cargo_holloway("test --format json")
+        .env("RUSTDOCFLAGS", "--cfg chosen")
+        .ok();
+    // Once in the unit test, once from outside, once in the doctest.
+    assert_eq!(done.json().calls("three_times"), 3, "{done}");
+    assert!(project.runs()[0].to_string_lossy().ends_with("-app-test"));
+    project
+        .cargo_holloway("test --no-run")
+        .ok()
+        .complains("Woven");
+    assert_eq!(project.runs().len(), 1);
+    let done = project.cargo_holloway("bench --format json").ok();
+    done.says("bench 12");
+    assert_eq!(done.json().calls("three_times"), 1);
+    let done = project
+        .cargo_holloway("run --example shown --format json")
+        .ok();
+    done.says("example 21");
+    assert_eq!(done.json().calls("three_times"), 1);
+}
+
+#[test]
+fn a_failing_test_fails_and_is_still_reported() {
+    let project = Project::new(&[
+        ("Cargo.toml", &package("app")),
+        ("src/lib.rs", "#[test]\nfn fails() { assert_eq!(1, 2); }\n"),
+    ]);
+    project
+        .cargo_holloway("test")
+        .exits(101)
+        .says("FAILED")
+        .says("fails");
+}
+
+#[test]
+fn profiles_settings_of_the_user_work() {
+    for (settings, rounds) in [
+        ("lto = \"fat\"", 30),
+        ("lto = \"thin\"\ncodegen-units = 16", 31),
+        ("lto = \"off\"", 32),
+        ("panic = \"abort\"\nopt-level = \"s\"", 33),
+        ("strip = true\ndebug = 2\nsplit-debuginfo = \"packed\"", 34),
+        ("debug = 0\nstrip = \"debuginfo\"", 35),
+        ("incremental = true", 36),
+    ] {
+        let project = Project::binary(&format!("[profile.release]\n{settings}\n"), LOOPING);
+        let done = project
+            .cargo_holloway(&format!("run --release --format json -- {rounds}"))
+            .ok();
+        let report = done.json();
+        assert_eq!(report.calls("classify"), rounds, "{settings}\n{done}");
+        let place = report.functions("classify")[0]["file"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(place.ends_with("src/main.rs"), "{settings}: {place}");
+    }
+}
+
+#[test]
+fn shared_objects_of_the_project_are_profiled_with_the_program() {
+    let project = Project::new(&[
+        (
+            "Cargo.toml",
+            "[workspace]\nmembers = [\"app\", \"plug\"]\nresolver = \"3\"\n",
+        ),
+        (
+            "plug/Cargo.toml",
+            "[package]\nname = \"plug\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"cdylib\"]\n",
+        ),
+        (
+            "plug/src/lib.rs",
+            "#[unsafe(no_mangle)]\npub extern \"C\" fn plugged(n: i32) -> i32 { if n > 3 { n } else { 0 } }\n",
+        ),
+        (
+            "app/Cargo.toml",
+            "[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
+        ),
+        (
+            "app/src/main.rs",
+            r#"
+use std::ffi::{CString, c_char, c_int, c_void};
+unsafe extern "C" { fn dlopen(f: *const c_char, flags: c_int) -> *mut c_void; fn dlsym(h: *mut c_void, n: *const c_char) -> *mut c_void; }
+fn main() {
+    let file = CString::new(std::env::args().nth(1).unwrap()).unwrap();
+    let plugged: extern "C" fn(i32) -> i32 = unsafe {
+        let handle = dlopen(file.as_ptr(), 2);
+        assert!(!handle.is_null());
+        std::mem::transmute(dlsym(handle, c"plugged".as_ptr()))
+    };
+    println!("{}", (0..6).map(|n| plugged(n)).sum::<i32>());
+}
+"#,
+        ),
+    ]);
+    project.cargo_holloway("build --workspace").ok();
+    let done = project
+        .holloway("run --format json --")
+        .arg(project.built("debug", "app"))
+        .arg(project.built("debug", "libplug.so"))
+        .ok();
+    done.says("9");
+    let report = done.json();
+    assert_eq!(
+        (report.calls("plugged"), report.calls("app::main")),
+        (6, 1),
+        "{done}"
+    );
+    let text = project.holloway("report").ok();
+    text.says("libplug.so").says("app");
+}

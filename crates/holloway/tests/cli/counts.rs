@@ -1,0 +1,413 @@
+//! What is counted and how it is placed: `--collect`, `--exits`, `--guide`, `overlap`, with real builds.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::cli_support::{Call, Done, Project, Report};
+
+/// The example of Burger and Dybvig 1998, Figure 1: a product that is left early by longjmp when a factor is zero.
+const FACT: &str = r#"
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+static jmp_buf out;
+static volatile int sink;
+__attribute__((noinline)) static void leave(int x) { if (x == 0) longjmp(out, 1); sink = x; }
+__attribute__((noinline)) static int product(const int *factors, int count) {
+    int all = 1;
+    for (int i = 0; i < count; i++) { leave(factors[i]); all *= factors[i]; }
+    return all;
+}
+int main(int argc, char **argv) {
+    int factors[6] = {1, 2, 3, 4, 5, 6}, n = argc > 1 ? atoi(argv[1]) : 4;
+    if (n < 6) factors[n] = 0;
+    if (setjmp(out) == 0) printf("%d\n", product(factors, 6));
+    else puts("zero");
+    return 0;
+}
+"#;
+
+/// Unwinds through `middle`, which has nothing to clean up, and is caught in `main`.
+const UNWINDING: &str = r#"
+#[inline(never)]
+fn leaf(n: u32) -> u32 { if n % 4 == 3 { std::panic::resume_unwind(Box::new(())) } else { n } }
+#[inline(never)]
+fn middle(n: u32) -> u32 { leaf(std::hint::black_box(n)) + leaf(std::hint::black_box(n / 2)) }
+fn main() {
+    let n = std::env::args().nth(1).map_or(12, |n| n.parse().unwrap());
+    let caught = (0..n).filter(|&n| std::panic::catch_unwind(|| middle(n)).is_err()).count();
+    println!("caught {caught}");
+}
+"#;
+
+/// A C project with a cache of its own.
+fn c_project(sources: &[(&str, &str)]) -> Project {
+    Project::new(sources)
+}
+
+fn holloway(project: &Project, words: &str) -> Call {
+    let cache = project.path().join("cache");
+    project.holloway(words).env("HOLLOWAY_CACHE", cache)
+}
+
+/// Builds `fact.c` with our options in front and runs it into `run`.
+fn record(project: &Project, options: &str, argument: &str, run: &str) -> Done {
+    let built = holloway(project, &format!("cc {options} -O1 fact.c -o fact")).ok();
+    let line = format!("run --no-report -o {run} -- ./fact {argument}");
+    holloway(project, &line).ok();
+    built
+}
+
+fn json(project: &Project, run: &str) -> Report {
+    let line = format!("report {run} --format json");
+    project.holloway(&line).ok().json()
+}
+
+/// Counts of all edges that were taken, exit edges apart or alone.
+fn edges(report: &Report, left: bool) -> BTreeMap<(String, i64, i64), i64> {
+    let mut counts = BTreeMap::new();
+    for function in report.0["functions"].as_array().unwrap() {
+        let name = function["name"].as_str().unwrap();
+        for edge in function["edges"].as_array().unwrap() {
+            let count = edge["count"].as_i64().unwrap();
+            if count != 0 && (edge["left"] == true) == left {
+                let end = |end: &str| edge[end].as_i64().unwrap();
+                let key = (name.to_owned(), end("from"), end("to"));
+                *counts.entry(key).or_default() += count;
+            }
+        }
+    }
+    counts
+}
+
+fn left(report: &Report) -> i64 {
+    report.0["totals"]["left"].as_i64().unwrap()
+}
+
+#[test]
+fn a_frame_left_by_longjmp_counts_alike_in_edges_and_paths() {
+    let project = c_project(&[("fact.c", FACT)]);
+    record(&project, "--collect edges", "4", "edges");
+    record(&project, "--exits on", "4", "paths");
+    record(&project, "", "4", "plain");
+    record(&project, "--collect=edges --exits=off", "4", "bare");
+    let [by_edges, by_paths, plain, bare] =
+        ["edges", "paths", "plain", "bare"].map(|run| json(&project, run));
+    assert_eq!(edges(&by_edges, false), edges(&by_paths, false));
+    assert_eq!(edges(&by_edges, true), edges(&by_paths, true));
+    // The frames of leave and product are left; main's is entered again.
+    assert_eq!((left(&by_edges), left(&by_paths)), (2, 2));
+    assert_eq!(by_edges.calls("leave"), 5);
+    assert_eq!(by_edges.calls("product"), 1);
+    // Without, what had not come to an end is missing.
+    assert_eq!((left(&plain), left(&bare)), (0, 0));
+    assert_eq!(plain.calls("leave"), 5, "a call of longjmp ends a path");
+    assert_ne!(edges(&plain, false), edges(&by_paths, false));
+    assert_eq!(plain.0["images"][0]["collected"], "paths");
+    assert_eq!(bare.0["images"][0]["collected"], "edges");
+}
+
+#[test]
+fn the_view_follows_what_was_recorded() {
+    let project = c_project(&[("fact.c", FACT)]);
+    record(&project, "--collect edges", "4", "edges");
+    record(&project, "--collect paths", "4", "paths");
+    let shown = |line: &str| project.holloway(line).ok();
+    shown("report edges").says("Hottest edges");
+    shown("report paths").says("Hottest paths");
+    shown("report paths --view blocks").says("Hottest blocks");
+    shown("report edges --view lines").says("product(factors, 6)");
+    shown("report paths --view paths-from-edges").says("Paths from edges");
+    for view in ["paths", "paths-from-edges"] {
+        project
+            .holloway(&format!("report edges --view {view}"))
+            .exits(2)
+            .fails_with("edges were recorded, not paths: build with --collect paths to see them");
+    }
+    shown("report edges --view paths --format json").says("\"collected\"");
+    project
+        .holloway("report edges --view sideways")
+        .exits(2)
+        .complains("paths-from-edges");
+}
+
+#[test]
+fn kind_and_exits_come_from_options_then_variables() {
+    let project = c_project(&[("fact.c", FACT)]);
+    let collected = |call: Call, run: &str| {
+        call.ok();
+        let line = format!("run --no-report -o {run} -- ./fact 4");
+        holloway(&project, &line).ok();
+        let report = json(&project, run);
+        let kind = report.0["images"][0]["collected"].as_str().unwrap();
+        (kind.to_owned(), left(&report))
+    };
+    let cc = |options: &str| holloway(&project, &format!("cc {options} fact.c -o fact"));
+    let edges = |left| ("edges".to_owned(), left);
+    let by_variable = cc("").env("HOLLOWAY_COLLECT", "edges");
+    assert_eq!(collected(by_variable, "a"), edges(2));
+    let without = cc("")
+        .env("HOLLOWAY_COLLECT", "edges")
+        .env("HOLLOWAY_EXITS", "off");
+    assert_eq!(collected(without, "b"), edges(0));
+    let among = holloway(
+        &project,
+        "cc fact.c -O1 --collect edges -o fact --exits=off",
+    );
+    assert_eq!(collected(among, "d"), edges(0));
+    cc("--exits maybe")
+        .exits(2)
+        .fails_with("--exits maybe: say on or off");
+    let option = cc("--exits on --collect edges")
+        .env("HOLLOWAY_EXITS", "nonsense")
+        .env("HOLLOWAY_COLLECT", "nonsense");
+    assert_eq!(collected(option, "c"), edges(2));
+    // Said where a file is compiled, not only where it is linked.
+    for (name, value, expect) in [
+        ("HOLLOWAY_EXITS", "yes", "HOLLOWAY_EXITS=yes: say on or off"),
+        (
+            "HOLLOWAY_COLLECT",
+            "branches",
+            "HOLLOWAY_COLLECT=branches: no such kind; there are paths, edges, loops (loops=K), trace, variation and times",
+        ),
+    ] {
+        let call = holloway(&project, "cc -c fact.c").env(name, value);
+        call.exits(2).fails_with(expect);
+    }
+    holloway(&project, "cc -c fact.c")
+        .env("HOLLOWAY_GUIDE", "gone")
+        .exits(125)
+        .fails_with("cannot take gone for a guide");
+}
+
+#[test]
+fn a_raw_link_takes_our_options_too() {
+    let project = c_project(&[("f.c", "int f(int x) { return x ? x * 3 : 7; }\n")]);
+    holloway(&project, "cc -O1 -fPIC -c f.c").ok();
+    holloway(&project, "ld --collect edges -shared f.o -o libf.so").ok();
+    holloway(&project, "ld --collect branches -shared f.o -o libf.so")
+        .exits(2)
+        .fails_with(
+            "--collect branches: no such kind; there are paths, edges, loops (loops=K), trace, variation and times",
+        );
+    holloway(&project, "ld --exits")
+        .exits(2)
+        .fails_with("--exits wants on or off");
+}
+
+#[test]
+fn a_guide_changes_no_count() {
+    let project = c_project(&[("fact.c", FACT)]);
+    record(&project, "", "7", "train");
+    record(&project, "--collect edges", "7", "train-edges");
+    for (options, plain) in [
+        ("", "paths"),
+        ("--collect edges", "edges"),
+        ("--exits on", "left"),
+    ] {
+        record(&project, options, "4", plain);
+        for train in ["train", "train-edges"] {
+            let run = format!("{plain}-by-{train}");
+            let built = record(&project, &format!("{options} --guide {train}"), "4", &run);
+            built.complains("the guide has counts for 3 of 3 functions\n");
+            assert_eq!(built.stderr.lines().count(), 1, "{built}");
+            let (before, after) = (json(&project, plain), json(&project, &run));
+            for exits in [false, true] {
+                assert_eq!(edges(&before, exits), edges(&after, exits), "{run}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_guide_that_is_of_no_use_is_named() {
+    let other = FACT.replace("i++", "i += 2").replace("x == 0", "x <= 0");
+    let project = c_project(&[("fact.c", FACT), ("other.c", &other), ("empty/kept", "")]);
+    let build = |words: &str| holloway(&project, &format!("cc {words}"));
+    record(&project, "--collect edges", "7", "train");
+    build("--guide nowhere fact.c -o fact").exits(125).fails_with(
+        "cannot take nowhere for a guide: No such file or directory (os error 2); name a run's directory",
+    );
+    build("--guide empty fact.c -o fact")
+        .exits(125)
+        .fails_with("cannot take empty for a guide: cannot find a profile in empty");
+    build("--guide fact.c fact.c -o fact")
+        .exits(125)
+        .fails_with("cannot take fact.c for a guide: ");
+    build("--guide latest fact.c -o fact")
+        .exits(125)
+        .fails_with("cannot find a run");
+    build("-c --guide latest fact.c").ok();
+    build("fact.o --guide latest -o fact")
+        .exits(125)
+        .fails_with("cannot find a run");
+    build("fact.c --guide -O2 -o fact")
+        .exits(2)
+        .fails_with("--guide wants a run: --guide latest, not -O2");
+    let unlike = "int main(void) { return 0; }\n";
+    project.write("unlike.c", unlike);
+    build("--guide train unlike.c -o unlike")
+        .ok()
+        .fails_with("warning: the guide has counts for none of the 1 functions");
+    // Changed functions go without, the others have theirs.
+    build("--guide train -O1 other.c -o other")
+        .ok()
+        .complains("the guide has counts for ")
+        .complains(" functions that are woven; the others didn't run there or have changed");
+    let profile = profiles(&project.path().join("train")).remove(0);
+    let mut bytes = std::fs::read(&profile).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    std::fs::write(&profile, &bytes).unwrap();
+    build("--guide train -O1 fact.c -o fact")
+        .ok()
+        .complains("warning: the guide train is damaged, the rest of it is used: ")
+        .complains("the guide has counts for ");
+    std::fs::write(&profile, &bytes[..16]).unwrap();
+    build("--guide train fact.c -o fact")
+        .exits(125)
+        .fails_with("cannot take train for a guide");
+}
+
+fn profiles(run: &Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(run).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|end| end == "hwp"))
+        .collect()
+}
+
+#[test]
+fn cargo_links_again_when_the_guide_has_changed() {
+    let project = Project::binary("", UNWINDING);
+    let build = |words: &str| {
+        project
+            .cargo_holloway(&format!("build --release {words}"))
+            .ok()
+    };
+    let run = |words: &str| {
+        let line = format!("run --release --no-report {words}");
+        project.cargo_holloway(&line).ok()
+    };
+    run("-o one --collect edges -- 12").says("caught 4");
+    run("-o two --collect edges -- 40");
+    build("--guide one").complains("the guide has counts for ");
+    let program = project.built("release", "app");
+    let linked = || std::fs::metadata(&program).unwrap().modified().unwrap();
+    let first = linked();
+    let silent = build("--guide one");
+    assert!(
+        !silent.stderr.contains("guide"),
+        "nothing is linked: {silent}"
+    );
+    assert_eq!(linked(), first);
+    let variable = project
+        .cargo_holloway("build --release")
+        .env("HOLLOWAY_GUIDE", project.path().join("one"))
+        .ok();
+    assert!(!variable.stderr.contains("guide"), "the same: {variable}");
+    build("--guide two").complains("the guide has counts for ");
+    assert_ne!(linked(), first, "another run");
+    // Of the same name, with another content.
+    std::fs::remove_dir_all(project.path().join("two")).unwrap();
+    run("-o two --collect edges -- 80");
+    build("--guide two").complains("the guide has counts for ");
+    project
+        .cargo_holloway("build --guide three")
+        .exits(125)
+        .fails_with("cannot take three for a guide");
+    // The latest run of the project, and no count but that of the run itself.
+    let guided = run("--collect edges --guide two -- 12");
+    guided.says("caught 4");
+    let latest = run("--collect edges --guide latest -- 12");
+    latest.complains("the guide has counts for ");
+    let compare = project
+        .holloway("overlap one latest --format json")
+        .ok()
+        .json();
+    let overlap = compare.0["overlap"].as_f64().unwrap();
+    assert!((overlap - 1.0).abs() < 1e-9, "{overlap}");
+}
+
+#[test]
+fn frames_left_by_unwinding_count_on_demand() {
+    let project = Project::binary("", UNWINDING);
+    let report = |options: &str, run: &str| {
+        let line = format!("run --release --no-report -o {run} {options} -- 16");
+        project.cargo_holloway(&line).ok().says("caught 6");
+        json(&project, run)
+    };
+    let counted = report("--exits on", "paths");
+    let by_edges = report("--collect edges", "edges");
+    let missing = report("--collect edges --exits off", "off");
+    // middle: each of 16 calls; leaf: one for each of them, a second where the first came back.
+    for report in [&counted, &by_edges] {
+        assert_eq!(report.calls("middle"), 16);
+        assert_eq!(report.calls("leaf"), 28);
+    }
+    assert_eq!(edges(&counted, false), edges(&by_edges, false));
+    assert_eq!(edges(&counted, true), edges(&by_edges, true));
+    assert!(missing.calls("middle") < 16, "{}", missing.calls("middle"));
+}
+
+#[test]
+fn two_runs_of_one_program_are_compared() {
+    let project = c_project(&[("fact.c", FACT)]);
+    record(&project, "", "7", "whole");
+    record(&project, "", "2", "early");
+    record(&project, "--collect edges", "2", "edges");
+    let overlap = |words: &str| project.holloway(&format!("overlap {words}"));
+    overlap("whole early")
+        .ok()
+        .says("Overlap of A and B")
+        .says("paths");
+    let same = overlap("whole whole --format json").ok().json();
+    assert_eq!(same.0["overlap"], 1.0);
+    let differ = overlap("whole early --format json").ok().json();
+    let share = differ.0["overlap"].as_f64().unwrap();
+    assert!(share > 0.0 && share < 1.0, "{share}");
+    assert_eq!(differ.0["compared"], "paths");
+    let mixed = overlap("whole edges --format json --function product")
+        .ok()
+        .json();
+    assert_eq!(mixed.0["compared"], "edges");
+    assert!(mixed.functions("main").is_empty());
+    assert_eq!(mixed.functions("product").len(), 1);
+    let top = overlap("whole early --top 1 --format json").ok().json();
+    assert_eq!(top.0["differences"].as_array().unwrap().len(), 1);
+    overlap("whole gone")
+        .exits(125)
+        .fails_with("cannot read the run gone");
+    overlap("whole").exits(2).complains("<B>");
+    project
+        .cargo_holloway("overlap whole early")
+        .ok()
+        .says("Overlap of A and B");
+}
+
+#[test]
+fn help_and_completions_name_what_can_be_counted() {
+    let project = Project::new(&[]);
+    for call in [
+        project.cargo_holloway("run --help"),
+        project.cargo_holloway("build -h"),
+        project.holloway("demo --help"),
+        project.holloway("help cc"),
+        project.holloway("cc --help"),
+        project.holloway("c++ --help"),
+    ] {
+        call.ok().says("--collect").says("edges").says("--exits");
+    }
+    for language in ["cc", "c++"] {
+        let asked = project.holloway(&format!("{language} --help")).ok();
+        asked.says("Examples:").says("Everything else is clang's");
+        let help = project.holloway(&format!("help {language}")).ok();
+        assert_eq!(asked.stdout, help.stdout);
+    }
+    project
+        .holloway("completions zsh")
+        .ok()
+        .says("paths edges")
+        .says("overlap");
+    project.holloway("help overlap").ok().says("runs/train");
+}

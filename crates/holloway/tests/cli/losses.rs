@@ -1,0 +1,96 @@
+//! What a report of streams says of their process: its threads, and what of it is lost.
+
+use std::path::PathBuf;
+
+use crate::cli_support::{Done, Project};
+
+const PROGRAM: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile long sink;
+__attribute__((noinline)) static void step(int i) { for (int k = 0; k < i % 5; k++) sink += k; }
+static void *run(void *n) { step(*(int *)n); return 0; }
+int main(int count, char **words) {
+    int n = atoi(words[2]);
+    if (words[1][0] == 'e' && n > 0) {
+        char next[16];
+        sprintf(next, "%d", n - 1);
+        step(n);
+        execl("/proc/self/exe", words[0], "execs", next, (char *)0);
+    }
+    for (int i = 0; words[1][0] == 't' && i < n; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, 0, run, &i)) return 1;
+        pthread_join(thread, 0);
+    }
+    return 0;
+}
+"#;
+
+fn woven(kind: &str) -> Project {
+    let project = Project::new(&[("app.c", PROGRAM)]);
+    let words = format!("cc --collect {kind} -O2 -pthread app.c -o app");
+    project.holloway(&words).ok();
+    project
+}
+
+/// The files of the one run, by extension.
+fn files(project: &Project, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(project.path().join("run")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|it| it == extension))
+        .collect()
+}
+
+fn run(project: &Project, words: &str) -> Done {
+    project
+        .holloway(&format!("run -o run -- ./app {words}"))
+        .ok()
+}
+
+#[test]
+fn threads_are_counted_exactly() {
+    let project = woven("loops");
+    run(&project, "threads 300").says("1 · 301 threads");
+    let project = woven("loops");
+    run(&project, "execs 20").says("1 · 1 thread ·");
+}
+
+#[test]
+fn a_file_beside_the_profile_that_is_cut_is_named() {
+    for (kind, extension) in [("loops", "hwl"), ("trace", "hwt")] {
+        let project = woven(kind);
+        run(&project, "threads 3");
+        let file = &files(&project, extension)[0];
+        let name = file.file_name().unwrap().to_str().unwrap();
+        for left in [0, 30] {
+            let bytes = std::fs::read(file).unwrap();
+            std::fs::write(file, &bytes[..bytes.len().min(left)]).unwrap();
+            let done = project.holloway("report run --format json").ok();
+            done.says(name).says("record it again");
+        }
+        if kind == "loops" {
+            let done = project.holloway("report run").ok();
+            done.says("no instrumented function is known to have run");
+        } else {
+            let done = project.holloway("trace stats run").done();
+            done.fails_with(name);
+        }
+    }
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_said_where_nothing_is_left() {
+    for kind in ["loops", "trace"] {
+        let project = woven(kind);
+        let limited = project.script("limited", "#!/bin/sh\nulimit -f 64\nexec \"$@\"\n");
+        let mut call = project.holloway("run -o run --no-report --");
+        call.command.arg(limited).args(["./app", "threads", "3"]);
+        call.ok();
+        let done = project.holloway("report run --format json").ok();
+        done.says("a limit on file sizes");
+    }
+}

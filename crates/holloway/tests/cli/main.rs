@@ -1,0 +1,12 @@
+//! The commands, as users give them.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod cargo;
+mod cli_support;
+mod commands;
+mod counts;
+mod losses;
+mod report;
+mod run;
+mod streams;
+mod variation;

@@ -1,0 +1,251 @@
+//! Times of paths: `--collect variation` and `times`, `--burst`, the view and `stability`, as a user meets them.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use crate::cli_support::{Call, Done, Project, Report};
+use serde_json::Value;
+
+/// `step` takes three paths, the last one a thousandth of the time and long.
+const PROGRAM: &str = r#"
+#include <stdlib.h>
+static volatile long sink;
+__attribute__((noinline)) void step(int i) {
+    if (i % 1000 == 999) { for (int k = 0; k < 100; k++) sink += k; return; }
+    if (i & 1) sink += 3; else sink ^= 5;
+}
+__attribute__((noinline)) void work(int n) { for (int i = 0; i < n; i++) step(i); }
+int main(int count, char **words) { work(count > 1 ? atoi(words[1]) : 1000); return 0; }
+"#;
+
+const KINDS: [&str; 3] = ["paths", "times", "variation"];
+
+fn built(kind: &str) -> PathBuf {
+    static PROJECT: OnceLock<Project> = OnceLock::new();
+    let project = PROJECT.get_or_init(|| {
+        let project = Project::new(&[("app.c", PROGRAM)]);
+        for kind in KINDS {
+            let words = format!("cc --collect {kind} -O1 app.c -o {kind}");
+            project.holloway(&words).ok();
+        }
+        project
+    });
+    project.path().join(kind)
+}
+
+fn run(place: &Project, options: &str, kind: &str, turns: &str) -> Done {
+    let mut call = place.holloway(&format!("run {options} --"));
+    call.command.arg(built(kind)).arg(turns);
+    call.ok()
+}
+
+fn view(place: &Project, run: &str) -> Value {
+    let words = format!("report {run} --view variation --format json");
+    place.holloway(&words).ok().json().0
+}
+
+fn paths(place: &Project, run: &str) -> Report {
+    let words = format!("report {run} --format json");
+    place.holloway(&words).ok().json()
+}
+
+fn damage(report: &Value) -> Vec<&str> {
+    let damage = report["damage"].as_array().unwrap().iter();
+    damage.map(|one| one.as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_run_shows_what_varies() {
+    let place = Project::new(&[]);
+    let done = run(&place, "-o few --burst 50:2", "variation", "300000");
+    done.says("Variation ").says("step p");
+    let few = view(&place, "few");
+    assert_eq!(few["timed"], "bursts");
+    assert_eq!(damage(&few), [""; 0]);
+    let (samples, begun) = (&few["samples"]["samples"], &few["samples"]["begun"]);
+    let (samples, begun) = (samples.as_u64().unwrap(), begun.as_u64().unwrap());
+    // A turn of work's loop and a call of step each, and a hundred more in every thousandth: two of 52 are timed.
+    let ran = 300_000 * 2 + 300 * 100;
+    assert!(begun.abs_diff(ran) < 1_000, "{begun} begun, {ran} ran");
+    assert!(
+        (samples * 26).abs_diff(begun) < begun / 10,
+        "{samples} of {begun}"
+    );
+    // Counts of paths are told as what they are.
+    let estimates = paths(&place, "few");
+    let said = damage(&estimates.0);
+    assert!(
+        matches!(said[..], [one] if one.contains("this is a sample: counts are estimates")),
+        "{said:?}"
+    );
+    let calls = estimates.calls("step");
+    assert!(calls.abs_diff(300_000) < 30_000, "{calls} calls");
+    place
+        .holloway("report few --view paths")
+        .ok()
+        .says("this is a sample");
+}
+
+#[test]
+fn all_times_are_exact_counts() {
+    let place = Project::new(&[]);
+    run(&place, "-o all", "times", "20000").says("all were timed");
+    run(&place, "-o counted --no-report", "paths", "20000");
+    let (all, counted) = (paths(&place, "all"), paths(&place, "counted"));
+    assert_eq!(damage(&all.0), [""; 0]);
+    assert_eq!(
+        all.0["totals"]["executions"],
+        counted.0["totals"]["executions"]
+    );
+    assert_eq!(all.calls("step"), 20_000);
+    let ranking = view(&place, "all");
+    assert_eq!(ranking["timed"], "all");
+    let ranking = ranking["variation"].as_array().unwrap();
+    let executions = ranking.iter().filter(|one| one["function"] == "step");
+    let entered: f64 = executions
+        .filter(|one| one["blocks"][0] == 0)
+        .map(|one| one["executions"].as_f64().unwrap())
+        .sum();
+    assert!((entered - 20_000.0).abs() < 1.5, "{entered}");
+    place
+        .holloway("report all --time exclusive --include-preempted")
+        .ok();
+}
+
+/// What a program writes by itself is what its collector would have read.
+#[test]
+fn a_run_without_collector_is_read_all_the_same() {
+    let place = Project::new(&[]);
+    let by_itself = |data: &str, burst: &str| {
+        let app = built("variation");
+        let call = place.program(app.to_str().unwrap());
+        let call = call.env("HOLLOWAY_DATA", place.path().join(data));
+        call.env("HOLLOWAY_BURST", burst).arg("30000").done()
+    };
+    by_itself("often", "0:1");
+    let often = view(&place, "often");
+    let all = often["samples"]["begun"].as_u64().unwrap();
+    assert_eq!(
+        often["samples"]["samples"].as_u64(),
+        Some(all),
+        "each is timed"
+    );
+    assert!(all.abs_diff(63_000) < 100, "{all}");
+    let done = by_itself("usual", "ten");
+    assert_eq!(done.code, Some(0), "{done}");
+    assert_eq!(done.stderr.matches("HOLLOWAY_BURST").count(), 1, "{done}");
+    // The option is stronger than the variable.
+    let mut call = place.holloway("run -o stronger --no-report --burst 0:1 --");
+    call = call.env("HOLLOWAY_BURST", "1000:1");
+    call.command.arg(built("variation")).arg("30000");
+    call.ok();
+    assert_eq!(view(&place, "stronger")["samples"]["begun"], all);
+}
+
+#[test]
+fn runs_are_held_against_each_other() {
+    let place = Project::new(&[]);
+    for (name, turns) in [("a", "100000"), ("b", "200000"), ("c", "300000")] {
+        run(
+            &place,
+            &format!("-o {name} --no-report --burst 20:1"),
+            "variation",
+            turns,
+        );
+    }
+    run(&place, "-o counted --no-report", "paths", "1000");
+    let done = place.holloway("stability a b").ok();
+    done.says("step");
+    assert_eq!(done.stderr, "");
+    run(&place, "-o other --no-report", "times", "1000");
+    let done = place.holloway("stability a other").ok();
+    done.complains("warning: the runs are of programs with different names: a is of variation, other is of times; ");
+    assert_eq!(done.stderr.lines().count(), 1, "{done}");
+    let json = place
+        .holloway("stability a b c --top 2 --format json")
+        .ok()
+        .json()
+        .0;
+    assert_eq!(json["schema"], 1);
+    assert_eq!(json["shares"].as_array().unwrap().len(), 3);
+    assert!(json["paths"].as_array().unwrap().len() >= 2);
+    place.holloway("stability a").exits(2);
+    let done = place.holloway("stability a counted").exits(2);
+    done.fails_with(
+        "counted: no times of paths were recorded: build with --collect variation to see them; there are paths",
+    );
+}
+
+#[test]
+fn what_makes_no_sense_is_told_in_a_line() {
+    let place = Project::binary("", "fn main() {}");
+    let app = built("paths");
+    let check = |call: Call, expect: &str| {
+        call.exits(2).complains(expect);
+    };
+    for burst in ["", "x", "1:0", "-1:1"] {
+        let call = place
+            .holloway("run")
+            .arg(format!("--burst={burst}"))
+            .arg("--")
+            .arg(&app);
+        check(call, "as in 10000:1");
+    }
+    let call = place.holloway("run --burst 10 --").arg(&app);
+    check(call, "--burst goes with --collect variation, not paths");
+    let call = place.cargo_holloway("run --burst 10");
+    check(call, "--burst goes with --collect variation, not paths");
+    let call = place.holloway("cc --collect variation --exits on a.c");
+    check(call, "leave it out");
+    run(&place, "-o counted --no-report", "paths", "10");
+    let call = place.holloway("report counted --view variation");
+    check(
+        call,
+        "no times of paths were recorded: build with --collect variation",
+    );
+}
+
+#[test]
+fn timings_that_are_gone_are_named() {
+    let place = Project::new(&[]);
+    run(
+        &place,
+        "-o few --no-report --burst 5:1",
+        "variation",
+        "1000",
+    );
+    let files = std::fs::read_dir(place.path().join("few")).unwrap();
+    let timings = files.map(|file| file.unwrap().path());
+    let timings: Vec<_> = timings
+        .filter(|file| file.extension().is_some_and(|it| it == "hwv"))
+        .collect();
+    let [timings] = &timings[..] else {
+        panic!("{timings:?}")
+    };
+    // Its name stands for the profile that it lies beside.
+    place
+        .holloway("report")
+        .arg(timings)
+        .ok()
+        .says("Variation ");
+    std::fs::remove_file(timings).unwrap();
+    place
+        .holloway("report few --view paths")
+        .ok()
+        .says(".hwv is not there");
+}
+
+#[test]
+fn cargos_verbs_time_too() {
+    let main = "#[inline(never)] fn step(i: u64) -> u64 { if i % 3 == 0 { i } else { i * 7 } }\n\
+         fn main() { let mut sum = 0; for i in 0..200000 { sum ^= std::hint::black_box(step(i)); } println!(\"{sum}\"); }\n";
+    let project = Project::binary("", main);
+    let done = project
+        .cargo_holloway("run --release --collect variation --burst 20")
+        .ok();
+    done.says("Variation ").says("app::");
+    project
+        .holloway("report --view variation --format json")
+        .ok()
+        .json();
+}

@@ -1,0 +1,367 @@
+//! Whole links of C and C++: what is found, what is woven, what stays as it is, and that the programs run and count.
+
+use crate::link_support::{Yard, succeed};
+
+const MAIN: &str = r#"
+#include <stdio.h>
+int a(int), b(int), c(int), d(int), e(int);
+int main(void) {
+    int sum = 0;
+    for (int i = 0; i < 10; i++) sum += a(i) + b(i) + c(i) + d(i) + e(i);
+    printf("%d\n", sum);
+    return sum & 1;
+}
+"#;
+
+fn function(name: &str) -> String {
+    format!("int {name}(int x) {{ if (x % 3) return x * 2; return x + 1; }}\n")
+}
+
+/// Sources `main.c`, `a.c` … `e.c`.
+fn yard() -> Yard {
+    let yard = Yard::new();
+    yard.write("main.c", MAIN);
+    for name in ["a", "b", "c", "d", "e"] {
+        yard.write(&format!("{name}.c"), &function(name));
+    }
+    yard
+}
+
+#[test]
+fn objects_archives_and_libraries_are_woven_and_machine_code_is_listed() {
+    let yard = yard();
+    for name in ["main", "a", "b", "c", "d"] {
+        yard.build(&format!("cc -O0 -c {name}.c"));
+    }
+    yard.tool("cc -O1 -c e.c");
+    yard.tool("ar rc libb.a b.o");
+    yard.tool("ar rcT libc1.a c.o");
+    yard.tool("ar rcS libd.a d.o e.o");
+    let line = "cc main.o a.o -L. -lb -Wl,--whole-archive,libc1.a,--no-whole-archive -Xlinker libd.a -o app";
+    assert_eq!(yard.build(line), "");
+    assert_eq!(yard.modules("app"), ["main.o", "a.o", "b.o", "c.o", "d.o"]);
+    assert_eq!(
+        yard.left_alone("app"),
+        ["libd.a: machine code without bitcode"]
+    );
+    let ran = yard.run("app");
+    assert_eq!((ran.stdout.as_str(), ran.code), ("380\n", Some(0)));
+    for name in ["a", "b", "c", "d"] {
+        assert_eq!(ran.paths.get(name), Some(&10), "{name}");
+    }
+    assert_eq!(ran.paths.get("e"), None);
+}
+
+#[test]
+fn a_library_is_looked_for_as_the_linker_does() {
+    let yard = Yard::new();
+    yard.write("main.c", "int q(void); int main(void) { return q(); }")
+        .write("q.c", "int q(void) { return 4; }");
+    yard.build("cc -O1 -fPIC -c main.c q.c");
+    yard.tool("ar rc libq.a q.o");
+    yard.build("cc -shared q.o -o libq.so");
+    let modules = |flags: &str| {
+        yard.build(&format!("cc main.o -L. -Wl,-rpath,. {flags} -o app"));
+        assert_eq!(yard.run("app").code, Some(4), "{flags}");
+        yard.modules("app")
+    };
+    assert_eq!(modules("-lq"), ["main.o"]);
+    assert_eq!(modules("-Wl,-Bstatic -lq -Wl,-Bdynamic"), ["main.o", "q.o"]);
+    assert_eq!(
+        modules("-Wl,--push-state,-Bstatic -lq -Wl,--pop-state"),
+        ["main.o", "q.o"]
+    );
+    assert_eq!(modules("-l:libq.a"), ["main.o", "q.o"]);
+    assert_eq!(modules("-static -l q"), ["main.o", "q.o"]);
+    yard.tool("rm libq.so");
+    assert_eq!(modules("-lq"), ["main.o", "q.o"]);
+}
+
+#[test]
+fn the_same_input_gives_the_same_output() {
+    let yard = yard();
+    let build = |cache: &str| {
+        let mut command = yard.holloway("cc -O2 main.c a.c b.c c.c d.c e.c -o app");
+        succeed(command.env("HOLLOWAY_CACHE", yard.path(cache)));
+        std::fs::read(yard.path("app")).unwrap()
+    };
+    let first = build("one");
+    assert!(first == build("two"), "another cache");
+    assert!(first == build("one"), "from the cache");
+    assert!(first == build(""), "no cache");
+    assert_eq!(
+        yard.modules("app"),
+        ["main.o", "a.o", "b.o", "c.o", "d.o", "e.o"]
+    );
+}
+
+#[test]
+fn a_jobserver_gets_back_what_it_lent() {
+    use std::io::{Read as _, Write as _};
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let yard = yard();
+    yard.build("cc -O1 -c main.c a.c b.c c.c d.c e.c");
+    yard.tool("mkfifo slots");
+    let fifo = yard.path("slots");
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
+    let mut slots = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(nonblocking)
+        .open(&fifo)
+        .unwrap();
+    let flags = format!("-j --jobserver-auth=fifo:{}", fifo.display());
+    for (variable, lent) in [("MAKEFLAGS", ""), ("CARGO_MAKEFLAGS", "abc")] {
+        slots.write_all(lent.as_bytes()).unwrap();
+        let mut command = yard.holloway("cc main.o a.o b.o c.o d.o e.o -o app");
+        command
+            .env_remove("CARGO_MAKEFLAGS")
+            .env(variable, &flags)
+            .env("HOLLOWAY_CACHE", "")
+            .env("HOLLOWAY_JOBS", "8");
+        assert_eq!(succeed(&mut command), "");
+        assert_eq!(yard.run("app").stdout, "380\n");
+        let mut given_back = [0; 8];
+        let count = slots.read(&mut given_back).unwrap_or(0);
+        given_back[..count].sort_unstable();
+        assert_eq!(&given_back[..count], lent.as_bytes(), "{variable}");
+    }
+}
+
+#[test]
+fn every_linker_and_kind_of_program_runs_and_counts() {
+    let yard = yard();
+    yard.build("cc -O0 -fPIE -ffunction-sections -c main.c a.c b.c c.c d.c e.c");
+    let kinds = [
+        "",
+        "-no-pie",
+        "-static",
+        "-static-pie",
+        "-Wl,--gc-sections",
+        "-fuse-ld=gold",
+        "-fuse-ld=gold -static",
+        "-fuse-ld=gold -Wl,--gc-sections",
+        "-fuse-ld=lld",
+        "-fuse-ld=lld -static-pie",
+        "-fuse-ld=lld -Wl,--gc-sections",
+        "-fuse-ld=lld -no-pie -Wl,--icf=all",
+        "-Wl,--no-undefined,-z,now",
+        "-s",
+    ];
+    for kind in kinds {
+        yard.build(&format!("cc {kind} main.o a.o b.o c.o d.o e.o -o app"));
+        let ran = yard.run("app");
+        assert_eq!(
+            (ran.stdout.as_str(), ran.paths.get("b")),
+            ("380\n", Some(&10)),
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn a_function_whose_unwoven_copy_may_be_linked_is_listed() {
+    let yard = Yard::new();
+    yard.write(
+        "twice.h",
+        "inline __attribute__((noinline)) int twice(int x) { return x > 3 ? x * 2 : x; }\n",
+    )
+    .write(
+        "plain.cpp",
+        "#include \"twice.h\"\nint plain(int x) { return twice(x); }\n",
+    )
+    .write(
+        "main.cpp",
+        "#include \"twice.h\"\nint plain(int); int main() { return twice(plain(5)); }\n",
+    );
+    yard.tool("g++ -O1 -c plain.cpp");
+    yard.build("c++ -O1 -c main.cpp");
+    yard.tool("ar rc libmain.a main.o");
+    let copy = "twice: a copy without probes in plain.o may have been linked instead";
+    let alone = "plain.o: machine code without bitcode";
+    let check = |line: &str, counted: Option<&u64>, listed: &[&str]| {
+        yard.build(&format!("c++ {line} -o app"));
+        let ran = yard.run("app");
+        assert_eq!(
+            (ran.code, ran.paths.get("twice")),
+            (Some(20), counted),
+            "{line}"
+        );
+        assert_eq!(yard.left_alone("app"), listed, "{line}");
+    };
+    check("plain.o main.o", None, &[copy, alone]);
+    check("main.o plain.o", Some(&2), &[alone]);
+    check("plain.o libmain.a", None, &[copy, alone]);
+}
+
+#[test]
+fn cxx_with_exceptions_streams_and_constructors() {
+    let yard = Yard::new();
+    yard.write(
+        "lib.cpp",
+        r#"
+        #include <iostream>
+        #include <stdexcept>
+        struct Noisy { Noisy() { std::cout << "made\n"; } ~Noisy() { std::cout << "gone\n"; } };
+        static Noisy noisy;
+        int check(int x) { Noisy local; if (x > 2) throw std::runtime_error("big"); return x; }
+        "#,
+    );
+    yard.write(
+        "main.cpp",
+        r#"
+        #include <iostream>
+        int check(int);
+        int main() {
+            int caught = 0;
+            for (int i = 0; i < 5; i++) try { check(i); } catch (const std::exception &e) { std::cout << e.what() << "\n"; caught++; }
+            return caught;
+        }
+        "#,
+    );
+    yard.build("c++ -O1 -fPIC -c lib.cpp main.cpp");
+    yard.build("c++ -shared lib.o -o liblib.so -Wl,--no-undefined");
+    let expect =
+        "made\n".to_owned() + &"made\ngone\n".repeat(3) + &"made\ngone\nbig\n".repeat(2) + "gone\n";
+    for flags in [
+        "lib.o",
+        "lib.o -static",
+        "./liblib.so",
+        "lib.o -fuse-ld=lld",
+    ] {
+        yard.build(&format!("c++ main.o {flags} -o app"));
+        let ran = yard.run("app");
+        assert_eq!(
+            (ran.stdout.as_str(), ran.code),
+            (expect.as_str(), Some(2)),
+            "{flags}"
+        );
+    }
+}
+
+#[test]
+fn a_shared_object_exports_nothing_of_ours() {
+    let yard = yard();
+    yard.build("cc -O2 -fPIC -shared a.c b.c -o libab.so -Wl,-z,defs");
+    let names = yard
+        .command("nm")
+        .args(["-D", "--defined-only", "libab.so"])
+        .output()
+        .unwrap()
+        .stdout;
+    let names: Vec<String> = String::from_utf8(names)
+        .unwrap()
+        .lines()
+        .filter_map(|line| line.split(' ').nth(2).map(str::to_owned))
+        .collect();
+    assert_eq!(names, ["a", "b"]);
+    yard.write("script", "{ global: a; local: *; };");
+    yard.build("cc -O2 -fPIC -shared a.c b.c -o libab.so -Wl,--version-script=script");
+    assert_eq!(yard.modules("libab.so"), ["a.o", "b.o"]);
+}
+
+#[test]
+fn relocatable_links_keep_what_they_can() {
+    let yard = yard();
+    yard.build("cc -O0 -c main.c a.c b.c c.c d.c e.c");
+    yard.build("cc -r a.o -o one.o");
+    yard.build("cc -r b.o c.o -o two.o");
+    yard.build("cc main.o one.o two.o d.o e.o -o app");
+    assert_eq!(yard.modules("app"), ["main.o", "one.o", "d.o", "e.o"]);
+    assert_eq!(
+        yard.left_alone("app"),
+        ["two.o: bitcode of 2 modules in one object (made by ld -r?)"]
+    );
+    assert_eq!(yard.run("app").stdout, "380\n");
+}
+
+#[test]
+fn bare_bitcode_is_woven_and_compiled_for_relocatable_links() {
+    let yard = yard();
+    let clang = yard
+        .holloway("cc -print-prog-name=clang")
+        .output()
+        .unwrap()
+        .stdout;
+    let clang = String::from_utf8(clang).unwrap();
+    for name in ["a", "b"] {
+        yard.tool(&format!("{} -O1 -flto -c {name}.c", clang.trim_end()));
+    }
+    yard.build("cc -O0 -c main.c c.c d.c e.c");
+    yard.build("cc main.o a.o b.o c.o d.o e.o -o app");
+    assert_eq!(
+        yard.modules("app"),
+        ["main.o", "a.o", "b.o", "c.o", "d.o", "e.o"]
+    );
+    assert_eq!(yard.run("app").stdout, "380\n");
+    yard.build("cc -r a.o b.o -o ab.o");
+    yard.build("cc main.o ab.o c.o d.o e.o -o app");
+    assert_eq!(
+        yard.left_alone("app"),
+        ["ab.o: machine code without bitcode"]
+    );
+    assert_eq!(yard.run("app").stdout, "380\n");
+}
+
+#[test]
+fn an_object_edited_after_compilation_is_linked_as_it_is() {
+    let yard = yard();
+    yard.write("b.c", &function("other"));
+    yard.build("cc -O0 -c main.c a.c b.c c.c d.c e.c");
+    yard.tool("objcopy --redefine-sym other=b b.o");
+    yard.build("cc main.o a.o b.o c.o d.o e.o -o app");
+    assert_eq!(yard.run("app").stdout, "380\n");
+    let left = yard.left_alone("app");
+    assert!(
+        left.len() == 1 && left[0].starts_with("b.o: its symbols were changed after compilation"),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn links_without_bitcode_and_foreign_linkers_are_left_alone() {
+    let yard = yard();
+    for name in ["main", "a", "b", "c", "d", "e"] {
+        yard.tool(&format!("cc -O1 -c {name}.c"));
+    }
+    yard.build("cc main.o a.o b.o c.o d.o e.o -o app");
+    assert!(yard.maybe_map("app").is_none());
+    assert_eq!(yard.run_plain("app"), "380\n");
+    yard.build("cc -O2 -c main.c a.c b.c c.c d.c e.c");
+    yard.tool("cc main.o a.o b.o c.o d.o e.o -o app");
+    assert!(yard.maybe_map("app").is_none());
+    assert_eq!(yard.run_plain("app"), "380\n");
+}
+
+#[test]
+fn long_lines_and_response_files() {
+    let yard = yard();
+    yard.build("cc -O0 -c main.c a.c b.c c.c d.c e.c");
+    let mut text = "main.o 'a.o' \"b.o\" c.o d.o e.o -o ap\\p\n".to_owned();
+    for number in 0..9000 {
+        text.push_str(&format!("-L/{}{number}\n", "long".repeat(30)));
+    }
+    yard.write("line", &text);
+    yard.build("cc @line");
+    assert_eq!(yard.run("app").paths.get("a"), Some(&10));
+}
+
+#[test]
+fn the_level_comes_from_the_line_or_the_module() {
+    let yard = Yard::new();
+    yard.write("main.c", "static int twice(int x) { return x * 2; } int main(int c, char **v) { (void)v; return twice(c); }");
+    let inlined = |lines: &[&str]| {
+        lines.iter().for_each(|line| drop(yard.build(line)));
+        let map = yard.map("app");
+        assert_eq!(yard.run("app").code, Some(2));
+        !map.modules[0]
+            .module
+            .functions
+            .iter()
+            .any(|function| &*function.name == "twice")
+    };
+    assert!(!inlined(&["cc -O0 -c main.c", "cc main.o -o app"]));
+    assert!(inlined(&["cc -O2 -c main.c", "cc main.o -o app"]));
+    assert!(!inlined(&["cc main.c -o app"]));
+    assert!(inlined(&["cc -O1 main.c -o app"]));
+}

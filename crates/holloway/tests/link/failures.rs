@@ -1,0 +1,380 @@
+//! Bad input and bad luck: one line that names the thing and the way out, nothing lost, nothing half-written.
+
+use crate::link_support::{Yard, refused, rust_llvm, succeed};
+
+fn yard() -> Yard {
+    let yard = Yard::new();
+    yard.write(
+        "main.c",
+        "int f(int); int main(int c, char **v) { (void)v; return f(c); }",
+    );
+    yard.write("f.c", "int f(int x) { if (x > 1) return 9; return x + 2; }");
+    yard
+}
+
+/// The lines holloway itself said.
+fn ours(stderr: &str) -> Vec<&str> {
+    stderr
+        .lines()
+        .filter(|line| line.starts_with("holloway:"))
+        .collect()
+}
+
+/// Cuts the bitcode section's end off by writing over the length of its first block.
+fn break_bitcode(object: &mut [u8]) {
+    let at = object
+        .windows(4)
+        .position(|window| window == b"BC\xC0\xDE")
+        .unwrap();
+    object[at + 8..at + 12].copy_from_slice(&0x00ff_ffffu32.to_le_bytes());
+}
+
+#[test]
+fn truncated_bitcode_is_named_by_file_and_member() {
+    let yard = yard();
+    yard.build("cc -c main.c f.c");
+    let mut object = std::fs::read(yard.path("f.o")).unwrap();
+    break_bitcode(&mut object);
+    std::fs::write(yard.path("f.o"), &object).unwrap();
+    yard.tool("ar rc libf.a f.o");
+    let (code, said) = yard.refuse("cc main.o f.o -o app");
+    assert!(code != Some(0) && ours(&said).len() == 1, "{said}");
+    assert!(
+        said.contains("holloway: f.o: bitcode is truncated or damaged at offset "),
+        "{said}"
+    );
+    let (_, said) = yard.refuse("cc main.o libf.a -o app");
+    assert!(
+        said.contains("holloway: libf.a(f.o): bitcode is truncated or damaged at offset "),
+        "{said}"
+    );
+    assert!(!yard.path("app").exists());
+}
+
+#[test]
+fn damaged_bitcode_is_refused_in_llvms_words() {
+    let yard = yard();
+    yard.build("cc -c main.c f.c");
+    let mut object = std::fs::read(yard.path("f.o")).unwrap();
+    let start = object
+        .windows(4)
+        .position(|window| window == b"BC\xC0\xDE")
+        .unwrap();
+    // Inside the module's block: the blocks on the top level stay sound.
+    object[start + 200..start + 260].fill(0xff);
+    std::fs::write(yard.path("f.o"), &object).unwrap();
+    let (_, said) = yard.refuse("cc main.o f.o -o app");
+    let said = ours(&said);
+    assert!(
+        said.len() == 1 && said[0].starts_with("holloway: f.o: "),
+        "{said:?}"
+    );
+    assert!(!yard.path("app").exists());
+}
+
+#[test]
+fn truncated_archives_and_objects_are_named() {
+    let yard = yard();
+    yard.build("cc -c main.c f.c");
+    yard.tool("ar rc libf.a f.o");
+    for (file, length) in [("libf.a", 400), ("f.o", 90)] {
+        let bytes = std::fs::read(yard.path(file)).unwrap();
+        std::fs::write(yard.path(file), &bytes[..length]).unwrap();
+        let (_, said) = yard.refuse(&format!("cc main.o {file} -o app"));
+        assert!(said.contains(&format!("holloway: {file}: ")), "{said}");
+        assert!(!said.contains("panic"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_the_linkers_business() {
+    let yard = yard();
+    yard.build("cc -c main.c");
+    let (code, said) = yard.refuse("cc main.o -lnowhere_to_be_found -o app");
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("nowhere_to_be_found") && ours(&said).is_empty(),
+        "{said}"
+    );
+    let (_, said) = yard.refuse("cc main.o -o app");
+    assert!(
+        said.contains("undefined reference to `f'") && ours(&said).is_empty(),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_costs_one_warning() {
+    let yard = yard();
+    yard.write("file", "");
+    let said = succeed(
+        yard.holloway("cc main.c f.c -o app")
+            .env("HOLLOWAY_CACHE", yard.path("file/cache")),
+    );
+    assert_eq!(ours(&said).len(), 1, "{said}");
+    assert!(
+        said.contains("warning: cannot write the cache") && said.contains("HOLLOWAY_CACHE"),
+        "{said}"
+    );
+    assert_eq!(yard.run("app").paths.get("f"), Some(&1));
+}
+
+#[test]
+fn a_damaged_cache_is_woven_again() {
+    let yard = yard();
+    yard.build("cc -c main.c f.c");
+    yard.build("cc main.o f.o -o app");
+    let good = std::fs::read(yard.path("app")).unwrap();
+    let mut entries = 0;
+    for dir in std::fs::read_dir(yard.path("cache"))
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+    {
+        for entry in std::fs::read_dir(dir.path()).unwrap() {
+            let path = entry.unwrap().path();
+            let mut bytes = std::fs::read(&path).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            std::fs::write(&path, &bytes).unwrap();
+            entries += 1;
+        }
+    }
+    assert_eq!(entries, 2);
+    yard.build("cc main.o f.o -o app");
+    assert!(good == std::fs::read(yard.path("app")).unwrap());
+}
+
+#[test]
+fn many_links_at_once_share_a_cache() {
+    let yard = yard();
+    yard.build("cc -c main.c f.c");
+    let links: Vec<_> = (0..8)
+        .map(|number| {
+            yard.holloway(&format!("cc main.o f.o -o app{number}"))
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    assert!(
+        links
+            .into_iter()
+            .all(|mut link| link.wait().unwrap().success())
+    );
+    for number in 0..8 {
+        assert_eq!(yard.run(&format!("app{number}")).paths.get("f"), Some(&1));
+    }
+}
+
+/// A libLLVM that calls `abort` in `function`, and is the real one otherwise.
+fn crashing_llvm(yard: &Yard, function: &str) -> std::path::PathBuf {
+    yard.write(
+        "crash.c",
+        &format!("#include <stdlib.h>\nvoid {function}(void) {{ abort(); }}\n"),
+    );
+    let real = rust_llvm();
+    let library = yard.path("libLLVM-crash.so");
+    let mut cc = yard.command("cc");
+    cc.args(["-shared", "-fPIC", "-o"])
+        .arg(&library)
+        .arg("crash.c")
+        .arg("-Wl,--no-as-needed")
+        .arg(&real);
+    cc.arg(format!("-Wl,-rpath,{}", real.parent().unwrap().display()));
+    succeed(&mut cc);
+    library
+}
+
+#[test]
+fn a_crash_of_llvm_costs_the_probes_of_one_module_and_is_said() {
+    let yard = yard();
+    let llvm = crashing_llvm(&yard, "LLVMBuildICmp");
+    let said = succeed(
+        yard.holloway("cc -O1 main.c f.c -o app")
+            .env("HOLLOWAY_LLVM", &llvm),
+    );
+    let said = ours(&said);
+    assert_eq!(said.len(), 2, "{said:?}");
+    for (module, function) in [("main", "main"), ("f", "f")] {
+        let end = format!(" crashed in LLVM at function {function}: linked without probes");
+        assert!(
+            said.iter()
+                .any(|line| line.contains(&format!("/{module}-")) && line.ends_with(&end)),
+            "{said:?}"
+        );
+    }
+    let left = yard.left_alone("app");
+    assert!(
+        left.len() == 2 && left[0].starts_with("main.o: weaving "),
+        "{left:?}"
+    );
+    let ran = yard.run("app");
+    assert!(ran.code == Some(3) && ran.paths.is_empty(), "{ran:?}");
+}
+
+#[test]
+fn where_llvm_crashes_always_fat_objects_are_linked_as_they_are() {
+    let yard = yard();
+    let llvm = crashing_llvm(&yard, "LLVMRunPasses");
+    let said = succeed(
+        yard.holloway("cc -O1 main.c f.c -o app")
+            .env("HOLLOWAY_LLVM", &llvm),
+    );
+    assert_eq!(ours(&said).len(), 2, "{said}");
+    assert_eq!(yard.run("app").code, Some(3));
+}
+
+#[test]
+fn a_clang_newer_than_libllvm_is_refused_by_both_names() {
+    let yard = yard();
+    let mut command = yard.holloway("cc main.c f.c -o app");
+    let (code, said) = refused(
+        command
+            .env("HOLLOWAY_CLANG", "clang-22")
+            .env("HOLLOWAY_LLVM", "/usr/lib/llvm-19/lib/libLLVM.so"),
+    );
+    assert_eq!(code, Some(125));
+    assert!(
+        said.contains("clang 22 (")
+            && said.contains("is newer than libLLVM 19.")
+            && said.contains("install clang-19"),
+        "{said}"
+    );
+    let mut command = yard.holloway("cc main.c f.c -o app");
+    succeed(command.env("HOLLOWAY_LLVM", "/usr/lib/llvm-19/lib/libLLVM.so"));
+    assert_eq!(
+        yard.run("app").paths.get("f"),
+        Some(&1),
+        "the older clang is chosen"
+    );
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_way_out() {
+    let yard = yard();
+    yard.build("cc -c main.c f.c");
+    let check = |command: &mut std::process::Command, expect: &str| {
+        let (code, said) = refused(command);
+        assert!(
+            said.starts_with("holloway: ") && said.contains(expect),
+            "{said}"
+        );
+        assert_eq!((said.lines().count(), code), (1, Some(125)), "{said}");
+    };
+    check(
+        yard.holloway("cc -c main.c").env("PATH", yard.path("")),
+        "no clang in PATH: install one",
+    );
+    check(
+        yard.holloway("cc -c main.c")
+            .env("HOLLOWAY_CLANG", "clang-none"),
+        "HOLLOWAY_CLANG names it",
+    );
+    check(
+        yard.holloway("cc main.o")
+            .env("HOLLOWAY_LLVM", "/nowhere/libLLVM.so"),
+        "/nowhere/libLLVM.so",
+    );
+    check(
+        yard.holloway("ld main.o").env("HOLLOWAY_LD", "ld-none"),
+        "HOLLOWAY_LD names it",
+    );
+    check(
+        yard.holloway("ld main.o").env("PATH", yard.path("")),
+        "no linker ld: install",
+    );
+    check(
+        &mut yard.holloway("cc -flto -fvisibility=hidden -fsanitize=cfi -c main.c"),
+        "-fsanitize=cfi checks types over the whole program",
+    );
+    let (code, said) = yard.refuse("cc --collect nonsense main.o");
+    assert!(code == Some(2) && said.contains("nonsense"), "{said}");
+    let (code, said) = refused(yard.holloway("ld main.o").env("HOLLOWAY_JOBS", "many"));
+    assert!(
+        code == Some(2) && said.contains("HOLLOWAY_JOBS=many"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_link_without_what_the_runtime_needs_says_so() {
+    let yard = Yard::new();
+    yard.write(
+        "start.c",
+        "int f(int x) { return x ? 1 : 2; } void _start(void) { f(3); for (;;) ; }",
+    );
+    yard.build("cc -O0 -ffreestanding -c start.c");
+    let (_, said) = yard.refuse("cc -nostdlib -static start.o -o app");
+    assert!(
+        said.contains("pthread_atfork")
+            && said.contains("holloway: note: this link leaves out the C library"),
+        "{said}"
+    );
+    yard.write("lib.c", "int f(int x) { return x ? 1 : 2; }");
+    let (_, said) = yard.refuse("cc -O0 -fPIC -shared -nostartfiles lib.c -o lib.so");
+    assert!(
+        said.contains("holloway: note: this link leaves out the start files"),
+        "{said}"
+    );
+}
+
+#[test]
+fn questions_go_to_clang_untouched() {
+    let yard = yard();
+    let clang = yard
+        .holloway("cc -print-prog-name=clang")
+        .output()
+        .unwrap()
+        .stdout;
+    let clang = String::from_utf8(clang).unwrap();
+    for question in [
+        "--version",
+        "-v",
+        "-dumpmachine",
+        "-print-search-dirs",
+        "-E main.c",
+        "-S -o - f.c",
+        "-M f.c",
+    ] {
+        let ours = yard.holloway(&format!("cc {question}")).output().unwrap();
+        let theirs = yard
+            .command(clang.trim_end())
+            .args(question.split(' '))
+            .output()
+            .unwrap();
+        let text =
+            |bytes: &[u8]| String::from_utf8_lossy(bytes).replace("InstalledDir: /usr/bin", "");
+        assert_eq!(ours.status, theirs.status, "{question}");
+        if question != "--version" && question != "-v" {
+            assert_eq!(text(&ours.stdout), text(&theirs.stdout), "{question}");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn another_machine_is_linked_as_it_is() {
+    let yard = Yard::new();
+    yard.write(
+        "start.c",
+        "int f(int x) { return x ? 1 : 2; } void _start(void) { f(3); for (;;) ; }",
+    );
+    let said = yard.build("cc -m32 -ffreestanding -nostdlib -static start.c -o app");
+    assert!(
+        said.contains("target i386-pc-linux-gnu is not supported yet: linked without probes"),
+        "{said}"
+    );
+    assert!(yard.maybe_map("app").is_none());
+}
+
+#[test]
+fn sanitizers_work_and_stay_silent() {
+    let yard = yard();
+    for sanitizer in ["address", "undefined", "thread"] {
+        let said = yard.build(&format!(
+            "cc -Werror -fsanitize={sanitizer} main.c f.c -o app"
+        ));
+        assert_eq!(said, "", "{sanitizer}");
+        assert_eq!(yard.run("app").paths.get("f"), Some(&1), "{sanitizer}");
+    }
+}

@@ -1,0 +1,9 @@
+//! `holloway cc` and the linker wrapper under real builds.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod as_is;
+mod c;
+mod cc_builds;
+mod failures;
+mod link_support;
+mod rust;

@@ -1,0 +1,175 @@
+//! Parent and child are each exact, however the child was made.
+
+use crate::common::{Profile, only, scenario};
+
+/// Profiles of one scenario: the first process's, then its children's.
+fn family(name: &str) -> (Profile, Vec<Profile>) {
+    let mut all = scenario("forks.c", name);
+    all.sort_by_key(|profile| profile.flags);
+    let parent = all.remove(0);
+    assert_eq!(parent.flags, 0);
+    assert!(all.iter().all(|child| child.flags == 1 && child.lost == 0));
+    (parent, all)
+}
+
+#[test]
+fn parent_and_child() {
+    let (parent, children) = family("simple");
+    let child = only(children);
+    assert_eq!(
+        (&parent.counters, parent.hashed(2, 1), parent.hash_sum(2)),
+        (&[(1, 110)].into(), 2, 2)
+    );
+    assert_eq!(
+        (&child.counters, child.hashed(2, 1), child.hash_sum(2)),
+        (&[(1, 7)].into(), 1, 2)
+    );
+    assert_eq!(child.ppid, parent.pid);
+    assert_eq!((child.threads, &child.path), (1, &parent.path));
+    assert!(child.boot_start >= parent.boot_start);
+    let ours = std::fs::metadata("/proc/self/ns/pid").unwrap();
+    let ours = std::os::unix::fs::MetadataExt::ino(&ours);
+    assert_eq!((parent.pid_namespace, child.pid_namespace), (ours, ours));
+}
+
+#[test]
+fn grandchildren() {
+    let (parent, children) = family("nested");
+    let [child, grandchild] = &children[..] else {
+        panic!("{children:?}")
+    };
+    let (child, grandchild) = if child.ppid == parent.pid {
+        (child, grandchild)
+    } else {
+        (grandchild, child)
+    };
+    assert_eq!(grandchild.ppid, child.pid);
+    assert_eq!(
+        (parent.counter(1), child.counter(1), grandchild.counter(1)),
+        (2, 20, 100)
+    );
+    assert_eq!(
+        (
+            parent.hash_sum(2),
+            child.hash_sum(2),
+            grandchild.hash_sum(2)
+        ),
+        (0, 1, 1)
+    );
+}
+
+#[test]
+fn forks_among_threads() {
+    let (parent, children) = family("threaded");
+    assert_eq!(
+        (parent.counter(1), parent.counter(2), parent.counter(5)),
+        (180, 0, 60)
+    );
+    assert_eq!(parent.counter(3), parent.hash_sum(4));
+    assert_eq!(children.len(), 60);
+    for child in children {
+        assert_eq!(child.counters, [(2, 7), (5, 1)].into());
+        assert_eq!((child.hash_sum(4), child.threads), (0, 2));
+    }
+}
+
+#[test]
+fn a_thread_that_never_entered_forks() {
+    let (parent, children) = family("fresh-thread");
+    assert_eq!(parent.counters, [(1, 100), (5, 1)].into());
+    assert_eq!(only(children).counters, [(1, 7)].into());
+}
+
+#[test]
+fn a_process_that_never_entered_forks() {
+    let mut both = scenario("forks.c", "untouched");
+    both.sort_by_key(|profile| profile.counter(1));
+    let counts: Vec<_> = both
+        .iter()
+        .map(|profile| (profile.flags, profile.counter(1)))
+        .collect();
+    assert_eq!(counts, [(0, 7), (0, 100)]);
+}
+
+#[test]
+fn fork_handlers_of_the_program() {
+    let (parent, children) = family("handlers");
+    assert_eq!(parent.counters, [(1, 1), (2, 1)].into());
+    assert_eq!(only(children).counters, [(3, 1)].into());
+}
+
+#[test]
+fn signal_masks() {
+    let (parent, children) = family("masks");
+    assert_eq!((parent.counter(1), only(children).counter(1)), (1, 0));
+}
+
+#[test]
+fn fork_in_a_signal_handler() {
+    let (parent, children) = family("in-signal-handler");
+    assert_eq!(parent.counters, [(1, 1), (2, 100), (3, 10)].into());
+    assert_eq!(only(children).counters, [(2, 7)].into());
+}
+
+#[test]
+fn vfork_and_exec() {
+    let (parent, children) = family("vforked");
+    assert_eq!(parent.counters, [(1, 2), (2, 1)].into());
+    assert!(children.is_empty());
+}
+
+#[test]
+fn first_enter_in_a_vfork() {
+    let profile = only(scenario("forks.c", "vfork-enters"));
+    assert_eq!(profile.counters, [(1, 200_001), (5, 20)].into());
+    // The block that the child was given stays the main thread's: the 20 threads have others.
+    assert!(profile.blocks > 1, "{} blocks", profile.blocks);
+    // What is recorded is the process whose memory it is, not its child.
+    assert_eq!(profile.ppid, std::process::id());
+}
+
+#[test]
+fn spawn_and_system() {
+    let (parent, children) = family("spawned");
+    assert_eq!(parent.counters, [(1, 2)].into());
+    assert!(children.is_empty());
+}
+
+#[test]
+fn exec_of_itself() {
+    let both = scenario("forks.c", "executed");
+    let counters: Vec<_> = both
+        .iter()
+        .map(|profile| profile.counters.clone())
+        .collect();
+    assert!(
+        counters.contains(&[(1, 5)].into()) && counters.contains(&[(2, 6)].into()),
+        "{counters:?}"
+    );
+    assert_eq!(both.len(), 2);
+    assert_eq!(both[0].pid, both[1].pid);
+}
+
+#[test]
+fn raw_clone() {
+    let (parent, children) = family("raw");
+    let child = only(children);
+    assert_eq!(
+        (&parent.counters, parent.hashed(2, 1), parent.hash_sum(2)),
+        (&[(1, 105)].into(), 2, 2)
+    );
+    assert_eq!(
+        (&child.counters, child.hashed(2, 1), child.hash_sum(2)),
+        (&[(1, 7)].into(), 1, 2)
+    );
+}
+
+#[test]
+fn a_hundred_generations() {
+    let all = scenario("forks.c", "generations");
+    assert_eq!(all.len(), 101, "the last child counts nothing");
+    let full = all
+        .iter()
+        .filter(|profile| profile.counter(1) == 1 && profile.hash_sum(2) == 300);
+    assert_eq!(full.count(), 100);
+}

@@ -1,0 +1,201 @@
+//! The object asks for little and fits everywhere: linkers, static and position independent programs, C and Rust.
+
+use crate::common;
+use std::collections::BTreeSet;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::{compile, object, only, profiles, run, run_silently, source, workshop};
+
+#[test]
+fn undefined_symbols() {
+    let output = run(Command::new("nm")
+        .arg("-u")
+        .arg(object(&workshop("object-symbols"))));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let names: BTreeSet<&str> = text
+        .split_whitespace()
+        .filter(|word| !["U", "w"].contains(word))
+        .collect();
+    let known = ["pthread_atfork", "__holloway_image", "__holloway_slot"];
+    let weak = ["__rseq_offset", "__rseq_size"];
+    assert_eq!(names, known.into_iter().chain(weak).collect());
+    for name in weak {
+        assert!(text.contains(&format!("w {name}")), "{name} is asked for");
+    }
+}
+
+#[test]
+fn defined_symbols_are_hidden() {
+    let output = run(Command::new("readelf")
+        .arg("-sW")
+        .arg(object(&workshop("object-hidden"))));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let visible =
+        |line: &&str| line.contains("GLOBAL") && line.contains("DEFAULT") && !line.contains("UND");
+    assert_eq!(
+        text.lines().filter(visible).collect::<Vec<_>>(),
+        Vec::<&str>::new()
+    );
+}
+
+/// What timed paths run with the program's vector registers in use, and the places it leaves by, which keep them.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn hot_code_touches_no_vector_register() {
+    const HOT: [&str; 3] = [
+        ".text.holloway_hot",
+        ".text.__holloway_burst",
+        ".text.__holloway_sample",
+    ];
+    let object = object(&workshop("object-hot"));
+    let mut lines = 0;
+    let mut called = BTreeSet::new();
+    for section in HOT {
+        let mut objdump = Command::new("objdump");
+        objdump.args(["-dr", "--no-show-raw-insn", "-j", section]);
+        let output = run(objdump.arg(&object));
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        for line in text.lines() {
+            let is_code = line.starts_with(' ');
+            for register in ["mm", "%st", "%k"] {
+                assert!(!is_code || !line.contains(register), "{section}: {line}");
+            }
+            if let Some((_, name)) = line.split_once("R_X86_64_PLT32") {
+                let name = name.trim().split('-').next().unwrap();
+                called.insert(name.to_owned());
+            }
+            lines += usize::from(is_code);
+        }
+    }
+    assert!(lines > 200, "{lines} lines");
+    called.retain(|name| !name.starts_with(HOT[0]));
+    let doors = ["__holloway_chunk", "__holloway_enter", "__holloway_tend"];
+    assert_eq!(called, doors.map(str::to_owned).into());
+}
+
+#[test]
+fn nothing_of_the_machine_it_was_built_on() {
+    let object = String::from_utf8_lossy(holloway_runtime::OBJECT);
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap();
+    assert!(!object.contains(home.to_str().unwrap()));
+}
+
+/// Links and runs `threads.c` by one linker in every shape.
+fn link(linker: &str, shapes: &[&[&str]]) {
+    for (index, shape) in shapes.iter().enumerate() {
+        let workshop = workshop(&format!("object-{linker}-{index}"));
+        let tools = tools(&workshop, linker);
+        let mut flags = vec![
+            format!("-fuse-ld={linker}"),
+            format!("-B{}", tools.display()),
+            "-Wl,--gc-sections".into(),
+        ];
+        flags.extend(shape.iter().map(|flag| (*flag).to_owned()));
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let program = compile(&workshop, &["threads.c"], &flags);
+        for scenario in ["one", "lifetimes", "thousand-in-turn"] {
+            let (mut command, data) = common::command(&program, &[scenario]);
+            run_silently(&mut command);
+            let profile = only(profiles(&data));
+            assert!(
+                profile.hash_sum(2) > 0 && profile.lost == 0,
+                "{linker} {shape:?} {scenario}"
+            );
+            std::fs::remove_dir_all(data).unwrap();
+        }
+        let program = compile(&workshop, &["forks.c"], &flags);
+        let (mut command, data) = common::command(&program, &["simple"]);
+        run_silently(&mut command);
+        let mut counts: Vec<_> = profiles(&data)
+            .iter()
+            .map(|profile| profile.counter(1))
+            .collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [7, 110], "{linker} {shape:?}: fork handlers");
+    }
+}
+
+/// A directory where gcc finds `ld.<linker>`: some systems have it with a version in the name only.
+fn tools(workshop: &Path, linker: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    let names: Vec<String> = std::iter::once(format!("ld.{linker}"))
+        .chain(
+            (15..40)
+                .rev()
+                .map(|version| format!("ld.{linker}-{version}")),
+        )
+        .collect();
+    let places = std::env::split_paths(&path);
+    let mut candidates = places.flat_map(|place| names.iter().map(move |name| place.join(name)));
+    let found = candidates
+        .find(|file| file.exists())
+        .unwrap_or_else(|| panic!("no ld.{linker} on the path: install it"));
+    let tools = workshop.join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    symlink(found, tools.join(format!("ld.{linker}"))).unwrap();
+    tools
+}
+
+const PIE: &[&str] = &["-fPIE", "-pie"];
+const FIXED: &[&str] = &["-fno-pie", "-no-pie"];
+const STATIC: &[&str] = &["-static"];
+const STATIC_PIE: &[&str] = &["-fPIE", "-static-pie"];
+const LAZY: &[&str] = &["-Wl,-z,lazy"];
+
+#[test]
+fn gnu_ld() {
+    link("bfd", &[PIE, FIXED, STATIC, STATIC_PIE, LAZY]);
+}
+
+#[test]
+fn gold() {
+    link("gold", &[PIE, FIXED, STATIC, LAZY]); // it can't do -static-pie
+}
+
+#[test]
+fn lld() {
+    link("lld", &[PIE, FIXED, STATIC, STATIC_PIE, LAZY]);
+}
+
+/// A Rust program whose woven part is an object made by gcc.
+fn rust_program(panic: &str) {
+    let workshop = workshop(&format!("object-rust-{panic}"));
+    let woven = workshop.join("woven.o");
+    run_silently(
+        Command::new("gcc")
+            .args(["-O2", "-fPIC", "-mno-red-zone", "-c", "-o"])
+            .arg(&woven)
+            .arg(source("library.c")),
+    );
+    let program = workshop.join("program");
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut rustc = Command::new(rustc);
+    rustc
+        .args(["--edition=2024", "-O", &format!("-Cpanic={panic}"), "-o"])
+        .arg(&program)
+        .arg(source("rust.rs"));
+    for object in [&woven, &object(&workshop)] {
+        rustc.arg(format!("-Clink-arg={}", object.display()));
+    }
+    run_silently(&mut rustc);
+    let (mut command, data) = common::command(&program, &[]);
+    run_silently(&mut command);
+    let profile = only(profiles(&data));
+    assert_eq!((profile.counter(1), profile.hash_sum(2)), (4_100, 4_100));
+}
+
+#[test]
+fn rust_that_unwinds() {
+    rust_program("unwind");
+}
+
+#[test]
+fn rust_that_aborts() {
+    rust_program("abort");
+}

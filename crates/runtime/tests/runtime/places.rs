@@ -1,0 +1,107 @@
+//! Where profiles go: HOLLOWAY_DATA, the image's own directory of runs, or `target/holloway/runs`.
+
+use crate::common;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::{compile, only, profiles, run_silently, workshop};
+
+/// Runs `threads one` with or without HOLLOWAY_DATA.
+fn run_in(program: &Path, directory: &Path, data: Option<&str>) {
+    let mut command = Command::new(program);
+    command
+        .arg("one")
+        .current_dir(directory)
+        .env_remove("HOLLOWAY_DATA");
+    if let Some(data) = data {
+        command.env("HOLLOWAY_DATA", data);
+    }
+    run_silently(&mut command);
+}
+
+/// The runs in a directory, without the link.
+fn runs(directory: &Path) -> Vec<String> {
+    let names = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name != "latest").collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn below_the_current_directory() {
+    let workshop = workshop("places-default");
+    let program = compile(&workshop, &["threads.c"], &[]);
+    let directory = workshop.join("target/holloway/runs");
+    for count in 1..=3 {
+        run_in(&program, &workshop, None);
+        assert_eq!(runs(&directory).len(), count, "an earlier run is kept");
+        let latest = fs::read_link(directory.join("latest")).unwrap();
+        let name = latest.to_str().unwrap();
+        assert!(runs(&directory).contains(&name.to_owned()));
+        let profile = only(profiles(&directory.join(&latest)));
+        assert!(
+            name.ends_with(&format!("-threads-{}", profile.pid)),
+            "{name}"
+        );
+        assert_eq!(profile.counter(1), 100);
+    }
+}
+
+#[test]
+fn where_the_image_says() {
+    let workshop = workshop("places-baked");
+    let directory = workshop.join("deep/er/runs");
+    let program = compile(
+        &workshop,
+        &["threads.c"],
+        &[&format!("-DRUNS=\"{}\"", directory.display())],
+    );
+    run_in(&program, Path::new("/"), None);
+    assert_eq!(only(profiles(&directory.join("latest"))).counter(1), 100);
+}
+
+#[test]
+fn where_the_variable_says() {
+    let workshop = workshop("places-variable");
+    let program = compile(&workshop, &["threads.c"], &[]);
+    run_in(&program, &workshop, Some("some/where/else/"));
+    run_in(&program, &workshop, Some("some/where/else"));
+    let all = profiles(&workshop.join("some/where/else"));
+    assert_eq!(all.len(), 2);
+    assert!(all.iter().all(|profile| profile.counter(1) == 100));
+    assert!(!workshop.join("target").exists(), "no run besides");
+}
+
+#[test]
+fn latest_that_is_not_a_link_is_left_alone() {
+    let workshop = workshop("places-latest");
+    let program = compile(&workshop, &["threads.c"], &[]);
+    let directory = workshop.join("target/holloway/runs");
+    fs::create_dir_all(directory.join("latest/mine")).unwrap();
+    run_in(&program, &workshop, None);
+    assert!(directory.join("latest/mine").exists());
+    assert_eq!(
+        only(profiles(&directory.join(only(runs(&directory))))).counter(1),
+        100
+    );
+}
+
+#[test]
+fn large_blocks() {
+    let program = compile(
+        &workshop("places-large"),
+        &["threads.c"],
+        &["-DBLOCK=(1048576*3-64)"],
+    );
+    let (mut command, data) = common::command(&program, &["waves"]);
+    run_silently(&mut command);
+    let profile = only(profiles(&data));
+    assert_eq!(
+        (profile.counter(1), profile.hash_sum(2), profile.lost),
+        (20_000, 2_000, 0)
+    );
+    fs::remove_dir_all(data).unwrap();
+}

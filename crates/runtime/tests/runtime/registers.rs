@@ -1,0 +1,29 @@
+//! `preserve_all`: the entry points give back every register, with SSE, AVX and AVX-512, at any stack alignment.
+
+use crate::common::{command, compile, only, profiles, run_silently, workshop};
+
+#[test]
+fn every_register_survives() {
+    let program = compile(&workshop("registers"), &["registers.c", "probe.S"], &[]);
+    let (mut command, data) = command(&program, &[]);
+    run_silently(&mut command);
+    assert!(only(profiles(&data)).hash_sum(2) > 0);
+}
+
+#[test]
+fn every_register_survives_streams() {
+    let workshop = workshop("registers-streams");
+    let program = compile(&workshop, &["registers.c", "probe.S"], &["-DKIND=2"]);
+    run_silently(&mut command(&program, &[]).0);
+}
+
+#[test]
+fn every_register_survives_timed_paths() {
+    for kind in ["4", "5"] {
+        let workshop = workshop(&format!("registers-timed-{kind}"));
+        let kind = format!("-DKIND={kind}");
+        let program = compile(&workshop, &["registers.c", "probe.S"], &[&kind]);
+        let (mut command, _) = command(&program, &[]);
+        run_silently(command.env("HOLLOWAY_BURST", "2:3"));
+    }
+}

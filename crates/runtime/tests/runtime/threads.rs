@@ -1,0 +1,90 @@
+//! Sums over threads are exact, whatever started them and in whatever order they end.
+
+use crate::common::{only, scenario};
+
+#[test]
+fn one_thread() {
+    let profile = only(scenario("threads.c", "one"));
+    assert_eq!(profile.counters, [(1, 100)].into());
+    assert_eq!(
+        profile.hashes[&2],
+        [(0, 10), (1, 10), (2, 10), (3, 10), (4, 10)].into()
+    );
+    assert_eq!(
+        (profile.blocks, profile.segments, profile.threads),
+        (1, 1, 1)
+    );
+    assert_eq!(
+        (profile.lost, profile.flags, profile.name.as_str()),
+        (0, 0, "harness")
+    );
+    assert!(
+        profile.path.ends_with("/threads-one/threads"),
+        "{}",
+        profile.path
+    );
+    assert!(profile.boot_start > 0);
+}
+
+#[test]
+fn thousand_threads_at_once() {
+    let profile = only(scenario("threads.c", "thousand-at-once"));
+    assert_eq!(profile.counters, [(1, 2_000_000)].into());
+    assert_eq!(profile.hashed(2, 7), 2_000);
+    assert_eq!(
+        (profile.blocks, profile.threads, profile.lost),
+        (1_000, 1_000, 0)
+    );
+}
+
+#[test]
+fn thousand_threads_in_turn_share_a_few_blocks() {
+    let profile = only(scenario("threads.c", "thousand-in-turn"));
+    assert_eq!(profile.counters, [(1, 10_000)].into());
+    assert_eq!(profile.hashed(2, 3), 1_000);
+    assert_eq!(profile.threads, 1_000);
+    assert!(profile.blocks < 20, "{} blocks", profile.blocks);
+}
+
+#[test]
+fn waves_of_threads_take_over_from_each_other() {
+    let profile = only(scenario("threads.c", "waves"));
+    assert_eq!(profile.counters, [(1, 20_000)].into());
+    assert_eq!(profile.hashed(2, 3), 2_000);
+    assert!(profile.blocks < 200, "{} blocks", profile.blocks);
+}
+
+#[test]
+fn threads_of_c11_and_of_timers() {
+    let profile = only(scenario("threads.c", "origins"));
+    assert_eq!(profile.counters, [(1, 10), (2, 10)].into());
+}
+
+#[test]
+fn before_main_after_main_and_in_thread_destructors() {
+    let mut profile = only(scenario("threads.c", "lifetimes"));
+    assert!(
+        profile.counters.remove(&17) > Some(0),
+        "a thread that outlives main"
+    );
+    assert_eq!(
+        profile.counters,
+        [
+            (10, 1),
+            (11, 1),
+            (12, 1),
+            (13, 1),
+            (14, 1),
+            (15, 3),
+            (16, 1)
+        ]
+        .into()
+    );
+    assert_eq!(profile.hashed(2, 13), 1);
+}
+
+#[test]
+fn main_thread_ends_first() {
+    let profile = only(scenario("threads.c", "main-first"));
+    assert_eq!(profile.counters, [(1, 11)].into());
+}

@@ -1,0 +1,294 @@
+//! Timed paths: all of them or in bursts, with what they are said to have taken.
+
+use std::collections::BTreeMap;
+
+use crate::common::timed::{TIMES, Thread, VARIATION, program, runs, scenario};
+use crate::common::{command, only, run, run_silently};
+use holloway_format::abi::{SAMPLE_CALLED, SAMPLE_UNWATCHED};
+
+/// Words of `loop(first, times)`.
+fn looped(first: u32, times: u32) -> Vec<u32> {
+    let turns = (0..times).map(|i| first + i % 3);
+    turns.chain([first + 3]).collect()
+}
+
+/// The only thread of the only process.
+fn single(name: &str, kind: &str, burst: Option<&str>) -> Thread {
+    let run = only(scenario(name, kind, burst));
+    assert_eq!(run.head.profile.lost, 0);
+    let thread = only(run.threads);
+    assert_eq!((thread.tid, thread.damaged), (run.head.profile.pid, 0));
+    thread
+}
+
+/// What holds of any samples.
+fn assert_sane(thread: &Thread) {
+    let mut last = thread.clocks[0];
+    for clock in &thread.clocks[1..] {
+        assert!(clock.stamp >= last.stamp + (1 << 26), "{clock:?} {last:?}");
+        assert!(
+            clock.nanoseconds > last.nanoseconds && clock.probes >= last.probes,
+            "{clock:?} {last:?}"
+        );
+        assert!(clock.switches >= last.switches && clock.bias == last.bias);
+        last = *clock;
+    }
+    let first = thread.clocks[0];
+    for sample in &thread.samples {
+        assert!(sample.others <= sample.duration, "{sample:?}");
+        assert!(
+            sample.start + (1 << 12) >= first.stamp - first.probes,
+            "{sample:?} {first:?}"
+        );
+    }
+}
+
+#[test]
+fn all_paths_in_order() {
+    for (kind, burst) in [
+        (TIMES, None),
+        (VARIATION, Some("0:1")),
+        (VARIATION, Some("0:1000000000")),
+    ] {
+        let thread = single("many", kind, burst);
+        assert!(thread.words() == looped(1, 100_000));
+        assert!(thread.samples.iter().all(|sample| sample.paths == 1));
+        assert!(thread.samples.iter().all(|sample| sample.flags & !3 == 0));
+        let ordered = thread
+            .samples
+            .windows(2)
+            .all(|pair| pair[0].start + pair[0].duration <= pair[1].start + thread.bias() + 200);
+        assert!(ordered);
+        assert_sane(&thread);
+    }
+}
+
+/// Bursts of a run of `name`, of so many paths, as often as they are due.
+fn met(name: &str, total: u64, burst: Option<&str>, pass: u64, most: u64) {
+    let thread = single(name, VARIATION, burst);
+    let due = total * most / (pass + most);
+    let found = thread.samples.len() as u64;
+    let weight = thread.weight();
+    assert!(
+        found.abs_diff(due) * 20 < due,
+        "{burst:?}: {found} for {due}"
+    );
+    assert!(
+        weight.abs_diff(total) < 3 * (pass + most),
+        "{burst:?}: {weight} for {total}"
+    );
+    for word in 1..=3 {
+        let executions = thread.of(word).count() as u64 * weight / found;
+        let allowance = total / 3 / 20 + total / 3 * 5 / (due as f64).sqrt() as u64;
+        assert!(
+            executions.abs_diff(total / 3) < allowance,
+            "{burst:?}: {executions} of {word}"
+        );
+    }
+    assert_sane(&thread);
+}
+
+#[test]
+fn bursts_meet_paths_as_often_as_they_run() {
+    met("bursts", 30_000_001, None, 10_000, 1);
+    met("bursts", 30_000_001, Some("1000:1"), 1_000, 1);
+    met("bursts", 30_000_001, Some("2000:7"), 2_000, 7);
+}
+
+#[test]
+fn bursts_that_are_close() {
+    met("million", 1_000_001, Some("100:100"), 100, 100);
+    met("million", 1_000_001, Some("7:1"), 7, 1);
+    met("million", 1_000_001, Some("3"), 3, 1);
+    met("million", 1_000_001, Some("1:1"), 1, 1);
+}
+
+#[test]
+fn bursts_are_never_in_step() {
+    let thread = single("million", VARIATION, Some("100:1"));
+    let mut gaps: BTreeMap<u64, u32> = BTreeMap::new();
+    for sample in &thread.samples[1..] {
+        *gaps.entry(sample.paths).or_default() += 1;
+    }
+    assert_eq!(
+        (gaps.keys().min(), gaps.keys().max()),
+        (Some(&76), Some(&126))
+    );
+    assert_eq!(gaps.len(), 51);
+}
+
+#[test]
+fn own_time_is_what_is_not_in_others() {
+    for (kind, burst) in [(TIMES, None), (VARIATION, Some("0:1"))] {
+        let thread = single("nested", kind, burst);
+        assert_sane(&thread);
+        assert_eq!(thread.samples.len(), 4_000);
+        let bias = thread.bias();
+        for turn in thread.samples.chunks_exact(4) {
+            let [one, two, outer, last] = turn else {
+                panic!()
+            };
+            assert_eq!([one.word, two.word, outer.word, last.word], [1, 2, 3, 4]);
+            assert_eq!([one.others, two.others, last.others], [0; 3]);
+            let due = [one, two].map(|sample| sample.duration.saturating_sub(bias));
+            assert_eq!(outer.others, due[0] + due[1]);
+            assert!(turn.iter().all(|sample| sample.flags & !3 == 0));
+        }
+    }
+}
+
+#[test]
+fn time_of_probes_is_no_time_of_paths_around() {
+    for (kind, burst) in [(TIMES, None), (VARIATION, Some("0:1"))] {
+        let thread = single("crowded", kind, burst);
+        let least = |word| *thread.durations(word).iter().min().unwrap();
+        assert_eq!(least(1) / 64, 0, "an empty path takes no time");
+        assert!(least(2) < 60 * 1000, "{} for 1,000 calls", least(2));
+        let own = thread.of(2).map(|sample| sample.duration - sample.others);
+        assert!(own.min().unwrap() < 60 * 1000);
+    }
+}
+
+#[test]
+fn a_path_of_known_cost() {
+    let (mut biases, mut resolutions) = (Vec::new(), Vec::new());
+    let mut costs = Vec::new();
+    for round in 0..5 {
+        let thread = single("known", TIMES, None);
+        let [none, one, two] = [1, 2, 3].map(|word| *thread.durations(word).iter().min().unwrap());
+        assert!(none <= 64, "{round}: {none}");
+        assert!((1000..6000).contains(&one), "{round}: {one}");
+        assert!(
+            two.abs_diff(2 * one) <= 64 + one / 10,
+            "{round}: {one} {two}"
+        );
+        biases.push(thread.bias());
+        resolutions.push(thread.clocks[0].resolution);
+        costs.push(two - one);
+    }
+    let spread = |all: &[u64]| all.iter().max().unwrap() - all.iter().min().unwrap();
+    assert!(spread(&biases) <= 64, "{biases:?}");
+    assert!(
+        resolutions.iter().all(|cycles| (1..=128).contains(cycles)),
+        "{resolutions:?}"
+    );
+    // The processor's own clock goes faster and slower than the one that is read.
+    assert!(spread(&costs) <= 64 + costs[0] / 4, "{costs:?}");
+}
+
+#[test]
+fn calls_that_are_not_timed_are_said() {
+    let thread = single("calls", VARIATION, Some("1000:1"));
+    let mut seen = [0, 0];
+    for sample in &thread.samples {
+        if let word @ 1..=2 = sample.word {
+            seen[word as usize - 1] += 1;
+            let called = sample.flags & SAMPLE_CALLED != 0;
+            assert_eq!(called, word == 2, "{sample:?}");
+        }
+    }
+    assert!(seen[0] > 1_000 && seen[1] > 1_000, "{seen:?}");
+    let thread = single("calls", VARIATION, Some("1000000:3000000"));
+    let inside = thread
+        .samples
+        .iter()
+        .filter(|sample| sample.flags & SAMPLE_CALLED == 0);
+    assert!(inside.count() * 100 > thread.samples.len() * 99);
+}
+
+#[test]
+fn short_threads_count_as_much_as_long_ones() {
+    const TOTAL: u64 = 20_000 * 31;
+    let run = only(scenario("brief", VARIATION, Some("500:1")));
+    let weight: u64 = run.threads.iter().map(Thread::weight).sum();
+    let samples: usize = run.threads.iter().map(|thread| thread.samples.len()).sum();
+    assert!(samples > 900, "{samples} samples");
+    assert!(weight.abs_diff(TOTAL) < TOTAL / 6, "{weight} for {TOTAL}");
+    assert_eq!(run.head.profile.threads, 20_000);
+}
+
+#[test]
+fn threads_are_timed_each_for_itself() {
+    let run = only(scenario("threads", TIMES, None));
+    let mut firsts: Vec<u32> = Vec::new();
+    for thread in &run.threads {
+        let first = thread.samples[0].word;
+        assert!(thread.words() == looped(first, 200_000));
+        assert_sane(thread);
+        firsts.push(first);
+    }
+    firsts.sort_unstable();
+    assert_eq!(firsts, [1, 11, 21, 31]);
+    assert!(run.spools > 4, "{} spools", run.spools);
+}
+
+#[test]
+fn clocks_tell_the_cycles_of_a_second() {
+    let thread = single("million", VARIATION, Some("3:1"));
+    let (first, last) = (thread.clocks[0], thread.clocks[thread.clocks.len() - 1]);
+    let seconds = (last.nanoseconds - first.nanoseconds) as f64 / 1e9;
+    let rate = (last.stamp - first.stamp) as f64 / seconds;
+    assert!((1e8..1e10).contains(&rate), "{rate}");
+    for pair in thread.clocks.windows(2) {
+        let expected = (pair[1].stamp - pair[0].stamp) as f64 / rate * 1e9;
+        let seen = (pair[1].nanoseconds - pair[0].nanoseconds) as f64;
+        assert!((seen / expected - 1.0).abs() < 0.01, "{seen} {expected}");
+    }
+}
+
+#[test]
+fn burst_of_the_environment() {
+    let program = program("environment", VARIATION);
+    for (value, good) in [
+        ("", true),
+        ("0:1", true),
+        ("5", true),
+        ("1000000000:1000000000", true),
+        ("1000000001:1", false),
+        ("5:0", false),
+        ("5:", false),
+        (":5", false),
+        ("5:1x", false),
+        (" 5:1", false),
+        ("-5:1", false),
+        ("18446744073709551617:1", false),
+        ("often", false),
+    ] {
+        let (mut command, data) = command(&program, &["many"]);
+        let output = run(command.env("HOLLOWAY_BURST", value));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success());
+        let line = format!(
+            "holloway: HOLLOWAY_BURST is {value}, which is no N:M with N at most 1000000000 and M from 1 to that; this run takes 10000:1\n"
+        );
+        assert_eq!(said, if good { "" } else { &line });
+        let found = only(only(runs(&data)).threads).samples.len();
+        let due = match value {
+            "0:1" => 100_001..=100_001,
+            "5" => 16_000..=17_400,
+            "1000000000:1000000000" => 0..=100_001, // it may begin in a burst
+            _ => 8..=13,
+        };
+        assert!(due.contains(&found), "{value}: {found}");
+        std::fs::remove_dir_all(data).unwrap();
+    }
+}
+
+#[test]
+fn without_registration_nothing_is_told_of_preemption() {
+    for (kind, burst, blind) in [(TIMES, "", true), (VARIATION, "0:1", false)] {
+        let name = format!("unregistered{kind}");
+        let (mut command, data) = command(&program(&name, kind), &["many"]);
+        command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+        run_silently(command.env("HOLLOWAY_BURST", burst));
+        let thread = only(only(runs(&data)).threads);
+        assert!(thread.words() == looped(1, 100_000));
+        let unwatched = |flags| flags & SAMPLE_UNWATCHED != 0;
+        assert!(
+            thread
+                .samples
+                .iter()
+                .all(|sample| unwatched(sample.flags) == blind)
+        );
+    }
+}

@@ -1,0 +1,402 @@
+//! Timed paths while something happens: preemption, signals, forks, kills, libraries that go.
+
+use std::process::Command;
+
+use crate::common::timed::{Run, TIMES, Thread, VARIATION, program, runs, scenario};
+use crate::common::{command, kill, object, only, run, run_silently, source, workshop};
+use holloway_format::abi::{SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
+
+/// Each kind, with every path timed.
+const KINDS: [(&str, &str); 2] = [(TIMES, ""), (VARIATION, "0:1")];
+
+/// Runs a scenario with every path timed; what it printed as numbers, and what its processes said.
+fn printed(name: &str, kind: &str, burst: &str, tunables: &str) -> (Vec<u64>, Vec<Run>) {
+    let test = format!("{name}{kind}-{tunables}-{}", burst.replace(':', "-"));
+    let (mut command, data) = command(&program(&test, kind), &[name]);
+    command.env("HOLLOWAY_BURST", burst);
+    let output = run(command.env("GLIBC_TUNABLES", tunables));
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    let numbers = text.split_whitespace().map(|word| word.parse().unwrap());
+    (numbers.collect(), runs(&data))
+}
+
+fn count(thread: &Thread, word: u32) -> usize {
+    thread.of(word).count()
+}
+
+fn flags(thread: &Thread, word: u32) -> Vec<u32> {
+    thread.of(word).map(|sample| sample.flags).collect()
+}
+
+/// Words of `loop(first, times)`.
+fn looped(first: u32, times: u32) -> Vec<u32> {
+    (0..times)
+        .map(|i| first + i % 3)
+        .chain([first + 3])
+        .collect()
+}
+
+#[test]
+fn preemption_is_seen() {
+    for (kind, burst) in KINDS {
+        let thread = only(
+            printed("preempted", kind, burst, "")
+                .1
+                .swap_remove(0)
+                .threads,
+        );
+        let (quiet, hit) = (flags(&thread, 1), flags(&thread, 2));
+        assert!(hit.len() >= 10 && hit.iter().all(|flags| flags & SAMPLE_PREEMPTED != 0));
+        let wrong = quiet.iter().filter(|flags| **flags & SAMPLE_PREEMPTED != 0);
+        // Between the program's own look and the path's end.
+        assert!(
+            wrong.count() <= 1 + quiet.len() / 50,
+            "{} paths",
+            quiet.len()
+        );
+        for word in [3, 4] {
+            let all = flags(&thread, word);
+            let wrong = all.iter().filter(|flags| **flags & SAMPLE_PREEMPTED != 0);
+            assert!(wrong.count() <= 5, "{word}: {all:?}");
+        }
+    }
+}
+
+#[test]
+fn preemption_is_seen_without_registration() {
+    let tunables = "glibc.pthread.rseq=0";
+    let mut runs = printed("preempted", VARIATION, "0:1", tunables).1;
+    let thread = only(runs.swap_remove(0).threads);
+    let hit = flags(&thread, 2);
+    assert!(hit.len() >= 10 && hit.iter().all(|flags| flags & SAMPLE_PREEMPTED != 0));
+    assert!(
+        thread
+            .samples
+            .iter()
+            .all(|sample| sample.flags & SAMPLE_UNWATCHED == 0)
+    );
+}
+
+#[test]
+fn migration_is_seen() {
+    for (kind, burst) in KINDS {
+        let (numbers, runs) = printed("migrated", kind, burst, "");
+        let thread = only(only(runs).threads);
+        let migrated = |word| {
+            flags(&thread, word)
+                .iter()
+                .filter(|f| **f & SAMPLE_MIGRATED != 0)
+                .count()
+        };
+        assert!(
+            kind == TIMES || migrated(1) == 0,
+            "nobody looks where a path begins"
+        );
+        assert_eq!(migrated(2), if numbers[0] > 1 { 50 } else { 0 });
+    }
+}
+
+#[test]
+fn waking_up_elsewhere_is_the_programs_own_doing() {
+    for (kind, burst) in KINDS {
+        let thread = only(only(printed("woken", kind, burst, "").1).threads);
+        let slept = flags(&thread, 1);
+        let moved = slept.iter().filter(|flags| **flags & SAMPLE_MIGRATED != 0);
+        // Between the program's own look and the path's end, or before it began.
+        assert!(moved.count() <= 1 + slept.len() / 20, "{slept:?}");
+    }
+}
+
+#[test]
+fn another_librarys_sections_are_left_alone() {
+    for (kind, burst) in KINDS {
+        let (_, runs) = printed("foreign", kind, burst, "");
+        let thread = only(only(runs).threads);
+        assert_eq!((count(&thread, 1), count(&thread, 2)), (1001, 1000));
+        assert!(
+            thread
+                .samples
+                .iter()
+                .all(|sample| sample.flags & SAMPLE_UNWATCHED == 0)
+        );
+    }
+}
+
+#[test]
+fn a_child_goes_on_with_its_parents_time() {
+    for (kind, burst) in KINDS {
+        let [parent, child] = &printed("forked", kind, burst, "").1[..] else {
+            panic!("two processes")
+        };
+        let (parent, child) = (&parent.threads[0], &child.threads[0]);
+        let both = looped(1, 1000);
+        assert!(parent.words() == [both, vec![20], looped(21, 1000)].concat());
+        assert!(child.words() == [vec![10], looped(11, 1000)].concat());
+        assert_eq!((parent.damaged, child.damaged), (0, 0));
+        assert_eq!(parent.bias(), child.bias());
+        // The path that the fork is in began in the parent, which counts it; the child's copy of it counts as well.
+        assert_eq!((parent.weight(), child.weight()), (2003, 1002), "{kind}");
+        // The same path began before the fork, and took the child less than a second.
+        let (one, other) = (parent.of(20).next().unwrap(), child.of(10).next().unwrap());
+        assert_eq!(one.start, other.start);
+        assert!(other.duration < 1 << 32, "{other:?}");
+        assert!(child.clocks[0].probes >= parent.clocks[0].probes);
+        let inside = child
+            .samples
+            .iter()
+            .all(|sample| sample.start >= other.start);
+        assert!(
+            inside
+                && child.samples[1..]
+                    .iter()
+                    .all(|sample| sample.duration < 1 << 32)
+        );
+    }
+}
+
+/// Each begins anywhere in an interval: one in so many is met, and stands for the others.
+#[test]
+fn short_children_count_as_much_as_long_ones() {
+    const TOTAL: f64 = 1000.0 * 31.0;
+    for (burst, passes, most) in [("100:1", 100.0, 1.0), ("60:20", 60.0, 20.0)] {
+        let runs = scenario("brood", VARIATION, Some(burst));
+        let children = runs.iter().filter(|run| run.head.profile.forked);
+        let threads: Vec<&Thread> = children.flat_map(|run| &run.threads).collect();
+        let weight: u64 = threads.iter().map(|thread| thread.weight()).sum();
+        let samples: usize = threads.iter().map(|thread| thread.samples.len()).sum();
+        let due = TOTAL * most / (passes + most);
+        // Six standard errors, each child by itself all or nothing.
+        assert!(
+            (samples as f64 / due - 1.0).abs() < 0.4,
+            "{samples} for {due}"
+        );
+        assert!(
+            (weight as f64 / TOTAL - 1.0).abs() < 0.4,
+            "{weight} for {TOTAL}"
+        );
+    }
+}
+
+#[test]
+fn the_child_of_a_vfork_is_timed_as_its_parent() {
+    for (kind, burst) in KINDS {
+        let thread = only(only(printed("vforked", kind, burst, "").1).threads);
+        assert_eq!(thread.words(), [1, 2]);
+    }
+}
+
+#[test]
+fn raw_forks() {
+    for (kind, burst) in KINDS {
+        let [parent, child] = &printed("raw", kind, burst, "").1[..] else {
+            panic!("two processes")
+        };
+        let words = [looped(1, 1000), vec![20], looped(21, 1000)].concat();
+        assert!(parent.threads[0].words() == words);
+        let words = [vec![10], looped(11, 100_000)].concat();
+        assert!(child.threads[0].words() == words);
+    }
+}
+
+/// What main and handlers did is all there, each in order.
+fn assert_mixed(thread: &Thread, first: &[u32], handled: u64) {
+    let mut words = thread.words();
+    words.retain(|word| *word != 100);
+    assert!(words == first, "{} of {}", words.len(), first.len());
+    assert_eq!((count(thread, 100) as u64, thread.damaged), (handled, 0));
+    for sample in &thread.samples {
+        assert!(
+            sample.others <= sample.duration && sample.duration < 1 << 40,
+            "{sample:?}"
+        );
+    }
+}
+
+#[test]
+fn signals_while_paths_are_timed() {
+    for (kind, burst) in KINDS {
+        let (numbers, runs) = printed("storm", kind, burst, "");
+        assert!(numbers[0] > 50, "{} signals", numbers[0]);
+        let thread = only(only(runs).threads);
+        assert_mixed(&thread, &looped(1, 1_000_000), numbers[0]);
+        let disturbed = thread
+            .samples
+            .iter()
+            .filter(|sample| sample.flags & 3 != 0)
+            .count();
+        let switches = thread.clocks[thread.clocks.len() - 1].switches as usize;
+        assert!(
+            disturbed <= 20 * (10 + switches),
+            "{disturbed}, {switches} switches"
+        );
+    }
+}
+
+#[test]
+fn a_path_after_each_instruction() {
+    for (kind, burst) in KINDS {
+        let (numbers, runs) = printed("every-instruction", kind, burst, "");
+        assert!(numbers[0] > 5_000, "{} traps", numbers[0]);
+        let words = [vec![99], looped(1, 30)].concat();
+        assert_mixed(&only(only(runs).threads), &words, numbers[0]);
+    }
+}
+
+#[test]
+fn signals_among_bursts() {
+    let (numbers, runs) = printed("storm", VARIATION, "100:10", "");
+    let weight = only(only(runs).threads).weight();
+    let began = 1_000_001 + numbers[0];
+    assert!(weight.abs_diff(began) < began / 20, "{weight} for {began}");
+}
+
+#[test]
+fn handlers_that_jump_out_of_timed_paths() {
+    for (kind, burst) in [KINDS[0], KINDS[1], (VARIATION, "10:3")] {
+        let (numbers, runs) = printed("jumping", kind, burst, "");
+        let thread = only(only(runs).threads);
+        let (finished, jumped) = (numbers[0], numbers[1]);
+        assert!(jumped > 50);
+        let found = thread.weight();
+        let allowance = 2 * jumped + if burst == "10:3" { finished / 50 } else { 0 };
+        assert!(
+            found.abs_diff(finished) <= allowance,
+            "{found} of {finished}, {jumped} jumps"
+        );
+        let sane = thread
+            .samples
+            .iter()
+            .all(|sample| sample.duration < 1 << 40);
+        assert!(sane && thread.damaged as u64 <= jumped);
+    }
+}
+
+#[test]
+fn kill_at_any_moment() {
+    for (kind, burst) in KINDS {
+        let program = program(&format!("killed{kind}"), kind);
+        let mut seed = 54321_u64;
+        for round in 0..40 {
+            let (mut command, data) = command(&program, &["until-killed"]);
+            command.env("HOLLOWAY_BURST", burst);
+            let finished = kill(&mut command, &mut seed, 40_000) as usize;
+            let thread = runs(&data).pop().and_then(|mut run| run.threads.pop());
+            let thread = thread.unwrap_or_default();
+            let words = thread.words();
+            let wrong = (1..).zip(&words).find(|(due, word)| due != *word);
+            assert!(
+                wrong.is_none(),
+                "{round}: {wrong:?}, {} damaged",
+                thread.damaged
+            );
+            let good = words.len() == finished || words.len() == finished + 1;
+            assert!(good, "{round}: {} for {finished}", words.len());
+            if data.exists() {
+                std::fs::remove_dir_all(&data).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn no_space_for_samples() {
+    let (mut command, data) = command(&program("size-limit", TIMES), &["size-limit"]);
+    let output = run(&mut command);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("larger than the limit on file sizes") && said.lines().count() == 1);
+    let run = only(runs(&data));
+    let words = only(run.threads).words();
+    assert!(run.head.profile.lost == 1 && words.len() > 60_000);
+    assert!(
+        words
+            .iter()
+            .eq(looped(1, 1_000_000).iter().take(words.len()))
+    );
+}
+
+#[test]
+fn visits_take_little_stack() {
+    for (kind, burst) in KINDS {
+        let numbers = printed("on-small-stack", kind, burst, "").0;
+        assert!(numbers[0] < 4096 && numbers[1] < 700, "{numbers:?}");
+    }
+}
+
+#[test]
+fn unloaded_libraries_leave_nothing_behind() {
+    for (kind, burst) in KINDS {
+        let program = program(&format!("unloaded{kind}"), kind);
+        let workshop = program.parent().unwrap();
+        run_silently(
+            Command::new("gcc")
+                .args(["-O2", "-mno-red-zone", "-shared", "-fPIC", kind, "-o"])
+                .arg(workshop.join("timed-library.so"))
+                .arg(source("library.c"))
+                .arg(object(workshop)),
+        );
+        let (mut command, data) = command(&program, &["unloaded"]);
+        run_silently(command.env("HOLLOWAY_BURST", burst));
+        let run = only(runs(&data));
+        let samples = run.threads.iter().map(|thread| thread.samples.len());
+        assert_eq!(samples.sum::<usize>(), 50 * 11);
+    }
+}
+
+/// A static program asks for no registration; its paths are timed all the same.
+#[test]
+fn static_programs() {
+    for (kind, burst) in KINDS {
+        let workshop = workshop(&format!("timed-static{kind}"));
+        let program = workshop.join("timed");
+        let mut gcc = Command::new("gcc");
+        gcc.args([
+            "-O2",
+            "-mno-red-zone",
+            "-pthread",
+            "-static",
+            "-w",
+            kind,
+            "-o",
+        ]);
+        gcc.arg(&program)
+            .arg(source("timed.c"))
+            .arg(object(&workshop));
+        assert!(run(&mut gcc).status.success());
+        let (mut command, data) = command(&program, &["many"]);
+        run_silently(command.env("HOLLOWAY_BURST", burst));
+        let thread = only(only(runs(&data)).threads);
+        assert!(thread.words() == looped(1, 100_000));
+        let known = SAMPLE_PREEMPTED | SAMPLE_MIGRATED | SAMPLE_UNWATCHED;
+        assert!(
+            thread
+                .samples
+                .iter()
+                .all(|sample| sample.flags & !known == 0)
+        );
+        assert!(
+            thread
+                .samples
+                .iter()
+                .all(|sample| sample.flags & SAMPLE_CALLED == 0)
+        );
+    }
+}
+
+/// The parent goes on at once, in a ring that the child still sees.
+#[test]
+fn a_child_has_the_state_of_the_fork() {
+    for (kind, burst) in KINDS {
+        let runs = printed("fork-at-once", kind, burst, "").1;
+        assert_eq!(runs.len(), 21);
+        for run in &runs[1..] {
+            let thread = &run.threads[0];
+            let path = thread.of(10).next().unwrap();
+            assert_eq!((path.others, thread.weight()), (0, 1), "{path:?}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What a link needs beside woven modules: archives, the image object, bases written into objects.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod archive;
+mod image;
+mod link_support;
+mod patch;

@@ -1,0 +1,165 @@
+//! Bases written into objects, and the objects linked by the real linkers: what the program reads is the base.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::link_support::linkers;
+use holloway_weave::patch::{PatchError, resolve_base};
+
+/// Adds base + 40 three ways; `_start` is libc's, so `main` returns what they agree on.
+const SOURCE: &str = r#"
+    .section .note.GNU-stack,"",@progbits
+    .hidden __holloway_base_0123
+    .text
+    .globl main
+main:
+    xorl %ecx, %ecx
+    leaq __holloway_base_0123+40(%rcx), %rax
+    movl $__holloway_base_0123+40, %edx
+    cmpq %rax, %rdx
+    jne 1f
+    movq wide(%rip), %rdx
+    cmpq %rax, %rdx
+    jne 1f
+    shrq $4, %rax
+    ret
+1:  movl $255, %eax
+    ret
+    .data
+wide: .quad __holloway_base_0123+40
+"#;
+
+fn assemble(dir: &Path, source: &str) -> Vec<u8> {
+    let (text, object) = (dir.join("a.s"), dir.join("a.o"));
+    std::fs::write(&text, source).unwrap();
+    let status = Command::new("cc")
+        .arg("-c")
+        .arg(&text)
+        .arg("-o")
+        .arg(&object)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    std::fs::read(object).unwrap()
+}
+
+fn link_and_run(dir: &Path, object: &[u8], flags: &[String]) -> Option<i32> {
+    let (file, program) = (dir.join("patched.o"), dir.join("program"));
+    std::fs::write(&file, object).unwrap();
+    let output = Command::new("cc")
+        .args(flags)
+        .arg(&file)
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{flags:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Command::new(&program).status().unwrap().code()
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn every_linker_takes_a_patched_object() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut object = assemble(dir.path(), SOURCE);
+    assert_eq!(resolve_base(&mut object, "__holloway_base_0123", 64), Ok(3));
+    for (linker, mut flags) in linkers() {
+        for kind in ["-pie", "-no-pie"] {
+            flags.push(kind.to_owned());
+            assert_eq!(
+                link_and_run(dir.path(), &object, &flags),
+                Some((64 + 40) >> 4),
+                "{linker} {kind}"
+            );
+            flags.pop();
+        }
+    }
+    let file = dir.path().join("patched.o");
+    for (linker, flags) in linkers() {
+        let shared = dir.path().join("patched.so");
+        let mut cc = Command::new("cc");
+        let status = cc
+            .args(flags)
+            .args(["-shared", "-Wl,-z,defs"])
+            .arg(&file)
+            .arg("-o")
+            .arg(&shared)
+            .status()
+            .unwrap();
+        assert!(status.success(), "{linker}");
+        let names = Command::new("nm")
+            .args(["-D", "--defined-only"])
+            .arg(&shared)
+            .output()
+            .unwrap()
+            .stdout;
+        assert!(
+            !String::from_utf8_lossy(&names).contains("holloway"),
+            "{linker}"
+        );
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn an_object_without_the_symbol_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let object = assemble(dir.path(), SOURCE);
+    let mut same = object.clone();
+    assert_eq!(resolve_base(&mut same, "__holloway_base_ffff", 64), Ok(0));
+    assert_eq!(same, object);
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn too_large_a_base_is_an_error_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let object = assemble(dir.path(), SOURCE);
+    let mut same = object.clone();
+    let base = (1 << 31) - 40;
+    assert_eq!(
+        resolve_base(&mut same, "__holloway_base_0123", base),
+        Err(PatchError::Overflow(1 << 31))
+    );
+    assert_eq!(same, object);
+    assert_eq!(
+        resolve_base(&mut same, "__holloway_base_0123", base - 1),
+        Ok(3)
+    );
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn other_relocations_are_refused_by_number() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut object = assemble(dir.path(), "leaq __holloway_base_0123(%rip), %rax\n");
+    assert_eq!(
+        resolve_base(&mut object, "__holloway_base_0123", 0),
+        Err(PatchError::Relocation(2))
+    );
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn damaged_objects_give_errors_not_panics() {
+    let dir = tempfile::tempdir().unwrap();
+    let object = assemble(dir.path(), SOURCE);
+    for length in 0..object.len() {
+        let _ = resolve_base(&mut object[..length].to_vec(), "__holloway_base_0123", 64);
+    }
+    for at in 0..object.len() {
+        for value in [0, 0x7f, 0xff] {
+            let mut damaged = object.clone();
+            damaged[at] = value;
+            let _ = resolve_base(&mut damaged, "__holloway_base_0123", 64);
+        }
+    }
+    assert!(matches!(
+        resolve_base(&mut b"not ELF".to_vec(), "x", 0),
+        Err(PatchError::Broken(_))
+    ));
+}

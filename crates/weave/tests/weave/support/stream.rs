@@ -1,0 +1,299 @@
+//! Streams of paths: running programs on a ring, and following what was appended.
+
+use std::collections::HashMap;
+use std::os::unix::fs::FileExt;
+use std::path::Path as FilePath;
+use std::process::Command;
+
+use holloway_flow::{Numbering, PathEnd, PathId, PathStart};
+use holloway_format::abi::{OPERAND, RING_SIZE, RING_WORDS, WORD_CAUGHT, WORD_CONTROL};
+use holloway_format::{Counters, FunctionMap, Outcome};
+
+use super::graph::numbering;
+use super::{Bench, Placed, run};
+
+/// Counters beside the ring in `ring.c`.
+const BESIDE: u64 = 1 << 14;
+/// Bytes of traced lines in `ring.c`.
+const LINES: u64 = 4 << 20;
+
+/// What a program on `ring.c` left.
+pub struct Stream {
+    pub status: Option<i32>,
+    pub stdout: String,
+    /// The words, in order; position 0 first.
+    pub words: Vec<u32>,
+    /// The counters beside the ring.
+    pub beside: Vec<u64>,
+    /// The traced lines, in order.
+    pub lines: Vec<u32>,
+}
+
+/// The object of `ring.c`, compiled once.
+fn ring() -> &'static FilePath {
+    static RING: std::sync::OnceLock<(tempfile::TempDir, std::path::PathBuf)> =
+        std::sync::OnceLock::new();
+    let (_, object) = RING.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let object = dir.path().join("ring.o");
+        let source = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("tests/weave/support/ring.c");
+        run(Command::new("gcc")
+            .args(["-c", "-O2", "-fPIC", "-mgeneral-regs-only"])
+            .arg("-fno-tree-loop-distribute-patterns")
+            .arg(source)
+            .arg("-o")
+            .arg(&object));
+        (dir, object)
+    });
+    object
+}
+
+impl Bench {
+    /// Links objects with the ring and runs the program.
+    pub fn stream(&self, objects: &[Vec<u8>], link: &[&str]) -> Stream {
+        let program = self.path("program");
+        let mut linker = Command::new("clang++-22");
+        for (index, object) in objects.iter().enumerate() {
+            linker.arg(self.write(&format!("woven{index}.o"), object));
+        }
+        linker.arg("-fuse-ld=lld").arg(ring()).args(link);
+        run(linker.arg("-o").arg(&program));
+        let dump = self.path("ring");
+        let _ = std::fs::remove_file(&dump);
+        let output = Command::new(&program)
+            .env("STUB_DUMP", &dump)
+            .output()
+            .unwrap();
+        Stream::read(&dump, &output)
+    }
+}
+
+impl Stream {
+    fn read(dump: &FilePath, output: &std::process::Output) -> Self {
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut stream = Self {
+            status: output.status.code(),
+            stdout,
+            words: Vec::new(),
+            beside: Vec::new(),
+            lines: Vec::new(),
+        };
+        let Ok(file) = std::fs::File::open(dump) else {
+            return stream;
+        };
+        let words = |at: u64, count: u64| -> Vec<u32> {
+            let mut bytes = vec![0; 4 * count as usize];
+            file.read_exact_at(&mut bytes, at).unwrap();
+            let words = bytes.chunks_exact(4);
+            words
+                .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+                .collect()
+        };
+        let long = |at: u64| {
+            let halves = words(at, 2);
+            u64::from(halves[0]) | u64::from(halves[1]) << 32
+        };
+        let beside = RING_WORDS + RING_SIZE;
+        let behind = beside + 8 * BESIDE;
+        let halves = words(beside, 2 * BESIDE);
+        let counters = halves.chunks_exact(2);
+        stream.beside = counters
+            .map(|halves| u64::from(halves[0]) | u64::from(halves[1]) << 32)
+            .collect();
+        let (cursor, taken, traced) = (long(0), long(behind), long(behind + 8));
+        stream.lines = words(behind + 16, traced);
+        stream.words = words(behind + 16 + LINES, taken / 4);
+        let ring = words(RING_WORDS, RING_SIZE / 4);
+        let left = (taken..cursor).step_by(4);
+        stream
+            .words
+            .extend(left.map(|at| ring[(at % RING_SIZE) as usize / 4]));
+        stream
+    }
+}
+
+/// A path in a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Number of its function in the map.
+    pub function: usize,
+    pub path: u64,
+    /// It starts at a call of the function.
+    pub opens: bool,
+    /// The function is left by itself there.
+    pub closes: bool,
+    /// Number of its activation, in the order of their first words.
+    pub activation: usize,
+    /// Traced lines that it runs, in order.
+    pub lines: Vec<u32>,
+}
+
+/// A module's stream, followed path by path.
+pub struct Followed {
+    pub steps: Vec<Step>,
+    /// Functions of the activations that were not closed, outermost first.
+    pub open: Vec<usize>,
+    /// Paths that were counted beside the ring, each with its function's number and its count; they are no steps.
+    pub counted: Vec<(Step, u64)>,
+    /// How often frames were come back to, and how many frames that left.
+    pub caught: usize,
+    pub left: usize,
+}
+
+struct Activation {
+    function: usize,
+    number: usize,
+    at: u64,
+    /// It was kept when its function was come back to, but may be another call's.
+    tentative: bool,
+}
+
+/// Follows a stream, strictly: each word has to go on with the topmost activation or to begin one.
+pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> Followed {
+    let map = &placed.map;
+    let numberings: Vec<Numbering> = map.functions.iter().map(numbering).collect();
+    let mut followed = Followed {
+        steps: Vec::new(),
+        counted: Vec::new(),
+        open: Vec::new(),
+        caught: 0,
+        left: 0,
+    };
+    let step = |function: usize, path: u64| {
+        let map = &placed.map.functions[function];
+        let found = numberings[function].regenerate(PathId(path)).unwrap();
+        let closes = matches!(found.end, PathEnd::Exit(edge) if matches!(
+            map.edges[edge.index()].outcome,
+            Outcome::Return | Outcome::TailCall | Outcome::Resume
+        ));
+        let blocks = found.blocks.iter().map(|block| block.index());
+        Step {
+            function,
+            path,
+            opens: found.start == PathStart::Entry,
+            closes,
+            activation: 0,
+            lines: blocks
+                .flat_map(|block| lines(map, block, file, traced))
+                .collect(),
+        }
+    };
+    for (number, function) in map.functions.iter().enumerate() {
+        let Some(beside) = function.beside else {
+            continue;
+        };
+        let first = ((beside + placed.beside) / 8) as usize;
+        for (path, &count) in (0..function.paths_before_starts()).zip(&stream.beside[first..]) {
+            if count > 0 {
+                let step = step(number, path);
+                assert!(step.opens, "it starts at a head");
+                followed.counted.push((step, count));
+            }
+        }
+    }
+    let mut stack: Vec<Activation> = Vec::new();
+    let mut count = 0;
+    let mut known: HashMap<u32, Step> = HashMap::new();
+    let mut words = (0u64..).step_by(4).zip(&stream.words).peekable();
+    while let Some((at, &word)) = words.next() {
+        if word >= WORD_CONTROL {
+            assert_eq!(word, WORD_CAUGHT);
+            let [low, high, catcher] = [(); 3].map(|()| words.next().unwrap().1 & !OPERAND);
+            let position = 4 * (u64::from(low) | u64::from(high) << 31);
+            // 0: it is counted beside the ring.
+            let catcher = (catcher != 0).then(|| find(placed, catcher));
+            assert!(
+                catcher.is_none_or(|(_, path)| path == 0),
+                "the catcher is told by its path 0"
+            );
+            followed.caught += 1;
+            let first = stack.partition_point(|activation| activation.at < position);
+            let own = stack
+                .get(first)
+                .is_some_and(|a| catcher.is_some_and(|(function, _)| a.function == function));
+            followed.left += stack.len() - first - usize::from(own);
+            stack.truncate(first + usize::from(own));
+            if own {
+                stack.last_mut().unwrap().tentative = true;
+            }
+            continue;
+        }
+        let known = known.entry(word).or_insert_with(|| {
+            let (function, path) = find(placed, word);
+            let step = step(function, path);
+            let map = &placed.map.functions[function];
+            let may_count = path < map.paths_before_starts() && step.closes;
+            assert!(
+                map.beside.is_none() || !may_count,
+                "a path counts that is alone"
+            );
+            step
+        });
+        let Step {
+            function,
+            opens,
+            closes,
+            ..
+        } = *known;
+        if opens {
+            if stack
+                .last()
+                .is_some_and(|top| top.tentative && top.function == function)
+            {
+                stack.pop();
+                followed.left += 1;
+            }
+            let number = count;
+            count += 1;
+            stack.push(Activation {
+                function,
+                number,
+                at,
+                tentative: false,
+            });
+        }
+        let top = stack
+            .last_mut()
+            .unwrap_or_else(|| panic!("function {function} goes on at {at}"));
+        assert_eq!(top.function, function, "goes on at {at}");
+        top.tentative = false;
+        let activation = top.number;
+        followed.steps.push(Step {
+            activation,
+            ..known.clone()
+        });
+        if closes {
+            stack.pop();
+        }
+    }
+    followed.open = stack.iter().map(|activation| activation.function).collect();
+    followed
+}
+
+/// Function and path of a word.
+fn find(placed: &Placed, word: u32) -> (usize, u64) {
+    let index = u64::from(word - 1) - placed.base / 8;
+    let functions = placed.map.functions.iter().enumerate();
+    let mut found = functions.filter_map(|(number, function)| match function.counters {
+        Counters::Array { offset, len } => {
+            let path = index.checked_sub(offset / 8).filter(|path| *path < len)?;
+            Some((number, path))
+        }
+        other => panic!("{other:?} in a stream"),
+    });
+    found
+        .next()
+        .unwrap_or_else(|| panic!("word {word} is no path's"))
+}
+
+/// Traced lines of a block, in order.
+fn lines(function: &FunctionMap, block: usize, file: &str, traced: &[u32]) -> Vec<u32> {
+    let places = function.blocks[block].places.iter().filter(|place| {
+        place.column == 1
+            && traced.contains(&place.line)
+            && function.scopes[place.scope as usize].file.ends_with(file)
+    });
+    let mut seen: Vec<(u32, u32)> = places.map(|place| (place.scope, place.line)).collect();
+    seen.dedup();
+    seen.into_iter().map(|(_, line)| line).collect()
+}

@@ -1,0 +1,242 @@
+//! Timed paths: every path ends where it should, and no program is changed, on every LLVM, at every level.
+
+use crate::support;
+use std::process::Command;
+
+use crate::support::{
+    Bench, KINDS_TIMED, Placed, Program, SETUPS, check_kinds, library, options, weave,
+};
+use holloway_format::{Load, LoadShape};
+use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
+use holloway_weave::{Collect, ModuleOptions};
+
+fn check(name: &str, source: &str, levels: &[OptLevel]) {
+    let args = ["-Wno-everything"];
+    check_kinds(name, source, levels, &args, &|_| {}, &KINDS_TIMED);
+}
+
+fn random_programs(levels: &[OptLevel]) {
+    for seed in 500..502 {
+        let source = Program::new(seed, false).text;
+        check(&format!("timed{seed}.c"), &source, levels);
+    }
+}
+
+#[test]
+fn random_programs_hardly_optimised() {
+    random_programs(&[O0, O1]);
+}
+
+#[test]
+fn random_programs_optimised() {
+    random_programs(&[O2]);
+}
+
+#[test]
+fn random_programs_optimised_hard() {
+    random_programs(&[O3]);
+}
+
+/// A function of many values that live at many loops, and a small one that computes the same.
+fn giant(values: usize, loops: usize) -> String {
+    let names: Vec<String> = (0..values).map(|value| format!("v{value}")).collect();
+    let turn = |number: usize| {
+        let [own, to, from] = [number, number * 7 + 1, number * 3].map(|value| value % values);
+        format!(
+            "  for (unsigned long j = 0; j < (i + v{own}) % 3; j++) {{ T;
+   v{to} += v{from} ^ j;
+   if (v{own} & 4) v{own}++;
+   else {{ T; }}
+  }}\n"
+        )
+    };
+    let made = names
+        .iter()
+        .map(|name| format!(" unsigned long {name} = source++;\n"));
+    let (made, turns): (String, String) = (made.collect(), (0..loops).map(turn).collect());
+    let sum = names.join(" + 3 * (") + &")".repeat(values - 1);
+    format!(
+        "#include <stdio.h>
+static volatile unsigned long source;
+__attribute__((noinline)) static unsigned long large(unsigned long n) {{
+{made} for (unsigned long i = 0; i < n; i++) {{ T;
+{turns} }}
+ return {sum};
+}}
+__attribute__((noinline)) static unsigned long small(unsigned long n) {{
+ unsigned long v[{values}];
+ for (int k = 0; k < {values}; k++) v[k] = source++;
+ for (unsigned long i = 0; i < n; i++)
+  for (int k = 0; k < {loops}; k++)
+   for (unsigned long j = 0; j < (i + v[k % {values}]) % 3; j++) {{
+    v[(k * 7 + 1) % {values}] += v[k * 3 % {values}] ^ j;
+    if (v[k % {values}] & 4) v[k % {values}]++;
+   }}
+ unsigned long sum = 0;
+ for (int k = {values}; k-- > 0;) sum = v[k] + 3 * sum;
+ return sum;
+}}
+int main(void) {{
+ unsigned long one = large(5);
+ source = 0;
+ if (one != small(5)) return 1;
+ return 0;
+}}
+"
+    )
+}
+
+#[test]
+fn many_values_that_live_at_many_loops() {
+    check("giant.c", &giant(170, 90), &[O2]);
+}
+
+const INTERPRETER: &str = "#include <stdio.h>
+__attribute__((noinline)) static long run(const char *code, long n) {
+ static void *const labels[] = { &&add, &&twice, &&less, &&odd, &&again, &&end };
+ const char *at = code;
+ long sum = n, turns = 0;
+ goto *labels[*at++ - 'a'];
+add: T; sum += 3; goto *labels[*at++ - 'a'];
+twice: T; sum *= 2; goto *labels[*at++ - 'a'];
+less: T; sum -= n; if (sum < 0) { T; sum = -sum; } goto *labels[*at++ - 'a'];
+odd: T; if (sum & 1) { T; at++; } goto *labels[*at++ - 'a'];
+again: T; if (turns++ < n) at = code; goto *labels[*at++ - 'a'];
+end: T; return sum & 0xffff;
+}
+int main(int argc, char **argv) {
+ long sum = 0;
+ for (int n = 0; n < 20 * argc; n++) { T; sum += run(\"abdcaacbebaf\", n); }
+ printf(\"%ld\\n\", sum);
+}
+";
+
+#[test]
+fn interpreters_keep_a_jump_for_each_operation() {
+    check("interpreter.c", INTERPRETER, &[O1, O2]);
+    let source = format!("#define T __asm__ volatile(\"nop\")\n{INTERPRETER}");
+    for placed in woven("interpreter.c", &source, Collect::Variation) {
+        let bench = Bench::new();
+        let object = bench.write("interpreter.o", &placed.woven.object);
+        let text = Command::new("objdump").arg("-d").arg(object).output();
+        let text = String::from_utf8(text.unwrap().stdout).unwrap();
+        let jumps = text
+            .lines()
+            .filter(|line| line.contains("jmp") && line.contains('*'));
+        assert!(jumps.count() >= 6, "{text}");
+    }
+}
+
+/// Weaves an optimised source; by setup.
+fn woven(name: &str, source: &str, collect: Collect) -> Vec<Placed> {
+    let weave = |setup: support::Setup| {
+        let bench = Bench::new();
+        let bitcode = bench.compile(
+            setup.clang,
+            name,
+            source,
+            &["-O2", "-fPIE", "-fno-unroll-loops"],
+        );
+        let options = ModuleOptions {
+            collect,
+            ..options(name, O2)
+        };
+        weave(&library(setup.llvm), &bitcode, &options, 64)
+    };
+    SETUPS.into_iter().map(weave).collect()
+}
+
+#[test]
+fn short_functions_are_left_to_their_callers() {
+    let source = "#include <string.h>
+int add(int a, int b) { return a + b; }
+void some(char *to, unsigned long n) { memset(to, 7, n); }
+void all(char *to) { memset(to, 7, 16); }
+long sum(const int *a, long n) { long s = 0; while (n--) s += a[n]; return s; }
+extern int outside(int);
+int twice(int a) { return add(a, 1) + outside(a); }
+";
+    for placed in woven("short.c", source, Collect::Variation) {
+        let skipped = placed.map.skipped.iter();
+        let skipped: Vec<&str> = skipped.map(|one| &*one.linkage_name).collect();
+        assert_eq!(skipped, ["add", "all"]);
+        let timed = placed.map.functions.iter();
+        let timed: Vec<&str> = timed.map(|one| &*one.name).collect();
+        assert_eq!(timed, ["some", "sum", "twice"]);
+    }
+}
+
+#[test]
+fn loads_whose_next_addresses_can_be_told() {
+    let source = "#include <stddef.h>
+struct node { long pad; struct node *next; int value; };
+struct pair { int left, right; };
+extern void see(long);
+extern int last(void);
+long list(struct node *p) {
+ long s = 0;
+ while (p) { see(s);
+  s += p->value;
+  p = p->next;
+ } return s;
+}
+long array(const struct pair *a, long n) {
+ long s = 0;
+ for (long i = 0; i < n; i++) { see(s);
+  s += a[i].right;
+ } return s;
+}
+long indirect(int **a, const int *b, long n) {
+ long s = 0;
+ for (long i = n; i > 0; i -= 2) { see(s);
+  s += *a[i]
+   + b[*a[i] & 7];
+ } return s;
+}
+struct queue { long n; int head; int *trail; struct { int *data; long n; } *lists; };
+long queue(struct queue *q) {
+ long s = 0;
+ while (q->head < q->n) { see(s);
+  int next = q->trail[q->head++]; see(s);
+  if (!next) next = last();
+  s += q->lists[next].data[0];
+  if (s < 0) q->head = q->n;
+ } return s;
+}
+long fixed(const int *volatile *a, long n) { long s = 0; while (n--) s += **a; return s; }
+";
+    for placed in woven("loads.c", source, Collect::Variation) {
+        let loads = |name: &str| -> Vec<(u32, LoadShape)> {
+            let mut functions = placed.map.functions.iter();
+            let function = functions.find(|f| f.name == name).unwrap();
+            let found = function.loads.iter();
+            found
+                .map(|load: &Load| (load.place.line, load.shape))
+                .collect()
+        };
+        let chain = LoadShape::Chain { offset: 8 };
+        assert_eq!(loads("list"), [(9, chain), (10, chain)]);
+        let stride = LoadShape::Induction { stride: 8 };
+        assert_eq!(loads("array"), [(16, stride)]);
+        let (stride, through) = (
+            LoadShape::Induction { stride: -16 },
+            LoadShape::Through { stride: -16 },
+        );
+        assert_eq!(loads("indirect")[..2], [(22, stride), (22, through)]);
+        // the place in the queue is a member, so in memory
+        let (stride, through) = (
+            LoadShape::Induction { stride: 4 },
+            LoadShape::Through { stride: 4 },
+        );
+        assert_eq!(loads("queue"), [(30, stride), (32, through)]);
+        assert_eq!(loads("fixed"), []);
+    }
+    for placed in woven("loads.c", source, Collect::Paths) {
+        let functions = placed.map.functions.iter();
+        assert!(
+            functions
+                .into_iter()
+                .all(|function| function.loads.is_empty())
+        );
+    }
+}

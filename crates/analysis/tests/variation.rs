@@ -96,6 +96,55 @@ fn one_outlier_does_not_lead() {
     assert_eq!((found.paths.len(), found.paths[0].path), (1, first.path));
 }
 
+/// Of many samples each, the second as often slow as the third; of the fourth and fifth there are few; the last doesn't vary.
+#[test]
+fn ranks_that_chance_may_have_given_are_ties() {
+    let image = app();
+    let names = names(&image);
+    let mut samples = Vec::new();
+    let mut path = |name: &str, fast: usize, slow: usize, by: u64| {
+        samples.extend([(names[name], 100)].repeat(fast));
+        samples.extend([(names[name], 100 + by)].repeat(slow));
+    };
+    path("walk 12", 100, 900, 1000);
+    path("walk 13", 100, 400, 1000);
+    path("scan 12", 100, 390, 1000);
+    path("scan 13", 10, 4, 10_000);
+    path("idle 12", 10, 2, 15_000);
+    path("idle 13", 900, 0, 0);
+    let run = run(&image, &stream(&samples));
+    let ranking = rank(&run, How::default());
+    let nets: Vec<f64> = ranking.paths.iter().map(|one| one.net).collect();
+    let due = [900_000.0, 400_000.0, 390_000.0, 40_000.0, 30_000.0, 0.0];
+    assert_eq!(nets, due);
+    assert_eq!(ranking.ties(10), [1..3, 3..5]);
+    let fewer = ranking.ties(3);
+    assert_eq!((fewer.len(), &fewer[0]), (1, &(1..3)));
+    assert!(ranking.ties(2).is_empty() && ranking.ties(0).is_empty());
+}
+
+/// The worked example of `ties.rs`, by samples of one path each: n that are slow by t are n t ± √n t.
+#[test]
+fn ties_may_overlap() {
+    let image = app();
+    let names = names(&image);
+    let mut samples = Vec::new();
+    for (name, slow, by) in [
+        ("walk 12", 25, 400),
+        ("walk 13", 16, 500),
+        ("scan 12", 49, 120),
+        ("scan 13", 16, 300),
+    ] {
+        samples.push((names[name], 100));
+        samples.extend([(names[name], 100 + by)].repeat(slow));
+    }
+    let run = run(&image, &stream(&samples));
+    let ranking = rank(&run, How::default());
+    let nets: Vec<f64> = ranking.paths.iter().map(|one| one.net).collect();
+    assert_eq!(nets, [10_000.0, 8_000.0, 5_880.0, 4_800.0]);
+    assert_eq!(ranking.ties(4), [0..3, 1..4]);
+}
+
 /// A clock that goes in steps of 26 cycles: what differs by one or two of them is no variation.
 #[test]
 fn what_the_clock_cannot_tell_does_not_vary() {

@@ -4,13 +4,15 @@
 //!          net   share   runs  base  p50    p99    max  samples  place             path
 //!   1   1.23 s  12.3 %  12.3M    52   61  1,204  88.1k    1,234  src/list.c:40-44  walk p3
 //! ```
-//! Then a histogram of each of the first five, with the lines of the path, and what all of it comes to.
+//! A rank that chance may have given is marked, and said in a line below. Then a histogram of each of the first five, with the lines of the path, and what all of it comes to.
 
 mod advice;
 mod chart;
 mod summary;
+mod ties;
 
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::{End, Start, Trail};
@@ -99,7 +101,9 @@ fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: How) -> io::Res
             format!("no path{of} has two samples: run longer, or time more of them (--burst 1000)");
         sheet.page.text(Ink::Alarm, &what)?;
     } else {
-        report.table(sheet, &shown)?;
+        let ties = ranking.ties(shown.last().map_or(0, |last| last + 1));
+        report.table(sheet, &shown, &ties)?;
+        ties::write(sheet, &report, &ties)?;
         for place in shown.iter().take(CHARTS) {
             report.path(sheet, *place)?;
         }
@@ -132,7 +136,12 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn table(&self, sheet: &mut Sheet<'_>, shown: &[usize]) -> io::Result<()> {
+    fn table(
+        &self,
+        sheet: &mut Sheet<'_>,
+        shown: &[usize],
+        ties: &[Range<usize>],
+    ) -> io::Result<()> {
         let is_wide = sheet.page.width() >= WIDE;
         let columns = if is_wide {
             &COLUMNS
@@ -142,7 +151,8 @@ impl Report<'_> {
         let mut table = Table::new(columns);
         for &place in shown {
             let rank = &self.ranking.paths[place];
-            let mut cells = self.numbers(place, rank);
+            let mut cells = self.numbers(rank);
+            cells.insert(0, (Ink::Faint, ties::rank(place, ties)));
             let at = clip_start(&self.place(sheet, rank), PLACE);
             let name = self.name(sheet, rank);
             if is_wide {
@@ -160,11 +170,10 @@ impl Report<'_> {
         table.write(&mut sheet.page)
     }
 
-    fn numbers(&self, place: usize, rank: &Rank) -> Vec<(Ink, String)> {
+    fn numbers(&self, rank: &Rank) -> Vec<(Ink, String)> {
         let times = &rank.times;
         let cycles = |cycles: u64| (Ink::Plain, short(cycles as f64));
         vec![
-            (Ink::Faint, (place + 1).to_string()),
             (Ink::Strong, self.time(rank.net)),
             (Ink::Number, self.share(rank.net)),
             (Ink::Plain, short(rank.executions)),

@@ -19,16 +19,19 @@
 //!     orq    %rdx, %rax                       # end
 //! ```
 //! and a call of the runtime with the path's word, `start`, `inner` and `end`. What stands between the two readings on a path of no instruction is
-//! the probe's bias: the same 5 instructions each time, which the runtime measures, and the two that put `start` and `inner` into the frame ([`Places`]), for which nothing waits.
+//! the probe's bias: the same 5 instructions each time, which the runtime measures, and the two that put `start` and `inner` into the frame, if they do ([`Places`]), for which nothing waits.
 //!
 //! # Calls
 //! The runtime's entries keep every register but `rax` and `r11`, at any alignment of the stack. They are called from inline assembly: to the code
 //! generator a function that calls nothing else still calls nothing, and need not align its stack. Functions with such calls have no red zone. To step over one would move the
 //! stack pointer where no unwinder knows of it, and threads are cancelled, and stacks looked at by handlers of signals, anywhere.
 
+use std::cell::RefCell;
+
 use holloway_format::abi::{BURST_STATE, BURST_SYMBOL, OPERAND, SAMPLE_SYMBOL};
 use holloway_llvm::{AttributeKind, Block, Builder, Function, Instruction, Module, Type, Value};
 
+use super::definitions::Variable;
 use super::globals::Globals;
 
 /// Reading the clock where a path begins.
@@ -61,33 +64,73 @@ pub(super) struct Began<'m> {
     pub(super) inner: Value<'m>,
 }
 
-/// The places of the frame that keep where a path began. Registers that keep it across calls would have to be saved wherever the function is entered, also when nothing is timed. A
-/// second return of `setjmp` finds the places written anew.
-pub(super) struct Places<'m> {
-    start: Value<'m>,
-    inner: Value<'m>,
+/// Where it is kept when a path began.
+pub(super) enum Places<'m> {
+    /// Two places of the frame. Registers that keep it across calls would have to be saved wherever the function is entered, also when nothing is timed. A
+    /// second return of `setjmp` finds the places written anew.
+    Frame { start: Value<'m>, inner: Value<'m> },
+    /// Registers, where the function calls nothing: a frame would have to be made wherever it is entered, since such functions have no red zone. What is used where is for [`Places::variables`].
+    Registers(RefCell<[Variable<'m>; 2]>),
 }
 
 impl<'m> Places<'m> {
     /// Made in the function's entry.
-    pub(super) fn new(entry: Block<'m>) -> Self {
+    pub(super) fn frame(entry: Block<'m>) -> Self {
         let builder = Builder::at_top(entry);
         let long = Type::i64(entry.module());
-        Self {
+        Self::Frame {
             start: builder.slot(long),
             inner: builder.slot(long),
         }
     }
 
+    pub(super) fn registers() -> Self {
+        Self::Registers(RefCell::default())
+    }
+
     pub(super) fn store(&self, builder: &Builder<'m>, began: Began<'m>) {
-        builder.store(began.inner, self.inner);
-        builder.store(began.start, self.start);
+        match self {
+            Self::Frame { start, inner } => {
+                builder.store(began.inner, *inner);
+                builder.store(began.start, *start);
+            }
+            Self::Registers(variables) => {
+                let values = [began.start, began.inner];
+                for (variable, value) in variables.borrow_mut().iter_mut().zip(values) {
+                    let made = value.as_instruction().expect("a load and a subtraction");
+                    variable.made.push((made.block(), value));
+                }
+            }
+        }
     }
 
     fn load(&self, builder: &Builder<'m>, long: Type<'m>) -> Began<'m> {
-        Began {
-            start: builder.load(long, self.start),
-            inner: builder.load(long, self.inner),
+        match self {
+            Self::Frame { start, inner } => Began {
+                start: builder.load(long, *start),
+                inner: builder.load(long, *inner),
+            },
+            Self::Registers(_) => Began {
+                start: long.poison(),
+                inner: long.poison(),
+            },
+        }
+    }
+
+    /// Notes that a call has what was loaded among its arguments.
+    fn note(&self, call: Instruction<'m>) {
+        if let Self::Registers(variables) = self {
+            for (argument, variable) in (1..).zip(variables.borrow_mut().iter_mut()) {
+                variable.used.push((call, argument));
+            }
+        }
+    }
+
+    /// What is still to be given its values.
+    pub(super) fn variables(self) -> Vec<Variable<'m>> {
+        match self {
+            Self::Frame { .. } => Vec::new(),
+            Self::Registers(variables) => variables.into_inner().into(),
         }
     }
 }
@@ -145,7 +188,9 @@ impl<'m> Clock<'m> {
         let began = places.load(builder, Type::i64(self.module));
         let word = self.word(builder, register, increment, next);
         let arguments = [word, began.start, began.inner, end];
-        self.call(builder, SAMPLE_SYMBOL, ",{di},{si},{dx},{cx}", &arguments)
+        let call = self.call(builder, SAMPLE_SYMBOL, ",{di},{si},{dx},{cx}", &arguments);
+        places.note(call);
+        call
     }
 
     /// Asks whether the path that begins is to be timed; the ring, or null.

@@ -5,11 +5,12 @@
 //! registers ([`inner`] finds the loops, [`tally`] what counts what, [`write_back`] adds it to memory behind them); [`register`]
 //! finds where the path register needs a phi; [`insert`] writes it all, with [`variable`] (phis, additions) and [`probe`]
 //! (counting), [`likely`] (the likely count of a turn by its own address), [`stream`] for kinds that append paths to a stream, [`beside`] for functions that count all the same, [`times`] for timing all of
-//! them, [`bursts`] for some ([`clock`] reads the clock, [`turns`] says where); [`globals`] are the symbols that probes use.
+//! them, [`bursts`] for some ([`clock`] reads the clock, [`turns`] says where, [`definitions`] waits for all blocks); [`globals`] are the symbols that probes use.
 
 pub(crate) mod beside;
 mod bursts;
 mod clock;
+mod definitions;
 mod edges;
 pub(crate) mod globals;
 mod inner;

@@ -29,7 +29,7 @@ pub(super) fn insert<'m>(layout: &Layout<'m>, sites: &Sites, first: i64, globals
     let mut variable = Variable::new(layout, &sites, &register, &[]);
     let ring = enter(layout, globals, &anchors);
     let entry = layout.function.blocks().next().expect("a body");
-    let places = Places::new(entry);
+    let places = Places::frame(entry);
     let clock = Clock::new(layout.function, globals, first);
     let begin_with = |builder: &Builder<'m>| {
         places.store(builder, clock.begin(builder, ring));

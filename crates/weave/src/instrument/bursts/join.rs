@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Value};
 
+use super::super::definitions::Variable;
 use super::super::register::reverse_postorder;
 
 /// A function's blocks, of both codes and between them.
@@ -25,15 +26,6 @@ pub(super) struct Join<'m> {
     order: Vec<usize>,
     /// Blocks between the two codes.
     between: HashSet<usize>,
-}
-
-/// A variable with several definitions.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Variable<'m> {
-    /// What it is at the end of a block; the last one of a block counts.
-    pub(super) made: Vec<(Block<'m>, Value<'m>)>,
-    /// Operands that are to be what it is at the top of their block.
-    pub(super) used: Vec<(Instruction<'m>, u32)>,
 }
 
 /// What reaches a place.

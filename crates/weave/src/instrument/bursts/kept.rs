@@ -5,9 +5,9 @@
 
 use holloway_llvm::{Builder, Global, Instruction, Opcode, Type};
 
+use super::super::definitions::Variable;
 use super::super::inner::{Inner, outer_loops};
 use super::super::register::Graph;
-use super::join::Variable;
 use super::leaf::Leaves;
 use super::parts::{Begin, Parts};
 use super::sink::behind_phis;

@@ -54,7 +54,7 @@ use super::likely::Heat;
 use super::register::{Graph, Register, reverse_postorder};
 use super::sites::Sites;
 use super::variable::{Counted, Variable};
-use crate::lower::Layout;
+use crate::lower::{Layout, calls};
 
 /// Inserts a function's second code; `first` is the word of its path 0, less the module's base.
 pub(super) fn insert<'m>(
@@ -73,7 +73,7 @@ pub(super) fn insert<'m>(
     let mut parts = Parts::split(layout, &graph, &sites);
     frame::keep(layout, &mut parts, heat);
     let clock = Clock::new(layout.function, globals, first);
-    let places = Places::new(parts.all[0].block);
+    let places = places(layout, &parts);
     let timed = Timed::new(layout, &parts, (&clock, &places));
     let countdown = countdown(module, globals.tls);
     let mut kept = Kept::new(layout, &graph, &parts, countdown, leaves);
@@ -94,7 +94,20 @@ pub(super) fn insert<'m>(
     for mended in kept.variables() {
         join.write(mended);
     }
+    for mended in places.variables() {
+        join.write(&mended);
+    }
     dispatch::spread(&parts);
+}
+
+/// Where it is kept when a path began.
+fn places<'m>(layout: &Layout<'m>, parts: &Parts<'m>) -> Places<'m> {
+    let blocks = layout.blocks.iter();
+    let mut instructions = blocks.flat_map(|info| &info.instructions);
+    match instructions.any(|&instruction| calls(instruction)) {
+        true => Places::frame(parts.all[0].block),
+        false => Places::registers(),
+    }
 }
 
 /// The timed code with its probes.

@@ -181,38 +181,53 @@ mod tests {
     use crate::lower::Attributes;
     use crate::{Collect, LinkKind, ModuleOptions};
 
-    #[test]
-    fn copies_have_no_scopes() {
+    /// A function's text, with its second code.
+    fn woven(text: &str, name: &str) -> String {
         let dir = tempfile::tempdir().unwrap();
-        let [source, bitcode] = ["scopes.c", "scopes.bc"].map(|name| dir.path().join(name));
-        let text = "extern void see(long);
-static inline void move(long *restrict to, const long *restrict from) { to[0] = from[0]; see(to[1]); to[1] = from[1]; }
-void run(long *p, const long *q, long n) { for (long i = 0; i < n; i++) move(p + (i & q[0]), q + i); }
-";
+        let [source, bitcode] = ["a.c", "a.bc"].map(|name| dir.path().join(name));
         std::fs::write(&source, text).unwrap();
         let mut clang = Command::new("clang-22");
         clang.args(["-O2", "-c", "-emit-llvm"]).arg(&source);
         assert!(clang.arg("-o").arg(&bitcode).status().unwrap().success());
         let llvm = Library::find(None, Some(Path::new("rustc"))).unwrap();
         let context = Context::new(&llvm);
-        let module = Module::parse(&context, "scopes", &std::fs::read(bitcode).unwrap()).unwrap();
-        let options = ModuleOptions::new("scopes", LinkKind::Executable, Collect::Variation);
+        let module = Module::parse(&context, "a", &std::fs::read(bitcode).unwrap()).unwrap();
+        let options = ModuleOptions::new("a", LinkKind::Executable, Collect::Variation);
         let attributes = Attributes::of(&module);
-        let function = module.function("run").unwrap();
+        let function = module.function(name).unwrap();
         let Ok(plan) = plan(function, &attributes, &options) else {
             panic!("it can be timed");
         };
         let globals = Globals::declare(&module, "base", options.kind);
         plan.insert_bursts(1, &globals, &Leaves::default()).unwrap();
         module.verify("testing").unwrap();
-        let woven = module.to_text();
+        let all = module.to_text();
+        let body = all.split(&format!("@{name}(")).nth(1).unwrap();
+        body.split("\n}").next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn copies_have_no_scopes() {
+        let text = "extern void see(long);
+static inline void move(long *restrict to, const long *restrict from) { to[0] = from[0]; see(to[1]); to[1] = from[1]; }
+void run(long *p, const long *q, long n) { for (long i = 0; i < n; i++) move(p + (i & q[0]), q + i); }
+";
+        let woven = woven(text, "run");
         let said = |timed: bool| {
-            let body = woven.split("define ").nth(1).unwrap();
-            let body = body.split("\n}").next().unwrap();
-            let blocks = body.split("\n\n").map(str::trim_start);
+            let blocks = woven.split("\n\n").map(str::trim_start);
             let blocks = blocks.filter(|block| block.starts_with("holloway.timed") == timed);
             blocks.filter(|block| block.contains("noalias")).count()
         };
         assert!(said(false) > 0 && said(true) == 0, "{woven}");
+    }
+
+    /// It would be made wherever the function is entered.
+    #[test]
+    fn what_calls_nothing_has_no_frame() {
+        let find =
+            "long find(const long *p, long n) { while (*p != n && p[1]) p += p[1]; return *p; }";
+        let called = "long see(long); long find(const long *p, long n) { while (*p != n && p[1]) p += see(p[1]); return *p; }";
+        let frames = [find, called].map(|text| woven(text, "find").matches("alloca").count());
+        assert_eq!(frames, [0, 2]);
     }
 }

@@ -1,0 +1,82 @@
+//! Ranks that chance may have given: marked in the table, and said below it.
+//!
+//! ```text
+//!  ≈  ranks 2 to 4 and 4 to 9 can't be told apart by 68 to 102 samples each: run it for longer, or with --burst 1000
+//! ```
+
+use std::io;
+use std::ops::Range;
+
+use super::Report;
+use crate::numbers::grouped;
+use crate::terminal::Sheet;
+use crate::terminal::paint::{Ink, Line};
+
+/// Rows of ranks that are named before the rest is counted.
+const NAMED: usize = 4;
+/// Least paths to pass before a burst that are proposed.
+const LEAST: f64 = 100.0;
+
+/// A path's rank, marked where others in its place can't be told from it.
+pub(super) fn rank(place: usize, ties: &[Range<usize>]) -> String {
+    let is_tie = ties.iter().any(|tie| tie.contains(&place));
+    format!("{}{}", if is_tie { "≈" } else { "" }, place + 1)
+}
+
+/// Says which ranks can't be told apart, and what would help.
+pub(super) fn write(
+    sheet: &mut Sheet<'_>,
+    report: &Report<'_>,
+    ties: &[Range<usize>],
+) -> io::Result<()> {
+    if ties.is_empty() {
+        return Ok(());
+    }
+    let within = ties.iter().flat_map(Range::clone);
+    let samples = within.map(|place| report.ranking.paths[place].samples());
+    let (least, most) = samples.fold((u64::MAX, 0), |(least, most), one| {
+        (least.min(one), most.max(one))
+    });
+    let samples = match (least, most) {
+        (1, 1) => "1 sample".to_owned(),
+        (least, most) if least == most => format!("{} samples", grouped(least)),
+        (least, most) => format!("{} to {} samples", grouped(least), grouped(most)),
+    };
+    let mut head = Line::new();
+    head.up_to(2).put(Ink::Faint, "≈  ");
+    let text = format!(
+        "ranks {} can't be told apart by {samples} each: {}",
+        named(ties),
+        way_out(report)
+    );
+    sheet.page.wrapped(head, Ink::Alarm, &text)
+}
+
+/// `2 to 4, 4 to 6 and 8 to 9`.
+fn named(ties: &[Range<usize>]) -> String {
+    let ranks = ties.iter().take(NAMED);
+    let mut ranks: Vec<String> = ranks
+        .map(|tie| match tie.len() {
+            2 => format!("{} and {}", tie.start + 1, tie.end),
+            _ => format!("{} to {}", tie.start + 1, tie.end),
+        })
+        .collect();
+    if ties.len() > NAMED {
+        ranks.push(format!("{} more rows of them", ties.len() - NAMED));
+    }
+    ranks.join(", ")
+}
+
+/// What would tell them apart.
+fn way_out(report: &Report<'_>) -> String {
+    if report.run.is_exact {
+        return "the clock is too coarse".to_owned();
+    }
+    let stats = &report.run.stats;
+    let passed = stats.begun as f64 / stats.samples.max(1) as f64;
+    let fewer = 10f64.powf((passed / 10.0).log10().round()).max(LEAST);
+    match fewer < passed / 2.0 {
+        true => format!("run it for longer, or with --burst {fewer}"),
+        false => "run it for longer".to_owned(),
+    }
+}

@@ -6,6 +6,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -242,30 +243,65 @@ pub fn clean(command: &mut Command) {
 }
 
 /// Woven objects, so that no run sees what an older weaver made: in the directory of this run of `cargo xtask test`, which removes it, or in this
-/// process's own. A process never drops what is its own; those of processes that are gone make room.
+/// process's own.
 fn cache_directory() -> &'static Path {
-    static CACHE: OnceLock<PathBuf> = OnceLock::new();
-    CACHE.get_or_init(|| match std::env::var_os("HOLLOWAY_TEST_CACHE") {
-        Some(of_this_run) => PathBuf::from(of_this_run),
-        None => own_cache().expect("a temporary directory"),
-    })
+    static CACHE: OnceLock<(PathBuf, Option<Cache>)> = OnceLock::new();
+    let made = CACHE.get_or_init(|| match std::env::var_os("HOLLOWAY_TEST_CACHE") {
+        Some(of_this_run) => (PathBuf::from(of_this_run), None),
+        None => {
+            let own = Cache::new().expect("a temporary directory");
+            (own.path().to_owned(), Some(own))
+        }
+    });
+    &made.0
 }
 
-fn own_cache() -> std::io::Result<PathBuf> {
-    let all = std::env::temp_dir().join("holloway-test-caches");
-    std::fs::create_dir_all(&all)?;
-    for entry in std::fs::read_dir(&all)?.flatten() {
-        if !Path::new("/proc").join(entry.file_name()).exists() {
-            // Another that starts now may take it away as well.
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-    let own = all.join(std::process::id().to_string());
-    // Of an earlier process with this id.
-    let _ = std::fs::remove_dir_all(&own);
-    std::fs::create_dir(&own)?;
-    Ok(own)
+/// A directory for woven objects. One that is never dropped, as its process was ended or has it in a static, makes room for a later one.
+#[derive(Debug)]
+pub struct Cache {
+    directory: tempfile::TempDir,
+    /// Locked as long as the directory is in use.
+    _lock: std::fs::File,
 }
+
+impl Cache {
+    /// Makes one, of a name of its own, and removes those of this user that nobody uses.
+    ///
+    /// # Errors
+    /// The temporary directory can't be written.
+    pub fn new() -> std::io::Result<Self> {
+        let user = std::fs::metadata("/proc/self")?.uid();
+        let all = std::env::temp_dir().join(format!("holloway-test-caches-{user}"));
+        std::fs::create_dir_all(&all)?;
+        for entry in std::fs::read_dir(&all)?.flatten() {
+            let is_left = std::fs::File::open(entry.path().join(LOCK))
+                .is_ok_and(|lock| lock.try_lock().is_ok());
+            if is_left {
+                // Another that starts now may take it away as well.
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+        let directory = tempfile::tempdir_in(all)?;
+        // Under another name until it is locked.
+        let made = directory.path().join("new");
+        let lock = std::fs::File::create(&made)?;
+        lock.lock()?;
+        std::fs::rename(made, directory.path().join(LOCK))?;
+        Ok(Self {
+            directory,
+            _lock: lock,
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// The file of a [`Cache`] that is locked.
+const LOCK: &str = "in-use";
 
 /// A directory for one test, gone when the test passes; `HOLLOWAY_TEST_KEEP=1` keeps it.
 ///

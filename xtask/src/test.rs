@@ -6,7 +6,7 @@
 
 use crate::{packages, root};
 use anyhow::{Context, Result, bail, ensure};
-use holloway_tests::tool::installed;
+use holloway_tests::tool::{Cache, installed};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -33,9 +33,7 @@ pub(crate) fn run(install: bool, arguments: &[&str]) -> Result<()> {
         installed(tool)?;
     }
     let exe = build("tested")?;
-    let cache = tempfile::Builder::new()
-        .prefix("holloway-test-cache-")
-        .tempdir()?;
+    let cache = Cache::new()?;
     let mut tests = cargo();
     tests
         .args(["test", "--workspace", "--no-fail-fast"])

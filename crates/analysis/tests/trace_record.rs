@@ -225,7 +225,8 @@ proptest! {
     fn stretches_say_what_their_words_say(
         mut state in 1u64..,
         batch in 1usize..300,
-        rounds in 1usize..6,
+        rounds in 1usize..9,
+        is_large: bool,
         harm in 0u32..12,
     ) {
         let mut choose = |below: u32| {
@@ -261,7 +262,11 @@ proptest! {
         };
         let mut activations = Activations::default();
         let mut known = words.clone();
-        let limits = Limits { block: 50 + choose(400) as usize, pieces: 3000 };
+        // Only large blocks have enough pieces to be cut into pieces of pieces.
+        let limits = match is_large {
+            true => Limits { block: 1000 + choose(8000) as usize, pieces: 100_000 },
+            false => Limits { block: 50 + choose(400) as usize, pieces: 3000 },
+        };
         let mut builder = TraceBuilder::new(words, limits);
         let (mut at, mut recorded) = (start, Vec::new());
         for batch in stream.chunks(batch) {
@@ -275,6 +280,13 @@ proptest! {
             at += 4 * batch.len() as u64;
         }
         recorded.extend(builder.flush());
+        let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
+        for event in scribe.traces.iter().flat_map(|one| &one.1) {
+            if let Terminal::Path { function, path } = *event {
+                *counts.entry((function, path)).or_default() += 1;
+            }
+        }
+        prop_assert_eq!(builder.counts(), counts);
         prop_assert_eq!(traces(&recorded), scribe.traces);
         prop_assert_eq!(builder.met(), activations.met());
     }

@@ -24,8 +24,10 @@ pub(crate) struct Effects {
     opened: Vec<u32>,
 }
 
-/// Needed on top by a stretch that must be read word by word: no function.
+/// Needed on top by a stretch that must be read part by part: no function.
 const NEVER: u32 = u32::MAX;
+/// Most activations that a stretch may open and close for good: what does more is read part by part, and takes little memory.
+const MOST: usize = 16;
 
 /// What a stretch does.
 #[derive(Clone, Copy, Debug)]
@@ -117,11 +119,15 @@ impl Effects {
     }
 
     fn push(&mut self) {
+        if self.closed.len() + self.opened.len() / 2 > MOST {
+            self.kept = NEVER;
+        }
         if self.kept == NEVER {
             self.closed.clear();
             self.opened.clear();
         }
-        let start = u32::try_from(self.items.len()).expect("pieces are forgotten before");
+        let start = u32::try_from(self.items.len());
+        let start = start.expect("2^26 stretches are more than a grammar knows");
         self.starts.push(start);
         let [closed, opened] = [&self.closed, &self.opened].map(|list| list.len() as u32);
         self.items.extend([

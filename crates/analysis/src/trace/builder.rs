@@ -16,13 +16,15 @@
 //!
 //! Cost: see `examples/grammar.rs`; memory is [`Limits`] times about 30 bytes.
 
+mod write;
+
 use std::mem;
 
-use holloway_format::trace::{Block, StringHash, Symbol, Token};
+use holloway_format::trace::{Block, StringHash, Symbol};
 
-use super::grammar::Part;
 use super::level::{Level, Parsed, Sum};
 use super::sequitur::{LookAhead, Sequitur};
+use write::Uses;
 
 /// Bounds of a builder's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,32 +127,6 @@ pub struct GrammarBuilder {
 
 /// Blocks that are kept: of the last, what repeats is found in what comes.
 const KEPT: usize = 2;
-
-/// What is known of the pieces of a level as rules.
-#[derive(Default)]
-struct Uses {
-    /// By piece: its rule, or one of the two below.
-    rules: Vec<u32>,
-    /// By piece: uses in this block so far.
-    counts: Vec<u32>,
-    /// Pieces with a count.
-    counted: Vec<u32>,
-}
-
-/// Not written yet.
-const NEVER: u32 = u32::MAX;
-/// Written in an earlier block, where it was used once.
-const ONCE: u32 = u32::MAX - 1;
-
-impl Uses {
-    fn count(&mut self, piece: u32, times: u32) {
-        let count = &mut self.counts[piece as usize];
-        if *count == 0 {
-            self.counted.push(piece);
-        }
-        *count = count.saturating_add(times);
-    }
-}
 
 impl GrammarBuilder {
     /// The builder of an empty string.
@@ -356,97 +332,9 @@ impl GrammarBuilder {
             }
         }
         for (uses, level) in self.uses.iter_mut().zip(&self.levels) {
-            uses.rules.resize(level.pieces(), NEVER);
-            uses.counts.resize(level.pieces(), 0);
+            uses.know(level.pieces());
         }
         paying
-    }
-
-    /// Counts the uses of each piece on right sides that this block writes.
-    fn count(&mut self, levels: usize, symbols: &[Symbol]) {
-        for symbol in symbols {
-            if let Part::Terminal(piece) = symbol.part() {
-                self.uses[levels - 1].count(piece, 1);
-            }
-        }
-        for at in (1..levels).rev() {
-            let (below, here) = self.uses.split_at_mut(at);
-            let (below, here) = (&mut below[at - 1], &here[0]);
-            for &piece in &here.counted {
-                if here.rules[piece as usize] >= ONCE {
-                    match self.levels[at].piece(piece) {
-                        &[only] => below.count(only, here.counts[piece as usize]),
-                        side => side.iter().for_each(|&part| below.count(part, 1)),
-                    }
-                }
-            }
-        }
-    }
-
-    /// Writes the block down, from the start of SEQUITUR's grammar.
-    fn write(
-        &mut self,
-        levels: usize,
-        symbols: &[Symbol],
-        starts: &[u64],
-        number: &impl Fn(u32) -> u32,
-        out: &mut Vec<Token>,
-    ) {
-        let span = |rule: usize| starts[rule] as usize..starts[rule + 1] as usize;
-        let mut numbers = vec![NEVER; starts.len() - 1];
-        let mut open = vec![(0, span(0))];
-        while let Some((rule, rest)) = open.last_mut() {
-            let Some(at) = rest.next() else {
-                if *rule != 0 {
-                    out.push(Token::close());
-                    numbers[*rule] = self.rules;
-                    self.rules += 1;
-                }
-                open.pop();
-                continue;
-            };
-            match symbols[at].part() {
-                Part::Terminal(piece) => self.write_piece(levels - 1, piece, number, out),
-                Part::Rule(used) if numbers[used as usize] == NEVER => {
-                    out.push(Token::open());
-                    open.push((used as usize, span(used as usize)));
-                }
-                Part::Rule(used) => {
-                    out.push(Token::symbol(Symbol::rule(numbers[used as usize])));
-                }
-            }
-        }
-    }
-
-    fn write_piece(
-        &mut self,
-        level: usize,
-        piece: u32,
-        number: &impl Fn(u32) -> u32,
-        out: &mut Vec<Token>,
-    ) {
-        let rule = self.uses[level].rules[piece as usize];
-        if rule < ONCE {
-            out.push(Token::symbol(Symbol::rule(rule)));
-            return;
-        }
-        let length = self.levels[level].piece(piece).len();
-        let is_rule = length > 1 && (rule == ONCE || self.uses[level].counts[piece as usize] > 1);
-        if is_rule {
-            out.push(Token::open());
-        }
-        for at in 0..length {
-            let part = self.levels[level].piece(piece)[at];
-            match level {
-                0 => out.push(Token::symbol(Symbol::terminal(number(part)))),
-                _ => self.write_piece(level - 1, part, number, out),
-            }
-        }
-        if is_rule {
-            out.push(Token::close());
-            self.uses[level].rules[piece as usize] = self.rules;
-            self.rules += 1;
-        }
     }
 
     /// Remembers which pieces were written, and forgets the counts. What the next block is compared with is the last few.
@@ -456,13 +344,7 @@ impl GrammarBuilder {
             self.string.drain(..dropped);
         }
         self.begin = self.string.len();
-        for uses in &mut self.uses {
-            for piece in uses.counted.drain(..) {
-                uses.counts[piece as usize] = 0;
-                let rule = &mut uses.rules[piece as usize];
-                *rule = (*rule).min(ONCE);
-            }
-        }
+        self.uses.iter_mut().for_each(Uses::settle);
     }
 }
 

@@ -1,13 +1,13 @@
 //! A thread's stream of words made into blocks of its trace, while it comes.
 //!
-//! Terminals are numbered in the order of their first appearance: a path of a function, so many frames left at once, or a gap. Another owner
+//! Terminals are numbered when they are first in a piece: a path of a function, so many frames left at once, or a gap. Another owner
 //! of the ring is another thread, whose trace begins with it.
 //!
 //! What repeats is read once: words go into the block as they are. When it is full and cut into pieces, each that is new is looked up, and what it does
 //! to the open activations; then the pieces' effects are applied one after the other. Words that are more than paths, and
-//! those behind a piece that doesn't fit what is open, are read one by one ([`Activations::feed`]).
+//! those behind a piece that doesn't fit what is open, and all that wait to be read before them, are read one by one ([`Activations::feed`]).
 //!
-//! Cost: 8 bytes for each word the image can have (untouched where no path ran), some 16 a piece, and what [`super::builder`] costs.
+//! Cost: 8 bytes for each word the image can have (untouched where no path ran), 20 to 90 a piece, and what [`super::builder`] costs.
 
 use std::collections::HashMap;
 use std::mem;
@@ -107,7 +107,7 @@ impl TraceBuilder {
         let mut follows = self.next.is_none_or(|next| next == at);
         while !batch.is_empty() {
             let plain = match follows && self.wary == 0 {
-                true => self.plain(batch),
+                true => self.plain(&batch[..batch.len().min(self.grammar.room())]),
                 false => 0,
             };
             let taken = if plain > 0 {

@@ -1,12 +1,12 @@
 //! Ranks that say nothing: neighbours whose net variations lie no further apart than chance may have moved them.
 //!
 //! With bursts of 10000:1 a short run leaves some hundred samples of a path, which give its net variation to 10 % or worse. Two net variations are told apart
-//! where their difference is more than two standard errors of it (19 of 20 such differences are no chance), the two taken for independent.
+//! where their difference is more than two standard errors of it (chance alone gives one in 20 that), the two taken for independent.
 //!
 //! Worked example: net variations 100 ± 20, 80 ± 20, 59 ± 8, 48 ± 12. The first and the third are 41 apart, with an error of 22: no more than two errors, so the first three are a tie. The
 //! first and the fourth are 52 apart, with 23: told apart. The second and the fourth are 32 apart: the last three are a tie, too.
 //!
-//! Cost: of the first n paths the square of the longest tie, at most.
+//! Cost: of the first n paths n times the length of the longest tie.
 
 use std::ops::Range;
 
@@ -14,14 +14,18 @@ use super::rank::{Rank, Ranking};
 
 /// Standard errors of a difference that it must be larger than.
 const ERRORS: f64 = 2.0;
+/// Longest row that is looked for.
+const LONGEST: usize = 1000;
 
 impl Ranking {
     /// The longest rows of neighbours among the first paths of which no two can be told apart, by place. They may overlap. Paths that don't vary are in none.
     pub fn ties(&self, first: usize) -> Vec<Range<usize>> {
         let paths = &self.paths[..first.min(self.paths.len())];
         let mut ties: Vec<Range<usize>> = Vec::new();
+        let mut end = 0;
         for begin in 0..paths.len() {
-            let end = end_of(paths, begin);
+            // A tie without its first path is one still.
+            end = end_of(paths, begin, end);
             let is_within = ties.last().is_some_and(|last| last.end >= end);
             if end - begin > 1 && !is_within {
                 ties.push(begin..end);
@@ -31,10 +35,11 @@ impl Ranking {
     }
 }
 
-/// Behind the last path that can't be told from any between.
-fn end_of(paths: &[Rank], begin: usize) -> usize {
-    let mut end = begin + 1;
-    while end < paths.len() && paths[begin..end].iter().all(|one| is_tie(one, &paths[end])) {
+/// Behind the last path that can't be told from any between, which is not before `known`.
+fn end_of(paths: &[Rank], begin: usize, known: usize) -> usize {
+    let most = paths.len().min(begin + LONGEST);
+    let mut end = known.max(begin + 1);
+    while end < most && paths[begin..end].iter().all(|one| is_tie(one, &paths[end])) {
         end += 1;
     }
     end

@@ -101,7 +101,9 @@ fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: How) -> io::Res
             format!("no path{of} has two samples: run longer, or time more of them (--burst 1000)");
         sheet.page.text(Ink::Alarm, &what)?;
     } else {
-        let ties = ranking.ties(shown.last().map_or(0, |last| last + 1));
+        // The last one shown may be tied with the next.
+        let mut ties = ranking.ties(shown.last().map_or(0, |last| last + 2));
+        ties.retain(|tie| shown.iter().any(|place| tie.contains(place)));
         report.table(sheet, &shown, &ties)?;
         ties::write(sheet, &report, &ties)?;
         for place in shown.iter().take(CHARTS) {

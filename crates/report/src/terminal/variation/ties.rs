@@ -1,7 +1,7 @@
 //! Ranks that chance may have given: marked in the table, and said below it.
 //!
 //! ```text
-//!  ≈  ranks 2 to 4 and 4 to 9 can't be told apart by 68 to 102 samples each: run it for longer, or with --burst 1000
+//!  ≈  ranks 2 to 4, 4 to 9 can't be told apart by 68 to 102 samples each: run it for longer, or with --burst 1000
 //! ```
 
 use std::io;
@@ -38,7 +38,6 @@ pub(super) fn write(
         (least.min(one), most.max(one))
     });
     let samples = match (least, most) {
-        (1, 1) => "1 sample".to_owned(),
         (least, most) if least == most => format!("{} samples", grouped(least)),
         (least, most) => format!("{} to {} samples", grouped(least), grouped(most)),
     };
@@ -52,7 +51,7 @@ pub(super) fn write(
     sheet.page.wrapped(head, Ink::Alarm, &text)
 }
 
-/// `2 to 4, 4 to 6 and 8 to 9`.
+/// `2 to 4, 4 to 6, 8 and 9`.
 fn named(ties: &[Range<usize>]) -> String {
     let ranks = ties.iter().take(NAMED);
     let mut ranks: Vec<String> = ranks
@@ -62,7 +61,10 @@ fn named(ties: &[Range<usize>]) -> String {
         })
         .collect();
     if ties.len() > NAMED {
-        ranks.push(format!("{} more rows of them", ties.len() - NAMED));
+        ranks.push(match ties.len() - NAMED {
+            1 => "1 more row of them".to_owned(),
+            more => format!("{more} more rows of them"),
+        });
     }
     ranks.join(", ")
 }
@@ -70,7 +72,7 @@ fn named(ties: &[Range<usize>]) -> String {
 /// What would tell them apart.
 fn way_out(report: &Report<'_>) -> String {
     if report.run.is_exact {
-        return "the clock is too coarse".to_owned();
+        return "all of their executions were timed".to_owned();
     }
     let stats = &report.run.stats;
     let passed = stats.begun as f64 / stats.samples.max(1) as f64;

@@ -53,7 +53,7 @@ pub(crate) fn is_timed(layout: &Layout<'_>, numbering: &Numbering) -> Result<(),
 }
 
 /// Whether it copies or fills memory of a length that isn't known before: a call, or a loop, in all but name.
-fn is_bulk(instruction: Instruction<'_>) -> bool {
+pub(super) fn is_bulk(instruction: Instruction<'_>) -> bool {
     const BULK: [&str; 3] = ["llvm.memcpy.", "llvm.memmove.", "llvm.memset."];
     let name = instruction.intrinsic();
     name.is_some_and(|name| BULK.iter().any(|bulk| name.starts_with(bulk)))

@@ -104,7 +104,7 @@ pub(super) fn insert<'m>(
 fn places<'m>(layout: &Layout<'m>, parts: &Parts<'m>) -> Places<'m> {
     let blocks = layout.blocks.iter();
     let mut instructions = blocks.flat_map(|info| &info.instructions);
-    match instructions.any(|&instruction| calls(instruction)) {
+    match instructions.any(|&instruction| calls(instruction) || leaf::is_bulk(instruction)) {
         true => Places::frame(parts.all[0].block),
         false => Places::registers(),
     }

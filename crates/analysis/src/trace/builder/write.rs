@@ -1,0 +1,136 @@
+//! A block, cut into pieces, written down as tokens.
+
+use holloway_format::trace::{Symbol, Token};
+
+use super::super::grammar::Part;
+use super::GrammarBuilder;
+
+/// What is known of the pieces of a level as rules.
+#[derive(Default)]
+pub(super) struct Uses {
+    /// By piece: its rule, or one of the two below.
+    rules: Vec<u32>,
+    /// By piece: uses in this block so far.
+    counts: Vec<u32>,
+    /// Pieces with a count.
+    counted: Vec<u32>,
+}
+
+/// Not written yet.
+const NEVER: u32 = u32::MAX;
+/// Written in an earlier block, where it was used once.
+const ONCE: u32 = u32::MAX - 1;
+
+impl Uses {
+    fn count(&mut self, piece: u32, times: u32) {
+        let count = &mut self.counts[piece as usize];
+        if *count == 0 {
+            self.counted.push(piece);
+        }
+        *count = count.saturating_add(times);
+    }
+
+    /// So many pieces are known.
+    pub(super) fn know(&mut self, pieces: usize) {
+        self.rules.resize(pieces, NEVER);
+        self.counts.resize(pieces, 0);
+    }
+
+    /// Remembers which pieces were written, and forgets the counts.
+    pub(super) fn settle(&mut self) {
+        for piece in self.counted.drain(..) {
+            self.counts[piece as usize] = 0;
+            let rule = &mut self.rules[piece as usize];
+            *rule = (*rule).min(ONCE);
+        }
+    }
+}
+
+impl GrammarBuilder {
+    /// Counts the uses of each piece on right sides that this block writes.
+    pub(super) fn count(&mut self, levels: usize, symbols: &[Symbol]) {
+        for symbol in symbols {
+            if let Part::Terminal(piece) = symbol.part() {
+                self.uses[levels - 1].count(piece, 1);
+            }
+        }
+        for at in (1..levels).rev() {
+            let (below, here) = self.uses.split_at_mut(at);
+            let (below, here) = (&mut below[at - 1], &here[0]);
+            for &piece in &here.counted {
+                if here.rules[piece as usize] >= ONCE {
+                    match self.levels[at].piece(piece) {
+                        &[only] => below.count(only, here.counts[piece as usize]),
+                        side => side.iter().for_each(|&part| below.count(part, 1)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the block down, from the start of SEQUITUR's grammar.
+    pub(super) fn write(
+        &mut self,
+        levels: usize,
+        symbols: &[Symbol],
+        starts: &[u64],
+        number: &impl Fn(u32) -> u32,
+        out: &mut Vec<Token>,
+    ) {
+        let span = |rule: usize| starts[rule] as usize..starts[rule + 1] as usize;
+        let mut numbers = vec![NEVER; starts.len() - 1];
+        let mut open = vec![(0, span(0))];
+        while let Some((rule, rest)) = open.last_mut() {
+            let Some(at) = rest.next() else {
+                if *rule != 0 {
+                    out.push(Token::close());
+                    numbers[*rule] = self.rules;
+                    self.rules += 1;
+                }
+                open.pop();
+                continue;
+            };
+            match symbols[at].part() {
+                Part::Terminal(piece) => self.write_piece(levels - 1, piece, number, out),
+                Part::Rule(used) if numbers[used as usize] == NEVER => {
+                    out.push(Token::open());
+                    open.push((used as usize, span(used as usize)));
+                }
+                Part::Rule(used) => {
+                    out.push(Token::symbol(Symbol::rule(numbers[used as usize])));
+                }
+            }
+        }
+    }
+
+    fn write_piece(
+        &mut self,
+        level: usize,
+        piece: u32,
+        number: &impl Fn(u32) -> u32,
+        out: &mut Vec<Token>,
+    ) {
+        let rule = self.uses[level].rules[piece as usize];
+        if rule < ONCE {
+            out.push(Token::symbol(Symbol::rule(rule)));
+            return;
+        }
+        let length = self.levels[level].piece(piece).len();
+        let is_rule = length > 1 && (rule == ONCE || self.uses[level].counts[piece as usize] > 1);
+        if is_rule {
+            out.push(Token::open());
+        }
+        for at in 0..length {
+            let part = self.levels[level].piece(piece)[at];
+            match level {
+                0 => out.push(Token::symbol(Symbol::terminal(number(part)))),
+                _ => self.write_piece(level - 1, part, number, out),
+            }
+        }
+        if is_rule {
+            out.push(Token::close());
+            self.uses[level].rules[piece as usize] = self.rules;
+            self.rules += 1;
+        }
+    }
+}

@@ -13,7 +13,7 @@ use holloway_analysis::trace::{
 };
 use holloway_format::trace::{Head, TraceFile, TraceWriter};
 use proptest::prelude::*;
-use streams::{Kind, Simulator, owner, program};
+use streams::{Kind, Simulator, caught, owner, program};
 
 const LIMITS: Limits = Limits {
     block: 50,
@@ -63,6 +63,26 @@ fn word(words: &Words, event: Terminal) -> Option<u32> {
         Terminal::Path { function, path } => Some(words.function(function).first + path),
         Terminal::Left(_) | Terminal::Gap => None,
     }
+}
+
+/// Stretches of a stream in which one activation opens and closes, with all that it calls.
+fn calls(words: &mut Words, stream: &[u32]) -> Vec<Vec<u32>> {
+    let mut calls = Vec::new();
+    for begin in 0..stream.len() {
+        let mut open = 0;
+        for (place, &word) in stream.iter().enumerate().skip(begin).take(40) {
+            let Some(word) = words.word(word) else { break };
+            if open == 0 && !word.starts_at_entry {
+                break;
+            }
+            open += i32::from(word.starts_at_entry) - i32::from(word.ends_at_exit);
+            if open == 0 {
+                calls.push(stream[begin..=place].to_vec());
+                break;
+            }
+        }
+    }
+    calls
 }
 
 /// Listens to nothing.
@@ -225,8 +245,7 @@ proptest! {
     fn stretches_say_what_their_words_say(
         mut state in 1u64..,
         batch in 1usize..300,
-        rounds in 1usize..9,
-        is_large: bool,
+        rounds in 1usize..6,
         harm in 0u32..12,
     ) {
         let mut choose = |below: u32| {
@@ -262,11 +281,7 @@ proptest! {
         };
         let mut activations = Activations::default();
         let mut known = words.clone();
-        // Only large blocks have enough pieces to be cut into pieces of pieces.
-        let limits = match is_large {
-            true => Limits { block: 1000 + choose(8000) as usize, pieces: 100_000 },
-            false => Limits { block: 50 + choose(400) as usize, pieces: 3000 },
-        };
+        let limits = Limits { block: 50 + choose(400) as usize, pieces: 3000 };
         let mut builder = TraceBuilder::new(words, limits);
         let (mut at, mut recorded) = (start, Vec::new());
         for batch in stream.chunks(batch) {
@@ -288,6 +303,54 @@ proptest! {
         }
         prop_assert_eq!(builder.counts(), counts);
         prop_assert_eq!(traces(&recorded), scribe.traces);
+        prop_assert_eq!(builder.met(), activations.met());
+    }
+
+    /// The same where stretches are of stretches: calls in phrases, and those in longer ones, many times.
+    #[test]
+    fn long_stretches_say_what_their_words_say(mut state in 1u64.., harm in 0u32..4) {
+        let mut choose = |below: u32| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            ((state >> 33) % u64::from(below)) as u32
+        };
+        let words = Words::new(&program(Kind::Trace));
+        let stream = {
+            let mut simulator = Simulator::new(Kind::Trace, 4096, 400, &mut choose);
+            simulator.run();
+            simulator.stream.clone()
+        };
+        let mut phrases = calls(&mut words.clone(), &stream);
+        prop_assume!(!phrases.is_empty());
+        for _ in 0..4 {
+            let mut next = |_| -> Vec<u32> {
+                let parts = (0..5).map(|_| &phrases[choose(phrases.len() as u32) as usize][..]);
+                parts.collect::<Vec<_>>().concat()
+            };
+            phrases = (0..6).map(&mut next).collect();
+        }
+        let mut stream = Vec::new();
+        while stream.len() < 40_000 {
+            stream.extend_from_slice(&phrases[choose(6) as usize]);
+        }
+        for _ in 0..harm {
+            let at = choose(stream.len() as u32) as usize;
+            match choose(3) {
+                0 => drop(stream.remove(at)),
+                1 => stream.insert(at, choose(words.end())),
+                _ => drop(stream.splice(at..at, caught(4 * u64::from(choose(40_000)), words.function(0).first))),
+            }
+        }
+        let mut scribe = Scribe {
+            firsts: words.functions().map(|one| one.first).collect(),
+            traces: vec![(None, Vec::new())],
+        };
+        let mut activations = Activations::default();
+        activations.feed(&mut words.clone(), &mut scribe, 0, &stream);
+        let mut builder = TraceBuilder::new(words, Limits { block: 12_000, pieces: 100_000 });
+        builder.feed(0, &stream);
+        prop_assert_eq!(traces(&builder.flush()), scribe.traces);
         prop_assert_eq!(builder.met(), activations.met());
     }
 

@@ -85,6 +85,16 @@ fn calls(words: &mut Words, stream: &[u32]) -> Vec<Vec<u32>> {
     calls
 }
 
+/// Numbers below what is asked for.
+fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        ((state >> 33) % u64::from(below)) as u32
+    }
+}
+
 /// Listens to nothing.
 struct Deaf;
 
@@ -190,13 +200,8 @@ fn a_gap_and_many_paths_at_once() {
 
 proptest! {
     #[test]
-    fn every_path_in_order_and_every_frame_left(mut state in 1u64.., batch in 1usize..70) {
-        let mut choose = |below: u32| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            ((state >> 33) % u64::from(below)) as u32
-        };
+    fn every_path_in_order_and_every_frame_left(state in 1u64.., batch in 1usize..70) {
+        let mut choose = xorshift(state);
         let mut simulator = Simulator::new(Kind::Trace, 4096, 300, &mut choose);
         simulator.run();
         let words = Words::new(&program(Kind::Trace));
@@ -243,17 +248,12 @@ proptest! {
     /// What repeats is read once, and says what it says word by word: whatever is missing, mixed up or strange in between.
     #[test]
     fn stretches_say_what_their_words_say(
-        mut state in 1u64..,
+        state in 1u64..,
         batch in 1usize..300,
         rounds in 1usize..6,
         harm in 0u32..12,
     ) {
-        let mut choose = |below: u32| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            ((state >> 33) % u64::from(below)) as u32
-        };
+        let mut choose = xorshift(state);
         let words = Words::new(&program(Kind::Trace));
         let (start, mut stream) = {
             let mut simulator = Simulator::new(Kind::Trace, 4096, 400, &mut choose);
@@ -308,13 +308,8 @@ proptest! {
 
     /// The same where stretches are of stretches: calls in phrases, and those in longer ones, many times.
     #[test]
-    fn long_stretches_say_what_their_words_say(mut state in 1u64.., harm in 0u32..4) {
-        let mut choose = |below: u32| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            ((state >> 33) % u64::from(below)) as u32
-        };
+    fn long_stretches_say_what_their_words_say(state in 1u64.., harm in 0u32..4) {
+        let mut choose = xorshift(state);
         let words = Words::new(&program(Kind::Trace));
         let stream = {
             let mut simulator = Simulator::new(Kind::Trace, 4096, 400, &mut choose);
@@ -356,13 +351,8 @@ proptest! {
 
     /// Read alone, events are those of the whole trace, as deep as they are there.
     #[test]
-    fn excerpts_are_parts_of_the_whole(mut state in 1u64.., from in any::<prop::sample::Index>(), count in 0u64..400) {
-        let mut choose = |below: u32| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            ((state >> 33) % u64::from(below)) as u32
-        };
+    fn excerpts_are_parts_of_the_whole(state in 1u64.., from in any::<prop::sample::Index>(), count in 0u64..400) {
+        let mut choose = xorshift(state);
         let mut simulator = Simulator::new(Kind::Trace, 4096, 600, &mut choose);
         simulator.run();
         let image = program(Kind::Trace);

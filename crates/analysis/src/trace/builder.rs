@@ -4,7 +4,7 @@
 //! 1. The string comes in *blocks*. Each is cut into pieces where its content says (`level`), the numbers of the pieces again, and so on
 //!    while a level finds mostly pieces it knows. Each piece is a rule. Pieces are known from block to block.
 //! 2. With [`Depth::Full`], what is left goes through SEQUITUR(1), which finds the repetitions that the cuts hide.
-//! 3. The block is written down depth first as [`Token`]s: a right side stands where its rule is used first, and only if it is used twice, in the
+//! 3. The block is written down depth first as `Token`s: a right side stands where its rule is used first, and only if it is used twice, in the
 //!    block or since an earlier one; otherwise it is put back into its user (the paper's rule utility).
 //! 4. When the pieces fill their memory they are forgotten: a *fresh* block begins, which uses no rule from before.
 //!

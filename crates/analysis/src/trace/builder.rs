@@ -108,10 +108,10 @@ pub struct GrammarBuilder {
     depth: Depth,
     /// By terminal: how often it stood in blocks whose pieces' counts were added up.
     counts: Vec<u64>,
-    /// The last few blocks, as far as they are kept to be compared with.
-    string: Vec<u32>,
-    /// Where the block begins that isn't full yet.
-    begin: usize,
+    /// The block that isn't full yet.
+    block: Vec<u32>,
+    /// The block before, to be compared with.
+    before: Vec<u32>,
     /// Levels on which the block is cut into pieces, once it is.
     cut: Option<usize>,
     levels: Vec<Level>,
@@ -125,9 +125,6 @@ pub struct GrammarBuilder {
     idle: (usize, usize),
 }
 
-/// Blocks that are kept: of the last, what repeats is found in what comes.
-const KEPT: usize = 2;
-
 impl GrammarBuilder {
     /// The builder of an empty string.
     pub fn new(mut limits: Limits, depth: Depth) -> Self {
@@ -136,8 +133,8 @@ impl GrammarBuilder {
             limits,
             depth,
             counts: Vec::new(),
-            string: Vec::new(),
-            begin: 0,
+            block: Vec::new(),
+            before: Vec::new(),
             cut: None,
             levels: Vec::new(),
             uses: Vec::new(),
@@ -185,8 +182,7 @@ impl GrammarBuilder {
         self.levels = (0..LEVELS).map(|_| Level::new()).collect();
         self.uses = (0..LEVELS).map(|_| Uses::default()).collect();
         self.parsed = (0..LEVELS).map(|_| Parsed::default()).collect();
-        self.string.drain(..self.begin);
-        self.begin = 0;
+        self.before.clear();
         self.rules = 0;
         self.is_fresh = true;
         self.idle = (LEVELS, 0);
@@ -210,21 +206,19 @@ impl GrammarBuilder {
     /// Appends as many symbols as the block has room for; gives their number.
     pub(super) fn append(&mut self, symbols: &[u32]) -> usize {
         let now = self.room().min(symbols.len());
-        self.string.extend_from_slice(&symbols[..now]);
+        self.block.extend_from_slice(&symbols[..now]);
         now
     }
 
     /// Takes back the symbols of the block from `length` on.
     pub(super) fn take_back(&mut self, length: usize) -> Vec<u32> {
-        if self.cut.take().is_some() {
-            self.parsed[0].take_back();
-        }
-        self.string.split_off(self.begin + length)
+        self.cut = None;
+        self.block.split_off(length)
     }
 
     /// Symbols since the last block.
     pub(super) fn length(&self) -> usize {
-        self.string.len() - self.begin
+        self.block.len()
     }
 
     /// Symbols that the block can take still.
@@ -312,12 +306,11 @@ impl GrammarBuilder {
             let (level, here) = (&mut level[0], &mut here[0]);
             let known = level.pieces();
             if let (Some(parsed), Some(below)) = (below.last(), levels_below.last()) {
-                here.clear();
-                level.parse(parsed.block(), here);
+                level.parse(parsed.block(), &[], here);
                 let sum = |sum: Sum, &piece: &u32| sum.then(below.sum(piece));
                 level.digest(|pieces| pieces.iter().fold(Sum::default(), sum));
             } else {
-                level.parse(&self.string, here);
+                level.parse(&self.block, &self.before, here);
                 level.digest(|symbols| sum(alphabet, symbols, &mut terminals));
             }
             let new = level.pieces() - known;
@@ -337,13 +330,11 @@ impl GrammarBuilder {
         paying
     }
 
-    /// Remembers which pieces were written, and forgets the counts. What the next block is compared with is the last few.
+    /// Remembers which pieces were written, and forgets the counts. What the next block is compared with is this one.
     fn settle(&mut self) {
-        if self.string.len() >= KEPT * self.limits.block {
-            let dropped = self.parsed[0].drop_old();
-            self.string.drain(..dropped);
-        }
-        self.begin = self.string.len();
+        self.parsed[0].go_on();
+        mem::swap(&mut self.block, &mut self.before);
+        self.block.clear();
         self.uses.iter_mut().for_each(Uses::settle);
     }
 }

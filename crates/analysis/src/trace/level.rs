@@ -6,7 +6,7 @@
 //! input. Each piece is a rule; a level is what the paper's digram table would find in several rounds, at a few nanoseconds a symbol.
 //!
 //! What repeats comes fast: where the last [`CONTEXT`] pieces stood before, what follows is compared with what followed then, many symbols a step. As far as
-//! they are equal, so are their pieces, which are copied, not looked up. What stood before may be some blocks back. Of Lua's words 99 % are in repetitions of 74 words on
+//! they are equal, so are their pieces, which are copied, not looked up. What stood before may be in the block before. Of Lua's words 99 % are in repetitions of 74 words on
 //! average where 8 words must be the same to look closer, of 3,700 where it takes 32 (measured once). Where there are none so long, one piece must do, within the block.
 //!
 //! Cost: 4 bytes a symbol of the pieces that were seen, 58-73 bytes a piece.
@@ -43,9 +43,9 @@ pub(super) struct Level {
     symbols: Vec<u32>,
     /// Where each piece ends in `symbols`.
     ends: Vec<u32>,
-    /// By piece: where it stood last, as [`Parsed::last`] has it: a hint.
+    /// By piece: where it stood last, as `Parsed::last` has it: a hint.
     last: Vec<u32>,
-    /// By hash of the last pieces at a place: more of the hash, and the last such place as [`Parsed::place`] has it.
+    /// By hash of the last pieces at a place: more of the hash, and the last such place as `Parsed::last` has it.
     recent: Vec<(u32, u32)>,
     /// By piece; of new ones they are not known yet.
     facts: Vec<Facts>,
@@ -78,17 +78,23 @@ struct Facts {
     times: u64,
 }
 
+/// A block as pieces.
+#[derive(Default)]
+struct Pieces {
+    /// Their numbers.
+    numbers: Vec<u32>,
+    /// Where each ends in the block.
+    ends: Vec<u32>,
+}
+
 /// A string as pieces, block by block.
 #[derive(Default)]
 pub(super) struct Parsed {
-    /// Numbers of the pieces.
-    pieces: Vec<u32>,
-    /// Where each ends in the string.
-    ends: Vec<u32>,
-    /// Of each block: its first piece, and where that begins.
-    blocks: Vec<(usize, usize)>,
-    /// Pieces dropped, modulo 2^32.
-    dropped: u32,
+    now: Pieces,
+    /// The block before, as far as what repeats is looked for there.
+    before: Pieces,
+    /// The place of the block's first piece, modulo 2^32.
+    first: u32,
 }
 
 impl Level {
@@ -153,31 +159,32 @@ impl Level {
         }
     }
 
-    /// Cuts what stands behind that which was cut before in `input`, of fewer than 2^32 symbols, into the pieces of a block.
-    pub(super) fn parse(&mut self, input: &[u32], parsed: &mut Parsed) {
+    /// Cuts a block, of fewer than 2^32 symbols, into its pieces. What repeats is looked for in `before` too: the block before, if it was parsed by the same level.
+    pub(super) fn parse(&mut self, block: &[u32], before: &[u32], parsed: &mut Parsed) {
         self.recent.resize(1 << PLACES, (0, u32::MAX));
-        let mut at = parsed.begin();
-        let mut cuts = Cuts::new(&input[at..], at);
-        let mut looked = parsed.pieces.len();
-        while at < input.len() {
+        parsed.now.clear();
+        let mut at = 0;
+        let mut cuts = Cuts::new(block);
+        let mut looked = 0;
+        while at < block.len() {
             let end = cuts.after(at);
-            let piece = self.number(&input[at..end]);
+            let piece = self.number(&block[at..end]);
             at = end;
-            parsed.push(piece, end);
+            parsed.now.push(piece, end);
             let last = std::mem::replace(&mut self.last[piece as usize], parsed.last());
-            let is_time = parsed.pieces.len() - looked >= CONTEXT;
+            let is_time = parsed.now.numbers.len() - looked >= CONTEXT;
             let looks = is_time || rank(piece) < u32::MAX / SPARSE;
             if looks {
-                looked = parsed.pieces.len();
+                looked = parsed.now.numbers.len();
             }
-            if (looks && self.repeats(input, parsed)) || parsed.glance(input, last) {
-                at = parsed.end();
+            if (looks && self.repeats(block, before, parsed)) || parsed.glance(block, last) {
+                at = parsed.now.end();
             }
         }
     }
 
     /// Looks for the last place with the same pieces before it, and copies what followed there.
-    fn repeats(&mut self, input: &[u32], parsed: &mut Parsed) -> bool {
+    fn repeats(&mut self, block: &[u32], before: &[u32], parsed: &mut Parsed) -> bool {
         let Some(context) = parsed.block().last_chunk::<CONTEXT>() else {
             return false;
         };
@@ -185,7 +192,7 @@ impl Level {
         let now = (context as u32, parsed.last());
         let slot = (context >> (64 - PLACES)) as usize;
         let (tag, place) = std::mem::replace(&mut self.recent[slot], now);
-        tag == now.0 && parsed.repeat(input, place)
+        tag == now.0 && parsed.repeat(block, before, place)
     }
 
     /// The piece's number: the next one if it is new.
@@ -237,46 +244,61 @@ impl Level {
 }
 
 impl Parsed {
-    /// The pieces of the last block.
+    /// The pieces of the block.
     pub(super) fn block(&self) -> &[u32] {
-        &self.pieces[self.blocks.last().map_or(0, |block| block.0)..]
+        &self.now.numbers
     }
 
-    /// Forgets the last block.
-    pub(super) fn take_back(&mut self) {
-        if let Some((pieces, _)) = self.blocks.pop() {
-            self.pieces.truncate(pieces);
-            self.ends.truncate(pieces);
+    /// The block is the one before from now on.
+    pub(super) fn go_on(&mut self) {
+        self.first = self.first.wrapping_add(self.now.numbers.len() as u32);
+        std::mem::swap(&mut self.now, &mut self.before);
+        self.now.clear();
+    }
+
+    /// The place of the block's last piece.
+    fn last(&self) -> u32 {
+        self.first.wrapping_add(self.now.numbers.len() as u32 - 1)
+    }
+
+    /// The last pieces seem to be those at the place `seen`; copies what followed them then as far as the same follows now.
+    fn repeat(&mut self, block: &[u32], before: &[u32], seen: u32) -> bool {
+        let here = self.now.numbers.len() - 1;
+        let seen = seen.wrapping_sub(self.first);
+        if (seen as usize) < here {
+            let seen = seen as usize;
+            return self.now.numbers[seen] == self.now.numbers[here]
+                && self.now.copy(block, seen + 1);
+        }
+        let from_end = seen.wrapping_neg() as usize;
+        let Some(seen) = self.before.numbers.len().checked_sub(from_end) else {
+            return false;
+        };
+        self.before.numbers.get(seen) == self.now.numbers.last()
+            && self.now.copy_of(block, &self.before, before, seen + 1)
+    }
+
+    /// The same of a place that is known by the last piece only: in this block, and if the next few symbols are the same.
+    #[inline]
+    fn glance(&mut self, block: &[u32], seen: u32) -> bool {
+        let seen = seen.wrapping_sub(self.first) as usize;
+        let now = &mut self.now;
+        let here = now.numbers.len() - 1;
+        if seen >= here || now.numbers[seen] != now.numbers[here] {
+            return false;
+        }
+        let (then, at) = (now.ends[seen] as usize, now.end());
+        match (block.get(at..at + GLANCE), block.get(then..then + GLANCE)) {
+            (Some(next), Some(followed)) => next == followed && now.copy(block, seen + 1),
+            _ => false,
         }
     }
+}
 
-    /// Forgets everything.
-    pub(super) fn clear(&mut self) {
-        self.pieces.clear();
+impl Pieces {
+    fn clear(&mut self) {
+        self.numbers.clear();
         self.ends.clear();
-        self.blocks.clear();
-        self.dropped = 0;
-    }
-
-    /// Drops all blocks but the last one; gives the number of symbols dropped.
-    pub(super) fn drop_old(&mut self) -> usize {
-        let Some((pieces, symbols)) = self.blocks.pop() else {
-            return 0;
-        };
-        self.pieces.drain(..pieces);
-        self.ends.drain(..pieces);
-        self.ends.iter_mut().for_each(|end| *end -= symbols as u32);
-        self.blocks.clear();
-        self.blocks.push((0, 0));
-        self.dropped = self.dropped.wrapping_add(pieces as u32);
-        symbols
-    }
-
-    /// Begins a block; gives the symbol at which it begins.
-    fn begin(&mut self) -> usize {
-        let at = self.end();
-        self.blocks.push((self.pieces.len(), at));
-        at
     }
 
     /// Where the last piece ends.
@@ -286,70 +308,46 @@ impl Parsed {
 
     #[inline]
     fn push(&mut self, piece: u32, end: usize) {
-        self.pieces.push(piece);
+        self.numbers.push(piece);
         self.ends.push(end as u32);
     }
 
-    /// The last piece's place, which stays the same while older ones are dropped.
-    fn last(&self) -> u32 {
-        self.dropped.wrapping_add(self.pieces.len() as u32 - 1)
-    }
-
-    /// The last pieces seem to be those at the place `seen`; copies what followed them then as far as the same follows now.
-    fn repeat(&mut self, input: &[u32], seen: u32) -> bool {
-        let seen = seen.wrapping_sub(self.dropped) as usize;
-        let here = self.pieces.len() - 1;
-        if seen >= here || self.pieces[seen] != self.pieces[here] {
-            return false;
-        }
-        // The end of a block cuts what may be one piece elsewhere.
-        let then = self.ends[seen] as usize;
-        let bounds = self.blocks.iter().map(|block| block.1);
-        let bound = bounds.filter(|&bound| bound >= then).min();
-        self.copy(&input[..bound.unwrap_or(input.len())], input, seen + 1)
-    }
-
-    /// The same of a place that is known by the last piece only: in this block, and if the next few symbols are the same.
+    /// Copies what follows as far as it is the same as what stands in the block from piece `from` on; whether that is a piece or more.
     #[inline]
-    fn glance(&mut self, input: &[u32], seen: u32) -> bool {
-        let seen = seen.wrapping_sub(self.dropped) as usize;
-        let here = self.pieces.len() - 1;
-        let first = self.blocks.last().map_or(0, |block| block.0);
-        if seen < first || seen >= here || self.pieces[seen] != self.pieces[here] {
-            return false;
-        }
-        let (then, at) = (self.ends[seen] as usize, self.end());
-        match (input.get(at..at + GLANCE), input.get(then..then + GLANCE)) {
-            (Some(now), Some(before)) => now == before && self.copy(input, input, seen + 1),
-            _ => false,
-        }
-    }
-
-    /// Copies what follows as far as it is the same as what stands in `source` from piece `from` on; whether that is a piece or more.
-    #[inline]
-    fn copy(&mut self, source: &[u32], input: &[u32], mut from: usize) -> bool {
+    fn copy(&mut self, block: &[u32], mut from: usize) -> bool {
         let (then, at) = (self.ends[from - 1] as usize, self.end());
-        let limit = then + equal(&source[then..], &input[at..]);
-        let (before, shift) = (self.pieces.len(), (at - then) as u32);
+        let limit = then + equal(&block[then..], &block[at..]);
+        let (known, shift) = (self.ends.len(), (at - then) as u32);
         for _ in 0..FEW {
             if from == self.ends.len() || self.ends[from] as usize + 2 > limit {
-                return self.pieces.len() > before;
+                return self.ends.len() > known;
             }
-            self.push(self.pieces[from], (self.ends[from] + shift) as usize);
+            self.push(self.numbers[from], (self.ends[from] + shift) as usize);
             from += 1;
         }
         loop {
-            let known = self.pieces.len();
+            let known = self.ends.len();
             let to = from + within(&self.ends[from..], limit);
-            self.pieces.extend_from_within(from..to);
+            self.numbers.extend_from_within(from..to);
             self.ends.extend_from_within(from..to);
             self.ends[known..].iter_mut().for_each(|end| *end += shift);
             // What was copied may be copied again.
             if to < known || to == from {
-                return self.pieces.len() > before;
+                return true;
             }
             from = to;
         }
+    }
+
+    /// The same, of what stands in the block `before`, as `pieces`.
+    fn copy_of(&mut self, block: &[u32], pieces: &Pieces, before: &[u32], from: usize) -> bool {
+        let (then, at) = (pieces.ends[from - 1] as usize, self.end());
+        let limit = then + equal(&before[then..], &block[at..]);
+        let to = from + within(&pieces.ends[from..], limit);
+        self.numbers.extend_from_slice(&pieces.numbers[from..to]);
+        let ends = pieces.ends[from..to].iter();
+        self.ends.extend(ends.map(|end| at as u32 + (end - then as u32)));
+        to > from
     }
 }
 
@@ -396,9 +394,7 @@ fn tag(hash: u64) -> u32 {
 /// The cuts of a block, 64 places at a time.
 struct Cuts<'a> {
     block: &'a [u32],
-    /// Where the block begins in the string.
-    start: usize,
-    /// First place of the window, in the block.
+    /// First place of the window.
     base: usize,
     /// Bit i: a cut before place `base + i`.
     window: u64,
@@ -413,10 +409,9 @@ fn rank(symbol: u32) -> u32 {
 }
 
 impl<'a> Cuts<'a> {
-    fn new(block: &'a [u32], start: usize) -> Self {
+    fn new(block: &'a [u32]) -> Self {
         let mut cuts = Self {
             block,
-            start,
             base: 0,
             window: 0,
         };
@@ -424,26 +419,24 @@ impl<'a> Cuts<'a> {
         cuts
     }
 
-    /// The end of the piece that begins at `at` in the string.
+    /// The end of the piece that begins at `at`.
     #[inline]
     fn after(&mut self, at: usize) -> usize {
-        let at = at - self.start;
         let limit = (at + LONGEST).min(self.block.len());
         let mut from = at + 1;
-        let end = loop {
+        loop {
             if from < self.base || from >= self.base + WINDOW {
                 self.look(from);
             }
             let ahead = self.window >> (from - self.base);
             if ahead != 0 {
-                break limit.min(from + ahead.trailing_zeros() as usize);
+                return limit.min(from + ahead.trailing_zeros() as usize);
             }
             from = self.base + WINDOW;
             if from >= limit {
-                break limit;
+                return limit;
             }
-        };
-        self.start + end
+        }
     }
 
     /// Moves the window to `base`.

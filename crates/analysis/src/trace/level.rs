@@ -16,6 +16,12 @@ use holloway_format::trace::StringHash;
 /// Most symbols of a piece. Runs of one symbol have no minimum.
 const LONGEST: usize = 16;
 
+/// Bits of a tag that have the length.
+const LENGTH: u32 = 31;
+
+/// Words of a record before its symbols.
+const HEAD: usize = 2;
+
 /// Least equal symbols behind a known piece that are worth a closer look.
 const GLANCE: usize = 4;
 
@@ -30,21 +36,21 @@ const PLACES: u32 = 12;
 
 #[derive(Clone, Copy)]
 struct Slot {
-    /// High half of the piece's hash, lowest bit set; 0: free.
+    /// Of the piece's hash, and its length; 0: free.
     tag: u32,
-    piece: u32,
+    /// Where its record begins.
+    at: u32,
 }
 
-const FREE: Slot = Slot { tag: 0, piece: 0 };
+const FREE: Slot = Slot { tag: 0, at: 0 };
 
 /// The pieces of one level.
 pub(super) struct Level {
     slots: Vec<Slot>,
-    symbols: Vec<u32>,
-    /// Where each piece ends in `symbols`.
-    ends: Vec<u32>,
-    /// By piece: where it stood last, as `Parsed::last` has it: a hint.
-    last: Vec<u32>,
+    /// A record for each piece: its number, where it stood last as `Parsed::last` has it (a hint), its symbols. What a lookup needs is in one place: it waits for memory mostly.
+    records: Vec<u32>,
+    /// Where each record begins, and where the next one will.
+    starts: Vec<u32>,
     /// By hash of the last pieces at a place: more of the hash, and the last such place as `Parsed::last` has it.
     recent: Vec<(u32, u32)>,
     /// By piece; of new ones they are not known yet.
@@ -101,9 +107,8 @@ impl Level {
     pub(super) fn new() -> Self {
         Self {
             slots: vec![FREE; 1 << 10],
-            symbols: Vec::new(),
-            ends: Vec::new(),
-            last: Vec::new(),
+            records: Vec::new(),
+            starts: vec![0],
             recent: Vec::new(),
             facts: Vec::new(),
         }
@@ -111,22 +116,19 @@ impl Level {
 
     /// Number of pieces known.
     pub(super) fn pieces(&self) -> usize {
-        self.ends.len()
+        self.starts.len() - 1
     }
 
     /// Number of symbols of all pieces.
     pub(super) fn size(&self) -> usize {
-        self.symbols.len()
+        self.records.len() - HEAD * self.pieces()
     }
 
     /// The symbols of a piece.
     #[inline]
     pub(super) fn piece(&self, piece: u32) -> &[u32] {
-        let start = match piece {
-            0 => 0,
-            _ => self.ends[piece as usize - 1],
-        };
-        &self.symbols[start as usize..self.ends[piece as usize] as usize]
+        let [start, end] = [0, 1].map(|next| self.starts[piece as usize + next] as usize);
+        &self.records[start + HEAD..end]
     }
 
     /// What a piece stands for, summed up.
@@ -168,10 +170,11 @@ impl Level {
         let mut looked = 0;
         while at < block.len() {
             let end = cuts.after(at);
-            let piece = self.number(&block[at..end]);
+            let record = self.record(&block[at..end]);
             at = end;
+            let piece = self.records[record];
             parsed.now.push(piece, end);
-            let last = std::mem::replace(&mut self.last[piece as usize], parsed.last());
+            let last = std::mem::replace(&mut self.records[record + 1], parsed.last());
             let is_time = parsed.now.numbers.len() - looked >= CONTEXT;
             let looks = is_time || rank(piece) < u32::MAX / SPARSE;
             if looks {
@@ -195,50 +198,53 @@ impl Level {
         tag == now.0 && parsed.repeat(block, before, place)
     }
 
-    /// The piece's number: the next one if it is new.
+    /// Where the piece's record begins, a new one if it is new.
     #[inline]
-    fn number(&mut self, symbols: &[u32]) -> u32 {
+    fn record(&mut self, symbols: &[u32]) -> usize {
         let hash = hash(symbols);
-        let tag = tag(hash);
+        let tag = tag(hash, symbols.len());
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut place = hash as usize & mask;
         loop {
-            let slot = self.slots[at];
-            if slot.tag == tag && self.piece(slot.piece) == symbols {
-                return slot.piece;
+            let slot = self.slots[place];
+            if slot.tag == tag && same(&self.records[slot.at as usize + HEAD..], symbols) {
+                return slot.at as usize;
             }
             if slot.tag == 0 {
-                return self.add(symbols, tag, at);
+                return self.add(symbols, tag, place);
             }
-            at = (at + 1) & mask;
+            place = (place + 1) & mask;
         }
     }
 
     #[cold]
-    fn add(&mut self, symbols: &[u32], tag: u32, at: usize) -> u32 {
-        let piece = self.ends.len() as u32;
-        self.symbols.extend_from_slice(symbols);
-        let end = u32::try_from(self.symbols.len()).expect("a segment's pieces are below 2^32");
-        self.ends.push(end);
-        self.last.push(u32::MAX);
-        self.slots[at] = Slot { tag, piece };
-        if 2 * self.ends.len() > self.slots.len() {
+    fn add(&mut self, symbols: &[u32], tag: u32, place: usize) -> usize {
+        let piece = self.pieces() as u32;
+        let at = self.records.len();
+        self.records.extend_from_slice(&[piece, u32::MAX]);
+        self.records.extend_from_slice(symbols);
+        let end = u32::try_from(self.records.len()).expect("a segment's pieces are below 2^32");
+        self.starts.push(end);
+        self.slots[place] = Slot { tag, at: at as u32 };
+        if 2 * self.pieces() > self.slots.len() {
             self.grow();
         }
-        piece
+        at
     }
 
     fn grow(&mut self) {
         let size = 4 * self.slots.len();
         self.slots = vec![FREE; size];
-        for piece in 0..self.ends.len() as u32 {
-            let hash = hash(self.piece(piece));
-            let mut at = hash as usize & (size - 1);
-            while self.slots[at].tag != 0 {
-                at = (at + 1) & (size - 1);
+        for piece in 0..self.pieces() as u32 {
+            let symbols = self.piece(piece);
+            let hash = hash(symbols);
+            let tag = tag(hash, symbols.len());
+            let mut place = hash as usize & (size - 1);
+            while self.slots[place].tag != 0 {
+                place = (place + 1) & (size - 1);
             }
-            let tag = tag(hash);
-            self.slots[at] = Slot { tag, piece };
+            let at = self.starts[piece as usize];
+            self.slots[place] = Slot { tag, at };
         }
     }
 }
@@ -346,7 +352,8 @@ impl Pieces {
         let to = from + within(&pieces.ends[from..], limit);
         self.numbers.extend_from_slice(&pieces.numbers[from..to]);
         let ends = pieces.ends[from..to].iter();
-        self.ends.extend(ends.map(|end| at as u32 + (end - then as u32)));
+        self.ends
+            .extend(ends.map(|end| at as u32 + (end - then as u32)));
         to > from
     }
 }
@@ -366,29 +373,42 @@ fn within(ends: &[u32], limit: usize) -> usize {
 /// Number of equal symbols at the starts of both.
 fn equal(left: &[u32], right: &[u32]) -> usize {
     const STEP: usize = 16;
-    let mut count = 0;
-    for (left, right) in left.chunks_exact(STEP).zip(right.chunks_exact(STEP)) {
-        if left != right {
-            break;
-        }
-        count += STEP;
-    }
+    let (steps, _) = left.as_chunks::<STEP>();
+    let (others, _) = right.as_chunks::<STEP>();
+    let pairs = steps.iter().zip(others);
+    let count = STEP * pairs.take_while(|(left, right)| left == right).count();
     let rest = left[count..].iter().zip(&right[count..]);
     count + rest.take_while(|(left, right)| left == right).count()
 }
 
+/// Whether a piece begins with those symbols: of a few, whose number is in its tag.
+#[inline]
+fn same(piece: &[u32], symbols: &[u32]) -> bool {
+    piece.len() >= symbols.len() && piece.iter().zip(symbols).all(|(left, right)| left == right)
+}
+
+/// Two symbols a step.
 #[inline]
 fn hash(symbols: &[u32]) -> u64 {
     let mut hash = symbols.len() as u64;
-    for &symbol in symbols {
-        hash = (hash ^ u64::from(symbol)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+    let mut mix = |symbols: u64| {
+        hash = (hash ^ symbols).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
         hash ^= hash >> 32;
+    };
+    let (pairs, rest) = symbols.as_chunks::<2>();
+    for &[low, high] in pairs {
+        mix(u64::from(high) << 32 | u64::from(low));
+    }
+    for &last in rest {
+        mix(u64::from(last));
     }
     hash
 }
 
-fn tag(hash: u64) -> u32 {
-    (hash >> 32) as u32 | 1
+/// The upper bits of a hash and the length, so never 0.
+#[inline]
+fn tag(hash: u64, length: usize) -> u32 {
+    (hash >> 32) as u32 & !LENGTH | length as u32
 }
 
 /// The cuts of a block, 64 places at a time.

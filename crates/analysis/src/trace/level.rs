@@ -20,7 +20,7 @@ const LONGEST: usize = 16;
 const LENGTH: u32 = 31;
 
 /// Words of a record before its symbols.
-const HEAD: usize = 2;
+const HEAD: usize = 3;
 
 /// Least equal symbols behind a known piece that are worth a closer look.
 const GLANCE: usize = 4;
@@ -47,7 +47,8 @@ const FREE: Slot = Slot { tag: 0, at: 0 };
 /// The pieces of one level.
 pub(super) struct Level {
     slots: Vec<Slot>,
-    /// A record for each piece: its number, where it stood last as `Parsed::last` has it (a hint), its symbols. What a lookup needs is in one place: it waits for memory mostly.
+    /// A record for each piece: its number, where it stood last (its place as `Parsed::last` has it, and its end in the block: a hint), its symbols. What a
+    /// lookup needs is in one place: it waits for memory mostly.
     records: Vec<u32>,
     /// Where each record begins, and where the next one will.
     starts: Vec<u32>,
@@ -174,7 +175,10 @@ impl Level {
             at = end;
             let piece = self.records[record];
             parsed.now.push(piece, end);
-            let last = std::mem::replace(&mut self.records[record + 1], parsed.last());
+            let now = [parsed.last(), end as u32];
+            let hint = &mut self.records[record + 1..record + HEAD];
+            let last = [hint[0], hint[1]];
+            hint.copy_from_slice(&now);
             let is_time = parsed.now.numbers.len() - looked >= CONTEXT;
             let looks = is_time || rank(piece) < u32::MAX / SPARSE;
             if looks {
@@ -221,7 +225,7 @@ impl Level {
     fn add(&mut self, symbols: &[u32], tag: u32, place: usize) -> usize {
         let piece = self.pieces() as u32;
         let at = self.records.len();
-        self.records.extend_from_slice(&[piece, u32::MAX]);
+        self.records.extend_from_slice(&[piece, u32::MAX, 0]);
         self.records.extend_from_slice(symbols);
         let end = u32::try_from(self.records.len()).expect("a segment's pieces are below 2^32");
         self.starts.push(end);
@@ -284,16 +288,15 @@ impl Parsed {
             && self.now.copy_of(block, &self.before, before, seen + 1)
     }
 
-    /// The same of a place that is known by the last piece only: in this block, and if the next few symbols are the same.
+    /// The same of a place that is known by the last piece only, and by its end: in this block, and if the next few symbols are the same.
     #[inline]
-    fn glance(&mut self, block: &[u32], seen: u32) -> bool {
+    fn glance(&mut self, block: &[u32], [seen, then]: [u32; 2]) -> bool {
         let seen = seen.wrapping_sub(self.first) as usize;
         let now = &mut self.now;
-        let here = now.numbers.len() - 1;
-        if seen >= here || now.numbers[seen] != now.numbers[here] {
+        if seen + 1 >= now.numbers.len() {
             return false;
         }
-        let (then, at) = (now.ends[seen] as usize, now.end());
+        let (then, at) = (then as usize, now.end());
         match (block.get(at..at + GLANCE), block.get(then..then + GLANCE)) {
             (Some(next), Some(followed)) => next == followed && now.copy(block, seen + 1),
             _ => false,

@@ -98,7 +98,7 @@
 //! [`ExtentHeader`], then an LZ4 block. A kill may come between the spool and the move of `taken`: a reader goes on in the ring where the last spool ends.
 
 /// Version of everything in this file. Woven objects, runtime and readers refuse another.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// First eight bytes of an [`ImageHeader`].
 pub const IMAGE_MAGIC: [u8; 8] = *b"HLWIMAGE";
@@ -178,7 +178,7 @@ pub const CAUGHT_SYMBOL: &str = "__holloway_caught";
 /// Bytes of a chunk of a ring: [`CHUNK_SYMBOL`] is called where the place just written is a multiple of it.
 pub const CHUNK: u64 = 1 << 16;
 /// Bytes of a ring's words; a power of two.
-pub const RING_SIZE: u64 = 1 << 20;
+pub const RING_SIZE: u64 = 1 << 22;
 /// Bytes that are free from the start of a chunk on when [`CHUNK_SYMBOL`] returns to whoever began it.
 pub const RESERVE: u64 = 6 * CHUNK;
 /// First control word.

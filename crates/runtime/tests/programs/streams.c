@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
-enum { MANY = 1000000, KINDS = 1 << 24 };
+enum { MANY = 2500000, KINDS = 1 << 24 };
 
 static void await(pid_t child) {
     int status;
@@ -173,7 +173,7 @@ static void exact(long words, int depth) {
         int first = place % 65536 == 0;
         if (first && depth)
             exact(20000, depth - 1);
-        *(volatile uint32_t *)((char *)ring + 4032 + place % (1 << 20)) = 1 + place / 4;
+        *(volatile uint32_t *)((char *)ring + 4032 + place % RING_SIZE) = 1 + place / 4;
         if (first)
             __asm__ volatile("call __holloway_chunk" : : : "memory", "cc");
     }
@@ -331,14 +331,14 @@ static void until_killed(void) {
 
 /* No space left for a spool. */
 static void size_limit(void) {
-    struct rlimit few = {3 << 20, RLIM_INFINITY};
+    struct rlimit few = {RING_SIZE + (2 << 20), RLIM_INFINITY};
     check(!setrlimit(RLIMIT_FSIZE, &few), "setrlimit");
     series(0, 3 * MANY);
 }
 static void full_disk(void) {
     namespace();
     check(!mkdir("data", 0700) && !mkdir("copy", 0700), "mkdir");
-    check(!mount("none", "data", "tmpfs", 0, "size=5m"), "mount");
+    check(!mount("none", "data", "tmpfs", 0, "size=8m"), "mount");
     start(2, many);
     check(!system("cp data/* copy"), "cp");
 }

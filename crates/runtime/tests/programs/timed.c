@@ -380,7 +380,7 @@ static void until_killed(void) {
 }
 
 static void size_limit(void) {
-    struct rlimit few = {3 << 20, RLIM_INFINITY};
+    struct rlimit few = {RING_SIZE + (2 << 20), RLIM_INFINITY};
     check(!setrlimit(RLIMIT_FSIZE, &few), "setrlimit");
     loop(1, MANY);
 }

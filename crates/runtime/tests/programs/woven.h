@@ -66,14 +66,14 @@ static inline void append(uint32_t word) {
     char *ring = block();
     uint64_t place = 4;
     __asm__ volatile("xaddq %0, (%1)\n\t"
-                     "andl $0xfffff, %k0\n\t"
+                     "andl %3, %k0\n\t"
                      "movl %2, 4032(%1,%0)\n\t"
                      "testw %w0, %w0\n\t"
                      "jne 1f\n\t"
                      "call __holloway_chunk\n"
                      "1:"
                      : "+&r"(place)
-                     : "r"(ring), "r"(word)
+                     : "r"(ring), "r"(word), "i"(RING_SIZE - 1)
                      : "memory", "cc");
 }
 

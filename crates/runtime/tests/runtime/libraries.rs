@@ -26,7 +26,7 @@ fn loading_kind(test: &str, kind: &str) -> (Command, PathBuf) {
     let second = library_of(&workshop, "other.so", kind);
     let loader = workshop.join("loader");
     run_silently(
-        Command::new("gcc")
+        common::gcc()
             .arg("-o")
             .arg(&loader)
             .arg(common::source("loader.c"))
@@ -43,7 +43,7 @@ fn library(workshop: &Path, name: &str) -> PathBuf {
 
 fn library_of(workshop: &Path, name: &str, kind: &str) -> PathBuf {
     let path = workshop.join(name);
-    let mut gcc = Command::new("gcc");
+    let mut gcc = common::gcc();
     gcc.args([
         "-O2",
         "-fPIC",
@@ -103,7 +103,7 @@ fn loads_without_a_file_do_not_pile_up_either() {
     let path = library(&workshop, "library.so");
     let loader = workshop.join("loader");
     run_silently(
-        Command::new("gcc")
+        common::gcc()
             .arg("-o")
             .arg(&loader)
             .arg(common::source("loader.c"))

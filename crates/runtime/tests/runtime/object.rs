@@ -162,7 +162,7 @@ fn rust_program(panic: &str) {
     let workshop = workshop(&format!("object-rust-{panic}"));
     let woven = workshop.join("woven.o");
     run_silently(
-        Command::new("gcc")
+        common::gcc()
             .args(["-O2", "-fPIC", "-mno-red-zone", "-c", "-o"])
             .arg(&woven)
             .arg(source("library.c")),

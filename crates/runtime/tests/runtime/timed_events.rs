@@ -1,9 +1,7 @@
 //! Timed paths while something happens: preemption, signals, forks, kills, libraries that go.
 
-use std::process::Command;
-
 use crate::common::timed::{Run, TIMES, Thread, VARIATION, program, runs, scenario};
-use crate::common::{command, kill, object, only, run, run_silently, source, workshop};
+use crate::common::{command, gcc, kill, object, only, run, run_silently, source, workshop};
 use holloway_format::abi::{SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
 
 /// Each kind, with every path timed.
@@ -271,7 +269,9 @@ fn handlers_that_jump_out_of_timed_paths() {
             .samples
             .iter()
             .all(|sample| sample.duration < 1 << 40);
-        assert!(sane && thread.damaged as u64 <= jumped);
+        assert!(sane);
+        let damaged = thread.damaged as u64;
+        assert!(damaged <= jumped, "{damaged} damaged, {jumped} jumps");
     }
 }
 
@@ -333,7 +333,7 @@ fn unloaded_libraries_leave_nothing_behind() {
         let program = program(&format!("unloaded{kind}"), kind);
         let workshop = program.parent().unwrap();
         run_silently(
-            Command::new("gcc")
+            gcc()
                 .args(["-O2", "-mno-red-zone", "-shared", "-fPIC", kind, "-o"])
                 .arg(workshop.join("timed-library.so"))
                 .arg(source("library.c"))
@@ -353,7 +353,7 @@ fn static_programs() {
     for (kind, burst) in KINDS {
         let workshop = workshop(&format!("timed-static{kind}"));
         let program = workshop.join("timed");
-        let mut gcc = Command::new("gcc");
+        let mut gcc = gcc();
         gcc.args([
             "-O2",
             "-mno-red-zone",

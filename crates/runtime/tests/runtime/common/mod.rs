@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use holloway_format::abi::ABI_VERSION;
+use holloway_format::abi::{ABI_VERSION, RING_SIZE};
 
 /// What a profile says, summed over blocks and segments.
 #[derive(Debug, Default)]
@@ -192,10 +192,17 @@ pub fn run_silently(command: &mut Command) {
     assert_eq!((stdout.as_ref(), stderr.as_ref()), ("", ""), "{command:?}");
 }
 
+/// The compiler of `tests/programs`.
+pub fn gcc() -> Command {
+    let mut gcc = Command::new("gcc");
+    gcc.arg(format!("-DRING_SIZE={RING_SIZE}"));
+    gcc
+}
+
 /// Compiles a program of `tests/programs` with the runtime; its path.
 pub fn compile(workshop: &Path, sources: &[&str], flags: &[&str]) -> PathBuf {
     let program = workshop.join(sources[0].split('.').next().unwrap());
-    let mut gcc = Command::new("gcc");
+    let mut gcc = gcc();
     gcc.args(["-O2", "-g", "-Wall", "-mno-red-zone", "-pthread", "-o"])
         .arg(&program);
     gcc.args(sources.iter().map(|name| source(name)))

@@ -23,7 +23,7 @@ use super::{command, compile, workshop};
 /// What the test program calls a series: words from a multiple of this on.
 pub const KINDS: u32 = 1 << 24;
 /// Length of a long series.
-pub const MANY: u32 = 1_000_000;
+pub const MANY: u32 = 2_500_000;
 
 /// What one owner of a ring appended.
 #[derive(Debug, Default)]

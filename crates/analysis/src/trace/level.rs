@@ -9,7 +9,7 @@
 //! they are equal, so are their pieces, which are copied, not looked up. What stood before may be in the block before. Of Lua's words 99 % are in repetitions of 74 words on
 //! average where 8 words must be the same to look closer, of 3,700 where it takes 32 (measured once). Where there are none so long, one piece must do, within the block.
 //!
-//! Cost: 4 bytes a symbol of the pieces that were seen, 58-73 bytes a piece.
+//! Cost: 4 bytes a symbol of the pieces that were seen, 66-81 bytes a piece.
 
 use holloway_format::trace::StringHash;
 

@@ -73,8 +73,10 @@
 //! All eight words of a sample take their places with one instruction (`xadd`), so a handler's stand before or after them. A sample that a kill cut short lacks operands
 //! (its words are 0 in the file): readers leave out what is not whole.
 //!
-//! Woven code reads the clock as the runtime's *program time*: the time stamp counter less [`BurstState::probe`], what probes have taken so far. Where a path
-//! begins: `lfence; rdtsc; lfence`, and after that (a handler that is timed may come between) `start` = that − `probe`; `inner` = [`BurstState::inner`]. Where it ends: `rdtscp; lfence`, `end` = that, as it is.
+//! Paths are timed by the *program time*: the time stamp counter less [`BurstState::probe`], what probes have taken so far. A visit of the runtime stops it. Behind a visit whose answer is that a
+//! path begins, woven code lets it go on: `inner` = [`BurstState::inner`], `start` = [`BurstState::resume`], then `lfence; rdtsc; lfence`, `resume` = `start`, `probe` = that clock − `start`, in this order
+//! (a handler that is timed may come between; `probe + resume` must never be later than the clock). Elsewhere the visit itself has read the clock when it ended. Where a path begins without a visit
+//! (`KIND_TIMES`, where a function does): `inner` and `probe` are read, then the clock, `start` = that − `probe`. Where a path ends: `lfence; rdtsc`, `end` = that, as it is.
 //! The runtime makes the duration `end - probe - start`. What a probe takes outside of the path that it times (in the runtime, and before and after) and the bias
 //! are no program time of the paths around it.
 //!
@@ -153,7 +155,7 @@ pub const COUNTDOWN_SYMBOL: &str = "__holloway_countdown";
 pub const BURST_SYMBOL: &str = "__holloway_burst";
 /// Runtime entry (`KIND_VARIATION`, `KIND_TIMES`): a timed path ended. `extern fn(word: u32, start: u64, inner: u64, end: u64) -> *mut u8`, the calling convention of
 /// [`ENTER_SYMBOL`]: `start` and `inner` as read where the path began, `end` the time stamp counter. Returns what [`BURST_SYMBOL`] would for the path that
-/// begins next (for `KIND_TIMES` always the ring); it takes that path's one from the countdown. Where no path begins next, as the function returns or unwinds, `word` has
+/// begins next (for `KIND_TIMES` always the ring); it takes that path's one from the countdown. Where no path begins at once, as the function returns or unwinds or calls `setjmp`, `word` has
 /// [`OPERAND`] set: nothing is taken away, and the result means nothing.
 pub const SAMPLE_SYMBOL: &str = "__holloway_sample";
 /// Environment variable: `N:M`, how many paths pass before a burst and how many a burst times, each at most [`BURST_MOST`]; `0:1` times all. Absent: [`BURST`].
@@ -391,13 +393,14 @@ pub struct RingHeader {
     pub more: [u64; 2],
 }
 
-/// What a thread's bursts have come to (`KIND_VARIATION`, `KIND_TIMES`); behind its [`RingHeader`], at offset 128 from it. Woven code reads the first two.
+/// What a thread's bursts have come to (`KIND_VARIATION`, `KIND_TIMES`); behind its [`RingHeader`], at offset 128 from it. Woven code reads the first three and writes two.
 ///
 /// ```text
 /// OFFSET SIZE MEANING
 ///      0    8  probe: cycles that probes have taken
 ///      8    8  inner: cycles of all timed paths that ended, of each what was not in others; bit 63, the runtime's mark: the path that begins warms a burst up
-///     16  112  the runtime's own
+///     16    8  resume: program time at which the last visit of the runtime began, and at which the program goes on behind it. Added to `probe`: the clock when it went on
+///     24  104  the runtime's own
 /// ```
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -406,8 +409,10 @@ pub struct BurstState {
     pub probe: u64,
     /// Cycles of all timed paths that ended, of each what was not in others.
     pub inner: u64,
+    /// Program time at which the program goes on behind the last visit.
+    pub resume: u64,
     /// The runtime's own.
-    pub own: [u64; 14],
+    pub own: [u64; 13],
 }
 
 /// Offset of the [`BurstState`] from the [`RingHeader`].

@@ -261,10 +261,12 @@ impl<'m> Instruction<'m> {
     /// If it isn't a load.
     pub fn set_volatile(self) {
         const LOAD: i32 = 27;
-        // SAFETY: an instruction; only a load is made volatile.
+        const STORE: i32 = 28;
+        // SAFETY: an instruction; only a load or a store is made volatile.
         unsafe {
             let opcode = (self.module().api().LLVMGetInstructionOpcode)(self.raw());
-            assert!(opcode == LOAD, "a load is made volatile");
+            let is_access = opcode == LOAD || opcode == STORE;
+            assert!(is_access, "a load or a store is made volatile");
             (self.module().api().LLVMSetVolatile)(self.raw(), 1);
         }
     }

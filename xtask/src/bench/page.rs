@@ -94,7 +94,7 @@ pub(crate) fn tables(results: &Results) -> String {
 /// A table for tuning: few programs, the least of the times as well as the medians.
 pub(crate) fn tuning(results: &Results) -> String {
     let mut text = String::from(
-        "| program | flavour | median s | ratio of medians by round | of minima | of processor time | peak MiB |\n|---|---|---|---|---|---|---|\n",
+        "| program | flavour | median s | ratio of medians by round | of minima | of processor time | peak MiB | code |\n|---|---|---|---|---|---|---|---|\n",
     );
     for row in results.suite.iter().chain(&results.micro) {
         let native = row.native();
@@ -103,7 +103,7 @@ pub(crate) fn tuning(results: &Results) -> String {
             line(
                 &mut text,
                 format_args!(
-                    "| {} | {} | {:.3} | {} | {:.3}× | {:.3}× | {:.1} |",
+                    "| {} | {} | {:.3} | {} | {:.3}× | {:.3}× | {:.1} | {:.2}× |",
                     row.workload.name,
                     m.way.name(),
                     m.seconds.median(),
@@ -111,6 +111,7 @@ pub(crate) fn tuning(results: &Results) -> String {
                     m.seconds.least() / native.seconds.least(),
                     m.cpu.over(&native.cpu).median(),
                     m.peak.median() / f64::from(1 << 20),
+                    m.code as f64 / native.code as f64,
                 ),
             );
         }

@@ -7,8 +7,8 @@
 //!
 //! # Handlers
 //! A signal handler may come anywhere, and be timed itself. What it changes of the state is overwritten by the interrupted visit, on purpose: all the handler
-//! took, its probes included, lies between two of the visit's own clock reads, and is a probe's time. Woven code reads the clock and then, of where the path
-//! starts, what probes have taken; a handler that comes between the two is in the path's time. So is one between the end and the visit ([`State::probe_at`]).
+//! took, its probes included, lies between two of the visit's own clock reads, and is a probe's time; the second may be that of the path that begins behind the visit. Program time goes back to the visit's then, and what
+//! the handler found to have happened is moved there by the next sample. A handler that comes between a path's clock read and the numbers that woven code writes then is in the path's time. So is one between the end and the visit ([`State::probe_at`]).
 //! Samples take their places in the ring with one instruction. A handler that jumps out of a visit leaves a state that the next visit goes on with: no flag says that one is under way.
 //!
 //! # Weights
@@ -29,8 +29,8 @@
 //! Each image of a process has bursts and a program time of its own: what another image's probes take is time of the paths around them. A path that begins in one
 //! thread and ends in another has no duration. The child of a raw `clone` has its parent's countdown until its first burst.
 //!
-//! Cost (2 cores, virtual): a timed path 65 to 70 ns, of which 45 are the three clock reads, that wait for what came before; of 32 bytes, compressed to 13
-//! where no collector takes them.
+//! Cost (2 cores, virtual, measured once): a timed path that another follows at once takes 150 cycles, 115 of them the two clock reads that wait for what came before; one that is a whole function's 275,
+//! with four. Of 32 bytes, compressed to 13 where no collector takes them.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
@@ -83,11 +83,11 @@ impl Narrow {
 pub(super) struct State {
     pub(super) probe: Wide,
     pub(super) inner: Wide,
-    /// The clock when the last visit ended.
-    pub(super) seen: Wide,
-    /// Cycles of a sample that are neither the path's nor measured: those between the last clock read and the next path's start, and the bias.
+    /// The program time at which the last visit began, and at which the program goes on behind it.
+    pub(super) resume: Wide,
+    /// Cycles of a function's last sample that are neither the path's nor measured: those behind the last clock read, and the bias. Of others it is the bias.
     pub(super) overhead: Narrow,
-    /// The same of a visit of [`burst`].
+    /// Cycles of a visit of [`burst`] before its clock read.
     pub(super) visit: Narrow,
     /// Duration of an empty path.
     pub(super) bias: Narrow,
@@ -209,30 +209,32 @@ impl State {
         true
     }
 
-    /// The end of a visit: watches on, and reads the clock last.
+    /// The end of a visit that began at the program time `at`: watches on, and reads the clock last. Where a timed path begins behind the visit, woven
+    /// code does that.
     #[inline(always)]
-    fn leave(&self, probe: u64, since: u64, unmeasured: u64) {
+    fn leave(&self, at: u64, goes_on: bool) {
         if !self.is_quiet() {
             arch::tend(watch::LEAVING);
         }
-        let now = arch::clock();
-        if self.seen.get() > since {
-            self.forget(since.wrapping_sub(probe).wrapping_sub(unmeasured));
+        if goes_on {
+            self.resume.set(at);
+        } else {
+            self.resume_at(at, arch::clock());
         }
-        let taken = now.wrapping_sub(since);
-        self.probe
-            .set(probe.wrapping_add(taken).wrapping_add(unmeasured));
-        self.seen.set(now);
     }
 
-    /// A handler was timed during this visit, and program time goes back to the visit's: what was found in between was found by then.
+    /// The program goes on at the program time `at`, when the clock is `now`.
     #[inline(always)]
-    fn forget(&self, at: u64) {
-        for time in [&self.preempted, &self.migrated, &self.unsampled] {
-            if is_after(time.get(), at) {
-                time.set(at);
-            }
-        }
+    pub(super) fn resume_at(&self, at: u64, now: u64) {
+        self.resume.set(at);
+        compiler_fence(Ordering::SeqCst); // a handler between the two finds that the visit took no time, not that it ended later than now
+        self.probe.set(now.wrapping_sub(at));
+    }
+
+    /// The clock when the last visit ended; before woven code has read that, when it began.
+    #[inline(always)]
+    fn seen(&self) -> u64 {
+        self.probe.get().wrapping_add(self.resume.get())
     }
 
     /// What probes have taken when the clock was `now`, as somebody has just read it; and `now`, or if a handler was timed after
@@ -241,19 +243,18 @@ impl State {
     fn probe_at(&self, now: u64) -> (u64, u64) {
         let probe = self.probe.get();
         compiler_fence(Ordering::SeqCst);
-        (probe, now.max(self.seen.get()))
+        (probe, now.max(self.seen()))
     }
 }
 
 impl State {
-    /// The program time of a visit that began at `since`, and what of the path before it is the probe's: as much as it is taken to cost, but program time never goes back, for
+    /// The program time of a visit that began at `since`. So much before it is the probe's as that is taken to cost, but program time never goes back, for
     /// what happened at an earlier visit would seem to have happened later.
     #[inline(always)]
-    fn time_at(&self, probe: u64, since: u64, cost: u32) -> (u64, u64) {
+    fn time_at(&self, probe: u64, since: u64, cost: u32) -> u64 {
         let now = since.wrapping_sub(probe);
-        let ran = since.saturating_sub(self.seen.get());
-        let cost = ran.min(u64::from(cost));
-        (now.wrapping_sub(cost), cost)
+        let ran = since.saturating_sub(self.seen());
+        now.wrapping_sub(ran.min(u64::from(cost)))
     }
 }
 
@@ -283,11 +284,11 @@ const LONGEST: u64 = (1 << (62 - SAMPLE_FLAG_BITS)) - 1;
 /// Body of `__holloway_burst`.
 #[unsafe(link_section = ".text.holloway_hot")]
 pub(super) extern "C" fn burst() -> *mut u8 {
-    let mut since = arch::path_start();
+    let mut since = arch::path_end();
     let mut block = arch::slot();
     if block.is_null() {
         block = arch::enter_first();
-        since = arch::path_start();
+        since = arch::path_end();
         let state = State::of(Ring::of_block(block));
         if let Some(left) = arch::countdown().checked_sub(1) {
             state.count_from(left);
@@ -297,7 +298,7 @@ pub(super) extern "C" fn burst() -> *mut u8 {
     }
     let state = State::of(Ring::of_block(block));
     let (probe, since) = state.probe_at(since);
-    let (at, visit) = state.time_at(probe, since, state.visit.get());
+    let at = state.time_at(probe, since, state.visit.get());
     if !state.is_quiet() {
         arch::tend(at);
     }
@@ -306,7 +307,7 @@ pub(super) extern "C" fn burst() -> *mut u8 {
         state.unsampled.set(at);
     }
     state.take();
-    state.leave(probe, since, visit);
+    state.leave(at, true);
     block
 }
 
@@ -321,7 +322,13 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
     let state = State::of(ring);
     let (probe, end) = state.probe_at(end);
     let known = state.inner();
-    let (at, overhead) = state.time_at(probe, end, state.overhead.get());
+    let is_last = word & OPERAND != 0;
+    let cost = if is_last {
+        &state.overhead
+    } else {
+        &state.bias
+    };
+    let at = state.time_at(probe, end, cost.get());
     let mut flags = 0;
     if !state.is_quiet() || end.wrapping_sub(state.clock.get()) >= CLOCK_AGE {
         flags = arch::tend(at);
@@ -348,12 +355,12 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
     state.inner.set(known.wrapping_add(own));
     let next = if image().kind == KIND_TIMES {
         block
-    } else if word & OPERAND != 0 || !state.goes_on(at) {
+    } else if is_last || !state.goes_on(at) {
         core::ptr::null_mut()
     } else {
         block
     };
-    state.leave(probe, end, overhead);
+    state.leave(at, !is_last && !next.is_null());
     next
 }
 
@@ -380,6 +387,9 @@ fn flags_of(state: &State, start: u64, at: u64) -> u32 {
     let mut since = |time: &Wide, flag| {
         if is_after(time.get(), start) {
             flags |= flag;
+            if is_after(time.get(), at) {
+                time.set(at); // a handler that was timed during a visit found it: program time went back to the visit's
+            }
         }
     };
     since(&state.preempted, SAMPLE_PREEMPTED);

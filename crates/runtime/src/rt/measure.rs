@@ -5,7 +5,9 @@
 //!
 //! Cost: some 40 us for each ring.
 
-use super::abi::{BURST, BURST_MOST, BURST_VARIABLE, BurstState, KIND_TIMES, KIND_VARIATION};
+use super::abi::{
+    BURST, BURST_MOST, BURST_VARIABLE, BurstState, KIND_TIMES, KIND_VARIATION, OPERAND,
+};
 use super::burst::State;
 use super::page::Inner;
 use super::ring::Ring;
@@ -128,7 +130,8 @@ fn calibrate(ring: Ring, state: &State) {
     state.most.set(1);
     state.remaining.set(u32::MAX);
     state.count_from(0);
-    let (bias, overhead, wavering) = least_samples(state);
+    let (bias, wavering) = least_samples(state);
+    let overhead = least_ends(state);
     let resolution = step(bias).max(wavering);
     let visit = if image().kind == KIND_VARIATION {
         least_visits(state)
@@ -136,7 +139,7 @@ fn calibrate(ring: Ring, state: &State) {
         0
     };
     ring.clear_words();
-    for time in [&state.probe, &state.inner, &state.unsampled] {
+    for time in [&state.inner, &state.unsampled] {
         time.set(0);
     }
     for event in [&state.preempted, &state.migrated] {
@@ -146,6 +149,8 @@ fn calibrate(ring: Ring, state: &State) {
     state.resolution.set(resolution as u32);
     state.overhead.set(overhead as u32);
     state.visit.set(visit as u32);
+    let now = arch::clock();
+    state.resume_at(now, now);
 }
 
 /// The program time.
@@ -154,13 +159,19 @@ fn program_time(state: &State) -> u64 {
     arch::path_start().wrapping_sub(state.probe.get())
 }
 
-/// Duration of an empty path; what all of it takes of the program time, its end and the next one's start; and how far durations waver, to both sides
-/// of their mean.
-fn least_samples(state: &State) -> (u64, u64, u64) {
-    let (mut bias, mut overhead, mut all) = (u64::MAX, u64::MAX, u64::MAX);
+/// Begins a path behind a visit, as woven code does.
+#[inline(always)]
+fn go_on(state: &State) -> u64 {
+    let start = state.resume.get();
+    state.resume_at(start, arch::path_start());
+    start
+}
+
+/// Duration of an empty path; and how far durations waver, to both sides of their mean.
+fn least_samples(state: &State) -> (u64, u64) {
+    let (mut bias, mut all) = (u64::MAX, u64::MAX);
     for _ in 0..BATCHES {
-        let since = program_time(state);
-        let (mut start, mut sum) = (since, 0_u64);
+        let (mut start, mut sum) = (program_time(state), 0_u64);
         for _ in 0..ROUNDS {
             let inner = state.inner.get();
             let end = arch::path_end();
@@ -168,13 +179,27 @@ fn least_samples(state: &State) -> (u64, u64, u64) {
             bias = bias.min(duration);
             sum = sum.wrapping_add(duration);
             arch::call_sample(1, start, inner, end);
+            start = go_on(state);
+        }
+        all = all.min(sum);
+    }
+    (bias, 2 * all.saturating_sub(ROUNDS * bias) / ROUNDS)
+}
+
+/// What an empty path takes of the program time where none begins behind it.
+fn least_ends(state: &State) -> u64 {
+    let mut overhead = u64::MAX;
+    for _ in 0..BATCHES {
+        let since = program_time(state);
+        let mut start = since;
+        for _ in 0..ROUNDS {
+            let inner = state.inner.get();
+            arch::call_sample(OPERAND | 1, start, inner, arch::path_end());
             start = program_time(state);
         }
         overhead = overhead.min(start.wrapping_sub(since) / ROUNDS);
-        all = all.min(sum);
     }
-    let wavering = 2 * all.saturating_sub(ROUNDS * bias) / ROUNDS;
-    (bias, overhead, wavering)
+    overhead
 }
 
 /// The clock's step: of short times of all lengths, the largest gap between two that occur. Where they are a step apart and more, nothing lies between.
@@ -204,7 +229,7 @@ fn step(bias: u64) -> u64 {
     }
 }
 
-/// What a visit of `__holloway_burst` takes outside of its own two clock reads.
+/// What a visit of `__holloway_burst` takes before its clock read.
 fn least_visits(state: &State) -> u64 {
     let mut visit = u64::MAX;
     for _ in 0..BATCHES {
@@ -212,8 +237,8 @@ fn least_visits(state: &State) -> u64 {
         for _ in 0..ROUNDS {
             arch::set_countdown(u32::MAX);
             arch::call_burst();
+            go_on(state);
         }
-        // The start of the path that follows is not among the instructions above.
         visit = visit.min(program_time(state).wrapping_sub(since) / ROUNDS);
     }
     visit

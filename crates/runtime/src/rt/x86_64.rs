@@ -308,18 +308,17 @@ pub(super) fn path_start() -> u64 {
     high << 32 | low
 }
 
-/// The clock where a path ends, as woven code reads it.
+/// The clock where a path ends, as woven code reads it: nothing of the path is left. What follows is the probe's.
 #[inline(always)]
 pub(super) fn path_end() -> u64 {
     let (low, high): (u64, u64);
     // SAFETY: as in `path_start`.
     unsafe {
         asm!(
-            "rdtscp",
             "lfence",
+            "rdtsc",
             out("rax") low,
             out("rdx") high,
-            out("rcx") _,
             options(nostack, preserves_flags)
         );
     }

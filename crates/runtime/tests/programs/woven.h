@@ -93,29 +93,41 @@ struct timed {
     uint64_t start, inner;
 };
 
-static inline struct timed start_of(char *ring) {
+static inline uint64_t start_clock(void) {
     uint32_t low, high;
+    __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
+    return (uint64_t)high << 32 | low;
+}
+
+/* the runtime was asked, and says that this path is timed (unless it's null) */
+static inline struct timed go_on(char *ring) {
     if (!ring)
         return (struct timed){0, 0, 0};
-    const volatile uint64_t *state = (uint64_t *)(ring + 128);
-    __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
-    return (struct timed){ring, ((uint64_t)high << 32 | low) - state[0], state[1]};
+    volatile uint64_t *state = (uint64_t *)(ring + 128);
+    uint64_t inner = state[1], start = state[2];
+    uint64_t now = start_clock();
+    state[2] = start;
+    state[0] = now - start;
+    return (struct timed){ring, start, inner};
 }
 
 /* a path begins where a function does, or in checking code */
 static inline struct timed begin(void) {
     char *ring = 0;
-    if (KIND == 5)
-        ring = block();
-    else if (__builtin_expect(--__holloway_countdown < 0, 0))
+    if (KIND == 5) {
+        const volatile uint64_t *state = (uint64_t *)(block() + 128);
+        uint64_t inner = state[1], probe = state[0];
+        return (struct timed){block(), start_clock() - probe, inner};
+    }
+    if (__builtin_expect(--__holloway_countdown < 0, 0))
         __asm__ volatile("call __holloway_burst" : "=a"(ring) : : "r11", "memory", "cc");
-    return start_of(ring);
+    return go_on(ring);
 }
 
 static inline char *end_of(struct timed path, uint32_t word) {
     uint32_t low, high;
     char *ring;
-    __asm__ volatile("rdtscp\n\tlfence" : "=a"(low), "=d"(high) : : "rcx", "memory");
+    __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
     __asm__ volatile("call __holloway_sample"
                      : "=a"(ring)
                      : "D"(word), "S"(path.start), "d"(path.inner), "c"((uint64_t)high << 32 | low)
@@ -125,7 +137,7 @@ static inline char *end_of(struct timed path, uint32_t word) {
 
 /* a path ends, and the next begins */
 static inline void next(struct timed *path, uint32_t word) {
-    *path = path->ring ? start_of(end_of(*path, word)) : begin();
+    *path = path->ring ? go_on(end_of(*path, word)) : begin();
 }
 
 /* the function's last path ends */

@@ -1,25 +1,30 @@
 //! Reading the clock where a path begins and where it ends (Perelman, Chilimbi, Calder 2005, section 3.2; `format::abi`, *Timed paths*).
 //!
 //! # Where a path begins
+//! Behind a call of the runtime, which stopped the program's time:
 //! ```text
 //!     movq   BURST_STATE+8(ring), inner       # own time of all timed paths so far
-//!     movq   BURST_STATE(ring), probe         # time that probes have taken
+//!     movq   BURST_STATE+16(ring), start      # the program's time
 //!     lfence                                  # what came before is done
 //!     rdtsc
 //!     lfence                                  # the path's first instruction comes behind
 //!     shlq   $32, %rdx
 //!     orq    %rdx, %rax
-//!     subq   probe, %rax                      # start
+//!     movq   start, BURST_STATE+16(ring)      # as a handler may have changed it
+//!     subq   start, %rax
+//!     movq   %rax, BURST_STATE(ring)          # time that probes have taken
 //! ```
+//! So one reading serves the call that ends and the path that begins. Where nothing was called (the beginning of a function all of whose paths are timed) `start` is the clock less what probes
+//! have taken, and nothing is written.
 //! # Where it ends
 //! ```text
-//!     rdtscp                                  # waits for what came before
-//!     lfence
+//!     lfence                                  # what came before is done
+//!     rdtsc                                   # what comes behind is the probe's own
 //!     shlq   $32, %rdx
 //!     orq    %rdx, %rax                       # end
 //! ```
 //! and a call of the runtime with the path's word, `start`, `inner` and `end`. What stands between the two readings on a path of no instruction is
-//! the probe's bias: the same 5 instructions each time, which the runtime measures, and the two that put `start` and `inner` into the frame, if they do ([`Places`]), for which nothing waits.
+//! the probe's bias: the same 6 instructions each time, which the runtime measures, and the two that put `start` and `inner` into the frame, if they do ([`Places`]), for which nothing waits.
 //!
 //! # Calls
 //! The runtime's entries keep every register but `rax` and `r11`, at any alignment of the stack. They are called from inline assembly: to the code
@@ -41,10 +46,14 @@ const BEGIN: &str = "lfence
     shlq $$32, %rdx
     orq %rdx, %rax";
 /// And where it ends.
-const END: &str = "rdtscp
-    lfence
+const END: &str = "lfence
+    rdtsc
     shlq $$32, %rdx
     orq %rdx, %rax";
+/// Offsets in a `BurstState`.
+const PROBE: u64 = 0;
+const INNER: u64 = 8;
+const RESUME: u64 = 16;
 /// What arithmetic changes besides its result.
 const FLAGS: &str = "~{dirflag},~{fpsr},~{flags}";
 
@@ -53,7 +62,7 @@ const FLAGS: &str = "~{dirflag},~{fpsr},~{flags}";
 pub(super) enum Next {
     /// Another path.
     Begins,
-    /// None: the function is left, or a path begins of which the check is still to come.
+    /// None at once: the function is left, or a path begins of which the check is still to come, or that is begun without the runtime's answer.
     None,
 }
 
@@ -97,7 +106,7 @@ impl<'m> Places<'m> {
             Self::Registers(variables) => {
                 let values = [began.start, began.inner];
                 for (variable, value) in variables.borrow_mut().iter_mut().zip(values) {
-                    let made = value.as_instruction().expect("a load and a subtraction");
+                    let made = value.as_instruction().expect("two loads");
                     variable.made.push((made.block(), value));
                 }
             }
@@ -126,11 +135,21 @@ impl<'m> Places<'m> {
         }
     }
 
-    /// What is still to be given its values.
+    /// What is still to be given its values: where a path ends, what reaches the top of that block. No path begins in the block it ends in: it begins in a block before the part that it begins
+    /// with (`bursts/check.rs`), or where nothing is in that part but a computed goto, in this; and where a part ends with the block's own goto, no path ends in it, for those that do end where
+    /// another part follows, or the function is left.
     pub(super) fn variables(self) -> Vec<Variable<'m>> {
         match self {
             Self::Frame { .. } => Vec::new(),
-            Self::Registers(variables) => variables.into_inner().into(),
+            Self::Registers(variables) => {
+                let variables = variables.into_inner();
+                let apart = variables.iter().all(|variable| {
+                    let mut calls = variable.used.iter();
+                    calls.all(|(call, _)| variable.made.iter().all(|(at, _)| *at != call.block()))
+                });
+                debug_assert!(apart, "a path ends in another block than it begins in");
+                variables.into()
+            }
         }
     }
 }
@@ -156,23 +175,43 @@ impl<'m> Clock<'m> {
         }
     }
 
-    /// Begins a path; `ring` is the address of the thread's `RingHeader`.
+    /// Begins a path where the runtime wasn't called; `ring` is the address of the thread's `RingHeader`.
     pub(super) fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) -> Began<'m> {
-        let long = Type::i64(self.module);
-        let state = |offset: u64| {
-            let offset = long.int((BURST_STATE + offset).cast_signed());
-            let address = builder.offset(Type::i8(self.module), ring, offset);
-            let value = builder.load(long, address);
-            // What the runtime, or a signal handler, has changed since.
-            value.as_instruction().expect("a load").set_volatile();
-            value
-        };
-        let (inner, probe) = (state(8), state(0));
+        let inner = self.load(builder, ring, INNER);
+        let probe = self.load(builder, ring, PROBE);
         let now = self.read(builder, BEGIN, "={ax},~{dx}");
         Began {
             start: builder.subtract(now, probe),
             inner,
         }
+    }
+
+    /// Begins a path behind a call of the runtime, which gave the ring.
+    pub(super) fn go_on(&self, builder: &Builder<'m>, ring: Value<'m>) -> Began<'m> {
+        let inner = self.load(builder, ring, INNER);
+        let start = self.load(builder, ring, RESUME);
+        let now = self.read(builder, BEGIN, "={ax},~{dx}");
+        self.store(builder, ring, RESUME, start);
+        self.store(builder, ring, PROBE, builder.subtract(now, start));
+        Began { start, inner }
+    }
+
+    /// A number of the thread's `BurstState`, as the runtime or a handler of a signal has left it.
+    fn load(&self, builder: &Builder<'m>, ring: Value<'m>, offset: u64) -> Value<'m> {
+        let address = self.state(builder, ring, offset);
+        let value = builder.load(Type::i64(self.module), address);
+        value.as_instruction().expect("a load").set_volatile();
+        value
+    }
+
+    fn store(&self, builder: &Builder<'m>, ring: Value<'m>, offset: u64, value: Value<'m>) {
+        let store = builder.store(value, self.state(builder, ring, offset));
+        store.as_instruction().expect("a store").set_volatile();
+    }
+
+    fn state(&self, builder: &Builder<'m>, ring: Value<'m>, offset: u64) -> Value<'m> {
+        let offset = Type::i64(self.module).int((BURST_STATE + offset).cast_signed());
+        builder.offset(Type::i8(self.module), ring, offset)
     }
 
     /// Ends the path of number `increment`, plus `register`; the runtime's call, and what it gives back.
@@ -184,7 +223,7 @@ impl<'m> Clock<'m> {
         next: Next,
         places: &Places<'m>,
     ) -> Instruction<'m> {
-        let end = self.read(builder, END, "={ax},~{dx},~{cx}");
+        let end = self.read(builder, END, "={ax},~{dx}");
         let began = places.load(builder, Type::i64(self.module));
         let word = self.word(builder, register, increment, next);
         let arguments = [word, began.start, began.inner, end];

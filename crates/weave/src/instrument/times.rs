@@ -31,10 +31,10 @@ pub(super) fn insert<'m>(layout: &Layout<'m>, sites: &Sites, first: i64, globals
     let entry = layout.function.blocks().next().expect("a body");
     let places = Places::frame(entry);
     let clock = Clock::new(layout.function, globals, first);
-    let begin_with = |builder: &Builder<'m>| {
-        places.store(builder, clock.begin(builder, ring));
+    let begin = |block, index| {
+        let builder = Builder::before(anchors.at(layout, block, index));
+        places.store(&builder, clock.begin(&builder, ring));
     };
-    let begin = |block, index| begin_with(&Builder::before(anchors.at(layout, block, index)));
     begin(0, 0);
     for block in reverse_postorder(&graph.successors) {
         let mut turns = turns[block].iter();
@@ -44,13 +44,20 @@ pub(super) fn insert<'m>(layout: &Layout<'m>, sites: &Sites, first: i64, globals
                 Counted::Value(value) => (Some(value), 0),
             };
             let turn = turns.next().expect("a turn for each count");
-            let next = turn.begin.map_or(Next::None, |_| Next::Begins);
             let path = increment.wrapping_add(number);
-            clock.end(builder, register, path, next, &places);
+            let end = |next| clock.end(builder, register, path, next, &places);
             match turn.begin {
-                Some(index) if index == turn.end => begin_with(builder),
-                Some(index) => begin(block, index),
-                None => {}
+                Some(index) if index == turn.end => {
+                    end(Next::Begins);
+                    places.store(builder, clock.go_on(builder, ring));
+                }
+                Some(index) => {
+                    end(Next::None);
+                    begin(block, index);
+                }
+                None => {
+                    end(Next::None);
+                }
             }
         });
     }

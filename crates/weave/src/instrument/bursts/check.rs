@@ -203,7 +203,7 @@ impl<'m> Ways<'_, 'm> {
     }
 
     fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) {
-        let began = self.clock.begin(builder, ring);
+        let began = self.clock.go_on(builder, ring);
         self.places.store(builder, began);
     }
 

@@ -221,6 +221,36 @@ void run(long *p, const long *q, long n) { for (long i = 0; i < n; i++) move(p +
         assert!(said(false) > 0 && said(true) == 0, "{woven}");
     }
 
+    /// A path that begins right before a computed goto ends in a block behind it, also where labels stand before nothing but that goto: its start is what reaches
+    /// the top of the block it ends in.
+    #[test]
+    fn no_path_begins_and_ends_in_one_block() {
+        let gotos = [
+            "a: goto *next; b: goto *next;",
+            "a: goto *next; b: if (n & 1) goto *next; else goto *labels[n & 3];",
+            "a: b: n += 3; goto *labels[n & 3];",
+            "for (;;) { a: b: goto *labels[n]; }",
+            "a: for (; n > 0; n--) { b: goto *next; }",
+        ];
+        let mut lone = 0;
+        for gotos in gotos {
+            let text = format!(
+                "long find(void **other, long n) {{ static void *const labels[] = {{&&a, &&b, &&over, &&a}};
+  void *next = other ? *other : labels[n & 3]; goto *next; {gotos} over: return n; }}"
+            );
+            let woven = woven(&text, "find");
+            assert!(!woven.contains("alloca") && woven.contains("indirectbr"));
+            let blocks = woven.split("\n\n");
+            let begins = |block: &&str| block.contains("lfence\\0A    rdtsc\\0A    lfence");
+            let (begin, others): (Vec<&str>, Vec<&str>) = blocks.partition(begins);
+            let ends = |blocks: &[&str]| blocks.concat().matches("__holloway_sample").count();
+            assert!(!begin.is_empty(), "{woven}");
+            assert!(ends(&begin) == 0 && ends(&others) > 0, "{woven}");
+            lone += begin.concat().matches("indirectbr").count();
+        }
+        assert!(lone > 0, "no such goto");
+    }
+
     /// It would be made wherever the function is entered.
     #[test]
     fn what_calls_nothing_has_no_frame() {

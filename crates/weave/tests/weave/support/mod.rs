@@ -33,6 +33,7 @@ pub use stream::{Followed, Step, Stream, follow};
 
 const LINES: usize = 65536;
 const HASHED: usize = 65536;
+const BLOCK: usize = 1 << 19;
 
 /// A compiler and the libLLVM that weaves what it made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,17 +184,23 @@ impl Ran {
 /// What the stub left: hits of traced lines, hashed counts, the block.
 pub struct Dump {
     words: Vec<u64>,
+    /// Where its counts are.
+    first: usize,
 }
 
 impl Dump {
     pub fn read(path: &Path) -> Self {
         let bytes = std::fs::read(path).unwrap_or_default();
-        Self {
-            words: bytes
-                .chunks_exact(8)
-                .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
-                .collect(),
-        }
+        let words = bytes.chunks_exact(8);
+        let words = words.map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+        let words: Vec<u64> = words.collect();
+        let timed = LINES + 3 * HASHED;
+        let mut counts = words.iter().skip(timed).take(BLOCK);
+        let first = match counts.any(|&count| count > 0) {
+            true => timed,
+            false => timed + BLOCK,
+        };
+        Self { words, first }
     }
 
     /// Hits by line, nonzero.
@@ -210,7 +217,7 @@ impl Dump {
     pub fn counts(&self, base: u64, function: &FunctionMap) -> BTreeMap<u64, u64> {
         match function.counters {
             Counters::Array { offset, len } | Counters::Edges { offset, len } => {
-                let first = LINES + 3 * HASHED + ((base + offset) / 8) as usize;
+                let first = self.first + ((base + offset) / 8) as usize;
                 let counts = (0..len)
                     .filter_map(|path| Some((path, *self.words.get(first + path as usize)?)));
                 counts.filter(|(_, count)| *count > 0).collect()

@@ -1,5 +1,5 @@
 /* What a woven test program runs on instead of the real runtime, so that the weaver is tested alone: one block of
- * counters and a table of hashed counts in a file mapped shared, and hits of each traced line, counted by calls that the weaver
+ * counters and a table of hashed counts in a file mapped shared (timed paths are counted apart, as woven code writes where it takes a ring's state to be), and hits of each traced line, counted by calls that the weaver
  * doesn't see. A timed path is counted in the block; STUB_BURST says after how many others a burst begins, how many it times, and which
  * of the runtime's answers are no (0: none); without it every path is timed. Built with -mgeneral-regs-only: the wrappers save the general registers only. */
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 struct dump {
     uint64_t lines[LINES];
     struct { uint64_t head, key, count; } hashed[HASHED];
+    uint64_t timed[BLOCK / 8];
     uint64_t block[BLOCK / 8];
     uint64_t ticks;
 };
@@ -73,7 +74,7 @@ void *stub_burst(void) {
 }
 
 void *stub_sample(unsigned word, uint64_t start, uint64_t inner, uint64_t end) {
-    map()->block[(word & ~OPERAND) - 1]++;
+    map()->timed[(word & ~OPERAND) - 1]++;
     if (word & OPERAND) return 0;
     (void)start, (void)inner, (void)end;
     return --__holloway_countdown < 0 ? next() : 0;

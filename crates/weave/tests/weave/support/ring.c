@@ -1,6 +1,6 @@
 /* What a woven test program runs on instead of the real runtime, where paths go to a stream: one ring, and what was taken out of it, in a file
  * mapped shared; and the traced lines in their order, told by calls that the weaver doesn't see. Built with -mgeneral-regs-only: the wrappers save
- * the general registers only. */
+ * the general registers only, and with RING_SIZE. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #define PAGE 4096
 #define CHUNK (1 << 16)
-#define RING_SIZE (1 << 20)
 #define LOG (1 << 22)
 #define LINES (1 << 20)
 #define BESIDE (1 << 14)

@@ -40,6 +40,7 @@ fn ring() -> &'static FilePath {
         run(Command::new("gcc")
             .args(["-c", "-O2", "-fPIC", "-mgeneral-regs-only"])
             .arg("-fno-tree-loop-distribute-patterns")
+            .arg(format!("-DRING_SIZE={RING_SIZE}"))
             .arg(source)
             .arg("-o")
             .arg(&object));

@@ -74,8 +74,8 @@
 //! (its words are 0 in the file): readers leave out what is not whole.
 //!
 //! Paths are timed by the *program time*: the time stamp counter less [`BurstState::probe`], what probes have taken so far. A visit of the runtime stops it. Behind a visit whose answer is that a
-//! path begins, woven code lets it go on: `inner` = [`BurstState::inner`], `start` = [`BurstState::resume`], then `lfence; rdtsc; lfence`, `resume` = `start`, `probe` = that clock − `start`, in this order
-//! (a handler that is timed may come between; `probe + resume` must never be later than the clock). Elsewhere the visit itself has read the clock when it ended. Where a path begins without a visit
+//! path begins, woven code lets it go on: `inner` = [`BurstState::inner`], `start` = [`BurstState::resume`], then `lfence; rdtsc; lfence`, `inner` and `resume` are written back, `probe` = that clock − `start`
+//! (a handler that is timed may come between: its time is a probe's; where it comes between the last two, `probe + resume` is ahead of the clock until the next visit). Elsewhere the visit itself has read the clock when it ended. Where a path begins without a visit
 //! (`KIND_TIMES`, where a function does): `inner` and `probe` are read, then the clock, `start` = that − `probe`. Where a path ends: `lfence; rdtsc`, `end` = that, as it is.
 //! The runtime makes the duration `end - probe - start`. What a probe takes outside of the path that it times (in the runtime, and before and after) and the bias
 //! are no program time of the paths around it.
@@ -179,7 +179,7 @@ pub const CHUNK_SYMBOL: &str = "__holloway_chunk";
 pub const CAUGHT_SYMBOL: &str = "__holloway_caught";
 /// Bytes of a chunk of a ring: [`CHUNK_SYMBOL`] is called where the place just written is a multiple of it.
 pub const CHUNK: u64 = 1 << 16;
-/// Bytes of a ring's words; a power of two.
+/// Bytes of a ring's words; a power of two. As much as a block of a trace has, so that the program goes on while one is cut.
 pub const RING_SIZE: u64 = 1 << 22;
 /// Bytes that are free from the start of a chunk on when [`CHUNK_SYMBOL`] returns to whoever began it.
 pub const RESERVE: u64 = 6 * CHUNK;
@@ -393,7 +393,7 @@ pub struct RingHeader {
     pub more: [u64; 2],
 }
 
-/// What a thread's bursts have come to (`KIND_VARIATION`, `KIND_TIMES`); behind its [`RingHeader`], at offset 128 from it. Woven code reads the first three and writes two.
+/// What a thread's bursts have come to (`KIND_VARIATION`, `KIND_TIMES`); behind its [`RingHeader`], at offset 128 from it. Woven code reads the first three and writes them.
 ///
 /// ```text
 /// OFFSET SIZE MEANING

@@ -276,7 +276,7 @@ proptest! {
 
     #[test]
     fn any_head_is_read_or_refused(
-        fields in vec((0..40usize, prop_oneof![0u64..1 << 22, any::<u64>()]), 1..6),
+        fields in vec((0..40usize, prop_oneof![0..4 * RING_SIZE, any::<u64>()]), 1..6),
         in_spool in any::<bool>(),
     ) {
         let mut writer = writer();

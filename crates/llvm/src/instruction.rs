@@ -255,10 +255,10 @@ impl<'m> Instruction<'m> {
         unsafe { (self.module().api().LLVMSetMetadata)(self.raw(), kind, std::ptr::null_mut()) }
     }
 
-    /// Makes a load happen once, where it stands.
+    /// Makes a load or a store happen once, where it stands.
     ///
     /// # Panics
-    /// If it isn't a load.
+    /// If it is neither.
     pub fn set_volatile(self) {
         const LOAD: i32 = 27;
         const STORE: i32 = 28;

@@ -16,8 +16,9 @@ use holloway_format::trace::StringHash;
 /// Most symbols of a piece. Runs of one symbol have no minimum.
 const LONGEST: usize = 16;
 
-/// Bits of a tag that have the length.
+/// Bits of a tag that have the length, which is never 0.
 const LENGTH: u32 = 31;
+const _: () = assert!(LONGEST <= LENGTH as usize);
 
 /// Words of a record before its symbols.
 const HEAD: usize = 3;

@@ -26,7 +26,7 @@ use crate::{finish, status};
 const IDLE: Duration = Duration::from_millis(3);
 /// Most that is taken at once.
 const MOST: u64 = 4 * CHUNK;
-/// Shortest and longest sleep of a worker that finds nothing to do. A ring is full after a millisecond, if its thread does nothing else.
+/// Shortest and longest sleep of a worker that finds nothing to do. A ring is full after some milliseconds, if its thread does nothing else.
 const SLEEP: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
 
 /// Rings are being emptied.

@@ -8,7 +8,7 @@
 //! # Handlers
 //! A signal handler may come anywhere, and be timed itself. What it changes of the state is overwritten by the interrupted visit, on purpose: all the handler
 //! took, its probes included, lies between two of the visit's own clock reads, and is a probe's time; the second may be that of the path that begins behind the visit. Program time goes back to the visit's then, and what
-//! the handler found to have happened is moved there by the next sample. A handler that comes between a path's clock read and the numbers that woven code writes then is in the path's time. So is one between the end and the visit ([`State::probe_at`]).
+//! the handler found to have happened is moved there by the next sample. One that comes after the visit's last store, and before woven code has read it, is in the enclosing paths' time. A handler that comes between a path's clock read and the numbers that woven code writes then is in the path's time. So is one between the end and the visit ([`State::probe_at`]).
 //! Samples take their places in the ring with one instruction. A handler that jumps out of a visit leaves a state that the next visit goes on with: no flag says that one is under way.
 //!
 //! # Weights
@@ -227,7 +227,7 @@ impl State {
     #[inline(always)]
     pub(super) fn resume_at(&self, at: u64, now: u64) {
         self.resume.set(at);
-        compiler_fence(Ordering::SeqCst); // a handler between the two finds that the visit took no time, not that it ended later than now
+        compiler_fence(Ordering::SeqCst); // a handler between the two finds that the visit took no time
         self.probe.set(now.wrapping_sub(at));
     }
 
@@ -243,7 +243,14 @@ impl State {
     fn probe_at(&self, now: u64) -> (u64, u64) {
         let probe = self.probe.get();
         compiler_fence(Ordering::SeqCst);
-        (probe, now.max(self.seen()))
+        let seen = self.seen();
+        // A handler that was timed while woven code wrote the two numbers leaves a sum that lies ahead.
+        let now = if seen > now {
+            seen.min(arch::clock())
+        } else {
+            now
+        };
+        (probe, now)
     }
 }
 
@@ -316,7 +323,11 @@ pub(super) extern "C" fn burst() -> *mut u8 {
 pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> *mut u8 {
     let block = arch::slot();
     if block.is_null() {
-        return block; // begun by another thread, whose stack this one goes on with
+        // Begun by another thread, whose stack this one goes on with.
+        return match image().kind {
+            KIND_TIMES => arch::enter_first(),
+            _ => block,
+        };
     }
     let ring = Ring::of_block(block);
     let state = State::of(ring);
@@ -388,7 +399,7 @@ fn flags_of(state: &State, start: u64, at: u64) -> u32 {
         if is_after(time.get(), start) {
             flags |= flag;
             if is_after(time.get(), at) {
-                time.set(at); // a handler that was timed during a visit found it: program time went back to the visit's
+                time.set(at); // a handler that was timed during a visit found it: program time went back to the visit's, and the path behind it is marked, too
             }
         }
     };

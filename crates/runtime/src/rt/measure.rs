@@ -162,8 +162,10 @@ fn program_time(state: &State) -> u64 {
 /// Begins a path behind a visit, as woven code does.
 #[inline(always)]
 fn go_on(state: &State) -> u64 {
-    let start = state.resume.get();
-    state.resume_at(start, arch::path_start());
+    let (inner, start) = (state.inner.get(), state.resume.get());
+    let now = arch::path_start();
+    state.inner.set(inner);
+    state.resume_at(start, now);
     start
 }
 

@@ -10,11 +10,14 @@
 
 use core::sync::atomic::Ordering;
 
-use super::abi::{EXTENT_MAGIC, EXTENT_SPOOL, ExtentHeader, RESERVE, RING_SIZE};
+use super::abi::{CHUNK, EXTENT_MAGIC, EXTENT_SPOOL, ExtentHeader, RESERVE, RING_SIZE};
 use super::page::Inner;
 use super::ring::Ring;
 use super::sys::{self, EFBIG, Errno};
 use super::{lz4, store};
+
+/// Most bytes of words that go at a time: as much space must be free, however little of it they take in the end.
+const MOST: u64 = 10 * CHUNK;
 
 /// Moves words out of the ring until the reserve is free; failing that, the stream ends. Signals are masked.
 pub(super) fn spool(inner: &mut Inner, ring: Ring) {
@@ -63,11 +66,11 @@ fn spool_piece(inner: &mut Inner, ring: Ring) -> Result<(), Errno> {
     Ok(())
 }
 
-/// The words to take: complete chunks, up to the ring's end, and up to a hole if that is enough.
+/// The words to take: complete chunks, at most [`MOST`], up to the ring's end, and up to a hole if that is enough.
 fn piece<'a>(ring: Ring, from: u64) -> &'a mut [u32] {
     let chunk = ring.chunk_start();
     let lap_end = (from & !(RING_SIZE - 1)) + RING_SIZE;
-    let count = (chunk.min(lap_end) - from) / 4;
+    let count = (chunk.min(lap_end).min(from + MOST) - from) / 4;
     let first = ring
         .words()
         .wrapping_add((from & (RING_SIZE - 1)) as usize / 4);

@@ -234,6 +234,25 @@ static void woken(void) {
     stop_mover(id);
 }
 
+/* A path that one thread began goes on in another, which has not been timed before: fibres do that. */
+static struct timed handed;
+static void *goes_on(void *argument) {
+    next(&handed, 5);
+    for (int i = 0; i < 1000; i++)
+        next(&handed, 6);
+    leave(handed, 7);
+    return argument;
+}
+static void handed_on(void) {
+    pthread_t id;
+    leaf(1, 0);
+    handed = begin();
+    check(!pthread_create(&id, 0, goes_on, 0), "pthread_create");
+    pthread_join(id, 0);
+    for (int i = 0; i < 1000; i++)
+        leaf(2, 0);
+}
+
 /* Another library's word for the kernel stays where it is. */
 extern const long __rseq_offset __attribute__((weak));
 static void foreign(void) {
@@ -438,6 +457,7 @@ int main(int argc, char **argv) {
         {"preempted", preempted},
         {"migrated", migrated},
         {"woken", woken},
+        {"handed-on", handed_on},
         {"foreign", foreign},
         {"forked", forked},
         {"brood", brood},

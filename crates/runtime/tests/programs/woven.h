@@ -106,6 +106,7 @@ static inline struct timed go_on(char *ring) {
     volatile uint64_t *state = (uint64_t *)(ring + 128);
     uint64_t inner = state[1], start = state[2];
     uint64_t now = start_clock();
+    state[1] = inner;
     state[2] = start;
     state[0] = now - start;
     return (struct timed){ring, start, inner};

@@ -1,6 +1,6 @@
 //! Timed paths while something happens: preemption, signals, forks, kills, libraries that go.
 
-use crate::common::timed::{Run, TIMES, Thread, VARIATION, program, runs, scenario};
+use crate::common::timed::{Run, Sample, TIMES, Thread, VARIATION, program, runs, scenario};
 use crate::common::{command, gcc, kill, object, only, run, run_silently, source, workshop};
 use holloway_format::abi::{
     SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED, SAMPLE_WORDS,
@@ -108,6 +108,29 @@ fn waking_up_elsewhere_is_the_programs_own_doing() {
         let moved = slept.iter().filter(|flags| **flags & SAMPLE_MIGRATED != 0);
         // Between the program's own look and the path's end, or before it began.
         assert!(moved.count() <= 1 + slept.len() / 20, "{slept:?}");
+    }
+}
+
+#[test]
+fn a_path_may_go_on_in_another_thread() {
+    for (kind, burst) in KINDS {
+        let (_, runs) = printed("handed-on", kind, burst, "");
+        let threads = only(runs).threads;
+        let [first, second] = &threads[..] else {
+            panic!("two threads")
+        };
+        assert_eq!((count(first, 1), count(first, 2)), (1, 1000));
+        // Of the path that went over, nothing can be said; in bursts, nor of the one behind it.
+        let timed = if kind == TIMES { 1000 } else { 999 };
+        assert_eq!((count(second, 6), count(second, 7)), (timed, 1), "{kind}");
+        for thread in &threads {
+            let sane = |sample: &&Sample| sample.duration < 1 << 32;
+            assert_eq!(
+                thread.samples.iter().filter(sane).count(),
+                thread.samples.len()
+            );
+            assert_eq!(thread.damaged, 0);
+        }
     }
 }
 
@@ -314,6 +337,7 @@ fn no_space_for_samples() {
     assert!(output.status.success(), "{said}");
     assert!(said.contains("larger than the limit on file sizes") && said.lines().count() == 1);
     let run = only(runs(&data));
+    assert!(run.spools > 0, "no space for any spool");
     let words = only(run.threads).words();
     assert!(run.head.profile.lost == 1 && words.len() > 60_000);
     assert!(

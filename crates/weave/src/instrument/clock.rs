@@ -10,7 +10,8 @@
 //!     lfence                                  # the path's first instruction comes behind
 //!     shlq   $32, %rdx
 //!     orq    %rdx, %rax
-//!     movq   start, BURST_STATE+16(ring)      # as a handler may have changed it
+//!     movq   inner, BURST_STATE+8(ring)       # as a handler may have changed these, whose time is taken out below
+//!     movq   start, BURST_STATE+16(ring)
 //!     subq   start, %rax
 //!     movq   %rax, BURST_STATE(ring)          # time that probes have taken
 //! ```
@@ -24,7 +25,7 @@
 //!     orq    %rdx, %rax                       # end
 //! ```
 //! and a call of the runtime with the path's word, `start`, `inner` and `end`. What stands between the two readings on a path of no instruction is
-//! the probe's bias: the same 6 instructions each time, which the runtime measures, and the two that put `start` and `inner` into the frame, if they do ([`Places`]), for which nothing waits.
+//! the probe's bias: the same 8 instructions behind each call of the runtime, which it measures (5 where nothing was called), and the two that put `start` and `inner` into the frame, if they do ([`Places`]), for which nothing waits.
 //!
 //! # Calls
 //! The runtime's entries keep every register but `rax` and `r11`, at any alignment of the stack. They are called from inline assembly: to the code
@@ -191,6 +192,7 @@ impl<'m> Clock<'m> {
         let inner = self.load(builder, ring, INNER);
         let start = self.load(builder, ring, RESUME);
         let now = self.read(builder, BEGIN, "={ax},~{dx}");
+        self.store(builder, ring, INNER, inner);
         self.store(builder, ring, RESUME, start);
         self.store(builder, ring, PROBE, builder.subtract(now, start));
         Began { start, inner }

@@ -48,8 +48,9 @@ pub(super) fn insert<'m>(layout: &Layout<'m>, sites: &Sites, first: i64, globals
             let end = |next| clock.end(builder, register, path, next, &places);
             match turn.begin {
                 Some(index) if index == turn.end => {
-                    end(Next::Begins);
-                    places.store(builder, clock.go_on(builder, ring));
+                    // Not the entry's: another thread may go on with this stack.
+                    let ring = end(Next::Begins);
+                    places.store(builder, clock.go_on(builder, ring.value()));
                 }
                 Some(index) => {
                     end(Next::None);

@@ -179,8 +179,9 @@ pub const CHUNK_SYMBOL: &str = "__holloway_chunk";
 pub const CAUGHT_SYMBOL: &str = "__holloway_caught";
 /// Bytes of a chunk of a ring: [`CHUNK_SYMBOL`] is called where the place just written is a multiple of it.
 pub const CHUNK: u64 = 1 << 16;
-/// Bytes of a ring's words; a power of two. As much as a block of a trace has, so that the program goes on while one is cut.
-pub const RING_SIZE: u64 = 1 << 22;
+/// Bytes of a ring's words; a power of two. What a busy thread appends in some milliseconds, so that it goes on while a block of its trace is cut; not more, as each
+/// thread that lives reserves so much of the disk.
+pub const RING_SIZE: u64 = 1 << 21;
 /// Bytes that are free from the start of a chunk on when [`CHUNK_SYMBOL`] returns to whoever began it.
 pub const RESERVE: u64 = 6 * CHUNK;
 /// First control word.

@@ -60,7 +60,7 @@ fn a_few_times_tell_what_all_would() {
     let ranked = &few[..TOP];
     let (is_same, is_near) = (among(TOP), among(NEAR));
     let same = ranked.iter().filter(&is_same).count();
-    let near = ranked.iter().filter(is_near).count();
+    let near = ranked.iter().filter(&is_near).count();
     let others = ranked.iter().filter(|row| is_chance(row));
     let by_chance = others.clone().filter(|row| !is_same(row)).count();
     let far_by_chance = others.filter(|row| !is_near(row)).count();

@@ -338,7 +338,7 @@ static void size_limit(void) {
 static void full_disk(void) {
     namespace();
     check(!mkdir("data", 0700) && !mkdir("copy", 0700), "mkdir");
-    check(!mount("none", "data", "tmpfs", 0, "size=11m"), "mount");
+    check(!mount("none", "data", "tmpfs", 0, "size=7m"), "mount");
     start(2, many);
     check(!system("cp data/* copy"), "cp");
 }

@@ -5,6 +5,8 @@ use crate::program::{copy_tree, find_executable};
 use crate::registry;
 use crate::tool::{run_ok, tests_directory};
 use anyhow::Result;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,7 +25,12 @@ impl RustSource {
     /// Copies the project to `folder`: the crate, or the whole workspace, whose members share a Cargo.lock.
     pub(super) fn copy(&self, folder: &Path) -> Result<()> {
         if self.from_registry {
-            registry::copy(self.name, folder)
+            registry::copy(self.name, folder)?;
+            // It may lie below another workspace, which it is no member of.
+            let mut manifest = OpenOptions::new()
+                .append(true)
+                .open(folder.join("Cargo.toml"))?;
+            Ok(manifest.write_all(b"\n[workspace]\n")?)
         } else {
             copy_tree(&tests_directory().join("workloads/rust"), folder)
         }

@@ -27,13 +27,13 @@ cargo xtask COMMAND
       1000:1 and 100:1; every path timed). --build only builds.
   bench --callgrind [--only NAME,...] [--flavours NAME,...]
       counts instructions under valgrind in place of time: the same on every run, whatever else the machine does
-  study long-trace
-      records a program of 10^9 paths with --collect trace, and checks that nothing is missing: minutes
+  study long-trace [--paths N]
+      records a program of 10^9 paths, or of N, with --collect trace, and checks that nothing is missing: minutes
   study traces [--quick] [--only NAME,...] [--most N] [--compare N] [--forests N] [--figures N]
       stored streams of the suite under the measures of the papers on whole program paths and on k iterations, beside zstd, xz and plain
-      SEQUITUR; writes docs/traces.md when all of it was run in full. --most: words kept of a program (10^8), --compare: those that the
-      compressors get (10^8: hours), --forests: those that forests grow over (10^8), --figures: those that forests are converted of and
-      hot subpaths looked for in (1,000,000)
+      SEQUITUR; writes docs/traces.md when the whole suite ran at its full size. --most: words kept of a program (10^8), --compare: those that the
+      compressors get (20,000,000; 10^8 take hours), --forests: those that forests grow over (10^8), --figures: those that forests are converted of
+      and hot subpaths looked for in (1,000,000)
   study variation
       which paths of MiniSat are slow at times, and what a prefetch by the paper's rule gives there; writes docs/studies/variation.md
   packages
@@ -76,7 +76,7 @@ fn run(arguments: &[String]) -> Result<()> {
         Some((&"study", rest)) => match rest {
             ["traces", options @ ..] => traces::run(traces::Options::parse(options)?)?,
             ["variation"] => variation::run()?,
-            [name] => study::run(name)?,
+            ["long-trace", options @ ..] => study::run(options)?,
             _ => bail!("name one study: traces, variation or long-trace"),
         },
         Some((&"packages", [])) => println!("{}", packages::NEEDED.join("\n")),

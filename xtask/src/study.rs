@@ -1,6 +1,6 @@
-//! `cargo xtask study NAME`: what takes too long for a test, checked all the same.
+//! `cargo xtask study long-trace`: what takes too long for a test, checked all the same.
 //!
-//! `long-trace`: a program of at least 10^9 paths, recorded with `--collect trace`; nothing may be missing, the grammar must stand for the
+//! A program of at least 10^9 paths, or as many as asked for, recorded with `--collect trace`; nothing may be missing, the grammar must stand for the
 //! very events that came (`trace verify`), and calls must be as many as the program made.
 
 use crate::test::release_build;
@@ -12,8 +12,11 @@ use std::process::Command;
 use std::time::Instant;
 use wait4::Wait4;
 
-/// Calls of `step`, each of which gives two paths: its own, and its caller's turn.
-const CALLS: u64 = 500_000_000;
+/// Paths of the program, if no other number is asked for.
+const PATHS: u64 = 1_000_000_000;
+
+/// Bytes that recording it may take, however many paths there are.
+const MOST_MEMORY: u64 = 1 << 30;
 
 /// A number is drawn every 16 turns: so much is new that the grammar goes on growing.
 const SOURCE: &str = "\
@@ -40,18 +43,24 @@ int main(int argc, char **argv) {
 }
 ";
 
-/// Runs a study.
+/// Runs the study with the words after its name.
 ///
 /// # Errors
-/// There is none of that name, or it found something wrong.
-pub(crate) fn run(name: &str) -> Result<()> {
-    match name {
-        "long-trace" => long_trace(),
-        other => bail!("unknown study {other:?}: there is long-trace"),
+/// An unknown option, or something wrong was found.
+pub(crate) fn run(options: &[&str]) -> Result<()> {
+    match options {
+        [] => long_trace(PATHS),
+        ["--paths", paths] => {
+            let number = paths.parse().ok().filter(|&paths| paths > 0);
+            long_trace(number.with_context(|| format!("--paths {paths:?} is no number above 0"))?)
+        }
+        _ => bail!("long-trace takes --paths N and nothing else"),
     }
 }
 
-fn long_trace() -> Result<()> {
+fn long_trace(paths: u64) -> Result<()> {
+    // Each gives two: its own, and its caller's turn.
+    let calls = paths.div_ceil(2);
     let holloway = release_build()?;
     let scratch = scratch("long-trace")?;
     let folder = scratch.path();
@@ -69,9 +78,16 @@ fn long_trace() -> Result<()> {
             .env("HOLLOWAY_CLANG", clang)
             .env("HOLLOWAY_COLLECT", "trace"),
     )?;
-    let calls = CALLS.to_string();
     let start = Instant::now();
-    let mut record = ours(&["run", "--no-report", "-o", "data", "--", "./long", &calls]);
+    let mut record = ours(&[
+        "run",
+        "--no-report",
+        "-o",
+        "data",
+        "--",
+        "./long",
+        &calls.to_string(),
+    ]);
     let used = record.spawn().context("cannot start holloway")?.wait4()?;
     ensure!(
         used.status.success(),
@@ -89,20 +105,21 @@ fn long_trace() -> Result<()> {
         number.with_context(|| format!("no {name} in {stream}"))
     };
     ensure!(stream["answer"]["good"] == true, "not verified: {stream}");
+    ensure!(number("paths")? >= paths, "only {} paths", number("paths")?);
     ensure!(
-        number("paths")? >= 2 * CALLS,
-        "only {} paths",
-        number("paths")?
-    );
-    ensure!(
-        number("enters")? == CALLS + 1,
+        number("enters")? == calls + 1,
         "{} calls",
         number("enters")?
+    );
+    let memory = used.rusage.maxrss;
+    ensure!(
+        memory <= MOST_MEMORY,
+        "{memory} bytes of memory were used to record it, more than {MOST_MEMORY}"
     );
     println!(
         "{} paths recorded in {recorded:.1} s ({:.0} MiB at most), verified in {verified:.1} s; {} rules, {} bytes on disk",
         number("paths")?,
-        used.rusage.maxrss as f64 / f64::from(1 << 20),
+        memory as f64 / f64::from(1 << 20),
         number("rules")?,
         traced(&folder.join("data"))?
     );

@@ -6,7 +6,7 @@
 //! 3. `forests`: forests of sequences over k iterations (D'Elia, Demetrescu, Finocchi 2013, Figures 11, 13, 14), beside hashed counters;
 //! 4. `page`: docs/traces.md.
 //!
-//! Speeds are of the processor time of one thread, so that they hold on a machine that does other things.
+//! Speeds are of processor time, of all threads that work on it together, so that they hold on a machine that does other things.
 
 mod files;
 mod forests;
@@ -92,16 +92,16 @@ fn program(
     })
 }
 
-/// What a piece of work gives, and the processor time that this thread took for it.
+/// What a piece of work gives, and the processor time that it took, in all threads.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = processor_time();
     let result = work();
     (result, processor_time().saturating_sub(start))
 }
 
-/// Time that this thread has run.
+/// Time that all threads have run.
 fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }
 

@@ -15,7 +15,7 @@ const HEAD: &str = "\
 
 Written by `cargo xtask study traces` down to the line that says otherwise: the tables and figures of \"Whole Program Paths\" (Larus 1999) and of the
 k-iteration paper (D'Elia, Demetrescu, Finocchi 2013) for our suite, and what general compressors make of the same traces. The programs ran without
-a collector; what they spooled was read back. Speeds are of one thread's processor time. Every trace was expanded from its file's grammar and was the
+a collector; what they spooled was read back. Speeds are of processor time, of all threads together. Every trace was expanded from its file's grammar and was the
 one recorded, path for path.
 ";
 

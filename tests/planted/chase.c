@@ -38,8 +38,8 @@ static struct node *ring(long size) {
 
 __attribute__((noinline)) static const struct node *chase(const struct node *at, long steps, long *sum) {
   for (; steps > 0; steps--) {
-    *sum += at->value;
-    at = at->next; // planted
+    *sum += at->value; // planted
+    at = at->next;
   }
   return at;
 }

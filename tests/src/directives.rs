@@ -8,6 +8,7 @@
 //! //#profile KEY = VALUE     a line for Cargo's profile              //#only C            C compilers: 19 | 22 only
 //! //#open WHY                calls are left unfinished or finish twice (exit, fork, longjmp): without exit edges flow
 //!                            isn't conserved
+//! //#cut WHY                a thread may end, or jump away, in the middle of a probe: samples of timed paths may be cut off
 //! //#unequal F WHY           counts of F (* of all functions, std of its generic ones) may differ from run to run or between
 //!                            kinds of profile
 //!
@@ -53,6 +54,8 @@ pub struct Directives {
     pub only: Option<String>,
     /// Calls are left unfinished or finish twice, so that flow isn't conserved.
     pub open: bool,
+    /// Samples of timed paths may be cut off.
+    pub cut: bool,
     /// Functions whose counts may differ between two runs, by name, `*` or `std`; each with the reason.
     pub unequal: Vec<(String, String)>,
     /// What must be counted, with the levels and kinds it holds at.
@@ -163,6 +166,7 @@ impl Directives {
             "processes" => self.processes = Some(first()?.parse()?),
             "profile" => self.profile.push(rest.to_owned()),
             "open" => self.open = !first()?.is_empty(),
+            "cut" => self.cut = !first()?.is_empty(),
             "unequal" => {
                 ensure!(words.len() > 1, "which function, and why?");
                 self.unequal.push((first()?, words[1..].join(" ")));

@@ -1,10 +1,12 @@
 //! A program of tests/programs: built plain and woven, run both ways, counts compared.
 //!
 //! The kind follows from the main file: `main.c`, `main.cpp`, `main.rs` (a Cargo project is made around it) or
-//! `Cargo.toml` (a project of its own, copied before it is built). `build`: how; `streams`: kinds of profile that are streams.
+//! `Cargo.toml` (a project of its own, copied before it is built). `build`: how; `streams`: kinds of profile that are streams; `timed`: those whose
+//! paths are timed.
 
 mod build;
 mod streams;
+mod timed;
 
 pub use build::{build_cargo, compiler, find_executable};
 pub use streams::{StreamCheck, StreamRuns};

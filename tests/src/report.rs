@@ -256,13 +256,13 @@ fn exit_edge(json: &Value) -> Result<(i64, i64)> {
     Ok((signed(json, "from")?, signed(json, "count")?))
 }
 
-fn list<'a>(json: &'a Value, name: &str) -> Result<&'a Vec<Value>> {
+pub(crate) fn list<'a>(json: &'a Value, name: &str) -> Result<&'a Vec<Value>> {
     json[name]
         .as_array()
         .with_context(|| format!("no list {name:?}"))
 }
 
-fn number(json: &Value, name: &str) -> Result<u64> {
+pub(crate) fn number(json: &Value, name: &str) -> Result<u64> {
     json[name]
         .as_u64()
         .with_context(|| format!("no number {name:?} in {json}"))

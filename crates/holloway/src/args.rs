@@ -114,7 +114,7 @@ Examples:
 
 const STABILITY_EXAMPLES: &str = "\
 Examples:
-  holloway stability runs/small runs/large         the ten paths that vary most in the first, in each
+  holloway stability runs/small runs/large         the ten paths that vary most in either, in both
   holloway stability runs/* --top 20
   holloway stability runs/idle runs/loaded --format json";
 
@@ -190,7 +190,7 @@ pub(crate) struct OverlapArgs {
 /// `holloway stability`.
 #[derive(Debug, Args)]
 pub(crate) struct StabilityArgs {
-    /// Runs of one program, recorded with --collect variation or times: the first is compared with each other one
+    /// Runs of one program, recorded with --collect variation or times: the first paths of each are evaluated on all of them
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath, num_args = 2.., required = true)]
     pub(crate) runs: Vec<PathBuf>,
     /// Which times count.

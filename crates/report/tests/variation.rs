@@ -194,6 +194,53 @@ fn paths_by_net_variation() {
     assert_snapshot!(print(&whole(), &options(), How::default()));
 }
 
+/// Ten paths that vary, what varies more the more seldom it runs; and four that don't, which run more often, two of them for long.
+fn varied_seldom() -> VariationRun {
+    let image = app();
+    let names = names(&image);
+    let varied = ["lock", "walk", "search", "parse", "hash"];
+    let varied = varied.map(|name| [12, 134].map(|blocks| format!("{name} {blocks}")));
+    let mut words = clock(1_000, 5_000, 24, 0, 0);
+    let mut now = 2_000;
+    let mut ran = |name: &str, times: u32, duration: &dyn Fn(u32) -> u64| {
+        for time in 0..times {
+            let sample = Sample::new(names[name], now, 24 + duration(time));
+            words.extend(sample.words());
+            now += 100_000;
+        }
+    };
+    for (place, name) in (0..).zip(varied.iter().flatten()) {
+        let slow = 100_000 >> place;
+        ran(name, 40 + 4 * place, &|time| {
+            100 + u64::from(time % 2) * slow
+        });
+    }
+    for (name, duration) in [
+        ("draw 12", 50),
+        ("draw 13", 60),
+        ("draw 134", 40_000),
+        ("draw 012", 50_000),
+    ] {
+        ran(name, 100, &|_| duration);
+    }
+    run(&image, &words)
+}
+
+#[test]
+fn other_rankings_miss_what_varies_seldom() {
+    let options = Options {
+        top: Some(2),
+        ..options()
+    };
+    let run = varied_seldom();
+    let mut out = Vec::new();
+    json::variation::write(&run, &options, How::default(), &mut out).unwrap();
+    let totals: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(totals["run"]["missed_by_count"], 4);
+    assert_eq!(totals["run"]["missed_by_total"], 2);
+    assert_snapshot!(print(&run, &options, How::default()));
+}
+
 #[test]
 fn one_function_in_a_narrow_terminal() {
     let narrow = Options {

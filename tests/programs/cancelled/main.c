@@ -4,6 +4,7 @@
 //#[exits] expect-calls spinner 8
 //#expect-calls at_point 16
 //#open cancelled frames are left
+//#cut asynchronous cancellation ends a thread in a probe too
 //#unequal spin it is cancelled anywhere
 //#unequal spinner it may be cancelled before it spins
 #include "marks.h"

@@ -3,6 +3,7 @@
 //#expect-calls at_exit 1
 //#expect-calls work 30
 //#open exit
+//#cut main is anywhere when the other thread ends the process
 //#unequal main it is anywhere when the other thread ends the process
 #include "marks.h"
 #include <pthread.h>

@@ -2,6 +2,7 @@
 //#expect-calls polled 60
 //#expect-runs resumed 50
 //#expect-runs finished 10
+//#cut the threads that wake are detached: they are anywhere when main returns
 //#unequal * the threads that wake are detached: they are anywhere when main returns
 
 use std::future::Future;

@@ -2,6 +2,7 @@
 //#expect-calls handler 3
 //#expect-calls good 5
 //#open siglongjmp
+//#cut the stack may overflow in a probe
 //#unequal deep the stack has more or less room from run to run
 #include "marks.h"
 #include <setjmp.h>

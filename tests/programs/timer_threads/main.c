@@ -1,5 +1,6 @@
 // timer_create with SIGEV_THREAD: the C library starts threads of its own to run woven code.
 //#unequal main it waits for the timer in a loop
+//#cut the last threads of the timer are anywhere when main returns
 //#unequal expired the timer goes on until it is deleted
 #include "marks.h"
 #include <signal.h>

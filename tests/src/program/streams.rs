@@ -1,4 +1,4 @@
-//! Streams of a program of tests/programs: loops and traces, and timed paths, held against what was counted of it.
+//! Streams of a program of tests/programs: loops and traces, held against what was counted of it. Timed paths: `timed`.
 
 use super::{Program, Variant};
 use crate::directives::self_reported;
@@ -27,11 +27,6 @@ pub struct StreamRuns<'a> {
     pub is_steady: bool,
 }
 
-/// How often paths are timed to meet all that programs do: after none to four, three in a row.
-const OFTEN: &str = "2:3";
-/// Most paths that pass before three are timed.
-const LONGEST_PASS: u64 = 4;
-
 /// What was seen of a program in a variant before its streams are looked at.
 pub(super) struct Seen<'a> {
     pub(super) scratch: &'a Path,
@@ -41,7 +36,7 @@ pub(super) struct Seen<'a> {
 
 impl Seen<'_> {
     /// The report of a kind that is counted.
-    fn of(&self, kind: Kind) -> Result<&Report> {
+    pub(super) fn of(&self, kind: Kind) -> Result<&Report> {
         let found = self.reports.iter().find(|(k, _)| *k == kind);
         Ok(&found
             .context("it is counted before streams are looked at")?
@@ -88,7 +83,7 @@ impl Program {
     }
 
     /// Runs a program woven for a stream: ending and output as plain. Its report, held against the directives.
-    fn ran_as(
+    pub(super) fn ran_as(
         &self,
         (mut command, is_collected): (Command, bool),
         data: &Path,
@@ -114,41 +109,6 @@ impl Program {
         Ok(report)
     }
 
-    /// Timed paths, all of them or a few.
-    ///
-    /// All: as often as they are counted. A few: as many paths began as were counted, less those that each thread began last, and what is estimated
-    /// of each function adds up to that.
-    pub(super) fn check_timed(
-        &self,
-        variant: &Variant,
-        kind: Kind,
-        seen: &Seen<'_>,
-    ) -> Result<Vec<String>> {
-        let folder = seen.scratch.join(kind.name());
-        let built = self.weave(variant, seen.scratch, &kind.into());
-        let executable = built.context("woven build")?;
-        let mut failures = Vec::new();
-        let paths = seen.of(Kind::Paths)?;
-        for burst in ["", OFTEN] {
-            // Often means in the middle of what programs do: frames left, signals, forks.
-            let data = folder.join(if burst.is_empty() { "data" } else { "often" });
-            let mut run = self.command(&executable, &data, burst.is_empty())?;
-            if !burst.is_empty() {
-                run.0.env("HOLLOWAY_BURST", burst);
-            }
-            let report = self.ran_as(run, &data, seen.plain, (variant, kind), &mut failures)?;
-            failures.extend(match kind {
-                Kind::Times => path_differences(&report, paths, &|f| self.is_unequal(f)),
-                // A call that returns twice goes on with a path that it began once.
-                _ if !burst.is_empty() && !self.directives.open => {
-                    estimate_differences(&report, paths, &|f| self.is_unequal(f))
-                }
-                _ => Vec::new(),
-            });
-        }
-        Ok(failures)
-    }
-
     /// As the directives say; `holloway run` ends as its program does, a signal made an exit status as in a shell.
     fn ends_as_wanted(&self, output: &Output, is_collected: bool) -> bool {
         let wanted = self.directives.ending();
@@ -160,7 +120,7 @@ impl Program {
     }
 
     /// The same as a command of a woven program, or of `holloway run` for it, which collects.
-    fn command(
+    pub(super) fn command(
         &self,
         executable: &Path,
         data: &Path,
@@ -182,7 +142,7 @@ impl Program {
 }
 
 /// Functions by symbol and name of their file; copies are one.
-fn by_function<T>(
+pub(super) fn by_function<T>(
     report: &Report,
     spared: &dyn Fn(&Function) -> bool,
     of: impl Fn(&Function) -> Vec<(T, u64)>,
@@ -202,7 +162,7 @@ where
 
 /// Where the paths of a stream aren't those that were counted. Functions whose paths are cut elsewhere, for they are hashed
 /// where they are counted, are held by their calls.
-fn path_differences(
+pub(super) fn path_differences(
     stream: &Report,
     counted: &Report,
     spared: &dyn Fn(&Function) -> bool,
@@ -243,28 +203,4 @@ fn unlike<K: Ord + std::fmt::Debug, V: PartialEq + std::fmt::Debug>(
         format!("{what} of {k:?}: {ours:?} in the stream, {theirs:?} counted")
     };
     differ.map(told).collect()
-}
-
-/// Where what is estimated from a few paths doesn't add up to what was counted. How it is spread over functions is chance; how many paths began in all isn't,
-/// but for those of frames that were left, and those that each thread began last. Functions that are not timed are left out, and those whose paths are cut elsewhere.
-fn estimate_differences(
-    timed: &Report,
-    counted: &Report,
-    spared: &dyn Fn(&Function) -> bool,
-) -> Vec<String> {
-    let possible = |r: &Report| by_function(r, spared, |f| vec![((), f.possible_paths)]);
-    let (ours, theirs) = (possible(timed), possible(counted));
-    let is_same = |f: &Function| !spared(f) && ours.get(&f.key()) == theirs.get(&f.key());
-    let total = |r: &Report| -> u64 {
-        let functions = r.functions.iter().filter(|f| is_same(f));
-        functions.map(Function::total).sum()
-    };
-    let processes = timed.json["images"].as_array().into_iter().flatten();
-    let processes = processes.flat_map(|image| image["processes"].as_array());
-    let threads = processes.flatten().filter_map(|p| p["threads"].as_u64());
-    let at_ends = LONGEST_PASS * threads.sum::<u64>();
-    let (ours, theirs) = (total(timed), total(counted));
-    let differ = ours.abs_diff(theirs) > theirs / 20 + at_ends + 20;
-    let told = || format!("{ours} paths estimated, {theirs} counted");
-    differ.then(told).into_iter().collect()
 }

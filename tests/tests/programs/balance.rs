@@ -169,13 +169,20 @@ fn stats(data: &Path) -> Result<Vec<Value>> {
     Ok(std::mem::take(streams))
 }
 
+fn number(json: &Value) -> Result<i64> {
+    json.as_i64()
+        .with_context(|| format!("{json} is no number"))
+}
+
 /// There must be a trace of each thread that ran a path.
 fn same_threads(data: &Path, mut wanted: Vec<u32>) -> Result<()> {
     let streams = stats(data)?;
-    let ran = streams.iter().filter(|s| s["events"] != 0);
-    let mut found: Vec<u32> = ran
-        .filter_map(|s| s["thread"].as_u64()?.try_into().ok())
-        .collect();
+    let mut found = Vec::new();
+    for stream in &streams {
+        if number(&stream["events"])? != 0 {
+            found.push(u32::try_from(number(&stream["thread"])?)?);
+        }
+    }
     found.sort_unstable();
     wanted.sort_unstable();
     ensure!(
@@ -188,8 +195,8 @@ fn same_threads(data: &Path, mut wanted: Vec<u32>) -> Result<()> {
 /// `holloway trace stats` must give the same sums.
 fn same_answers(data: &Path, balances: &Balances) -> Result<()> {
     let streams = stats(data)?;
-    let sum = |name: &str| -> i64 {
-        let numbers = streams.iter().filter_map(|s| s["answer"][name].as_i64());
+    let sum = |name: &str| -> Result<i64> {
+        let numbers = streams.iter().map(|s| number(&s["answer"][name]));
         numbers.sum()
     };
     for (name, wanted) in [
@@ -198,7 +205,7 @@ fn same_answers(data: &Path, balances: &Balances) -> Result<()> {
         ("leaves", total(balances, |b| b.closed)),
         ("left", total(balances, |b| b.left)),
     ] {
-        let found = sum(name);
+        let found = sum(name)?;
         ensure!(
             found == wanted,
             "{}: {found} {name} by `trace stats`, {wanted} in the stream",

@@ -20,6 +20,28 @@ pub(crate) struct Row {
     pub(crate) share: f64,
     /// Standard error of that, as a part of it.
     pub(crate) net_error: f64,
+    /// `file:line:column` of what it runs through.
+    pub(crate) places: Vec<String>,
+    /// What may be fetched ahead, the most promising first.
+    pub(crate) advice: Vec<Advice>,
+}
+
+/// A load that may be fetched ahead.
+#[derive(Debug, Clone)]
+pub(crate) struct Advice {
+    /// Its shape.
+    pub(crate) load: String,
+    /// How far apart what it loads is, or where a pointer stands.
+    pub(crate) bytes: i64,
+    /// `file:line` where the prefetch goes.
+    pub(crate) insert_at: String,
+}
+
+impl Row {
+    /// What is sure of its share: less one standard error.
+    pub(crate) fn sure(&self) -> f64 {
+        self.share * (1.0 - self.net_error).max(0.0)
+    }
 }
 
 /// A run as it is ranked.
@@ -53,9 +75,13 @@ fn row(json: &Value) -> Result<Row> {
         let number = json[name].as_u64();
         number.with_context(|| format!("no whole number {name:?} in {json}"))
     };
-    let function = json["function"].as_str().context("no function")?;
+    let list = |name: &str| {
+        let list = json[name].as_array();
+        list.with_context(|| format!("no list {name:?} in {json}"))
+    };
+    let places = list("places")?.iter().map(|place| place.as_str());
     Ok(Row {
-        path: (function.to_owned(), whole("path")?),
+        path: (text(json, "function")?, whole("path")?),
         samples: whole("samples")?,
         executions: number("executions")?,
         base: number("base")?,
@@ -64,5 +90,24 @@ fn row(json: &Value) -> Result<Row> {
         p90: number("p90")?,
         share: number("share")?,
         net_error: number("net_error")?,
+        places: places
+            .map(|place| Ok(place.context("a place is a text")?.to_owned()))
+            .collect::<Result<_>>()?,
+        advice: list("advice")?.iter().map(advice).collect::<Result<_>>()?,
     })
+}
+
+fn advice(json: &Value) -> Result<Advice> {
+    let bytes = json["bytes"].as_i64();
+    Ok(Advice {
+        load: text(json, "load")?,
+        bytes: bytes.with_context(|| format!("no bytes in {json}"))?,
+        insert_at: text(json, "insert_at")?,
+    })
+}
+
+fn text(json: &Value, name: &str) -> Result<String> {
+    let text = json[name].as_str();
+    let text = text.with_context(|| format!("no text {name:?} in {json}"))?;
+    Ok(text.to_owned())
 }

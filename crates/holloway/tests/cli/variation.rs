@@ -94,8 +94,8 @@ fn all_times_are_exact_counts() {
     let (all, counted) = (paths(&place, "all"), paths(&place, "counted"));
     assert_eq!(damage(&all.0), [""; 0]);
     assert_eq!(
-        all.0["totals"]["executions"],
-        counted.0["totals"]["executions"]
+        all.total("path_executions"),
+        counted.total("path_executions")
     );
     assert_eq!(all.calls("step"), 20_000);
     let ranking = view(&place, "all");

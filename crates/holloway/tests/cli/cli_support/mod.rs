@@ -262,6 +262,13 @@ impl Report {
             .collect()
     }
 
+    /// A number among the totals, which must be there.
+    #[track_caller]
+    pub fn total(&self, name: &str) -> u64 {
+        let total = self.0["totals"][name].as_u64();
+        total.unwrap_or_else(|| panic!("no totals.{name} in {}", self.0["totals"]))
+    }
+
     /// Calls of the functions of that name: counts of their edges into the entry.
     pub fn calls(&self, name: &str) -> u64 {
         let edges = self

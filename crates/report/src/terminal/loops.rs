@@ -3,11 +3,11 @@
 //! ```text
 //!   1  app::scan  src/scan.rs:40
 //!      3 executions, 3,000 iterations, 1,000.0 each
-//!      p38 p86 ×3 p755 repeats: 50.1 % of the turns begin it twice in a row. Unrolling by 5 turns may pay
-//!          600   20.0 %  p38
-//!          396   66.0 %  ├ p86 ×3 p755
-//!          168   28.0 %  └ p87
-//!      p38   41 → true, 42
+//!      p38 p86 ×3 p755 repeats: 50.1 % of the turns begin it twice in a row. Unrolling along it, 5 paths at a time, may pay
+//!      600   20.0 %  p38
+//!      396   66.0 %  └ p86 ×3 p755
+//!      168   28.0 %  └ p87
+//!      p38    src/scan.rs:41 → true, 42
 //! ```
 //! Shares at the left are of the turns; those below, of the path that the sequence begins with.
 

@@ -7,6 +7,7 @@
 //! loop must be those of the finished calls, and of one more at most.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use holloway_format::abi::{KIND_TIMES, SAMPLE_WORDS};
 use holloway_format::{RawProfile, peek_profile};
 use holloway_tests::corpus::Random;
 use holloway_tests::expect;
@@ -263,7 +264,7 @@ fn a_killed_collector_takes_nothing_from_the_program() {
     run_ok(Command::new(folder.join("plain")).arg(&wanted)).unwrap();
     let wanted = std::fs::read_to_string(wanted).unwrap();
     let mut random = Random(3);
-    let mut cut = 0;
+    let (mut cut, mut dropped) = (0, 0);
     for kind in ["loops", "trace", "times"] {
         let program = folder.join(kind);
         let mut woven = holloway_command(["cc", "-O1", "-g", "long.c", "-o"]);
@@ -279,12 +280,15 @@ fn a_killed_collector_takes_nothing_from_the_program() {
             let pause = Duration::from_micros(random.below(60_000));
             let paths = kill_collector(&program, folder, round, pause, &wanted, all);
             cut += usize::from(paths < all);
+            let data = folder.join(format!("{kind}-data{round}"));
+            dropped += usize::from(says_from_where(&data, all - paths));
         }
     }
     assert!(
         cut > 3,
         "only {cut} collectors were killed before they had all"
     );
+    assert!(dropped > 0, "no thread had to do without its collector");
 }
 
 /// Of a sample too: what was left out of it is not among the missing.
@@ -344,6 +348,47 @@ fn left_out(data: &Path) -> Option<u64> {
     }
     let raw = RawProfile::parse(&bytes).unwrap();
     Some(raw.rings().iter().map(|ring| ring.left_out).sum())
+}
+
+/// Whether the thread of a program dropped words; then the report must say from which on, and the missing paths be those behind it and some that
+/// were taken before.
+fn says_from_where(data: &Path, missing: u64) -> bool {
+    let mut profiles = profiles(data).unwrap();
+    let bytes = std::fs::read(profiles.pop().unwrap()).unwrap();
+    assert!(profiles.is_empty());
+    if peek_profile(&bytes).unwrap().sealed {
+        return false; // All was taken.
+    }
+    let raw = RawProfile::parse(&bytes).unwrap();
+    let [ring] = raw.rings() else {
+        panic!("{} rings", raw.rings().len());
+    };
+    let said = Report::of_run(data).unwrap().json["damage"].to_string();
+    let word = said.split_once(&format!("; of thread {} all from its word ", ring.tid));
+    let is_dropped = ring.missing.is_some_and(|at| at < ring.cursor);
+    assert_eq!(word.is_some(), is_dropped, "{said}");
+    let Some((_, word)) = word else {
+        return false;
+    };
+    let word: u64 = word.split(' ').next().unwrap().parse().unwrap();
+    // Whatever is in the ring stands right before it.
+    let kept = ring.words().count() as u64;
+    assert_eq!(
+        ring.first() - ring.origin + 4 * kept,
+        4 * (word - 1),
+        "{said}"
+    );
+    let each = if raw.header().profile.kind == KIND_TIMES {
+        SAMPLE_WORDS as u64
+    } else {
+        1
+    };
+    let behind = ((ring.cursor - ring.origin) / 4 + 1 - word).saturating_sub(ring.controls) / each;
+    assert!(
+        behind <= missing,
+        "{behind} paths behind word {word}, {missing} missing"
+    );
+    true
 }
 
 /// A run whose collector lives.

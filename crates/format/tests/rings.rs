@@ -62,10 +62,12 @@ fn a_ring_and_its_spools_are_in_order() {
         (ring.tid, ring.holes(), ring.missing, ring.owners),
         (7, 1, None, 1)
     );
+    assert_eq!(ring.dropped_from(), None);
     assert_eq!(pieces(two), [piece(CHUNK, [1])]);
     let ring = two.ring.unwrap();
     assert_eq!((ring.cursor, ring.end()), (CHUNK + 8, CHUNK + 4));
     assert_eq!(ring.missing, Some(CHUNK + 4));
+    assert_eq!(ring.dropped_from(), Some(2));
 }
 
 /// The process was killed after it published a spool and before it moved `taken`.

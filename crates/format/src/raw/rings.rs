@@ -140,6 +140,12 @@ impl<'a> Ring<'a> {
             .map_or(self.cursor, |missing| missing.min(self.cursor))
     }
 
+    /// Number of the first word that was dropped, from 1, among all that its threads ever appended; none if no word was.
+    pub fn dropped_from(&self) -> Option<u64> {
+        let before = self.end() - self.origin;
+        (self.end() < self.cursor).then_some(before / 4 + 1)
+    }
+
     /// Words of paths that its threads ever appended, dropped ones included.
     pub fn appended(&self) -> u64 {
         let all = self.cursor.saturating_sub(self.origin) / 4;

@@ -465,7 +465,7 @@ impl Subject {
     fn say_missing(&self, raw: &RawProfile<'_>, damage: Vec<Damage>, profile: &mut Profile) {
         profile.damage.extend_from_slice(raw.damage());
         profile.damage.extend(damage);
-        profile.damage.extend(self.tally().damage());
+        profile.damage.extend(self.tally().damage(raw.rings()));
         // Of rings that dropped words the paths are counted, so the rings need no mention.
         let dropped = raw.rings().iter().filter(|ring| ring.missing.is_some());
         profile.lost = profile.lost.saturating_sub(dropped.count() as u64);

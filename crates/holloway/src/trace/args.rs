@@ -231,8 +231,8 @@ pub(crate) struct ContextArgs {
 /// `holloway trace loops`.
 #[derive(Debug, Args)]
 pub(crate) struct LoopsArgs {
-    /// Iterations in a row
-    #[arg(value_name = "K", value_parser = crate::wanted::parse_k)]
+    /// Iterations in a row, 1 to 1024; 1: how often each path ran
+    #[arg(value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) k: u32,
     /// Which trace.
     #[command(flatten)]

@@ -6,6 +6,7 @@ mod cli_support;
 mod commands;
 mod counts;
 mod losses;
+mod questions;
 mod report;
 mod run;
 mod streams;

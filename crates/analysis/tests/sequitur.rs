@@ -1,19 +1,10 @@
 //! SEQUITUR and SEQUITUR(1) against the figures of Larus 1999 and the two properties of their authors.
 
-use std::collections::HashMap;
+mod lawful;
 
 use holloway_analysis::trace::{Grammar, LookAhead, Part, Sequitur};
+use lawful::{BOTH, grammar, lawful};
 use proptest::prelude::*;
-
-const BOTH: [LookAhead; 2] = [LookAhead::None, LookAhead::One];
-
-fn grammar(look_ahead: LookAhead, input: &[u32]) -> Grammar {
-    let mut sequitur = Sequitur::new(look_ahead);
-    for &symbol in input {
-        sequitur.push(symbol);
-    }
-    sequitur.finish()
-}
 
 /// Rules in the order in which a reader meets them first, named S, A, B, …
 fn show(grammar: &Grammar) -> String {
@@ -56,36 +47,6 @@ fn check(look_ahead: LookAhead, input: &str, expect: &str) {
         "{input} {look_ahead:?}"
     );
     lawful(&symbols);
-}
-
-/// It expands to the input, no digram stands twice (overlaps apart), no rule is used once.
-fn lawful(input: &[u32]) {
-    for look_ahead in BOTH {
-        let grammar = grammar(look_ahead, input);
-        assert!(
-            grammar.expand().eq(input.iter().copied()),
-            "{input:?} {look_ahead:?}"
-        );
-        let mut uses = vec![0; grammar.rules() as usize];
-        let mut digrams = HashMap::new();
-        for rule in 0..grammar.rules() {
-            let side = grammar.rule(rule);
-            assert!(rule == 0 || side.len() > 1, "{input:?} {look_ahead:?}");
-            for &symbol in side {
-                if let Part::Rule(used) = symbol.part() {
-                    uses[used as usize] += 1;
-                }
-            }
-            for (at, pair) in side.windows(2).enumerate() {
-                let (first_rule, first_at) =
-                    *digrams.entry((pair[0], pair[1])).or_insert((rule, at));
-                let same = (first_rule, first_at) == (rule, at);
-                let overlap = first_rule == rule && first_at + 1 == at;
-                assert!(same || overlap, "{pair:?} twice: {input:?} {look_ahead:?}");
-            }
-        }
-        assert!(uses[1..].iter().all(|&u| u > 1), "{input:?} {look_ahead:?}");
-    }
 }
 
 #[test]

@@ -2,12 +2,13 @@
 //!
 //! The programs run the same way each time, so what one run's threads spooled is what another's collector took in. Sequences over iterations
 //! (k-IPF) must be the n-grams of each activation's words, counted one by one; a trace, expanded, must be the words. The raw words are read
-//! by [`crate::naive`] alone.
+//! by [`crate::naive`] alone. Of these words SEQUITUR's and SEQUITUR(1)'s grammars must keep both of their authors' properties.
 
+use crate::lawful::lawful;
 use crate::naive::{self, Event, Image, Stream, Told};
 use crate::shelf::Shelved;
 use anyhow::{Context, Result, ensure};
-use holloway_analysis::loops::LoopsRun;
+use holloway_analysis::loops::{LoopsRun, Sequences};
 use holloway_format::{ImageMap, read_loops};
 use holloway_tests::corpus;
 use holloway_tests::tool::{clean, holloway_command, installed, run_ok, scratch, tests_directory};
@@ -87,9 +88,9 @@ impl Paths {
 }
 
 /// A program that is built, and a line that runs it.
-struct Subject {
+pub(crate) struct Subject {
     /// For [`Flavour::Loops`] and [`Flavour::Trace`].
-    programs: [PathBuf; 2],
+    pub(crate) programs: [PathBuf; 2],
     arguments: Vec<String>,
     /// Where it runs, and is cleared before.
     folder: PathBuf,
@@ -172,16 +173,26 @@ fn workload(
     input: Option<(&'static str, String)>,
 ) -> Result<()> {
     let scratch = scratch(&format!("grams-{}", workload.name()))?;
+    let subject = subject(workload, arguments, input, scratch.path())?;
+    subject.check(scratch.path())
+}
+
+/// A program of the suite.
+pub(crate) fn subject(
+    workload: &'static Workload,
+    arguments: &[&str],
+    input: Option<(&'static str, String)>,
+    scratch: &Path,
+) -> Result<Subject> {
     let shelved = Shelved::of(workload)?;
     let build = |flavour| shelved.build(flavour);
-    let subject = Subject {
+    Ok(Subject {
         programs: [build(Flavour::Loops)?, build(Flavour::Trace)?],
         arguments: arguments.iter().map(|a| (*a).to_owned()).collect(),
-        folder: scratch.path().join("run"),
+        folder: scratch.join("run"),
         input,
         streams: 1,
-    };
-    subject.check(scratch.path())
+    })
 }
 
 impl Subject {
@@ -191,7 +202,7 @@ impl Subject {
     }
 
     /// Runs in a folder that is the same each time, and nothing else in it.
-    fn run(&self, program: &Path, data: &Path, collect: Option<&[&str]>) -> Result<()> {
+    pub(crate) fn run(&self, program: &Path, data: &Path, collect: Option<&[&str]>) -> Result<()> {
         let _ = std::fs::remove_dir_all(&self.folder);
         std::fs::create_dir_all(&self.folder)?;
         let here = self.folder.join("program");
@@ -217,7 +228,12 @@ impl Subject {
     }
 
     /// The streams of a run without a collector, and what they say; the map is had from a run with one.
-    fn spooled(&self, program: &Path, data: &Path, collected: &Path) -> Result<(Vec<Told>, Image)> {
+    pub(crate) fn spooled(
+        &self,
+        program: &Path,
+        data: &Path,
+        collected: &Path,
+    ) -> Result<(Vec<Told>, Image)> {
         self.run(program, data, None)?;
         let streams = naive::streams(data)?;
         ensure!(streams.len() == self.streams, "{} streams", streams.len());
@@ -272,6 +288,11 @@ impl Subject {
         let mut wanted: Vec<Vec<Item>> = Vec::new();
         for told in &told {
             wanted.push(paths.items(told, &mut image)?);
+            let words = told.events.iter().filter_map(|event| match event {
+                Event::Path { word, .. } => Some(*word),
+                _ => None,
+            });
+            lawful(&words.collect::<Vec<_>>());
         }
         wanted.sort();
         for data in [&collected, &spooled] {
@@ -316,7 +337,7 @@ impl Subject {
         paths: &mut Paths,
     ) -> Result<()> {
         let ran = grams(told, 8);
-        for k in [2, 4, 8] {
+        for k in [1, 2, 4, 8] {
             let answer = asked(data, &["loops", &k.to_string()])?;
             let mut found = BTreeMap::<Vec<Item>, u64>::new();
             for stream in streams(&answer)? {
@@ -383,13 +404,18 @@ fn grams(told: &[Told], k: usize) -> Grams {
     all
 }
 
+/// The word of path 0 of a function.
+pub(crate) fn first_word(run: &LoopsRun, map: &ImageMap, sequences: &Sequences) -> u32 {
+    let function = run.run.function(sequences.id);
+    let base = map.modules[function.module.0 as usize].base;
+    ((base + function.map.counters.offset()) / 8 + 1) as u32
+}
+
 /// The same from the forests of a run.
 fn forest_grams(run: &LoopsRun, map: &ImageMap, k: u32) -> Grams {
     let mut all = Grams::new();
     for sequences in &run.functions {
-        let function = run.run.function(sequences.id);
-        let base = map.modules[function.module.0 as usize].base;
-        let first = ((base + function.map.counters.offset()) / 8 + 1) as u32;
+        let first = first_word(run, map, sequences);
         let kipf = sequences.kipf(k, 1);
         for (number, node) in (0..).zip(kipf.nodes()) {
             let words = kipf

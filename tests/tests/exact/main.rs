@@ -7,7 +7,10 @@ mod clang;
 mod gcov;
 mod grams;
 mod kinds;
+#[path = "../../../crates/analysis/tests/lawful/mod.rs"]
+mod lawful;
 mod left;
+mod long;
 mod naive;
 mod ours;
 mod rustc;

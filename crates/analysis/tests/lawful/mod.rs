@@ -1,0 +1,48 @@
+//! The two properties of SEQUITUR's grammars (Nevill-Manning, Witten 1997), looked for one by one. The end-to-end tests use this file too, for the words of real programs.
+
+use std::collections::HashMap;
+
+use holloway_analysis::trace::{Grammar, LookAhead, Part, Sequitur};
+
+/// SEQUITUR and SEQUITUR(1).
+pub(crate) const BOTH: [LookAhead; 2] = [LookAhead::None, LookAhead::One];
+
+/// The grammar of a string.
+pub(crate) fn grammar(look_ahead: LookAhead, input: &[u32]) -> Grammar {
+    let mut sequitur = Sequitur::new(look_ahead);
+    for &symbol in input {
+        sequitur.push(symbol);
+    }
+    sequitur.finish()
+}
+
+/// It expands to the input, no digram stands twice (overlaps apart), no rule is used once.
+pub(crate) fn lawful(input: &[u32]) {
+    let shown = &input[..input.len().min(2000)];
+    for look_ahead in BOTH {
+        let grammar = grammar(look_ahead, input);
+        assert!(
+            grammar.expand().eq(input.iter().copied()),
+            "{shown:?} {look_ahead:?}"
+        );
+        let mut uses = vec![0; grammar.rules() as usize];
+        let mut digrams = HashMap::new();
+        for rule in 0..grammar.rules() {
+            let side = grammar.rule(rule);
+            assert!(rule == 0 || side.len() > 1, "{shown:?} {look_ahead:?}");
+            for &symbol in side {
+                if let Part::Rule(used) = symbol.part() {
+                    uses[used as usize] += 1;
+                }
+            }
+            for (at, pair) in side.windows(2).enumerate() {
+                let (first_rule, first_at) =
+                    *digrams.entry((pair[0], pair[1])).or_insert((rule, at));
+                let same = (first_rule, first_at) == (rule, at);
+                let overlap = first_rule == rule && first_at + 1 == at;
+                assert!(same || overlap, "{pair:?} twice: {shown:?} {look_ahead:?}");
+            }
+        }
+        assert!(uses[1..].iter().all(|&u| u > 1), "{shown:?} {look_ahead:?}");
+    }
+}

@@ -198,6 +198,39 @@ fn a_gap_and_many_paths_at_once() {
     assert_eq!(traces(&builder.flush()), [(None, wanted)]);
 }
 
+#[test]
+fn pieces_are_forgotten_when_the_limit_shrinks() {
+    let mut choose = xorshift(7);
+    let mut simulator = Simulator::new(Kind::Trace, 4096, 3000, &mut choose);
+    simulator.run();
+    let words = Words::new(&program(Kind::Trace));
+    let large = Limits {
+        block: 50,
+        pieces: 1 << 20,
+    };
+    let mut builder = TraceBuilder::new(words, large);
+    let half = simulator.stream.len() / 2;
+    let (first, second) = simulator.stream.split_at(half);
+    let fresh = |recorded: Vec<Recorded>| {
+        let blocks = recorded.into_iter().map(|one| match one {
+            Recorded::Block(block) => block.is_fresh,
+            Recorded::Owner(_) => panic!("one thread"),
+        });
+        blocks.collect::<Vec<_>>()
+    };
+    builder.feed(4096, first);
+    let before = fresh(builder.flush());
+    assert!(before.len() > 3, "{before:?}");
+    assert!(before[0] && !before[1..].contains(&true), "{before:?}");
+    builder.limit(Limits {
+        block: 50,
+        pieces: 0,
+    });
+    builder.feed(4096 + 4 * half as u64, second);
+    let after = fresh(builder.flush());
+    assert!(after.len() > 3 && !after.contains(&false), "{after:?}");
+}
+
 proptest! {
     #[test]
     fn every_path_in_order_and_every_frame_left(state in 1u64.., batch in 1usize..70) {
@@ -290,6 +323,7 @@ proptest! {
             match choose(40) {
                 0 => recorded.extend(builder.flush()),
                 1 => at += 4 * u64::from(choose(10)),
+                2 => builder.limit(Limits { block: choose(400) as usize, pieces: choose(3000) as usize }),
                 _ => recorded.extend(builder.take()),
             }
             at += 4 * batch.len() as u64;

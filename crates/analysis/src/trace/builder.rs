@@ -148,6 +148,12 @@ impl GrammarBuilder {
         builder
     }
 
+    /// Bounds it anew. The open block has room for a symbol in any case.
+    pub(super) fn limit(&mut self, limits: Limits) {
+        let block = limits.block.max(self.length() + 1).min(MOST_SYMBOLS);
+        self.limits = Limits { block, ..limits };
+    }
+
     /// How often each terminal stood in the blocks since this was asked last.
     pub(super) fn counts(&mut self, alphabet: &impl Alphabet) -> Vec<u64> {
         self.add_up(alphabet);

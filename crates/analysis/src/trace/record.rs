@@ -101,6 +101,12 @@ impl TraceBuilder {
         }
     }
 
+    /// Bounds it anew, from the next piece on: pieces that are more than fit are forgotten.
+    pub fn limit(&mut self, limits: Limits) {
+        self.limits = limits;
+        self.grammar.limit(limits);
+    }
+
     /// Reads a batch of words, the first of which stands at position `at` (in bytes) of the stream. One that doesn't begin where
     /// the last one ended comes after a gap.
     pub fn feed(&mut self, mut at: u64, mut batch: &[u32]) {

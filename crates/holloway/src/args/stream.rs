@@ -29,7 +29,7 @@ pub(crate) struct StreamArgs {
     /// Analyse a burst of some 16,000 paths in N, leave the others out: counts are then of the sample
     #[arg(long, value_name = "N", value_parser = parse_sample)]
     pub(crate) sample: Option<u64>,
-    /// Memory that the analysis of all threads together may take, as in 500M or 2G; beyond it what is rare is left out, and said [default: 1G]
+    /// About how much memory the analysis of the threads that run may take together, at least 4M each, as in 500M or 2G; beyond it rare sequences of loops are left out, and said, and a trace gets a larger file [default: 1G, of it for loops at most 64M a thread]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     pub(crate) memory: Option<u64>,
     /// Time M paths (1 unless said) after about every N that run (variation) [env: HOLLOWAY_BURST] [default: 10000:1]

@@ -1,7 +1,7 @@
 //! What is being made of the streams of one ring, by the worker that reads it.
 
 use holloway_analysis::loops::{self, LoopsBuilder};
-use holloway_analysis::trace::{Recorded, TraceBuilder};
+use holloway_analysis::trace::{self, Recorded, TraceBuilder};
 use holloway_analysis::variation::VariationBuilder;
 use holloway_format::abi::{KIND_LOOPS, KIND_TRACE};
 
@@ -23,8 +23,7 @@ pub(crate) enum Making {
     Trace {
         builder: Box<TraceBuilder>,
         stream: ThreadStream,
-        /// Counts among the others' for as long.
-        _share: Share,
+        share: Share,
     },
     /// Times of paths.
     Variation(Box<VariationBuilder>),
@@ -47,8 +46,11 @@ impl Making {
                 builder.feed(at, words);
             }
             Self::Trace {
-                builder, stream, ..
+                builder,
+                stream,
+                share,
             } => {
+                builder.limit(symbols(share.most(SYMBOL)));
                 builder.feed(at, words);
                 subject.record(builder.take(), stream);
             }
@@ -98,17 +100,12 @@ impl Subject {
             let builder = LoopsBuilder::new(words.clone(), self.k, limits);
             return Making::Loops(Box::new(builder), share);
         }
-        let usual = holloway_analysis::trace::Limits::default();
-        let pieces = usual.pieces.min(share.most(SYMBOL));
-        let limits = holloway_analysis::trace::Limits {
-            block: usual.block.min(pieces),
-            pieces,
-        };
+        let limits = symbols(share.most(SYMBOL));
         let stream = ThreadStream { thread, id: None };
         Making::Trace {
             builder: Box::new(TraceBuilder::new(words.clone(), limits)),
             stream,
-            _share: share,
+            share,
         }
     }
 
@@ -128,5 +125,15 @@ impl Subject {
             let head = traces::head(&self.head);
             locked(&self.traces).record(&self.profile, &head, recorded, stream);
         }
+    }
+}
+
+/// Symbols that a builder of traces remembers: as many as fit, but no more than pay.
+fn symbols(fitting: usize) -> trace::Limits {
+    let usual = trace::Limits::default();
+    let pieces = usual.pieces.min(fitting);
+    trace::Limits {
+        block: usual.block.min(pieces),
+        pieces,
     }
 }

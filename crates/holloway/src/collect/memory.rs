@@ -1,6 +1,9 @@
 //! The memory that the analysis of a run's streams may take, shared evenly by the streams that are open.
 //!
-//! A stream's share shrinks as others come, and grows as they end. Each keeps some megabytes in any case. A trace's stays as it began.
+//! A stream's share shrinks as others come, and grows as they end; it holds from the stream's next words on. Each has some megabytes in any case. It bounds what
+//! grows with the stream: the nodes of a forest, the pieces of a trace. What came of streams that have ended is not in it: of loops, a forest a process, of as many nodes as
+//! fit in all of the memory while they grow; a node takes a quarter of that then. What a symbol of a trace takes is what it does where paths repeat themselves: at random it is
+//! up to four times as much, blocks that are being made and written included.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

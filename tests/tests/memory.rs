@@ -1,0 +1,97 @@
+//! `--memory` bounds what `holloway run` takes, however much there is to remember: of a program in which paths follow one another at random,
+//! so that hardly a sequence comes twice.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use holloway_format::trace::TraceFile;
+use holloway_tests::tool::{holloway_command, installed, run_ok, scratch};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use wait4::Wait4;
+
+/// 256 paths a turn, at random.
+const PROGRAM: &str = "\
+#include <stdlib.h>
+static volatile unsigned sum;
+__attribute__((noinline)) static void mix(unsigned turns) {
+  unsigned state = 1;
+  for (unsigned i = 0; i < turns; i++) {
+    state = state * 1664525 + 1013904223;
+    if (state >> 31 & 1) sum += i;
+    if (state >> 30 & 1) sum ^= i;
+    if (state >> 29 & 1) sum += 3;
+    if (state >> 28 & 1) sum -= i;
+    if (state >> 27 & 1) sum ^= 5;
+    if (state >> 26 & 1) sum += 7;
+    if (state >> 25 & 1) sum ^= 9;
+    if (state >> 24 & 1) sum -= 4;
+  }
+}
+int main(int count, char **words) { mix(atoi(words[1])); }
+";
+
+const TURNS: &str = "10000000";
+/// What is asked for, and what all of `holloway run` may take for it: what the option bounds is estimated, and code, maps, and what is being made and written come to it.
+const ASKED: &str = "64M";
+const MOST: u64 = 384 << 20;
+
+fn built(kind: &str, folder: &Path) -> PathBuf {
+    std::fs::write(folder.join("mix.c"), PROGRAM).unwrap();
+    let program = folder.join(kind);
+    let mut woven = holloway_command(["cc", "-O1", "mix.c", "-o"]);
+    woven.arg(&program).current_dir(folder);
+    woven.env("HOLLOWAY_CLANG", installed("clang-22").unwrap());
+    run_ok(woven.env("HOLLOWAY_COLLECT", kind)).unwrap();
+    program
+}
+
+/// The most memory that `holloway run` had at a time, or its program, which takes little.
+fn peak(program: &Path, data: &Path) -> u64 {
+    let mut command = holloway_command(["run", "--memory", ASKED, "--no-report", "-o"]);
+    command.arg(data).arg("--").arg(program).arg(TURNS);
+    let child = command.stdin(Stdio::null()).spawn().unwrap();
+    let ended = child.wait4().unwrap();
+    assert!(ended.status.success());
+    let peak = ended.rusage.maxrss;
+    println!("{}: {} MiB", program.display(), peak >> 20);
+    peak
+}
+
+fn asked(words: &[&str], data: &Path) -> Value {
+    let mut command = holloway_command(words);
+    command.arg(data).args(["--format", "json"]);
+    serde_json::from_str(&run_ok(&mut command).unwrap().text()).unwrap()
+}
+
+#[test]
+fn loops_keep_within_the_memory_asked_for() {
+    let scratch = scratch("memory-loops").unwrap();
+    let data = scratch.path().join("data");
+    let peak = peak(&built("loops", scratch.path()), &data);
+    let found = asked(&["report", "--view", "loops", "--stats"], &data);
+    // There was more than fits, all of it was seen, and what went is said.
+    let words = found["stats"]["words"].as_u64().unwrap();
+    assert!(words > TURNS.parse().unwrap(), "{words} words");
+    let dropped = found["losses"]["dropped_words"].as_u64().unwrap();
+    assert!(dropped > words / 10, "{dropped} of {words} were dropped");
+    assert!(peak < MOST, "{peak} bytes");
+}
+
+#[test]
+fn a_trace_keeps_within_the_memory_asked_for() {
+    let scratch = scratch("memory-trace").unwrap();
+    let data = scratch.path().join("data");
+    let peak = peak(&built("trace", scratch.path()), &data);
+    let entries = std::fs::read_dir(&data).unwrap();
+    let mut files = entries.map(|entry| entry.unwrap().path());
+    let file = files.find(|file| file.extension().is_some_and(|it| it == "hwt"));
+    let bytes = std::fs::read(file.unwrap()).unwrap();
+    let file = TraceFile::read(&bytes).unwrap();
+    assert!(file.is_finished && file.damage.is_none());
+    // There was more than fits: pieces were forgotten, and nothing but the file's size is worse for it.
+    let blocks = file.streams[0].blocks().map(Result::unwrap);
+    let fresh = blocks.filter(|block| block.is_fresh).count();
+    assert!(fresh > 3, "{fresh} times all pieces were new");
+    assert!(file.streams[0].length > TURNS.parse().unwrap());
+    assert!(peak < MOST, "{peak} bytes");
+}

@@ -33,7 +33,7 @@ int main(int count, char **words) { mix(atoi(words[1])); }
 const TURNS: &str = "10000000";
 /// What is asked for, and what all of `holloway run` may take for it: what the option bounds is estimated, and code, maps, and what is being made and written come to it.
 const ASKED: &str = "64M";
-const MOST: u64 = 384 << 20;
+const MOST: u64 = 192 << 20;
 
 fn built(kind: &str, folder: &Path) -> PathBuf {
     std::fs::write(folder.join("mix.c"), PROGRAM).unwrap();

@@ -2,7 +2,8 @@
 //!
 //! MiniSat, of which nothing was written for this, decides a formula larger than the caches. `--collect variation` says which paths are slow at times; the paper's rule
 //! (prefetch what the next turn of the loop loads, under an `if` that keeps it in bounds) is applied by hand to one of them; both programs are timed
-//! in turn. docs/studies/variation.md is written from what came out.
+//! in turn. The program as it is also runs on another formula and beside others, for the paper's question whether the same paths vary there
+//! (`holloway stability`). docs/studies/variation.md is written from what came out.
 
 use crate::bench;
 use crate::bench::Samples;
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use wait4::Wait4;
 
 /// The function that the rule is applied to, and the rule: each turn of its outer loop takes the next fact off the trail and walks the watchers of it; those of
@@ -32,6 +34,8 @@ const ROUNDS: usize = 9;
 /// Functions and pieces of advice that are shown.
 const FUNCTIONS: usize = 6;
 const ADVICE: usize = 4;
+/// Variables, clauses and seed of another formula.
+const OTHER: [&str; 3] = ["300000", "900000", "7"];
 
 /// The program, as it is or with the prefetch.
 struct Program {
@@ -57,8 +61,12 @@ pub(crate) fn run() -> Result<()> {
         built.with_context(|| format!("the {name} program"))
     };
     let (plain, patched) = (build("plain", false)?, build("patched", true)?);
-    let see = |program: &Program, name: &str| program.see(&scratch.path().join(name));
-    let (before, after) = (see(&plain, "before")?, see(&patched, "after")?);
+    let data = |name: &str| scratch.path().join(name);
+    let (before, after) = (plain.see(&data("before"))?, patched.see(&data("after"))?);
+    plain.record(&data("other"), &OTHER)?;
+    beside_others(|| plain.record(&data("loaded"), &[]))?;
+    let mut stability = holloway_command(["stability"]);
+    let stability = run_ok(stability.args(["before", "other", "loaded"].map(data)))?.text();
     let mut times = [Samples::default(), Samples::default()];
     for round in 0..ROUNDS {
         let mut order = [(0, &plain), (1, &patched)];
@@ -69,7 +77,7 @@ pub(crate) fn run() -> Result<()> {
             times[place].push(seconds(&program.native)?);
         }
     }
-    let page = page(&before, &after, &times)?;
+    let page = page(&before, &after, &times, &stability)?;
     let file = crate::root().join("docs/studies/variation.md");
     std::fs::create_dir_all(file.parent().context("a file lies in a folder")?)?;
     std::fs::write(&file, &page).with_context(|| format!("cannot write {}", file.display()))?;
@@ -97,12 +105,19 @@ impl Program {
         })
     }
 
-    /// Runs it woven; what it prints must be what it prints as it is.
-    fn see(&self, data: &Path) -> Result<Seen> {
-        let wanted = run_ok(&mut Command::new(&self.native))?;
+    /// Runs it woven, on the formula of these words or the usual; what it prints must be what it prints as it is.
+    fn record(&self, data: &Path, formula: &[&str]) -> Result<()> {
+        let wanted = run_ok(Command::new(&self.native).args(formula))?;
         let mut record = holloway_command(["run", "--no-report", "--burst", BURST, "-o"]);
-        let found = run_ok(record.arg(data).arg("--").arg(&self.woven))?;
+        record.arg(data).arg("--").arg(&self.woven).args(formula);
+        let found = run_ok(&mut record)?;
         ensure!(found.stdout == wanted.stdout, "other output when woven");
+        Ok(())
+    }
+
+    /// Runs it woven, and asks for its times.
+    fn see(&self, data: &Path) -> Result<Seen> {
+        self.record(data, &[])?;
         let report = |words: &[&str]| {
             let mut command = holloway_command(["report", "--view", "variation"]);
             run_ok(command.args(words).arg(data)).map(|output| output.text())
@@ -112,6 +127,23 @@ impl Program {
             text: report(&["--top", "6", "--function", "propagate"])?,
         })
     }
+}
+
+/// What `work` gives while every core has something else to do.
+fn beside_others<T>(work: impl FnOnce() -> T) -> T {
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let result = work();
+        is_done.store(true, Ordering::Relaxed);
+        result
+    })
 }
 
 /// Processor time of a run, user and system.
@@ -184,7 +216,7 @@ fn advice(seen: &Seen) -> Result<Vec<String>> {
 }
 
 /// The page.
-fn page(before: &Seen, after: &Seen, times: &[Samples; 2]) -> Result<String> {
+fn page(before: &Seen, after: &Seen, times: &[Samples; 2], stability: &str) -> Result<String> {
     let functions = by_function(before)?;
     let place = functions.iter().position(|one| one.0 == FUNCTION);
     let place = place.context("nothing of propagate was timed")?;
@@ -237,6 +269,14 @@ fn page(before: &Seen, after: &Seen, times: &[Samples; 2]) -> Result<String> {
         gone * 100.0
     )?;
     page.push_str("The paper's figures, on its programs of 2005: 8.5 % faster on average (2 to 19 %), 41 % of those paths' variation gone.\n");
+    writeln!(
+        page,
+        "\n## Another formula, other load\n\nThe same program, as it is, on a formula of {} variables and {} clauses of another seed (B), and on the first one while every core has something else \
+         to do (C): the paper's question whether the paths that vary most in one run do so in others, by `holloway stability`.\n\n```text\n{}\n```",
+        OTHER[0],
+        OTHER[1],
+        stability.trim_end()
+    )?;
     Ok(page)
 }
 

@@ -377,16 +377,22 @@ impl Subject {
     }
 }
 
+/// The words of each activation, in order.
+pub(crate) fn by_activation(told: &Told) -> Vec<Vec<u32>> {
+    let mut ran = vec![Vec::new(); told.functions.len()];
+    for event in &told.events {
+        if let Event::Path { activation, word } = event {
+            ran[*activation].push(*word);
+        }
+    }
+    ran
+}
+
 /// The sequences of up to `k` words in a row of one activation.
 fn grams(told: &[Told], k: usize) -> Grams {
     let mut all = Grams::new();
     for told in told {
-        let mut ran = vec![Vec::new(); told.functions.len()];
-        for event in &told.events {
-            if let Event::Path { activation, word } = event {
-                ran[*activation].push(*word);
-            }
-        }
+        let ran = by_activation(told);
         for &(word, count) in &told.beside {
             *all.entry(vec![word]).or_default() += count;
         }

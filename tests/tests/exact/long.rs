@@ -1,8 +1,8 @@
 //! The longest sequences over iterations that can be asked for, held against the words of a real program as in [`crate::grams`]. There are millions: each
 //! is known by a hash of its words.
 
-use crate::grams::{Subject, first_word, subject};
-use crate::naive::{self, Event, Told};
+use crate::grams::{Subject, by_activation, first_word, subject};
+use crate::naive::{self, Told};
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::loops::LoopsRun;
 use holloway_format::read_loops;
@@ -75,12 +75,7 @@ fn check(subject: &Subject, data: &Path) -> Result<()> {
 fn long_grams(told: &[Told], k: usize) -> HashMap<(u32, u64), u64> {
     let mut all = HashMap::new();
     for told in told {
-        let mut ran = vec![Vec::new(); told.functions.len()];
-        for event in &told.events {
-            if let Event::Path { activation, word } = event {
-                ran[*activation].push(*word);
-            }
-        }
+        let ran = by_activation(told);
         for &(word, count) in &told.beside {
             *all.entry((1, longer(0, word))).or_default() += count;
         }

@@ -19,6 +19,8 @@ unsigned below(unsigned n) {
 int main(int argc, char **argv) {
   const int variables = argc > 1 ? std::atoi(argv[1]) : 200000;
   const int clauses = argc > 2 ? std::atoi(argv[2]) : 600000;
+  if (argc > 3)
+    state = std::atoi(argv[3]);
   Solver solver;
   for (int v = 0; v < variables; v++)
     solver.newVar();

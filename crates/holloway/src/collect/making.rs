@@ -12,8 +12,8 @@ use super::traces::{self, ThreadStream};
 
 /// Bytes of a node of a slab forest while it grows, with what is counted until it is made.
 const NODE: u64 = 64;
-/// Bytes of a symbol that a builder of traces remembers.
-const SYMBOL: u64 = 32;
+/// Bytes of a symbol that a builder of traces remembers, where paths follow one another at random.
+const SYMBOL: u64 = 64;
 
 /// What is being made of the streams of one ring.
 pub(crate) enum Making {
@@ -128,12 +128,13 @@ impl Subject {
     }
 }
 
-/// Symbols that a builder of traces remembers: as many as fit, but no more than pay.
+/// Symbols that a builder of traces remembers: as many as fit, but no more than pay. Those of a block come to it before pieces are
+/// forgotten, and some blocks are on their way to the file.
 fn symbols(fitting: usize) -> trace::Limits {
     let usual = trace::Limits::default();
     let pieces = usual.pieces.min(fitting);
     trace::Limits {
-        block: usual.block.min(pieces),
+        block: usual.block.min(pieces / 8),
         pieces,
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A stream's share shrinks as others come, and grows as they end; it holds from the stream's next words on. Each has some megabytes in any case. It bounds what
 //! grows with the stream: the nodes of a forest, the pieces of a trace. What came of streams that have ended is not in it: of loops, a forest a process, of as many nodes as
-//! fit in all of the memory while they grow; a node takes a quarter of that then. What a symbol of a trace takes is what it does where paths repeat themselves: at random it is
-//! up to four times as much, blocks that are being made and written included.
+//! fit in all of the memory while they grow; a node takes a quarter of that then. What a symbol of a trace takes is what it does where paths follow one another at random, and blocks
+//! that are being made and written come to it; where paths repeat themselves it takes half.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

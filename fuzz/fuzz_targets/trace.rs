@@ -1,6 +1,7 @@
-//! A file of traces: as it is, and with the checksums put right. Every block that can be read is decoded.
+//! A file of traces: as it is, and with the checksums put right. Every block that can be read is decoded, and they are put together.
 #![no_main]
 
+use holloway_analysis::trace::Trace;
 use holloway_format::repair;
 use holloway_format::trace::TraceFile;
 use libfuzzer_sys::fuzz_target;
@@ -22,6 +23,9 @@ fn read(bytes: &[u8]) {
                 break;
             };
             assert!(block.terminals.len() <= stream.terminals.len());
+        }
+        if let Ok((trace, _)) = Trace::read(stream) {
+            assert!(trace.grammar.rules() > 0);
         }
     }
 }

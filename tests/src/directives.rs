@@ -8,7 +8,7 @@
 //! //#profile KEY = VALUE     a line for Cargo's profile              //#only C            C compilers: 19 | 22 only
 //! //#open WHY                calls are left unfinished or finish twice (exit, fork, longjmp): without exit edges flow
 //!                            isn't conserved
-//! //#cut WHY                a thread may end, or jump away, in the middle of a probe: samples of timed paths may be cut off
+//! //#cut WHY                 a thread may end, or jump away, in the middle of a probe: samples of timed paths may be cut off
 //! //#unequal F WHY           counts of F (* of all functions, std of its generic ones) may differ from run to run or between
 //!                            kinds of profile
 //!

@@ -84,7 +84,7 @@ fn a_trace_keeps_within_the_memory_asked_for() {
     let peak = peak(&built("trace", scratch.path()), &data);
     let entries = std::fs::read_dir(&data).unwrap();
     let mut files = entries.map(|entry| entry.unwrap().path());
-    let file = files.find(|file| file.extension().is_some_and(|it| it == "hwt"));
+    let file = files.find(|file| file.to_string_lossy().ends_with("-trace.hwt"));
     let bytes = std::fs::read(file.unwrap()).unwrap();
     let file = TraceFile::read(&bytes).unwrap();
     assert!(file.is_finished && file.damage.is_none());

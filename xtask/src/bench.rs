@@ -155,7 +155,7 @@ fn report(results: &Results, options: &Options) -> Result<()> {
 }
 
 /// Where programs and results are kept: `bench` in the target directory.
-fn folder() -> Result<PathBuf> {
+pub(crate) fn folder() -> Result<PathBuf> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let folder = std::path::absolute(target)?.join("bench");

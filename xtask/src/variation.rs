@@ -8,14 +8,14 @@
 use crate::bench;
 use crate::bench::Samples;
 use anyhow::{Context, Result, ensure};
-use holloway_tests::tool::{holloway_command, run_ok, scratch};
+use holloway_tests::noise::beside_noise;
+use holloway_tests::tool::{holloway_command, run_ok};
 use holloway_tests::workload::{Flavour, MINISAT};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use wait4::Wait4;
 
 /// The function that the rule is applied to, and the rule: each turn of its outer loop takes the next fact off the trail and walks the watchers of it; those of
@@ -55,16 +55,20 @@ struct Seen {
 /// A build or a run fails, the programs don't print the same, or the function isn't timed.
 pub(crate) fn run() -> Result<()> {
     bench::shelf()?;
-    let scratch = scratch("study-variation")?;
+    // A folder of its own name: it is part of the places that are shown.
+    let folder = bench::folder()?.join("study-variation");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
     let build = |name: &str, patch: bool| {
-        let built = Program::build(&scratch.path().join(name), patch);
+        let built = Program::build(&folder.join(name), patch);
         built.with_context(|| format!("the {name} program"))
     };
     let (plain, patched) = (build("plain", false)?, build("patched", true)?);
-    let data = |name: &str| scratch.path().join(name);
+    let data = |name: &str| folder.join(name);
     let (before, after) = (plain.see(&data("before"))?, patched.see(&data("after"))?);
     plain.record(&data("other"), &OTHER)?;
-    beside_others(|| plain.record(&data("loaded"), &[]))?;
+    beside_noise(|| plain.record(&data("loaded"), &[]))?;
     let mut stability = holloway_command(["stability"]);
     let stability = run_ok(stability.args(["before", "other", "loaded"].map(data)))?.text();
     let mut times = [Samples::default(), Samples::default()];
@@ -127,23 +131,6 @@ impl Program {
             text: report(&["--top", "6", "--function", "propagate"])?,
         })
     }
-}
-
-/// What `work` gives while every core has something else to do.
-fn beside_others<T>(work: impl FnOnce() -> T) -> T {
-    let is_done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while !is_done.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            });
-        }
-        let result = work();
-        is_done.store(true, Ordering::Relaxed);
-        result
-    })
 }
 
 /// Processor time of a run, user and system.
@@ -271,8 +258,8 @@ fn page(before: &Seen, after: &Seen, times: &[Samples; 2], stability: &str) -> R
     page.push_str("The paper's figures, on its programs of 2005: 8.5 % faster on average (2 to 19 %), 41 % of those paths' variation gone.\n");
     writeln!(
         page,
-        "\n## Another formula, other load\n\nThe same program, as it is, on a formula of {} variables and {} clauses of another seed (B), and on the first one while every core has something else \
-         to do (C): the paper's question whether the paths that vary most in one run do so in others, by `holloway stability`.\n\n```text\n{}\n```",
+        "\n## Another formula, other load\n\nThe same program, as it is, on a formula of {} variables and {} clauses of another seed (B), and on the first one while threads on every core take time in every other \
+         millisecond (C): the paper's question whether the paths that vary most in one run do so in others, by `holloway stability`. Shares are of the time that each run's threads took, so those of C, which waited for processors, are smaller; what is *kept* compares.\n\n```text\n{}\n```",
         OTHER[0],
         OTHER[1],
         stability.trim_end()

@@ -2,7 +2,7 @@
 
 use holloway_analysis::trace::builder::{Depth, GrammarBuilder};
 use holloway_analysis::trace::{Assembler, Grammar, Limits, Part, Terminal, Trace};
-use holloway_format::trace::{Block, Head, StringHash, TraceFile, TraceWriter};
+use holloway_format::trace::{Block, Head, StringHash, Symbol, Token, TraceFile, TraceWriter};
 use proptest::prelude::*;
 
 const HEAD: Head = Head {
@@ -44,6 +44,31 @@ fn file(blocks: &[Block]) -> Vec<u8> {
         writer.block(stream, block).expect("memory can be written");
     }
     writer.finish().expect("memory can be written")
+}
+
+/// Rules of one symbol hide no use of a rule: a file of some hundred tokens would take exponential time and memory.
+#[test]
+fn rules_of_one_symbol_are_seen_through() {
+    const DEPTH: u32 = 40;
+    let rule = |number| Token::symbol(Symbol::rule(number));
+    let terminal = Token::symbol(Symbol::terminal(0));
+    let mut tokens = vec![Token::open(), terminal, terminal, Token::close()];
+    // Each twice the one before, through a rule of it alone.
+    for level in 0..DEPTH {
+        let (known, alone) = (rule(2 * level), rule(2 * level + 1));
+        tokens.extend([Token::open(), known, Token::close()]);
+        tokens.extend([Token::open(), alone, alone, Token::close()]);
+    }
+    let block = Block {
+        is_fresh: true,
+        terminals: vec![Terminal::Left(1)],
+        tokens,
+        ..Block::default()
+    };
+    let grammar = assemble(&[block]);
+    useful(&grammar);
+    // All stand once where they are defined.
+    assert_eq!(grammar.len(), 6 * (1 << DEPTH) - 4);
 }
 
 /// Every rule is used twice and has two symbols.

@@ -196,9 +196,15 @@ pub(crate) struct StabilityArgs {
     /// Which times count.
     #[command(flatten)]
     pub(crate) times: TimesArgs,
-    /// What is shown.
-    #[command(flatten)]
-    pub(crate) list: ListArgs,
+    /// First paths that each run has [default: 10]
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    /// Text for people, JSON (schema 1) for programs
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub(crate) format: OutputFormat,
+    /// Colours and styles
+    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
+    pub(crate) color: ColorWhen,
 }
 
 /// `holloway demo`.

@@ -144,9 +144,16 @@ pub(crate) fn source() -> Files {
 /// How a list looks, here.
 pub(crate) fn options<'a>(list: &ListArgs, source: &'a Files) -> Options<'a> {
     Options {
-        top: list.top,
         function: list.function.clone(),
-        color: wants_color(list.color),
+        ..of_all(list.top, list.color, source)
+    }
+}
+
+/// Those of a list that holds all functions.
+pub(crate) fn of_all(top: Option<usize>, color: ColorWhen, source: &Files) -> Options<'_> {
+    Options {
+        top,
+        color: wants_color(color),
         width: terminal_width(),
         cwd: std::env::current_dir().ok(),
         ..Options::new(source)

@@ -11,7 +11,7 @@ use crate::args::{OutputFormat, StabilityArgs};
 use crate::collect::Settings;
 use crate::failure::{Failure, Result};
 use crate::load;
-use crate::report::{how, options, source, write_out};
+use crate::report::{how, of_all, source, write_out};
 use crate::{rundir, status};
 
 /// Evaluates the first paths of each run on all of them.
@@ -19,7 +19,7 @@ use crate::{rundir, status};
 /// # Errors
 /// One of them can't be read or has no times of paths, or stdout can't be written.
 pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
-    if args.list.top == Some(0) {
+    if args.top == Some(0) {
         return Err(Failure::usage(
             "--top 0 compares nothing: give a number of paths, 1 or more",
         ));
@@ -31,9 +31,9 @@ pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
     }
     let runs: Vec<&VariationRun> = runs.iter().collect();
     let source = source();
-    let options = options(&args.list, &source);
+    let options = of_all(args.top, args.color, &source);
     let how = how(args.times);
-    write_out(|out| match args.list.format {
+    write_out(|out| match args.format {
         OutputFormat::Text => stability(&runs, &options, how, out),
         OutputFormat::Json => stability_json(&runs, &options, how, out),
     })?;

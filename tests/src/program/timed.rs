@@ -1,4 +1,4 @@
-//! Timed paths of a program of tests/programs, all or a few: none is lost, and they come to what was counted of it.
+//! Timed paths of a program of tests/programs, all or a few: none is lost, and they come to about what was counted of it.
 
 use super::streams::{Seen, by_function, path_differences};
 use super::{Program, Variant};

@@ -2,6 +2,5 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bursts;
-mod noise;
 mod planted;
 mod view;

@@ -4,9 +4,9 @@
 //! count or by total time it would. What is planted takes a second in all, far more than one odd sample of another path stands for; who else uses the machine only makes
 //! it longer.
 
-use crate::noise::beside_noise;
 use crate::view::{Row, View, view};
 use anyhow::{Context, Result, ensure};
+use holloway_tests::noise::beside_noise;
 use holloway_tests::tool::{holloway_command, installed, run_ok, scratch, tests_directory};
 use std::path::{Path, PathBuf};
 

@@ -245,5 +245,5 @@ pub(crate) fn percent(slowdown: f64) -> String {
 }
 
 fn unmeasured() -> String {
-    "not measured".to_owned()
+    "not in this run".to_owned()
 }

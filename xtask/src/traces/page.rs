@@ -15,8 +15,9 @@ const HEAD: &str = "\
 
 Written by `cargo xtask study traces` down to the line that says otherwise: the tables and figures of \"Whole Program Paths\" (Larus 1999) and of the
 k-iteration paper (D'Elia, Demetrescu, Finocchi 2013) for our suite, and what general compressors make of the same traces. The programs ran without
-a collector; what they spooled was read back. Speeds are of processor time, of all threads together. Every trace was expanded from its file's grammar and was the
-one recorded, path for path.
+a collector; what they spooled was read back. Speeds are of processor time. A file was made in one thread, its two parts one after the other, which are \"ours s\" together; \"words to file\" is the slower
+part, as the collector runs them side by side. The three compressors ran beside one another on the two cores, ours alone, which makes them look slower by what was not measured. Every trace was expanded
+from its file's grammar and was the one recorded, path for path.
 ";
 
 /// Where the part by hand begins.

@@ -235,20 +235,21 @@ fn decode(code: u32) -> Symbol {
 /// The grammar without rules that are used once or not at all, and without those of one symbol; users first.
 pub(super) fn prune(rules: &Rules, top: &[Symbol]) -> Result<Grammar, AssembleError> {
     let mut uses = vec![0u32; rules.ends.len()];
-    let count = |side: &[Symbol], uses: &mut Vec<u32>| {
+    let count = |side: &[Symbol], times: u32, uses: &mut Vec<u32>| {
         for symbol in side {
             if let Part::Rule(rule) = symbol.part() {
-                uses[rule as usize] = uses[rule as usize].saturating_add(1);
+                uses[rule as usize] = uses[rule as usize].saturating_add(times);
             }
         }
     };
-    count(top, &mut uses);
-    for rule in (0..rules.len())
-        .rev()
-        .filter(|&rule| rules.side(rule).len() != 1)
-    {
-        if uses[rule as usize] > 0 {
-            count(&rules.symbols[rules.side(rule)], &mut uses);
+    count(top, 1, &mut uses);
+    for rule in (0..rules.len()).rev() {
+        let side = &rules.symbols[rules.side(rule)];
+        match (uses[rule as usize], side.len()) {
+            (0, _) => {}
+            // Its symbol will stand wherever it does.
+            (times, 1) => count(side, times, &mut uses),
+            _ => count(side, 1, &mut uses),
         }
     }
     let stays = |rule: u32| uses[rule as usize] > 1 && rules.side(rule).len() != 1;

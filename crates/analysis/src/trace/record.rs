@@ -101,7 +101,7 @@ impl TraceBuilder {
         }
     }
 
-    /// Bounds it anew, from the next piece on: pieces that are more than fit are forgotten.
+    /// Bounds it anew, from the next block on: pieces that are more than fit are forgotten when it is cut.
     pub fn limit(&mut self, limits: Limits) {
         self.limits = limits;
         self.grammar.limit(limits);

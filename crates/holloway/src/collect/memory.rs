@@ -1,6 +1,6 @@
-//! The memory that the analysis of a run's streams may take, shared evenly by the streams that are open.
+//! The memory that the analysis of a run's streams may take, shared evenly by the rings that are there: as many as threads ran at a time in each process that goes on.
 //!
-//! A stream's share shrinks as others come, and grows as they end; it holds from the stream's next words on. Each has some megabytes in any case. It bounds what
+//! A stream's share shrinks as others come, and grows as processes end; it holds from the stream's next words on. Each has some megabytes in any case. It bounds what
 //! grows with the stream: the nodes of a forest, the pieces of a trace. What came of streams that have ended is not in it: of loops, a forest a process, of as many nodes as
 //! fit in all of the memory while they grow; a node takes a quarter of that then. What a symbol of a trace takes is what it does where paths follow one another at random, and blocks
 //! that are being made and written come to it; where paths repeat themselves it takes half.

@@ -236,6 +236,8 @@ impl Shared {
                 pause = least;
                 continue;
             }
+            // What is made of a ring goes, with its memory, when its process has: nobody keeps it meanwhile.
+            taps.clear();
             std::thread::sleep(pause);
             pause = (pause * 2).min(longest);
         }

@@ -12,22 +12,22 @@ use std::process::ExitCode;
 
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
+use holloway_report::Options;
 use holloway_report::trace::{
     AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
 };
-use holloway_report::{Files, Options};
 use holloway_weave::Collect;
 
-use crate::args::{ListArgs, OutputFormat};
+use crate::args::OutputFormat;
 use crate::collect::Settings;
 use crate::collect::traces::{ThreadTrace, Wanted};
 use crate::failure::{Failure, Result};
 use crate::load::{self, Loaded, Streams};
-use crate::report::{options, source, write_out};
+use crate::report::{of_all, source, write_out};
 use crate::{rundir, status};
 use args::{
-    ChoiceArgs, CostKey, HotArgs, MethodKey, Question as Asked, ShownArgs, ThreadName, TraceArgs,
-    UnitKey, WhichArgs,
+    ChoiceArgs, CostKey, HotArgs, MethodKey, Question as Asked, ThreadName, TraceArgs, UnitKey,
+    WhichArgs,
 };
 
 /// Answers.
@@ -95,7 +95,7 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
     let streams = chosen.iter().map(|one| found.stream(one, &codes));
     let streams: Vec<Stream<'_>> = streams.collect();
     let source = source();
-    let options = shown(&which.shown, &source);
+    let options = of_all(which.shown.top, which.shown.color, &source);
     let write = match which.shown.format {
         OutputFormat::Text => holloway_report::terminal::trace::write,
         OutputFormat::Json => holloway_report::json::trace::write,
@@ -216,7 +216,7 @@ fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
         max_len: args.max_len as usize,
     };
     let source = source();
-    let options = shown(&args.shown, &source);
+    let options = of_all(args.shown.top, args.shown.color, &source);
     let write = match args.shown.format {
         OutputFormat::Text => holloway_report::terminal::trace::diff,
         OutputFormat::Json => holloway_report::json::trace::diff,
@@ -249,16 +249,6 @@ fn answer(
         }
     })?;
     failed.map_or(Ok(()), Err)
-}
-
-fn shown<'a>(args: &ShownArgs, source: &'a Files) -> Options<'a> {
-    let list = ListArgs {
-        top: args.top,
-        function: None,
-        format: args.format,
-        color: args.color,
-    };
-    options(&list, source)
 }
 
 /// The traces of a run.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const WHILE: Duration = Duration::from_millis(1);
 
 /// Does something while others want the processors.
-pub(crate) fn beside_noise<T>(something: impl FnOnce() -> T) -> T {
+pub fn beside_noise<T>(something: impl FnOnce() -> T) -> T {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {

@@ -148,6 +148,9 @@ Examples:
 /// `holloway run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
+    /// Chosen when the program is built; taken to say so.
+    #[arg(long, value_name = "KIND", hide = true)]
+    pub(crate) collect: Option<OsString>,
     /// Where the data goes.
     #[command(flatten)]
     pub(crate) output: OutputArgs,

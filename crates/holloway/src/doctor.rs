@@ -110,6 +110,7 @@ fn examine() -> Vec<Finding> {
     findings.push(compiler(llvm.as_ref().ok()));
     findings.push(rust_source(rustc.as_ref()));
     findings.push(tools());
+    findings.push(cargo_verbs());
     findings.push(clock());
     findings.push(counted());
     findings
@@ -355,6 +356,20 @@ fn tools() -> Finding {
             "tools",
             failure.message,
             "make it writable, or set XDG_CACHE_HOME to a directory that is",
+        ),
+    }
+}
+
+/// Cargo finds its subcommands in `PATH`.
+fn cargo_verbs() -> Finding {
+    const NAME: &str = "cargo-holloway";
+    match find_program(std::ffi::OsStr::new(NAME)) {
+        Some(file) => Finding::good("cargo", file.display().to_string()),
+        None => Finding::lacking(
+            State::Note,
+            "cargo",
+            format!("no {NAME} in PATH: `cargo holloway` is unknown to cargo"),
+            "cargo install --path crates/holloway, or put the directory that has it in PATH",
         ),
     }
 }

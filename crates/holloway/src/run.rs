@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use crate::args::RunArgs;
 use crate::burst::Burst;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::{child, collect, finish, images, kinds, report, rundir, rustc, status, unwritten};
 
 /// Runs the program.
@@ -13,6 +13,11 @@ use crate::{child, collect, finish, images, kinds, report, rundir, rustc, status
 /// # Errors
 /// It cannot be run (126, 127), the run's directory cannot be written, nothing can be reported.
 pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
+    if args.collect.is_some() {
+        return Err(Failure::usage(
+            "--collect is chosen when a program is built: `holloway cc --collect KIND …` or `cargo holloway run --collect KIND`",
+        ));
+    }
     let (program, program_args) = args.program.split_first().expect("clap requires a program");
     let file = crate::link::find_program(program);
     let woven = file.as_deref().and_then(|file| images::inspect(file).ok());

@@ -318,7 +318,12 @@ pub(crate) fn read(files: &[Vec<u8>], map: &ImageMap, wanted: Wanted) -> Vec<Thr
         }
         for stream in &file.streams {
             let (trace, part, damage) = read_stream(stream, wanted);
-            let cut = file.damage.as_ref().map(ToString::to_string);
+            let cut = file.damage.as_ref().map(|why| {
+                let process = file.head.process;
+                format!(
+                    "of process {process}'s traces {why}: paths behind that place are missing, of this thread or of others, and threads that began behind it; record the run again"
+                )
+            });
             let damage = damage.into_iter().chain(cut);
             let unfinished =
                 (!file.is_finished && file.damage.is_none()).then(|| UNFINISHED.to_owned());

@@ -280,7 +280,7 @@ pub(crate) enum UnitKey {
 /// `holloway trace query`.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// A regular expression over paths: 'open:0 (read:1|read:2)+ close:0'
+    /// A regular expression over paths: 'open:0 (read:1|read:2)+ close:0'; a match ends as early as it can, and the next one begins behind it
     #[arg(value_name = "PATTERN")]
     pub(crate) pattern: String,
     /// Which trace.

@@ -61,6 +61,7 @@ fn doctor_says_what_is_there_and_what_is_missing() {
         .exits(125);
     done.says("install rustup")
         .says("apt install gcc")
+        .says("no cargo-holloway in PATH")
         .says("cannot be profiled here yet");
     let done = place
         .holloway("doctor")

@@ -157,6 +157,15 @@ fn runs_are_held_against_each_other() {
     let done = place.holloway("stability a b").ok();
     done.says("step");
     assert_eq!(done.stderr, "");
+    assert!(!done.stdout.contains("few samples"), "{done}");
+    run(
+        &place,
+        "-o few --no-report --burst 20:1",
+        "variation",
+        "1000",
+    );
+    let done = place.holloway("stability a few").ok();
+    done.says("few samples");
     run(&place, "-o other --no-report", "times", "1000");
     let done = place.holloway("stability a other").ok();
     done.complains("warning: the runs are of programs with different names: a is of variation, other is of times; ");
@@ -170,6 +179,9 @@ fn runs_are_held_against_each_other() {
     assert_eq!(json["shares"].as_array().unwrap().len(), 3);
     assert!(json["paths"].as_array().unwrap().len() >= 2);
     place.holloway("stability a").exits(2);
+    place.holloway("stability a b --function x").exits(2);
+    let done = place.holloway("run --collect variation -- x").exits(2);
+    done.complains("--collect is chosen when a program is built");
     let done = place.holloway("stability a counted").exits(2);
     done.fails_with(
         "counted: no times of paths were recorded: build with --collect variation to see them; there are paths",

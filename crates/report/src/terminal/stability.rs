@@ -14,6 +14,9 @@ use crate::Options;
 use crate::numbers::{grouped, plural, tenths};
 use crate::variation::{FIRST, letter, trail_of};
 
+/// Samples for each of a run's first paths below which it is said that there are few: the net variation of one with a hundred is known to some ten per cent.
+const SAMPLES: u64 = 100;
+
 /// Writes how the first paths of each run vary on all of them.
 ///
 /// # Errors
@@ -41,6 +44,14 @@ pub(crate) fn write(
         .wrapped(super::paint::Line::new(), Ink::Faint, &heading)?;
     for (place, run) in runs.iter().enumerate() {
         sheet.fact(&letter(place), &described(run))?;
+    }
+    let few = |run: &&VariationRun| run.stats.samples < SAMPLES * first as u64;
+    if runs.iter().any(few) {
+        let sentence = format!(
+            "a run of fewer than {} samples, {SAMPLES} for each of its first paths, may have others first next time: let it run longer, or time more with --burst 100",
+            grouped(SAMPLES * first as u64)
+        );
+        sheet.said(Ink::Alarm, "few samples", &sentence)?;
     }
     across(sheet, &found)?;
     beside(sheet, &found)?;
@@ -110,8 +121,12 @@ fn beside(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
         let (of_others, kept) = if others.is_empty() {
             ("-".to_owned(), "-".to_owned())
         } else {
-            let kept = if own > 0.0 { mean / own } else { 0.0 };
-            (percent(mean), percent(kept))
+            let kept = if own > 0.0 {
+                percent(mean / own)
+            } else {
+                "-".to_owned()
+            };
+            (percent(mean), kept)
         };
         table.row(vec![
             (Ink::Plain, letter(run)),

@@ -1,7 +1,9 @@
-//! A file of traces: as it is, and with the checksums put right. Every block that can be read is decoded, and they are put together.
+//! A file of traces: as it is, and with the checksums put right. Every block that can be read is decoded; they are checked, and put together: both
+//! count the same.
 #![no_main]
 
-use holloway_analysis::trace::Trace;
+use holloway_analysis::trace::stats::counts;
+use holloway_analysis::trace::{Trace, check};
 use holloway_format::repair;
 use holloway_format::trace::TraceFile;
 use libfuzzer_sys::fuzz_target;
@@ -24,8 +26,14 @@ fn read(bytes: &[u8]) {
             };
             assert!(block.terminals.len() <= stream.terminals.len());
         }
-        if let Ok((trace, _)) = Trace::read(stream) {
-            assert!(trace.grammar.rules() > 0);
+        let checked = check(stream);
+        if let Ok((trace, damage)) = Trace::read(stream) {
+            let checked = checked.expect("what can be put together can be checked");
+            assert_eq!(checked.damage, damage);
+            assert_eq!(
+                checked.counts,
+                counts(&trace.grammar, trace.terminals.len())
+            );
         }
     }
 }

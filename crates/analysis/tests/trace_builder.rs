@@ -1,8 +1,10 @@
 //! Strings through the builder, the file and back: bit for bit, with pieces forgotten on the way, from any position, and cut short.
 
 use holloway_analysis::trace::builder::{Depth, GrammarBuilder};
-use holloway_analysis::trace::{Assembler, Grammar, Limits, Part, Terminal, Trace};
-use holloway_format::trace::{Block, Head, StringHash, Symbol, Token, TraceFile, TraceWriter};
+use holloway_analysis::trace::{Assembler, Grammar, Limits, Part, Terminal, Trace, check};
+use holloway_format::trace::{
+    Block, Head, Step, StringHash, Symbol, Token, TraceFile, TraceWriter,
+};
 use proptest::prelude::*;
 
 const HEAD: Head = Head {
@@ -91,7 +93,7 @@ fn useful(grammar: &Grammar) {
     );
 }
 
-fn check(input: &[u32], limits: Limits) {
+fn through(input: &[u32], limits: Limits) {
     for depth in [Depth::Quick, Depth::Full] {
         let blocks = blocks(input, limits, depth);
         let grammar = assemble(&blocks);
@@ -110,6 +112,20 @@ fn check(input: &[u32], limits: Limits) {
         assert_eq!(again.expect("the blocks are whole"), blocks);
         let (trace, damage) = Trace::read(stream).expect("the blocks are well formed");
         assert_eq!((damage, &trace.grammar), (None, &grammar));
+        let checked = check(stream).expect("the blocks are well formed");
+        let mut counts = vec![0; stream.terminals.len()];
+        for &terminal in input {
+            counts[terminal as usize] += 1;
+        }
+        assert_eq!(
+            (
+                checked.is_same,
+                checked.damage,
+                checked.counts,
+                checked.events
+            ),
+            (true, None, counts, input.len() as u64)
+        );
         assert_eq!(
             trace.terminals,
             (0..stream.terminals.len() as u32)
@@ -156,9 +172,9 @@ fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
 fn programs_come_back() {
     for seed in 1..20 {
         let input = program(20_000, xorshift(seed));
-        check(&input, SMALL);
-        check(&input, MIDDLE);
-        check(&input, Limits::default());
+        through(&input, SMALL);
+        through(&input, MIDDLE);
+        through(&input, Limits::default());
     }
 }
 
@@ -175,17 +191,17 @@ fn repetitions_across_blocks_come_back() {
                 input[place] = 50;
             }
         }
-        check(&input, SMALL);
-        check(&input, MIDDLE);
+        through(&input, SMALL);
+        through(&input, MIDDLE);
     }
 }
 
 #[test]
 fn runs_and_short_strings_come_back() {
     for length in [0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 66, 128, 129, 1000, 5000] {
-        check(&vec![0; length], SMALL);
-        check(&vec![3; length], Limits::default());
-        check(&(0..length as u32).collect::<Vec<_>>(), SMALL);
+        through(&vec![0; length], SMALL);
+        through(&vec![3; length], Limits::default());
+        through(&(0..length as u32).collect::<Vec<_>>(), SMALL);
     }
 }
 
@@ -248,6 +264,34 @@ fn a_file_cut_short_is_read_up_to_there() {
     assert_eq!(lengths.last(), Some(&input.len()));
 }
 
+/// One symbol in place of another, anywhere: some block's hash isn't that of its events.
+#[test]
+fn a_wrong_symbol_is_found() {
+    let input = program(3_000, xorshift(8));
+    let blocks = blocks(&input, SMALL, Depth::Quick);
+    let terminals = blocks[0].terminals.len() as u32;
+    let mut wrong = 0;
+    for (at, block) in blocks.iter().enumerate() {
+        for (place, token) in block.tokens.iter().enumerate() {
+            let Step::Symbol(symbol) = token.step() else {
+                continue;
+            };
+            let Part::Terminal(id) = symbol.part() else {
+                continue;
+            };
+            let mut blocks = blocks.clone();
+            let other = Symbol::terminal((id + 1) % terminals);
+            blocks[at].tokens[place] = Token::symbol(other);
+            let bytes = file(&blocks);
+            let file = TraceFile::read(&bytes).expect("the file has a head");
+            let checked = check(&file.streams[0]).expect("the blocks are well formed");
+            assert!(!checked.is_same, "block {at}, token {place}");
+            wrong += 1;
+        }
+    }
+    assert!(wrong > 100, "{wrong}");
+}
+
 #[test]
 fn streams_of_several_threads_are_kept_apart() {
     let inputs = [program(5_000, xorshift(1)), program(9_000, xorshift(2))];
@@ -274,15 +318,15 @@ fn streams_of_several_threads_are_kept_apart() {
 proptest! {
     #[test]
     fn random_strings_come_back(input in prop::collection::vec(0u32..6, 0..1500)) {
-        check(&input, SMALL);
-        check(&input, MIDDLE);
+        through(&input, SMALL);
+        through(&input, MIDDLE);
     }
 
     #[test]
     fn repeated_pieces_come_back(pieces in prop::collection::vec(prop::collection::vec(0u32..50, 1..40), 1..5),
                                  order in prop::collection::vec(0usize..5, 0..200)) {
         let input: Vec<u32> = order.iter().flat_map(|&i| pieces[i % pieces.len()].clone()).collect();
-        check(&input, SMALL);
-        check(&input, MIDDLE);
+        through(&input, SMALL);
+        through(&input, MIDDLE);
     }
 }

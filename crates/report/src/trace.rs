@@ -16,13 +16,13 @@ mod sight;
 use std::cmp::Reverse;
 use std::{fmt, io};
 
-use holloway_analysis::trace::Trace;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
 use holloway_analysis::trace::grams::TooMany;
 use holloway_analysis::trace::hot::Bounds;
 use holloway_analysis::trace::pattern::PatternError;
-use holloway_format::trace::{Before, StringHash};
+use holloway_analysis::trace::{Checked, Trace};
+use holloway_format::trace::Before;
 
 pub(crate) use sight::Sight;
 
@@ -57,7 +57,7 @@ pub struct Stream<'a> {
     pub nth: Option<u32>,
     /// The functions of the image.
     pub code: &'a Code<'a>,
-    /// The events.
+    /// The events. Where they were only checked, the grammar is empty.
     pub trace: &'a Trace,
     /// Which ones, where not all were read: then only [`Question::Cat`] may be asked, for some of them.
     pub part: Option<Part>,
@@ -65,8 +65,8 @@ pub struct Stream<'a> {
     pub file_bytes: Option<u64>,
     /// Seconds that the process ran, if known.
     pub seconds: Option<f64>,
-    /// Hash of the events as they came, if it is known.
-    pub hash: Option<StringHash>,
+    /// Whether the file's blocks stand for the events that came, if that was looked at: then only [`Question::Verify`] may be asked.
+    pub checked: Option<&'a Checked>,
     /// What could not be read and is missing here, a sentence each.
     pub damage: &'a [String],
 }
@@ -81,7 +81,10 @@ impl Stream<'_> {
     pub(crate) fn part(&self) -> Part {
         self.part.unwrap_or_else(|| Part {
             before: Before::default(),
-            events: self.trace.grammar.len(),
+            events: match self.checked {
+                Some(checked) => checked.events,
+                None => self.trace.grammar.len(),
+            },
         })
     }
 

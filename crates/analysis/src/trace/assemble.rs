@@ -5,7 +5,7 @@
 //!
 //! Cost: linear in the tokens; about 100 ns each.
 
-use holloway_format::trace::{Block, Step, StringHash, Token};
+use holloway_format::trace::{Block, Step, Token};
 
 use super::builder::{Depth, GrammarBuilder, Limits};
 use super::grammar::{Grammar, Part, Symbol};
@@ -53,16 +53,16 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    fn len(&self) -> u32 {
+    pub(super) fn len(&self) -> u32 {
         self.ends.len() as u32
     }
 
-    fn side(&self, rule: u32) -> std::ops::Range<usize> {
+    pub(super) fn side(&self, rule: u32) -> &[Symbol] {
         let start = match rule {
             0 => 0,
             _ => self.ends[rule as usize - 1],
         };
-        start..self.ends[rule as usize]
+        &self.symbols[start..self.ends[rule as usize]]
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Reader {
 
 /// Most rules, and most terminals: they and a bit to tell them apart are a terminal of the full builder.
 const MOST: u32 = 1 << 29;
-/// Most tokens of all blocks: 4 GiB of symbols.
+/// Most tokens that are put together, and most symbols of rules: 4 GiB.
 pub(super) const MOST_TOKENS: usize = 1 << 30;
 
 impl Reader {
@@ -126,7 +126,7 @@ impl Reader {
     fn close(&mut self) -> Result<(), AssembleError> {
         let start = self.starts.pop().ok_or(AssembleError::Unbalanced)?;
         let rule = self.rules.len();
-        if rule == MOST {
+        if rule == MOST || self.rules.symbols.len() > MOST_TOKENS {
             return Err(AssembleError::Large);
         }
         self.rules.symbols.extend(self.open.drain(start..));
@@ -144,8 +144,6 @@ pub struct Assembler {
     blocks: Vec<Block>,
     tokens: usize,
     terminals: usize,
-    length: u64,
-    hash: StringHash,
 }
 
 impl Default for Assembler {
@@ -156,8 +154,6 @@ impl Default for Assembler {
             blocks: Vec::new(),
             tokens: 0,
             terminals: 0,
-            length: 0,
-            hash: StringHash::default(),
         }
     }
 }
@@ -176,8 +172,6 @@ impl Assembler {
         if self.terminals > MOST as usize || self.tokens > MOST_TOKENS {
             return Err(AssembleError::Large);
         }
-        self.length += block.length;
-        self.hash = self.hash.then(block.hash);
         let known = self.terminals;
         let top = self.reader.read(&block.tokens, |terminal| {
             ((terminal as usize) < known)
@@ -190,16 +184,6 @@ impl Assembler {
         Ok(())
     }
 
-    /// The hash that the blocks' own hashes give.
-    pub fn hash(&self) -> StringHash {
-        self.hash
-    }
-
-    /// Number of terminals by the blocks' own lengths.
-    pub fn length(&self) -> u64 {
-        self.length
-    }
-
     /// The grammar of all blocks.
     ///
     /// # Errors
@@ -207,7 +191,7 @@ impl Assembler {
     pub fn finish(mut self) -> Result<Grammar, AssembleError> {
         self.blocks.extend(self.deeper.flush());
         let mut top = Vec::new();
-        for block in &self.blocks {
+        for block in std::mem::take(&mut self.blocks) {
             if block.is_fresh {
                 self.reader.begin();
             }
@@ -244,7 +228,7 @@ pub(super) fn prune(rules: &Rules, top: &[Symbol]) -> Result<Grammar, AssembleEr
     };
     count(top, 1, &mut uses);
     for rule in (0..rules.len()).rev() {
-        let side = &rules.symbols[rules.side(rule)];
+        let side = rules.side(rule);
         match (uses[rule as usize], side.len()) {
             (0, _) => {}
             // Its symbol will stand wherever it does.
@@ -267,7 +251,7 @@ pub(super) fn prune(rules: &Rules, top: &[Symbol]) -> Result<Grammar, AssembleEr
                 Some((Part::Rule(rule), _)) if stays(rule) => {
                     symbols.push(Symbol::rule(numbers[rule as usize]));
                 }
-                Some((Part::Rule(rule), _)) => open.push(rules.symbols[rules.side(rule)].iter()),
+                Some((Part::Rule(rule), _)) => open.push(rules.side(rule).iter()),
                 Some((Part::Terminal(_), symbol)) => symbols.push(symbol),
             }
         }
@@ -275,7 +259,7 @@ pub(super) fn prune(rules: &Rules, top: &[Symbol]) -> Result<Grammar, AssembleEr
     };
     write(top);
     for rule in (0..rules.len()).rev().filter(|&rule| stays(rule)) {
-        write(&rules.symbols[rules.side(rule)]);
+        write(rules.side(rule));
     }
     Grammar::from_parts(symbols, starts).map_err(|_| AssembleError::Large)
 }

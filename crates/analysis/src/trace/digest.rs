@@ -1,5 +1,5 @@
-//! A hash of strings that composes ([`StringHash`]): that of a rule follows from those of its parts. So a grammar is checked against the stream it was made of, and two
-//! strings and beginnings of them are compared, without expanding any (Karp, Rabin 1987).
+//! A hash of strings that composes ([`StringHash`]): that of a rule follows from those of its parts. So two strings and beginnings of them are
+//! compared without expanding any (Karp, Rabin 1987).
 //!
 //! Cost: linear in the symbols of the grammar; a beginning, linear in the right sides on the way down.
 
@@ -7,12 +7,6 @@ use holloway_format::trace::StringHash;
 
 use super::sweep::pieces;
 use super::{Grammar, Part, Symbol};
-
-/// The hash of a grammar's string.
-pub fn hash(grammar: &Grammar, terminals: usize) -> StringHash {
-    let numbers: Vec<u32> = (0..terminals as u32).collect();
-    Digests::new(grammar, &numbers).rules[0]
-}
 
 /// Hashes of all rules of a grammar whose terminals are known by other numbers.
 pub(super) struct Digests<'g> {

@@ -95,8 +95,8 @@ pub struct Resolved {
     pub(super) sets: Vec<Vec<bool>>,
 }
 
-/// What a name means: the functions that have it, by their numbers, or why there is none and the way out.
-pub type Lookup<'a> = dyn Fn(&str) -> Result<Vec<u32>, String> + 'a;
+/// What a name means: the functions that have it, and the path if one is named, by their numbers; or why there is none and the way out.
+pub type Lookup<'a> = dyn Fn(&str, Option<u32>) -> Result<Vec<u32>, String> + 'a;
 
 impl Pattern {
     /// Reads a pattern.
@@ -206,12 +206,12 @@ impl Resolved {
 
 /// The functions that an atom is limited to.
 fn functions(atom: &Atom, lookup: &Lookup<'_>) -> Result<Option<Vec<u32>>, PatternError> {
-    let name = match atom {
+    let (name, path) = match atom {
         Atom::Any | Atom::Left | Atom::Enter(None) | Atom::Leave(None) => return Ok(None),
-        Atom::Function(name) | Atom::Path(name, _) => name,
-        Atom::Enter(Some(name)) | Atom::Leave(Some(name)) => name,
+        Atom::Path(name, path) => (name, Some(*path)),
+        Atom::Function(name) | Atom::Enter(Some(name)) | Atom::Leave(Some(name)) => (name, None),
     };
-    let found = lookup(&name.text).map_err(|message| PatternError {
+    let found = lookup(&name.text, path).map_err(|message| PatternError {
         at: name.at,
         message,
     })?;

@@ -4,7 +4,7 @@
 
 use super::code::Event;
 use super::sweep::pieces;
-use super::{Grammar, Part};
+use super::{Checked, Grammar, Part};
 
 /// Bytes that a path takes in the stream of its thread: one word.
 pub const WORD_BYTES: u64 = 4;
@@ -80,16 +80,31 @@ pub fn counts(grammar: &Grammar, terminals: usize) -> Vec<u64> {
 
 /// The numbers of a trace.
 pub fn stats(grammar: &Grammar, events: &[Event]) -> Stats {
-    let mut stats = Stats {
+    let sizes = Stats {
         events: grammar.len(),
         rules: grammar.rules().into(),
         symbols: grammar.size() as u64,
         ..Stats::default()
     };
+    of_counts(sizes, &counts(grammar, events.len()), events)
+}
+
+/// The numbers of a trace in a file.
+pub fn stats_of_checked(checked: &Checked, events: &[Event]) -> Stats {
+    let sizes = Stats {
+        events: checked.events,
+        rules: checked.rules,
+        symbols: checked.symbols,
+        ..Stats::default()
+    };
+    of_counts(sizes, &checked.counts, events)
+}
+
+fn of_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
     let mut functions = Vec::new();
     let mut open_calls = 0i64;
-    let counts = counts(grammar, events.len());
-    for (&event, count) in events.iter().zip(counts).filter(|&(_, count)| count > 0) {
+    let events = events.iter().zip(counts);
+    for (&event, &count) in events.filter(|&(_, &count)| count > 0) {
         match event {
             Event::Path {
                 function,
@@ -97,21 +112,22 @@ pub fn stats(grammar: &Grammar, events: &[Event]) -> Stats {
                 calls,
                 ..
             } => {
-                stats.paths += count;
+                stats.paths = stats.paths.saturating_add(count);
                 stats.distinct_paths += 1;
                 functions.push(function);
                 let instructions = event.instructions().saturating_mul(count);
                 stats.instructions = stats.instructions.saturating_add(instructions);
-                stats.enters += if event.enters() { count } else { 0 };
-                stats.leaves += if event.leaves() { count } else { 0 };
-                open_calls = open_calls.saturating_add_unsigned(if calls { count } else { 0 });
-                open_calls = open_calls.saturating_sub_unsigned(if resumes { count } else { 0 });
+                let times = |happens| if happens { count } else { 0 };
+                stats.enters = stats.enters.saturating_add(times(event.enters()));
+                stats.leaves = stats.leaves.saturating_add(times(event.leaves()));
+                open_calls = open_calls.saturating_add_unsigned(times(calls));
+                open_calls = open_calls.saturating_sub_unsigned(times(resumes));
             }
             Event::Left(frames) => {
                 let left = count.saturating_mul(frames.into());
                 stats.left = stats.left.saturating_add(left);
             }
-            Event::Gap => stats.gaps += count,
+            Event::Gap => stats.gaps = stats.gaps.saturating_add(count),
         }
     }
     let not_back = u64::try_from(open_calls).unwrap_or(0);

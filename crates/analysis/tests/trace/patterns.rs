@@ -33,7 +33,7 @@ fn terminals() -> (Vec<Terminal>, Vec<Event>) {
     (terminals, events)
 }
 
-fn lookup(name: &str) -> Result<Vec<u32>, String> {
+fn lookup(name: &str, _: Option<u32>) -> Result<Vec<u32>, String> {
     match name {
         "a" | "b" | "c" | "d" => Ok(letters(name)),
         "b or c" => Ok(vec![1, 2]),

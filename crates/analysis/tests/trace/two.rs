@@ -5,9 +5,7 @@ use std::rc::Rc;
 
 use holloway_analysis::trace::code::{Code, Event};
 use holloway_analysis::trace::diff::{Alphabet, Diff, Unit, diff, first};
-use holloway_analysis::trace::digest::hash;
 use holloway_analysis::trace::{Terminal, Trace};
-use holloway_format::trace::StringHash;
 use holloway_format::{FunctionMap, ImageMap, ModuleMap, PlacedModule};
 use proptest::prelude::*;
 
@@ -131,12 +129,6 @@ fn naive_only(a: &[u32], b: &[u32], length: usize) -> BTreeSet<Vec<u32>> {
 }
 
 proptest! {
-    #[test]
-    fn the_hash_is_that_of_the_expansion(grammar in grammars(4)) {
-        let string: Vec<u32> = grammar.expand().collect();
-        prop_assert_eq!(hash(&grammar, 4), StringHash::of(&string));
-    }
-
     #[test]
     fn differences_are_those_of_the_expansions(
         a in grammars(4), mut b in string(4), keep in any::<prop::sample::Index>(), length in 1usize..5,

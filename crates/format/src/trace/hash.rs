@@ -1,7 +1,7 @@
 //! A hash of strings of numbers that a grammar's hash follows from: hash(x y) = hash(x) · B^|y| + hash(y).
 //!
 //! A polynomial modulo the prime 2^61 − 1 (Karp, Rabin 1987). The string's hash is taken as it comes; that of a grammar rule by rule, without
-//! expanding it: so `trace verify` is as fast as the grammar is small.
+//! expanding it: so a trace is verified as fast as its grammar is small.
 //!
 //! Cost: about a nanosecond a number.
 

@@ -10,10 +10,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use holloway_analysis::trace::stats::counts;
-use holloway_analysis::trace::{Excerpt, Recorded, Terminal, Trace};
-use holloway_format::trace::{
-    Block, Head, StreamId, StringHash, TraceFile, TraceStream, TraceWriter,
-};
+use holloway_analysis::trace::{AssembleError, Checked, Excerpt, Recorded, Terminal, Trace, check};
+use holloway_format::trace::{Block, Head, StreamId, TraceFile, TraceStream, TraceWriter};
 use holloway_format::{FunctionCounts, ImageMap, ProfileHead};
 use holloway_report::trace::Part;
 use std::collections::{BTreeMap, HashMap};
@@ -27,6 +25,8 @@ pub(crate) const TRACES: [&str; 2] = ["hwt", "rest.hwt"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     All,
+    /// Whether it stands for what came, and numbers.
+    Check,
     /// So many events from a position on, and what comes with them.
     Events {
         from: u64,
@@ -42,8 +42,8 @@ pub(crate) struct ThreadTrace {
     pub(crate) trace: Trace,
     /// Which part of that, if not all was asked for.
     pub(crate) part: Option<Part>,
-    /// Hash of the events as they came.
-    pub(crate) hash: Option<StringHash>,
+    /// What a check found, if that was asked for: then the grammar is empty.
+    pub(crate) checked: Option<Checked>,
     /// Bytes in the file of traces.
     pub(crate) file_bytes: Option<u64>,
     /// What of it could not be read.
@@ -317,7 +317,12 @@ pub(crate) fn read(files: &[Vec<u8>], map: &ImageMap, wanted: Wanted) -> Vec<Thr
             continue;
         }
         for stream in &file.streams {
-            let (trace, part, damage) = read_stream(stream, wanted);
+            let Read {
+                trace,
+                part,
+                checked,
+                damage,
+            } = read_stream(stream, wanted);
             let cut = file.damage.as_ref().map(|why| {
                 let process = file.head.process;
                 format!(
@@ -331,7 +336,7 @@ pub(crate) fn read(files: &[Vec<u8>], map: &ImageMap, wanted: Wanted) -> Vec<Thr
                 thread: stream.thread,
                 trace,
                 part,
-                hash: Some(stream.hash),
+                checked,
                 file_bytes: Some(stream.bytes),
                 damage: damage.chain(unfinished).collect(),
             });
@@ -340,18 +345,58 @@ pub(crate) fn read(files: &[Vec<u8>], map: &ImageMap, wanted: Wanted) -> Vec<Thr
     traces
 }
 
-/// A stream's events, which part of all they are, and what is damaged. Where a part can't be read, all that can is.
-fn read_stream(stream: &TraceStream<'_>, wanted: Wanted) -> (Trace, Option<Part>, Option<String>) {
-    if let Wanted::Events { from, count } = wanted
-        && let Ok(Some(Excerpt { before, trace })) = Excerpt::read(stream, from, count)
-    {
-        let events = stream.length;
-        return (trace, Some(Part { before, events }), None);
-    }
-    match Trace::read(stream) {
-        Ok((trace, damage)) => (trace, None, damage.map(|why| why.to_string())),
-        Err(why) => (Trace::default(), None, Some(why.to_string())),
-    }
+/// What was read of a stream.
+#[derive(Default)]
+struct Read {
+    trace: Trace,
+    part: Option<Part>,
+    checked: Option<Checked>,
+    damage: Option<String>,
+}
+
+/// Where a part can't be read, all that can is.
+fn read_stream(stream: &TraceStream<'_>, wanted: Wanted) -> Read {
+    let read = match wanted {
+        Wanted::All => read_all(stream),
+        Wanted::Check => check_stream(stream),
+        Wanted::Events { from, count } => match Excerpt::read(stream, from, count) {
+            Ok(Some(Excerpt { before, trace })) => {
+                let events = stream.length;
+                Ok(Read {
+                    trace,
+                    part: Some(Part { before, events }),
+                    ..Read::default()
+                })
+            }
+            _ => read_all(stream),
+        },
+    };
+    read.unwrap_or_else(|why| Read {
+        damage: Some(why.to_string()),
+        ..Read::default()
+    })
+}
+
+fn read_all(stream: &TraceStream<'_>) -> Result<Read, AssembleError> {
+    let (trace, damage) = Trace::read(stream)?;
+    Ok(Read {
+        trace,
+        damage: damage.map(|why| why.to_string()),
+        ..Read::default()
+    })
+}
+
+fn check_stream(stream: &TraceStream<'_>) -> Result<Read, AssembleError> {
+    let checked = check(stream)?;
+    Ok(Read {
+        trace: Trace {
+            terminals: stream.terminals.clone(),
+            ..Trace::default()
+        },
+        damage: checked.damage.as_ref().map(ToString::to_string),
+        checked: Some(checked),
+        ..Read::default()
+    })
 }
 
 /// How often each path ran.

@@ -2,12 +2,11 @@
 
 use holloway_analysis::trace::before::{Order, before};
 use holloway_analysis::trace::context::{Context, context};
-use holloway_analysis::trace::digest::hash;
 use holloway_analysis::trace::grams::Grams;
 use holloway_analysis::trace::hot::{self, Bounds, as_printed, exact};
 use holloway_analysis::trace::loops::loops;
 use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
-use holloway_analysis::trace::stats::{Stats, counts, stats};
+use holloway_analysis::trace::stats::{Stats, counts, stats, stats_of_checked};
 
 use super::sight::Asked;
 use super::{AskError, Hot, LIMIT, Method, Question, Sight};
@@ -143,10 +142,11 @@ fn answer(
 }
 
 fn verify(sight: &Sight<'_>, damage: &[String]) -> Verified {
-    let trace = sight.stream.trace;
-    let found = || hash(&trace.grammar, trace.terminals.len());
-    let stats = stats(&trace.grammar, &sight.events);
-    let is_same = sight.stream.hash.map(|hash| hash == found());
+    let stats = match sight.stream.checked {
+        Some(checked) => stats_of_checked(checked, &sight.events),
+        None => stats(&sight.stream.trace.grammar, &sight.events),
+    };
+    let is_same = sight.stream.checked.map(|checked| checked.is_same);
     let said = || damage.iter().chain(sight.stream.damage);
     let is_sample = said().any(|one| one.contains(SAMPLED));
     // Between the bursts of a sample there are gaps.

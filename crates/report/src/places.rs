@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use holloway_analysis::trail::{Frame, Step, Trail, frames};
+use holloway_format::FunctionMap;
+
 use crate::source::below_rustc;
 
 /// A file relative to `cwd` where it is below it; `<std>/…` for the standard library, `crate-1.2.3/…` for crates of
@@ -33,6 +36,31 @@ pub(crate) fn at(file: &str, line: u32, cwd: Option<&Path>) -> String {
         short(file, cwd)
     };
     format!("{file}:{line}")
+}
+
+/// The lines that a path runs through, in order, and their file: in the innermost frame that all of it runs in, but for the standard library's. Code
+/// inlined into that counts as the line of its call.
+pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a str, Vec<u32>)> {
+    let outermost_first = |step: &Step| -> Vec<Frame> {
+        let mut frames: Vec<Frame> = frames(map, &step.place).collect();
+        frames.reverse();
+        frames
+    };
+    let steps: Vec<Vec<Frame>> = trail.steps.iter().map(outermost_first).collect();
+    let first = steps.first()?;
+    let in_all = |depth: usize| {
+        let scope = |frames: &Vec<Frame>| frames.get(depth).map(|frame| frame.scope);
+        steps.iter().all(|frames| scope(frames) == scope(first))
+    };
+    let common = (0..first.len()).take_while(|depth| in_all(*depth)).last()?;
+    let file = |depth: usize| {
+        let scope = map.scopes.get(first[depth].scope as usize);
+        scope.map_or("", |scope| &*scope.file)
+    };
+    let is_own = |depth: &usize| !short(file(*depth), None).starts_with("<std>/");
+    let depth = (0..=common).rev().find(is_own).unwrap_or(common);
+    let lines = steps.iter().map(|frames| frames[depth].line);
+    Some((file(depth), lines.filter(|line| *line != 0).collect()))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use holloway_analysis::Function;
-use holloway_analysis::trail::{Frame, Step, Trail, frames, trail};
+use holloway_analysis::trail::{Frame, Trail, frames, trail};
 use holloway_analysis::variation::rank::Ranking;
 use holloway_analysis::variation::spread::Spread;
 use holloway_analysis::variation::{How, VariationRun};
@@ -14,7 +14,7 @@ use holloway_format::{Load, LoadShape};
 use crate::Options;
 use crate::filter::Filter;
 use crate::numbers::plural;
-use crate::places::short;
+use crate::places::lines_of;
 
 /// Paths that are compared with other rankings, and evaluated on other runs: the paper's ten.
 pub(crate) const FIRST: usize = 10;
@@ -87,31 +87,11 @@ pub(crate) fn trail_of(function: &Function, path: PathId) -> Option<Trail> {
     Some(trail(&function.map, &path))
 }
 
-/// First and last line of a path, and their file: in the innermost frame that all of it runs in, but for the standard library's. Code inlined
-/// into that counts as the line of its call.
+/// First and last line of a path, and their [file](lines_of).
 pub(crate) fn lines<'a>(function: &'a Function, trail: &Trail) -> Option<(&'a str, u32, u32)> {
-    let outermost_first = |step: &Step| -> Vec<Frame> {
-        let mut frames: Vec<Frame> = frames(&function.map, &step.place).collect();
-        frames.reverse();
-        frames
-    };
-    let steps: Vec<Vec<Frame>> = trail.steps.iter().map(outermost_first).collect();
-    let first = steps.first()?;
-    let in_all = |depth: usize| {
-        let scope = |frames: &Vec<Frame>| frames.get(depth).map(|frame| frame.scope);
-        steps.iter().all(|frames| scope(frames) == scope(first))
-    };
-    let common = (0..first.len()).take_while(|depth| in_all(*depth)).last()?;
-    let file = |depth: usize| {
-        let scope = function.map.scopes.get(first[depth].scope as usize);
-        scope.map_or("", |scope| &*scope.file)
-    };
-    let is_own = |depth: &usize| !short(file(*depth), None).starts_with("<std>/");
-    let depth = (0..=common).rev().find(is_own).unwrap_or(common);
-    let file = file(depth);
-    let lines = steps.iter().map(|frames| frames[depth].line);
-    let lines = lines.filter(|line| *line != 0);
-    Some((file, lines.clone().min()?, lines.max()?))
+    let (file, lines) = lines_of(&function.map, trail)?;
+    let (first, last) = (lines.iter().min()?, lines.iter().max()?);
+    Some((file, *first, *last))
 }
 
 /// File and line of a load, first those in the function's own text, where a prefetch would go, then those of what was inlined there, if it was.

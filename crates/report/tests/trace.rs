@@ -11,10 +11,9 @@ use std::path::PathBuf;
 use build::{function, image, mangled, module};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
-use holloway_analysis::trace::digest::hash;
-use holloway_analysis::trace::stats::depth;
-use holloway_analysis::trace::{LookAhead, Sequitur, Terminal, Trace};
-use holloway_format::trace::{Before, StringHash};
+use holloway_analysis::trace::stats::{counts, depth};
+use holloway_analysis::trace::{Checked, LookAhead, Sequitur, Terminal, Trace};
+use holloway_format::trace::Before;
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::source::Nothing;
 use holloway_report::trace::{
@@ -61,6 +60,17 @@ fn straight(linkage_name: &str, name: &str, line: u32) -> FunctionMap {
         .done()
 }
 
+/// All that it does was inlined from another file, with some of the standard library.
+fn unlock() -> FunctionMap {
+    mangled("_ZN3app6unlockEi", "unlock", "/home/me/app/lock.cc", 20)
+        .inlined("drop", "/home/me/app/guard.h", 0, 21)
+        .inlined("store", "/rustc/abc/library/core/src/sync.rs", 1, 8)
+        .block(4, &[(1, 7), (2, 900)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Return)
+        .done()
+}
+
 fn work() -> FunctionMap {
     function("work", "/home/me/app/work.c", 1)
         .block(1, &[(0, 2)])
@@ -77,8 +87,7 @@ fn work() -> FunctionMap {
 fn app(build_id: u8) -> ImageMap {
     let c = module("main.o", vec![main()]);
     let lock = straight("_ZN3app4lockEi", "lock", 10);
-    let unlock = straight("_ZN3app6unlockEi", "unlock", 20);
-    let cc = module("lock.o", vec![lock, unlock, work()]);
+    let cc = module("lock.o", vec![lock, unlock(), work()]);
     ImageMap {
         build_id: [build_id; 16],
         ..image("app", vec![c, cc])
@@ -176,8 +185,20 @@ fn stream<'a>(code: &'a Code<'a>, trace: &'a Trace) -> Stream<'a> {
         part: None,
         file_bytes: Some(64),
         seconds: Some(0.5),
-        hash: Some(hash(&trace.grammar, trace.terminals.len())),
+        checked: None,
         damage: &[],
+    }
+}
+
+/// What a check of the file of a trace finds.
+fn checked(trace: &Trace, is_same: bool) -> Checked {
+    Checked {
+        is_same,
+        counts: counts(&trace.grammar, trace.terminals.len()),
+        events: trace.grammar.len(),
+        rules: trace.grammar.rules().into(),
+        symbols: trace.grammar.size() as u64,
+        damage: None,
     }
 }
 
@@ -238,12 +259,15 @@ fn stats_and_verify() {
         thread: 102,
         seconds: None,
         file_bytes: None,
-        hash: Some(StringHash::default()),
         damage: &damage,
         ..stream(&code, &two)
     };
-    let streams = [stream(&code, &one), second];
+    let mut streams = [stream(&code, &one), second];
     assert_snapshot!("stats", both(&Question::Stats, &streams, &options()));
+    let checked = [checked(&one, true), checked(&two, false)];
+    for (stream, checked) in streams.iter_mut().zip(&checked) {
+        stream.checked = Some(checked);
+    }
     assert_snapshot!("verify", both(&Question::Verify, &streams, &options()));
 }
 
@@ -489,7 +513,7 @@ fn of_a_long_pattern_what_is_wrong_is_shown() {
 #[test]
 fn before() {
     assert_snapshot!("before", ask(&Question::Before("unlock", "lock")));
-    assert_snapshot!("before_never", ask(&Question::Before("lock", "lock:7")));
+    assert_snapshot!("before_never", ask(&Question::Before("lock", "main:2")));
 }
 
 #[test]
@@ -541,6 +565,10 @@ fn what_is_wrong_is_said() {
         (
             Question::Context("printf"),
             "pattern `printf`, at character 1: no function `printf` was recorded: it may be inlined or skipped (`holloway report --function` says where it went)",
+        ),
+        (
+            Question::Query("lock:0 lock:999"),
+            "pattern `lock:0 lock:999`, at character 8: `lock` has no such path: it has 1 path, numbered from 0",
         ),
         (
             Question::Before("lock", "unlock*"),

@@ -86,6 +86,7 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
             from,
             count: count.unwrap_or(u64::MAX),
         },
+        Question::Verify => Wanted::Check,
         _ => Wanted::All,
     };
     let found = Found::read(&run, wanted)?;
@@ -242,6 +243,9 @@ fn answer(
         Err(AskError::Write(error)) => Err(error),
         Err(error) => {
             failed = Some(match error {
+                AskError::Pattern { ref text, .. } if Path::new(text).is_dir() => Failure::usage(
+                    format_args!("{error}; {text} is a directory: the run comes last"),
+                ),
                 AskError::Pattern { .. } => Failure::usage(error),
                 _ => Failure::new(error),
             });
@@ -356,7 +360,7 @@ impl Found {
             part: one.part,
             file_bytes: one.file_bytes,
             seconds: None,
-            hash: one.hash,
+            checked: one.checked.as_ref(),
             damage: &one.damage,
         }
     }

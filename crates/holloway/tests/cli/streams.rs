@@ -654,6 +654,10 @@ fn a_trace_answers_questions() {
         .holloway("trace freq stp:0 run")
         .exits(2)
         .fails_with("no function `stp` was recorded");
+    place
+        .holloway("trace freq run")
+        .exits(2)
+        .fails_with("run is a directory: the run comes last");
     ask("diff run run --top 3")
         .says("from the first event to the last")
         .says("14 more pairs");

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 
 use holloway_analysis::trace::Terminal;
+use holloway_analysis::trail::{Step, Trail};
+use holloway_format::FunctionMap;
 use serde::Serialize;
 
 use super::SCHEMA;
@@ -196,6 +198,17 @@ impl<'a> Table<'a> {
     }
 }
 
+/// The places that a path runs through, in order.
+fn places((map, trail): (&FunctionMap, Trail)) -> Vec<String> {
+    let places = trail.steps.iter().filter_map(|Step { place, .. }| {
+        let scope = map.scopes.get(place.scope as usize)?;
+        Some(format!("{}:{}:{}", scope.file, place.line, place.column))
+    });
+    let mut places: Vec<String> = places.collect();
+    places.dedup();
+    places
+}
+
 fn record(sight: &Sight<'_>, terminal: u32) -> TerminalRecord {
     let mut record = TerminalRecord {
         path: None,
@@ -206,11 +219,7 @@ fn record(sight: &Sight<'_>, terminal: u32) -> TerminalRecord {
         Terminal::Path { function, path } => {
             let event = sight.events[terminal as usize];
             let map = sight.stream.code.function(function);
-            let mut places = sight.places(terminal, &|map, place| {
-                let scope = map.scopes.get(place.scope as usize)?;
-                Some(format!("{}:{}:{}", scope.file, place.line, place.column))
-            });
-            places.dedup();
+            let places = sight.trail(terminal).map_or_else(Vec::new, places);
             record.path = Some(PathRecord {
                 name: sight.function(function).to_string(),
                 linkage_name: map.map_or_else(String::new, |map| map.linkage_name.to_string()),

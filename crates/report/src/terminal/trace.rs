@@ -238,12 +238,13 @@ const LABEL: usize = 14;
 
 /// Where an event stands, in few columns: `src/a.rs:3 … :12`.
 fn spot(sight: &Sight<'_>, terminal: u32) -> String {
-    let spot = sight.spot(terminal);
-    let from = clip_start(&spot.from, PLACE);
-    let file = |place: &str| place.rsplit_once(':').map(|(file, _)| file.to_owned());
-    match spot.to.rsplit_once(':') {
-        None => from,
-        Some((of, line)) if Some(of) == file(&spot.from).as_deref() => format!("{from} … :{line}"),
-        Some(_) => format!("{from} … {}", clip_start(&spot.to, PLACE)),
+    let Some((file, first, last)) = sight.spot(terminal) else {
+        return String::new();
+    };
+    let from = clip_start(&format!("{file}:{first}"), PLACE);
+    if last == first {
+        from
+    } else {
+        format!("{from} … :{last}")
     }
 }

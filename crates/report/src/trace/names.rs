@@ -6,15 +6,17 @@ use holloway_analysis::trace::code::Code;
 
 use super::excerpt;
 use crate::filter::Filter;
+use crate::numbers::plural;
 
-/// The functions that have a name, or why there is none.
+/// The functions that have a name, and a path if one is asked for, or why there is none.
 ///
 /// # Errors
-/// Where there is none: with names that are like it.
+/// Where there is none: with names that are like it, or the paths that there are.
 pub(crate) fn look_up(
     code: &Code<'_>,
     names: &Filter<'_>,
     wanted: &str,
+    path: Option<u32>,
 ) -> Result<Vec<u32>, String> {
     let known = || {
         code.functions().map(|(number, map)| {
@@ -23,12 +25,22 @@ pub(crate) fn look_up(
         })
     };
     let fits = |shown: &str, linkage: &str| is_name(shown, wanted) || linkage == wanted;
-    let found: Vec<u32> = known()
+    let found: Vec<(u32, u64)> = known()
         .filter(|(_, map, shown)| fits(shown, &map.linkage_name))
-        .map(|(number, ..)| number)
+        .map(|(number, map, _)| (number, map.path_count))
         .collect();
-    if !found.is_empty() {
-        return Ok(found);
+    if let Some(most) = found.iter().map(|(_, paths)| *paths).max() {
+        let has = |paths: u64| path.is_none_or(|path| u64::from(path) < paths);
+        let with_it = found.iter().filter(|(_, paths)| has(*paths));
+        let with_it: Vec<u32> = with_it.map(|(number, _)| *number).collect();
+        return match with_it.is_empty() {
+            false => Ok(with_it),
+            true => Err(format!(
+                "`{}` has no such path: it has {}, numbered from 0",
+                excerpt(wanted, 0),
+                plural(most, "path")
+            )),
+        };
     }
     let mut like: Vec<Rc<str>> = known()
         .map(|(.., shown)| shown)

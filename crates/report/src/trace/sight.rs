@@ -7,14 +7,14 @@ use std::rc::Rc;
 use holloway_analysis::trace::Terminal;
 use holloway_analysis::trace::code::Event;
 use holloway_analysis::trace::pattern::{Pattern, Resolved};
-use holloway_analysis::trail::{frames, trail};
-use holloway_format::{FunctionMap, Place};
+use holloway_analysis::trail::{Trail, trail};
+use holloway_format::FunctionMap;
 
 use super::names::{self, look_up};
 use super::{AskError, Cost, Stream};
 use crate::Options;
 use crate::filter::Filter;
-use crate::places;
+use crate::places::{lines_of, short};
 
 /// A stream as it is shown.
 pub(crate) struct Sight<'a> {
@@ -47,15 +47,6 @@ impl Asked {
         self.events
             .limited(events, |event| !is_function || event.leaves())
     }
-}
-
-/// Where an event stands in the source.
-#[derive(Default)]
-pub(crate) struct Spot {
-    /// Its first place.
-    pub(crate) from: String,
-    /// Its last place; empty where it is the first.
-    pub(crate) to: String,
 }
 
 impl<'a> Sight<'a> {
@@ -97,52 +88,28 @@ impl<'a> Sight<'a> {
         }
     }
 
-    /// Where a terminal stands.
-    pub(crate) fn spot(&self, terminal: u32) -> Spot {
-        // In the function itself, wherever the code was inlined from.
-        let places = self.places(terminal, &|map, place| {
-            let frame = frames(map, place).last()?;
-            let scope = map.scopes.get(frame.scope as usize)?;
-            Some(places::at(&scope.file, frame.line, self.cwd))
-        });
-        let (Some(from), Some(to)) = (places.first(), places.last()) else {
-            return Spot::default();
-        };
-        Spot {
-            from: from.clone(),
-            to: if to == from {
-                String::new()
-            } else {
-                to.clone()
-            },
-        }
+    /// Where a terminal stands: a file and the first and the last line there.
+    pub(crate) fn spot(&self, terminal: u32) -> Option<(String, u32, u32)> {
+        let (map, trail) = self.trail(terminal)?;
+        let (file, lines) = lines_of(map, &trail)?;
+        Some((short(file, self.cwd), *lines.first()?, *lines.last()?))
     }
 
-    /// The places of a terminal, shown by `show`, in order.
-    pub(crate) fn places(
-        &self,
-        terminal: u32,
-        show: &dyn Fn(&FunctionMap, &Place) -> Option<String>,
-    ) -> Vec<String> {
+    /// A terminal laid on the source.
+    pub(crate) fn trail(&self, terminal: u32) -> Option<(&'a FunctionMap, Trail)> {
         let Terminal::Path { function, path } = self.stream.trace.terminals[terminal as usize]
         else {
-            return Vec::new();
+            return None;
         };
         let code = self.stream.code;
-        let Some((map, path)) = code.function(function).zip(code.path(function, path)) else {
-            return Vec::new();
-        };
-        let steps = trail(map, &path).steps;
-        steps
-            .iter()
-            .filter_map(|step| show(map, &step.place))
-            .collect()
+        let (map, path) = code.function(function).zip(code.path(function, path))?;
+        Some((map, trail(map, &path)))
     }
 
     /// Reads a pattern, and finds out what it stands for here.
     pub(crate) fn pattern(&self, text: &str) -> Result<Asked, AskError> {
         let terminals = &self.stream.trace.terminals;
-        let lookup = |name: &str| look_up(self.stream.code, &self.names, name);
+        let lookup = |name: &str, path| look_up(self.stream.code, &self.names, name, path);
         let all = OnceCell::new();
         let known = |text: &str| {
             let names = all.get_or_init(|| names::shown(self.stream.code, &self.names));

@@ -1,5 +1,5 @@
 //! `--memory` bounds what `holloway run` takes, however much there is to remember: of a program in which paths follow one another at random,
-//! so that hardly a sequence comes twice.
+//! so that hardly a sequence comes twice, in one thread or in several that share what was asked for.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_format::trace::TraceFile;
@@ -11,10 +11,11 @@ use wait4::Wait4;
 
 /// 256 paths a turn, at random.
 const PROGRAM: &str = "\
+#include <pthread.h>
 #include <stdlib.h>
 static volatile unsigned sum;
-__attribute__((noinline)) static void mix(unsigned turns) {
-  unsigned state = 1;
+static unsigned turns;
+__attribute__((noinline)) static void mix(unsigned state) {
   for (unsigned i = 0; i < turns; i++) {
     state = state * 1664525 + 1013904223;
     if (state >> 31 & 1) sum += i;
@@ -27,10 +28,23 @@ __attribute__((noinline)) static void mix(unsigned turns) {
     if (state >> 24 & 1) sum -= 4;
   }
 }
-int main(int count, char **words) { mix(atoi(words[1])); }
+static void *work(void *seed) {
+  mix((unsigned)(size_t)seed);
+  return 0;
+}
+int main(int count, char **words) {
+  pthread_t all[64];
+  int threads = atoi(words[1]);
+  turns = atoi(words[2]);
+  for (int i = 1; i < threads; i++) pthread_create(&all[i], 0, work, (void *)(size_t)(i + 1));
+  mix(1);
+  for (int i = 1; i < threads; i++) pthread_join(all[i], 0);
+}
 ";
 
-const TURNS: &str = "10000000";
+/// Of all threads together.
+const TURNS: u64 = 5_000_000;
+const THREADS: [u64; 2] = [1, 8];
 /// What is asked for, and what all of `holloway run` may take for it: what the option bounds is estimated, and code, maps, and what is being made and written come to it.
 const ASKED: &str = "64M";
 const MOST: u64 = 192 << 20;
@@ -38,7 +52,7 @@ const MOST: u64 = 192 << 20;
 fn built(kind: &str, folder: &Path) -> PathBuf {
     std::fs::write(folder.join("mix.c"), PROGRAM).unwrap();
     let program = folder.join(kind);
-    let mut woven = holloway_command(["cc", "-O1", "mix.c", "-o"]);
+    let mut woven = holloway_command(["cc", "-O1", "-pthread", "mix.c", "-o"]);
     woven.arg(&program).current_dir(folder);
     woven.env("HOLLOWAY_CLANG", installed("clang-22").unwrap());
     run_ok(woven.env("HOLLOWAY_COLLECT", kind)).unwrap();
@@ -46,14 +60,19 @@ fn built(kind: &str, folder: &Path) -> PathBuf {
 }
 
 /// The most memory that `holloway run` had at a time, or its program, which takes little.
-fn peak(program: &Path, data: &Path) -> u64 {
+fn peak(program: &Path, threads: u64, data: &Path) -> u64 {
     let mut command = holloway_command(["run", "--memory", ASKED, "--no-report", "-o"]);
-    command.arg(data).arg("--").arg(program).arg(TURNS);
+    command.arg(data).arg("--").arg(program);
+    command.args([threads, TURNS / threads].map(|number| number.to_string()));
     let child = command.stdin(Stdio::null()).spawn().unwrap();
     let ended = child.wait4().unwrap();
     assert!(ended.status.success());
     let peak = ended.rusage.maxrss;
-    println!("{}: {} MiB", program.display(), peak >> 20);
+    println!(
+        "{threads} threads, {}: {} MiB",
+        program.display(),
+        peak >> 20
+    );
     peak
 }
 
@@ -66,32 +85,41 @@ fn asked(words: &[&str], data: &Path) -> Value {
 #[test]
 fn loops_keep_within_the_memory_asked_for() {
     let scratch = scratch("memory-loops").unwrap();
-    let data = scratch.path().join("data");
-    let peak = peak(&built("loops", scratch.path()), &data);
-    let found = asked(&["report", "--view", "loops", "--stats"], &data);
-    // There was more than fits, all of it was seen, and what went is said.
-    let words = found["stats"]["words"].as_u64().unwrap();
-    assert!(words > TURNS.parse().unwrap(), "{words} words");
-    let dropped = found["losses"]["dropped_words"].as_u64().unwrap();
-    assert!(dropped > words / 10, "{dropped} of {words} were dropped");
-    assert!(peak < MOST, "{peak} bytes");
+    let program = built("loops", scratch.path());
+    for threads in THREADS {
+        let data = scratch.path().join(format!("data-{threads}"));
+        let peak = peak(&program, threads, &data);
+        let found = asked(&["report", "--view", "loops", "--stats"], &data);
+        // There was more than fits, all of it was seen, and what went is said.
+        let words = found["stats"]["words"].as_u64().unwrap();
+        assert!(words > TURNS, "{words} words");
+        let dropped = found["losses"]["dropped_words"].as_u64().unwrap();
+        assert!(dropped > words / 10, "{dropped} of {words} were dropped");
+        assert!(peak < MOST, "{peak} bytes");
+    }
 }
 
 #[test]
 fn a_trace_keeps_within_the_memory_asked_for() {
     let scratch = scratch("memory-trace").unwrap();
-    let data = scratch.path().join("data");
-    let peak = peak(&built("trace", scratch.path()), &data);
-    let entries = std::fs::read_dir(&data).unwrap();
-    let mut files = entries.map(|entry| entry.unwrap().path());
-    let file = files.find(|file| file.to_string_lossy().ends_with("-trace.hwt"));
-    let bytes = std::fs::read(file.unwrap()).unwrap();
-    let file = TraceFile::read(&bytes).unwrap();
-    assert!(file.is_finished && file.damage.is_none());
-    // There was more than fits: pieces were forgotten, and nothing but the file's size is worse for it.
-    let blocks = file.streams[0].blocks().map(Result::unwrap);
-    let fresh = blocks.filter(|block| block.is_fresh).count();
-    assert!(fresh > 3, "{fresh} times all pieces were new");
-    assert!(file.streams[0].length > TURNS.parse().unwrap());
-    assert!(peak < MOST, "{peak} bytes");
+    let program = built("trace", scratch.path());
+    for threads in THREADS {
+        let data = scratch.path().join(format!("data-{threads}"));
+        let peak = peak(&program, threads, &data);
+        let entries = std::fs::read_dir(&data).unwrap();
+        let mut files = entries.map(|entry| entry.unwrap().path());
+        let file = files.find(|file| file.to_string_lossy().ends_with("-trace.hwt"));
+        let bytes = std::fs::read(file.unwrap()).unwrap();
+        let file = TraceFile::read(&bytes).unwrap();
+        assert!(file.is_finished && file.damage.is_none());
+        assert_eq!(file.streams.len() as u64, threads);
+        // There was more than fits: pieces were forgotten, and nothing but the file's size is worse for it.
+        for stream in &file.streams {
+            let blocks = stream.blocks().map(Result::unwrap);
+            let fresh = blocks.filter(|block| block.is_fresh).count();
+            assert!(fresh > 3, "{fresh} times all pieces were new");
+            assert!(stream.length > TURNS / threads);
+        }
+        assert!(peak < MOST, "{peak} bytes");
+    }
 }

@@ -37,7 +37,9 @@ impl std::fmt::Display for AssembleError {
             Self::Terminal { terminal } => {
                 write!(f, "terminal {terminal} is used before it is known")
             }
-            Self::Large => f.write_str("the trace has too many rules or events"),
+            Self::Large => f.write_str(
+                "the trace is too long to be asked as a whole: `holloway trace verify` checks all of it, `trace cat --from N --count M` shows parts; record less with `--only`, `--skip` or `--sample`",
+            ),
         }
     }
 }

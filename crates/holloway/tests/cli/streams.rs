@@ -655,9 +655,9 @@ fn a_trace_answers_questions() {
         .exits(2)
         .fails_with("no function `stp` was recorded");
     place
-        .holloway("trace freq run")
+        .holloway("trace freq ./run run")
         .exits(2)
-        .fails_with("run is a directory: the run comes last");
+        .fails_with("./run is a directory: the run comes last");
     ask("diff run run --top 3")
         .says("from the first event to the last")
         .says("14 more pairs");

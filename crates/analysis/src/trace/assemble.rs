@@ -69,6 +69,7 @@ impl Rules {
 }
 
 /// Reads tokens: rules whose right sides end go to the list, what stands outside is appended to `top`.
+#[derive(Default)]
 pub(super) struct Reader {
     pub(super) rules: Rules,
     /// Number in the list of the first rule that tokens may use.
@@ -84,15 +85,6 @@ const MOST: u32 = 1 << 29;
 pub(super) const MOST_TOKENS: usize = 1 << 30;
 
 impl Reader {
-    pub(super) fn new() -> Self {
-        Self {
-            rules: Rules::default(),
-            first: 0,
-            open: Vec::new(),
-            starts: Vec::new(),
-        }
-    }
-
     /// No rule so far may be used by what follows.
     pub(super) fn begin(&mut self) {
         self.first = self.rules.len();
@@ -151,7 +143,7 @@ pub struct Assembler {
 impl Default for Assembler {
     fn default() -> Self {
         Self {
-            reader: Reader::new(),
+            reader: Reader::default(),
             deeper: GrammarBuilder::new(Limits::default(), Depth::Full),
             blocks: Vec::new(),
             tokens: 0,

@@ -41,7 +41,7 @@ pub fn check(stream: &TraceStream<'_>) -> Result<Checked, AssembleError> {
         symbols: 0,
         damage: None,
     };
-    let mut group = Group::new();
+    let mut group = Group::default();
     for block in stream.blocks() {
         let block = match block {
             Ok(block) => block,
@@ -52,7 +52,7 @@ pub fn check(stream: &TraceStream<'_>) -> Result<Checked, AssembleError> {
             }
         };
         if block.is_fresh {
-            std::mem::replace(&mut group, Group::new()).end(&mut checked);
+            std::mem::take(&mut group).end(&mut checked);
         }
         checked.is_same &= group.push(&block, &mut checked)? == block.hash;
         checked.events += block.length;
@@ -62,6 +62,7 @@ pub fn check(stream: &TraceStream<'_>) -> Result<Checked, AssembleError> {
 }
 
 /// Blocks from a fresh one on.
+#[derive(Default)]
 struct Group {
     reader: Reader,
     /// Of the rules.
@@ -71,14 +72,6 @@ struct Group {
 }
 
 impl Group {
-    fn new() -> Self {
-        Self {
-            reader: Reader::new(),
-            hashes: Vec::new(),
-            uses: Vec::new(),
-        }
-    }
-
     /// Appends a block. Gives the hash of what it stands for.
     fn push(&mut self, block: &Block, checked: &mut Checked) -> Result<StringHash, AssembleError> {
         let terminals = checked.counts.len();

@@ -32,7 +32,7 @@ impl Excerpt {
     ) -> Result<Option<Self>, AssembleError> {
         let (mut next, blocks) = stream.blocks_at(from);
         let known = stream.terminals.len();
-        let (mut reader, mut tokens) = (Reader::new(), 0);
+        let (mut reader, mut tokens) = (Reader::default(), 0);
         let (mut before, mut top) = (None, Vec::new());
         for block in blocks {
             if next.events >= from.saturating_add(count) {

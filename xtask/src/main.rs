@@ -16,7 +16,7 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   test [--skip-install] [-- CARGO TEST ARGUMENTS]
-      installs the Debian packages the tests need, builds holloway, runs every test
+      installs the Debian packages and the Rust target the tests need, builds holloway, runs every test
   bench [--quick] [--only NAME,...] [--flavours NAME,...] [--with NAME,...] [--rounds N] [--build]
       the suite of real programs and the tight loops: native, with paths and with edges counted (paths, edges), and with
       the compilers' own counters (peer); what weaving costs at build time; writes target/bench/latest.json, and

@@ -1,10 +1,11 @@
-//! The Debian packages that the tests need, and their installation.
+//! The Debian packages and the Rust target that the tests need, and their installation.
 
 use anyhow::{Context, Result, bail, ensure};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Everything outside cargo that the tests and benches use: this is the one list.
-pub(crate) const NEEDED: [&str; 13] = [
+pub(crate) const NEEDED: [&str; 14] = [
     "gcc",                // the C linker that rustc calls, and the system's headers
     "g++",                // libstdc++ for the C++ programs
     "clang-19",           // the oldest clang and libLLVM supported
@@ -17,17 +18,45 @@ pub(crate) const NEEDED: [&str; 13] = [
     "cmake",              // builds by CMake
     "autoconf",           // builds by configure
     "make",               // and what both of them call
+    "musl-tools",         // the other C library
     PIP,                  // another SEQUITUR to compare with
 ];
 
 /// Any Python 3 with pip will do.
 const PIP: &str = "python3-pip";
 
+/// What rustc links with musl.
+const RUST_MUSL: &str = "x86_64-unknown-linux-musl";
+
 /// Installs what is missing.
 ///
 /// # Errors
 /// Something is missing and can't be installed: says how to do it by hand.
 pub(crate) fn install() -> Result<()> {
+    install_packages()?;
+    install_target()
+}
+
+/// Adds the standard library for musl to the Rust toolchain in use.
+fn install_target() -> Result<()> {
+    let mut ask = Command::new("rustc");
+    ask.args(["--print=target-libdir", "--target", RUST_MUSL]);
+    let said = ask.output().context("cannot start rustc")?;
+    let libraries = String::from_utf8_lossy(&said.stdout);
+    if said.status.success() && Path::new(libraries.trim_ascii()).is_dir() {
+        return Ok(());
+    }
+    println!("xtask: adding the Rust target {RUST_MUSL}");
+    let mut add = Command::new("rustup");
+    let status = add.args(["target", "add", RUST_MUSL]).status();
+    ensure!(
+        status.is_ok_and(|status| status.success()),
+        "the tests need Rust's standard library for {RUST_MUSL}, and `rustup target add {RUST_MUSL}` doesn't give it; install that target by hand"
+    );
+    Ok(())
+}
+
+fn install_packages() -> Result<()> {
     let missing: Vec<&str> = NEEDED.into_iter().filter(|p| !is_installed(p)).collect();
     if missing.is_empty() {
         return Ok(());

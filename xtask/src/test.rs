@@ -29,6 +29,7 @@ pub(crate) fn run(install: bool, arguments: &[&str]) -> Result<()> {
         "llvm-profdata-22",
         "cmake",
         "autoconf",
+        "musl-gcc",
     ] {
         installed(tool)?;
     }

@@ -10,5 +10,5 @@ mod rt;
 
 /// The runtime object (ELF, relocatable) for the processor that this crate was built for.
 ///
-/// It serves glibc and musl, static and dynamic programs, and shared objects.
+/// It serves glibc and musl, static and dynamic programs, and shared objects; with musl those that are loaded at the program's start.
 pub const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/holloway_rt.o"));

@@ -7,7 +7,8 @@
 //! and its processor say what did. Voluntary switches are the program's own doing, and part of how long its paths take, on whichever processor it goes on.
 //!
 //! Where another library uses the field, its value is left alone, and counts are compared at each visit; so they are in bursts where nothing is
-//! registered (musl, an old glibc). With every path timed that would cost too much: samples say [`SAMPLE_UNWATCHED`](super::abi::SAMPLE_UNWATCHED) then.
+//! registered (musl, an old glibc). With every path timed that would cost too much: samples say [`SAMPLE_UNWATCHED`](super::abi::SAMPLE_UNWATCHED) then, and
+//! nothing else of preemption.
 //!
 //! Limits: with every path timed, nobody looks where a function begins, so what happened since the last path ended, in code that isn't woven, is said of the path
 //! that ends next. `sched_yield` counts as an involuntary switch for the kernel. A hypervisor's pauses are seen by nobody.
@@ -135,7 +136,8 @@ fn look(state: &State, at: u64) -> u32 {
     compiler_fence(Ordering::SeqCst); // what happens from here on is seen at the next look
     let (switches, processor) = (sys::involuntary_switches(), arch::processor());
     let mut flags = 0;
-    if at != LEAVING && switches != state.switches.get() {
+    // Who isn't watched is looked at by chance, long after.
+    if at != LEAVING && !is_blind(state) && switches != state.switches.get() {
         state.preempted.set(at);
         flags |= SAMPLE_PREEMPTED;
         // Without such a switch it woke up elsewhere than it had gone to sleep.

@@ -83,18 +83,25 @@ static void origins(void) {
     pthread_barrier_wait(&barrier);
 }
 
-/* Before main (preinit, constructors of every priority), after main (destructors, atexit), and in destructors of
+/* Before main (preinit, which musl leaves out, constructors of every priority), after main (destructors, atexit), and in destructors of
    thread-local values, round after round. */
 static int lifetimes_on;
-static void preinit(int argc, char **argv) {
-    lifetimes_on = argc > 1 && !strcmp(argv[1], "lifetimes");
+static void see_whether(void) {
+    char line[4096] = {0};
+    int file = open("/proc/self/cmdline", O_RDONLY);
+    check(file >= 0 && read(file, line, sizeof line - 1) > 0, "/proc");
+    close(file);
+    lifetimes_on = !strcmp(line + strlen(line) + 1, "lifetimes");
+}
+static void preinit(void) {
+    see_whether();
     if (lifetimes_on)
         count(10);
 }
 #ifndef SHARED
-__attribute__((section(".preinit_array"), used)) static void (*preinit_entry)(int, char **) = preinit;
+__attribute__((section(".preinit_array"), used)) static void (*preinit_entry)(void) = preinit;
 #endif
-__attribute__((constructor(101))) static void early(void) { if (lifetimes_on) count(11); }
+__attribute__((constructor(101))) static void early(void) { see_whether(); if (lifetimes_on) count(11); }
 __attribute__((constructor)) static void later(void) { if (lifetimes_on) count(12); }
 __attribute__((destructor(101))) static void last(void) { if (lifetimes_on) { count(13); hash(2, 13); } }
 static void at_exit(void) { count(14); }

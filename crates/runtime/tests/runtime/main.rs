@@ -5,6 +5,8 @@ mod collector;
 mod common;
 mod failures;
 mod forks;
+#[cfg(target_arch = "x86_64")]
+mod glibc;
 mod hashes;
 mod libraries;
 mod object;
@@ -18,3 +20,6 @@ mod threads;
 mod timed;
 #[cfg(target_arch = "x86_64")]
 mod timed_events;
+
+/// Whether the programs are linked with musl: `tests/musl` has the same modules.
+const MUSL: bool = false;

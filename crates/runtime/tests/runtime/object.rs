@@ -154,7 +154,9 @@ fn gold() {
 
 #[test]
 fn lld() {
-    link("lld", &[PIE, FIXED, STATIC, STATIC_PIE, LAZY]);
+    link("lld", &[PIE, FIXED, STATIC_PIE, LAZY]);
+    // What musl-gcc -static makes with lld crashes, woven or not.
+    link("lld", if crate::MUSL { &[] } else { &[STATIC] });
 }
 
 /// A Rust program whose woven part is an object made by gcc.
@@ -174,9 +176,14 @@ fn rust_program(panic: &str) {
         .args(["--edition=2024", "-O", &format!("-Cpanic={panic}"), "-o"])
         .arg(&program)
         .arg(source("rust.rs"));
+    if crate::MUSL {
+        rustc.arg("--target=x86_64-unknown-linux-musl");
+    }
     for object in [&woven, &object(&workshop)] {
         rustc.arg(format!("-Clink-arg={}", object.display()));
     }
+    // Behind the runtime, which asks it for fork handlers.
+    rustc.args(crate::MUSL.then_some("-Clink-arg=-lc"));
     run_silently(&mut rustc);
     let (mut command, data) = common::command(&program, &[]);
     run_silently(&mut command);

@@ -1,4 +1,4 @@
-//! Builds the programs of the tests with gcc and the runtime object, runs them, and reads their raw profiles.
+//! Builds the programs of the tests with gcc (or musl-gcc) and the runtime object, runs them, and reads their raw profiles.
 //!
 //! The reader is a naive twin of the one in `holloway-format`, written from the tables in `abi.rs`.
 
@@ -149,7 +149,10 @@ pub fn profiles(directory: &Path) -> Vec<Profile> {
 
 /// A directory for one test, empty.
 pub fn workshop(test: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let tests = env!("CARGO_CRATE_NAME");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(tests)
+        .join(test);
     match fs::remove_dir_all(&path) {
         Ok(()) => {}
         Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}"),
@@ -194,7 +197,12 @@ pub fn run_silently(command: &mut Command) {
 
 /// The compiler of `tests/programs`.
 pub fn gcc() -> Command {
-    let mut gcc = Command::new("gcc");
+    let mut gcc = Command::new(if crate::MUSL { "musl-gcc" } else { "gcc" });
+    // musl leaves the kernel's headers to the system.
+    let kernel = ["/usr/include", "/usr/include/x86_64-linux-gnu"];
+    for headers in kernel.iter().filter(|_| crate::MUSL) {
+        gcc.args(["-idirafter", headers]);
+    }
     gcc.arg(format!("-DRING_SIZE={RING_SIZE}"));
     gcc
 }

@@ -1,0 +1,108 @@
+//! What only glibc does: it unloads libraries, loads one twice, and registers an area for restartable sequences.
+
+use crate::common::streams;
+use crate::common::timed::{program, runs};
+use crate::common::{Profile, command, gcc, object, only, profiles, run_silently, source};
+use crate::libraries::{loading, loading_kind};
+use crate::timed_events::{KINDS, count, printed};
+use holloway_format::abi::SAMPLE_UNWATCHED;
+
+/// A woven library and a program that loads it; their profiles after one scenario.
+fn load(test: &str) -> Vec<Profile> {
+    let (mut command, data) = loading(test);
+    run_silently(&mut command);
+    profiles(&data)
+}
+
+#[test]
+fn two_thousand_loads() {
+    let mut all = load("again-and-again");
+    all.sort_by_key(|profile| profile.counter(1));
+    let [child, parent] = &all[..] else {
+        panic!("{} files", all.len())
+    };
+    assert_eq!((parent.counter(1), parent.hash_sum(2)), (40_000, 40_000));
+    assert_eq!((child.counter(1), child.hash_sum(2)), (7, 7));
+    assert!(parent.blocks < 10, "{} blocks", parent.blocks);
+    assert_eq!((parent.name.as_str(), parent.lost), ("library.so", 0));
+    assert!(parent.path.ends_with("/library.so"), "{}", parent.path);
+}
+
+#[test]
+fn two_thousand_loads_of_streams() {
+    let (mut command, data) = loading_kind("again-and-again", "3");
+    run_silently(&mut command);
+    // the child loads the library anew, so neither is a fork of the other's profile
+    let mut runs = streams::runs(&data);
+    runs.sort_by_key(|run| run.streams.len());
+    let [child, parent] = &runs[..] else {
+        panic!("two processes")
+    };
+    assert!(parent.rings.len() < 10, "{} rings", parent.rings.len());
+    for (run, owners, each) in [(parent, 4000, 10), (child, 1, 7)] {
+        let with_words = run.streams.iter().filter(|s| !s.words.is_empty());
+        assert_eq!(with_words.clone().count(), owners);
+        assert!(
+            with_words
+                .map(|s| &s.words)
+                .all(|words| *words == vec![7; each])
+        );
+        assert_eq!(run.head.profile.lost, 0);
+    }
+}
+
+#[test]
+fn several_images_in_one_process() {
+    let all = load("side-by-side");
+    let mut sums: Vec<_> = all
+        .iter()
+        .map(|profile| (profile.name.as_str(), profile.counter(1)))
+        .collect();
+    sums.sort_unstable();
+    // the image's name is in its source, so both libraries have the same one
+    assert_eq!(
+        sums,
+        [("library.so", 30), ("library.so", 40), ("library.so", 900)]
+    );
+}
+
+#[test]
+fn threads_live_through_an_unload() {
+    let profile = only(load("threads-live-on"));
+    assert_eq!((profile.counter(1), profile.hash_sum(2)), (22, 22));
+}
+
+#[test]
+fn another_librarys_sections_are_left_alone() {
+    for (kind, burst) in KINDS {
+        let (_, runs) = printed("foreign", kind, burst, "");
+        let thread = only(only(runs).threads);
+        assert_eq!((count(&thread, 1), count(&thread, 2)), (1001, 1000));
+        assert!(
+            thread
+                .samples
+                .iter()
+                .all(|sample| sample.flags & SAMPLE_UNWATCHED == 0)
+        );
+    }
+}
+
+#[test]
+fn unloaded_libraries_leave_nothing_behind() {
+    for (kind, burst) in KINDS {
+        let program = program(&format!("unloaded{kind}"), kind);
+        let workshop = program.parent().unwrap();
+        run_silently(
+            gcc()
+                .args(["-O2", "-mno-red-zone", "-shared", "-fPIC", kind, "-o"])
+                .arg(workshop.join("timed-library.so"))
+                .arg(source("library.c"))
+                .arg(object(workshop)),
+        );
+        let (mut command, data) = command(&program, &["unloaded"]);
+        run_silently(command.env("HOLLOWAY_BURST", burst));
+        let run = only(runs(&data));
+        let samples = run.threads.iter().map(|thread| thread.samples.len());
+        assert_eq!(samples.sum::<usize>(), 50 * 11);
+    }
+}

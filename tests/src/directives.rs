@@ -6,6 +6,7 @@
 //!                            Rust: dev release)                      //#signal N          ended by this signal instead
 //! //#shared libx.so x.c …    a shared object built first             //#processes N       profiles written, else not looked at
 //! //#profile KEY = VALUE     a line for Cargo's profile              //#only C            C compilers: 19 | 22 only
+//! //#glibc WHY             it can't be linked with musl
 //! //#open WHY                calls are left unfinished or finish twice (exit, fork, longjmp): without exit edges flow
 //!                            isn't conserved
 //! //#cut WHY                 a thread may end, or jump away, in the middle of a probe: samples of timed paths may be cut off
@@ -52,6 +53,8 @@ pub struct Directives {
     pub profile: Vec<String>,
     /// The only C compiler version, if one.
     pub only: Option<String>,
+    /// It can't be linked with musl.
+    pub glibc: bool,
     /// Calls are left unfinished or finish twice, so that flow isn't conserved.
     pub open: bool,
     /// Samples of timed paths may be cut off.
@@ -165,6 +168,7 @@ impl Directives {
             "shared" => self.shared.push((first()?, words[1..].to_vec())),
             "processes" => self.processes = Some(first()?.parse()?),
             "profile" => self.profile.push(rest.to_owned()),
+            "glibc" => self.glibc = !first()?.is_empty(),
             "open" => self.open = !first()?.is_empty(),
             "cut" => self.cut = !first()?.is_empty(),
             "unequal" => {

@@ -2,14 +2,16 @@
 //!
 //! The kind follows from the main file: `main.c`, `main.cpp`, `main.rs` (a Cargo project is made around it) or
 //! `Cargo.toml` (a project of its own, copied before it is built). `build`: how; `streams`: kinds of profile that are streams; `timed`: those whose
-//! paths are timed.
+//! paths are timed; `variant`: the ways it is built.
 
 mod build;
 mod streams;
 mod timed;
+mod variant;
 
 pub use build::{build_cargo, compiler, find_executable};
 pub use streams::{StreamCheck, StreamRuns};
+pub use variant::{Libc, Variant};
 
 use crate::agree::differences;
 use crate::directives::{Directives, self_reported};
@@ -34,35 +36,6 @@ pub enum Language {
     Rust,
     /// A Cargo project.
     Cargo,
-}
-
-/// One way to build a program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Variant {
-    /// Optimisation level: `O0`, `O2`; Cargo's profile for Rust.
-    pub level: String,
-    /// Version of clang; unused for Rust.
-    pub clang: u32,
-    /// Links with lld, not GNU ld; Rust links as rustc does.
-    pub lld: bool,
-}
-
-impl Variant {
-    /// A name for lists: `O2-clang22-lld`.
-    #[must_use]
-    pub fn name(&self, language: Language) -> String {
-        match language {
-            Language::C | Language::Cpp => {
-                format!(
-                    "{}-clang{}-{}",
-                    self.level,
-                    self.clang,
-                    if self.lld { "lld" } else { "ld" }
-                )
-            }
-            Language::Rust | Language::Cargo => self.level.clone(),
-        }
-    }
 }
 
 /// The kinds of profile that each program is woven for: what all are compared with first, the guide before what it guides.
@@ -131,48 +104,6 @@ impl Program {
             language,
             directives: Directives::read(folder)?,
         })
-    }
-
-    /// The ways this program is built.
-    #[must_use]
-    pub fn variants(&self) -> Vec<Variant> {
-        let usual: &[(&str, u32, bool)] = match self.language {
-            Language::C | Language::Cpp => {
-                &[("O0", 22, false), ("O1", 19, false), ("O2", 22, true)]
-            }
-            Language::Rust | Language::Cargo => &[("dev", 22, true), ("release", 22, true)],
-        };
-        let d = &self.directives;
-        usual
-            .iter()
-            .filter(|(level, clang, _)| {
-                (d.levels.is_empty() || d.levels.iter().any(|l| l == level))
-                    && d.only
-                        .as_ref()
-                        .is_none_or(|only| *only == clang.to_string())
-            })
-            .map(|(level, clang, lld)| Variant {
-                level: (*level).to_owned(),
-                clang: *clang,
-                lld: *lld,
-            })
-            .collect()
-    }
-
-    /// The streams that are collected in a variant, timed paths too: each in one, not the same for all programs.
-    #[must_use]
-    pub fn streams(&self, variant: &Variant) -> Vec<Kind> {
-        let variants = self.variants();
-        let first = self.name.bytes().map(usize::from).sum::<usize>();
-        let is_this = |more: usize| variants[(first + more) % variants.len()] == *variant;
-        let kinds = [
-            (Kind::Loops, 0),
-            (Kind::Trace, 1),
-            (Kind::Times, 2),
-            (Kind::Variation, 3),
-        ];
-        let kinds = kinds.into_iter().filter(|(_, more)| is_this(*more));
-        kinds.map(|(kind, _)| kind).collect()
     }
 
     /// Builds plain and for each kind of profile, runs them all, and holds endings, outputs and counts against each other.
@@ -415,29 +346,4 @@ pub fn copy_tree(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn each_stream_is_collected_once_a_program_and_in_every_variant_of_some() {
-        let mut seen = BTreeSet::new();
-        for program in all().unwrap() {
-            let mut kinds = Vec::new();
-            for variant in program.variants() {
-                for kind in program.streams(&variant) {
-                    kinds.push(kind);
-                    seen.insert((kind, variant.name(program.language)));
-                }
-            }
-            kinds.sort();
-            let all = [Kind::Loops, Kind::Trace, Kind::Variation, Kind::Times];
-            assert_eq!(kinds, all, "{}", program.name);
-        }
-        assert_eq!(seen.len(), 4 * 5, "{seen:?}");
-    }
 }

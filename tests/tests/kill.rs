@@ -12,7 +12,7 @@ use holloway_format::{RawProfile, peek_profile};
 use holloway_tests::corpus::Random;
 use holloway_tests::expect;
 use holloway_tests::kind::Kind;
-use holloway_tests::program::{Program, Variant, profiles};
+use holloway_tests::program::{Libc, Program, Variant, profiles};
 use holloway_tests::report::{Function, Report};
 use holloway_tests::tool::{
     PATIENCE, clean, holloway_command, installed, run_ok, scratch, tests_directory,
@@ -88,6 +88,7 @@ fn kill_rounds(kind: Kind, rounds: usize, kill: Kill<'_>) {
         level: "O2".to_owned(),
         clang: 22,
         lld: false,
+        libc: Libc::Glibc,
     };
     let built = program.build(&variant, scratch.path(), Some(&kind.into()));
     let executable = built.unwrap();

@@ -1,4 +1,5 @@
 // Two stacks in one thread, swapped by swapcontext in the middle of paths.
+//#glibc musl has no makecontext
 //#expect-calls step 40
 //#expect-calls one 1
 //#open two() never finishes, getcontext returns twice

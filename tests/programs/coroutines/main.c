@@ -1,4 +1,5 @@
 // Generators on stacks of their own, entered and left in the middle of recursive functions with loops; one is never finished.
+//#glibc musl has no makecontext
 //#[O0 exits] expect-calls visit 1_098
 //#[exits] expect-calls yield 1_093
 //#expect-calls take 1_096

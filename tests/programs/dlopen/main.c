@@ -1,4 +1,5 @@
 // An instrumented library opened and closed again and again, its functions called by two threads.
+//#glibc musl loads no library with thread-local storage of the static kind after the start
 //#shared libplugin.so plugin.c
 //#build -ldl
 //#expect-calls plugin_work 1500

@@ -1,4 +1,5 @@
 // Resolvers of a static program run before thread-local storage is set up: neither they nor what they call is woven.
+//#glibc musl has no ifuncs
 //#build -static-pie -fPIE
 //#expect-calls work 30
 //#expect-calls chosen_fast 30

@@ -1,5 +1,6 @@
 // Frames that are come back to: setjmp returns again in the frame that called it, from within and from deep below; a
 // context is resumed that was saved before.
+//#glibc musl has no getcontext
 //#[exits] expect-calls again 1
 //#[exits] expect-calls thrower 25
 //#[exits] expect-runs count 25

@@ -1,4 +1,5 @@
 // Aliases, ifuncs, weak symbols, naked functions, sections walked by __start_ and __stop_, module assembly, inline copies.
+//#glibc musl has no ifuncs
 //#build other.c
 //#expect-calls work 22
 //#expect-calls weak_one 3

@@ -1,6 +1,6 @@
 //! Building a program of tests/programs: plain in one step, woven from objects that all kinds of profile share.
 
-use super::{Language, Program, Variant, copy_tree};
+use super::{Language, Libc, Program, Variant, copy_tree};
 use crate::kind::Weaving;
 use crate::tool::{
     self, cargo_holloway, clean, holloway_command, installed, libllvm_19, run_ok, shown,
@@ -134,7 +134,8 @@ impl Program {
             );
             std::fs::write(folder.join("Cargo.toml"), manifest)?;
         }
-        build_cargo(folder, &name, &variant.level, woven)
+        let target = (variant.libc == Libc::MuslStatic).then_some(RUST_MUSL);
+        build_cargo(folder, &name, &variant.level, target, woven)
     }
 }
 
@@ -171,10 +172,32 @@ pub fn compiler(language: Language, variant: &Variant, woven: Option<&Weaving>) 
     if variant.lld {
         command.arg("-fuse-ld=lld");
     }
+    command.args(musl_words(variant.libc));
     Ok(command)
 }
 
-/// Builds a Cargo project, plain or woven; the executable's path.
+/// What links a program of Debian's clang with Debian's musl.
+fn musl_words(libc: Libc) -> &'static [&'static str] {
+    const WORDS: [&str; 7] = [
+        "--target=x86_64-linux-musl",
+        "-nostdlibinc",
+        "-isystem/usr/include/x86_64-linux-musl",
+        "-B/usr/lib/x86_64-linux-musl",
+        "-L/usr/lib/x86_64-linux-musl",
+        "-static-libgcc",
+        "-static",
+    ];
+    match libc {
+        Libc::Glibc => &[],
+        Libc::Musl => &WORDS[..6],
+        Libc::MuslStatic => &WORDS,
+    }
+}
+
+/// rustc's target of a program that is linked with musl.
+const RUST_MUSL: &str = "x86_64-unknown-linux-musl";
+
+/// Builds a Cargo project for a target, the host if none is named, plain or woven; the executable's path.
 ///
 /// # Errors
 /// The build fails, or leaves no executable of that name.
@@ -182,6 +205,7 @@ pub fn build_cargo(
     folder: &Path,
     binary: &str,
     profile: &str,
+    target: Option<&str>,
     woven: Option<&Weaving>,
 ) -> Result<PathBuf> {
     let mut command = match woven {
@@ -198,6 +222,9 @@ pub fn build_cargo(
         }
     };
     command.current_dir(folder).args(["--profile", profile]);
+    if let Some(target) = target {
+        command.args(["--target", target]);
+    }
     command.env("CARGO_TARGET_DIR", folder.join("target"));
     run_ok(&mut command)?;
     find_executable(&folder.join("target"), binary)

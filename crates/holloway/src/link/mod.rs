@@ -39,6 +39,7 @@ use crate::wanted::Wanted;
 use crate::{linked, status};
 use guide::LinkGuide;
 use line::{Flavour, Line, Output};
+use search::Search;
 use settings::Settings;
 
 pub(crate) use line::takes_value;
@@ -119,10 +120,23 @@ fn link(flavour: Flavour, args: &[OsString], wanted: Wanted) -> Result<u8> {
         placed.at,
     );
     let code = real::run(&linker, &args, Some(scratch.path()))?;
-    if code != 0 && placed.has_runtime() {
-        note_needs(&line);
+    if placed.has_runtime() {
+        match code {
+            0 => note_musl(&line),
+            _ => note_needs(&line),
+        }
     }
     Ok(code)
+}
+
+/// Of a shared object: musl's `dlopen` refuses thread-local storage of the static kind (of a symbol without a name it crashes as it says so).
+fn note_musl(line: &Line) {
+    if line.makes == Output::SharedObject && Search::new(line, true).finds_musl() {
+        status::note(&format!(
+            "{}: musl loads a woven shared object with the program, not by dlopen: link the program with it, or name it in LD_PRELOAD",
+            line.output_name()
+        ));
+    }
 }
 
 /// After a link that failed: what the runtime needs and the line leaves out.

@@ -6,6 +6,8 @@
 //! built by `holloway cc`.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -76,6 +78,16 @@ impl Search {
             }
         }
         None
+    }
+
+    /// Whether the shared C library is musl: a library, where glibc has a linker script.
+    pub(crate) fn finds_musl(&self) -> bool {
+        let mut files = self.dirs.iter().map(|dir| dir.join("libc.so"));
+        let Some(mut file) = files.find_map(|path| File::open(path).ok()) else {
+            return false;
+        };
+        let mut magic = [0; 4];
+        file.read_exact(&mut magic).is_ok() && magic == *b"\x7fELF"
     }
 }
 

@@ -1,0 +1,158 @@
+//! The ways that a program of tests/programs is built, and what is collected in each.
+
+use super::{Language, Program};
+use crate::kind::Kind;
+
+/// The C library that a program is linked with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Libc {
+    /// The system's, as when nothing is said.
+    Glibc,
+    /// musl, loaded with the program.
+    Musl,
+    /// musl, in the program.
+    MuslStatic,
+}
+
+/// One way to build a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variant {
+    /// Optimisation level: `O0`, `O2`; Cargo's profile for Rust.
+    pub level: String,
+    /// Version of clang; unused for Rust.
+    pub clang: u32,
+    /// Links with lld, not GNU ld; Rust links as rustc does.
+    pub lld: bool,
+    /// What it is linked with; Rust's musl is always in the program.
+    pub libc: Libc,
+}
+
+impl Variant {
+    /// A name for lists: `O2-clang22-lld`, `release-musl`.
+    #[must_use]
+    pub fn name(&self, language: Language) -> String {
+        let libc = match self.libc {
+            Libc::Glibc => "",
+            Libc::Musl => "-musl-shared",
+            Libc::MuslStatic => "-musl",
+        };
+        let built = match language {
+            Language::C | Language::Cpp => {
+                format!(
+                    "{}-clang{}-{}",
+                    self.level,
+                    self.clang,
+                    if self.lld { "lld" } else { "ld" }
+                )
+            }
+            Language::Rust | Language::Cargo => self.level.clone(),
+        };
+        built + libc
+    }
+}
+
+type Way = (&'static str, u32, bool, Libc);
+
+const OF_C: [Way; 5] = [
+    ("O0", 22, false, Libc::Glibc),
+    ("O1", 19, false, Libc::Glibc),
+    ("O2", 22, true, Libc::Glibc),
+    ("O1", 22, true, Libc::Musl),
+    ("O2", 22, false, Libc::MuslStatic),
+];
+const OF_RUST: [Way; 3] = [
+    ("dev", 22, true, Libc::Glibc),
+    ("release", 22, true, Libc::Glibc),
+    ("release", 22, true, Libc::MuslStatic),
+];
+
+impl Program {
+    /// The ways this program is built.
+    #[must_use]
+    pub fn variants(&self) -> Vec<Variant> {
+        let ways: &[Way] = match self.language {
+            Language::C => &OF_C,
+            Language::Cpp => &OF_C[..3],
+            Language::Rust => &OF_RUST,
+            Language::Cargo => &OF_RUST[..2],
+        };
+        let d = &self.directives;
+        let is_fit = |(level, clang, _, libc): &&Way| {
+            let is_level = d.levels.is_empty() || d.levels.iter().any(|l| l == level);
+            let only = d.only.as_ref();
+            is_level && only.is_none_or(|only| *only == clang.to_string()) && self.links(*libc)
+        };
+        let variant = |(level, clang, lld, libc): &Way| Variant {
+            level: (*level).to_owned(),
+            clang: *clang,
+            lld: *lld,
+            libc: *libc,
+        };
+        ways.iter().filter(is_fit).map(variant).collect()
+    }
+
+    /// Whether it is linked with a C library: with musl in one of its forms, if in any; what Rust links is static.
+    fn links(&self, libc: Libc) -> bool {
+        let d = &self.directives;
+        let is_loaded = !d.shared.is_empty() || self.number() % 2 == 1;
+        match libc {
+            Libc::Glibc => true,
+            _ if d.glibc => false,
+            Libc::Musl => is_loaded,
+            Libc::MuslStatic => !is_loaded || self.language == Language::Rust,
+        }
+    }
+
+    /// The streams that are collected in a variant, timed paths too: each in one with glibc and in one with musl, not the same for all programs.
+    #[must_use]
+    pub fn streams(&self, variant: &Variant) -> Vec<Kind> {
+        let mut variants = self.variants();
+        variants.retain(|v| (v.libc == Libc::Glibc) == (variant.libc == Libc::Glibc));
+        let is_this = |more: usize| variants[(self.number() + more) % variants.len()] == *variant;
+        let kinds = [
+            (Kind::Loops, 0),
+            (Kind::Trace, 1),
+            (Kind::Times, 2),
+            (Kind::Variation, 3),
+        ];
+        let kinds = kinds.into_iter().filter(|(_, more)| is_this(*more));
+        kinds.map(|(kind, _)| kind).collect()
+    }
+
+    /// A number to tell programs from each other.
+    fn number(&self) -> usize {
+        self.name.bytes().map(usize::from).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    use super::*;
+    use crate::program::all;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_stream_is_collected_once_a_program_and_library_and_in_every_variant_of_some() {
+        const ALL: [Kind; 4] = [Kind::Loops, Kind::Trace, Kind::Variation, Kind::Times];
+        let mut seen = BTreeSet::new();
+        for program in all().unwrap() {
+            let variants = program.variants();
+            let (glibc, musl): (Vec<_>, Vec<_>) =
+                variants.iter().partition(|v| v.libc == Libc::Glibc);
+            assert!(musl.len() <= 1, "{}", program.name);
+            for variants in [glibc, musl].iter().filter(|all| !all.is_empty()) {
+                let mut kinds = Vec::new();
+                for variant in variants {
+                    for kind in program.streams(variant) {
+                        kinds.push(kind);
+                        seen.insert((kind, variant.name(program.language)));
+                    }
+                }
+                kinds.sort();
+                assert_eq!(kinds, ALL, "{}", program.name);
+            }
+        }
+        assert_eq!(seen.len(), 4 * (OF_C.len() + OF_RUST.len()), "{seen:?}");
+    }
+}

@@ -1,4 +1,8 @@
-//! Compiles the runtime object: `src/object.rs` with the rustc that builds this crate, as one `no_std` object file.
+//! Compiles the runtime objects: `src/object.rs` with the rustc that builds this crate, as one `no_std` object file for each processor
+//! whose `core` this rustc has. What the others would be is an empty file.
+//!
+//! AArch64's is compiled for a target without vector registers: then no entry point has any to keep. That target means kernels, where
+//! an access that isn't aligned may trap, and with that care rustc calls `memcpy`; in programs none does.
 //!
 //! An object and not a staticlib: a staticlib brings a panic handler and compiler builtins, which collide with std's
 //! in a Rust program. `-Crelocation-model=pic` makes one object fit programs, position independent programs and shared
@@ -6,7 +10,7 @@
 //!
 //! rustc gives small functions default visibility, as another crate might inline them. A woven shared object must not
 //! export them, so every defined symbol is made hidden here: in an ELF symbol table that is a byte of the record.
-//! Cost: about a second.
+//! Cost: about a second each.
 
 use std::env;
 use std::fs;
@@ -16,12 +20,59 @@ use std::process::{Command, exit};
 /// Everything the object is made from; `abi.rs` comes in by path.
 const SOURCES: [&str; 2] = ["src", "../format/src/abi.rs"];
 
+/// Processors, the targets of which one will do, and features.
+const MACHINES: [(&str, &[&str], &str); 2] = [
+    (
+        "x86_64",
+        &["x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl"],
+        "",
+    ),
+    (
+        "aarch64",
+        &["aarch64-unknown-none-softfloat"],
+        "-strict-align",
+    ),
+];
+
 fn main() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={source}");
     }
-    let target = variable("TARGET");
-    let out = PathBuf::from(variable("OUT_DIR")).join("holloway_rt.o");
+    // Rustup's list of what is installed: a target that comes later is noticed.
+    let list = Path::new(&asked(&["sysroot"])).join("lib/rustlib/components");
+    if list.is_file() {
+        println!("cargo::rerun-if-changed={}", list.display());
+    }
+    for (machine, targets, features) in MACHINES {
+        let out = PathBuf::from(variable("OUT_DIR")).join(format!("holloway_rt_{machine}.o"));
+        match targets.iter().find(|target| is_installed(target)) {
+            Some(target) => compile(target, features, &out),
+            None if machine == variable("CARGO_CFG_TARGET_ARCH") => fail(&format!(
+                "no target for the runtime object; rustup target add {}",
+                targets[0]
+            )),
+            None => fs::write(&out, [])
+                .unwrap_or_else(|error| fail(&format!("cannot write {}: {error}", out.display()))),
+        }
+    }
+}
+
+/// Does this rustc have `core` for a target?
+fn is_installed(target: &str) -> bool {
+    Path::new(&asked(&["target-libdir", "--target", target])).is_dir()
+}
+
+/// What rustc prints when asked.
+fn asked(words: &[&str]) -> String {
+    let output = Command::new(variable("RUSTC"))
+        .arg("--print")
+        .args(words)
+        .output();
+    let output = output.unwrap_or_else(|error| fail(&format!("cannot run rustc: {error}")));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn compile(target: &str, features: &str, out: &Path) {
     let status = Command::new(variable("RUSTC"))
         .args([
             "--crate-name=holloway_rt",
@@ -35,25 +86,18 @@ fn main() {
             "-Cdebug-assertions=no",
             "-Cforce-unwind-tables=yes",
         ])
-        .args(features(&target))
+        .arg(format!("-Ctarget-feature={features}"))
         .arg(format!("--target={target}"))
         .arg(format!("--emit=obj={}", out.display()))
         .arg("src/object.rs")
         .status();
     match status {
-        Ok(status) if status.success() => hide_symbols(&out),
+        Ok(status) if status.success() => hide_symbols(out),
         Ok(status) => fail(&format!(
             "rustc could not compile the runtime object: {status}"
         )),
         Err(error) => fail(&format!("cannot run rustc for the runtime object: {error}")),
     }
-}
-
-/// AArch64 code calls helpers of the compiler's library for atomic operations, unless told not to.
-fn features(target: &str) -> Option<&'static str> {
-    target
-        .starts_with("aarch64")
-        .then_some("-Ctarget-feature=-outline-atomics")
 }
 
 /// Makes every defined symbol of an object hidden.

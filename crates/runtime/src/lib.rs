@@ -8,7 +8,17 @@
 #[cfg(clippy)]
 mod rt;
 
-/// The runtime object (ELF, relocatable) for the processor that this crate was built for.
+/// The runtime object (ELF, relocatable) for x86-64; empty where the rustc that built this crate had no `core` for it.
 ///
-/// It serves glibc and musl, static and dynamic programs, and shared objects; with musl those that are loaded at the program's start.
-pub const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/holloway_rt.o"));
+/// Each serves glibc and musl, static and dynamic programs, and shared objects; with musl those that are loaded at the program's start.
+pub const X86_64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/holloway_rt_x86_64.o"));
+
+/// The same for 64-bit Arm.
+pub const AARCH64: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/holloway_rt_aarch64.o"));
+
+/// The one for the processor that this crate was built for, which is always there.
+pub const OBJECT: &[u8] = if cfg!(target_arch = "aarch64") {
+    AARCH64
+} else {
+    X86_64
+};

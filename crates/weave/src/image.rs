@@ -32,6 +32,15 @@ pub enum Machine {
 }
 
 impl Machine {
+    /// The machine of an LLVM triple, when it is one we know.
+    pub fn of_triple(triple: &str) -> Option<Self> {
+        match triple.split_once('-') {
+            Some(("x86_64", _)) => Some(Self::X86_64),
+            Some(("aarch64", _)) => Some(Self::Aarch64),
+            _ => None,
+        }
+    }
+
     /// The machine of an ELF object, when it is one we know.
     pub fn of_object(object: &[u8]) -> Option<Self> {
         match object::File::parse(object).map(|file| object::Object::architecture(&file)) {

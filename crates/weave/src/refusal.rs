@@ -10,23 +10,18 @@
 use holloway_llvm::{Block, Function, Module, Opcode};
 
 use crate::error::WeaveError;
-use crate::options::Collect;
+use crate::image::Machine;
 
 /// Fails for a module that asks the linker for type information it depends on, or is for a target that can't be woven.
-pub(crate) fn check(module: &Module<'_>, collect: Collect) -> Result<(), WeaveError> {
+pub(crate) fn check(module: &Module<'_>) -> Result<(), WeaveError> {
     let refused = |reason: &str| WeaveError::Refused {
         module: module.name().into(),
         reason: reason.into(),
     };
     let triple = module.triple();
-    let (arch, rest) = triple.split_once('-').unwrap_or((triple.as_str(), ""));
-    if !matches!(arch, "x86_64" | "aarch64") || !rest.contains("linux") || triple.ends_with("x32") {
+    let is_known = Machine::of_triple(&triple).is_some();
+    if !is_known || !triple.contains("-linux") || triple.ends_with("x32") {
         return Err(refused(&format!("target {triple} is not supported yet")));
-    }
-    if collect.is_stream() && arch != "x86_64" {
-        return Err(refused(&format!(
-            "streams ({collect}) are collected on x86-64 only; collect paths or edges"
-        )));
     }
     for name in ["llvm.type.test", "llvm.public.type.test"] {
         let Some(test) = module.function(name) else {

@@ -12,6 +12,7 @@
 //!
 //! A link without bitcode, a question (`--version`) or a line that links nothing goes straight to the real linker.
 
+mod bases;
 mod copies;
 mod farm;
 mod guide;

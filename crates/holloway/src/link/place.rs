@@ -1,8 +1,7 @@
 //! Puts woven modules into a link: a base for each module's counters, the path map, the image object, and woven
 //! files in the places of the old ones.
 //!
-//! Woven files keep their names (in numbered directories): `--exclude-libs` and linker scripts go by name. Bases are
-//! multiples of a cache line, so that two modules never share one.
+//! Woven files keep their names (in numbered directories): `--exclude-libs` and linker scripts go by name.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,12 +11,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use holloway_format::abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, PAGE};
-use holloway_format::{Beside, ModuleMap, Skipped, encode_image};
+use holloway_format::{ModuleMap, Skipped, encode_image};
 use holloway_weave::Collect;
+use holloway_weave::archive;
 use holloway_weave::image::{Machine, image_object};
 use holloway_weave::symbols::were_changed;
-use holloway_weave::{archive, patch};
 
+use super::bases::{Bases, LINE};
 use super::copies::{Copies, Unwoven};
 use super::farm::Outcome;
 use super::inputs::{FileKind, InputFile, Inputs, without_hash};
@@ -25,12 +25,8 @@ use super::line::Line;
 use super::settings::Settings;
 use crate::failure::{Context, Failure, Result};
 
-/// Bytes of a cache line.
-const LINE: u64 = 64;
 /// Bytes in front of a block (`abi::ExtentHeader`).
 const BLOCK_HEAD: u64 = 64;
-/// Woven x86-64 code reaches its counters by 31 bits.
-const LIMIT: u64 = 1 << 31;
 
 /// The woven link, on disk.
 #[derive(Debug, Default)]
@@ -116,11 +112,8 @@ fn fallen(inputs: &Inputs, outcomes: &[Outcome]) -> Result<Vec<Unwoven>> {
 struct Image {
     parts: Vec<(u64, Vec<u8>)>,
     skipped: Vec<Skipped>,
-    end: u64,
-    /// Counters beside rings.
-    beside: Beside,
+    bases: Bases,
     machine: Option<Machine>,
-    bases: Vec<(String, u64)>,
     /// Something is for a machine that no image can be made for.
     foreign: bool,
 }
@@ -140,7 +133,7 @@ impl Image {
             Outcome::Woven(woven) => woven,
             Outcome::Plain(woven, reason) => {
                 self.skip(&module.name, &reason);
-                self.foreign |= Machine::of_object(&woven.object).is_none();
+                self.note(&woven.object);
                 return Ok(Some(woven.object));
             }
             Outcome::MachineCode(reason) => {
@@ -149,8 +142,9 @@ impl Image {
                     .fat
                     .as_ref()
                     .map(|range| read_part(&module.path, range));
-                let own = own.transpose()?;
-                self.foreign |= own.is_some_and(|own| Machine::of_object(&own).is_none());
+                if let Some(own) = own.transpose()? {
+                    self.note(&own);
+                }
                 return Ok(None);
             }
         };
@@ -177,39 +171,20 @@ impl Image {
             )));
         }
         self.skip_copied(copies.of(&woven.object, &woven.fragment, module.stand));
-        let base = self.base(machine, &woven.base_symbol, woven.counters_size)?;
-        if machine.patches_bases() {
-            let base = base / collect.base_unit();
-            patch::resolve_base(&mut woven.object, &woven.base_symbol, base)
-                .map_err(|error| Failure::new(format_args!("{}: {error}", module.shown)))?;
-            let beside = self.beside.place(&woven.fragment);
-            let symbol = patch::beside_symbol(&woven.base_symbol);
-            patch::resolve_base(&mut woven.object, &symbol, beside)
-                .map_err(|error| Failure::new(format_args!("{}: {error}", module.shown)))?;
-        }
+        let base = self.bases.place(&mut woven, machine, collect);
+        let base = base.map_err(|error| Failure::new(format_args!("{}: {error}", module.shown)))?;
         self.parts.push((base, woven.fragment));
         Ok(Some(woven.object))
     }
 
-    /// Room for a module's counters. Where the base is a symbol, equal modules share it: they have one name.
-    fn base(&mut self, machine: Machine, symbol: &str, size: u64) -> Result<u64> {
-        if !machine.patches_bases() {
-            if let Some((_, base)) = self.bases.iter().find(|(known, _)| known == symbol) {
-                return Ok(*base);
+    /// Notes which machine an object without probes is for.
+    fn note(&mut self, object: &[u8]) {
+        match Machine::of_object(object) {
+            Some(machine) => {
+                self.machine.get_or_insert(machine);
             }
-            self.bases.push((symbol.to_owned(), self.end));
+            None => self.foreign = true,
         }
-        let base = self.end;
-        let end = base
-            .checked_add(size)
-            .and_then(|end| end.checked_next_multiple_of(LINE))
-            .filter(|&end| end < LIMIT);
-        self.end = end.ok_or_else(|| {
-            Failure::new(
-                "more than 2 GiB of counters in one image; weave less of it (--only, --skip)",
-            )
-        })?;
-        Ok(base)
     }
 
     /// Notes functions of which another copy may have been linked.
@@ -240,17 +215,14 @@ impl Image {
         };
         let mut parts = self.parts;
         if !skipped.skipped.is_empty() {
-            parts.push((self.end, skipped.encode()));
+            parts.push((self.bases.end(), skipped.encode()));
         }
         let parts: Vec<(u64, &[u8])> = parts
             .iter()
             .map(|(base, fragment)| (*base, &fragment[..]))
             .collect();
         let (map, build_id) = encode_image(settings.collect.kind(), name, &parts);
-        let counters = match settings.collect {
-            Collect::Loops => self.beside.end,
-            _ => self.end,
-        };
+        let counters = self.bases.size(settings.collect);
         let header = ImageHeader {
             magic: IMAGE_MAGIC,
             version: ABI_VERSION,
@@ -261,19 +233,15 @@ impl Image {
             name: padded(cut(name, 79)),
             runs: runs(settings)?,
         };
-        let runtime = holloway_runtime::OBJECT;
         let machine = self
             .machine
-            .or_else(|| Machine::of_object(runtime))
+            .or_else(|| Machine::of_object(holloway_runtime::OBJECT))
             .expect("the runtime is an object of a known machine");
-        if Machine::of_object(runtime) != Some(machine) {
-            return Err(Failure::new(
-                "this holloway has no runtime for the machine linked for; build holloway on it",
-            ));
-        }
-        let image = image_object(&header, &map, machine, &self.bases).map_err(|error| {
-            Failure::new(format_args!("cannot build the path map's object: {error}"))
-        })?;
+        let runtime = runtime(machine)?;
+        let image =
+            image_object(&header, &map, machine, &self.bases.constants).map_err(|error| {
+                Failure::new(format_args!("cannot build the path map's object: {error}"))
+            })?;
         let files = [
             ("holloway-image.o", &image[..]),
             ("holloway-runtime.o", runtime),
@@ -283,6 +251,20 @@ impl Image {
             .map(|(name, bytes)| write(scratch.join(name), bytes))
             .collect()
     }
+}
+
+/// The runtime object for a machine.
+fn runtime(machine: Machine) -> Result<&'static [u8]> {
+    let (runtime, target) = match machine {
+        Machine::X86_64 => (holloway_runtime::X86_64, "x86_64-unknown-linux-gnu"),
+        Machine::Aarch64 => (holloway_runtime::AARCH64, "aarch64-unknown-none-softfloat"),
+    };
+    if runtime.is_empty() {
+        return Err(Failure::new(format_args!(
+            "this holloway has no runtime for the machine linked for: rustup target add {target}, and build holloway again"
+        )));
+    }
+    Ok(runtime)
 }
 
 const CHANGED: &str =

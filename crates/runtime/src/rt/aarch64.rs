@@ -1,22 +1,118 @@
 //! AArch64: the entry points, the thread's slot, the system call.
 //!
-//! Woven code calls with the C convention here, so entry points are plain jumps to their bodies; but
-//! `__holloway_chunk`, which inline assembly calls, keeps every register except x30 (of vectors, 128 bits). Not run on such a
-//! machine yet; kernels with pages larger than 4 KiB get memory of their own instead of a file (`mmap` refuses the
-//! file offsets), and the line on stderr.
+//! Every entry point keeps every register but x0 where it is the result, x16 and x17 (which a linker's veneer may change on the way
+//! here) and x30; woven code calls with LLVM's `preserve_all`, or from inline assembly that says the same. The object is compiled
+//! for a target without vector registers, so their bodies can't touch any, of whatever width, and none is saved. The flags are not kept.
+//!
+//! Run under an emulator, not on such a machine yet. Kernels with pages larger than 4 KiB get memory of their own instead of a
+//! file (`mmap` refuses the file offsets), and the line on stderr.
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU64, Ordering};
+
+/// All entry points: keep every register that the C convention lets their bodies change, call the body, give everything back.
+/// x0 is saved in all, at 16; one with a result overwrites it.
+macro_rules! keeping_registers {
+    ($call:literal) => {
+        concat!(
+            "stp x29, x30, [sp, #-160]!\n.cfi_def_cfa_offset 160\n",
+            ".cfi_offset x29, -160\n.cfi_offset x30, -152\n",
+            "mov x29, sp\n",
+            "stp x0, x1, [sp, #16]\nstp x2, x3, [sp, #32]\nstp x4, x5, [sp, #48]\nstp x6, x7, [sp, #64]\n",
+            "stp x8, x9, [sp, #80]\nstp x10, x11, [sp, #96]\nstp x12, x13, [sp, #112]\nstp x14, x15, [sp, #128]\n",
+            "str x18, [sp, #144]\n",
+            $call,
+            "ldr x18, [sp, #144]\n",
+            "ldp x14, x15, [sp, #128]\nldp x12, x13, [sp, #112]\nldp x10, x11, [sp, #96]\nldp x8, x9, [sp, #80]\n",
+            "ldp x6, x7, [sp, #64]\nldp x4, x5, [sp, #48]\nldp x2, x3, [sp, #32]\nldp x0, x1, [sp, #16]\n",
+            "ldp x29, x30, [sp], #160\n.cfi_def_cfa_offset 0\n.cfi_restore x29\n.cfi_restore x30\n",
+            "ret\n"
+        )
+    };
+}
+
+/// An entry point of this name.
+macro_rules! entry {
+    ($name:literal, $code:expr) => {
+        concat!(
+            ".pushsection .text.",
+            $name,
+            ", \"ax\", %progbits\n",
+            ".globl ",
+            $name,
+            "\n.hidden ",
+            $name,
+            "\n.type ",
+            $name,
+            ", %function\n.p2align 4\n",
+            $name,
+            ":\n.cfi_startproc\n",
+            $code,
+            ".cfi_endproc\n.size ",
+            $name,
+            ", . - ",
+            $name,
+            "\n.popsection\n"
+        )
+    };
+}
 
 global_asm!(
     ".hidden __holloway_image",
     ".hidden __holloway_slot",
     ".hidden {enter}",
-    ".hidden {count}",
     ".hidden {chunk}",
     ".hidden {caught}",
     ".hidden {burst}",
     ".hidden {sample}",
+    entry!("__holloway_enter", keeping_registers!("bl {enter}\nstr x0, [sp, #16]\n")),
+    entry!("__holloway_chunk", keeping_registers!("bl {chunk}\n")),
+    entry!("__holloway_caught", keeping_registers!("bl {caught}\n")),
+    entry!("__holloway_burst", keeping_registers!("bl {burst}\nstr x0, [sp, #16]\n")),
+    entry!("__holloway_sample", keeping_registers!("bl {sample}\nstr x0, [sp, #16]\n")),
+    enter = sym super::enter,
+    chunk = sym super::ring::chunk,
+    caught = sym super::ring::caught,
+    burst = sym super::burst::burst,
+    sample = sym super::burst::sample,
+);
+
+// Words of a head: address of the segment's first record, plus the logarithm of its number of records in the low six
+// bits (the address is a multiple of 64; shifts look at no other bits). Records are 16 bytes. `preserve_all` leaves x0 to x8 to us.
+global_asm!(
+    ".hidden {body}",
+    entry!("__holloway_hash", concat!(
+        "ldr x2, [x0]\n",
+        "ands x3, x2, #-64\n",             // first record
+        "b.eq 4f\n",
+        "add x4, x1, #1\n",                // key
+        "movz x5, #0x7C15\nmovk x5, #0x7F4A, lsl #16\nmovk x5, #0x79B9, lsl #32\nmovk x5, #0x9E37, lsl #48\n", // abi::hash_slot
+        "mul x5, x5, x4\n",
+        "neg x6, x2\n",
+        "lsr x5, x5, x6\n",                // by 64 - logarithm
+        "lsl x5, x5, #4\n",
+        "mov x7, #16\nlsl x7, x7, x2\nsub x7, x7, #1\n", // bytes of the segment - 1
+        "1:\n",
+        "add x8, x3, x5\n",
+        "ldr x6, [x8]\n",
+        "cmp x6, x4\n",
+        "b.eq 2f\n",
+        "cbz x6, 4f\n",                    // not there
+        "add x5, x5, #16\nand x5, x5, x7\n", // search on, from record to record, around the end
+        "b 1b\n",
+        "2:\n",
+        "add x8, x8, #8\n",
+        "3:\n",
+        "ldxr x6, [x8]\nadd x6, x6, #1\nstxr w7, x6, [x8]\ncbnz w7, 3b\n",
+        "ret\n",
+        "4:\n",
+        keeping_registers!("bl {body}\n"),
+    )),
+    body = sym super::segment::count,
+);
+
+// The countdown is the image's own, 4 bytes for each thread.
+global_asm!(
     ".weak __rseq_offset",
     ".weak __rseq_size",
     ".pushsection .tbss.__holloway_countdown, \"awT\", %nobits",
@@ -28,133 +124,10 @@ global_asm!(
     ".skip 4",
     ".size __holloway_countdown, 4",
     ".popsection",
-    ".pushsection .text.__holloway_enter, \"ax\", %progbits",
-    ".globl __holloway_enter",
-    ".hidden __holloway_enter",
-    ".type __holloway_enter, %function",
-    ".p2align 2",
-    "__holloway_enter:",
-    ".cfi_startproc",
-    "b {enter}",
-    ".cfi_endproc",
-    ".size __holloway_enter, . - __holloway_enter",
-    ".globl __holloway_hash",
-    ".hidden __holloway_hash",
-    ".type __holloway_hash, %function",
-    "__holloway_hash:",
-    ".cfi_startproc",
-    "b {count}",
-    ".cfi_endproc",
-    ".size __holloway_hash, . - __holloway_hash",
-    ".globl __holloway_caught",
-    ".hidden __holloway_caught",
-    ".type __holloway_caught, %function",
-    "__holloway_caught:",
-    ".cfi_startproc",
-    "b {caught}",
-    ".cfi_endproc",
-    ".size __holloway_caught, . - __holloway_caught",
-    ".globl __holloway_burst",
-    ".hidden __holloway_burst",
-    ".type __holloway_burst, %function",
-    "__holloway_burst:",
-    ".cfi_startproc",
-    "b {burst}",
-    ".cfi_endproc",
-    ".size __holloway_burst, . - __holloway_burst",
-    ".globl __holloway_sample",
-    ".hidden __holloway_sample",
-    ".type __holloway_sample, %function",
-    "__holloway_sample:",
-    ".cfi_startproc",
-    "b {sample}",
-    ".cfi_endproc",
-    ".size __holloway_sample, . - __holloway_sample",
-    ".globl __holloway_chunk",
-    ".hidden __holloway_chunk",
-    ".type __holloway_chunk, %function",
-    "__holloway_chunk:",
-    ".cfi_startproc",
-    "sub sp, sp, #704",
-    ".cfi_def_cfa_offset 704",
-    "stp x29, x30, [sp]",
-    ".cfi_offset x29, -704",
-    ".cfi_offset x30, -696",
-    "mov x29, sp",
-    "stp x0, x1, [sp, #16]",
-    "stp x2, x3, [sp, #32]",
-    "stp x4, x5, [sp, #48]",
-    "stp x6, x7, [sp, #64]",
-    "stp x8, x9, [sp, #80]",
-    "stp x10, x11, [sp, #96]",
-    "stp x12, x13, [sp, #112]",
-    "stp x14, x15, [sp, #128]",
-    "stp x16, x17, [sp, #144]",
-    "mrs x0, nzcv",
-    "stp x18, x0, [sp, #160]",
-    "stp q0, q1, [sp, #192]",
-    "stp q2, q3, [sp, #224]",
-    "stp q4, q5, [sp, #256]",
-    "stp q6, q7, [sp, #288]",
-    "stp q8, q9, [sp, #320]",
-    "stp q10, q11, [sp, #352]",
-    "stp q12, q13, [sp, #384]",
-    "stp q14, q15, [sp, #416]",
-    "stp q16, q17, [sp, #448]",
-    "stp q18, q19, [sp, #480]",
-    "stp q20, q21, [sp, #512]",
-    "stp q22, q23, [sp, #544]",
-    "stp q24, q25, [sp, #576]",
-    "stp q26, q27, [sp, #608]",
-    "stp q28, q29, [sp, #640]",
-    "stp q30, q31, [sp, #672]",
-    "bl {chunk}",
-    "ldp q0, q1, [sp, #192]",
-    "ldp q2, q3, [sp, #224]",
-    "ldp q4, q5, [sp, #256]",
-    "ldp q6, q7, [sp, #288]",
-    "ldp q8, q9, [sp, #320]",
-    "ldp q10, q11, [sp, #352]",
-    "ldp q12, q13, [sp, #384]",
-    "ldp q14, q15, [sp, #416]",
-    "ldp q16, q17, [sp, #448]",
-    "ldp q18, q19, [sp, #480]",
-    "ldp q20, q21, [sp, #512]",
-    "ldp q22, q23, [sp, #544]",
-    "ldp q24, q25, [sp, #576]",
-    "ldp q26, q27, [sp, #608]",
-    "ldp q28, q29, [sp, #640]",
-    "ldp q30, q31, [sp, #672]",
-    "ldp x18, x0, [sp, #160]",
-    "msr nzcv, x0",
-    "ldp x0, x1, [sp, #16]",
-    "ldp x2, x3, [sp, #32]",
-    "ldp x4, x5, [sp, #48]",
-    "ldp x6, x7, [sp, #64]",
-    "ldp x8, x9, [sp, #80]",
-    "ldp x10, x11, [sp, #96]",
-    "ldp x12, x13, [sp, #112]",
-    "ldp x14, x15, [sp, #128]",
-    "ldp x16, x17, [sp, #144]",
-    "ldp x29, x30, [sp]",
-    "add sp, sp, #704",
-    ".cfi_def_cfa_offset 0",
-    ".cfi_restore x29",
-    ".cfi_restore x30",
-    "ret",
-    ".cfi_endproc",
-    ".size __holloway_chunk, . - __holloway_chunk",
-    ".popsection",
     ".pushsection .init_array.00000, \"aw\", %init_array",
     ".p2align 3",
     ".xword {constructor}",
     ".popsection",
-    enter = sym super::enter,
-    count = sym super::segment::count,
-    chunk = sym super::ring::chunk,
-    caught = sym super::ring::caught,
-    burst = sym super::burst::burst,
-    sample = sym super::burst::sample,
     constructor = sym super::constructor,
 );
 
@@ -229,12 +202,25 @@ pub(super) fn set_countdown(paths: u32) {
     }
 }
 
-/// The clock where a path starts: all before it is done.
+/// The clock where a path starts, as woven code reads it: nothing of what came before is left, nothing of what follows has begun.
+#[inline(always)]
 pub(super) fn path_start() -> u64 {
-    clock()
+    let now;
+    // SAFETY: reads a counter that the kernel lets programs read.
+    unsafe {
+        asm!(
+            "isb",
+            "mrs {now}, cntvct_el0",
+            "isb",
+            now = out(reg) now,
+            options(nostack, preserves_flags)
+        );
+    }
+    now
 }
 
-/// The clock where a path ends.
+/// The clock where a path ends, as woven code reads it: nothing of the path is left. What follows is the probe's.
+#[inline(always)]
 pub(super) fn path_end() -> u64 {
     clock()
 }
@@ -255,14 +241,14 @@ pub(super) fn spend(turns: u32) {
 }
 
 /// The clock when all before it is done.
+#[inline(always)]
 pub(super) fn clock() -> u64 {
     let now;
-    // SAFETY: reads a counter that the kernel lets programs read.
+    // SAFETY: as in `path_start`.
     unsafe {
         asm!(
             "isb",
             "mrs {now}, cntvct_el0",
-            "isb",
             now = out(reg) now,
             options(nostack, preserves_flags)
         );
@@ -305,14 +291,29 @@ pub(super) fn tend(at: u64) -> u32 {
     super::watch::tend(at)
 }
 
-/// `__holloway_sample`.
+/// `__holloway_sample`, as woven code calls it.
 pub(super) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
-    super::burst::sample(word, start, inner, end);
+    // SAFETY: the entry point keeps every register but these.
+    unsafe {
+        asm!(
+            "bl __holloway_sample",
+            inout("x0") u64::from(word) => _,
+            in("x1") start,
+            in("x2") inner,
+            in("x3") end,
+            out("x16") _,
+            out("x17") _,
+            out("x30") _
+        );
+    }
 }
 
-/// `__holloway_burst`.
+/// `__holloway_burst`, as woven code calls it.
 pub(super) fn call_burst() {
-    super::burst::burst();
+    // SAFETY: the entry point keeps every register but these.
+    unsafe {
+        asm!("bl __holloway_burst", out("x0") _, out("x16") _, out("x17") _, out("x30") _);
+    }
 }
 
 /// What comes before the address of an abort in code, for the kernel to know it by.

@@ -48,17 +48,28 @@ pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
 
 /// When a process started, in ticks of the boot clock (0 if unknown), and whether it has ended and waits to be reaped.
 pub(super) fn life(process: u32, scratch: &mut Scratch) -> (u64, bool) {
+    let mut path: Text<48> = Text::new();
+    if process != sys::process_id() {
+        path.push_all(b"/proc/");
+        path.push_decimal(u64::from(process), 1);
+        path.push_all(b"/stat");
+        return stat(&path, scratch);
+    }
+    // Its first thread's: an emulator (qemu) answers for `/proc/self/stat` itself, with another time than the kernel tells others.
+    path.push_all(b"/proc/self/task/");
+    path.push_decimal(u64::from(process), 1);
+    path.push_all(b"/stat");
+    match stat(&path, scratch) {
+        (0, _) => stat(c"/proc/self/stat", scratch), // in another namespace than /proc's
+        known => known,
+    }
+}
+
+/// The same by such a file.
+fn stat(path: &(impl sys::Path + ?Sized), scratch: &mut Scratch) -> (u64, bool) {
     const FIELD_AFTER_NAME: usize = 19; // starttime is field 22; the name in parentheses (which may hold anything) is 2
     let (mut ticks, mut ended) = (0, false);
-    let mut path: Text<32> = Text::new();
-    path.push_all(b"/proc/");
-    if process == sys::process_id() {
-        path.push_all(b"self");
-    } else {
-        path.push_decimal(u64::from(process), 1);
-    }
-    path.push_all(b"/stat");
-    each_record(&path, b'\n', scratch, &mut |line| {
+    each_record(path, b'\n', scratch, &mut |line| {
         let after = line.iter().rposition(|byte| *byte == b')').unwrap_or(0);
         let mut rest = line.get(after + 2..).unwrap_or(&[]);
         ended = matches!(rest.first(), Some(b'Z' | b'X'));

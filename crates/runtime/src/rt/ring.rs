@@ -334,7 +334,8 @@ impl Ring {
 
     /// Sleeps until the collector has taken something, or 20 ms are over; true if they are.
     fn sleep(self) -> bool {
-        self.waiting().store(1, Ordering::Relaxed);
+        // What was written before is there for a collector that sees this: a place that is 0 still is a hole.
+        self.waiting().store(1, Ordering::Release);
         fence(Ordering::SeqCst);
         let taken = self.taken().load(Ordering::Acquire);
         let late = self.chunk_start() + RESERVE > taken + RING_SIZE

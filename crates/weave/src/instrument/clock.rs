@@ -27,8 +27,11 @@
 //! and a call of the runtime with the path's word, `start`, `inner` and `end`. What stands between the two readings on a path of no instruction is
 //! the probe's bias: the same 8 instructions behind each call of the runtime, which it measures (5 where nothing was called), and the two that put `start` and `inner` into the frame, if they do ([`Places`]), for which nothing waits.
 //!
+//! On AArch64 `isb` stands for `lfence`, and `mrs x, cntvct_el0` for `rdtsc` and the two instructions that put its halves together. That
+//! counter goes at a rate of its own, some tens of megahertz up to one gigahertz: a step of it may be a hundred of the processor's cycles.
+//!
 //! # Calls
-//! The runtime's entries keep every register but `rax` and `r11`, at any alignment of the stack. They are called from inline assembly: to the code
+//! The runtime's entries keep every register but `rax` and `r11` (AArch64: `x0`, `x16`, `x17`, `x30`), at any alignment of the stack. They are called from inline assembly: to the code
 //! generator a function that calls nothing else still calls nothing, and need not align its stack. Functions with such calls have no red zone. To step over one would move the
 //! stack pointer where no unwinder knows of it, and threads are cancelled, and stacks looked at by handlers of signals, anywhere.
 
@@ -39,24 +42,58 @@ use holloway_llvm::{AttributeKind, Block, Builder, Function, Instruction, Module
 
 use super::definitions::Variable;
 use super::globals::Globals;
+use crate::image::Machine;
 
-/// Reading the clock where a path begins.
-const BEGIN: &str = "lfence
+/// A machine's assembly.
+struct Assembly {
+    /// Reading the clock where a path begins.
+    begin: &'static str,
+    /// And where it ends.
+    end: &'static str,
+    /// What a reading is in, and changes.
+    read: &'static str,
+    /// Calling, without the name.
+    call: &'static str,
+    /// Where a sample's arguments are.
+    sample: &'static str,
+    /// Where a call's result is, and what it changes.
+    result: &'static str,
+    changes: &'static str,
+}
+
+const X86_64: Assembly = Assembly {
+    begin: "lfence
     rdtsc
     lfence
     shlq $$32, %rdx
-    orq %rdx, %rax";
-/// And where it ends.
-const END: &str = "lfence
+    orq %rdx, %rax",
+    end: "lfence
     rdtsc
     shlq $$32, %rdx
-    orq %rdx, %rax";
+    orq %rdx, %rax",
+    read: "={ax},~{dx},~{dirflag},~{fpsr},~{flags}",
+    call: "call",
+    sample: ",{di},{si},{dx},{cx}",
+    result: "={ax}",
+    changes: ",~{r11},~{dirflag},~{fpsr},~{flags}",
+};
+
+const AARCH64: Assembly = Assembly {
+    begin: "isb
+    mrs $0, cntvct_el0
+    isb",
+    end: "isb
+    mrs $0, cntvct_el0",
+    read: "=r",
+    call: "bl",
+    sample: ",{x0},{x1},{x2},{x3}",
+    result: "={x0}",
+    changes: ",~{x16},~{x17},~{lr},~{cc}",
+};
 /// Offsets in a `BurstState`.
 const PROBE: u64 = 0;
 const INNER: u64 = 8;
 const RESUME: u64 = 16;
-/// What arithmetic changes besides its result.
-const FLAGS: &str = "~{dirflag},~{fpsr},~{flags}";
 
 /// What comes behind a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,22 +193,27 @@ impl<'m> Places<'m> {
 }
 
 /// How a function's paths are timed.
-pub(super) struct Clock<'m> {
+pub(super) struct Clock<'a, 'm> {
     module: &'m Module<'m>,
-    base: Value<'m>,
+    globals: &'a Globals<'m>,
+    assembly: Assembly,
     /// Word of path 0, less the module's base.
     first: i64,
 }
 
-impl<'m> Clock<'m> {
+impl<'a, 'm> Clock<'a, 'm> {
     /// Takes the function's red zone from it.
-    pub(super) fn new(function: Function<'m>, globals: &Globals<'m>, first: i64) -> Self {
+    pub(super) fn new(function: Function<'m>, globals: &'a Globals<'m>, first: i64) -> Self {
         let module = function.module();
         let no_red_zone = AttributeKind::named(module, "noredzone");
         function.add_attribute(no_red_zone.expect("every LLVM has it"));
         Self {
             module,
-            base: globals.base.value(),
+            globals,
+            assembly: match globals.machine {
+                Machine::X86_64 => X86_64,
+                Machine::Aarch64 => AARCH64,
+            },
             first,
         }
     }
@@ -180,7 +222,7 @@ impl<'m> Clock<'m> {
     pub(super) fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) -> Began<'m> {
         let inner = self.load(builder, ring, INNER);
         let probe = self.load(builder, ring, PROBE);
-        let now = self.read(builder, BEGIN, "={ax},~{dx}");
+        let now = self.read(builder, self.assembly.begin);
         Began {
             start: builder.subtract(now, probe),
             inner,
@@ -191,7 +233,7 @@ impl<'m> Clock<'m> {
     pub(super) fn go_on(&self, builder: &Builder<'m>, ring: Value<'m>) -> Began<'m> {
         let inner = self.load(builder, ring, INNER);
         let start = self.load(builder, ring, RESUME);
-        let now = self.read(builder, BEGIN, "={ax},~{dx}");
+        let now = self.read(builder, self.assembly.begin);
         self.store(builder, ring, INNER, inner);
         self.store(builder, ring, RESUME, start);
         self.store(builder, ring, PROBE, builder.subtract(now, start));
@@ -225,11 +267,11 @@ impl<'m> Clock<'m> {
         next: Next,
         places: &Places<'m>,
     ) -> Instruction<'m> {
-        let end = self.read(builder, END, "={ax},~{dx}");
+        let end = self.read(builder, self.assembly.end);
         let began = places.load(builder, Type::i64(self.module));
         let word = self.word(builder, register, increment, next);
         let arguments = [word, began.start, began.inner, end];
-        let call = self.call(builder, SAMPLE_SYMBOL, ",{di},{si},{dx},{cx}", &arguments);
+        let call = self.call(builder, SAMPLE_SYMBOL, self.assembly.sample, &arguments);
         places.note(call);
         call
     }
@@ -246,8 +288,14 @@ impl<'m> Clock<'m> {
         registers: &str,
         arguments: &[Value<'m>],
     ) -> Instruction<'m> {
-        let assembly = format!("call {name}");
-        let constraints = format!("={{ax}}{registers},~{{r11}},{FLAGS}");
+        let Assembly {
+            call,
+            result,
+            changes,
+            ..
+        } = self.assembly;
+        let assembly = format!("{call} {name}");
+        let constraints = format!("{result}{registers}{changes}");
         let pointer = Type::pointer(self.module);
         let call = builder.asm(&assembly, &constraints, pointer, arguments);
         call.as_instruction().expect("a call")
@@ -262,9 +310,8 @@ impl<'m> Clock<'m> {
     ) -> Value<'m> {
         let long = Type::i64(self.module);
         let number = long.int(self.first.wrapping_add(increment));
-        let word = builder.add(self.base.pointer_to_i64(), number);
-        // As a number, whatever the code generator thinks of the base.
-        let word = builder.asm("movl $1, ${0:k}", "=r,i", long, &[word]);
+        let word = builder.add(self.globals.base(builder), number);
+        let word = self.globals.moved(builder, word);
         let word = register.map_or(word, |register| builder.add(register, word));
         match next {
             Next::Begins => word,
@@ -272,8 +319,8 @@ impl<'m> Clock<'m> {
         }
     }
 
-    fn read(&self, builder: &Builder<'m>, assembly: &str, registers: &str) -> Value<'m> {
-        let constraints = format!("{registers},{FLAGS}");
-        builder.asm(assembly, &constraints, Type::i64(self.module), &[])
+    fn read(&self, builder: &Builder<'m>, assembly: &str) -> Value<'m> {
+        let long = Type::i64(self.module);
+        builder.asm(assembly, self.assembly.read, long, &[])
     }
 }

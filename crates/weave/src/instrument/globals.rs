@@ -3,23 +3,20 @@
 use holloway_format::abi::{
     CAUGHT_SYMBOL, COUNTDOWN_SYMBOL, ENTER_SYMBOL, HASH_SYMBOL, PRESERVE_ALL, SLOT_SYMBOL,
 };
-use holloway_llvm::{AttributeKind, Function, Global, Metadata, Module, TlsModel, Type};
+use holloway_llvm::{
+    AttributeKind, Builder, Function, Global, Metadata, Module, TlsModel, Type, Value,
+};
 
+use crate::image::Machine;
 use crate::options::LinkKind;
 use crate::patch::beside_symbol;
-
-/// Whether the target's code holds the counter base as a 32-bit displacement that the link step writes
-/// ([`crate::patch`]). Elsewhere the base is loaded from a hidden constant that the image object defines.
-pub(crate) fn base_in_code(triple: &str) -> bool {
-    triple.starts_with("x86_64")
-}
 
 /// Symbols that probes use.
 #[derive(Clone, Copy)]
 pub(crate) struct Globals<'m> {
-    pub(crate) base: Global<'m>,
-    /// Whether the base is an address in code; else it is loaded.
-    pub(crate) base_in_code: bool,
+    module: &'m Module<'m>,
+    base: Global<'m>,
+    pub(crate) machine: Machine,
     pub(crate) hash: Function<'m>,
     /// How thread-local variables are reached.
     pub(crate) tls: TlsModel,
@@ -28,16 +25,8 @@ pub(crate) struct Globals<'m> {
 impl<'m> Globals<'m> {
     /// Declares them.
     pub(crate) fn declare(module: &'m Module<'m>, base_symbol: &str, kind: LinkKind) -> Self {
-        let triple = module.triple();
-        let base_in_code = base_in_code(&triple);
-        let base = if base_in_code {
-            absolute(module, base_symbol)
-        } else {
-            let base = module.add_global(base_symbol, Type::i64(module));
-            base.set_constant();
-            base.set_hidden();
-            base
-        };
+        let machine = Machine::of_triple(&module.triple()).expect("modules for others are refused");
+        let base = base(module, machine, base_symbol);
         let tls = match kind {
             LinkKind::Executable => TlsModel::LocalExec,
             LinkKind::SharedObject => TlsModel::InitialExec,
@@ -45,32 +34,62 @@ impl<'m> Globals<'m> {
         let pointer = Type::pointer(module);
         let hash = declare(
             module,
-            &triple,
             HASH_SYMBOL,
             Type::void(module),
             &[pointer, Type::i64(module)],
         );
         Self {
+            module,
             base,
-            base_in_code,
+            machine,
             hash,
             tls,
         }
     }
 
-    /// The same for functions that count beside the thread's ring. There are rings only where bases are in code.
+    /// The same for functions that count beside the thread's ring.
     pub(crate) fn beside(self, module: &'m Module<'m>, base_symbol: &str) -> Self {
         let symbol = beside_symbol(base_symbol);
         let known = module.global(&symbol);
         Self {
-            base: known.unwrap_or_else(|| absolute(module, &symbol)),
+            base: known.unwrap_or_else(|| base(module, self.machine, &symbol)),
             ..self
         }
     }
+
+    /// The base as a number: a constant, which may become an address in code, or loaded.
+    pub(crate) fn base(&self, builder: &Builder<'m>) -> Value<'m> {
+        if self.machine.patches_bases() {
+            return self.base.value().pointer_to_i64();
+        }
+        builder.load(Type::i64(self.module), self.base.value())
+    }
+
+    /// A number with the base in it, in a register as a number, whatever the code generator thinks of the base.
+    pub(crate) fn moved(&self, builder: &Builder<'m>, number: Value<'m>) -> Value<'m> {
+        match self.machine {
+            Machine::X86_64 => builder.asm("movl $1, ${0:k}", "=r,i", number.kind(), &[number]),
+            Machine::Aarch64 => number,
+        }
+    }
+
+    /// The address that counters are displaced from, of a thread's block or what counters lie in.
+    pub(crate) fn counters(&self, builder: &Builder<'m>, block: Value<'m>) -> Value<'m> {
+        if self.machine.patches_bases() {
+            return block; // the base goes into each counter's displacement
+        }
+        builder.offset(Type::i8(self.module), block, self.base(builder))
+    }
 }
 
-/// A number that the link step writes into code, as an address.
-fn absolute<'m>(module: &'m Module<'m>, name: &str) -> Global<'m> {
+/// A module's base: a number that the link step writes into code, as an address; or a hidden constant that the image object defines.
+fn base<'m>(module: &'m Module<'m>, machine: Machine, name: &str) -> Global<'m> {
+    if !machine.patches_bases() {
+        let base = module.add_global(name, Type::i64(module));
+        base.set_constant();
+        base.set_hidden();
+        return base;
+    }
     let global = module.add_global(name, Type::i8(module));
     let bounds =
         [0, i64::from(i32::MAX)].map(|bound| Metadata::constant(Type::i64(module).int(bound)));
@@ -108,33 +127,28 @@ fn thread_local<'m>(
 
 /// The runtime's function that gives a thread its block or ring.
 pub(crate) fn enter<'m>(module: &'m Module<'m>) -> Function<'m> {
-    let (pointer, triple) = (Type::pointer(module), module.triple());
     let declared = module.function(ENTER_SYMBOL);
-    declared.unwrap_or_else(|| declare(module, &triple, ENTER_SYMBOL, pointer, &[]))
+    declared.unwrap_or_else(|| declare(module, ENTER_SYMBOL, Type::pointer(module), &[]))
 }
 
 /// The runtime's function for frames that are come back to.
 pub(crate) fn caught<'m>(module: &'m Module<'m>) -> Function<'m> {
     let word = Type::i64(module);
-    module.function(CAUGHT_SYMBOL).unwrap_or_else(|| {
-        let (void, triple) = (Type::void(module), module.triple());
-        declare(module, &triple, CAUGHT_SYMBOL, void, &[word, word])
-    })
+    module
+        .function(CAUGHT_SYMBOL)
+        .unwrap_or_else(|| declare(module, CAUGHT_SYMBOL, Type::void(module), &[word, word]))
 }
 
-/// A function of the runtime: hidden, doesn't unwind, and on x86-64 keeps (nearly) all registers.
+/// A function of the runtime: hidden, doesn't unwind, and keeps (nearly) all registers.
 fn declare<'m>(
     module: &'m Module<'m>,
-    triple: &str,
     name: &str,
     result: Type<'m>,
     parameters: &[Type<'m>],
 ) -> Function<'m> {
     let function = module.declare(name, result, parameters);
     function.set_hidden();
-    if triple.starts_with("x86_64") {
-        function.set_calling_convention(PRESERVE_ALL);
-    }
+    function.set_calling_convention(PRESERVE_ALL);
     for attribute in ["nounwind", "cold"] {
         if let Some(kind) = AttributeKind::named(module, attribute)
             && !(attribute == "cold" && name == HASH_SYMBOL)

@@ -25,7 +25,7 @@ use super::variable::{Counted, Variable};
 use super::write_back::{Marks, WriteBack};
 use crate::lower::Layout;
 
-/// Inserts all of a function's probes; gives what the thread's slot has, as an address that counters are displaced from.
+/// Inserts all of a function's probes; gives what the thread's slot has.
 pub(super) fn insert<'m>(
     layout: &Layout<'m>,
     sites: &Sites,
@@ -56,10 +56,11 @@ pub(super) fn insert<'m>(
         _ => HashMap::new(),
     };
     let mut told = Vec::new();
+    let block = enter(layout, globals, &anchors);
     let probe = Probe {
         module: layout.function.module(),
         globals,
-        counter_block: enter(layout, globals, &anchors),
+        counter_block: globals.counters(&Builder::before(anchors.at(layout, 0, 0)), block),
         counters,
         single,
     };
@@ -107,7 +108,7 @@ pub(super) fn insert<'m>(
     for (_, told) in told {
         told.split(layout, &probe);
     }
-    probe.counter_block
+    block
 }
 
 /// What loops keep in registers: nothing where increments have to be one instruction, or are calls.
@@ -227,7 +228,7 @@ impl Anchors {
     }
 }
 
-/// Puts the test of the thread's slot before everything; returns the address that counters are displaced from.
+/// Puts the test of the thread's slot before everything; returns what is in it.
 pub(super) fn enter<'m>(
     layout: &Layout<'m>,
     globals: &Globals<'m>,
@@ -238,7 +239,6 @@ pub(super) fn enter<'m>(
     let old = &layout.blocks[0];
     let new = old.block.insert_before("holloway.entry");
     let slow = layout.function.append_block("holloway.enter");
-    let first = anchors.at(layout, 0, 0);
 
     let builder = Builder::at_end(new);
     for (instruction, moved) in old.instructions.iter().zip(&anchors.moved) {
@@ -257,12 +257,7 @@ pub(super) fn enter<'m>(
     let block = Builder::at_top(old.block).phi(pointer);
     block.add_incoming(slot, new);
     block.add_incoming(entered, slow);
-    if globals.base_in_code {
-        return block.value();
-    }
-    let builder = Builder::before(first);
-    let base = builder.load(Type::i64(module), globals.base.value());
-    builder.offset(Type::i8(module), block.value(), base)
+    block.value()
 }
 
 /// Branch weights that say: not this way, but for the first time.

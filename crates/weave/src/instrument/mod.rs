@@ -7,6 +7,7 @@
 //! (counting), [`likely`] (the likely count of a turn by its own address), [`stream`] for kinds that append paths to a stream, [`beside`] for functions that count all the same, [`times`] for timing all of
 //! them, [`bursts`] for some ([`clock`] reads the clock, [`turns`] says where, [`definitions`] waits for all blocks); [`globals`] are the symbols that probes use.
 
+mod aarch64;
 pub(crate) mod beside;
 mod bursts;
 mod clock;

@@ -1,14 +1,16 @@
 //! The instructions that count.
 //!
-//! `block + base + offset + 8 × (increment + register)` is loaded, incremented, stored. On x86-64 it becomes one `incq`
-//! instruction (a signal handler that counts the same path can't lose one): the selector folds load, add and store, except
+//! `block + base + offset + 8 × (increment + register)` is loaded, incremented, stored, so that a signal handler that counts the same path can't lose one.
+//! On x86-64 it becomes one `incq` instruction: the selector folds load, add and store, except
 //! where it is in a hurry (`-O0`); there the instruction is inline assembly. What a loop has counted in a register is added by
-//! one `addq` in the same way.
+//! one `addq` in the same way. On AArch64 it is a loop of four instructions ([`super::aarch64`]).
 
 use holloway_format::Counters;
 use holloway_llvm::{Builder, Module, Type, Value};
 
+use super::aarch64;
 use super::globals::Globals;
+use crate::image::Machine;
 
 /// What arithmetic changes besides its result.
 const FLAGS: &str = ",~{dirflag},~{fpsr},~{flags}";
@@ -17,6 +19,7 @@ const FLAGS: &str = ",~{dirflag},~{fpsr},~{flags}";
 pub(super) struct Probe<'a, 'm> {
     pub(super) module: &'m Module<'m>,
     pub(super) globals: &'a Globals<'m>,
+    /// [`Globals::counters`].
     pub(super) counter_block: Value<'m>,
     pub(super) counters: Counters,
     /// Whether the code generator has to be helped to one instruction.
@@ -30,11 +33,15 @@ impl<'m> Probe<'_, 'm> {
         match self.counters {
             Counters::Array { offset, .. } | Counters::Edges { offset, .. } => {
                 let address = self.counter(builder, offset, register, increment);
-                if self.single && self.globals.base_in_code {
-                    builder.asm_on_memory("incq $0", None, FLAGS, address);
-                } else {
-                    let value = builder.load(word, address);
-                    builder.store(builder.add(value, word.int(1)), address);
+                match self.globals.machine {
+                    Machine::X86_64 if self.single => {
+                        builder.asm_on_memory("incq $0", None, FLAGS, address);
+                    }
+                    Machine::X86_64 => {
+                        let value = builder.load(word, address);
+                        builder.store(builder.add(value, word.int(1)), address);
+                    }
+                    Machine::Aarch64 => aarch64::add(self.module, builder, address, word.int(1)),
                 }
             }
             Counters::Hash { offset } => {
@@ -64,11 +71,11 @@ impl<'m> Probe<'_, 'm> {
 
     /// Adds to a counter in memory. Inline assembly, since the selector would rather split the addition up.
     fn add_to(&self, builder: &Builder<'m>, address: Value<'m>, count: Value<'m>) {
-        if self.globals.base_in_code {
-            builder.asm_on_memory("addq $1, $0", Some(("re", count)), FLAGS, address);
-        } else {
-            let value = builder.load(count.kind(), address);
-            builder.store(builder.add(value, count), address);
+        match self.globals.machine {
+            Machine::X86_64 => {
+                builder.asm_on_memory("addq $1, $0", Some(("re", count)), FLAGS, address);
+            }
+            Machine::Aarch64 => aarch64::add(self.module, builder, address, count),
         }
     }
 
@@ -92,8 +99,8 @@ impl<'m> Probe<'_, 'm> {
     fn address(&self, builder: &Builder<'m>, displacement: i64) -> Value<'m> {
         let byte = Type::i8(self.module);
         let mut address = self.counter_block;
-        if self.globals.base_in_code {
-            address = builder.offset(byte, address, self.globals.base.value().pointer_to_i64());
+        if self.globals.machine.patches_bases() {
+            address = builder.offset(byte, address, self.globals.base(builder));
         }
         builder.offset(byte, address, Type::i64(self.module).int(displacement))
     }

@@ -1,7 +1,7 @@
 //! Probes that append each path that ends to the thread's stream (`format::abi`, *Streams*).
 //!
 //! # Appending
-//! On x86-64 one block of inline assembly. One instruction takes the place; what was in the cursor is read before it, and whether
+//! One block of inline assembly, on x86-64 this ([`super::aarch64`] has the other). One instruction takes the place; what was in the cursor is read before it, and whether
 //! the two belong together is seen behind it:
 //! ```text
 //!     movq  (ring), %rax          # any register: the cursor
@@ -63,6 +63,7 @@ use holloway_format::Counters;
 use holloway_format::abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
 use holloway_llvm::{Block, Builder, Module, Type, Value};
 
+use super::aarch64::{self, Low};
 use super::beside::{Alone, unmarked};
 use super::globals::{Globals, caught};
 use super::insert::{Anchors, enter, lowest, raised, successors};
@@ -70,6 +71,7 @@ use super::probe::Probe;
 use super::register::{Graph, Register, reverse_postorder};
 use super::sites::Sites;
 use super::variable::{Counted, Variable};
+use crate::image::Machine;
 use crate::lower::Layout;
 
 const _: () = assert!(CHUNK == 1 << 16, "a chunk's first place has 16 low bits 0");
@@ -160,7 +162,7 @@ impl<'m> Append<'_, 'm> {
                 let probe = Probe {
                     module: self.module,
                     globals: counting.globals,
-                    counter_block: self.ring,
+                    counter_block: counting.globals.counters(builder, self.ring),
                     counters,
                     single: self.single,
                 };
@@ -181,12 +183,17 @@ impl<'m> Append<'_, 'm> {
         increment: i64,
         counting: Option<&Counting<'_, 'm>>,
     ) {
+        if self.globals.machine == Machine::Aarch64 {
+            self.append_on_aarch64(builder, register, increment, counting);
+            return;
+        }
         let word = self.word(builder, increment);
         let number = register;
         let (word, place) = match register {
-            Some(register) if self.single => {
-                (builder.add(register, self.moved(builder, word)), "r")
-            }
+            Some(register) if self.single => (
+                builder.add(register, self.globals.moved(builder, word)),
+                "r",
+            ),
             Some(register) => (builder.add(register, word), "r"),
             None => (word, "ri"),
         };
@@ -233,7 +240,7 @@ impl<'m> Append<'_, 'm> {
         let mut operands = vec![self.ring, word];
         let mut constraints = format!("=&r,r,{place}");
         if let (Some(counting), Some(number)) = (counting, number) {
-            let base = counting.globals.base.value().pointer_to_i64();
+            let base = counting.globals.base(builder);
             let counter = counting.offset.cast_signed() + 8 * increment;
             let counter = builder.add(base, Type::i64(self.module).int(counter));
             operands.extend([number, counter]);
@@ -244,22 +251,41 @@ impl<'m> Append<'_, 'm> {
         builder.asm(&assembly, &constraints, result, &operands);
     }
 
-    /// A word in a register, as a number whatever the code generator thinks of the base.
-    fn moved(&self, builder: &Builder<'m>, word: Value<'m>) -> Value<'m> {
-        let result = Type::i64(self.module);
-        builder.asm("movl $1, ${0:k}", "=r,i", result, &[word])
+    fn append_on_aarch64(
+        &self,
+        builder: &Builder<'m>,
+        register: Option<Value<'m>>,
+        increment: i64,
+        counting: Option<&Counting<'_, 'm>>,
+    ) {
+        let long = Type::i64(self.module);
+        let mut word = self.word(builder, increment);
+        let mut low = None;
+        if let Some(number) = register {
+            word = builder.add(number, word);
+            low = counting.map(|counting| {
+                let counters = counting.globals.counters(builder, self.ring);
+                let counter = counting.offset.cast_signed() + 8 * increment;
+                Low {
+                    number,
+                    above: long.int(counting.alone.count().cast_signed() - increment),
+                    counter: builder.offset(Type::i8(self.module), counters, long.int(counter)),
+                }
+            });
+        }
+        aarch64::append(self.module, builder, (self.ring, word), low.as_ref());
     }
 
     /// The word of a path.
     fn word(&self, builder: &Builder<'m>, path: i64) -> Value<'m> {
-        let base = self.globals.base.value().pointer_to_i64();
+        let base = self.globals.base(builder);
         let number = Type::i64(self.module).int(self.first.wrapping_add(path));
         builder.add(base, number)
     }
 
     /// Says where frames above this function's are gone. Before all other probes, so that it comes first where both stand.
     fn catchers(&self, layout: &Layout<'m>, anchors: &Anchors) {
-        let catcher = |builder: &Builder<'m>| self.moved(builder, self.word(builder, 0));
+        let catcher = |builder: &Builder<'m>| self.globals.moved(builder, self.word(builder, 0));
         catchers(layout, anchors, self.ring, catcher);
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Ways<'a, 'm> {
     pub(super) layout: &'a Layout<'m>,
     pub(super) parts: &'a Parts<'m>,
     pub(super) timed: &'a Timed<'m>,
-    pub(super) clock: &'a Clock<'m>,
+    pub(super) clock: &'a Clock<'a, 'm>,
     pub(super) places: &'a Places<'m>,
     pub(super) countdown: Global<'m>,
 }

@@ -122,7 +122,7 @@ impl<'m> Timed<'m> {
     fn new(
         function: &Layout<'m>,
         parts: &Parts<'m>,
-        (clock, places): (&Clock<'m>, &Places<'m>),
+        (clock, places): (&Clock<'_, 'm>, &Places<'m>),
     ) -> Self {
         let twin = Twin::new(function.function, parts);
         let layout = &twin.layout;

@@ -10,6 +10,7 @@
 //! //#open WHY                calls are left unfinished or finish twice (exit, fork, longjmp): without exit edges flow
 //!                            isn't conserved
 //! //#cut WHY                 a thread may end, or jump away, in the middle of a probe: samples of timed paths may be cut off
+//! //#native WHY              not for machines that are emulated
 //! //#unequal F WHY           counts of F (* of all functions, std of its generic ones) may differ from run to run or between
 //!                            kinds of profile
 //!
@@ -51,6 +52,8 @@ pub struct Directives {
     pub processes: Option<usize>,
     /// Lines for Cargo's profile.
     pub profile: Vec<String>,
+    /// Built and run for this machine only.
+    pub native: bool,
     /// The only C compiler version, if one.
     pub only: Option<String>,
     /// It can't be linked with musl.
@@ -175,6 +178,7 @@ impl Directives {
                 ensure!(words.len() > 1, "which function, and why?");
                 self.unequal.push((first()?, words[1..].join(" ")));
             }
+            "native" => self.native = !first()?.is_empty(),
             "only" => self.only = Some(first()?),
             _ => bail!("no directive is called {verb:?}"),
         }

@@ -10,6 +10,7 @@ pub mod corpus;
 pub mod directives;
 pub mod expect;
 pub mod kind;
+pub mod machine;
 pub mod noise;
 pub mod program;
 pub mod random_graph;

@@ -115,7 +115,7 @@ impl Program {
         let plain = self
             .build(variant, &scratch.path().join("plain"), None)
             .context("plain build")?;
-        let plain = self.run(&plain, None).context("plain run")?;
+        let plain = self.run(variant, &plain, None).context("plain run")?;
         let wanted = self.directives.ending();
         ensure!(
             plain.ending() == wanted,
@@ -173,7 +173,9 @@ impl Program {
             .weave(variant, scratch, &weaving)
             .context("woven build")?;
         let data = folder(kind).join("data");
-        let woven = self.run(&executable, Some(&data)).context("woven run")?;
+        let woven = self
+            .run(variant, &executable, Some(&data))
+            .context("woven run")?;
         let wanted = self.directives.ending();
         ensure!(
             woven.ending() == wanted,
@@ -223,8 +225,8 @@ impl Program {
     ///
     /// # Errors
     /// It can't be started.
-    pub fn run(&self, executable: &Path, data: Option<&Path>) -> Result<Output> {
-        let mut command = Command::new(executable);
+    pub fn run(&self, variant: &Variant, executable: &Path, data: Option<&Path>) -> Result<Output> {
+        let mut command = variant.machine.command(executable)?;
         self.set_up(&mut command, executable)?;
         run_program(&mut command, data)
     }

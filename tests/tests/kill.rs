@@ -12,6 +12,7 @@ use holloway_format::{RawProfile, peek_profile};
 use holloway_tests::corpus::Random;
 use holloway_tests::expect;
 use holloway_tests::kind::Kind;
+use holloway_tests::machine::Machine;
 use holloway_tests::program::{Libc, Program, Variant, profiles};
 use holloway_tests::report::{Function, Report};
 use holloway_tests::tool::{
@@ -89,6 +90,7 @@ fn kill_rounds(kind: Kind, rounds: usize, kill: Kill<'_>) {
         clang: 22,
         lld: false,
         libc: Libc::Glibc,
+        machine: Machine::Host,
     };
     let built = program.build(&variant, scratch.path(), Some(&kind.into()));
     let executable = built.unwrap();

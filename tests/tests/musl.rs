@@ -6,6 +6,7 @@
 
 use holloway_tests::agree::differences;
 use holloway_tests::kind::Kind;
+use holloway_tests::machine::Machine;
 use holloway_tests::program::{Language, Libc, Variant, compiler, run_program};
 use holloway_tests::report::Report;
 use holloway_tests::tool::{holloway_command, run_ok, scratch, tests_directory};
@@ -41,6 +42,7 @@ fn cc(kind: Kind, libc: Libc) -> Command {
         clang: 22,
         lld: libc == Libc::Musl,
         libc,
+        machine: Machine::Host,
     };
     compiler(Language::C, &variant, Some(&kind.into())).unwrap()
 }

@@ -1,32 +1,38 @@
-//! The Debian packages and the Rust target that the tests need, and their installation.
+//! The Debian packages and the Rust targets that the tests need, and their installation.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Everything outside cargo that the tests and benches use: this is the one list.
-pub(crate) const NEEDED: [&str; 14] = [
-    "gcc",                // the C linker that rustc calls, and the system's headers
-    "g++",                // libstdc++ for the C++ programs
-    "clang-19",           // the oldest clang and libLLVM supported
-    "clang-22",           // the LLVM of rustc 1.95
-    "llvm-19-dev",        // its libLLVM where clang's is looked for
-    "llvm-22-dev",        // and that of the other
-    "libclang-rt-22-dev", // clang's own counters and sanitizers
-    "lld-22",             // the other linker
-    "llvm-22",            // llvm-profdata: clang's counters
-    "cmake",              // builds by CMake
-    "autoconf",           // builds by configure
-    "make",               // and what both of them call
-    "musl-tools",         // the other C library
-    PIP,                  // another SEQUITUR to compare with
+pub(crate) const NEEDED: [&str; 17] = [
+    "gcc",                   // the C linker that rustc calls, and the system's headers
+    "g++",                   // libstdc++ for the C++ programs
+    "clang-19",              // the oldest clang and libLLVM supported
+    "clang-22",              // the LLVM of rustc 1.95
+    "llvm-19-dev",           // its libLLVM where clang's is looked for
+    "llvm-22-dev",           // and that of the other
+    "libclang-rt-22-dev",    // clang's own counters and sanitizers
+    "lld-22",                // the other linker
+    "llvm-22",               // llvm-profdata: clang's counters
+    "cmake",                 // builds by CMake
+    "autoconf",              // builds by configure
+    "make",                  // and what both of them call
+    "musl-tools",            // the other C library
+    "qemu-user-static",      // runs aarch64 programs
+    "gcc-aarch64-linux-gnu", // libc and the linker for them
+    "g++-aarch64-linux-gnu", // and libstdc++
+    PIP,                     // another SEQUITUR to compare with
 ];
 
 /// Any Python 3 with pip will do.
 const PIP: &str = "python3-pip";
 
-/// What rustc links with musl.
-const RUST_MUSL: &str = "x86_64-unknown-linux-musl";
+/// Rust targets that the tests need besides this machine's.
+const TARGETS: [&str; 2] = [
+    "x86_64-unknown-linux-musl",      // std for programs linked with musl
+    "aarch64-unknown-none-softfloat", // core for aarch64's runtime object, without vector registers
+];
 
 /// Installs what is missing.
 ///
@@ -34,26 +40,7 @@ const RUST_MUSL: &str = "x86_64-unknown-linux-musl";
 /// Something is missing and can't be installed: says how to do it by hand.
 pub(crate) fn install() -> Result<()> {
     install_packages()?;
-    install_target()
-}
-
-/// Adds the standard library for musl to the Rust toolchain in use.
-fn install_target() -> Result<()> {
-    let mut ask = Command::new("rustc");
-    ask.args(["--print=target-libdir", "--target", RUST_MUSL]);
-    let said = ask.output().context("cannot start rustc")?;
-    let libraries = String::from_utf8_lossy(&said.stdout);
-    if said.status.success() && Path::new(libraries.trim_ascii()).is_dir() {
-        return Ok(());
-    }
-    println!("xtask: adding the Rust target {RUST_MUSL}");
-    let mut add = Command::new("rustup");
-    let status = add.args(["target", "add", RUST_MUSL]).status();
-    ensure!(
-        status.is_ok_and(|status| status.success()),
-        "the tests need Rust's standard library for {RUST_MUSL}, and `rustup target add {RUST_MUSL}` doesn't give it; install that target by hand"
-    );
-    Ok(())
+    add_targets()
 }
 
 fn install_packages() -> Result<()> {
@@ -101,6 +88,35 @@ fn install_packages() -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Has rustup add the targets that are missing.
+///
+/// # Errors
+/// One is missing and can't be added: says how to do it by hand.
+fn add_targets() -> Result<()> {
+    let missing: Vec<&str> = TARGETS.into_iter().filter(|t| !has_target(t)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let by_hand = format!("rustup target add {}", missing.join(" "));
+    println!("xtask: {by_hand}");
+    let status = Command::new("rustup")
+        .args(["target", "add"])
+        .args(&missing)
+        .status();
+    ensure!(
+        status.is_ok_and(|status| status.success()),
+        "the tests need Rust targets that could not be added: {by_hand}"
+    );
+    Ok(())
+}
+
+fn has_target(target: &str) -> bool {
+    let asked = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", target])
+        .output();
+    asked.is_ok_and(|o| Path::new(String::from_utf8_lossy(&o.stdout).trim()).is_dir())
 }
 
 fn is_installed(package: &str) -> bool {

@@ -27,6 +27,8 @@ pub(crate) fn run(install: bool, arguments: &[&str]) -> Result<()> {
         "clang++-22",
         "ld.lld-22",
         "llvm-profdata-22",
+        "qemu-aarch64-static",
+        "aarch64-linux-gnu-g++",
         "cmake",
         "autoconf",
         "musl-gcc",

@@ -1,4 +1,5 @@
 // asm goto: a branch inside inline assembly, with and without outputs.
+//#native its assembly is for x86-64
 //#expect-calls bit 1000
 //#expect-runs set 500
 //#expect-runs clear 500

@@ -2,6 +2,7 @@
 //#expect-calls work 10
 //#expect-calls before 1
 //#processes 2
+//#native the emulator does not exec what it emulates
 //#open main never returns
 #include "marks.h"
 #include <string.h>

@@ -6,6 +6,13 @@
 //#expect-calls registered_a 1
 //#expect-calls registered_b 1
 #include "marks.h"
+#ifdef __aarch64__
+#define JUMP "b"
+#define RETURN_42 "mov w0, #42; ret"
+#else
+#define JUMP "jmp"
+#define RETURN_42 "movl $42, %eax; ret"
+#endif
 
 KEPT int work(int n) {
   if (n & 1)
@@ -22,9 +29,9 @@ int chosen(int) __attribute__((ifunc("resolve")));
 int weak_one(int);
 int undefined_weak(int) __attribute__((weak));
 
-__attribute__((naked)) int naked(void) { __asm__("movl $42, %eax; ret"); }
+__attribute__((naked)) int naked(void) { __asm__(RETURN_42); }
 static __attribute__((used)) int from_assembly(int n) { return work(n) * 3; }
-__asm__(".text\n.globl assembly\nassembly: jmp from_assembly\n");
+__asm__(".text\n.globl assembly\nassembly: " JUMP " from_assembly\n");
 int assembly(int);
 
 typedef int (*entry)(void);

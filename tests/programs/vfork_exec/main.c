@@ -1,6 +1,7 @@
 // vfork, then exec of this very program as another process; posix_spawn and system too.
 //#expect-calls parent_work 10
 //#expect-calls child_work 15
+//#native the emulator does not exec what it emulates
 //#open vfork returns twice
 #include "marks.h"
 #include <spawn.h>

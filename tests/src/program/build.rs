@@ -166,6 +166,7 @@ pub fn compiler(language: Language, variant: &Variant, woven: Option<&Weaving>) 
     command
         .args(["-g", "-Wno-unused-command-line-argument", "-pthread"])
         .arg(format!("-{}", variant.level));
+    variant.machine.aim(&mut command);
     command
         .arg("-I")
         .arg(tool::tests_directory().join("programs/include"));

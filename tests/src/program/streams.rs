@@ -63,7 +63,7 @@ impl Program {
         let mut failures = Vec::new();
         let (paths, exits) = (seen.of(Kind::Paths)?, seen.of(Kind::PathsExits)?);
         for (data, is_collected) in [(&spooled, false), (&collected, true)] {
-            let run = self.command(&executable, data, is_collected)?;
+            let run = self.command(variant, &executable, data, is_collected)?;
             let report = self.ran_as(run, data, seen.plain, (variant, kind), &mut failures)?;
             let spared = |f: &Function| self.is_unequal(f);
             failures.extend(match kind {
@@ -122,16 +122,18 @@ impl Program {
     /// The same as a command of a woven program, or of `holloway run` for it, which collects.
     pub(super) fn command(
         &self,
+        variant: &Variant,
         executable: &Path,
         data: &Path,
         is_collected: bool,
     ) -> Result<(Command, bool)> {
         let mut command = if is_collected {
             let mut command = holloway_command(["run", "--no-report", "-o"]);
-            command.arg(data).arg("--").arg(executable);
+            command.arg(data).arg("--");
+            command.args(variant.machine.words(executable)?);
             command
         } else {
-            let mut command = Command::new(executable);
+            let mut command = variant.machine.command(executable)?;
             clean(&mut command);
             command.env("HOLLOWAY_DATA", data);
             command

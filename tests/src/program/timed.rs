@@ -40,7 +40,7 @@ impl Program {
             // Often means in the middle of what programs do: frames left, signals, forks.
             let name = if burst.is_empty() { "data" } else { "often" };
             let data = folder.join(name);
-            let mut run = self.command(&executable, &data, burst.is_empty())?;
+            let mut run = self.command(variant, &executable, &data, burst.is_empty())?;
             if !burst.is_empty() {
                 run.0.env("HOLLOWAY_BURST", burst);
             }

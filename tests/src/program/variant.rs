@@ -2,6 +2,7 @@
 
 use super::{Language, Program};
 use crate::kind::Kind;
+use crate::machine::Machine;
 
 /// The C library that a program is linked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Variant {
     pub lld: bool,
     /// What it is linked with; Rust's musl is always in the program.
     pub libc: Libc,
+    /// What it is built for.
+    pub machine: Machine,
 }
 
 impl Variant {
@@ -47,9 +50,16 @@ impl Variant {
             }
             Language::Rust | Language::Cargo => self.level.clone(),
         };
-        built + libc
+        let machine = match self.machine {
+            Machine::Host => "",
+            Machine::Aarch64 => "-aarch64",
+        };
+        built + libc + machine
     }
 }
+
+/// The clang that compiles for emulated machines.
+const NEWEST: u32 = 22;
 
 type Way = (&'static str, u32, bool, Libc);
 
@@ -70,6 +80,25 @@ impl Program {
     /// The ways this program is built.
     #[must_use]
     pub fn variants(&self) -> Vec<Variant> {
+        let mut all = self.native();
+        all.extend(self.emulated());
+        all
+    }
+
+    /// The way it is built for a machine that is emulated: programs in turn as they are built for this one.
+    fn emulated(&self) -> Option<Variant> {
+        let is_c = matches!(self.language, Language::C | Language::Cpp);
+        let mut usual = self.native();
+        usual.retain(|variant| variant.clang == NEWEST && variant.libc == Libc::Glibc);
+        if !is_c || self.directives.native || usual.is_empty() {
+            return None;
+        }
+        let mut variant = usual.swap_remove(self.number() % usual.len());
+        variant.machine = Machine::Aarch64;
+        Some(variant)
+    }
+
+    fn native(&self) -> Vec<Variant> {
         let ways: &[Way] = match self.language {
             Language::C => &OF_C,
             Language::Cpp => &OF_C[..3],
@@ -87,6 +116,7 @@ impl Program {
             clang: *clang,
             lld: *lld,
             libc: *libc,
+            machine: Machine::Host,
         };
         ways.iter().filter(is_fit).map(variant).collect()
     }
@@ -103,10 +133,14 @@ impl Program {
         }
     }
 
-    /// The streams that are collected in a variant, timed paths too: each in one with glibc and in one with musl, not the same for all programs.
+    /// The streams that are collected in a variant, timed paths too: each in one with glibc and in one with musl, not the same for all programs;
+    /// all where the machine is emulated.
     #[must_use]
     pub fn streams(&self, variant: &Variant) -> Vec<Kind> {
-        let mut variants = self.variants();
+        if variant.machine != Machine::Host {
+            return vec![Kind::Loops, Kind::Trace, Kind::Times, Kind::Variation];
+        }
+        let mut variants = self.native();
         variants.retain(|v| (v.libc == Libc::Glibc) == (variant.libc == Libc::Glibc));
         let is_this = |more: usize| variants[(self.number() + more) % variants.len()] == *variant;
         let kinds = [
@@ -137,7 +171,7 @@ mod tests {
         const ALL: [Kind; 4] = [Kind::Loops, Kind::Trace, Kind::Variation, Kind::Times];
         let mut seen = BTreeSet::new();
         for program in all().unwrap() {
-            let variants = program.variants();
+            let variants = program.native();
             let (glibc, musl): (Vec<_>, Vec<_>) =
                 variants.iter().partition(|v| v.libc == Libc::Glibc);
             assert!(musl.len() <= 1, "{}", program.name);

@@ -259,6 +259,11 @@ fn runtime(machine: Machine) -> Result<&'static [u8]> {
         Machine::X86_64 => (holloway_runtime::X86_64, "x86_64-unknown-linux-gnu"),
         Machine::Aarch64 => (holloway_runtime::AARCH64, "aarch64-unknown-none-softfloat"),
     };
+    present(runtime, target)
+}
+
+/// The runtime object, if this holloway was built with it.
+fn present(runtime: &'static [u8], target: &str) -> Result<&'static [u8]> {
     if runtime.is_empty() {
         return Err(Failure::new(format_args!(
             "this holloway has no runtime for the machine linked for: rustup target add {target}, and build holloway again"
@@ -359,4 +364,18 @@ fn padded<const N: usize>(text: &[u8]) -> [u8; N] {
 /// At most `limit` bytes of `text`, whole characters.
 fn cut(text: &str, limit: usize) -> &[u8] {
     &text.as_bytes()[..text.floor_char_boundary(limit)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::present;
+
+    #[test]
+    fn a_runtime_that_is_not_there_names_the_target_it_takes() {
+        assert_eq!(present(b"object", "aarch64").ok(), Some(&b"object"[..]));
+        let failure = present(&[], "aarch64-unknown-none-softfloat").err();
+        let told = failure.map(|failure| failure.message).unwrap_or_default();
+        let way_out = "rustup target add aarch64-unknown-none-softfloat";
+        assert!(told.contains(way_out), "{told}");
+    }
 }

@@ -1,7 +1,7 @@
 //! AArch64: the entry points, the thread's slot, the system call.
 //!
 //! Every entry point keeps every register but x0 where it is the result, x16 and x17 (which a linker's veneer may change on the way
-//! here) and x30; woven code calls with LLVM's `preserve_all`, or from inline assembly that says the same. The object is compiled
+//! here) and x30 (`__holloway_hash` not x0 to x8 either); woven code calls with LLVM's `preserve_all`, or from inline assembly that says the same. The object is compiled
 //! for a target without vector registers, so their bodies can't touch any, of whatever width, and none is saved. The flags are not kept.
 //!
 //! Run under an emulator, not on such a machine yet. Kernels with pages larger than 4 KiB get memory of their own instead of a

@@ -1,6 +1,7 @@
 //! Programs in C that stand for woven ones, linked with the runtime object.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod aarch64;
 mod collector;
 mod common;
 mod failures;

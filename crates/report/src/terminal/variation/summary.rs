@@ -53,7 +53,7 @@ pub(super) fn measured(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<
         super::time(stats.cycles as f64, frequency)
     );
     if let Some(frequency) = frequency {
-        text += &format!(" · {} GHz", tenths(frequency / 1e8 / 10.0));
+        text += &format!(" · {}", rate(frequency));
     }
     text += &match stats.clocked {
         0 => " · probes not known".to_owned(),
@@ -82,6 +82,16 @@ pub(super) fn measured(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<
         )?;
     }
     lost(sheet, run)
+}
+
+/// How fast the clock goes. AArch64's counter is slower than its processors; before Armv8.6, much slower.
+fn rate(frequency: f64) -> String {
+    const GIGA: f64 = 1e9;
+    if frequency >= GIGA {
+        return format!("{} GHz", tenths(frequency / GIGA));
+    }
+    let mega = tenths(frequency / 1e6);
+    format!("{mega} MHz: cycles are ticks of a clock slower than the processor's")
 }
 
 fn lost(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
@@ -283,4 +293,18 @@ fn verdict(spread: &Spread) -> &'static str {
 /// A part of a number of samples.
 pub(super) fn part(part: u64, of: u64) -> String {
     crate::numbers::share(part, of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rate;
+
+    #[test]
+    fn a_slow_clock_is_told() {
+        let check = |frequency, expect| assert_eq!(rate(frequency), expect);
+        check(2.994e9, "3.0 GHz");
+        check(1e9, "1.0 GHz");
+        let slow = "62.5 MHz: cycles are ticks of a clock slower than the processor's";
+        check(62.5e6, slow);
+    }
 }

@@ -1,0 +1,50 @@
+//! The machines that programs are built for: this one, and 64-bit Arm, which an emulator of Debian's runs (user mode: the system calls are this kernel's).
+
+use crate::tool::installed;
+use anyhow::Result;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+/// A machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Machine {
+    /// This one.
+    Host,
+    /// 64-bit Arm.
+    Aarch64,
+}
+
+impl Machine {
+    /// Tells clang to compile and link for it.
+    pub fn aim(self, command: &mut Command) {
+        if self == Self::Aarch64 {
+            command.arg("--target=aarch64-linux-gnu");
+        }
+    }
+
+    /// The words that run an executable.
+    ///
+    /// # Errors
+    /// The emulator isn't installed.
+    pub fn words(self, executable: &Path) -> Result<Vec<OsString>> {
+        let mut words: Vec<OsString> = Vec::new();
+        if self == Self::Aarch64 {
+            words.push(installed("qemu-aarch64-static")?.into());
+            words.extend(["-L", "/usr/aarch64-linux-gnu"].map(OsString::from));
+        }
+        words.push(executable.into());
+        Ok(words)
+    }
+
+    /// Runs an executable.
+    ///
+    /// # Errors
+    /// The emulator isn't installed.
+    pub fn command(self, executable: &Path) -> Result<Command> {
+        let words = self.words(executable)?;
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        Ok(command)
+    }
+}

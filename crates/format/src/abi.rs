@@ -77,6 +77,7 @@
 //! path begins, woven code lets it go on: `inner` = [`BurstState::inner`], `start` = [`BurstState::resume`], then `lfence; rdtsc; lfence`, `inner` and `resume` are written back, `probe` = that clock − `start`
 //! (a handler that is timed may come between: its time is a probe's; where it comes between the last two, `probe + resume` is ahead of the clock until the next visit). Elsewhere the visit itself has read the clock when it ended. Where a path begins without a visit
 //! (`KIND_TIMES`, where a function does): `inner` and `probe` are read, then the clock, `start` = that − `probe`. Where a path ends: `lfence; rdtsc`, `end` = that, as it is.
+//! AArch64: `isb; mrs x, cntvct_el0; isb` and `isb; mrs x, cntvct_el0`; "cycles" are that counter's ticks, and so is "time stamp counter".
 //! The runtime makes the duration `end - probe - start`. What a probe takes outside of the path that it times (in the runtime, and before and after) and the bias
 //! are no program time of the paths around it.
 //!
@@ -117,11 +118,11 @@ pub const IMAGE_SYMBOL: &str = "__holloway_image";
 pub const SLOT_SYMBOL: &str = "__holloway_slot";
 /// Runtime entry: gives the calling thread its block, stores it in the slot and returns it.
 ///
-/// x86-64: called with `preserve_all` (every register but `rax` and `r11` survives). Elsewhere the C convention.
+/// Called with LLVM's `preserve_all`. x86-64: every register but `rax` and `r11` survives; AArch64: every one but `x0`, `x16`, `x17` and `x30`.
 /// Signature: `extern fn() -> *mut u8`. Never returns null, never fails: without a file it hands out memory of
 /// the process's own.
 pub const ENTER_SYMBOL: &str = "__holloway_enter";
-/// Runtime hash counter: `extern fn(head: *mut u64, path: u64)`, the same calling convention as [`ENTER_SYMBOL`].
+/// Runtime hash counter: `extern fn(head: *mut u64, path: u64)`, the same calling convention as [`ENTER_SYMBOL`], but that `x0` to `x8` don't survive on AArch64.
 pub const HASH_SYMBOL: &str = "__holloway_hash";
 
 /// Calling convention number of `preserve_all` in LLVM.
@@ -172,7 +173,7 @@ pub const WARM_EVERY: u32 = 128;
 
 /// Runtime entry (streams): called by the one who has written the first word of a chunk, to make sure that the next chunks
 /// are free; waits for the collector, or spools. `extern fn()`, no argument (the slot says which ring). Keeps every register but the flags, and
-/// on AArch64 x30, which the call itself changes; at any alignment of the stack.
+/// on AArch64 x16, x17 (a linker's veneer's) and x30, which the call itself changes; at any alignment of the stack.
 pub const CHUNK_SYMBOL: &str = "__holloway_chunk";
 /// Runtime entry (streams): appends a [`WORD_CAUGHT`] record: `extern fn(position: u64, catcher: u32)`, the same calling convention
 /// as [`ENTER_SYMBOL`].

@@ -104,7 +104,7 @@ fn print(out: &mut impl std::io::Write, finding: &Finding) {
 fn examine() -> Vec<Finding> {
     let rustc = Rustc::find();
     let llvm = library(rustc.as_ref());
-    let mut findings = vec![system(), rust(rustc.as_ref()), loaded(&llvm)];
+    let mut findings = vec![system(), machines(), rust(rustc.as_ref()), loaded(&llvm)];
     findings.push(linker());
     findings.push(lld(rustc.as_ref()));
     findings.push(compiler(llvm.as_ref().ok()));
@@ -121,11 +121,11 @@ fn system() -> Finding {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => Finding::good("system", format!("{name}, kernel {}", kernel.trim())),
-        ("linux", _) => Finding::lacking(
-            State::Bad,
+        ("linux", "aarch64") => Finding::lacking(
+            State::Note,
             "system",
             name,
-            "not supported yet: woven programs run on linux on x86_64",
+            "woven programs have run under an emulator of this processor only, holloway never on it",
         ),
         _ => Finding::lacking(
             State::Bad,
@@ -133,6 +133,27 @@ fn system() -> Finding {
             name,
             "not supported yet: holloway runs on linux on x86_64",
         ),
+    }
+}
+
+/// The processors that this holloway can link woven programs for.
+fn machines() -> Finding {
+    machines_of(
+        !holloway_runtime::X86_64.is_empty(),
+        !holloway_runtime::AARCH64.is_empty(),
+    )
+}
+
+/// The same by which runtimes there are; one always is.
+fn machines_of(x86_64: bool, aarch64: bool) -> Finding {
+    let lacking = |found: &str, target: &str| {
+        let to_do = format!("for others: rustup target add {target}, and build holloway again");
+        Finding::lacking(State::Note, "machines", found, to_do)
+    };
+    match (x86_64, aarch64) {
+        (true, true) => Finding::good("machines", "programs for x86_64 and aarch64"),
+        (true, false) => lacking("programs for x86_64", "aarch64-unknown-none-softfloat"),
+        (false, _) => lacking("programs for aarch64", "x86_64-unknown-linux-gnu"),
     }
 }
 
@@ -296,6 +317,9 @@ fn rust_source(rustc: Option<&Rustc>) -> Finding {
 
 /// The clock that times of paths are read from.
 fn clock() -> Finding {
+    if cfg!(target_arch = "aarch64") {
+        return Finding::good("clock", "the generic timer's counter");
+    }
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     clock_of(&info)
 }
@@ -377,6 +401,19 @@ fn cargo_verbs() -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn machines_without_runtime_name_the_target_it_takes() {
+        let all = machines_of(true, true);
+        assert_eq!((all.state, all.to_do), (State::Good, None));
+        let check = |x86_64, aarch64, target: &str| {
+            let finding = machines_of(x86_64, aarch64);
+            assert_eq!(finding.state, State::Note);
+            assert!(finding.to_do.is_some_and(|text| text.contains(target)));
+        };
+        check(true, false, "aarch64-unknown-none-softfloat");
+        check(false, true, "x86_64-unknown-linux-gnu");
+    }
 
     #[test]
     fn a_clock_that_changes_is_told() {

@@ -1,4 +1,5 @@
 // A thousand threads alive at once, then a thousand one after the other.
+//#native a thousand threads take the emulator long
 //#expect-calls work 11000
 //#expect-calls together 1000
 //#expect-calls alone 1000

@@ -71,3 +71,34 @@ impl Bases {
         self.end
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holloway_format::ModuleMap;
+
+    fn woven(symbol: &str) -> WovenModule {
+        WovenModule {
+            object: Vec::new(),
+            fragment: ModuleMap::default().encode(),
+            counters_size: 72,
+            base_symbol: symbol.to_owned(),
+            reads_files: false,
+        }
+    }
+
+    #[test]
+    fn equal_modules_have_one_name_and_a_place_each() {
+        let mut bases = Bases::default();
+        let mut place = |symbol| bases.place(&mut woven(symbol), Machine::Aarch64, Collect::Trace);
+        let placed = ["a", "b", "a"].map(|symbol| place(symbol).ok());
+        assert_eq!(placed, [Some(0), Some(128), Some(256)]);
+        let constants: Vec<_> = bases
+            .constants
+            .iter()
+            .map(|(name, at)| (&**name, *at))
+            .collect();
+        let expected = [("a", 0), ("a_beside", 0), ("b", 16), ("b_beside", 0)];
+        assert_eq!(constants, expected);
+    }
+}

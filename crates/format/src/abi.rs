@@ -77,7 +77,7 @@
 //! path begins, woven code lets it go on: `inner` = [`BurstState::inner`], `start` = [`BurstState::resume`], then `lfence; rdtsc; lfence`, `inner` and `resume` are written back, `probe` = that clock − `start`
 //! (a handler that is timed may come between: its time is a probe's; where it comes between the last two, `probe + resume` is ahead of the clock until the next visit). Elsewhere the visit itself has read the clock when it ended. Where a path begins without a visit
 //! (`KIND_TIMES`, where a function does): `inner` and `probe` are read, then the clock, `start` = that − `probe`. Where a path ends: `lfence; rdtsc`, `end` = that, as it is.
-//! AArch64: `isb; mrs x, cntvct_el0; isb` and `isb; mrs x, cntvct_el0`; "cycles" are that counter's ticks, and so is "time stamp counter".
+//! AArch64: `isb; mrs x, cntvct_el0; isb` and `isb; mrs x, cntvct_el0`; "cycles" are that counter's ticks; "time stamp counter" means it.
 //! The runtime makes the duration `end - probe - start`. What a probe takes outside of the path that it times (in the runtime, and before and after) and the bias
 //! are no program time of the paths around it.
 //!

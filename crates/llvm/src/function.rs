@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 
+use crate::context::text_of;
 use crate::global::Linkage;
 use crate::metadata::{Metadata, Subprogram};
 use crate::module::Module;
@@ -95,6 +96,25 @@ impl<'m> Function<'m> {
         // SAFETY: a function; null if absent.
         unsafe {
             !(self.api().LLVMGetEnumAttributeAtIndex)(self.raw(), OF_FUNCTION, kind.0).is_null()
+        }
+    }
+
+    /// The value of an attribute that is known by a text: `target-features`.
+    pub fn text_attribute(self, name: &str) -> Option<String> {
+        // SAFETY: a function, a text with its length; null if absent, else a text that lives as long as the context.
+        unsafe {
+            let attribute = (self.api().LLVMGetStringAttributeAtIndex)(
+                self.raw(),
+                OF_FUNCTION,
+                name.as_ptr().cast(),
+                name.len() as u32,
+            );
+            if attribute.is_null() {
+                return None;
+            }
+            let mut length = 0;
+            let start = (self.api().LLVMGetStringAttributeValue)(attribute, &mut length);
+            Some(text_of(start, length as usize))
         }
     }
 

@@ -131,6 +131,8 @@ api! {
         fn LLVMSetFunctionCallConv(*mut LValue, c_uint);
         fn LLVMGetGC(*mut LValue) -> *const c_char;
         fn LLVMGetEnumAttributeAtIndex(*mut LValue, c_uint, c_uint) -> *mut LAttribute;
+        fn LLVMGetStringAttributeAtIndex(*mut LValue, c_uint, *const c_char, c_uint) -> *mut LAttribute;
+        fn LLVMGetStringAttributeValue(*mut LAttribute, *mut c_uint) -> *const c_char;
         fn LLVMAddAttributeAtIndex(*mut LValue, c_uint, *mut LAttribute);
         fn LLVMRemoveEnumAttributeAtIndex(*mut LValue, c_uint, c_uint);
         fn LLVMGetCallSiteEnumAttribute(*mut LValue, c_uint, c_uint) -> *mut LAttribute;

@@ -3,7 +3,7 @@
 //! ```text
 //! SECTION         FLAGS                 CONTENT
 //! .rodata         alloc                 __holloway_image: format::abi::ImageHeader (1024 bytes)
-//!                                       on machines without patched bases: each __holloway_base_…, 8 bytes
+//!                                       on machines without patched bases: each base and beside constant, 8 bytes
 //! .tbss           alloc, write, tls     __holloway_slot: 8 bytes
 //!                                       where paths are timed in bursts, __holloway_countdown: 4 bytes
 //! .holloway_map   alloc                 the path map

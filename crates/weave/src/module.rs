@@ -47,7 +47,7 @@ pub fn weave_module(
     let context = Context::new(llvm);
     let mut module = Module::parse(&context, &options.name, bitcode)?;
     module.verify("reading")?;
-    refusal::check(&module)?;
+    refusal::check(&module, options.collect)?;
     let reads_files = refusal::reads_files(&module);
     if reads_files && options.machine_code {
         return Err(refusal::includes(&module));

@@ -11,9 +11,10 @@ use holloway_llvm::{Block, Function, Module, Opcode};
 
 use crate::error::WeaveError;
 use crate::image::Machine;
+use crate::options::Collect;
 
 /// Fails for a module that asks the linker for type information it depends on, or is for a target that can't be woven.
-pub(crate) fn check(module: &Module<'_>) -> Result<(), WeaveError> {
+pub(crate) fn check(module: &Module<'_>, collect: Collect) -> Result<(), WeaveError> {
     let refused = |reason: &str| WeaveError::Refused {
         module: module.name().into(),
         reason: reason.into(),
@@ -22,6 +23,11 @@ pub(crate) fn check(module: &Module<'_>) -> Result<(), WeaveError> {
     let is_known = Machine::of_triple(&triple).is_some();
     if !is_known || !triple.contains("-linux") || triple.ends_with("x32") {
         return Err(refused(&format!("target {triple} is not supported yet")));
+    }
+    if collect.is_stream() && module.functions().any(has_scalable_vectors) {
+        return Err(refused(&format!(
+            "uses scalable vectors, which Linux forgets in the system calls of {collect}; compile it without SVE and SME, or collect paths or edges"
+        )));
     }
     for name in ["llvm.type.test", "llvm.public.type.test"] {
         let Some(test) = module.function(name) else {
@@ -57,6 +63,15 @@ pub(crate) fn check(module: &Module<'_>) -> Result<(), WeaveError> {
         ));
     }
     Ok(())
+}
+
+/// Whether values of a function may be in registers of AArch64's SVE and SME, of which the kernel keeps nothing over a system call. Where words are
+/// appended the runtime may make one, and is called by assembly that names the other registers only.
+fn has_scalable_vectors(function: Function<'_>) -> bool {
+    let features = function.text_attribute("target-features");
+    let features = features.unwrap_or_default();
+    let is_scalable = |one: &str| one.starts_with("+sve") || one.starts_with("+sme");
+    features.split(',').any(is_scalable)
 }
 
 /// The error for a module whose assembly includes a file, where its machine code can be linked.

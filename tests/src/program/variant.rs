@@ -56,9 +56,7 @@ impl Variant {
         };
         built + libc + machine
     }
-}
 
-impl Variant {
     /// Whether it is for another C library or another machine: there less is collected, for the suite takes long.
     #[must_use]
     pub fn is_other(&self) -> bool {

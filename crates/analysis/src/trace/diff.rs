@@ -3,7 +3,7 @@
 //! Terminals get numbers common to both ([`Alphabet`]): paths of one build by function and number; of different builds, by functions that have the same
 //! name and the same structure, so that their paths are numbered alike. A path of a function that is not the same is one of its own.
 //!
-//! The common beginning is found by [hashes](super::digest) of beginnings. Sequences come from [`grams`](super::grams); listed are those of which no
+//! The common beginning is found by hashes of beginnings (digest.rs). Sequences come from [`grams`](super::grams); listed are those of which no
 //! part is missing in the other trace, so that each stands for all that contain it.
 //!
 //! Cost: linear in the symbols of the grammars, times the length of sequences.

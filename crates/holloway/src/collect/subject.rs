@@ -447,7 +447,7 @@ impl Subject {
 
     /// Adds how often paths ran by files of traces that a collector left, and says what is wrong with these.
     fn count_earlier(&self, files: &[Vec<u8>], words: &Words, profile: &mut Profile) {
-        let traces = traces::read(files, words.image(), Wanted::All);
+        let traces = traces::read(files, words.image(), Wanted::Check);
         let counts = traces::path_counts(&traces);
         let known = counts
             .values()

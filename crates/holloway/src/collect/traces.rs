@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use holloway_analysis::trace::stats::counts;
 use holloway_analysis::trace::{AssembleError, Checked, Excerpt, Recorded, Terminal, Trace, check};
 use holloway_format::trace::{Block, Head, StreamId, TraceFile, TraceStream, TraceWriter};
 use holloway_format::{FunctionCounts, ImageMap, ProfileHead};
@@ -368,7 +367,8 @@ fn read_stream(stream: &TraceStream<'_>, wanted: Wanted) -> Read {
                     ..Read::default()
                 })
             }
-            _ => read_all(stream),
+            Ok(None) => read_all(stream),
+            Err(why) => Err(why),
         },
     };
     read.unwrap_or_else(|why| Read {
@@ -399,12 +399,12 @@ fn check_stream(stream: &TraceStream<'_>) -> Result<Read, AssembleError> {
     })
 }
 
-/// How often each path ran.
+/// How often each path ran, of traces that were [checked](Wanted::Check).
 pub(crate) fn path_counts(traces: &[ThreadTrace]) -> PathCounts {
     let mut all = PathCounts::new();
-    for ThreadTrace { trace, .. } in traces {
-        let counts = counts(&trace.grammar, trace.terminals.len());
-        for (terminal, count) in trace.terminals.iter().zip(counts) {
+    for ThreadTrace { trace, checked, .. } in traces {
+        let counts = checked.as_ref().map_or(&[][..], |found| &found.counts);
+        for (terminal, &count) in trace.terminals.iter().zip(counts) {
             if let Terminal::Path { function, path } = *terminal
                 && count > 0
             {

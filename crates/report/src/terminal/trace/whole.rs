@@ -192,7 +192,7 @@ pub(super) fn verify(sheet: &mut Sheet<'_>, found: &Verified) -> io::Result<()> 
         Some(false) => {
             "the grammar does not stand for the events that came: the file is damaged; record it again"
         }
-        None => "not known: no hash of the events is kept",
+        None => "not known: it could not be checked",
     };
     sheet.fact("events", same)?;
     let stats = &found.stats;

@@ -148,7 +148,7 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
     for sentence in &found.damage {
         status::warn(sentence);
     }
-    if streams.is_empty() && !found.damage.is_empty() {
+    if streams.is_empty() && left_out == 0 && !found.damage.is_empty() {
         let text = "no trace can be read: what is lost is said above";
         return write_out(|out| writeln!(out, "{text}"));
     }
@@ -158,12 +158,18 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
         damage: &[],
     };
     answer(|out| {
-        write(&Question::Stats, &run(&streams), options, out)?;
+        if left_out == 0 || !streams.is_empty() {
+            write(&Question::Stats, &run(&streams), options, out)?;
+        }
         if left_out > 0 {
+            let traces = traces_in_words(left_out);
             writeln!(
                 out,
-                "  and {left_out} shorter traces: `holloway trace stats` lists them"
+                "  {traces} not shown: `holloway trace stats` lists them"
             )?;
+        }
+        if streams.is_empty() {
+            return Ok(());
         }
         writeln!(out)?;
         // Of the longest one.

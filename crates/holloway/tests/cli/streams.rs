@@ -658,6 +658,9 @@ fn a_trace_answers_questions() {
         .holloway("trace freq ./run run")
         .exits(2)
         .fails_with("./run is a directory: the run comes last");
+    let shown = place.holloway("report run --top 0").ok();
+    shown.says("17 traces not shown");
+    assert!(!shown.stdout.contains("no trace"), "{}", shown.stdout);
     ask("diff run run --top 3")
         .says("from the first event to the last")
         .says("14 more pairs");

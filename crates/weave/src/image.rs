@@ -31,6 +31,15 @@ pub enum Machine {
     Aarch64,
 }
 
+impl std::fmt::Display for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::X86_64 => "x86-64",
+            Self::Aarch64 => "aarch64",
+        })
+    }
+}
+
 impl Machine {
     /// The machine of an LLVM triple, when it is one we know.
     pub fn of_triple(triple: &str) -> Option<Self> {

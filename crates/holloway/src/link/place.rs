@@ -164,9 +164,10 @@ impl Image {
                 module.shown
             ))
         })?;
-        if *self.machine.get_or_insert(machine) != machine {
+        let before = *self.machine.get_or_insert(machine);
+        if before != machine {
             return Err(Failure::new(format_args!(
-                "{}: another machine than the modules before it",
+                "{} is for {machine}, what is linked before it for {before}: give the link files of one machine",
                 module.shown
             )));
         }

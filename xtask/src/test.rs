@@ -96,6 +96,6 @@ fn build(profile: &str) -> Result<PathBuf> {
     bail!("cargo built no executable called holloway")
 }
 
-fn cargo() -> Command {
+pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

@@ -18,9 +18,11 @@ mod record;
 pub(crate) use options::Options;
 
 use crate::bench;
+use crate::test::cargo;
 use anyhow::{Context, Result};
 use holloway_tests::workload::{Flavour, SUITE, Workload};
 use rustix::time::{ClockId, clock_gettime};
+use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
 /// All that was measured.
@@ -48,6 +50,9 @@ struct Program {
 /// # Errors
 /// A build or a run fails, a trace doesn't come back as it was, or a compressor is missing.
 pub(crate) fn run(options: Options) -> Result<()> {
+    if cfg!(debug_assertions) {
+        return Err(optimised());
+    }
     let shelf = bench::shelf()?;
     let chosen = options.chosen();
     let flavours = [Flavour::Trace, Flavour::Loops];
@@ -71,6 +76,14 @@ pub(crate) fn run(options: Options) -> Result<()> {
         println!("written to docs/traces.md");
     }
     Ok(())
+}
+
+/// Becomes this command again, built with optimisation: what is measured runs in this process. Gives why it didn't.
+fn optimised() -> anyhow::Error {
+    let mut again = cargo();
+    again.args(["run", "--quiet", "--release", "--package", "xtask", "--"]);
+    let error = again.args(std::env::args_os().skip(1)).exec();
+    anyhow::Error::new(error).context("cannot start cargo")
 }
 
 fn program(

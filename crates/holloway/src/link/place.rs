@@ -17,7 +17,7 @@ use holloway_weave::archive;
 use holloway_weave::image::{Machine, image_object};
 use holloway_weave::symbols::were_changed;
 
-use super::bases::{Bases, LINE};
+use super::bases::{self, Bases, LINE};
 use super::copies::{Copies, Unwoven};
 use super::farm::Outcome;
 use super::inputs::{FileKind, InputFile, Inputs, without_hash};
@@ -57,6 +57,12 @@ pub(crate) fn place(
     settings: &Settings,
     scratch: &Path,
 ) -> Result<Placed> {
+    let sizes = inputs.modules.iter().zip(&outcomes);
+    let sizes = sizes.filter_map(|(module, outcome)| match outcome {
+        Outcome::Woven(woven) => Some((woven.counters_size, module.shown.as_str())),
+        Outcome::Plain(..) | Outcome::MachineCode(_) => None,
+    });
+    bases::check(sizes).map_err(Failure::new)?;
     let mut image = Image::default();
     let mut objects = Vec::with_capacity(outcomes.len());
     let fallen = fallen(inputs, &outcomes)?;

@@ -25,6 +25,7 @@ mod real;
 mod response;
 mod search;
 mod settings;
+mod sought;
 mod tools;
 
 use std::ffi::OsString;
@@ -113,6 +114,9 @@ fn link(flavour: Flavour, args: &[OsString], wanted: Wanted) -> Result<u8> {
     let woven = farm::weave_all(&inputs, &settings, guide.as_ref(), scratch.path())?;
     if let Some(guide) = &guide {
         guide.tell(&woven);
+    }
+    if settings.probes {
+        sought::tell(&settings.only, &settings.skip, &woven, &line.output_name())?;
     }
     let placed = place::place(&line, &inputs, woven, &settings, scratch.path())?;
     let args = line.write(

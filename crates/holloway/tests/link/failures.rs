@@ -378,3 +378,27 @@ fn sanitizers_work_and_stay_silent() {
         assert_eq!(yard.run("app").paths.get("f"), Some(&1), "{sanitizer}");
     }
 }
+
+#[test]
+fn patterns_that_are_no_good_or_fit_nothing_are_told() {
+    let yard = yard();
+    let cc = |variable: &str, patterns: &str| {
+        let mut command = yard.holloway("cc -O1 main.c f.c -o app");
+        command.env(variable, patterns);
+        command
+    };
+    let nothing = "holloway: warning: app: HOLLOWAY_ONLY=nosuch fits no function: give a crate's name, a function's, or a regular expression over demangled names";
+    assert_eq!(
+        ours(&succeed(&mut cc("HOLLOWAY_ONLY", "f\nnosuch"))),
+        [nothing]
+    );
+    assert_eq!(ours(&succeed(&mut cc("HOLLOWAY_ONLY", "^f$"))), [""; 0]);
+    let said = succeed(&mut cc("HOLLOWAY_SKIP", "g"));
+    assert!(
+        said.contains("app: HOLLOWAY_SKIP=g fits no function"),
+        "{said}"
+    );
+    let (_, said) = refused(&mut cc("HOLLOWAY_SKIP", "f\na(b"));
+    let bad = "holloway: HOLLOWAY_SKIP: \"a(b\" is neither a name nor a regular expression: unclosed group";
+    assert_eq!(ours(&said), [bad]);
+}

@@ -258,7 +258,7 @@ impl Report<'_> {
 
     fn name(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
         let function = self.run.run.function(rank.function);
-        format!("{} {}", sheet.names.name(function), rank.path)
+        format!("{} {}", sheet.name(function), rank.path)
     }
 
     fn place(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {

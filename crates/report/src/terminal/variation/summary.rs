@@ -276,7 +276,7 @@ fn spreads(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
             ),
             (Ink::Plain, grouped(spread.paths)),
             (Ink::Outcome, verdict(spread).to_owned()),
-            (Ink::Strong, sheet.names.name(function).to_string()),
+            (Ink::Strong, sheet.name(function).to_string()),
         ]);
     }
     table.write(&mut sheet.page)

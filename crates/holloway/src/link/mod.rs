@@ -31,6 +31,7 @@ mod tools;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use holloway_weave::image::Machine;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -93,7 +94,12 @@ fn guess_flavour(args: &[OsString]) -> Flavour {
 
 fn link(flavour: Flavour, args: &[OsString], wanted: Wanted) -> Result<u8> {
     let linker = real::real_linker(flavour)?;
-    let line = Line::parse(flavour, args.to_vec());
+    let mut line = Line::parse(flavour, args.to_vec());
+    line.machine = line.machine.or_else(|| {
+        // A cross compiler: `aarch64-linux-gnu-gcc`.
+        let name = linker.file_name().and_then(|name| name.to_str());
+        name.and_then(Machine::of_triple)
+    });
     if line.makes == Output::NotALink {
         return real::run(&linker, args, None);
     }

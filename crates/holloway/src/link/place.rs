@@ -63,7 +63,10 @@ pub(crate) fn place(
         Outcome::Plain(..) | Outcome::MachineCode(_) => None,
     });
     bases::check(sizes).map_err(Failure::new)?;
-    let mut image = Image::default();
+    let mut image = Image {
+        machine: line.machine,
+        ..Image::default()
+    };
     let mut objects = Vec::with_capacity(outcomes.len());
     let fallen = fallen(inputs, &outcomes)?;
     let copies = Copies::new(inputs.unwoven.iter().chain(&fallen));
@@ -119,6 +122,7 @@ struct Image {
     parts: Vec<(u64, Vec<u8>)>,
     skipped: Vec<Skipped>,
     bases: Bases,
+    /// What is linked for: what the line says, or else the first module.
     machine: Option<Machine>,
     /// Something is for a machine that no image can be made for.
     foreign: bool,
@@ -173,7 +177,7 @@ impl Image {
         let before = *self.machine.get_or_insert(machine);
         if before != machine {
             return Err(Failure::new(format_args!(
-                "{} is for {machine}, what is linked before it for {before}: give the link files of one machine",
+                "{} is for {machine}, the link for {before}: give it files of one machine",
                 module.shown
             )));
         }

@@ -402,3 +402,16 @@ fn patterns_that_are_no_good_or_fit_nothing_are_told() {
     let bad = "holloway: HOLLOWAY_SKIP: \"a(b\" is neither a name nor a regular expression: unclosed group";
     assert_eq!(ours(&said), [bad]);
 }
+
+/// What is woven for one machine and linked for another is named with both.
+#[test]
+fn a_module_of_another_machine_is_told_before_the_linker_is() {
+    let yard = Yard::new();
+    yard.write("f.c", "int f(int x) { return x + 2; }");
+    yard.build("cc -c f.c");
+    let (code, said) = yard.refuse("ld -m aarch64linux -shared f.o -o libf.so");
+    assert_eq!(code, Some(125));
+    let expected =
+        "holloway: f.o is for x86-64, the link for aarch64: give it files of one machine";
+    assert_eq!(said.lines().collect::<Vec<_>>(), [expected]);
+}

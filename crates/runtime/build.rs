@@ -38,17 +38,20 @@ fn main() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={source}");
     }
-    // Rustup's list of what is installed: a target that comes later is noticed.
-    let list = Path::new(&asked(&["sysroot"])).join("lib/rustlib/components");
-    if list.is_file() {
-        println!("cargo::rerun-if-changed={}", list.display());
+    // Rustup's list of what is installed, or all that a distribution has: a target that comes later is noticed.
+    let installed = Path::new(&asked(&["sysroot"])).join("lib/rustlib");
+    let list = installed.join("components");
+    if let Some(changed) = [list, installed].iter().find(|path| path.exists()) {
+        println!("cargo::rerun-if-changed={}", changed.display());
     }
     for (machine, targets, features) in MACHINES {
         let out = PathBuf::from(variable("OUT_DIR")).join(format!("holloway_rt_{machine}.o"));
         match targets.iter().find(|target| is_installed(target)) {
             Some(target) => compile(target, features, &out),
             None if machine == variable("CARGO_CFG_TARGET_ARCH") => fail(&format!(
-                "no target for the runtime object; rustup target add {}",
+                "cannot compile the runtime object: {} has no core library for {}; `rustup target add {}`, or without rustup the package of your distribution that brings it, or a rustc of rustup's",
+                variable("RUSTC"),
+                targets.join(" or "),
                 targets[0]
             )),
             None => fs::write(&out, [])
@@ -62,13 +65,15 @@ fn is_installed(target: &str) -> bool {
     Path::new(&asked(&["target-libdir", "--target", target])).is_dir()
 }
 
-/// What rustc prints when asked.
+/// What rustc prints when asked; nothing of a target it does not know.
 fn asked(words: &[&str]) -> String {
     let output = Command::new(variable("RUSTC"))
         .arg("--print")
         .args(words)
         .output();
-    let output = output.unwrap_or_else(|error| fail(&format!("cannot run rustc: {error}")));
+    let output = output.unwrap_or_else(|error| {
+        fail(&format!("cannot run {}: {error}", variable("RUSTC")));
+    });
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 

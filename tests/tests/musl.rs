@@ -9,7 +9,7 @@ use holloway_tests::kind::Kind;
 use holloway_tests::machine::Machine;
 use holloway_tests::program::{Language, Libc, Variant, compiler, run_program};
 use holloway_tests::report::Report;
-use holloway_tests::tool::{holloway_command, run_ok, scratch, tests_directory};
+use holloway_tests::tool::{holloway_command, run, run_ok, scratch, tests_directory};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -173,5 +173,33 @@ fn what_dlopen_opens_must_be_there_from_the_start() {
         ] {
             assert_eq!(report.calls(name), calls, "{name} {libc:?}");
         }
+    }
+}
+
+/// musl may crash where it says of a symbol without a name that it can't have it: what may be the reason is said of each such end.
+#[test]
+fn a_crash_that_dlopen_may_be_the_reason_of_is_explained() {
+    let scratch = scratch("musl-crash").unwrap();
+    let folder = scratch.path();
+    std::fs::write(
+        folder.join("main.c"),
+        "int main(void) { return *(volatile int *)8; }",
+    )
+    .unwrap();
+    let note = "holloway: note: ./program ended by a segmentation fault: if it opens a woven shared object with dlopen, musl can't load that any more, and crashes as it says so; link the program with it, or name it in LD_PRELOAD\n";
+    for libc in LIBCS {
+        let mut command = cc(Kind::Paths, libc);
+        run_ok(
+            command
+                .current_dir(folder)
+                .args(["main.c", "-o", "program"]),
+        )
+        .unwrap();
+        let mut command = holloway_command(["run", "--no-report", "--", "./program"]);
+        let ran = run(command.current_dir(folder)).unwrap();
+        assert_eq!(ran.ending(), "exit 139", "{}", ran.stderr);
+        // What is linked with musl whole opens nothing.
+        let is_said = ran.stderr.contains(note);
+        assert_eq!(is_said, libc == Libc::Musl, "{}", ran.stderr);
     }
 }

@@ -12,6 +12,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use clap::Parser as _;
 use holloway_llvm::Library;
+use holloway_weave::Pattern;
 
 use crate::args::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
 use crate::burst::Burst;
@@ -212,6 +213,7 @@ impl CargoCall {
             return;
         }
         self.linked.warnings();
+        self.linked.sought();
         if !self.is_quiet() {
             self.linked.guided();
         }
@@ -284,21 +286,23 @@ fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<WeaveSettings> {
         std: weave.std
             || std::env::var_os("HOLLOWAY_STD")
                 .is_some_and(|value| ["1", "true", "yes"].iter().any(|&yes| value == yes)),
-        only: or_environment(&weave.only, "HOLLOWAY_ONLY"),
-        skip: or_environment(&weave.skip, "HOLLOWAY_SKIP"),
+        only: patterns(&weave.only, "HOLLOWAY_ONLY")?,
+        skip: patterns(&weave.skip, "HOLLOWAY_SKIP")?,
     })
 }
 
-fn or_environment(given: &[String], name: &str) -> Vec<String> {
+/// The patterns of an option, or else of its variable. A bad one is told before anything is compiled.
+fn patterns(given: &[String], variable: &str) -> Result<Vec<String>> {
     if !given.is_empty() {
-        return given.to_vec();
+        return Ok(given.to_vec());
     }
-    let lines = std::env::var(name).unwrap_or_default();
-    lines
-        .lines()
-        .filter(|line| !line.is_empty())
-        .map(str::to_owned)
-        .collect()
+    let lines = std::env::var(variable).unwrap_or_default();
+    let patterns = Pattern::parse_lines(&lines);
+    let patterns = patterns.map_err(|why| Failure::usage(format_args!("{variable}: {why}")))?;
+    Ok(patterns
+        .iter()
+        .map(|pattern| pattern.text().to_owned())
+        .collect())
 }
 
 /// Cargo's options without `--target-dir`, for which ours stands.

@@ -1,4 +1,5 @@
-//! `holloway clean`: deletes what holloway has built below a target directory; recorded runs only by name.
+//! `holloway clean`: deletes what holloway has built below a target directory, and what of its own in the user's cache directory serves nobody;
+//! recorded runs only by name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,7 +72,8 @@ pub(crate) fn main(args: &CleanArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What of the chosen parts lies in the project's `target/holloway` and, for the cache, in the user's cache directory.
+/// What of the chosen parts lies in the project's `target/holloway` and, for the cache, in the user's cache directory: with it go
+/// names that lead to a holloway that is gone.
 fn own_entries(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
     let home = find_home(args.target_dir.as_deref())?;
     let mut entries: Vec<PathBuf> = Vec::new();
@@ -86,6 +88,7 @@ fn own_entries(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
             Some(cache) if chosen_by_user => entries.extend(woven_in(&cache)),
             cache => entries.extend(cache),
         }
+        entries.extend(crate::link::dead_tools());
     }
     Ok(entries)
 }

@@ -19,6 +19,8 @@ pub(crate) struct WovenFile {
     pub(crate) kind: Option<u32>,
     /// Iterations that loops are seen over, if it was woven for them.
     pub(crate) k: Option<u32>,
+    /// Whether musl loads it; of any program.
+    pub(crate) is_musls: bool,
 }
 
 /// Reads a file whole. Opening a FIFO would wait for a writer and a device may do anything, so neither is opened.
@@ -42,8 +44,14 @@ pub(crate) fn inspect(path: &Path) -> Result<WovenFile> {
     let Ok(file) = object::File::parse(bytes.as_slice()) else {
         return Ok(WovenFile::default());
     };
+    let loader = file.section_by_name(".interp");
+    let loader = loader.and_then(|section| section.data().ok());
+    let is_musls = loader.is_some_and(|path| path.starts_with(b"/lib/ld-musl-"));
     if file.section_by_name(abi::MAP_SECTION).is_none() {
-        return Ok(WovenFile::default());
+        return Ok(WovenFile {
+            is_musls,
+            ..WovenFile::default()
+        });
     }
     let header = file
         .sections()
@@ -59,6 +67,7 @@ pub(crate) fn inspect(path: &Path) -> Result<WovenFile> {
         runs: header.runs,
         kind: header.kind,
         k: header.k,
+        is_musls,
     })
 }
 

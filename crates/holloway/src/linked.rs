@@ -24,6 +24,9 @@ const WARNING: &str = "warning";
 /// First word of a line of it: two numbers follow, as in [`Guided`].
 const GUIDED: &str = "guided";
 
+/// First word of a line of it: what a [`Sought`] says.
+const PATTERN: &str = "pattern";
+
 /// The directory of one call of cargo; gone with it.
 pub(crate) struct Linked(tempfile::TempDir);
 
@@ -57,6 +60,27 @@ impl Linked {
         let counts = counts.iter().filter_map(|counts| Guided::parse(counts));
         if let Some(guided) = counts.reduce(Guided::plus) {
             guided.say();
+        }
+    }
+
+    /// Warns of patterns that fit no code in any of the links.
+    pub(crate) fn sought(&self) {
+        let mut all: Vec<Sought> = Vec::new();
+        for line in self.said(PATTERN) {
+            let Some(sought) = Sought::parse(&line) else {
+                continue;
+            };
+            let known = all
+                .iter_mut()
+                .find(|known| (&known.option, &known.pattern) == (&sought.option, &sought.pattern));
+            match known {
+                Some(known) => known.fit = known.fit.max(sought.fit),
+                None => all.push(sought),
+            }
+        }
+        for sought in &all {
+            let warning = sought.warning(&format!("--{} {}", sought.option, sought.pattern));
+            warning.iter().for_each(|warning| status::warn(warning));
         }
     }
 
@@ -111,6 +135,79 @@ impl Guided {
             known: known.parse().ok()?,
             all: all.parse().ok()?,
         })
+    }
+}
+
+/// What a pattern selects of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fit {
+    /// No function.
+    Nothing,
+    /// Only functions without code of their own.
+    Gone,
+    /// A function.
+    Code,
+}
+
+/// A pattern of `--only` or `--skip`, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sought {
+    /// `only` or `skip`.
+    pub(crate) option: String,
+    /// As written; one line.
+    pub(crate) pattern: String,
+    /// What it selects.
+    pub(crate) fit: Fit,
+}
+
+impl Sought {
+    /// What is to be said of a pattern that was given as `given`.
+    fn warning(&self, given: &str) -> Option<String> {
+        match self.fit {
+            Fit::Code => None,
+            Fit::Gone => Some(format!(
+                "{given} fits only functions that are inlined everywhere: name those that they are inlined into"
+            )),
+            Fit::Nothing => Some(format!(
+                "{given} fits no function: give a crate's name, a function's, or a regular expression over demangled names"
+            )),
+        }
+    }
+
+    fn line(&self) -> String {
+        let fit = match self.fit {
+            Fit::Nothing => "nothing",
+            Fit::Gone => "gone",
+            Fit::Code => "code",
+        };
+        format!("{fit} {} {}", self.option, self.pattern)
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut parts = line.splitn(3, ' ');
+        let fit = match parts.next()? {
+            "nothing" => Fit::Nothing,
+            "gone" => Fit::Gone,
+            "code" => Fit::Code,
+            _ => return None,
+        };
+        Some(Self {
+            option: parts.next()?.to_owned(),
+            pattern: parts.next()?.to_owned(),
+            fit,
+        })
+    }
+}
+
+/// From the link of `output`: what the patterns select. Cargo's caller says it for all links together.
+pub(crate) fn sought(sought: &[Sought], output: &str) {
+    for sought in sought {
+        if !leave(PATTERN, &sought.line()) {
+            let variable = sought.option.to_uppercase();
+            let given = format!("{output}: HOLLOWAY_{variable}={}", sought.pattern);
+            let warning = sought.warning(&given);
+            warning.iter().for_each(|warning| status::warn(warning));
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! `holloway run [-o RUN] -- ./app ARGS`: runs a woven program, finishes the run's directory, reports.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+
+use signal_hook::consts::SIGSEGV;
 
 use crate::args::RunArgs;
 use crate::burst::Burst;
@@ -57,6 +60,12 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             return Err(rustc::cannot_run(program, &error));
         }
     };
+    if status.signal() == Some(SIGSEGV) && woven.as_ref().is_some_and(|file| file.is_musls) {
+        status::note(&format!(
+            "{} ended by a segmentation fault: if it opens a woven shared object with dlopen, musl can't load that any more, and crashes as it says so; link the program with it, or name it in LD_PRELOAD",
+            program.display()
+        ));
+    }
     let outcome = finish::finish(&directory, None)?;
     let code = ExitCode::from(child::exit_code(status));
     if outcome.profiles == 0 {

@@ -216,6 +216,47 @@ fn functions() {
     assert_snapshot!(print(&run(), &options(View::Functions)));
 }
 
+/// A program and a plugin of it that have a function of the same name, and another build of the program.
+#[test]
+fn functions_of_one_name_in_two_images() {
+    let part = |image_name: &str, functions| {
+        let image = image(image_name, vec![module("part.o", functions)]);
+        let counts = profile(&image, 1, &[(0, 0, SLIDE_FIRST), (0, 1, SLIDE_SECOND)]);
+        (image, vec![counts])
+    };
+    let other = || FunctionMap {
+        name: "glide".into(),
+        linkage_name: "glide".into(),
+        ..slide()
+    };
+    let own = || FunctionMap {
+        name: "plug".into(),
+        linkage_name: "plug".into(),
+        ..slide()
+    };
+    let run = RunProfile::new(vec![
+        part("app", vec![slide(), other()]),
+        part("libplugin.so", vec![slide(), own()]),
+        part("app", vec![own(), other()]),
+    ]);
+    for view in [View::Functions, View::Paths, View::Blocks, View::Edges] {
+        let text = print(
+            &run,
+            &Options {
+                top: Some(40),
+                ..options(view)
+            },
+        );
+        for name in ["slide", "plug"] {
+            for image in ["app", "libplugin.so"] {
+                assert!(text.contains(&format!("{name} in {image}")), "{text}");
+            }
+        }
+        assert!(!text.contains("glide in"), "{text}");
+    }
+    assert_snapshot!(print(&run, &options(View::Functions)));
+}
+
 #[test]
 fn edges() {
     assert_snapshot!(print(&run(), &options(View::Edges)));

@@ -323,6 +323,29 @@ fn one_sample_is_no_variation() {
     );
 }
 
+/// One of two samples was slow, and stands for ten thousand executions: what it says is marked.
+#[test]
+fn net_variation_of_two_samples_is_marked() {
+    let image = app();
+    let names = names(&image);
+    let mut words = clock(1_000, 5_000, 24, 0, 0);
+    let mut now = 2_000;
+    for (name, times) in [("lock 12", 2), ("walk 12", 60)] {
+        for time in 0..times {
+            let slow = if time % 2 == 0 { 9_000 } else { 0 };
+            words.extend(Sample::new(names[name], now, 124 + slow).words());
+            now += 10_000;
+        }
+    }
+    let text = print(&run(&image, &words), &options(), How::default());
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains(" %  ")).collect();
+    let row = |name: &str| rows.iter().find(|row| row.contains(name)).unwrap();
+    assert!(row("walk").trim_start().starts_with("1 "), "{text}");
+    assert!(row("lock").trim_start().starts_with("?2 "), "{text}");
+    let said = "?  nothing of these net variations is sure, with 2 samples each: run it for longer";
+    assert!(text.contains(said), "{text}");
+}
+
 #[test]
 fn nothing_ran() {
     let run = VariationRun::new(vec![((*app()).clone(), Vec::new())]);

@@ -47,10 +47,10 @@ impl Pattern {
             None
         } else {
             let regex = Regex::new(text).map_err(|error| {
-                format!(
-                    "bad pattern {text:?}: {}",
-                    error.to_string().lines().last().unwrap_or_default()
-                )
+                let error = error.to_string();
+                let why = error.lines().last().unwrap_or_default();
+                let why = why.trim_start_matches("error: ");
+                format!("{text:?} is neither a name nor a regular expression: {why}")
             })?;
             Some(regex)
         };
@@ -60,12 +60,25 @@ impl Pattern {
         })
     }
 
+    /// Reads patterns, one a line.
+    ///
+    /// # Errors
+    /// The first that is neither a name nor a regular expression.
+    pub fn parse_lines(text: &str) -> Result<Vec<Self>, String> {
+        text.lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .map(Self::parse)
+            .collect()
+    }
+
     /// The pattern as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    fn fits(&self, candidate: Candidate<'_>, demangled: &str) -> bool {
+    /// Whether it selects a function, whose linkage name is also given demangled ([`demangle`]).
+    pub fn fits(&self, candidate: Candidate<'_>, demangled: &str) -> bool {
         if [candidate.name, candidate.linkage_name, demangled].contains(&self.text.as_str()) {
             return true;
         }
@@ -100,16 +113,9 @@ impl Filter {
     /// # Errors
     /// The first bad pattern.
     pub fn parse(only: &str, skip: &str) -> Result<Self, String> {
-        let patterns = |text: &str| -> Result<Vec<Pattern>, String> {
-            text.lines()
-                .map(str::trim)
-                .filter(|line| !line.is_empty())
-                .map(Pattern::parse)
-                .collect()
-        };
         Ok(Self {
-            only: patterns(only)?,
-            skip: patterns(skip)?,
+            only: Pattern::parse_lines(only)?,
+            skip: Pattern::parse_lines(skip)?,
         })
     }
 
@@ -207,6 +213,9 @@ mod tests {
     #[test]
     fn a_bad_pattern_is_named() {
         let error = Filter::parse("a(b", "").expect_err("unbalanced");
-        assert!(error.starts_with("bad pattern \"a(b\": "), "{error}");
+        assert!(
+            error.starts_with("\"a(b\" is neither a name nor a regular expression: unclosed"),
+            "{error}"
+        );
     }
 }

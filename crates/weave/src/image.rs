@@ -13,6 +13,8 @@
 //! runtime uses: GNU ld, gold and lld all follow it (SHF_GNU_RETAIN is unknown to gold, and marks the program's own
 //! section).
 
+use std::collections::BTreeMap;
+
 use holloway_format::abi::{
     COUNTDOWN_SYMBOL, IMAGE_SYMBOL, ImageHeader, KIND_VARIATION, MAP_SECTION, SLOT_SYMBOL,
 };
@@ -73,7 +75,7 @@ pub fn image_object(
     header: &ImageHeader,
     map: &[u8],
     machine: Machine,
-    bases: &[(String, u64)],
+    bases: &BTreeMap<String, u64>,
 ) -> Result<Vec<u8>, object::write::Error> {
     let (architecture, none) = match machine {
         Machine::X86_64 => (Architecture::X86_64, elf::R_X86_64_NONE),

@@ -7,7 +7,7 @@ use super::samples::geometric_mean;
 use anyhow::{Context, Result};
 use holloway_tests::tool::{run_ok, scratch};
 use holloway_tests::workload::{Flavour, Scale, Workload};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Counts and prints a table.
@@ -51,9 +51,10 @@ fn instructions(shelf: &Shelf, workload: &Workload, flavour: Flavour) -> Result<
     let scratch = scratch("bench-callgrind")?;
     let input = shelf.input(workload, Scale::Small)?;
     let executable = shelf.executable(workload.source, flavour);
+    let bare = without_lines(&executable, scratch.path())?;
     let mut sum = 0;
     for (i, program) in workload
-        .commands(&executable, &input, Scale::Small)
+        .commands(&bare, &input, Scale::Small)
         .iter()
         .enumerate()
     {
@@ -75,6 +76,17 @@ fn instructions(shelf: &Shelf, workload: &Workload, flavour: Flavour) -> Result<
             .with_context(|| format!("callgrind says nothing of instructions:\n{said}"))?;
     }
     Ok(sum)
+}
+
+/// A copy of a program without debug information, of which older valgrinds die: forms of DWARF 5 that clang writes. Names of functions stay.
+fn without_lines(executable: &Path, scratch: &Path) -> Result<PathBuf> {
+    let name = executable.file_name().context("a program has a name")?;
+    let bare = scratch.join(name);
+    let mut strip = Command::new("strip");
+    strip.arg("--strip-debug").arg("-o").arg(&bare);
+    run_ok(strip.arg(executable))
+        .context("strip comes with the linker: `apt-get install binutils`")?;
+    Ok(bare)
 }
 
 /// The same command under callgrind, whose file (for `callgrind_annotate`) goes to `kept`.

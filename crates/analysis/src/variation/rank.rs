@@ -27,6 +27,8 @@ use crate::run::FunctionId;
 
 /// Fewest samples that say something of variation.
 const LEAST: u64 = 2;
+/// Error, as a part of a net variation, from which on that may as well be nothing: what was met once is known to ± 100 %.
+const DOUBTFUL: f64 = 0.9;
 /// A low quantile: a base time that one odd sample doesn't make.
 const LOW: f64 = 0.05;
 
@@ -111,6 +113,11 @@ impl Rank {
     /// Net variation less its standard error, in cycles; never below 0.
     pub fn sure(&self) -> f64 {
         self.net * (1.0 - self.error).max(0.0)
+    }
+
+    /// Whether about all of its net variation may be chance: one sample made it.
+    pub fn is_doubtful(&self) -> bool {
+        self.net > 0.0 && self.error >= DOUBTFUL
     }
 
     /// Samples that it was ranked by.

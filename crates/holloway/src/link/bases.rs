@@ -3,6 +3,8 @@
 //!
 //! Bases are multiples of a cache line, so that two modules never share one.
 
+use std::collections::BTreeMap;
+
 use holloway_format::Beside;
 use holloway_weave::image::Machine;
 use holloway_weave::{Collect, WovenModule, patch};
@@ -19,26 +21,22 @@ pub(super) struct Bases {
     /// Counters beside rings.
     beside: Beside,
     /// What the image object is to define.
-    pub(super) constants: Vec<(String, u64)>,
+    pub(super) constants: BTreeMap<String, u64>,
 }
 
 impl Bases {
     /// Makes room for a module's counters, and tells its code where; the base.
     ///
     /// # Errors
-    /// There are too many counters.
+    /// The object is not as the weaver makes them.
     pub(super) fn place(
         &mut self,
         woven: &mut WovenModule,
         machine: Machine,
         collect: Collect,
-    ) -> Result<u64, String> {
+    ) -> Result<u64, patch::PatchError> {
         let base = self.end;
-        self.end = base
-            .checked_add(woven.counters_size)
-            .and_then(|end| end.checked_next_multiple_of(LINE))
-            .filter(|&end| end < LIMIT)
-            .ok_or("more than 2 GiB of counters in one image; weave less of it (--only, --skip)")?;
+        self.end += room(woven.counters_size);
         let places = [
             (woven.base_symbol.clone(), base / collect.base_unit()),
             (
@@ -48,11 +46,10 @@ impl Bases {
         ];
         for (symbol, place) in places {
             if machine.patches_bases() {
-                patch::resolve_base(&mut woven.object, &symbol, place)
-                    .map_err(|error| error.to_string())?;
-            } else if self.constants.iter().all(|(known, _)| *known != symbol) {
+                patch::resolve_base(&mut woven.object, &symbol, place)?;
+            } else {
                 // Equal modules have one name for it: the first has what both count.
-                self.constants.push((symbol, place));
+                self.constants.entry(symbol).or_insert(place);
             }
         }
         Ok(base)
@@ -70,6 +67,36 @@ impl Bases {
     pub(super) fn end(&self) -> u64 {
         self.end
     }
+}
+
+/// Bytes that a module's counters take.
+fn room(counters_size: u64) -> u64 {
+    counters_size.saturating_add(LINE - 1) / LINE * LINE
+}
+
+/// Asks whether modules have room in one image: bytes of counters and a name for messages, of each.
+///
+/// # Errors
+/// They have not: how much it would be in all, and who has most of it.
+pub(super) fn check<'a>(modules: impl Iterator<Item = (u64, &'a str)>) -> Result<(), String> {
+    let (mut total, mut largest) = (0_u64, (0, ""));
+    for (size, name) in modules {
+        total = total.saturating_add(room(size));
+        if size > largest.0 {
+            largest = (size, name);
+        }
+    }
+    if total < LIMIT {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    Err(format!(
+        "the counters of all modules take {} MiB, and an image has room for less than {}: weave less of it (--only, --skip); {} has most of them, {} MiB",
+        mib(total),
+        mib(LIMIT),
+        largest.1,
+        mib(largest.0)
+    ))
 }
 
 #[cfg(test)]
@@ -93,12 +120,21 @@ mod tests {
         let mut place = |symbol| bases.place(&mut woven(symbol), Machine::Aarch64, Collect::Trace);
         let placed = ["a", "b", "a"].map(|symbol| place(symbol).ok());
         assert_eq!(placed, [Some(0), Some(128), Some(256)]);
-        let constants: Vec<_> = bases
-            .constants
-            .iter()
-            .map(|(name, at)| (&**name, *at))
-            .collect();
         let expected = [("a", 0), ("a_beside", 0), ("b", 16), ("b_beside", 0)];
-        assert_eq!(constants, expected);
+        let expected = expected.map(|(name, at)| (name.to_owned(), at));
+        assert_eq!(bases.constants, expected.into());
+    }
+
+    #[test]
+    fn too_many_counters_are_told_with_their_sum_and_who_has_most() {
+        let check = |sizes: &[(u64, &'static str)]| check(sizes.iter().copied());
+        let half = LIMIT / 2;
+        assert_eq!(check(&[]), Ok(()));
+        assert_eq!(check(&[(half, "a.o"), (half - LINE, "b.o")]), Ok(()));
+        let expected = "the counters of all modules take 2049 MiB, and an image has room for less than 2048: weave less of it (--only, --skip); b.o has most of them, 1025 MiB";
+        let crowd = [(half - 64, "a.o"), (half + 1, "b.o"), (1, "c.o")];
+        assert_eq!(check(&crowd), Err(expected.to_owned()));
+        let told = check(&[(u64::MAX, "a.o"), (1, "b.o")]).err();
+        assert!(told.is_some_and(|told| told.contains("a.o has most")));
     }
 }

@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use holloway_weave::OptLevel;
+use holloway_weave::image::Machine;
 
 pub(crate) use options::takes_value;
 
@@ -89,6 +90,8 @@ pub(crate) struct Line {
     pub(crate) output: Option<PathBuf>,
     /// What is made.
     pub(crate) makes: Output,
+    /// What it is made for, where the line or the linker's name says it and weaving knows it.
+    pub(crate) machine: Option<Machine>,
     /// `-L`, in order.
     pub(crate) search: Vec<PathBuf>,
     /// `-plugin-opt=O…`.

@@ -25,11 +25,13 @@ mod real;
 mod response;
 mod search;
 mod settings;
+mod sought;
 mod tools;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use holloway_weave::image::Machine;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -48,7 +50,7 @@ pub(crate) use llvm::{Llvm, find_llvm, named_llvm};
 pub(crate) use real::find_program;
 pub(crate) use response::expand;
 pub(crate) use settings::level;
-pub(crate) use tools::{CLANG, CLANGXX, LD, RUST_LINKER, RUSTC, cache_home, tools_dir};
+pub(crate) use tools::{CLANG, CLANGXX, LD, RUST_LINKER, RUSTC, cache_home, dead_tools, tools_dir};
 
 /// `holloway-cc`: linker of rustc. Takes a compiler driver's line, or a raw ld line when rustc hands one over.
 ///
@@ -92,7 +94,12 @@ fn guess_flavour(args: &[OsString]) -> Flavour {
 
 fn link(flavour: Flavour, args: &[OsString], wanted: Wanted) -> Result<u8> {
     let linker = real::real_linker(flavour)?;
-    let line = Line::parse(flavour, args.to_vec());
+    let mut line = Line::parse(flavour, args.to_vec());
+    line.machine = line.machine.or_else(|| {
+        // A cross compiler: `aarch64-linux-gnu-gcc`.
+        let name = linker.file_name().and_then(|name| name.to_str());
+        name.and_then(Machine::of_triple)
+    });
     if line.makes == Output::NotALink {
         return real::run(&linker, args, None);
     }
@@ -113,6 +120,9 @@ fn link(flavour: Flavour, args: &[OsString], wanted: Wanted) -> Result<u8> {
     let woven = farm::weave_all(&inputs, &settings, guide.as_ref(), scratch.path())?;
     if let Some(guide) = &guide {
         guide.tell(&woven);
+    }
+    if settings.probes {
+        sought::tell(&settings.only, &settings.skip, &woven, &line.output_name())?;
     }
     let placed = place::place(&line, &inputs, woven, &settings, scratch.path())?;
     let args = line.write(

@@ -17,7 +17,7 @@ use holloway_weave::archive;
 use holloway_weave::image::{Machine, image_object};
 use holloway_weave::symbols::were_changed;
 
-use super::bases::{Bases, LINE};
+use super::bases::{self, Bases, LINE};
 use super::copies::{Copies, Unwoven};
 use super::farm::Outcome;
 use super::inputs::{FileKind, InputFile, Inputs, without_hash};
@@ -57,7 +57,16 @@ pub(crate) fn place(
     settings: &Settings,
     scratch: &Path,
 ) -> Result<Placed> {
-    let mut image = Image::default();
+    let sizes = inputs.modules.iter().zip(&outcomes);
+    let sizes = sizes.filter_map(|(module, outcome)| match outcome {
+        Outcome::Woven(woven) => Some((woven.counters_size, module.shown.as_str())),
+        Outcome::Plain(..) | Outcome::MachineCode(_) => None,
+    });
+    bases::check(sizes).map_err(Failure::new)?;
+    let mut image = Image {
+        machine: line.machine,
+        ..Image::default()
+    };
     let mut objects = Vec::with_capacity(outcomes.len());
     let fallen = fallen(inputs, &outcomes)?;
     let copies = Copies::new(inputs.unwoven.iter().chain(&fallen));
@@ -113,6 +122,7 @@ struct Image {
     parts: Vec<(u64, Vec<u8>)>,
     skipped: Vec<Skipped>,
     bases: Bases,
+    /// What is linked for: what the line says, or else the first module.
     machine: Option<Machine>,
     /// Something is for a machine that no image can be made for.
     foreign: bool,
@@ -167,7 +177,7 @@ impl Image {
         let before = *self.machine.get_or_insert(machine);
         if before != machine {
             return Err(Failure::new(format_args!(
-                "{} is for {machine}, what is linked before it for {before}: give the link files of one machine",
+                "{} is for {machine}, the link for {before}: give it files of one machine",
                 module.shown
             )));
         }

@@ -3,13 +3,18 @@
 //! Directories are tried in order; in each, the shared library comes before the archive unless static ones are asked
 //! for at that place of the line. `-L=dir` and `-L$SYSROOT/dir` lie below the sysroot. After the line's own
 //! directories come those of `LIBRARY_PATH` (a driver's) and the system's: archives in `/usr/local/lib` may well be
-//! built by `holloway cc`.
+//! built by `holloway cc`. Files of another machine are passed over: a cross linker looks in the host's directories too.
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+
+use holloway_weave::image::Machine;
+use object::ReadCache;
+use object::elf::{EM_AARCH64, EM_X86_64};
+use object::read::archive::ArchiveFile;
 
 use super::line::{Flavour, Line};
 
@@ -18,6 +23,7 @@ use super::line::{Flavour, Line};
 pub(crate) struct Search {
     dirs: Vec<PathBuf>,
     shared: bool,
+    machine: Option<Machine>,
 }
 
 impl Search {
@@ -34,7 +40,11 @@ impl Search {
             dirs.extend(std::env::split_paths(&paths).filter(|dir| !dir.as_os_str().is_empty()));
         }
         let root = line.sysroot.clone().unwrap_or_else(|| "/".into());
-        let machine = std::env::consts::ARCH;
+        let machine = match line.machine {
+            Some(Machine::X86_64) => "x86_64",
+            Some(Machine::Aarch64) => "aarch64",
+            None => std::env::consts::ARCH,
+        };
         let triple = format!("{machine}-linux-gnu");
         for dir in ["usr/local/lib", "lib", "usr/lib"] {
             dirs.push(root.join(dir).join(&triple));
@@ -49,7 +59,12 @@ impl Search {
         ] {
             dirs.push(root.join(dir));
         }
-        Self { dirs, shared }
+        dirs.push(root.join("usr").join(&triple).join("lib"));
+        Self {
+            dirs,
+            shared,
+            machine: line.machine,
+        }
     }
 
     /// The archive that `-l name` means; nothing when it means a shared library or is not found.
@@ -60,7 +75,7 @@ impl Search {
                 .dirs
                 .iter()
                 .map(|dir| dir.join(file))
-                .find(|path| path.is_file());
+                .find(|path| self.takes(path));
             return found.filter(|path| {
                 path.extension()
                     .is_some_and(|extension| extension == "a" || extension == "rlib")
@@ -69,11 +84,11 @@ impl Search {
         let file = |extension: &str| format!("lib{}.{extension}", name.display());
         let (shared, archive) = (file("so"), file("a"));
         for dir in &self.dirs {
-            if self.shared && !fixed && dir.join(&shared).is_file() {
+            if self.shared && !fixed && self.takes(&dir.join(&shared)) {
                 return None;
             }
             let path = dir.join(&archive);
-            if path.is_file() {
+            if self.takes(&path) {
                 return Some(path);
             }
         }
@@ -83,12 +98,48 @@ impl Search {
     /// Whether the shared C library is musl: a library, where glibc has a linker script.
     pub(crate) fn finds_musl(&self) -> bool {
         let mut files = self.dirs.iter().map(|dir| dir.join("libc.so"));
-        let Some(mut file) = files.find_map(|path| File::open(path).ok()) else {
-            return false;
-        };
-        let mut magic = [0; 4];
-        file.read_exact(&mut magic).is_ok() && magic == *b"\x7fELF"
+        let found = files.find(|path| self.takes(path));
+        found.is_some_and(|path| elf_head(&path, 0).is_some())
     }
+
+    /// Whether the linker would take a file: it is there, and for no other machine.
+    fn takes(&self, path: &Path) -> bool {
+        let Some(machine) = self.machine.filter(|_| path.is_file()) else {
+            return path.is_file();
+        };
+        machine_of(path).is_none_or(|of| of == machine_number(machine))
+    }
+}
+
+/// Bytes of an ELF header up to the end of `e_machine`.
+const HEAD: usize = 20;
+
+/// The machine (ELF's number) of a shared library or of an archive's first object that is ELF; nothing of linker scripts and bitcode.
+fn machine_of(path: &Path) -> Option<u16> {
+    let machine = |head: [u8; HEAD]| u16::from_le_bytes([head[18], head[19]]);
+    if let Some(head) = elf_head(path, 0) {
+        return Some(machine(head));
+    }
+    let cache = ReadCache::new(File::open(path).ok()?);
+    let archive = ArchiveFile::parse(&cache).ok()?;
+    let members = archive.members().map_while(Result::ok);
+    let objects = members.filter(|_| !archive.is_thin());
+    let mut heads = objects.filter_map(|member| elf_head(path, member.file_range().0));
+    heads.next().map(machine)
+}
+
+fn machine_number(machine: Machine) -> u16 {
+    match machine {
+        Machine::X86_64 => EM_X86_64.0,
+        Machine::Aarch64 => EM_AARCH64.0,
+    }
+}
+
+/// The head of an ELF file at an offset, if one is there.
+fn elf_head(path: &Path, at: u64) -> Option<[u8; HEAD]> {
+    let mut head = [0; HEAD];
+    File::open(path).ok()?.read_exact_at(&mut head, at).ok()?;
+    head.starts_with(b"\x7fELF").then_some(head)
 }
 
 fn below_sysroot(dir: &Path, sysroot: Option<&Path>) -> PathBuf {
@@ -104,5 +155,74 @@ fn below_sysroot(dir: &Path, sysroot: Option<&Path>) -> PathBuf {
                 .join(OsStr::from_bytes(rest))
         }
         None => dir.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elf(machine: u16) -> Vec<u8> {
+        let mut head = b"\x7fELF\x02\x01\x01".to_vec();
+        head.resize(18, 0);
+        head.extend(machine.to_le_bytes());
+        head
+    }
+
+    /// What a line finds of `-lfoo` among `first/` and `second/`, in which files lie.
+    fn find(words: &str, files: &[(&str, Vec<u8>)]) -> (Option<String>, bool) {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let dirs = ["first", "second"].map(|dir| home.path().join(dir));
+        for dir in &dirs {
+            std::fs::create_dir(dir).expect("made");
+        }
+        for (name, bytes) in files {
+            std::fs::write(home.path().join(name), bytes).expect("written");
+        }
+        let mut args: Vec<_> = words.split_whitespace().map(Into::into).collect();
+        for dir in &dirs {
+            args.extend(["-L".into(), dir.clone().into_os_string()]);
+        }
+        let search = Search::new(&Line::parse(Flavour::Ld, args), true);
+        let found = search.archive("foo".as_ref(), false);
+        let found = found.map(|path| {
+            let path = path.strip_prefix(home.path()).expect("found there");
+            path.display().to_string()
+        });
+        (found, search.finds_musl())
+    }
+
+    #[test]
+    fn files_of_another_machine_are_passed_over() {
+        let archive = |machine: u16| {
+            let members = [("a.o".into(), elf(machine).into())];
+            holloway_weave::archive::build(&members).expect("an archive")
+        };
+        let (here, there) = (EM_X86_64.0, EM_AARCH64.0);
+        let (first, second) = ("first/libfoo.a", "second/libfoo.a");
+        let both = [(first, archive(here)), (second, archive(there))];
+        let found = |words: &str, files: &[_]| find(words, files).0;
+        assert_eq!(found("", &both).as_deref(), Some(first));
+        assert_eq!(found("-m elf_x86_64", &both).as_deref(), Some(first));
+        assert_eq!(found("-m aarch64linux", &both).as_deref(), Some(second));
+        // A shared library of another machine is none, a script may be anything's.
+        let shared = |bytes| [("first/libfoo.so", bytes), (second, archive(there))];
+        let cross = "-m aarch64linux";
+        assert_eq!(found(cross, &shared(elf(here))).as_deref(), Some(second));
+        assert_eq!(found(cross, &shared(elf(there))), None);
+        assert_eq!(found(cross, &shared(b"INPUT(libbar.so)".to_vec())), None);
+    }
+
+    #[test]
+    fn musl_is_known_by_its_library() {
+        let libc = |bytes| {
+            [
+                ("first/libc.so", elf(EM_AARCH64.0)),
+                ("second/libc.so", bytes),
+            ]
+        };
+        let finds = |files: &[_]| find("-m elf_x86_64", files).1;
+        assert!(finds(&libc(elf(EM_X86_64.0))));
+        assert!(!finds(&libc(b"GROUP ( libc.so.6 )".to_vec())));
     }
 }

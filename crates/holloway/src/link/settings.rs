@@ -16,7 +16,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use holloway_weave::{Collect, OptLevel};
+use holloway_weave::{Collect, OptLevel, Pattern};
 
 use super::line::{Line, Output};
 use super::tools::cache_home;
@@ -83,8 +83,8 @@ impl Settings {
             exits: wanted.counts_exits(),
             guide: wanted.guide,
             std: matches!(text("HOLLOWAY_STD")?.as_str(), "1" | "true" | "yes"),
-            only: text("HOLLOWAY_ONLY")?,
-            skip: text("HOLLOWAY_SKIP")?,
+            only: patterns("HOLLOWAY_ONLY")?,
+            skip: patterns("HOLLOWAY_SKIP")?,
             cache: match std::env::var_os("HOLLOWAY_CACHE") {
                 Some(dir) => (!dir.is_empty()).then(|| dir.into()),
                 None => cache_home().map(|home| home.join("woven")),
@@ -122,6 +122,13 @@ pub(crate) fn level_name(level: OptLevel) -> &'static str {
         OptLevel::Os => "Os",
         OptLevel::Oz => "Oz",
     }
+}
+
+/// A variable of patterns, as it is: the workers read it again.
+fn patterns(name: &str) -> Result<String> {
+    let patterns = text(name)?;
+    Pattern::parse_lines(&patterns).map_err(|why| Failure::usage(format_args!("{name}: {why}")))?;
+    Ok(patterns)
 }
 
 fn text(name: &str) -> Result<String> {

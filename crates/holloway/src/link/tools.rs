@@ -23,6 +23,9 @@ pub(crate) const CLANG: &str = "holloway-clang";
 /// `holloway c++` as one word.
 pub(crate) const CLANGXX: &str = "holloway-clang++";
 
+/// What the directories' names begin with.
+const PREFIX: &str = "bin-";
+
 const NAMES: [&str; 5] = [RUST_LINKER, LD, RUSTC, CLANG, CLANGXX];
 
 /// The directory with the symlinks to this executable, one for each of its names, made or mended first. Safe when several processes do it at once.
@@ -32,7 +35,7 @@ const NAMES: [&str; 5] = [RUST_LINKER, LD, RUSTC, CLANG, CLANGXX];
 pub(crate) fn tools_dir() -> Result<PathBuf> {
     let exe = std::env::current_exe().cannot(|| "find holloway's own executable".to_owned())?;
     let hash = blake3::hash(exe.as_os_str().as_encoded_bytes()).to_hex();
-    let leaf = format!("bin-{}", &hash[..16]);
+    let leaf = format!("{PREFIX}{}", &hash[..16]);
     let mut why = String::new();
     for home in homes() {
         let dir = home.join(&leaf);
@@ -55,6 +58,22 @@ pub(crate) fn cache_home() -> Option<PathBuf> {
     };
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
     Some(cache.join("holloway"))
+}
+
+/// Directories of such symlinks whose executable is gone: of versions that were deinstalled, or moved.
+pub(crate) fn dead_tools() -> Vec<PathBuf> {
+    let listed = homes().filter_map(|home| std::fs::read_dir(home).ok());
+    let entries = listed.flatten().flatten().map(|entry| entry.path());
+    entries.filter(|dir| is_dead(dir)).collect()
+}
+
+/// Whether a directory is one of ours, each link of which leads nowhere.
+fn is_dead(dir: &Path) -> bool {
+    let name = dir.file_name().and_then(|name| name.to_str());
+    let links = NAMES.map(|name| dir.join(name));
+    name.is_some_and(|name| name.starts_with(PREFIX))
+        && links.iter().any(|link| link.is_symlink())
+        && links.iter().all(|link| !link.exists())
 }
 
 fn homes() -> impl Iterator<Item = PathBuf> {
@@ -96,4 +115,25 @@ fn point(link: &Path, exe: &Path) -> io::Result<()> {
     let _ = std::fs::remove_file(&fresh);
     symlink(exe, &fresh)?;
     std::fs::rename(&fresh, link)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_dead_when_their_executable_is_gone() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let exe = home.path().join("holloway");
+        std::fs::write(&exe, "").expect("written");
+        let (ours, other) = (home.path().join("bin-0"), home.path().join("woven"));
+        for dir in [&ours, &other] {
+            fill(dir, &exe).expect("filled");
+        }
+        std::fs::create_dir(home.path().join("bin-1")).expect("made");
+        let dead = |name: &str| is_dead(&home.path().join(name));
+        assert_eq!(["bin-0", "bin-1", "woven"].map(dead), [false; 3]);
+        std::fs::remove_file(&exe).expect("removed");
+        assert_eq!(["bin-0", "bin-1", "woven"].map(dead), [true, false, false]);
+    }
 }

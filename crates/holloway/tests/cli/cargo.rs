@@ -445,3 +445,28 @@ fn main() {
     let text = project.holloway("report").ok();
     text.says("libplug.so").says("app");
 }
+
+#[test]
+fn patterns_that_fit_nothing_are_told_once_for_all_links() {
+    let project = Project::binary("", LOOPING);
+    project.write("src/bin/other.rs", "fn main() { println!(\"other\"); }");
+    let told = |words: &str| -> Vec<String> {
+        let done = project.cargo_holloway(words).ok();
+        let warnings = done.stderr.lines().filter(|line| line.contains("warning"));
+        warnings.map(str::to_owned).collect()
+    };
+    // `classify` is in one of two programs.
+    let words = "build --release --only classify --only nosuch --skip ^other::main";
+    assert_eq!(
+        told(words),
+        [
+            "holloway: warning: --only nosuch fits no function: give a crate's name, a function's, or a regular expression over demangled names"
+        ]
+    );
+    assert_eq!(told("build --release --only classify"), [""; 0]);
+    project
+        .cargo_holloway("build")
+        .env("HOLLOWAY_SKIP", "a\n[")
+        .exits(2)
+        .fails_with("holloway: HOLLOWAY_SKIP: \"[\" is neither");
+}

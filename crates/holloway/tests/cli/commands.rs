@@ -161,6 +161,13 @@ fn clean_deletes_runs_only_by_name() {
         ("target/debug/app", "cargo's own"),
     ]);
     let there = |path: &str| project.path().join(path).exists();
+    // Names of a holloway that is there, and of one that is gone.
+    let cache = project.path().join("user-cache/holloway");
+    for (names, executable) in [("bin-0", "app"), ("bin-1", "gone")] {
+        std::fs::create_dir_all(cache.join(names)).unwrap();
+        let executable = project.path().join("target/debug").join(executable);
+        std::os::unix::fs::symlink(executable, cache.join(names).join("holloway-cc")).unwrap();
+    }
     // The user's own cache is out of the way.
     let clean = |words: &str| {
         project
@@ -173,6 +180,7 @@ fn clean_deletes_runs_only_by_name() {
         .complains("holloway/cache");
     assert!(there("target/holloway/cache/ab/module"));
     clean("clean --cache").complains("Deleted");
+    assert!(!cache.join("bin-1").exists() && cache.join("bin-0").is_dir());
     assert!(!there("target/holloway/cache") && there("target/holloway/x86_64-unknown-linux-gnu"));
     clean("clean");
     assert!(

@@ -378,3 +378,40 @@ fn sanitizers_work_and_stay_silent() {
         assert_eq!(yard.run("app").paths.get("f"), Some(&1), "{sanitizer}");
     }
 }
+
+#[test]
+fn patterns_that_are_no_good_or_fit_nothing_are_told() {
+    let yard = yard();
+    let cc = |variable: &str, patterns: &str| {
+        let mut command = yard.holloway("cc -O1 main.c f.c -o app");
+        command.env(variable, patterns);
+        command
+    };
+    let nothing = "holloway: warning: app: HOLLOWAY_ONLY=nosuch fits no function: give a crate's name, a function's, or a regular expression over demangled names";
+    assert_eq!(
+        ours(&succeed(&mut cc("HOLLOWAY_ONLY", "f\nnosuch"))),
+        [nothing]
+    );
+    assert_eq!(ours(&succeed(&mut cc("HOLLOWAY_ONLY", "^f$"))), [""; 0]);
+    let said = succeed(&mut cc("HOLLOWAY_SKIP", "g"));
+    assert!(
+        said.contains("app: HOLLOWAY_SKIP=g fits no function"),
+        "{said}"
+    );
+    let (_, said) = refused(&mut cc("HOLLOWAY_SKIP", "f\na(b"));
+    let bad = "holloway: HOLLOWAY_SKIP: \"a(b\" is neither a name nor a regular expression: unclosed group";
+    assert_eq!(ours(&said), [bad]);
+}
+
+/// What is woven for one machine and linked for another is named with both.
+#[test]
+fn a_module_of_another_machine_is_told_before_the_linker_is() {
+    let yard = Yard::new();
+    yard.write("f.c", "int f(int x) { return x + 2; }");
+    yard.build("cc -c f.c");
+    let (code, said) = yard.refuse("ld -m aarch64linux -shared f.o -o libf.so");
+    assert_eq!(code, Some(125));
+    let expected =
+        "holloway: f.o is for x86-64, the link for aarch64: give it files of one machine";
+    assert_eq!(said.lines().collect::<Vec<_>>(), [expected]);
+}

@@ -154,7 +154,7 @@ fn inlined(sheet: &Sheet<'_>, into: &[(FunctionId, u32)]) -> String {
         .iter()
         .take(INTO)
         .map(|&(id, times)| {
-            let name = sheet.names.name(sheet.run.function(id));
+            let name = sheet.name(sheet.run.function(id));
             if times == 1 {
                 name.to_string()
             } else {

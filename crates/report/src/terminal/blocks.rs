@@ -68,7 +68,7 @@ fn row(sheet: &Sheet<'_>, block: &HotBlock<'_>, total: u64) -> Vec<(Ink, String)
             Ink::Place,
             clip_start(&place, TEXT.max(sheet.page.width() / 4)),
         ),
-        (Ink::Strong, sheet.names.name(function).to_string()),
+        (Ink::Strong, sheet.name(function).to_string()),
         (
             Ink::Plain,
             clip(

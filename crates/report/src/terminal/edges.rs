@@ -53,7 +53,7 @@ fn again(sheet: &mut Sheet<'_>, edges: &[HotEdge<'_>]) -> io::Result<()> {
     sheet.page.gap()?;
     for edge in edges.iter().take(sheet.top()) {
         let times = plural(edge.weight(), "time");
-        let name = sheet.names.name(sheet.run.function(edge.function));
+        let name = sheet.name(sheet.run.function(edge.function));
         let at = place(sheet, edge, start(sheet, edge));
         let text = format!("{times} behind a call in b{}, {at}  {name}", edge.edge.from);
         sheet.fact("entered again", &text)?;
@@ -83,7 +83,7 @@ fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: u64) -> Vec<(Ink, String)> 
         (Ink::Place, place(sheet, edge, start(sheet, edge))),
         (Ink::Place, target),
         (Ink::Outcome, led(edge)),
-        (Ink::Strong, sheet.names.name(function).to_string()),
+        (Ink::Strong, sheet.name(function).to_string()),
     ]
 }
 

@@ -60,7 +60,7 @@ fn row(
     by_paths: bool,
     share_of_all: String,
 ) -> Vec<(Ink, String)> {
-    let name = sheet.names.name(sheet.run.function(one.function));
+    let name = sheet.name(sheet.run.function(one.function));
     let paths = one.paths.filter(|_| by_paths);
     let runs = paths.map_or(one.blocks, |paths| paths.executions);
     let mut row = vec![

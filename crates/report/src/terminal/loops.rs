@@ -124,7 +124,7 @@ fn head(sheet: &Sheet<'_>, one: &Shown) -> String {
 /// What a loop is known by.
 fn named(sheet: &Sheet<'_>, one: &Shown, head: &str) -> String {
     let function = sheet.run.function(one.function);
-    format!("{}{head}", sheet.names.name(function))
+    format!("{}{head}", sheet.name(function))
 }
 
 fn write_loop(
@@ -136,7 +136,7 @@ fn write_loop(
     whole: bool,
 ) -> io::Result<()> {
     let function = sheet.run.function(one.function);
-    let name = sheet.names.name(function);
+    let name = sheet.name(function);
     let mut head = Line::new();
     head.right(Ink::Faint, &rank.to_string(), 3)
         .put(Ink::Plain, "  ")

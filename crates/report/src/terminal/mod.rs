@@ -19,7 +19,10 @@ mod table;
 pub mod trace;
 pub mod variation;
 
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, BufWriter, Write};
+use std::rc::Rc;
 
 use holloway_analysis::{Collected, Function, FunctionId, RunProfile};
 use paint::{Ink, Line, Page};
@@ -76,6 +79,8 @@ struct Sheet<'a> {
     run: &'a RunProfile,
     options: &'a Options<'a>,
     names: Filter<'a>,
+    /// Names of functions of more than one image.
+    crowded: OnceCell<HashSet<Rc<str>>>,
     page: Page<'a>,
 }
 
@@ -86,6 +91,7 @@ impl<'a> Sheet<'a> {
             run,
             options,
             names,
+            crowded: OnceCell::new(),
             page: Page::new(out, options.color, options.width),
         }
     }
@@ -97,6 +103,36 @@ impl<'a> Sheet<'a> {
 
     fn keeps(&self, id: FunctionId) -> bool {
         self.names.keeps(self.run, id)
+    }
+
+    /// What a function of this run is called: `helper`, or `helper in libplugin.so` where another image has a function that ran of the same name.
+    fn name(&self, function: &Function) -> Rc<str> {
+        let name = self.names.name(function);
+        if !self.crowded().contains(&name) {
+            return name;
+        }
+        format!("{name} in {}", self.image(function)).into()
+    }
+
+    fn crowded(&self) -> &HashSet<Rc<str>> {
+        self.crowded.get_or_init(|| {
+            if self.run.images.len() < 2 {
+                return HashSet::new();
+            }
+            let mut homes: HashMap<Rc<str>, &str> = HashMap::new();
+            let ran = self.run.functions.iter().filter(|one| one.ran());
+            ran.filter_map(|function| {
+                let name = self.names.name(function);
+                let image = self.image(function);
+                let home = *homes.entry(name.clone()).or_insert(image);
+                (home != image).then_some(name)
+            })
+            .collect()
+        })
+    }
+
+    fn image(&self, function: &Function) -> &'a str {
+        &self.run.images[self.run.module_of(function).image.index()].name
     }
 
     fn place(&self, file: &str, line: u32) -> String {

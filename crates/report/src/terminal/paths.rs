@@ -92,7 +92,7 @@ fn head(
     widths: &Widths,
 ) -> io::Result<()> {
     let function = sheet.run.function(path.function);
-    let name = sheet.names.name(function);
+    let name = sheet.name(function);
     let instructions = if path.instructions == 1 {
         "instruction "
     } else {

@@ -109,7 +109,7 @@ fn functions(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
     table.group(5..7, "longest, instructions");
     let longest = |lengths: &Lengths| (Ink::Plain, grouped(lengths.instructions.longest));
     for one in shown {
-        let name = sheet.names.name(sheet.run.function(one.function));
+        let name = sheet.name(sheet.run.function(one.function));
         table.row(vec![
             (
                 Ink::Number,

@@ -4,7 +4,7 @@
 //!          net   share   runs  base  p50    p99    max  samples  place             path
 //!   1   1.23 s  12.3 %  12.3M    52   61  1,204  88.1k    1,234  src/list.c:40-44  walk p3
 //! ```
-//! A rank that chance may have given is marked, and said in a line below. Then a histogram of each of the first five, with the lines of the path, and what all of it comes to.
+//! A rank or a net variation that chance may have given is marked, and said in a line below. Then a histogram of each of the first five, with the lines of the path, and what all of it comes to.
 
 mod advice;
 mod chart;
@@ -105,6 +105,7 @@ fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: How) -> io::Res
         let mut ties = ranking.ties(shown.last().map_or(0, |last| last + 2));
         ties.retain(|tie| shown.iter().any(|place| tie.contains(place)));
         report.table(sheet, &shown, &ties)?;
+        ties::write_doubts(sheet, &report, &shown)?;
         ties::write(sheet, &report, &ties)?;
         for place in shown.iter().take(CHARTS) {
             report.path(sheet, *place)?;
@@ -154,7 +155,7 @@ impl Report<'_> {
         for &place in shown {
             let rank = &self.ranking.paths[place];
             let mut cells = self.numbers(rank);
-            cells.insert(0, (Ink::Faint, ties::rank(place, ties)));
+            cells.insert(0, (Ink::Faint, ties::rank(self, place, ties)));
             let at = clip_start(&self.place(sheet, rank), PLACE);
             let name = self.name(sheet, rank);
             if is_wide {
@@ -258,7 +259,7 @@ impl Report<'_> {
 
     fn name(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
         let function = self.run.run.function(rank.function);
-        format!("{} {}", sheet.names.name(function), rank.path)
+        format!("{} {}", sheet.name(function), rank.path)
     }
 
     fn place(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {

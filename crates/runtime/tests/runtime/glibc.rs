@@ -2,8 +2,8 @@
 
 use crate::common::streams;
 use crate::common::timed::{program, runs};
-use crate::common::{Profile, command, gcc, object, only, profiles, run_silently, source};
-use crate::libraries::{loading, loading_kind};
+use crate::common::{Profile, command, only, profiles, run_silently};
+use crate::libraries::{library_of, loading, loading_kind};
 use crate::timed_events::{KINDS, count, printed};
 use holloway_format::abi::SAMPLE_UNWATCHED;
 
@@ -30,7 +30,7 @@ fn two_thousand_loads() {
 
 #[test]
 fn two_thousand_loads_of_streams() {
-    let (mut command, data) = loading_kind("again-and-again", "3");
+    let (mut command, data) = loading_kind("again-and-again", "-DKIND=3");
     run_silently(&mut command);
     // the child loads the library anew, so neither is a fork of the other's profile
     let mut runs = streams::runs(&data);
@@ -92,13 +92,7 @@ fn unloaded_libraries_leave_nothing_behind() {
     for (kind, burst) in KINDS {
         let program = program(&format!("unloaded{kind}"), kind);
         let workshop = program.parent().unwrap();
-        run_silently(
-            gcc()
-                .args(["-O2", "-mno-red-zone", "-shared", "-fPIC", kind, "-o"])
-                .arg(workshop.join("timed-library.so"))
-                .arg(source("library.c"))
-                .arg(object(workshop)),
-        );
+        library_of(workshop, "timed-library.so", kind);
         let (mut command, data) = command(&program, &["unloaded"]);
         run_silently(command.env("HOLLOWAY_BURST", burst));
         let run = only(runs(&data));

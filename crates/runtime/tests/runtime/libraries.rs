@@ -6,14 +6,17 @@ use std::process::Command;
 
 use crate::common::{command, profiles, run, run_silently, workshop};
 
+/// `KIND_PATHS`.
+const COUNTS: &str = "-DKIND=0";
+
 /// The command that does it, and where the data goes.
 pub(crate) fn loading(test: &str) -> (Command, PathBuf) {
-    loading_kind(test, "0")
+    loading_kind(test, COUNTS)
 }
 
-/// The same with libraries that collect another kind.
+/// The same with libraries that collect another kind, told as a flag.
 pub(crate) fn loading_kind(test: &str, kind: &str) -> (Command, PathBuf) {
-    let workshop = workshop(&format!("libraries-{test}-{kind}"));
+    let workshop = workshop(&format!("libraries-{test}{kind}"));
     let first = library_of(&workshop, "library.so", kind);
     let second = library_of(&workshop, "other.so", kind);
     let loader = workshop.join("loader");
@@ -39,10 +42,11 @@ fn preload(command: &mut Command, libraries: &[&Path]) {
 }
 
 fn library(workshop: &Path, name: &str) -> PathBuf {
-    library_of(workshop, name, "0")
+    library_of(workshop, name, COUNTS)
 }
 
-fn library_of(workshop: &Path, name: &str, kind: &str) -> PathBuf {
+/// Compiles a woven library that collects a kind, told as a flag; its path.
+pub(crate) fn library_of(workshop: &Path, name: &str, kind: &str) -> PathBuf {
     let path = workshop.join(name);
     let mut gcc = common::gcc();
     gcc.args([
@@ -54,7 +58,7 @@ fn library_of(workshop: &Path, name: &str, kind: &str) -> PathBuf {
         "-o",
     ])
     .arg(&path)
-    .arg(format!("-DKIND={kind}"));
+    .arg(kind);
     gcc.arg(common::source("library.c"))
         .arg(common::object(workshop));
     run_silently(&mut gcc);

@@ -1,5 +1,6 @@
 //! The image object under the real linkers: the map and header stay, nothing is exported, aarch64 gets its constants.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -50,7 +51,7 @@ fn compile(dir: &Path) -> [PathBuf; 2] {
     assert!(status.status().unwrap().success());
     std::fs::write(
         &image,
-        image_object(&header(), &[0x5a; 100], Machine::X86_64, &[]).unwrap(),
+        image_object(&header(), &[0x5a; 100], Machine::X86_64, &BTreeMap::new()).unwrap(),
     )
     .unwrap();
     [user, image]
@@ -133,10 +134,10 @@ fn a_shared_object_exports_nothing_of_ours() {
 
 #[test]
 fn aarch64_gets_its_bases_as_constants() {
-    let bases = [
+    let bases = BTreeMap::from([
         ("__holloway_base_a".to_owned(), 64),
         ("__holloway_base_b".to_owned(), 1 << 40),
-    ];
+    ]);
     let bytes = image_object(&header(), b"map", Machine::Aarch64, &bases).unwrap();
     assert_eq!(Machine::of_object(&bytes), Some(Machine::Aarch64));
     let file = object::File::parse(&*bytes).unwrap();
@@ -156,6 +157,6 @@ fn aarch64_gets_its_bases_as_constants() {
 
 #[test]
 fn the_same_image_twice_is_the_same_object() {
-    let build = || image_object(&header(), b"map", Machine::X86_64, &[]).unwrap();
+    let build = || image_object(&header(), b"map", Machine::X86_64, &BTreeMap::new()).unwrap();
     assert_eq!(build(), build());
 }

@@ -6,6 +6,8 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+use holloway_weave::image::Machine;
+
 use super::options::{LINKER_VALUES, takes_value};
 use super::{Carrier, Flavour, Line, Output, Role, Word};
 use crate::link::settings::level;
@@ -29,6 +31,8 @@ enum Pending {
     Plugin,
     Sysroot,
     Format,
+    Emulation,
+    Target,
 }
 
 struct Parser {
@@ -52,6 +56,7 @@ impl Parser {
             words: Vec::new(),
             output: None,
             makes: Output::Executable,
+            machine: None,
             search: Vec::new(),
             opt: None,
             function_sections: false,
@@ -140,10 +145,12 @@ impl Parser {
             }
             _ if name.starts_with(b"plugin=") => return,
             b"b" | b"format" => self.pending[LINKER] = Pending::Format,
+            b"m" => self.pending[LINKER] = Pending::Emulation,
             _ if name.starts_with(b"format=") => self.data = &name[7..] == b"binary",
             _ if LINKER_VALUES.iter().any(|known| known.as_bytes() == name) => {
                 self.pending[LINKER] = Pending::Skip;
             }
+            _ if text.as_bytes().starts_with(b"-m") => self.emulation(&name[1..]),
             _ => {}
         }
         self.push(text, Role::Other, carrier);
@@ -161,6 +168,8 @@ impl Parser {
             b"-shared" => self.line.makes = Output::SharedObject,
             b"-r" => self.line.makes = Output::Relocatable,
             b"-c" | b"-S" | b"-E" | b"-fsyntax-only" => self.line.makes = Output::NotALink,
+            b"-target" => self.pending[DRIVER] = Pending::Target,
+            _ if bytes.starts_with(b"--target=") => self.target(&bytes[9..]),
             b"-nostdlib" => (self.line.no_libc, self.line.no_start_files) = (true, true),
             b"-nodefaultlibs" | b"-nolibc" => self.line.no_libc = true,
             b"-nostartfiles" => self.line.no_start_files = true,
@@ -220,9 +229,25 @@ impl Parser {
             Pending::Search => self.line.search.push(text.clone().into()),
             Pending::Sysroot => self.line.sysroot = Some(text.clone().into()),
             Pending::Format => self.data = text == "binary",
+            Pending::Emulation => self.emulation(text.as_bytes()),
+            Pending::Target => self.target(text.as_bytes()),
             Pending::Nothing | Pending::Skip => {}
         }
         self.push(text, Role::Other, carrier);
+    }
+
+    /// `-m`: other emulations are of machines that weaving doesn't know.
+    fn emulation(&mut self, name: &[u8]) {
+        match name {
+            b"elf_x86_64" => self.line.machine = Some(Machine::X86_64),
+            b"aarch64linux" | b"aarch64elf" => self.line.machine = Some(Machine::Aarch64),
+            _ => {}
+        }
+    }
+
+    fn target(&mut self, triple: &[u8]) {
+        let triple = std::str::from_utf8(triple).ok();
+        self.line.machine = triple.and_then(Machine::of_triple);
     }
 
     fn library(&mut self, name: OsString, carrier: Carrier) {
@@ -379,6 +404,21 @@ mod tests {
             driver("a.o -nodefaultlibs", "a.o").no_libc
                 && !driver("a.o -nodefaultlibs -lc", "a.o -lc").no_libc
         );
+    }
+
+    #[test]
+    fn the_machine_is_known_where_the_line_says_it() {
+        use Machine::{Aarch64, X86_64};
+        let made_for = |line: &str| ld(line, "a.o").machine;
+        assert_eq!(made_for("a.o"), None);
+        assert_eq!(made_for("-m elf_x86_64 a.o"), Some(X86_64));
+        assert_eq!(made_for("-maarch64linux a.o"), Some(Aarch64));
+        assert_eq!(made_for("-m elf_i386 a.o -mllvm x"), None);
+        let made_for = |line: &str| driver(line, "a.o").machine;
+        assert_eq!(made_for("a.o -m64 -march=native"), None);
+        assert_eq!(made_for("--target=aarch64-linux-gnu a.o"), Some(Aarch64));
+        assert_eq!(made_for("-target x86_64-linux-gnu a.o"), Some(X86_64));
+        assert_eq!(made_for("a.o -Wl,-m,aarch64elf"), Some(Aarch64));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::io;
 
 use holloway_analysis::variation::VariationRun;
-use holloway_analysis::variation::rank::{Disturbed, Time};
+use holloway_analysis::variation::rank::{Disturbed, Rank, Time};
 use holloway_analysis::variation::spread::Spread;
 
 use super::Report;
@@ -135,7 +135,13 @@ fn held(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
         text += "; what varies in a callee is in its callers' paths too";
     }
     if ranking.share(ranking.net(usize::MAX)) > 1.0 {
-        text += "; more than the run took: timed paths wait for each other's loads, others overlap";
+        let sure = ranking.paths.iter().map(Rank::sure).sum();
+        text += match ranking.share(sure) > 1.0 {
+            true => {
+                "; more than the run took: timed paths wait for each other's loads, others overlap"
+            }
+            false => "; more than the run took, by chance: too few samples stand for all",
+        };
     }
     sheet.fact("held", &text)?;
     let (cycles, paths) = ranking.unresolved();
@@ -276,7 +282,7 @@ fn spreads(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
             ),
             (Ink::Plain, grouped(spread.paths)),
             (Ink::Outcome, verdict(spread).to_owned()),
-            (Ink::Strong, sheet.names.name(function).to_string()),
+            (Ink::Strong, sheet.name(function).to_string()),
         ]);
     }
     table.write(&mut sheet.page)

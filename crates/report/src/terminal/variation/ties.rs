@@ -1,6 +1,7 @@
-//! Ranks that chance may have given: marked in the table, and said below it.
+//! Ranks, and net variations, that chance may have given: marked in the table, and said below it.
 //!
 //! ```text
+//!  ?  nothing of these net variations is sure, with 2 to 5 samples each: run it for longer, or with --burst 1000
 //!  ≈  ranks 2 to 4, 4 to 9 can't be told apart by 68 to 102 samples each: run it for longer, or with --burst 1000
 //! ```
 
@@ -17,10 +18,35 @@ const NAMED: usize = 4;
 /// Least paths to pass before a burst that are proposed.
 const LEAST: f64 = 100.0;
 
-/// A path's rank, marked where others in its place can't be told from it.
-pub(super) fn rank(place: usize, ties: &[Range<usize>]) -> String {
+/// A path's rank, marked where nothing of its net variation is sure, or else where others in its place can't be told from it.
+pub(super) fn rank(report: &Report<'_>, place: usize, ties: &[Range<usize>]) -> String {
     let is_tie = ties.iter().any(|tie| tie.contains(&place));
-    format!("{}{}", if is_tie { "≈" } else { "" }, place + 1)
+    let mark = match report.ranking.paths[place].is_doubtful() {
+        true => "?",
+        false if is_tie => "≈",
+        false => "",
+    };
+    format!("{mark}{}", place + 1)
+}
+
+/// Says of which paths shown nothing is sure, and what would help.
+pub(super) fn write_doubts(
+    sheet: &mut Sheet<'_>,
+    report: &Report<'_>,
+    shown: &[usize],
+) -> io::Result<()> {
+    let doubtful = shown.iter().copied();
+    let doubtful = doubtful.filter(|place| report.ranking.paths[*place].is_doubtful());
+    let Some(samples) = samples(report, doubtful) else {
+        return Ok(());
+    };
+    let mut head = Line::new();
+    head.up_to(2).put(Ink::Faint, "?  ");
+    let text = format!(
+        "nothing of these net variations is sure, with {samples} each: {}",
+        way_out(report)
+    );
+    sheet.page.wrapped(head, Ink::Alarm, &text)
 }
 
 /// Says which ranks can't be told apart, and what would help.
@@ -29,17 +55,9 @@ pub(super) fn write(
     report: &Report<'_>,
     ties: &[Range<usize>],
 ) -> io::Result<()> {
-    if ties.is_empty() {
-        return Ok(());
-    }
     let within = ties.iter().flat_map(Range::clone);
-    let samples = within.map(|place| report.ranking.paths[place].samples());
-    let (least, most) = samples.fold((u64::MAX, 0), |(least, most), one| {
-        (least.min(one), most.max(one))
-    });
-    let samples = match (least, most) {
-        (least, most) if least == most => format!("{} samples", grouped(least)),
-        (least, most) => format!("{} to {} samples", grouped(least), grouped(most)),
+    let Some(samples) = samples(report, within) else {
+        return Ok(());
     };
     let mut head = Line::new();
     head.up_to(2).put(Ink::Faint, "≈  ");
@@ -49,6 +67,16 @@ pub(super) fn write(
         way_out(report)
     );
     sheet.page.wrapped(head, Ink::Alarm, &text)
+}
+
+/// How many samples paths have: `2 samples`, `68 to 102 samples`; nothing of no paths.
+fn samples(report: &Report<'_>, places: impl Iterator<Item = usize> + Clone) -> Option<String> {
+    let samples = places.map(|place| report.ranking.paths[place].samples());
+    let (least, most) = (samples.clone().min()?, samples.max()?);
+    Some(match least == most {
+        true => format!("{} samples", grouped(least)),
+        false => format!("{} to {} samples", grouped(least), grouped(most)),
+    })
 }
 
 /// `2 to 4, 4 to 6, 8 and 9`.

@@ -62,10 +62,13 @@ impl Depth {
         }
     }
 
-    /// A level pays if at most one in so many of a block's pieces is new to it.
-    fn pays(self) -> usize {
+    /// A level pays if at most one in so many of a block's pieces is new to it. One that is used for some blocks and not for others costs more than it saves: its
+    /// pieces are spelt in the level below when they come again, and what was foretold there isn't any more. So when recording, from the third on, a level
+    /// must be one that stays.
+    fn pays(self, level: usize) -> usize {
         match self {
-            Self::Quick => 8,
+            Self::Quick if level < 2 => 16,
+            Self::Quick => 128,
             Self::Full => 4,
         }
     }
@@ -320,7 +323,7 @@ impl GrammarBuilder {
                 level.digest(|symbols| sum(alphabet, symbols, &mut terminals));
             }
             let new = level.pieces() - known;
-            let pays = self.depth.pays() * new <= here.block().len();
+            let pays = self.depth.pays(at) * new <= here.block().len();
             if at >= self.depth.sure() && !pays {
                 self.idle = (at, PATIENCE);
                 break;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -94,7 +94,7 @@ pub(crate) fn seconds(time: f64) -> String {
 }
 
 /// `1 path`, `2 paths`.
-pub(crate) fn plural(number: u64, noun: &str) -> String {
+pub fn plural(number: u64, noun: &str) -> String {
     let mut text = grouped(number);
     let _ = write!(text, " {noun}{}", if number == 1 { "" } else { "s" });
     text

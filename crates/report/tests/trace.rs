@@ -17,7 +17,7 @@ use holloway_format::trace::Before;
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::source::Nothing;
 use holloway_report::trace::{
-    AskError, Comparison, Cost, Hot, Least, Method, Part, Question, Run, Stream,
+    Account, AskError, Comparison, Cost, Hot, Least, Method, Part, Question, Run, Stream,
 };
 use holloway_report::{Options, json, terminal};
 use insta::assert_snapshot;
@@ -222,6 +222,7 @@ fn both(question: &Question<'_>, streams: &[Stream<'_>], options: &Options<'_>) 
     let run = Run {
         streams,
         damage: &[],
+        accounts: &[],
     };
     both_of(question, &run, options).0
 }
@@ -282,10 +283,12 @@ fn what_is_missing_in_the_run_is_said_and_not_good() {
         Run {
             streams: &streams,
             damage: &[],
+            accounts: &[],
         },
         Run {
             streams: &streams,
             damage: &damage,
+            accounts: &[],
         },
     );
     assert!(both_of(&Question::Verify, &whole, &options()).1);
@@ -296,6 +299,48 @@ fn what_is_missing_in_the_run_is_said_and_not_good() {
     let (text, good) = both_of(&Question::Freq("lock"), &part, &options());
     assert!(good);
     assert_eq!(text.matches("7 paths are lost").count(), 2, "{text}");
+}
+
+#[test]
+fn a_profile_is_held_against_its_traces() {
+    let check = |missing, surplus, expect: &str| {
+        let account = Account {
+            image: "app".to_owned(),
+            process: 100,
+            counted: 52_310,
+            missing,
+            surplus,
+        };
+        let damage = account.damage();
+        let damage: Vec<String> = damage.into_iter().collect();
+        assert_eq!(damage.concat(), expect);
+        let run = Run {
+            streams: &[],
+            damage: &damage,
+            accounts: &[account],
+        };
+        both_of(&Question::Verify, &run, &options())
+    };
+    // There is no stream.
+    let (text, good) = check(0, 0, "");
+    assert!(!good && text.contains("no trace: "), "{text}");
+    check(
+        1,
+        0,
+        "app, process 100: 1 path of the 52,310 that its profile counted is missing from its trace; record it again",
+    );
+    check(
+        0,
+        1000,
+        "app, process 100: its trace has 1,000 paths that its profile did not count: it is of another run, or was changed; record it again",
+    );
+    let (text, good) = check(
+        52_000,
+        2,
+        "app, process 100: 52,000 paths of the 52,310 that its profile counted are missing from its trace, which has 2 paths that were not counted: it is of another run, or was changed; record it again",
+    );
+    assert!(!good);
+    assert_snapshot!("verify_nothing", text);
 }
 
 #[test]
@@ -546,6 +591,7 @@ fn refused(question: &Question<'_>) -> String {
     let run = Run {
         streams: &[stream(&code, &trace)],
         damage: &[],
+        accounts: &[],
     };
     let answer = terminal::trace::write(question, &run, &options(), &mut Vec::new());
     answer.unwrap_err().to_string()
@@ -664,6 +710,7 @@ fn the_documented_json_is_what_is_written() {
     let run = Run {
         streams: &[stream(&code, &trace)],
         damage: &[],
+        accounts: &[],
     };
     json::trace::write(&question, &run, &options(), &mut out).unwrap();
     let docs = include_str!("../../../docs/json.md");

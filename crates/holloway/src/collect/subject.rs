@@ -390,7 +390,7 @@ impl Subject {
         } else {
             self.finish_traces()?;
             if self.is_resumed {
-                self.count_earlier(&traces::beside(&self.profile, false), words, &mut profile);
+                self.count_earlier(&traces::beside(&self.profile, false), &mut profile);
             }
             profile.functions = locked(&self.traces).path_counts(words.image());
         }
@@ -415,7 +415,7 @@ impl Subject {
             profile.damage.extend(made.said());
         } else if let Some(words) = &self.words {
             files = traces::beside(&self.profile, false);
-            self.count_earlier(&files, words, &mut profile);
+            self.count_earlier(&files, &mut profile);
             let mut traces = locked(&self.traces);
             files.extend(traces.finish().ok().flatten());
             profile.functions = traces.path_counts(words.image());
@@ -446,8 +446,8 @@ impl Subject {
     }
 
     /// Adds how often paths ran by files of traces that a collector left, and says what is wrong with these.
-    fn count_earlier(&self, files: &[Vec<u8>], words: &Words, profile: &mut Profile) {
-        let traces = traces::read(files, words.image(), Wanted::Check);
+    fn count_earlier(&self, files: &[Vec<u8>], profile: &mut Profile) {
+        let traces = traces::read(files, &self.head, Wanted::Check);
         let counts = traces::path_counts(&traces);
         let known = counts
             .values()

@@ -305,14 +305,14 @@ pub(crate) fn head(of: &ProfileHead) -> Head {
 const UNFINISHED: &str =
     "the trace was not ended: what its collector took last is not written, or lost with it";
 
-/// The traces in files.
-pub(crate) fn read(files: &[Vec<u8>], map: &ImageMap, wanted: Wanted) -> Vec<ThreadTrace> {
+/// The traces in files, of those that are this process's.
+pub(crate) fn read(files: &[Vec<u8>], of: &ProfileHead, wanted: Wanted) -> Vec<ThreadTrace> {
     let mut traces = Vec::new();
     for bytes in files {
         let Ok(file) = TraceFile::read(bytes) else {
             continue;
         };
-        if file.head.build_id != map.build_id {
+        if file.head != head(of) {
             continue;
         }
         for stream in &file.streams {
@@ -416,8 +416,8 @@ pub(crate) fn path_counts(traces: &[ThreadTrace]) -> PathCounts {
     all
 }
 
-/// By module, function and path.
-fn in_order(all: &PathCounts, map: &ImageMap) -> Vec<FunctionCounts> {
+/// The same by module, function and path.
+pub(crate) fn in_order(all: &PathCounts, map: &ImageMap) -> Vec<FunctionCounts> {
     let mut sums: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
     for (&(function, path), &count) in all {
         sums.entry(function).or_default().insert(path.into(), count);

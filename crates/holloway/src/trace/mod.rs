@@ -14,7 +14,7 @@ use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
 use holloway_report::Options;
 use holloway_report::trace::{
-    AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
+    Account, AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
 };
 use holloway_weave::Collect;
 
@@ -104,6 +104,7 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
     let run = Run {
         streams: &streams,
         damage,
+        accounts: &found.accounts,
     };
     let mut good = true;
     let answered =
@@ -156,6 +157,7 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
     let run = |streams| Run {
         streams,
         damage: &[],
+        accounts: &[],
     };
     answer(|out| {
         if left_out == 0 || !streams.is_empty() {
@@ -267,6 +269,8 @@ struct Found {
     streams: Vec<(Streams, Vec<ThreadTrace>)>,
     /// What could not be read of the run, or was not recorded.
     damage: Vec<String>,
+    /// If they were checked: the traces held against the profiles.
+    accounts: Vec<Account>,
 }
 
 /// A stream by its place: process and image, then thread.
@@ -284,7 +288,9 @@ impl Found {
             return Err(Failure::usage(format_args!("{shown}: {why}")));
         }
         let found = Self::of(loaded, wanted);
-        if found.streams.is_empty() {
+        // What is not there is what a check looks for.
+        let is_answered = wanted == Wanted::Check && !found.damage.is_empty();
+        if found.streams.is_empty() && !is_answered {
             let why = found.damage.first().map_or("nothing ran", String::as_str);
             return Err(Failure::new(format_args!(
                 "cannot find a trace in {shown}: {why}"
@@ -302,11 +308,18 @@ impl Found {
             traces.sort_by_key(|one| one.thread.wrapping_sub(streams.head.pid));
             (streams, traces)
         });
+        let mut with_traces: Vec<_> = with_traces.collect();
+        let is_checked = wanted == Wanted::Check;
+        let checked = with_traces.iter().filter(|_| is_checked);
+        let accounts = checked.filter_map(|(streams, traces)| streams.account(traces));
+        let accounts: Vec<Account> = accounts.collect();
+        let mut damage = loaded.profile.damage;
+        damage.extend(accounts.iter().filter_map(Account::damage));
+        with_traces.retain(|(_, traces)| !traces.is_empty());
         Self {
-            streams: with_traces
-                .filter(|(_, traces)| !traces.is_empty())
-                .collect(),
-            damage: loaded.profile.damage,
+            streams: with_traces,
+            damage,
+            accounts,
         }
     }
 
@@ -343,7 +356,7 @@ impl Found {
     /// The same; there must be one.
     fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<Place>> {
         let places = self.places(choice);
-        if places.is_empty() {
+        if places.is_empty() && !self.streams.is_empty() {
             return Err(Failure::usage(format_args!(
                 "no such thread in {}: there are {}",
                 run.display(),

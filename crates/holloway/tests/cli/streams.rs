@@ -8,6 +8,8 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use holloway_format::trace::{Head, TraceFile, TraceWriter};
+
 use crate::cli_support::{Call, Done, Project, Report};
 
 const PROGRAM: &str = r#"
@@ -408,6 +410,114 @@ fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     place.holloway("trace verify run").exits(1).says("not good");
+}
+
+/// The file of a run that ends so.
+fn file(run: &Path, end: &str) -> PathBuf {
+    let files = std::fs::read_dir(run).unwrap();
+    let mut files = files.map(|file| file.unwrap().path());
+    let ends = |file: &PathBuf| file.to_str().unwrap().ends_with(end);
+    files.find(ends).unwrap()
+}
+
+/// A trace written anew, as if of another process and without all blocks but the first few: its checksums are in order.
+fn forged(trace: &[u8], process: u32, blocks: usize) -> Vec<u8> {
+    let trace = TraceFile::read(trace).unwrap();
+    let head = Head {
+        process,
+        ..trace.head
+    };
+    let mut writer = TraceWriter::new(Vec::new(), &head).unwrap();
+    for stream in &trace.streams {
+        let id = writer.stream(stream.thread).unwrap();
+        for block in stream.blocks().take(blocks) {
+            writer.block(id, &block.unwrap()).unwrap();
+        }
+    }
+    writer.finish().unwrap()
+}
+
+#[test]
+fn a_trace_that_is_not_the_profiles_is_not_good() {
+    let place = Project::new(&[]);
+    run(&place, "-o run", "trace", "work 3000");
+    run(&place, "-o other", "trace", "work 3001");
+    let [own, other] = ["run", "other"].map(|run| {
+        let path = file(&place.path().join(run), ".hwt");
+        (std::fs::read(&path).unwrap(), path)
+    });
+    let [(own, path), (other, _)] = [own, other];
+    let process = TraceFile::read(&own).unwrap().head.process;
+    let foreign = TraceFile::read(&other).unwrap().head.process;
+    let verified = || {
+        let done = place.holloway("trace verify run --format json").exits(1);
+        let said = done.json().0;
+        assert_eq!(said["good"], false);
+        place.holloway("trace verify run").exits(1).says("not good");
+        let of = &said["processes"][0];
+        assert_eq!(
+            (&of["image"], &of["process"]),
+            (&"trace".into(), &process.into())
+        );
+        let numbers = ["counted", "missing", "surplus"].map(|one| of[one].as_u64().unwrap());
+        (numbers, damage(&Report(said)).concat())
+    };
+    let good = place.holloway("trace verify run --format json").ok().json();
+    let counted = good.0["processes"][0]["counted"].as_u64().unwrap();
+    assert!(counted > 6000, "{counted}");
+    assert_eq!(
+        (&good.0["good"], &good.0["processes"][0]["missing"]),
+        (&true.into(), &0.into())
+    );
+
+    // Another run's, as it is: no question takes it for this one's.
+    std::fs::write(&path, &other).unwrap();
+    let (numbers, said) = verified();
+    assert_eq!(numbers, [counted, counted, 0]);
+    let of = format!("it is of process {foreign}, not {process}");
+    assert!(said.contains(&of), "{said}");
+    place.holloway("trace stats run").exits(125).fails_with(&of);
+
+    // The same with this one's name.
+    std::fs::write(&path, forged(&other, process, usize::MAX)).unwrap();
+    let ([_, missing, surplus], said) = verified();
+    assert!(missing < 10 && (2..10).contains(&surplus), "{said}");
+    assert!(said.contains("of another run"), "{said}");
+
+    // Nothing of it is left.
+    std::fs::write(&path, forged(&own, process, 0)).unwrap();
+    let (numbers, said) = verified();
+    assert_eq!(numbers, [counted, counted, 0]);
+    assert!(
+        said.contains("that its profile counted are missing from its trace"),
+        "{said}"
+    );
+    for left in [&own[..0], &own[..own.len() / 2]] {
+        std::fs::write(&path, left).unwrap();
+        let ([_, missing, surplus], _) = verified();
+        assert!(missing > 0 && surplus == 0);
+    }
+    std::fs::remove_file(&path).unwrap();
+    let (numbers, said) = verified();
+    assert_eq!(numbers, [counted, counted, 0]);
+    assert!(said.contains("is not there"), "{said}");
+    for question in [
+        "stats",
+        "cat",
+        "hot",
+        "freq step",
+        "before step work",
+        "context step",
+        "loops 2",
+        "query step",
+    ] {
+        let words = format!("trace {question} run");
+        place.holloway(&words).exits(125).fails_with("is not there");
+    }
+    place
+        .holloway("trace diff run other")
+        .exits(125)
+        .fails_with("is not there");
 }
 
 #[test]

@@ -46,7 +46,10 @@ pub fn write(
     let sights: Vec<Sight<'_>> = asked.map(|one| Sight::new(one, options)).collect();
     let answers = answers(&sights, question, run.damage)?;
     sheet.damage(run.damage)?;
-    if answers.is_empty() {
+    let is_verified = matches!(question, Question::Verify);
+    if answers.is_empty() && is_verified && !run.damage.is_empty() {
+        sheet.alarm("not good", "no trace can be read, see above")?;
+    } else if answers.is_empty() {
         let text = "no trace: the program was not built with --collect trace, or no thread of it ran instrumented code";
         sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
     }
@@ -63,7 +66,7 @@ pub fn write(
     }
     sheet.more(run.streams.len() - sights.len(), "trace")?;
     out.flush()?;
-    Ok(are_good(&answers))
+    Ok(!is_verified || are_good(&answers))
 }
 
 /// Compares streams of two runs, pair by pair, and writes where they part, and which sequences either has alone.

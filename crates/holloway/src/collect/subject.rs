@@ -7,7 +7,7 @@
 //! No word is counted twice, wherever finishing is interrupted: what is made of words that the raw profile still has lies in files that
 //! count only beside a sealed one, so both give way to them in one step.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -56,6 +56,8 @@ pub(crate) struct Subject {
     appended: AtomicU64,
     known: AtomicU64,
     cut: AtomicU64,
+    /// Paths in the files of traces that a collector left, by thread.
+    written: Mutex<BTreeMap<u32, u64>>,
     pub(super) forests: Mutex<Forests>,
     pub(super) traces: Mutex<Traces>,
     pub(super) timings: Mutex<Timings>,
@@ -161,6 +163,7 @@ impl Subject {
             appended: AtomicU64::new(0),
             known: AtomicU64::new(0),
             cut: AtomicU64::new(0),
+            written: Mutex::default(),
             forests: Mutex::default(),
             traces: Mutex::default(),
             timings: Mutex::default(),
@@ -455,6 +458,11 @@ impl Subject {
         self.known.fetch_add(known, Ordering::Relaxed);
         self.analysed.fetch_add(known, Ordering::Relaxed);
         locked(&self.traces).count(counts);
+        let mut written = locked(&self.written);
+        for trace in &traces {
+            let paths = written.entry(trace.thread).or_default();
+            *paths = paths.saturating_add(trace.paths());
+        }
         let damage = traces.iter().flat_map(|trace| &trace.damage);
         let damage: BTreeSet<&String> = damage.collect();
         let damage = damage.into_iter();
@@ -465,7 +473,10 @@ impl Subject {
     fn say_missing(&self, raw: &RawProfile<'_>, damage: Vec<Damage>, profile: &mut Profile) {
         profile.damage.extend_from_slice(raw.damage());
         profile.damage.extend(damage);
-        profile.damage.extend(self.tally().damage(raw.rings()));
+        let written = locked(&self.written);
+        let written = (self.head.kind == KIND_TRACE).then_some(&*written);
+        let missing = self.tally().damage(raw.rings(), written);
+        profile.damage.extend(missing);
         // Of rings that dropped words the paths are counted, so the rings need no mention.
         let dropped = raw.rings().iter().filter(|ring| ring.missing.is_some());
         profile.lost = profile.lost.saturating_sub(dropped.count() as u64);

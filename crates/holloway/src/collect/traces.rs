@@ -49,6 +49,24 @@ pub(crate) struct ThreadTrace {
     pub(crate) damage: Vec<String>,
 }
 
+impl ThreadTrace {
+    /// Paths run, of one that was [checked](Wanted::Check).
+    pub(crate) fn paths(&self) -> u64 {
+        let counts = self.counts().map(|(_, count)| count);
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// How often which path ran, of one that was [checked](Wanted::Check).
+    fn counts(&self) -> impl Iterator<Item = ((u32, u32), u64)> {
+        let counts = self.checked.as_ref().map_or(&[][..], |found| &found.counts);
+        let counts = self.trace.terminals.iter().zip(counts);
+        counts.filter_map(|(terminal, &count)| match *terminal {
+            Terminal::Path { function, path } if count > 0 => Some(((function, path), count)),
+            _ => None,
+        })
+    }
+}
+
 /// Where blocks are written to.
 pub(crate) enum Out {
     /// A file.
@@ -402,16 +420,9 @@ fn check_stream(stream: &TraceStream<'_>) -> Result<Read, AssembleError> {
 /// How often each path ran, of traces that were [checked](Wanted::Check).
 pub(crate) fn path_counts(traces: &[ThreadTrace]) -> PathCounts {
     let mut all = PathCounts::new();
-    for ThreadTrace { trace, checked, .. } in traces {
-        let counts = checked.as_ref().map_or(&[][..], |found| &found.counts);
-        for (terminal, &count) in trace.terminals.iter().zip(counts) {
-            if let Terminal::Path { function, path } = *terminal
-                && count > 0
-            {
-                let sum = all.entry((function, path)).or_default();
-                *sum = sum.saturating_add(count);
-            }
-        }
+    for (path, count) in traces.iter().flat_map(ThreadTrace::counts) {
+        let sum = all.entry(path).or_default();
+        *sum = sum.saturating_add(count);
     }
     all
 }

@@ -20,11 +20,12 @@ use holloway_format::abi::is_stream;
 use holloway_format::{
     ImageMap, Profile, ProfileHead, RawProfile, decode_image, peek_profile, read_profile,
 };
+use holloway_report::grouped;
 
 use crate::collect::{self, Results, Settings, Subject, forests, timings, traces};
 use crate::failure::{Failure, Result};
 use crate::kinds::Kinds;
-use crate::{finish, images, rundir};
+use crate::{finish, images, rundir, status};
 
 pub(crate) use streams::{Loaded, Streams};
 
@@ -209,8 +210,39 @@ fn read_streams(
     settings: &Settings,
 ) -> std::result::Result<Results, String> {
     let raw = RawProfile::parse(bytes).map_err(|error| error.to_string())?;
+    say_what_is_made(file, &raw);
     let subject = Subject::resume(file, head, map, settings.clone());
     Ok(subject.result(&raw))
+}
+
+/// Words that take a second or two.
+const MANY: u64 = 10_000_000;
+
+/// Says that one has to wait for what is made of a raw profile's streams, and how to wait once.
+fn say_what_is_made(file: &Path, raw: &RawProfile<'_>) {
+    let words = raw.ring_words().iter().fold(0u64, |sum, ring| {
+        let spooled = ring.spools.iter().map(|spool| spool.length);
+        let held = ring.ring.map(|ring| ring.end() - ring.first());
+        spooled.chain(held).fold(sum, u64::saturating_add)
+    }) / 4;
+    if words < MANY {
+        return;
+    }
+    let ProfileHead { image, pid, .. } = &raw.header().profile;
+    let run = file.parent().filter(|run| !run.as_os_str().is_empty());
+    let run = run.unwrap_or(Path::new("."));
+    let once = match finish::has_ended(raw.header()) {
+        true => format!(
+            "; each question does so: `HOLLOWAY_DATA={} holloway run --no-report -- true` does it once for all",
+            run.display()
+        ),
+        false => String::new(),
+    };
+    let words = grouped(words);
+    status::line(
+        "Analysing",
+        &format!("{words} words of {image}, process {pid}, that no collector took{once}"),
+    );
 }
 
 /// The path map beside the profile, else that in the image's file, which is put beside the profile.

@@ -210,13 +210,37 @@ fn a_run_without_collector_is_spooled_and_read_all_the_same() {
 
 /// A spooled run of the threads in `data`.
 fn spooled(place: &Project, kind: &str) -> PathBuf {
+    spooled_run(place, kind, "threads 20000")
+}
+
+fn spooled_run(place: &Project, kind: &str, words: &str) -> PathBuf {
     let data = place.path().join(kind);
     let app = built(kind);
     let call = place.program(app.to_str().unwrap());
     let mut call = call.env("HOLLOWAY_DATA", &data);
-    call.command.args(["threads", "20000"]);
+    call.command.args(words.split(' '));
     call.ok();
     data
+}
+
+#[test]
+fn who_waits_for_what_no_collector_took_is_told_how_to_wait_once() {
+    let place = Project::new(&[]);
+    let data = spooled_run(&place, "trace", "work 5100000");
+    let waits = || {
+        let done = place.holloway("trace verify trace").ok();
+        let (said, rest) = done.stderr.split_once(" words of trace, process ")?;
+        assert!(said.trim_start().starts_with("Analysing 10,200,"), "{done}");
+        let (_, how) = rest.split_once("each question does so: `").unwrap();
+        assert!(
+            how.starts_with("HOLLOWAY_DATA=trace holloway run --no-report -- true`"),
+            "{done}"
+        );
+        Some(())
+    };
+    assert_eq!((waits(), waits()), (Some(()), Some(())));
+    finishing(&place, &data).ok();
+    assert_eq!(waits(), None);
 }
 
 /// `holloway run` of a program that records nothing, into a directory that it finishes.

@@ -12,6 +12,7 @@ pub(crate) mod answer;
 pub(crate) mod compare;
 mod names;
 mod sight;
+pub(crate) mod sums;
 
 use std::cmp::Reverse;
 use std::{fmt, io};

@@ -631,6 +631,91 @@ fn no_stream_is_no_error() {
     assert_snapshot!(both(&Question::Query("x"), &[], &options()));
 }
 
+/// Of two threads, and one in another process of the same build; what another image did stands alone.
+#[test]
+fn threads_of_an_image_are_summed() {
+    let (map, same) = (app(1), app(1));
+    let other = image("lib", vec![module("work.o", vec![work()])]);
+    let [code, forked, other] = [&map, &same, &other].map(Code::new);
+    let traces = [(6, Some(2)), (3, None), (4, Some(0))];
+    let traces = traces.map(|(rounds, forgets)| record(&code, rounds, forgets));
+    let mut alone = Recorder {
+        code: &other,
+        terminals: Vec::new(),
+        numbers: Vec::new(),
+    };
+    alone.path(0, &[0, 1], 1);
+    alone.path(0, &[1, 2], 3);
+    let alone = alone.done();
+    let streams = [
+        stream(&code, &traces[0]),
+        Stream {
+            thread: 102,
+            ..stream(&code, &traces[1])
+        },
+        Stream {
+            process: 200,
+            thread: 200,
+            ..stream(&forked, &traces[2])
+        },
+        Stream {
+            image: "lib.so",
+            ..stream(&other, &alone)
+        },
+    ];
+    let asked = [
+        Question::Freq("lock"),
+        Question::Query("lock (!unlock)* lock"),
+        Question::Before("unlock", "lock"),
+        Question::Context("work"),
+    ];
+    let mut texts = String::new();
+    for question in asked {
+        let both = both(&question, &streams, &options());
+        let (text, data) = both.split_once("----\n").unwrap();
+        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        let [sum] = &data["sums"].as_array().unwrap()[..] else {
+            panic!("{data}")
+        };
+        assert_eq!((&sum["image"], &sum["streams"]), (&"app".into(), &3.into()));
+        let ours = data["streams"].as_array().unwrap().iter();
+        let ours = ours.filter(|one| one["image"] == "app");
+        let ours: Vec<&serde_json::Value> = ours.collect();
+        let total = |field: &str| {
+            let of = |one: &&serde_json::Value| one.pointer(field).unwrap().as_u64().unwrap();
+            ours.iter().map(of).sum::<u64>()
+        };
+        let mut fields = vec!["/events"];
+        match question {
+            Question::Before(..) => fields.extend([
+                "/answer/p/count",
+                "/answer/q/count",
+                "/answer/at_once",
+                "/answer/next",
+                "/answer/later",
+                "/answer/preceded",
+                "/answer/without/count",
+                "/answer/unanswered/count",
+            ]),
+            _ => fields.push("/answer/count"),
+        }
+        for field in fields {
+            assert_eq!(sum.pointer(field).unwrap(), total(field), "{field}");
+        }
+        let (_, shown) = text.split_once("app, all 3 traces").unwrap();
+        texts += &format!("{question:?}\napp, all 3 traces{shown}{}\n\n", compact(sum));
+    }
+    assert_snapshot!("sums", texts);
+    // One thread is its own sum; what is not counted has none.
+    for (question, streams) in [
+        (Question::Freq("lock"), &streams[..1]),
+        (Question::Stats, &streams),
+    ] {
+        let text = both(&question, streams, &options());
+        assert!(!text.contains("sums") && !text.contains("all 3"), "{text}");
+    }
+}
+
 /// A name that one image has: the other stream is left out.
 #[test]
 fn streams_without_the_name_are_left_out() {

@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::SCHEMA;
 use crate::Options;
 use crate::trace::answer::{answers, are_good};
+use crate::trace::sums::{Sum, sums};
 use crate::trace::{Account, AskError, Comparison, Question, Run, Sight, Stream, longest};
 use answer::AnswerRecord;
 
@@ -26,6 +27,18 @@ struct Document<'a> {
     #[serde(flatten)]
     verified: Option<Verified<'a>>,
     streams: Vec<StreamRecord<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sums: Vec<SumRecord<'a>>,
+}
+
+/// What several streams of an image answer together.
+#[derive(Serialize)]
+struct SumRecord<'a> {
+    image: &'a str,
+    streams: u64,
+    events: u64,
+    answer: AnswerRecord<'a>,
+    terminals: Vec<TerminalRecord>,
 }
 
 /// What was verified of the run.
@@ -148,6 +161,17 @@ pub fn write(
             terminals: table.records(),
         }
     });
+    let sums = sums(&answers);
+    let of_sums: Vec<Stream<'_>> = sums.iter().map(Sum::stream).collect();
+    let of_sums: Vec<Sight<'_>> = of_sums.iter().map(|one| Sight::new(one, options)).collect();
+    let of_sums: Vec<Table<'_>> = of_sums.iter().map(Table::new).collect();
+    let sums = sums.iter().zip(&of_sums).map(|(sum, table)| SumRecord {
+        image: table.sight.stream.image,
+        streams: sum.streams,
+        events: sum.events,
+        answer: AnswerRecord::new(table, question, &sum.answer, options.top),
+        terminals: table.records(),
+    });
     let is_verified = matches!(question, Question::Verify);
     let good = !is_verified || are_good(&answers);
     let document = Document {
@@ -156,6 +180,7 @@ pub fn write(
         damage: run.damage,
         verified: is_verified.then(|| Verified::new(run.accounts, good)),
         streams: streams.collect(),
+        sums: sums.collect(),
     };
     put(&document, out)?;
     Ok(good)

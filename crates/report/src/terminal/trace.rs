@@ -16,6 +16,7 @@ use super::paint::{Ink, Line, Page, clip_start};
 use crate::numbers::{grouped, plural};
 use crate::trace::answer::{Answer, answers, are_good};
 use crate::trace::compare::Compared;
+use crate::trace::sums::{Sum, sums};
 use crate::trace::{AskError, Comparison, Question, Run, Sight, Stream, longest};
 use crate::{Options, SAMPLE};
 
@@ -62,6 +63,10 @@ pub fn write(
             }
             sheet.head(sight)?;
             sheet.answer(sight, question, answer)?;
+        }
+        for sum in &sums(&answers) {
+            sheet.page.gap()?;
+            sheet.sum(question, sum)?;
         }
     }
     sheet.more(run.streams.len() - sights.len(), "trace")?;
@@ -137,6 +142,15 @@ impl Sheet<'_> {
         let legend = format!("{events}; > enters its function, < leaves it");
         self.page.wrapped(line, Ink::Faint, &legend)?;
         self.damage(stream.damage)
+    }
+
+    /// Writes what several streams of an image answer together.
+    fn sum(&mut self, question: &Question<'_>, sum: &Sum<'_>) -> io::Result<()> {
+        let stream = sum.stream();
+        let title = format!("{}, all {} traces", stream.image, grouped(sum.streams));
+        self.heading(&title, &plural(sum.events, "event"))?;
+        let sight = Sight::new(&stream, self.options);
+        self.answer(&sight, question, &sum.answer)
     }
 
     /// Writes what is missing.

@@ -30,7 +30,9 @@ pub(super) fn write(
         "minimal sequence"
     };
     let how = match found.method {
-        Method::Exact => "each counted as often as it runs, also within others",
+        Method::Exact => {
+            "each counted as often as it runs, also within others and over itself: shares overlap, and may exceed 100 %"
+        }
         Method::Figure7 => {
             "counted in the rule in which it first lies whole, so that some are missed"
         }

@@ -20,7 +20,7 @@ use holloway_format::abi::is_stream;
 use holloway_format::{
     ImageMap, Profile, ProfileHead, RawProfile, decode_image, peek_profile, read_profile,
 };
-use holloway_report::grouped;
+use holloway_report::{grouped, plural};
 
 use crate::collect::{self, Results, Settings, Subject, forests, timings, traces};
 use crate::failure::{Failure, Result};
@@ -61,10 +61,11 @@ pub(crate) fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loade
     for file in &files {
         match add(file, &mut images, &mut found, settings) {
             Ok(0) => {}
-            Ok(records) => damaged.push(format!(
-                "{}: {records} damaged records are left out",
-                file.display()
-            )),
+            Ok(records) => {
+                let are = if records == 1 { "is" } else { "are" };
+                let records = plural(records as u64, "damaged record");
+                damaged.push(format!("{}: {records} {are} left out", file.display()));
+            }
             Err(why) => unreadable.push(format!("{}: {why}", file.display())),
         }
     }
@@ -100,6 +101,16 @@ pub(crate) fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
             run.display()
         ))
     })?;
+    if run
+        .extension()
+        .is_some_and(|extension| extension == finish::MAP)
+    {
+        return Err(Failure::usage(format_args!(
+            "{} is a path map, which has no counts: name the run's directory, or a profile in it (.{})",
+            run.display(),
+            finish::PROFILE
+        )));
+    }
     if !metadata.is_dir() {
         return Ok(vec![profile_of(run)]);
     }
@@ -192,10 +203,7 @@ fn add_streams(
 
 /// Threads whose words went nowhere. Others may have come after them, to the same memory.
 fn lost(threads: u64) -> String {
-    let threads = match threads {
-        1 => "1 thread".to_owned(),
-        several => format!("{several} threads"),
-    };
+    let threads = plural(threads, "thread");
     format!(
         "what ran in {threads} or more is lost: the profile could not be written (disk full, or a limit on file sizes); make room, or set HOLLOWAY_DATA to another directory, and record it again"
     )

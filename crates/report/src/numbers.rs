@@ -40,7 +40,8 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
     } else {
         tenths
     };
-    format!("{}.{} %", tenths / 10, tenths % 10)
+    let percents = u64::try_from(tenths / 10).unwrap_or(u64::MAX);
+    format!("{}.{} %", grouped(percents), tenths % 10)
 }
 
 /// A number with one decimal, whole groups separated.
@@ -129,6 +130,7 @@ mod tests {
         assert_eq!(share(1, 3), "33.3 %");
         assert_eq!(share(0, 0), "0.0 %");
         assert_eq!(share(7, 7), "100.0 %");
+        assert_eq!(share(73_316, 1000), "7,331.6 %");
         assert_eq!(share(99_999, 100_000), "99.9 %");
         assert_eq!(share(u64::MAX, u64::MAX), "100.0 %");
     }

@@ -490,7 +490,8 @@ fn a_long_hot_sequence_is_shown_in_part() {
         ..HOT
     };
     let text = ask(&Question::Hot(long));
-    assert!(text.contains("… 10 events more"), "{text}");
+    assert!(text.contains("… 10 more events"), "{text}");
+    assert!(text.contains(" sequences of 30 events that cost"), "{text}");
 }
 
 #[test]
@@ -729,6 +730,40 @@ fn streams_without_the_name_are_left_out() {
     let streams = [stream(&other, &empty), stream(&code, &trace)];
     let text = both(&Question::Freq("lock"), &streams, &options());
     assert_eq!(text.matches("thread 101").count(), 1, "{text}");
+}
+
+#[test]
+fn traces_that_part_behind_one_event_have_that_in_common() {
+    let map = app(1);
+    let code = Code::new(&map);
+    let [a, b] = [LOCK, UNLOCK].map(|then| {
+        let mut recorder = Recorder {
+            code: &code,
+            terminals: Vec::new(),
+            numbers: Vec::new(),
+        };
+        recorder.path(MAIN, &[0, 1], 2);
+        recorder.path(then, &[0], 1);
+        recorder.done()
+    });
+    let how = Comparison::default();
+    let text = compare(&stream(&code, &a), &stream(&code, &b), &how).unwrap();
+    assert!(text.contains("the first event is the same"), "{text}");
+}
+
+/// Beyond the last event there is nothing, however many there are.
+#[test]
+fn numbers_of_events_have_separators() {
+    let map = app(1);
+    let code = Code::new(&map);
+    let trace = record(&code, 500, None);
+    let question = Question::Cat {
+        from: 9_999_999,
+        count: None,
+    };
+    let text = both(&question, &[stream(&code, &trace)], &options());
+    let expect = "there is no event 9,999,999 in it: it has 4,251";
+    assert!(text.contains(expect), "{text}");
 }
 
 fn compare(a: &Stream<'_>, b: &Stream<'_>, how: &Comparison) -> Result<String, AskError> {

@@ -23,7 +23,7 @@ use holloway_format::{
     Damage, DamagedFile, FunctionCounts, ImageMap, LoopsProfile, Profile, ProfileHead, RawProfile,
     VariationProfile, VariationStats, write_loops, write_sealed, write_variation,
 };
-use holloway_report::SAMPLE;
+use holloway_report::{SAMPLE, grouped, plural};
 
 use super::Settings;
 use super::forests::{self, Forests};
@@ -110,18 +110,17 @@ impl Made {
             damaged,
             ..
         } = timings.head.stats;
+        let begun = grouped(begun);
         let sample = (timings.head.kind == KIND_VARIATION).then(|| {
             format!(
-                "{SAMPLE}: counts are estimates, made from {samples} timed paths of {begun} that ran"
+                "{SAMPLE}: counts are estimates, made from {} of {begun} that ran",
+                plural(samples, "timed path")
             )
         });
         let damaged = (damaged > 0).then(|| {
-            let them = if damaged == 1 {
-                "sample is"
-            } else {
-                "samples are"
-            };
-            format!("{damaged} {them} damaged, and left out; record it again")
+            let are = if damaged == 1 { "is" } else { "are" };
+            let samples = plural(damaged, "sample");
+            format!("{samples} {are} damaged, and left out; record it again")
         });
         let said = [sample, damaged].into_iter().flatten();
         said.map(|what| Damage::of_file(DamagedFile::Profile, 0, what))

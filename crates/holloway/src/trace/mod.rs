@@ -6,16 +6,17 @@
 pub(crate) mod args;
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
-use holloway_report::Options;
 use holloway_report::trace::{
     Account, AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
 };
+use holloway_report::{Options, grouped, plural};
 use holloway_weave::Collect;
 
 use crate::args::OutputFormat;
@@ -164,10 +165,10 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
             write(&Question::Stats, &run(&streams), options, out)?;
         }
         if left_out > 0 {
-            let traces = traces_in_words(left_out);
+            let traces = plural(left_out as u64, "trace");
             writeln!(
                 out,
-                "  {traces} not shown: `holloway trace stats` lists them"
+                "  {traces} not shown: `holloway trace stats` lists all"
             )?;
         }
         if streams.is_empty() {
@@ -198,9 +199,9 @@ fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
         return Err(Failure::usage(format_args!(
             "{} has {} and {} has {}: choose one of each with --thread-a and --thread-b; the first has {}; the second has {}",
             first.display(),
-            traces_in_words(in_a.len()),
+            plural(in_a.len() as u64, "trace"),
             second.display(),
-            traces_in_words(in_b.len()),
+            plural(in_b.len() as u64, "trace"),
             a.list(&in_a),
             b.list(&in_b),
         )));
@@ -232,13 +233,6 @@ fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
     };
     answer(|out| write(&pairs, &how, &options, out))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn traces_in_words(count: usize) -> String {
-    match count {
-        1 => "1 trace".to_owned(),
-        count => format!("{count} traces"),
-    }
 }
 
 /// Writes an answer to stdout. What is wrong with the question is parted from what is wrong with stdout.
@@ -357,13 +351,35 @@ impl Found {
     fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<Place>> {
         let places = self.places(choice);
         if places.is_empty() && !self.streams.is_empty() {
-            return Err(Failure::usage(format_args!(
-                "no such thread in {}: there are {}",
-                run.display(),
-                self.list(&self.places(&ChoiceArgs::default()))
-            )));
+            return Err(self.none_chosen(run, choice));
         }
         Ok(places)
+    }
+
+    /// Which name means nothing here, and those that there are.
+    fn none_chosen(&self, run: &Path, choice: &ChoiceArgs) -> Failure {
+        let run = run.display();
+        let heads = || self.streams.iter().map(|(streams, _)| &streams.head);
+        if let Some(image) = &choice.image
+            && heads().all(|head| head.image != *image)
+        {
+            let images: BTreeSet<&str> = heads().map(|head| head.image.as_str()).collect();
+            let images = few(images.into_iter());
+            return Failure::usage(format_args!(
+                "no trace of an image `{image}` in {run}: it has {images}"
+            ));
+        }
+        if let Some(process) = choice.process
+            && heads().all(|head| head.pid != process)
+        {
+            let processes = heads().map(|head| format!("{} ({})", head.pid, head.image));
+            let processes = few(processes);
+            return Failure::usage(format_args!(
+                "no trace of a process {process} in {run}: it has {processes}"
+            ));
+        }
+        let all = self.list(&self.places(&ChoiceArgs::default()));
+        Failure::usage(format_args!("no such thread in {run}: it has {all}"))
     }
 
     fn stream<'a>(&'a self, place: &Place, codes: &'a [Code<'a>]) -> Stream<'a> {
@@ -392,24 +408,30 @@ impl Found {
 
     /// The first few of some streams, in words.
     fn list(&self, places: &[Place]) -> String {
-        const SHOWN: usize = 8;
-        let name = |place: &Place| {
+        few(places.iter().map(|place| {
             let (Streams { head, .. }, traces) = &self.streams[place.of];
             let thread = ThreadName {
                 id: traces[place.thread].thread,
                 nth: nth(traces, place.thread),
             };
             format!("thread {thread} of process {} ({})", head.pid, head.image)
-        };
-        let shown: Vec<String> = places.iter().take(SHOWN).map(name).collect();
-        let list = shown.join(", ");
-        match places.len().saturating_sub(SHOWN) {
-            0 => list,
-            more => format!(
-                "{list} and {more} more (`holloway trace stats --top {}` lists all)",
-                places.len()
-            ),
-        }
+        }))
+    }
+}
+
+/// The first few of some names.
+fn few(names: impl Iterator<Item = impl Into<String>>) -> String {
+    const SHOWN: usize = 8;
+    let names: Vec<String> = names.map(Into::into).collect();
+    let shown = &names[..names.len().min(SHOWN)];
+    let list = shown.join(", ");
+    match names.len() - shown.len() {
+        0 => list,
+        more => format!(
+            "{list} and {} more (`holloway trace stats --top {}` lists all)",
+            grouped(more as u64),
+            names.len()
+        ),
     }
 }
 

@@ -383,6 +383,11 @@ fn what_makes_no_sense_is_told_in_a_line() {
     check("run --k 1 -- ./a", range);
     check("run --sample 0 -- ./a", "one burst in so many");
     check("run --memory 5 -- ./a", "give a size of 1M or more");
+    check(
+        "run --memory much -- ./a",
+        "give a number with K, M, G or T",
+    );
+    check("run --memory 99999999999T -- ./a", "no machine has as much");
     check("trace hot --min-cost x", "give a number");
     let done = project
         .holloway("cc a.c")
@@ -437,7 +442,7 @@ fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
 }
 
 /// The file of a run that ends so.
-fn file(run: &Path, end: &str) -> PathBuf {
+fn file_of(run: &Path, end: &str) -> PathBuf {
     let files = std::fs::read_dir(run).unwrap();
     let mut files = files.map(|file| file.unwrap().path());
     let ends = |file: &PathBuf| file.to_str().unwrap().ends_with(end);
@@ -467,7 +472,7 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
     run(&place, "-o run", "trace", "work 3000");
     run(&place, "-o other", "trace", "work 3001");
     let [own, other] = ["run", "other"].map(|run| {
-        let path = file(&place.path().join(run), ".hwt");
+        let path = file_of(&place.path().join(run), ".hwt");
         (std::fs::read(&path).unwrap(), path)
     });
     let [(own, path), (other, _)] = [own, other];
@@ -783,7 +788,21 @@ fn a_trace_answers_questions() {
     place
         .holloway("trace stats run --thread 1")
         .exits(2)
-        .fails_with("no such thread");
+        .fails_with("no such thread in run: it has thread ");
+    place
+        .holloway("trace stats run --image nosuch")
+        .exits(2)
+        .fails_with("no trace of an image `nosuch` in run: it has trace");
+    place
+        .holloway("trace stats run --process 1")
+        .exits(2)
+        .fails_with("no trace of a process 1 in run: it has ");
+    let map = file_of(&place.path().join("run"), ".hwm");
+    for command in ["trace verify", "report"] {
+        let call = place.holloway(command).arg(map.to_str().unwrap());
+        call.exits(2)
+            .fails_with("is a path map, which has no counts: name the run's directory");
+    }
     place
         .holloway("trace freq stp:0 run")
         .exits(2)

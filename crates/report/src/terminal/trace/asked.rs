@@ -150,7 +150,7 @@ pub(super) fn context(
     ] {
         let shown = format!(
             "{} of {}",
-            list.len().min(sheet.top()),
+            grouped(list.len().min(sheet.top()) as u64),
             plural(list.len() as u64, "different event")
         );
         sheet.title(title, &shown)?;
@@ -171,7 +171,7 @@ pub(super) fn context(
     let callers = &found.callers;
     let shown = format!(
         "{} of {}",
-        callers.len().min(sheet.top()),
+        grouped(callers.len().min(sheet.top()) as u64),
         plural(callers.len() as u64, "function")
     );
     sheet.title("Called by", &shown)?;
@@ -215,8 +215,8 @@ pub(super) fn query(sheet: &mut Sheet<'_>, sight: &Sight<'_>, found: &Matches) -
     let mut position = first;
     while position <= end {
         if elided.contains(&position) {
-            let left_out = plural(elided.end - elided.start, "event");
-            sheet.fact("", &format!("… {left_out} more"))?;
+            let left_out = plural(elided.end - elided.start, "more event");
+            sheet.fact("", &format!("… {left_out}"))?;
             position = elided.end;
             continue;
         }

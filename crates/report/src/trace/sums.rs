@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use holloway_analysis::trace::before::{Order, Runs};
+use holloway_analysis::trace::before::Order;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::context::Context;
 use holloway_analysis::trace::query::{Frequency, Matches};
@@ -73,36 +73,10 @@ fn sum<'a>(answers: &[&(&Sight<'a>, Answer)]) -> Option<Sum<'a>> {
 
 /// The sum of no answers of this kind.
 fn none(answer: &Answer) -> Option<Answer> {
-    let runs = Runs {
-        count: 0,
-        ends: None,
-    };
     Some(match *answer {
-        Answer::Freq(_, unit) => {
-            let none = Frequency {
-                count: 0,
-                ends: None,
-            };
-            Answer::Freq(none, unit)
-        }
-        Answer::Query(_) => Answer::Query(Matches {
-            count: 0,
-            first: None,
-            last_end: None,
-        }),
-        Answer::Before(_, units) => {
-            let none = Order {
-                p: runs,
-                q: runs,
-                at_once: 0,
-                next: 0,
-                later: 0,
-                preceded: 0,
-                without: runs,
-                unanswered: runs,
-            };
-            Answer::Before(none, units)
-        }
+        Answer::Freq(_, unit) => Answer::Freq(Frequency::default(), unit),
+        Answer::Query(_) => Answer::Query(Matches::default()),
+        Answer::Before(_, units) => Answer::Before(Order::default(), units),
         Answer::Context(_, unit) => Answer::Context(Context::default(), unit),
         _ => return None,
     })

@@ -59,11 +59,13 @@ impl Account {
     /// What is wrong, if anything is.
     pub fn damage(&self) -> Option<String> {
         let are = if self.missing == 1 { "is" } else { "are" };
-        let missing = format!(
-            "{} of the {} that its profile counted {are} missing from its trace",
-            plural(self.missing, "path"),
-            grouped(self.counted)
-        );
+        let which = if self.missing > 1 && self.missing == self.counted {
+            format!("all {}", plural(self.missing, "path"))
+        } else {
+            let counted = grouped(self.counted);
+            format!("{} of the {counted}", plural(self.missing, "path"))
+        };
+        let missing = format!("{which} that its profile counted {are} missing from its trace");
         let what = match (self.missing, self.surplus) {
             (0, 0) => return None,
             (_, 0) => missing,

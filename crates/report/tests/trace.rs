@@ -334,6 +334,11 @@ fn a_profile_is_held_against_its_traces() {
         1000,
         "app, process 100: its trace has 1,000 paths that its profile did not count: it is of another run, or was changed; record it again",
     );
+    check(
+        52_310,
+        0,
+        "app, process 100: all 52,310 paths that its profile counted are missing from its trace; record it again",
+    );
     let (text, good) = check(
         52_000,
         2,

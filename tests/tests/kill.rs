@@ -418,8 +418,9 @@ fn undisturbed(program: &Path, folder: &Path) -> Report {
 /// Paths that a report says are missing.
 fn missing(report: &Report) -> u64 {
     let damage = report.json["damage"].as_array().unwrap().iter();
-    let said = damage.filter_map(|one| one.as_str()?.split_once(" paths are missing"));
-    said.map(|(before, _)| number(before.rsplit(' ').next().unwrap()))
+    let said = damage.filter_map(|one| one.as_str()?.split_once(" missing: not taken in time"));
+    // `7 paths are` or `1 path is`.
+    said.map(|(before, _)| number(before.rsplit(' ').nth(2).unwrap()))
         .sum()
 }
 

@@ -7,7 +7,7 @@
 //! loop must be those of the finished calls, and of one more at most.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use holloway_format::abi::{KIND_TIMES, SAMPLE_WORDS};
+use holloway_format::abi::{KIND_TIMES, KIND_TRACE, SAMPLE_WORDS};
 use holloway_format::{RawProfile, peek_profile};
 use holloway_tests::corpus::Random;
 use holloway_tests::expect;
@@ -367,13 +367,22 @@ fn says_from_where(data: &Path, missing: u64) -> bool {
         panic!("{} rings", raw.rings().len());
     };
     let said = Report::of_run(data).unwrap().json["damage"].to_string();
-    let word = said.split_once(&format!("; of thread {} all from its word ", ring.tid));
+    let (_, which) = said
+        .split_once(&format!("; of thread {} ", ring.tid))
+        .unwrap_or_default();
     let is_dropped = ring.missing.is_some_and(|at| at < ring.cursor);
-    assert_eq!(word.is_some(), is_dropped, "{said}");
-    let Some((_, word)) = word else {
+    assert_eq!(which.contains("all "), is_dropped, "{said}");
+    let Some((_, all)) = which.split_once("all ") else {
         return false;
     };
-    let word: u64 = word.split(' ').next().unwrap().parse().unwrap();
+    let behind = |words: &str| all.split_once(words).map(|(_, then)| number(then));
+    // A path is a word, and the thread's beginning two.
+    let path = behind(" from its path ").map(|path| path + 2);
+    let is_trace = raw.header().profile.kind == KIND_TRACE;
+    assert_eq!(path.is_some(), is_trace, "{said}");
+    let word = path.or_else(|| behind(" from its word ")).unwrap();
+    let words = (ring.cursor - ring.end()) / 4;
+    assert_eq!(number(all), words, "{said}");
     // Whatever is in the ring stands right before it.
     let kept = ring.words().count() as u64;
     assert_eq!(
@@ -409,9 +418,17 @@ fn undisturbed(program: &Path, folder: &Path) -> Report {
 /// Paths that a report says are missing.
 fn missing(report: &Report) -> u64 {
     let damage = report.json["damage"].as_array().unwrap().iter();
-    let said = damage.filter_map(|one| one.as_str()?.split_once(" paths are missing"));
-    let numbers = said.map(|(before, _)| before.rsplit(' ').next().unwrap().parse::<u64>());
-    numbers.map(Result::unwrap).sum()
+    let said = damage.filter_map(|one| one.as_str()?.split_once(" missing: not taken in time"));
+    // `7 paths are` or `1 path is`.
+    said.map(|(before, _)| number(before.rsplit(' ').nth(2).unwrap()))
+        .sum()
+}
+
+/// The number that a text begins with, as it is shown.
+fn number(text: &str) -> u64 {
+    let digits = text.split(|c: char| !c.is_ascii_digit() && c != ',');
+    let digits = digits.map(|digits| digits.replace(',', "")).next().unwrap();
+    digits.parse().unwrap_or_else(|_| panic!("{text}"))
 }
 
 /// Runs a program below a `holloway run` with these options, and kills that after a pause; waits for the program's end.

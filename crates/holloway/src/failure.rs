@@ -2,6 +2,7 @@
 //!
 //! | code | meaning |
 //! |---|---|
+//! | 1 | what was to be verified is not good |
 //! | 2 | usage error: unknown option, unknown kind of profile |
 //! | 101 | cargo's own: the build failed |
 //! | 125 | holloway itself failed: nothing readable, directory not writable, … |

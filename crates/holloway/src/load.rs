@@ -20,11 +20,12 @@ use holloway_format::abi::is_stream;
 use holloway_format::{
     ImageMap, Profile, ProfileHead, RawProfile, decode_image, peek_profile, read_profile,
 };
+use holloway_report::{grouped, plural};
 
 use crate::collect::{self, Results, Settings, Subject, forests, timings, traces};
 use crate::failure::{Failure, Result};
 use crate::kinds::Kinds;
-use crate::{finish, images, rundir};
+use crate::{finish, images, rundir, status};
 
 pub(crate) use streams::{Loaded, Streams};
 
@@ -60,10 +61,11 @@ pub(crate) fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loade
     for file in &files {
         match add(file, &mut images, &mut found, settings) {
             Ok(0) => {}
-            Ok(records) => damaged.push(format!(
-                "{}: {records} damaged records are left out",
-                file.display()
-            )),
+            Ok(records) => {
+                let are = if records == 1 { "is" } else { "are" };
+                let records = plural(records as u64, "damaged record");
+                damaged.push(format!("{}: {records} {are} left out", file.display()));
+            }
             Err(why) => unreadable.push(format!("{}: {why}", file.display())),
         }
     }
@@ -99,6 +101,16 @@ pub(crate) fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
             run.display()
         ))
     })?;
+    if run
+        .extension()
+        .is_some_and(|extension| extension == finish::MAP)
+    {
+        return Err(Failure::usage(format_args!(
+            "{} is a path map, which has no counts: name the run's directory, or a profile in it (.{})",
+            run.display(),
+            finish::PROFILE
+        )));
+    }
     if !metadata.is_dir() {
         return Ok(vec![profile_of(run)]);
     }
@@ -191,10 +203,7 @@ fn add_streams(
 
 /// Threads whose words went nowhere. Others may have come after them, to the same memory.
 fn lost(threads: u64) -> String {
-    let threads = match threads {
-        1 => "1 thread".to_owned(),
-        several => format!("{several} threads"),
-    };
+    let threads = plural(threads, "thread");
     format!(
         "what ran in {threads} or more is lost: the profile could not be written (disk full, or a limit on file sizes); make room, or set HOLLOWAY_DATA to another directory, and record it again"
     )
@@ -209,8 +218,39 @@ fn read_streams(
     settings: &Settings,
 ) -> std::result::Result<Results, String> {
     let raw = RawProfile::parse(bytes).map_err(|error| error.to_string())?;
+    say_what_is_made(file, &raw);
     let subject = Subject::resume(file, head, map, settings.clone());
     Ok(subject.result(&raw))
+}
+
+/// Words that take a second or two.
+const MANY: u64 = 10_000_000;
+
+/// Says that one has to wait for what is made of a raw profile's streams, and how to wait once.
+fn say_what_is_made(file: &Path, raw: &RawProfile<'_>) {
+    let words = raw.ring_words().iter().fold(0u64, |sum, ring| {
+        let spooled = ring.spools.iter().map(|spool| spool.length);
+        let held = ring.ring.map(|ring| ring.end() - ring.first());
+        spooled.chain(held).fold(sum, u64::saturating_add)
+    }) / 4;
+    if words < MANY {
+        return;
+    }
+    let ProfileHead { image, pid, .. } = &raw.header().profile;
+    let run = file.parent().filter(|run| !run.as_os_str().is_empty());
+    let run = run.unwrap_or(Path::new("."));
+    let once = match finish::has_ended(raw.header()) {
+        true => format!(
+            "; each question does so: `HOLLOWAY_DATA={} holloway run --no-report -- true` does it once for all",
+            run.display()
+        ),
+        false => String::new(),
+    };
+    let words = grouped(words);
+    status::line(
+        "Analysing",
+        &format!("{words} words of {image}, process {pid}, that no collector took{once}"),
+    );
 }
 
 /// The path map beside the profile, else that in the image's file, which is put beside the profile.

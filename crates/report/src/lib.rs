@@ -22,6 +22,7 @@ use std::path::PathBuf;
 pub use holloway_analysis::Sort;
 use holloway_analysis::{Collected, RunProfile};
 pub use loops::LoopsOptions;
+pub use numbers::{grouped, plural};
 use regex::Regex;
 pub use source::{Files, Source};
 

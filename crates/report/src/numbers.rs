@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -40,7 +40,8 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
     } else {
         tenths
     };
-    format!("{}.{} %", tenths / 10, tenths % 10)
+    let percents = u64::try_from(tenths / 10).unwrap_or(u64::MAX);
+    format!("{}.{} %", grouped(percents), tenths % 10)
 }
 
 /// A number with one decimal, whole groups separated.
@@ -94,7 +95,7 @@ pub(crate) fn seconds(time: f64) -> String {
 }
 
 /// `1 path`, `2 paths`.
-pub(crate) fn plural(number: u64, noun: &str) -> String {
+pub fn plural(number: u64, noun: &str) -> String {
     let mut text = grouped(number);
     let _ = write!(text, " {noun}{}", if number == 1 { "" } else { "s" });
     text
@@ -129,6 +130,7 @@ mod tests {
         assert_eq!(share(1, 3), "33.3 %");
         assert_eq!(share(0, 0), "0.0 %");
         assert_eq!(share(7, 7), "100.0 %");
+        assert_eq!(share(73_316, 1000), "7,331.6 %");
         assert_eq!(share(99_999, 100_000), "99.9 %");
         assert_eq!(share(u64::MAX, u64::MAX), "100.0 %");
     }

@@ -12,6 +12,7 @@ pub(crate) mod answer;
 pub(crate) mod compare;
 mod names;
 mod sight;
+pub(crate) mod sums;
 
 use std::cmp::Reverse;
 use std::{fmt, io};
@@ -24,6 +25,8 @@ use holloway_analysis::trace::pattern::PatternError;
 use holloway_analysis::trace::{Checked, Trace};
 use holloway_format::trace::Before;
 
+use crate::numbers::{grouped, plural};
+
 pub(crate) use sight::Sight;
 
 /// Streams of a run.
@@ -33,6 +36,53 @@ pub struct Run<'a> {
     pub streams: &'a [Stream<'a>],
     /// What could not be read of the run, or was not recorded, a sentence each.
     pub damage: &'a [String],
+    /// The processes of the run whose traces were held against their profiles: for [`Question::Verify`].
+    pub accounts: &'a [Account],
+}
+
+/// The traces of an image in a process, held against what its profile counted there. In runs of paths.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Account {
+    /// File name of the program or shared object.
+    pub image: String,
+    /// Process id.
+    pub process: u32,
+    /// Of the profile.
+    pub counted: u64,
+    /// Of the profile and in none of the traces.
+    pub missing: u64,
+    /// In the traces and not of the profile.
+    pub surplus: u64,
+}
+
+impl Account {
+    /// What is wrong, if anything is.
+    pub fn damage(&self) -> Option<String> {
+        let are = if self.missing == 1 { "is" } else { "are" };
+        let which = if self.missing > 1 && self.missing == self.counted {
+            format!("all {}", plural(self.missing, "path"))
+        } else {
+            let counted = grouped(self.counted);
+            format!("{} of the {counted}", plural(self.missing, "path"))
+        };
+        let missing = format!("{which} that its profile counted {are} missing from its trace");
+        let what = match (self.missing, self.surplus) {
+            (0, 0) => return None,
+            (_, 0) => missing,
+            (0, surplus) => format!(
+                "its trace has {} that its profile did not count: it is of another run, or was changed",
+                plural(surplus, "path")
+            ),
+            (_, surplus) => format!(
+                "{missing}, which has {} that were not counted: it is of another run, or was changed",
+                plural(surplus, "path")
+            ),
+        };
+        let Account { image, process, .. } = self;
+        Some(format!(
+            "{image}, process {process}: {what}; record it again"
+        ))
+    }
 }
 
 /// Which events of a thread were read.

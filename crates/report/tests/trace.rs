@@ -17,7 +17,7 @@ use holloway_format::trace::Before;
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::source::Nothing;
 use holloway_report::trace::{
-    AskError, Comparison, Cost, Hot, Least, Method, Part, Question, Run, Stream,
+    Account, AskError, Comparison, Cost, Hot, Least, Method, Part, Question, Run, Stream,
 };
 use holloway_report::{Options, json, terminal};
 use insta::assert_snapshot;
@@ -222,6 +222,7 @@ fn both(question: &Question<'_>, streams: &[Stream<'_>], options: &Options<'_>) 
     let run = Run {
         streams,
         damage: &[],
+        accounts: &[],
     };
     both_of(question, &run, options).0
 }
@@ -282,10 +283,12 @@ fn what_is_missing_in_the_run_is_said_and_not_good() {
         Run {
             streams: &streams,
             damage: &[],
+            accounts: &[],
         },
         Run {
             streams: &streams,
             damage: &damage,
+            accounts: &[],
         },
     );
     assert!(both_of(&Question::Verify, &whole, &options()).1);
@@ -296,6 +299,53 @@ fn what_is_missing_in_the_run_is_said_and_not_good() {
     let (text, good) = both_of(&Question::Freq("lock"), &part, &options());
     assert!(good);
     assert_eq!(text.matches("7 paths are lost").count(), 2, "{text}");
+}
+
+#[test]
+fn a_profile_is_held_against_its_traces() {
+    let check = |missing, surplus, expect: &str| {
+        let account = Account {
+            image: "app".to_owned(),
+            process: 100,
+            counted: 52_310,
+            missing,
+            surplus,
+        };
+        let damage = account.damage();
+        let damage: Vec<String> = damage.into_iter().collect();
+        assert_eq!(damage.concat(), expect);
+        let run = Run {
+            streams: &[],
+            damage: &damage,
+            accounts: &[account],
+        };
+        both_of(&Question::Verify, &run, &options())
+    };
+    // There is no stream.
+    let (text, good) = check(0, 0, "");
+    assert!(!good && text.contains("no trace: "), "{text}");
+    check(
+        1,
+        0,
+        "app, process 100: 1 path of the 52,310 that its profile counted is missing from its trace; record it again",
+    );
+    check(
+        0,
+        1000,
+        "app, process 100: its trace has 1,000 paths that its profile did not count: it is of another run, or was changed; record it again",
+    );
+    check(
+        52_310,
+        0,
+        "app, process 100: all 52,310 paths that its profile counted are missing from its trace; record it again",
+    );
+    let (text, good) = check(
+        52_000,
+        2,
+        "app, process 100: 52,000 paths of the 52,310 that its profile counted are missing from its trace, which has 2 paths that were not counted: it is of another run, or was changed; record it again",
+    );
+    assert!(!good);
+    assert_snapshot!("verify_nothing", text);
 }
 
 #[test]
@@ -445,7 +495,8 @@ fn a_long_hot_sequence_is_shown_in_part() {
         ..HOT
     };
     let text = ask(&Question::Hot(long));
-    assert!(text.contains("… 10 events more"), "{text}");
+    assert!(text.contains("… 10 more events"), "{text}");
+    assert!(text.contains(" sequences of 30 events that cost"), "{text}");
 }
 
 #[test]
@@ -546,6 +597,7 @@ fn refused(question: &Question<'_>) -> String {
     let run = Run {
         streams: &[stream(&code, &trace)],
         damage: &[],
+        accounts: &[],
     };
     let answer = terminal::trace::write(question, &run, &options(), &mut Vec::new());
     answer.unwrap_err().to_string()
@@ -585,6 +637,91 @@ fn no_stream_is_no_error() {
     assert_snapshot!(both(&Question::Query("x"), &[], &options()));
 }
 
+/// Of two threads, and one in another process of the same build; what another image did stands alone.
+#[test]
+fn threads_of_an_image_are_summed() {
+    let (map, same) = (app(1), app(1));
+    let other = image("lib", vec![module("work.o", vec![work()])]);
+    let [code, forked, other] = [&map, &same, &other].map(Code::new);
+    let traces = [(6, Some(2)), (3, None), (4, Some(0))];
+    let traces = traces.map(|(rounds, forgets)| record(&code, rounds, forgets));
+    let mut alone = Recorder {
+        code: &other,
+        terminals: Vec::new(),
+        numbers: Vec::new(),
+    };
+    alone.path(0, &[0, 1], 1);
+    alone.path(0, &[1, 2], 3);
+    let alone = alone.done();
+    let streams = [
+        stream(&code, &traces[0]),
+        Stream {
+            thread: 102,
+            ..stream(&code, &traces[1])
+        },
+        Stream {
+            process: 200,
+            thread: 200,
+            ..stream(&forked, &traces[2])
+        },
+        Stream {
+            image: "lib.so",
+            ..stream(&other, &alone)
+        },
+    ];
+    let asked = [
+        Question::Freq("lock"),
+        Question::Query("lock (!unlock)* lock"),
+        Question::Before("unlock", "lock"),
+        Question::Context("work"),
+    ];
+    let mut texts = String::new();
+    for question in asked {
+        let both = both(&question, &streams, &options());
+        let (text, data) = both.split_once("----\n").unwrap();
+        let data: serde_json::Value = serde_json::from_str(data).unwrap();
+        let [sum] = &data["sums"].as_array().unwrap()[..] else {
+            panic!("{data}")
+        };
+        assert_eq!((&sum["image"], &sum["streams"]), (&"app".into(), &3.into()));
+        let ours = data["streams"].as_array().unwrap().iter();
+        let ours = ours.filter(|one| one["image"] == "app");
+        let ours: Vec<&serde_json::Value> = ours.collect();
+        let total = |field: &str| {
+            let of = |one: &&serde_json::Value| one.pointer(field).unwrap().as_u64().unwrap();
+            ours.iter().map(of).sum::<u64>()
+        };
+        let mut fields = vec!["/events"];
+        match question {
+            Question::Before(..) => fields.extend([
+                "/answer/p/count",
+                "/answer/q/count",
+                "/answer/at_once",
+                "/answer/next",
+                "/answer/later",
+                "/answer/preceded",
+                "/answer/without/count",
+                "/answer/unanswered/count",
+            ]),
+            _ => fields.push("/answer/count"),
+        }
+        for field in fields {
+            assert_eq!(sum.pointer(field).unwrap(), total(field), "{field}");
+        }
+        let (_, shown) = text.split_once("app, all 3 traces").unwrap();
+        texts += &format!("{question:?}\napp, all 3 traces{shown}{}\n\n", compact(sum));
+    }
+    assert_snapshot!("sums", texts);
+    // One thread is its own sum; what is not counted has none.
+    for (question, streams) in [
+        (Question::Freq("lock"), &streams[..1]),
+        (Question::Stats, &streams),
+    ] {
+        let text = both(&question, streams, &options());
+        assert!(!text.contains("sums") && !text.contains("all 3"), "{text}");
+    }
+}
+
 /// A name that one image has: the other stream is left out.
 #[test]
 fn streams_without_the_name_are_left_out() {
@@ -598,6 +735,40 @@ fn streams_without_the_name_are_left_out() {
     let streams = [stream(&other, &empty), stream(&code, &trace)];
     let text = both(&Question::Freq("lock"), &streams, &options());
     assert_eq!(text.matches("thread 101").count(), 1, "{text}");
+}
+
+#[test]
+fn traces_that_part_behind_one_event_have_that_in_common() {
+    let map = app(1);
+    let code = Code::new(&map);
+    let [a, b] = [LOCK, UNLOCK].map(|then| {
+        let mut recorder = Recorder {
+            code: &code,
+            terminals: Vec::new(),
+            numbers: Vec::new(),
+        };
+        recorder.path(MAIN, &[0, 1], 2);
+        recorder.path(then, &[0], 1);
+        recorder.done()
+    });
+    let how = Comparison::default();
+    let text = compare(&stream(&code, &a), &stream(&code, &b), &how).unwrap();
+    assert!(text.contains("the first event is the same"), "{text}");
+}
+
+/// Beyond the last event there is nothing, however many there are.
+#[test]
+fn numbers_of_events_have_separators() {
+    let map = app(1);
+    let code = Code::new(&map);
+    let trace = record(&code, 500, None);
+    let question = Question::Cat {
+        from: 9_999_999,
+        count: None,
+    };
+    let text = both(&question, &[stream(&code, &trace)], &options());
+    let expect = "there is no event 9,999,999 in it: it has 4,251";
+    assert!(text.contains(expect), "{text}");
 }
 
 fn compare(a: &Stream<'_>, b: &Stream<'_>, how: &Comparison) -> Result<String, AskError> {
@@ -664,6 +835,7 @@ fn the_documented_json_is_what_is_written() {
     let run = Run {
         streams: &[stream(&code, &trace)],
         damage: &[],
+        accounts: &[],
     };
     json::trace::write(&question, &run, &options(), &mut out).unwrap();
     let docs = include_str!("../../../docs/json.md");

@@ -8,7 +8,7 @@ use super::Grammar;
 use super::sweep::{Machine, Passage, Sweep};
 
 /// What there is to say of P and Q.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Order {
     /// Of P.
     pub p: Runs,
@@ -29,7 +29,7 @@ pub struct Order {
 }
 
 /// When an event ran.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Runs {
     /// Times.
     pub count: u64,

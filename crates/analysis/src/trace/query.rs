@@ -11,7 +11,7 @@ use super::pattern::{PatternError, Resolved};
 use super::sweep::Sweep;
 
 /// Where a pattern matches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Matches {
     /// Matches that share no event.
     pub count: u64,
@@ -22,7 +22,7 @@ pub struct Matches {
 }
 
 /// How often a sequence of events runs, overlaps counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Frequency {
     /// Times it runs.
     pub count: u64,

@@ -44,22 +44,29 @@ fn parse_sample(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Bytes: a number, perhaps with K, M or G.
+/// Bytes: a number, perhaps with K, M, G or T.
 fn parse_memory(text: &str) -> Result<u64, String> {
     const LEAST: u64 = 1 << 20;
-    let (digits, unit) = match text.char_indices().find(|(_, c)| !c.is_ascii_digit()) {
-        Some((at, _)) => text.split_at(at),
-        None => (text, ""),
-    };
-    let unit = match unit.trim_end_matches(['B', 'b']) {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = &text[..text.len() - unit.len()];
+    let shift = match unit.trim_end_matches(['B', 'b']) {
+        _ if digits.is_empty() => None,
         "" => Some(0),
         "k" | "K" => Some(10),
         "m" | "M" => Some(20),
         "g" | "G" => Some(30),
+        "t" | "T" => Some(40),
         _ => None,
     };
-    let bytes = unit.and_then(|shift| digits.parse::<u64>().ok()?.checked_mul(1 << shift));
-    bytes
-        .filter(|&bytes| bytes >= LEAST)
-        .ok_or_else(|| "give a size of 1M or more, as in 500M or 2G".to_owned())
+    let Some(shift) = shift else {
+        return Err("give a number with K, M, G or T behind it, as in 500M or 2G".to_owned());
+    };
+    let bytes = digits.parse::<u64>().ok();
+    match bytes.and_then(|number| number.checked_mul(1 << shift)) {
+        None => Err("no machine has as much: give a size as in 500M or 2G".to_owned()),
+        Some(bytes) if bytes < LEAST => {
+            Err("give a size of 1M or more, as in 500M or 2G".to_owned())
+        }
+        Some(bytes) => Ok(bytes),
+    }
 }

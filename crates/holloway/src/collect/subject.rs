@@ -7,7 +7,7 @@
 //! No word is counted twice, wherever finishing is interrupted: what is made of words that the raw profile still has lies in files that
 //! count only beside a sealed one, so both give way to them in one step.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ use holloway_format::{
     Damage, DamagedFile, FunctionCounts, ImageMap, LoopsProfile, Profile, ProfileHead, RawProfile,
     VariationProfile, VariationStats, write_loops, write_sealed, write_variation,
 };
-use holloway_report::SAMPLE;
+use holloway_report::{SAMPLE, grouped, plural};
 
 use super::Settings;
 use super::forests::{self, Forests};
@@ -56,6 +56,8 @@ pub(crate) struct Subject {
     appended: AtomicU64,
     known: AtomicU64,
     cut: AtomicU64,
+    /// Paths in the files of traces that a collector left, by thread.
+    written: Mutex<BTreeMap<u32, u64>>,
     pub(super) forests: Mutex<Forests>,
     pub(super) traces: Mutex<Traces>,
     pub(super) timings: Mutex<Timings>,
@@ -108,18 +110,17 @@ impl Made {
             damaged,
             ..
         } = timings.head.stats;
+        let begun = grouped(begun);
         let sample = (timings.head.kind == KIND_VARIATION).then(|| {
             format!(
-                "{SAMPLE}: counts are estimates, made from {samples} timed paths of {begun} that ran"
+                "{SAMPLE}: counts are estimates, made from {} of {begun} that ran",
+                plural(samples, "timed path")
             )
         });
         let damaged = (damaged > 0).then(|| {
-            let them = if damaged == 1 {
-                "sample is"
-            } else {
-                "samples are"
-            };
-            format!("{damaged} {them} damaged, and left out; record it again")
+            let are = if damaged == 1 { "is" } else { "are" };
+            let samples = plural(damaged, "sample");
+            format!("{samples} {are} damaged, and left out; record it again")
         });
         let said = [sample, damaged].into_iter().flatten();
         said.map(|what| Damage::of_file(DamagedFile::Profile, 0, what))
@@ -161,6 +162,7 @@ impl Subject {
             appended: AtomicU64::new(0),
             known: AtomicU64::new(0),
             cut: AtomicU64::new(0),
+            written: Mutex::default(),
             forests: Mutex::default(),
             traces: Mutex::default(),
             timings: Mutex::default(),
@@ -390,7 +392,7 @@ impl Subject {
         } else {
             self.finish_traces()?;
             if self.is_resumed {
-                self.count_earlier(&traces::beside(&self.profile, false), words, &mut profile);
+                self.count_earlier(&traces::beside(&self.profile, false), &mut profile);
             }
             profile.functions = locked(&self.traces).path_counts(words.image());
         }
@@ -415,7 +417,7 @@ impl Subject {
             profile.damage.extend(made.said());
         } else if let Some(words) = &self.words {
             files = traces::beside(&self.profile, false);
-            self.count_earlier(&files, words, &mut profile);
+            self.count_earlier(&files, &mut profile);
             let mut traces = locked(&self.traces);
             files.extend(traces.finish().ok().flatten());
             profile.functions = traces.path_counts(words.image());
@@ -446,8 +448,8 @@ impl Subject {
     }
 
     /// Adds how often paths ran by files of traces that a collector left, and says what is wrong with these.
-    fn count_earlier(&self, files: &[Vec<u8>], words: &Words, profile: &mut Profile) {
-        let traces = traces::read(files, words.image(), Wanted::Check);
+    fn count_earlier(&self, files: &[Vec<u8>], profile: &mut Profile) {
+        let traces = traces::read(files, &self.head, Wanted::Check);
         let counts = traces::path_counts(&traces);
         let known = counts
             .values()
@@ -455,6 +457,11 @@ impl Subject {
         self.known.fetch_add(known, Ordering::Relaxed);
         self.analysed.fetch_add(known, Ordering::Relaxed);
         locked(&self.traces).count(counts);
+        let mut written = locked(&self.written);
+        for trace in &traces {
+            let paths = written.entry(trace.thread).or_default();
+            *paths = paths.saturating_add(trace.paths());
+        }
         let damage = traces.iter().flat_map(|trace| &trace.damage);
         let damage: BTreeSet<&String> = damage.collect();
         let damage = damage.into_iter();
@@ -465,7 +472,10 @@ impl Subject {
     fn say_missing(&self, raw: &RawProfile<'_>, damage: Vec<Damage>, profile: &mut Profile) {
         profile.damage.extend_from_slice(raw.damage());
         profile.damage.extend(damage);
-        profile.damage.extend(self.tally().damage(raw.rings()));
+        let written = locked(&self.written);
+        let written = (self.head.kind == KIND_TRACE).then_some(&*written);
+        let missing = self.tally().damage(raw.rings(), written);
+        profile.damage.extend(missing);
         // Of rings that dropped words the paths are counted, so the rings need no mention.
         let dropped = raw.rings().iter().filter(|ring| ring.missing.is_some());
         profile.lost = profile.lost.saturating_sub(dropped.count() as u64);

@@ -1,8 +1,10 @@
 //! What became of the words of streams.
 
+use std::collections::BTreeMap;
+
 use holloway_format::raw::Ring;
 use holloway_format::{Damage, DamagedFile};
-use holloway_report::{SAMPLE, SAMPLED};
+use holloway_report::{SAMPLE, SAMPLED, grouped, plural};
 
 /// Words of streams, by what became of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +20,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// What is missing, in words, and from where on in these rings.
-    pub(crate) fn damage(self, rings: &[Ring<'_>]) -> Vec<Damage> {
+    /// What is missing, in words, and which of these rings; of a trace so many paths of each thread are written down.
+    pub(crate) fn damage(
+        self,
+        rings: &[Ring<'_>],
+        written: Option<&BTreeMap<u32, u64>>,
+    ) -> Vec<Damage> {
         let Self {
             analysed,
             left_out,
@@ -27,9 +33,11 @@ impl Tally {
             cut,
         } = self;
         let lost = (lost > 0).then(|| {
+            let are = if lost == 1 { "is" } else { "are" };
             format!(
-                "{lost} paths are missing: they were not taken in time, or their collector has not written them down{}",
-                from_where(rings)
+                "{} {are} missing: not taken in time, or not written down by their collector{}",
+                plural(lost, "path"),
+                which(rings, written, lost)
             )
         });
         let sample = (left_out > 0).then(|| {
@@ -39,7 +47,8 @@ impl Tally {
             )
         });
         let cut = (cut > 0).then(|| {
-            format!("the process outlived its run: its streams were taken in parts, no sequence spans where one ends ({cut} times)")
+            let times = plural(cut, "time");
+            format!("the process outlived its run: its streams were taken in parts, no sequence spans where one ends ({times})")
         });
         let said = lost.into_iter().chain(sample).chain(cut);
         said.map(|what| Damage::of_file(DamagedFile::Profile, 0, what))
@@ -49,28 +58,93 @@ impl Tally {
 
 /// Rings that are named.
 const NAMED: usize = 3;
+/// Words that a thread begins with.
+const BEGINNING: u64 = 2;
 
-/// From which word on all of a thread's are missing: the words of a ring are all that its threads appended, from 1.
-fn from_where(rings: &[Ring<'_>]) -> String {
-    let ends = rings
-        .iter()
-        .filter_map(|ring| Some((ring, ring.dropped_from()?)));
-    let ends: Vec<_> = ends.collect();
-    let named = ends.iter().take(NAMED).map(|(ring, word)| {
-        let tid = ring.tid;
-        match ring.owners {
-            0 | 1 => format!("; of thread {tid} all from its word {word} on"),
-            owners => {
-                let before = owners - 1; // in the same ring
-                format!("; of thread {tid} and {before} before it all from their word {word} on")
-            }
-        }
-    });
+/// Which paths are missing: by their numbers among their threads', if these account for all that are, else from which word on.
+fn which(rings: &[Ring<'_>], written: Option<&BTreeMap<u32, u64>>, lost: u64) -> String {
+    let missing = rings.iter().map(|ring| Missing::of(ring, written?));
+    let missing: Option<Vec<Missing>> = missing.collect();
+    let is_all = |all: &Vec<Missing>| {
+        let sum = |sum: u64, one: &Missing| {
+            let both = one.unwritten.saturating_add(one.dropped);
+            sum.saturating_add(both)
+        };
+        all.iter().fold(0, sum) == lost
+    };
+    let ends: Vec<String> = match missing.filter(is_all) {
+        Some(all) => all.iter().filter_map(Missing::shown).collect(),
+        None => rings.iter().filter_map(dropped_words).collect(),
+    };
+    let named = ends.iter().take(NAMED).map(|one| format!("; {one}"));
     let named: String = named.collect();
     match ends.len().saturating_sub(NAMED) {
         0 => named,
-        more => format!("{named}; and the ends of {more} more"),
+        1 => format!("{named}; and some of 1 more thread"),
+        more => format!("{named}; and some of {} more threads", grouped(more as u64)),
     }
+}
+
+/// What is missing of a ring of which only one thread appended, and only paths.
+struct Missing {
+    thread: u32,
+    /// Paths that are written down. Those that follow are not, though they were taken.
+    written: u64,
+    unwritten: u64,
+    /// Paths before the first that was dropped.
+    kept: u64,
+    dropped: u64,
+}
+
+impl Missing {
+    fn of(ring: &Ring<'_>, written: &BTreeMap<u32, u64>) -> Option<Self> {
+        let is_plain = ring.owners <= 1 && ring.controls == BEGINNING;
+        if !is_plain || ring.left_out > 0 || ring.taken_holes > 0 {
+            return None;
+        }
+        let paths = |at: u64| (at.saturating_sub(ring.origin) / 4).saturating_sub(BEGINNING);
+        // What a collector took leaves zeros.
+        let taken = ring.words().take_while(|&word| word == 0).count() as u64;
+        let taken = paths(ring.first().saturating_add(4 * taken).min(ring.end()));
+        let written = written.get(&ring.tid).copied().unwrap_or(0);
+        let kept = paths(ring.end());
+        Some(Self {
+            thread: ring.tid,
+            written,
+            unwritten: taken.checked_sub(written)?,
+            kept,
+            dropped: paths(ring.cursor) - kept,
+        })
+    }
+
+    fn shown(&self) -> Option<String> {
+        let from = |all: &str, count: u64, before: u64| {
+            let (count, first) = (grouped(count), grouped(before + 1));
+            (count != "0").then(|| format!("{all}{count} from its path {first} on"))
+        };
+        let parts = [
+            from("", self.unwritten, self.written),
+            from("all ", self.dropped, self.kept),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| format!("of thread {} {}", self.thread, parts.join(" and ")))
+    }
+}
+
+/// From which word on all of a ring's are missing: they are all that its threads appended, from 1.
+fn dropped_words(ring: &Ring<'_>) -> Option<String> {
+    let first = grouped(ring.dropped_from()?);
+    let words = plural((ring.cursor - ring.end()) / 4, "word");
+    let thread = ring.tid;
+    Some(match ring.owners {
+        0 | 1 => format!("of thread {thread} all {words} from its word {first} on"),
+        owners => {
+            let before = grouped(owners - 1); // in the same ring
+            format!(
+                "of thread {thread} and {before} before it all {words} from their word {first} on"
+            )
+        }
+    })
 }
 
 #[cfg(test)]
@@ -81,40 +155,106 @@ mod tests {
 
     use super::*;
 
-    /// Of rings, each with the last positions of what was kept and appended.
-    fn said(lost: u64, rings: &[(u64, u64)]) -> Vec<String> {
+    /// Words of a ring: all, of which so many end no path; those taken, and those kept.
+    #[derive(Clone, Copy)]
+    struct Words {
+        all: u64,
+        controls: u64,
+        taken: u64,
+        kept: u64,
+    }
+
+    /// What is said of rings of threads 7, 8, … of which `lost` paths are missing; of each so many are written down.
+    fn said(lost: u64, rings: &[Words], written: Option<u64>) -> String {
         let head = ProfileHead {
             kind: KIND_TRACE,
             ..ProfileHead::default()
         };
         let mut writer = RawWriter::new(head, PAGE - 64);
-        for (tid, &(kept, all)) in (7..).zip(rings) {
-            let words = vec![5; (all - CHUNK) as usize / 4];
-            writer.ring(tid, CHUNK, &words, (kept < all).then_some(kept));
+        for (tid, ring) in (7..).zip(rings) {
+            let words = vec![5; ring.all as usize];
+            let missing = (ring.kept < ring.all).then_some(CHUNK + 4 * ring.kept);
+            writer.ring(tid, CHUNK, &words, missing);
         }
         let bytes = writer.finish();
         let raw = RawProfile::parse(&bytes).unwrap();
-        assert_eq!(raw.rings().len(), rings.len());
+        let mut read = raw.rings().to_vec();
+        assert_eq!(read.len(), rings.len());
+        for (ring, words) in read.iter_mut().zip(rings) {
+            ring.controls = words.controls;
+            ring.taken += 4 * words.taken;
+        }
         let tally = Tally {
             lost,
             ..Tally::default()
         };
-        let damage = tally.damage(raw.rings());
-        damage.into_iter().map(|one| one.what).collect()
+        let written = written.map(|paths| (7..).zip(vec![paths; rings.len()]).collect());
+        let damage = tally.damage(&read, written.as_ref());
+        let said: String = damage.into_iter().map(|one| one.what).collect();
+        match said.split_once("collector") {
+            Some((_, which)) => which.to_owned(),
+            None => said,
+        }
     }
 
     #[test]
     fn where_a_thread_lost_its_collector_is_said() {
-        assert_eq!(said(0, &[(CHUNK + 8, CHUNK + 40)]), Vec::<String>::new());
-        let all = |said: Vec<String>| said.concat().split_once("; ").map(|both| both.1.to_owned());
-        // Two words are kept.
-        let one = all(said(8, &[(CHUNK + 8, CHUNK + 40)]));
-        assert_eq!(one.as_deref(), Some("of thread 7 all from its word 3 on"));
+        let ring = |kept| Words {
+            all: 10,
+            controls: 4,
+            taken: 0,
+            kept,
+        };
+        assert_eq!(said(0, &[ring(2)], Some(0)), "");
+        let one = said(8, &[ring(2)], Some(0));
+        assert_eq!(one, "; of thread 7 all 8 words from its word 3 on");
         // Of the second nothing was dropped.
-        let some = [8, 40, 12, 16, 20, 24].map(|kept| (CHUNK + kept, CHUNK + 40));
-        let expect = "of thread 7 all from its word 3 on; of thread 9 all from its word 4 on; of thread 10 all from its word 5 on; \
-                      and the ends of 2 more";
-        assert_eq!(all(said(8, &some)).as_deref(), Some(expect));
-        assert_eq!(all(said(8, &[(CHUNK + 40, CHUNK + 40)])), None);
+        let some = [2, 10, 3, 4, 5, 6].map(ring);
+        let expect = "; of thread 7 all 8 words from its word 3 on; of thread 9 all 7 words from its word 4 on; of thread 10 all 6 words from its word 5 on; \
+                      and some of 2 more threads";
+        assert_eq!(said(8, &some, Some(0)), expect);
+        assert_eq!(said(8, &[ring(10)], Some(0)), "");
+        let thousands = Words {
+            all: 3000,
+            kept: 1000,
+            ..ring(0)
+        };
+        let expect = "; of thread 7 all 2,000 words from its word 1,001 on";
+        assert_eq!(said(2000, &[thousands], Some(0)), expect);
+    }
+
+    /// Where a ring has a thread's beginning and paths, and nothing else.
+    #[test]
+    fn missing_paths_of_a_trace_have_numbers() {
+        let ring = Words {
+            all: 3000,
+            controls: BEGINNING,
+            taken: 1000 + BEGINNING,
+            kept: 1500 + BEGINNING,
+        };
+        let dropped = 3000 - ring.kept;
+        let check = |written: u64, expect: &str| {
+            let lost = 1000 - written + dropped;
+            assert_eq!(said(lost, &[ring], Some(written)), expect);
+        };
+        let all = "all 1,498 from its path 1,501 on";
+        check(
+            0,
+            &format!("; of thread 7 1,000 from its path 1 on and {all}"),
+        );
+        check(
+            999,
+            &format!("; of thread 7 1 from its path 1,000 on and {all}"),
+        );
+        check(1000, &format!("; of thread 7 {all}"));
+        // Another path is missing, from where is not known; words are not paths; paths stand elsewhere too.
+        let words = "; of thread 7 all 1,498 words from its word 1,503 on";
+        assert_eq!(said(dropped + 1, &[ring], Some(1000)), words);
+        let caught = Words {
+            controls: BEGINNING + 4,
+            ..ring
+        };
+        assert_eq!(said(dropped, &[caught], Some(1000)), words);
+        assert_eq!(said(dropped, &[ring], None), words);
     }
 }

@@ -49,6 +49,24 @@ pub(crate) struct ThreadTrace {
     pub(crate) damage: Vec<String>,
 }
 
+impl ThreadTrace {
+    /// Paths run, of one that was [checked](Wanted::Check).
+    pub(crate) fn paths(&self) -> u64 {
+        let counts = self.counts().map(|(_, count)| count);
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// How often which path ran, of one that was [checked](Wanted::Check).
+    fn counts(&self) -> impl Iterator<Item = ((u32, u32), u64)> {
+        let counts = self.checked.as_ref().map_or(&[][..], |found| &found.counts);
+        let counts = self.trace.terminals.iter().zip(counts);
+        counts.filter_map(|(terminal, &count)| match *terminal {
+            Terminal::Path { function, path } if count > 0 => Some(((function, path), count)),
+            _ => None,
+        })
+    }
+}
+
 /// Where blocks are written to.
 pub(crate) enum Out {
     /// A file.
@@ -305,14 +323,14 @@ pub(crate) fn head(of: &ProfileHead) -> Head {
 const UNFINISHED: &str =
     "the trace was not ended: what its collector took last is not written, or lost with it";
 
-/// The traces in files.
-pub(crate) fn read(files: &[Vec<u8>], map: &ImageMap, wanted: Wanted) -> Vec<ThreadTrace> {
+/// The traces in files, of those that are this process's.
+pub(crate) fn read(files: &[Vec<u8>], of: &ProfileHead, wanted: Wanted) -> Vec<ThreadTrace> {
     let mut traces = Vec::new();
     for bytes in files {
         let Ok(file) = TraceFile::read(bytes) else {
             continue;
         };
-        if file.head.build_id != map.build_id {
+        if file.head != head(of) {
             continue;
         }
         for stream in &file.streams {
@@ -402,22 +420,15 @@ fn check_stream(stream: &TraceStream<'_>) -> Result<Read, AssembleError> {
 /// How often each path ran, of traces that were [checked](Wanted::Check).
 pub(crate) fn path_counts(traces: &[ThreadTrace]) -> PathCounts {
     let mut all = PathCounts::new();
-    for ThreadTrace { trace, checked, .. } in traces {
-        let counts = checked.as_ref().map_or(&[][..], |found| &found.counts);
-        for (terminal, &count) in trace.terminals.iter().zip(counts) {
-            if let Terminal::Path { function, path } = *terminal
-                && count > 0
-            {
-                let sum = all.entry((function, path)).or_default();
-                *sum = sum.saturating_add(count);
-            }
-        }
+    for (path, count) in traces.iter().flat_map(ThreadTrace::counts) {
+        let sum = all.entry(path).or_default();
+        *sum = sum.saturating_add(count);
     }
     all
 }
 
-/// By module, function and path.
-fn in_order(all: &PathCounts, map: &ImageMap) -> Vec<FunctionCounts> {
+/// The same by module, function and path.
+pub(crate) fn in_order(all: &PathCounts, map: &ImageMap) -> Vec<FunctionCounts> {
     let mut sums: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
     for (&(function, path), &count) in all {
         sums.entry(function).or_default().insert(path.into(), count);

@@ -39,13 +39,19 @@ pub(super) fn damaged(
     }
     let read = |path: &PathBuf| {
         let bytes = images::read_regular(path).map_err(|error| error.to_string())?;
-        let id = match head.kind {
-            KIND_LOOPS => read_loops(&bytes, map).map(|loops| loops.head.build_id),
-            KIND_TRACE => TraceFile::read(&bytes).map(|traces| traces.head.build_id),
-            _ => read_variation(&bytes, map).map(|timings| timings.head.build_id),
+        let of = match head.kind {
+            KIND_LOOPS => read_loops(&bytes, map).map(|loops| (loops.head.build_id, head.pid)),
+            KIND_TRACE => {
+                let of = TraceFile::read(&bytes).map(|traces| traces.head);
+                of.map(|of| (of.build_id, of.process))
+            }
+            _ => read_variation(&bytes, map).map(|timings| (timings.head.build_id, head.pid)),
         };
-        match id {
-            Ok(id) if id == map.build_id => Ok(()),
+        match of {
+            Ok((id, process)) if id == map.build_id && process != head.pid => {
+                return Err(format!("it is of process {process}, not {}", head.pid));
+            }
+            Ok((id, _)) if id == map.build_id => Ok(()),
             Ok(_) | Err(FormatError::BuildMismatch { .. }) => Err("it is of another build"),
             Err(FormatError::Version { .. }) => Err("it is of another version of holloway"),
             Err(FormatError::Truncated { .. }) => Err("it is cut short"),

@@ -1,17 +1,22 @@
 //! What was made of a run's streams: sequences over iterations, traces, times of paths.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::variation::VariationRun;
-use holloway_format::abi::{KIND_LOOPS, KIND_TIMES, KIND_VARIATION};
-use holloway_format::{ImageMap, LoopsProfile, ProfileHead, VariationProfile};
+use holloway_format::abi::{KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION};
+use holloway_format::{
+    FunctionCounts, ImageMap, LoopsProfile, ProfileHead, VariationProfile, read_profile,
+};
 use holloway_report::SAMPLE;
+use holloway_report::trace::Account;
 
 use crate::collect::traces::{self, ThreadTrace, Wanted};
 use crate::collect::{Made, Results, forests, timings};
+use crate::images;
 use crate::kinds::Kinds;
 
 /// A run, with what was made of its streams.
@@ -104,6 +109,27 @@ fn complete(run: &mut RunProfile, profile: RunProfile) {
     run.damage = damage;
 }
 
+/// Runs of paths in `these` functions' counts that `those` do not have, of the functions that count.
+fn beyond(
+    these: &[FunctionCounts],
+    those: &[FunctionCounts],
+    counts: impl Fn(&FunctionCounts) -> bool,
+) -> u128 {
+    let place = |one: &FunctionCounts| (one.module, one.function);
+    let others: HashMap<_, _> = those.iter().map(|one| (place(one), &one.counts)).collect();
+    let more = these.iter().filter(|one| counts(one)).map(|one| {
+        let others = others.get(&place(one)).map_or(&[][..], |other| other);
+        let of = |path: u64| {
+            let found = others.binary_search_by_key(&path, |&(other, _)| other);
+            found.map_or(0, |at| others[at].1)
+        };
+        let more = one.counts.iter();
+        let more = more.map(|&(path, count)| u128::from(count.saturating_sub(of(path))));
+        more.sum::<u128>()
+    });
+    more.sum()
+}
+
 impl Streams {
     /// How often paths followed one another, if loops were collected.
     pub(crate) fn loops(&self) -> Option<LoopsProfile> {
@@ -132,8 +158,35 @@ impl Streams {
     /// What each thread did, if a trace was collected.
     pub(crate) fn traces(&self, wanted: Wanted) -> Vec<ThreadTrace> {
         match &self.now {
-            Some(now) => traces::read(&now.traces, &self.map, wanted),
-            None => traces::read(&traces::beside(&self.file, true), &self.map, wanted),
+            Some(now) => traces::read(&now.traces, &self.head, wanted),
+            None => {
+                let files = traces::beside(&self.file, true);
+                traces::read(&files, &self.head, wanted)
+            }
         }
+    }
+
+    /// The traces held against what the profile counted. Nothing of a profile that is raw still: its counts are made of the traces.
+    pub(crate) fn account(&self, traces: &[ThreadTrace]) -> Option<Account> {
+        if self.now.is_some() || self.head.kind != KIND_TRACE {
+            return None;
+        }
+        let profile = images::read_regular(&self.file).ok()?;
+        let profile = read_profile(&profile, &self.map).ok()?;
+        let counts = traces::in_order(&traces::path_counts(traces), &self.map);
+        let counted = &profile.functions;
+        // The counts of a function whose record is damaged are not there.
+        let is_there = |one: &FunctionCounts| {
+            profile.damage.is_empty() || profile.function(one.module, one.function).is_some()
+        };
+        let total = |all: &[FunctionCounts]| all.iter().map(FunctionCounts::total).sum::<u128>();
+        let clamped = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
+        Some(Account {
+            image: self.head.image.clone(),
+            process: self.head.pid,
+            counted: clamped(total(counted)),
+            missing: clamped(beyond(counted, &counts, |_| true)),
+            surplus: clamped(beyond(&counts, counted, is_there)),
+        })
     }
 }

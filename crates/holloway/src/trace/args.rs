@@ -40,7 +40,7 @@ pub(crate) enum Question {
     Stats(StatsArgs),
     /// Print the events of one thread, in order, from any place on
     Cat(CatArgs),
-    /// Check that nothing is missing: checksums, losses, maps (status 1 if so); and whether enters and leaves balance
+    /// Check that nothing is missing: checksums, losses, counts of the profile (status 1 if so); and whether enters and leaves balance
     Verify(VerifyArgs),
     /// The hot subpaths: short sequences of paths, over calls, that cost most
     Hot(HotArgs),

@@ -6,16 +6,17 @@
 pub(crate) mod args;
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
-use holloway_report::Options;
 use holloway_report::trace::{
-    AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
+    Account, AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
 };
+use holloway_report::{Options, grouped, plural};
 use holloway_weave::Collect;
 
 use crate::args::OutputFormat;
@@ -104,6 +105,7 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
     let run = Run {
         streams: &streams,
         damage,
+        accounts: &found.accounts,
     };
     let mut good = true;
     let answered =
@@ -156,16 +158,17 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
     let run = |streams| Run {
         streams,
         damage: &[],
+        accounts: &[],
     };
     answer(|out| {
         if left_out == 0 || !streams.is_empty() {
             write(&Question::Stats, &run(&streams), options, out)?;
         }
         if left_out > 0 {
-            let traces = traces_in_words(left_out);
+            let traces = plural(left_out as u64, "trace");
             writeln!(
                 out,
-                "  {traces} not shown: `holloway trace stats` lists them"
+                "  {traces} not shown: `holloway trace stats` lists all"
             )?;
         }
         if streams.is_empty() {
@@ -196,9 +199,9 @@ fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
         return Err(Failure::usage(format_args!(
             "{} has {} and {} has {}: choose one of each with --thread-a and --thread-b; the first has {}; the second has {}",
             first.display(),
-            traces_in_words(in_a.len()),
+            plural(in_a.len() as u64, "trace"),
             second.display(),
-            traces_in_words(in_b.len()),
+            plural(in_b.len() as u64, "trace"),
             a.list(&in_a),
             b.list(&in_b),
         )));
@@ -232,13 +235,6 @@ fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn traces_in_words(count: usize) -> String {
-    match count {
-        1 => "1 trace".to_owned(),
-        count => format!("{count} traces"),
-    }
-}
-
 /// Writes an answer to stdout. What is wrong with the question is parted from what is wrong with stdout.
 fn answer(
     write: impl FnOnce(&mut dyn io::Write) -> std::result::Result<(), AskError>,
@@ -267,6 +263,8 @@ struct Found {
     streams: Vec<(Streams, Vec<ThreadTrace>)>,
     /// What could not be read of the run, or was not recorded.
     damage: Vec<String>,
+    /// If they were checked: the traces held against the profiles.
+    accounts: Vec<Account>,
 }
 
 /// A stream by its place: process and image, then thread.
@@ -284,7 +282,9 @@ impl Found {
             return Err(Failure::usage(format_args!("{shown}: {why}")));
         }
         let found = Self::of(loaded, wanted);
-        if found.streams.is_empty() {
+        // What is not there is what a check looks for.
+        let is_answered = wanted == Wanted::Check && !found.damage.is_empty();
+        if found.streams.is_empty() && !is_answered {
             let why = found.damage.first().map_or("nothing ran", String::as_str);
             return Err(Failure::new(format_args!(
                 "cannot find a trace in {shown}: {why}"
@@ -302,11 +302,18 @@ impl Found {
             traces.sort_by_key(|one| one.thread.wrapping_sub(streams.head.pid));
             (streams, traces)
         });
+        let mut with_traces: Vec<_> = with_traces.collect();
+        let is_checked = wanted == Wanted::Check;
+        let checked = with_traces.iter().filter(|_| is_checked);
+        let accounts = checked.filter_map(|(streams, traces)| streams.account(traces));
+        let accounts: Vec<Account> = accounts.collect();
+        let mut damage = loaded.profile.damage;
+        damage.extend(accounts.iter().filter_map(Account::damage));
+        with_traces.retain(|(_, traces)| !traces.is_empty());
         Self {
-            streams: with_traces
-                .filter(|(_, traces)| !traces.is_empty())
-                .collect(),
-            damage: loaded.profile.damage,
+            streams: with_traces,
+            damage,
+            accounts,
         }
     }
 
@@ -343,14 +350,36 @@ impl Found {
     /// The same; there must be one.
     fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<Place>> {
         let places = self.places(choice);
-        if places.is_empty() {
-            return Err(Failure::usage(format_args!(
-                "no such thread in {}: there are {}",
-                run.display(),
-                self.list(&self.places(&ChoiceArgs::default()))
-            )));
+        if places.is_empty() && !self.streams.is_empty() {
+            return Err(self.none_chosen(run, choice));
         }
         Ok(places)
+    }
+
+    /// Which name means nothing here, and those that there are.
+    fn none_chosen(&self, run: &Path, choice: &ChoiceArgs) -> Failure {
+        let run = run.display();
+        let heads = || self.streams.iter().map(|(streams, _)| &streams.head);
+        if let Some(image) = &choice.image
+            && heads().all(|head| head.image != *image)
+        {
+            let images: BTreeSet<&str> = heads().map(|head| head.image.as_str()).collect();
+            let images = few(images.into_iter());
+            return Failure::usage(format_args!(
+                "no trace of an image `{image}` in {run}: it has {images}"
+            ));
+        }
+        if let Some(process) = choice.process
+            && heads().all(|head| head.pid != process)
+        {
+            let processes = heads().map(|head| format!("{} ({})", head.pid, head.image));
+            let processes = few(processes);
+            return Failure::usage(format_args!(
+                "no trace of a process {process} in {run}: it has {processes}"
+            ));
+        }
+        let all = self.list(&self.places(&ChoiceArgs::default()));
+        Failure::usage(format_args!("no such thread in {run}: it has {all}"))
     }
 
     fn stream<'a>(&'a self, place: &Place, codes: &'a [Code<'a>]) -> Stream<'a> {
@@ -379,24 +408,30 @@ impl Found {
 
     /// The first few of some streams, in words.
     fn list(&self, places: &[Place]) -> String {
-        const SHOWN: usize = 8;
-        let name = |place: &Place| {
+        few(places.iter().map(|place| {
             let (Streams { head, .. }, traces) = &self.streams[place.of];
             let thread = ThreadName {
                 id: traces[place.thread].thread,
                 nth: nth(traces, place.thread),
             };
             format!("thread {thread} of process {} ({})", head.pid, head.image)
-        };
-        let shown: Vec<String> = places.iter().take(SHOWN).map(name).collect();
-        let list = shown.join(", ");
-        match places.len().saturating_sub(SHOWN) {
-            0 => list,
-            more => format!(
-                "{list} and {more} more (`holloway trace stats --top {}` lists all)",
-                places.len()
-            ),
-        }
+        }))
+    }
+}
+
+/// The first few of some names.
+fn few(names: impl Iterator<Item = impl Into<String>>) -> String {
+    const SHOWN: usize = 8;
+    let names: Vec<String> = names.map(Into::into).collect();
+    let shown = &names[..names.len().min(SHOWN)];
+    let list = shown.join(", ");
+    match names.len() - shown.len() {
+        0 => list,
+        more => format!(
+            "{list} and {} more (`holloway trace stats --top {}` lists all)",
+            grouped(more as u64),
+            names.len()
+        ),
     }
 }
 

@@ -8,6 +8,8 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use holloway_format::trace::{Head, TraceFile, TraceWriter};
+
 use crate::cli_support::{Call, Done, Project, Report};
 
 const PROGRAM: &str = r#"
@@ -208,13 +210,37 @@ fn a_run_without_collector_is_spooled_and_read_all_the_same() {
 
 /// A spooled run of the threads in `data`.
 fn spooled(place: &Project, kind: &str) -> PathBuf {
+    spooled_run(place, kind, "threads 20000")
+}
+
+fn spooled_run(place: &Project, kind: &str, words: &str) -> PathBuf {
     let data = place.path().join(kind);
     let app = built(kind);
     let call = place.program(app.to_str().unwrap());
     let mut call = call.env("HOLLOWAY_DATA", &data);
-    call.command.args(["threads", "20000"]);
+    call.command.args(words.split(' '));
     call.ok();
     data
+}
+
+#[test]
+fn who_waits_for_what_no_collector_took_is_told_how_to_wait_once() {
+    let place = Project::new(&[]);
+    let data = spooled_run(&place, "trace", "work 5100000");
+    let waits = || {
+        let done = place.holloway("trace verify trace").ok();
+        let (said, rest) = done.stderr.split_once(" words of trace, process ")?;
+        assert!(said.trim_start().starts_with("Analysing 10,200,"), "{done}");
+        let (_, how) = rest.split_once("each question does so: `").unwrap();
+        assert!(
+            how.starts_with("HOLLOWAY_DATA=trace holloway run --no-report -- true`"),
+            "{done}"
+        );
+        Some(())
+    };
+    assert_eq!((waits(), waits()), (Some(()), Some(())));
+    finishing(&place, &data).ok();
+    assert_eq!(waits(), None);
 }
 
 /// `holloway run` of a program that records nothing, into a directory that it finishes.
@@ -357,6 +383,11 @@ fn what_makes_no_sense_is_told_in_a_line() {
     check("run --k 1 -- ./a", range);
     check("run --sample 0 -- ./a", "one burst in so many");
     check("run --memory 5 -- ./a", "give a size of 1M or more");
+    check(
+        "run --memory much -- ./a",
+        "give a number with K, M, G or T",
+    );
+    check("run --memory 99999999999T -- ./a", "no machine has as much");
     check("trace hot --min-cost x", "give a number");
     let done = project
         .holloway("cc a.c")
@@ -408,6 +439,114 @@ fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     place.holloway("trace verify run").exits(1).says("not good");
+}
+
+/// The file of a run that ends so.
+fn file_of(run: &Path, end: &str) -> PathBuf {
+    let files = std::fs::read_dir(run).unwrap();
+    let mut files = files.map(|file| file.unwrap().path());
+    let ends = |file: &PathBuf| file.to_str().unwrap().ends_with(end);
+    files.find(ends).unwrap()
+}
+
+/// A trace written anew, as if of another process and without all blocks but the first few: its checksums are in order.
+fn forged(trace: &[u8], process: u32, blocks: usize) -> Vec<u8> {
+    let trace = TraceFile::read(trace).unwrap();
+    let head = Head {
+        process,
+        ..trace.head
+    };
+    let mut writer = TraceWriter::new(Vec::new(), &head).unwrap();
+    for stream in &trace.streams {
+        let id = writer.stream(stream.thread).unwrap();
+        for block in stream.blocks().take(blocks) {
+            writer.block(id, &block.unwrap()).unwrap();
+        }
+    }
+    writer.finish().unwrap()
+}
+
+#[test]
+fn a_trace_that_is_not_the_profiles_is_not_good() {
+    let place = Project::new(&[]);
+    run(&place, "-o run", "trace", "work 3000");
+    run(&place, "-o other", "trace", "work 3001");
+    let [own, other] = ["run", "other"].map(|run| {
+        let path = file_of(&place.path().join(run), ".hwt");
+        (std::fs::read(&path).unwrap(), path)
+    });
+    let [(own, path), (other, _)] = [own, other];
+    let process = TraceFile::read(&own).unwrap().head.process;
+    let foreign = TraceFile::read(&other).unwrap().head.process;
+    let verified = || {
+        let done = place.holloway("trace verify run --format json").exits(1);
+        let said = done.json().0;
+        assert_eq!(said["good"], false);
+        place.holloway("trace verify run").exits(1).says("not good");
+        let of = &said["processes"][0];
+        assert_eq!(
+            (&of["image"], &of["process"]),
+            (&"trace".into(), &process.into())
+        );
+        let numbers = ["counted", "missing", "surplus"].map(|one| of[one].as_u64().unwrap());
+        (numbers, damage(&Report(said)).concat())
+    };
+    let good = place.holloway("trace verify run --format json").ok().json();
+    let counted = good.0["processes"][0]["counted"].as_u64().unwrap();
+    assert!(counted > 6000, "{counted}");
+    assert_eq!(
+        (&good.0["good"], &good.0["processes"][0]["missing"]),
+        (&true.into(), &0.into())
+    );
+
+    // Another run's, as it is: no question takes it for this one's.
+    std::fs::write(&path, &other).unwrap();
+    let (numbers, said) = verified();
+    assert_eq!(numbers, [counted, counted, 0]);
+    let of = format!("it is of process {foreign}, not {process}");
+    assert!(said.contains(&of), "{said}");
+    place.holloway("trace stats run").exits(125).fails_with(&of);
+
+    // The same with this one's name.
+    std::fs::write(&path, forged(&other, process, usize::MAX)).unwrap();
+    let ([_, missing, surplus], said) = verified();
+    assert!(missing < 10 && (2..10).contains(&surplus), "{said}");
+    assert!(said.contains("of another run"), "{said}");
+
+    // Nothing of it is left.
+    std::fs::write(&path, forged(&own, process, 0)).unwrap();
+    let (numbers, said) = verified();
+    assert_eq!(numbers, [counted, counted, 0]);
+    assert!(
+        said.contains("that its profile counted are missing from its trace"),
+        "{said}"
+    );
+    for left in [&own[..0], &own[..own.len() / 2]] {
+        std::fs::write(&path, left).unwrap();
+        let ([_, missing, surplus], _) = verified();
+        assert!(missing > 0 && surplus == 0);
+    }
+    std::fs::remove_file(&path).unwrap();
+    let (numbers, said) = verified();
+    assert_eq!(numbers, [counted, counted, 0]);
+    assert!(said.contains("is not there"), "{said}");
+    for question in [
+        "stats",
+        "cat",
+        "hot",
+        "freq step",
+        "before step work",
+        "context step",
+        "loops 2",
+        "query step",
+    ] {
+        let words = format!("trace {question} run");
+        place.holloway(&words).exits(125).fails_with("is not there");
+    }
+    place
+        .holloway("trace diff run other")
+        .exits(125)
+        .fails_with("is not there");
 }
 
 #[test]
@@ -649,7 +788,21 @@ fn a_trace_answers_questions() {
     place
         .holloway("trace stats run --thread 1")
         .exits(2)
-        .fails_with("no such thread");
+        .fails_with("no such thread in run: it has thread ");
+    place
+        .holloway("trace stats run --image nosuch")
+        .exits(2)
+        .fails_with("no trace of an image `nosuch` in run: it has trace");
+    place
+        .holloway("trace stats run --process 1")
+        .exits(2)
+        .fails_with("no trace of a process 1 in run: it has ");
+    let map = file_of(&place.path().join("run"), ".hwm");
+    for command in ["trace verify", "report"] {
+        let call = place.holloway(command).arg(map.to_str().unwrap());
+        call.exits(2)
+            .fails_with("is a path map, which has no counts: name the run's directory");
+    }
     place
         .holloway("trace freq stp:0 run")
         .exits(2)

@@ -15,7 +15,8 @@ use serde::Serialize;
 use super::SCHEMA;
 use crate::Options;
 use crate::trace::answer::{answers, are_good};
-use crate::trace::{AskError, Comparison, Question, Run, Sight, Stream, longest};
+use crate::trace::sums::{Sum, sums};
+use crate::trace::{Account, AskError, Comparison, Question, Run, Sight, Stream, longest};
 use answer::AnswerRecord;
 
 #[derive(Serialize)]
@@ -23,7 +24,53 @@ struct Document<'a> {
     schema: u32,
     question: &'static str,
     damage: &'a [String],
+    #[serde(flatten)]
+    verified: Option<Verified<'a>>,
     streams: Vec<StreamRecord<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sums: Vec<SumRecord<'a>>,
+}
+
+/// What several streams of an image answer together.
+#[derive(Serialize)]
+struct SumRecord<'a> {
+    image: &'a str,
+    streams: u64,
+    events: u64,
+    answer: AnswerRecord<'a>,
+    terminals: Vec<TerminalRecord>,
+}
+
+/// What was verified of the run.
+#[derive(Serialize)]
+struct Verified<'a> {
+    good: bool,
+    processes: Vec<Process<'a>>,
+}
+
+#[derive(Serialize)]
+struct Process<'a> {
+    image: &'a str,
+    process: u32,
+    counted: u64,
+    missing: u64,
+    surplus: u64,
+}
+
+impl<'a> Verified<'a> {
+    fn new(accounts: &'a [Account], good: bool) -> Verified<'a> {
+        let processes = accounts.iter().map(|account| Process {
+            image: &account.image,
+            process: account.process,
+            counted: account.counted,
+            missing: account.missing,
+            surplus: account.surplus,
+        });
+        Verified {
+            good,
+            processes: processes.collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -114,14 +161,29 @@ pub fn write(
             terminals: table.records(),
         }
     });
+    let sums = sums(&answers);
+    let of_sums: Vec<Stream<'_>> = sums.iter().map(Sum::stream).collect();
+    let of_sums: Vec<Sight<'_>> = of_sums.iter().map(|one| Sight::new(one, options)).collect();
+    let of_sums: Vec<Table<'_>> = of_sums.iter().map(Table::new).collect();
+    let sums = sums.iter().zip(&of_sums).map(|(sum, table)| SumRecord {
+        image: table.sight.stream.image,
+        streams: sum.streams,
+        events: sum.events,
+        answer: AnswerRecord::new(table, question, &sum.answer, options.top),
+        terminals: table.records(),
+    });
+    let is_verified = matches!(question, Question::Verify);
+    let good = !is_verified || are_good(&answers);
     let document = Document {
         schema: SCHEMA,
         question: name(question),
         damage: run.damage,
+        verified: is_verified.then(|| Verified::new(run.accounts, good)),
         streams: streams.collect(),
+        sums: sums.collect(),
     };
     put(&document, out)?;
-    Ok(are_good(&answers))
+    Ok(good)
 }
 
 /// Writes streams of two runs compared, pair by pair, as one object and a newline.

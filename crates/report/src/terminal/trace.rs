@@ -16,6 +16,7 @@ use super::paint::{Ink, Line, Page, clip_start};
 use crate::numbers::{grouped, plural};
 use crate::trace::answer::{Answer, answers, are_good};
 use crate::trace::compare::Compared;
+use crate::trace::sums::{Sum, sums};
 use crate::trace::{AskError, Comparison, Question, Run, Sight, Stream, longest};
 use crate::{Options, SAMPLE};
 
@@ -46,7 +47,10 @@ pub fn write(
     let sights: Vec<Sight<'_>> = asked.map(|one| Sight::new(one, options)).collect();
     let answers = answers(&sights, question, run.damage)?;
     sheet.damage(run.damage)?;
-    if answers.is_empty() {
+    let is_verified = matches!(question, Question::Verify);
+    if answers.is_empty() && is_verified && !run.damage.is_empty() {
+        sheet.alarm("not good", "no trace can be read, see above")?;
+    } else if answers.is_empty() {
         let text = "no trace: the program was not built with --collect trace, or no thread of it ran instrumented code";
         sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
     }
@@ -60,10 +64,14 @@ pub fn write(
             sheet.head(sight)?;
             sheet.answer(sight, question, answer)?;
         }
+        for sum in &sums(&answers) {
+            sheet.page.gap()?;
+            sheet.sum(question, sum)?;
+        }
     }
     sheet.more(run.streams.len() - sights.len(), "trace")?;
     out.flush()?;
-    Ok(are_good(&answers))
+    Ok(!is_verified || are_good(&answers))
 }
 
 /// Compares streams of two runs, pair by pair, and writes where they part, and which sequences either has alone.
@@ -134,6 +142,15 @@ impl Sheet<'_> {
         let legend = format!("{events}; > enters its function, < leaves it");
         self.page.wrapped(line, Ink::Faint, &legend)?;
         self.damage(stream.damage)
+    }
+
+    /// Writes what several streams of an image answer together.
+    fn sum(&mut self, question: &Question<'_>, sum: &Sum<'_>) -> io::Result<()> {
+        let stream = sum.stream();
+        let title = format!("{}, all {} traces", stream.image, grouped(sum.streams));
+        self.heading(&title, &plural(sum.events, "event"))?;
+        let sight = Sight::new(&stream, self.options);
+        self.answer(&sight, question, &sum.answer)
     }
 
     /// Writes what is missing.

@@ -159,13 +159,10 @@ fn verify(sight: &Sight<'_>, damage: &[String]) -> Verified {
     }
 }
 
-/// Whether what was to be verified is good; anything else is.
+/// Whether what was to be verified is good: there is something, and all of it is.
 pub(crate) fn are_good(answers: &[(&Sight<'_>, Answer)]) -> bool {
-    let mut verified = answers.iter().filter_map(|(_, answer)| match answer {
-        Answer::Verify(found) => Some(found),
-        _ => None,
-    });
-    verified.all(|found| found.is_good)
+    let is_good = |answer: &Answer| matches!(answer, Answer::Verify(found) if found.is_good);
+    !answers.is_empty() && answers.iter().all(|(_, answer)| is_good(answer))
 }
 
 fn hot_of(sight: &Sight<'_>, asked: &Hot) -> HotFound {

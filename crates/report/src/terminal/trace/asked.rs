@@ -29,10 +29,11 @@ const CALLERS: [(&str, Align); 3] = [
     ("function", Align::Left),
 ];
 
-/// `3 times, first as event 7, last as event 90`.
+/// `3 times, first as event 7, last as event 90`; in all threads together `3 times`.
 fn runs(count: u64, ends: Option<(u64, u64)>) -> String {
     match ends {
-        None => "never".to_owned(),
+        None if count == 0 => "never".to_owned(),
+        None => plural(count, "time"),
         Some((only, _)) if count == 1 => format!("once, as event {}", grouped(only)),
         Some((first, last)) => {
             let (count, first, last) = (plural(count, "time"), grouped(first), grouped(last));
@@ -77,14 +78,15 @@ pub(super) fn before(
         sheet.fact(label, &format!("{name}: {called}{ran}"))?;
     }
     let first = |runs: &Runs| runs.ends.map(|ends| ends.0);
+    let (count_p, count_q) = (order.p.count, order.q.count);
     let answer = match order.p_is_first() {
         Some(true) => "P ran before Q",
         Some(false) if first(&order.p) == first(&order.q) => "both ran first as the same event",
         Some(false) => "Q ran before P",
+        None if count_p > 0 && count_q > 0 => "each thread has its own",
         None => "they did not both run",
     };
     sheet.fact("order", answer)?;
-    let (count_p, count_q) = (order.p.count, order.q.count);
     let part = |part: u64, whole: u64| {
         format!(
             "{} of {} ({})",
@@ -148,7 +150,7 @@ pub(super) fn context(
     ] {
         let shown = format!(
             "{} of {}",
-            list.len().min(sheet.top()),
+            grouped(list.len().min(sheet.top()) as u64),
             plural(list.len() as u64, "different event")
         );
         sheet.title(title, &shown)?;
@@ -169,7 +171,7 @@ pub(super) fn context(
     let callers = &found.callers;
     let shown = format!(
         "{} of {}",
-        callers.len().min(sheet.top()),
+        grouped(callers.len().min(sheet.top()) as u64),
         plural(callers.len() as u64, "function")
     );
     sheet.title("Called by", &shown)?;
@@ -189,14 +191,15 @@ pub(super) fn context(
 }
 
 pub(super) fn query(sheet: &mut Sheet<'_>, sight: &Sight<'_>, found: &Matches) -> io::Result<()> {
-    let Some((first, end)) = found.first else {
-        return sheet.fact("matches", "none");
-    };
     let count = match found.count {
+        0 => "none".to_owned(),
         1 => "1 match".to_owned(),
         count => format!("{} matches that share no event", grouped(count)),
     };
     sheet.fact("matches", &count)?;
+    let Some((first, end)) = found.first else {
+        return Ok(());
+    };
     let events = plural(end - first + 1, "event");
     let shown = format!(
         "{events}, from event {} to event {}",
@@ -212,8 +215,8 @@ pub(super) fn query(sheet: &mut Sheet<'_>, sight: &Sight<'_>, found: &Matches) -
     let mut position = first;
     while position <= end {
         if elided.contains(&position) {
-            let left_out = plural(elided.end - elided.start, "event");
-            sheet.fact("", &format!("… {left_out} more"))?;
+            let left_out = plural(elided.end - elided.start, "more event");
+            sheet.fact("", &format!("… {left_out}"))?;
             position = elided.end;
             continue;
         }

@@ -52,7 +52,8 @@ fn parting(sheet: &mut Sheet<'_>, sights: &[Sight<'_>; 2], diff: &Diff) -> io::R
     }
     let shown = match diff.common {
         0 => "at the first event".to_owned(),
-        common => format!("the first {} are the same", plural(common, "event")),
+        1 => "the first event is the same".to_owned(),
+        common => format!("the first {} events are the same", grouped(common)),
     };
     sheet.title("Where they part", &shown)?;
     let from = diff.common.saturating_sub(BEFORE);
@@ -95,7 +96,7 @@ fn only(
     };
     let shown = format!(
         "{} of {} of up to {} {unit} that {other} has not, though it has their parts",
-        all.len().min(sheet.top()),
+        grouped(all.len().min(sheet.top()) as u64),
         plural(all.len() as u64, "sequence"),
         how.max_len
     );

@@ -30,17 +30,23 @@ pub(super) fn write(
         "minimal sequence"
     };
     let how = match found.method {
-        Method::Exact => "each counted as often as it runs, also within others",
+        Method::Exact => {
+            "each counted as often as it runs, also within others and over itself: shares overlap, and may exceed 100 %"
+        }
         Method::Figure7 => {
             "counted in the rule in which it first lies whole, so that some are missed"
         }
     };
+    let longest = plural(bounds.max_len as u64, "event");
+    let lengths = if bounds.min_len == bounds.max_len {
+        longest
+    } else {
+        format!("{} to {longest}", grouped(bounds.min_len as u64))
+    };
     let shown = format!(
-        "{} of {} of {} to {} events that cost at least {} of {} {unit}, {how}",
+        "{} of {} of {lengths} that cost at least {} of {} {unit}, {how}",
         grouped(found.hot.len().min(sheet.top()) as u64),
         plural(found.hot.len() as u64, what),
-        bounds.min_len,
-        bounds.max_len,
         grouped(bounds.min_cost),
         grouped(found.total),
     );
@@ -72,7 +78,7 @@ pub(super) fn write(
             if at == elided.start && !elided.is_empty() {
                 sheet.fact(
                     "",
-                    &format!("… {} more", plural(elided.len() as u64, "event")),
+                    &format!("… {}", plural(elided.len() as u64, "more event")),
                 )?;
             }
             if !elided.contains(&at) {

@@ -35,10 +35,11 @@ pub(super) fn write(sheet: &mut Sheet<'_>, sight: &Sight<'_>, grams: &Grams) -> 
     let none = Vec::new();
     let roots = children.get(&0).unwrap_or(&none);
     let shown = format!(
-        "{} of {}, each with the paths that follow it in the same activation; {} up to {longest} long, below {LEAST} % of what they go on from left out",
-        roots.len().min(sheet.top()),
+        "{} of {}, each with the paths that follow it in the same activation; {} up to {} long, below {LEAST} % of what they go on from left out",
+        grouped(roots.len().min(sheet.top()) as u64),
         plural(roots.len() as u64, "path"),
         plural(sequences, "different sequence"),
+        grouped(longest.into()),
     );
     sheet.title("Sequences", &shown)?;
     for &root in roots.iter().take(sheet.top()) {

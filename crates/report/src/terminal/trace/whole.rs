@@ -162,7 +162,11 @@ pub(super) fn cat(
     if count == 0 {
         return sheet.fact(
             "nothing",
-            &format!("there is no event {} in it: it has {last}", grouped(from)),
+            &format!(
+                "there is no event {} in it: it has {}",
+                grouped(from),
+                grouped(last)
+            ),
         );
     }
     let before = sight.stream.part().before;

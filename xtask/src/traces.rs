@@ -50,7 +50,7 @@ struct Program {
 /// # Errors
 /// A build or a run fails, a trace doesn't come back as it was, or a compressor is missing.
 pub(crate) fn run(options: Options) -> Result<()> {
-    if cfg!(debug_assertions) {
+    if std::env::var_os(OPTIMISED).is_none() {
         return Err(optimised());
     }
     let shelf = bench::shelf()?;
@@ -78,11 +78,15 @@ pub(crate) fn run(options: Options) -> Result<()> {
     Ok(())
 }
 
+/// Set where the command was built with optimisation.
+const OPTIMISED: &str = "HOLLOWAY_STUDY_OPTIMISED";
+
 /// Becomes this command again, built with optimisation: what is measured runs in this process. Gives why it didn't.
 fn optimised() -> anyhow::Error {
     let mut again = cargo();
     again.args(["run", "--quiet", "--release", "--package", "xtask", "--"]);
-    let error = again.args(std::env::args_os().skip(1)).exec();
+    again.args(std::env::args_os().skip(1)).env(OPTIMISED, "1");
+    let error = again.exec();
     anyhow::Error::new(error).context("cannot start cargo")
 }
 

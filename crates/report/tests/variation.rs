@@ -342,7 +342,7 @@ fn net_variation_of_two_samples_is_marked() {
     let row = |name: &str| rows.iter().find(|row| row.contains(name)).unwrap();
     assert!(row("walk").trim_start().starts_with("1 "), "{text}");
     assert!(row("lock").trim_start().starts_with("?2 "), "{text}");
-    let said = "?  nothing of these net variations is sure, with 2 samples each: run it for longer";
+    let said = "?  a tenth at most of these net variations is sure, with 2 samples each: run it for longer";
     assert!(text.contains(said), "{text}");
 }
 

@@ -27,7 +27,8 @@ use crate::run::FunctionId;
 
 /// Fewest samples that say something of variation.
 const LEAST: u64 = 2;
-/// Error, as a part of a net variation, from which on that may as well be nothing: what was met once is known to ± 100 %.
+/// Error, as a part of a net variation, from which on that may as well be nothing. What was met once, one slow sample, is known to ± 100 %, what was met
+/// twice to ± 71 %: this lies between.
 const DOUBTFUL: f64 = 0.9;
 /// A low quantile: a base time that one odd sample doesn't make.
 const LOW: f64 = 0.05;
@@ -115,7 +116,7 @@ impl Rank {
         self.net * (1.0 - self.error).max(0.0)
     }
 
-    /// Whether about all of its net variation may be chance: one sample made it.
+    /// Whether a tenth at most of its net variation is sure: most often one slow sample made it.
     pub fn is_doubtful(&self) -> bool {
         self.net > 0.0 && self.error >= DOUBTFUL
     }

@@ -1,7 +1,7 @@
 //! Ranks, and net variations, that chance may have given: marked in the table, and said below it.
 //!
 //! ```text
-//!  ?  nothing of these net variations is sure, with 2 to 5 samples each: run it for longer, or with --burst 1000
+//!  ?  a tenth at most of these net variations is sure, with 2 to 5 samples each: run it for longer, or with --burst 1000
 //!  ≈  ranks 2 to 4, 4 to 9 can't be told apart by 68 to 102 samples each: run it for longer, or with --burst 1000
 //! ```
 
@@ -18,18 +18,18 @@ const NAMED: usize = 4;
 /// Least paths to pass before a burst that are proposed.
 const LEAST: f64 = 100.0;
 
-/// A path's rank, marked where nothing of its net variation is sure, or else where others in its place can't be told from it.
+/// A path's rank, marked where next to nothing of its net variation is sure, and where others in its place can't be told from it.
 pub(super) fn rank(report: &Report<'_>, place: usize, ties: &[Range<usize>]) -> String {
     let is_tie = ties.iter().any(|tie| tie.contains(&place));
-    let mark = match report.ranking.paths[place].is_doubtful() {
+    let doubt = match report.ranking.paths[place].is_doubtful() {
         true => "?",
-        false if is_tie => "≈",
         false => "",
     };
-    format!("{mark}{}", place + 1)
+    let tie = if is_tie { "≈" } else { "" };
+    format!("{doubt}{tie}{}", place + 1)
 }
 
-/// Says of which paths shown nothing is sure, and what would help.
+/// Says of which paths shown next to nothing is sure, and what would help.
 pub(super) fn write_doubts(
     sheet: &mut Sheet<'_>,
     report: &Report<'_>,
@@ -43,7 +43,7 @@ pub(super) fn write_doubts(
     let mut head = Line::new();
     head.up_to(2).put(Ink::Faint, "?  ");
     let text = format!(
-        "nothing of these net variations is sure, with {samples} each: {}",
+        "a tenth at most of these net variations is sure, with {samples} each: {}",
         way_out(report)
     );
     sheet.page.wrapped(head, Ink::Alarm, &text)

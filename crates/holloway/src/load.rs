@@ -53,6 +53,18 @@ pub(crate) fn load(run: &Path) -> Result<RunProfile> {
 /// # Errors
 /// As [`load`].
 pub(crate) fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loaded> {
+    let loaded = load_what_is_left(run, settings)?;
+    if loaded.profile.images.is_empty() {
+        return Err(nothing_readable(run, &loaded.profile.damage));
+    }
+    Ok(loaded)
+}
+
+/// The same for who looks for damage: where nothing can be read, no image is there, and why is said among the damage.
+///
+/// # Errors
+/// The run does not exist, or is an empty directory.
+pub(crate) fn load_what_is_left(run: &Path, settings: &Settings) -> Result<Loaded> {
     let files = profile_files(run)?;
     let mut images = Images::new();
     let mut unreadable = Vec::new();
@@ -69,8 +81,11 @@ pub(crate) fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loade
             Err(why) => unreadable.push(format!("{}: {why}", file.display())),
         }
     }
-    if images.is_empty() {
-        return Err(nothing_readable(run, &unreadable));
+    if run.is_dir() {
+        unreadable.extend(without_profile(run)?);
+    }
+    if images.is_empty() && unreadable.is_empty() {
+        return Err(nothing_readable(run, &[]));
     }
     let mut kinds = Kinds::default();
     for (map, profiles) in images.values().filter(|(_, profiles)| !profiles.is_empty()) {
@@ -101,6 +116,9 @@ pub(crate) fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
             run.display()
         ))
     })?;
+    if metadata.is_dir() {
+        return finish::profiles(run);
+    }
     if run
         .extension()
         .is_some_and(|extension| extension == finish::MAP)
@@ -111,26 +129,37 @@ pub(crate) fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
             finish::PROFILE
         )));
     }
-    if !metadata.is_dir() {
-        return Ok(vec![profile_of(run)]);
-    }
-    finish::profiles(run)
+    Ok(vec![profile_of(run).unwrap_or_else(|| run.to_owned())])
 }
 
-/// The profile itself, or the one that a file of loops or traces lies beside.
-fn profile_of(file: &Path) -> PathBuf {
+/// The profile that a file of loops, traces or times lies beside, if it is one.
+fn profile_of(file: &Path) -> Option<PathBuf> {
     let [taken, rest] = traces::TRACES;
     let [timings, sealed_timings] = [timings::TIMINGS, timings::SEALED_TIMINGS];
     let [loops, sealed_loops] = [forests::LOOPS, forests::SEALED_LOOPS];
     let beside = [sealed_loops, loops, rest, taken, sealed_timings, timings];
-    let name = file.as_os_str().to_string_lossy();
+    let name = file.file_name()?.to_string_lossy();
     let stem = beside
         .iter()
-        .find_map(|extension| name.strip_suffix(&format!(".{extension}")));
-    stem.map_or_else(
-        || file.to_owned(),
-        |stem| PathBuf::from(format!("{stem}.{}", finish::PROFILE)),
-    )
+        .find_map(|extension| name.strip_suffix(&format!(".{extension}")))?;
+    Some(file.with_file_name(format!("{stem}.{}", finish::PROFILE)))
+}
+
+/// What lies in a run's directory beside profiles that are not there any more, a sentence each.
+fn without_profile(directory: &Path) -> Result<Vec<String>> {
+    let mut sentences: Vec<String> = finish::files(directory)?
+        .filter_map(|file| {
+            // A profile is there before what is made of it.
+            let profile = profile_of(&file).filter(|profile| !profile.exists())?;
+            Some(format!(
+                "{}: its profile {} is not there: what was collected can't be read without it; put it back, or record it again",
+                file.display(),
+                profile.file_name()?.display()
+            ))
+        })
+        .collect();
+    sentences.sort();
+    Ok(sentences)
 }
 
 /// Reads one profile and puts it to the others of its image. Gives the number of its damaged records.

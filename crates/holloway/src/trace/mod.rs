@@ -275,9 +275,14 @@ struct Place {
 
 impl Found {
     fn read(run: &Path, wanted: Wanted) -> Result<Self> {
-        let loaded = load::load_with_streams(run, &Settings::default())?;
+        let load = match wanted {
+            Wanted::Check => load::load_what_is_left,
+            _ => load::load_with_streams,
+        };
+        let loaded = load(run, &Settings::default())?;
         let shown = run.display();
-        if !loaded.kinds.has(Collect::Trace) {
+        let is_left = !loaded.profile.images.is_empty();
+        if is_left && !loaded.kinds.has(Collect::Trace) {
             let why = loaded.kinds.lack("traces", Collect::Trace);
             return Err(Failure::usage(format_args!("{shown}: {why}")));
         }

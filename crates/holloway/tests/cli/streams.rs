@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use holloway_format::trace::{Head, TraceFile, TraceWriter};
+use holloway_format::{FunctionCounts, decode_image, read_profile, write_sealed};
 
 use crate::cli_support::{Call, Done, Project, Report};
 
@@ -430,12 +431,26 @@ fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
         (&answer["good"], &answer["sample"]),
         (&true.into(), &true.into())
     );
+    // What the sample says of itself excuses no function that its profile did not count.
     let whole = place.path().join("run");
-    let trace = std::fs::read_dir(&whole)
-        .unwrap()
-        .map(|file| file.unwrap().path());
-    let mut trace = trace.filter(|file| file.extension().is_some_and(|one| one == "hwt"));
-    let file = trace.next().unwrap();
+    let [profile, map] = [".hwp", ".hwm"].map(|end| file_of(&whole, end));
+    let sealed = std::fs::read(&profile).unwrap();
+    let map = decode_image(&std::fs::read(map).unwrap()).unwrap();
+    let mut counted = read_profile(&sealed, &map).unwrap();
+    assert_eq!(counted.damage.len(), 1, "{:?}", counted.damage);
+    let often = |one: &FunctionCounts| one.counts.iter().map(|&(_, count)| count).sum::<u64>();
+    let surplus = counted.functions.iter().map(often).max().unwrap();
+    counted.functions.retain(|one| often(one) < surplus);
+    std::fs::write(&profile, write_sealed(&counted)).unwrap();
+    let done = place.holloway("trace verify run --format json").exits(1);
+    let of = &done.json().0["processes"][0];
+    assert_eq!(
+        (&of["missing"], &of["surplus"]),
+        (&0.into(), &surplus.into())
+    );
+    std::fs::write(&profile, &sealed).unwrap();
+    place.holloway("trace verify run").ok();
+    let file = file_of(&whole, ".hwt");
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     place.holloway("trace verify run").exits(1).says("not good");
@@ -750,6 +765,65 @@ fn k_is_the_builds_unless_the_run_says_otherwise() {
         .holloway("report paths --view loops")
         .exits(2)
         .fails_with("build with --collect loops");
+}
+
+#[test]
+fn a_run_is_not_good_without_one_of_its_profiles() {
+    let place = Project::new(&[]);
+    let run_path = place.path().join("run");
+    run(&place, "-o run", "trace", "work 3000");
+    run(&place, "-o other", "trace", "work 3000");
+    place.holloway("trace verify run").ok();
+    let other = place.path().join("other");
+    for end in [".hwt", ".hwp"] {
+        let file = file_of(&other, end);
+        std::fs::copy(&file, run_path.join(file.file_name().unwrap())).unwrap();
+    }
+    place.holloway("trace verify run").ok();
+    let profile = file_of(&other, ".hwp");
+    let gone = profile.file_name().unwrap().to_str().unwrap();
+    std::fs::remove_file(run_path.join(gone)).unwrap();
+    let why = format!("its profile {gone} is not there");
+    let verified = || {
+        let done = place.holloway("trace verify run --format json").exits(1);
+        let said = done.json();
+        assert_eq!(said.0["good"], false);
+        place.holloway("trace verify run").exits(1).says("not good");
+        damage(&said)
+    };
+    let said = verified();
+    assert!(said.len() == 1 && said[0].contains(&why), "{said:?}");
+    assert!(damage(&report(&place, "run")).concat().contains(&why));
+
+    // None can be read: of the other one there is a beginning.
+    let profile = file_of(&run_path, ".hwp");
+    let bytes = std::fs::read(&profile).unwrap();
+    std::fs::write(&profile, &bytes[..40]).unwrap();
+    assert_eq!(verified().len(), 2);
+    std::fs::remove_file(&profile).unwrap();
+    assert_eq!(verified().len(), 2);
+    for command in ["report run", "trace stats run"] {
+        let why = "cannot read any profile in run: ";
+        place.holloway(command).exits(125).fails_with(why);
+    }
+    std::fs::create_dir(place.path().join("empty.hwm")).unwrap();
+    for command in ["report empty.hwm", "trace verify empty.hwm"] {
+        let why = "cannot find a profile in empty.hwm";
+        place.holloway(command).exits(125).fails_with(why);
+    }
+}
+
+#[test]
+fn what_lies_beside_no_profile_is_said_of_all_kinds() {
+    for (kind, made) in [("loops", ".hwl"), ("times", ".hwv")] {
+        let place = Project::new(&[]);
+        run(&place, "-o run", kind, "work 3000");
+        let file = file_of(&place.path().join("run"), made);
+        std::fs::copy(&file, file.with_file_name(format!("0-gone{made}"))).unwrap();
+        let said = damage(&report(&place, "run")).concat();
+        let expect = format!("0-gone{made}: its profile 0-gone.hwp is not there");
+        assert!(said.contains(&expect), "{kind}: {said}");
+    }
 }
 
 #[test]

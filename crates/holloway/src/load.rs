@@ -25,7 +25,7 @@ use holloway_report::{grouped, plural};
 use crate::collect::{self, Results, Settings, Subject, forests, timings, traces};
 use crate::failure::{Failure, Result};
 use crate::kinds::Kinds;
-use crate::{finish, images, rundir, status};
+use crate::{finish, images, rundir, show_env, status};
 
 pub(crate) use streams::{Loaded, Streams};
 
@@ -70,6 +70,7 @@ pub(crate) fn load_what_is_left(run: &Path, settings: &Settings) -> Result<Loade
     let mut unreadable = Vec::new();
     let mut damaged = Vec::new();
     let mut found = Found::default();
+    say_what_is_made(run, &files);
     for file in &files {
         match add(file, &mut images, &mut found, settings) {
             Ok(0) => {}
@@ -247,7 +248,6 @@ fn read_streams(
     settings: &Settings,
 ) -> std::result::Result<Results, String> {
     let raw = RawProfile::parse(bytes).map_err(|error| error.to_string())?;
-    say_what_is_made(file, &raw);
     let subject = Subject::resume(file, head, map, settings.clone());
     Ok(subject.result(&raw))
 }
@@ -255,31 +255,66 @@ fn read_streams(
 /// Words that take a second or two.
 const MANY: u64 = 10_000_000;
 
-/// Says that one has to wait for what is made of a raw profile's streams, and how to wait once.
-fn say_what_is_made(file: &Path, raw: &RawProfile<'_>) {
-    let words = raw.ring_words().iter().fold(0u64, |sum, ring| {
-        let spooled = ring.spools.iter().map(|spool| spool.length);
-        let held = ring.ring.map(|ring| ring.end() - ring.first());
-        spooled.chain(held).fold(sum, u64::saturating_add)
-    }) / 4;
+/// Says that one has to wait for what is made of a run's raw profiles' streams, and how to wait once.
+fn say_what_is_made(run: &Path, files: &[PathBuf]) {
+    let waiting: Vec<Waiting> = files.iter().filter_map(|file| Waiting::of(file)).collect();
+    let words = waiting.iter().map(|one| one.words);
+    let words = words.fold(0, u64::saturating_add);
     if words < MANY {
         return;
     }
-    let ProfileHead { image, pid, .. } = &raw.header().profile;
-    let run = file.parent().filter(|run| !run.as_os_str().is_empty());
-    let run = run.unwrap_or(Path::new("."));
-    let once = match finish::has_ended(raw.header()) {
+    let of = match &waiting[..] {
+        [one] => format!("{}, process {},", one.head.image, one.head.pid),
+        all => plural(all.len() as u64, "profile"),
+    };
+    let directory = match run.is_dir() {
+        true => run,
+        false => run.parent().unwrap_or(run),
+    };
+    let directory = match directory.as_os_str().is_empty() {
+        true => ".".to_owned(),
+        false => show_env::word(&directory.to_string_lossy()),
+    };
+    let once = match waiting.iter().all(|one| one.has_ended) {
         true => format!(
-            "; each question does so: `HOLLOWAY_DATA={} holloway run --no-report -- true` does it once for all",
-            run.display()
+            "; each question does so: `HOLLOWAY_DATA={directory} holloway run --no-report -- true` does it once for all"
         ),
         false => String::new(),
     };
     let words = grouped(words);
     status::line(
         "Analysing",
-        &format!("{words} words of {image}, process {pid}, that no collector took{once}"),
+        &format!("{words} words of {of} that no collector took{once}"),
     );
+}
+
+/// A raw profile of which something has to be made.
+struct Waiting {
+    head: ProfileHead,
+    /// Of its streams, not taken.
+    words: u64,
+    has_ended: bool,
+}
+
+impl Waiting {
+    fn of(file: &Path) -> Option<Self> {
+        let bytes = images::read_regular(file).ok()?;
+        let head = peek_profile(&bytes).ok()?;
+        if head.sealed || !is_stream(head.kind) {
+            return None;
+        }
+        let raw = RawProfile::parse(&bytes).ok()?;
+        let words = raw.ring_words().iter().fold(0u64, |sum, ring| {
+            let spooled = ring.spools.iter().map(|spool| spool.length);
+            let held = ring.ring.map(|ring| ring.end() - ring.first());
+            spooled.chain(held).fold(sum, u64::saturating_add)
+        }) / 4;
+        (words > 0).then(|| Self {
+            head,
+            words,
+            has_ended: finish::has_ended(raw.header()),
+        })
+    }
 }
 
 /// The path map beside the profile, else that in the image's file, which is put beside the profile.

@@ -244,6 +244,27 @@ fn who_waits_for_what_no_collector_took_is_told_how_to_wait_once() {
     assert_eq!(waits(), None);
 }
 
+#[test]
+fn a_run_of_many_that_no_collector_took_is_waited_for_as_a_whole() {
+    let place = Project::new(&[]);
+    let data = place.path().join("a run");
+    for _ in 0..2 {
+        let app = built("trace");
+        let call = place.program(app.to_str().unwrap());
+        let mut call = call.env("HOLLOWAY_DATA", &data);
+        call.command.args(["work", "2600000"]);
+        call.ok();
+    }
+    let mut call = place.holloway("trace verify");
+    call.command.arg("a run");
+    let done = call.ok();
+    let said = &done.stderr;
+    assert_eq!(said.matches("Analysing").count(), 1, "{done}");
+    assert!(said.contains("Analysing 10,400,"), "{done}");
+    let rest = " words of 2 profiles that no collector took; each question does so: `HOLLOWAY_DATA='a run' holloway run";
+    assert!(said.contains(rest), "{done}");
+}
+
 /// `holloway run` of a program that records nothing, into a directory that it finishes.
 fn finishing(place: &Project, data: &Path) -> Call {
     let call = place.holloway("run --no-report -- true");
@@ -904,6 +925,45 @@ fn a_trace_answers_questions() {
     run(&place, "-o paths", "paths", "work 1000");
     place.holloway("trace stats paths").exits(2).fails_with(
         "paths: no traces were recorded: build with --collect trace to see them; there are paths",
+    );
+}
+
+/// Each exists, and not together; of 17 threads the process is named once.
+#[test]
+fn a_choice_that_leaves_nothing_is_told_by_its_first_name_that_does() {
+    let place = Project::new(&[("app.c", PROGRAM)]);
+    in_own_cache(&place, "cc --collect trace -O1 -pthread app.c -o copy").ok();
+    let copy = place.path().join("copy");
+    for (app, words) in [(built("trace"), "threads 1000"), (copy, "work 10")] {
+        let call = place.program(app.to_str().unwrap());
+        let mut call = call.env("HOLLOWAY_DATA", place.path().join("run"));
+        call.command.args(words.split(' '));
+        call.ok();
+    }
+    let stats = place.holloway("trace stats run --format json").ok().json();
+    let streams = stats.0["streams"].as_array().unwrap();
+    let of = |image: &str| {
+        let mut streams = streams.iter().filter(|one| one["image"] == image);
+        let one = streams.next().unwrap();
+        ["process", "thread"].map(|id| one[id].as_u64().unwrap())
+    };
+    let ([process, _], [later, id]) = (of("trace"), of("copy"));
+    let refused = |choice: &str, why: String| {
+        let call = place.holloway(&format!("trace stats run {choice}"));
+        call.exits(2).fails_with(&why);
+    };
+    let here = "in run: it has";
+    refused(
+        "--process 1",
+        format!("no trace of a process 1 {here} {process} (trace), {later} (copy)"),
+    );
+    refused(
+        &format!("--image trace --process {later}"),
+        format!("no trace of a process {later} of `trace` {here} {process} (trace)"),
+    );
+    refused(
+        &format!("--image trace --process {process} --thread {id}"),
+        format!("no such thread of process {process} of `trace` {here} thread {process} of"),
     );
 }
 

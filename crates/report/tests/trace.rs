@@ -721,7 +721,10 @@ fn threads_of_an_image_are_summed() {
         (Question::Stats, &streams),
     ] {
         let text = both(&question, streams, &options());
-        assert!(!text.contains("sums") && !text.contains("together"), "{text}");
+        assert!(
+            !text.contains("sums") && !text.contains("together"),
+            "{text}"
+        );
     }
 }
 

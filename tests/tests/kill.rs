@@ -375,14 +375,20 @@ fn says_from_where(data: &Path, missing: u64) -> bool {
     let Some((_, all)) = which.split_once("all ") else {
         return false;
     };
-    let behind = |words: &str| all.split_once(words).map(|(_, then)| number(then));
-    // A path is a word, and the thread's beginning two.
-    let path = behind(" from its path ").map(|path| path + 2);
     let is_trace = raw.header().profile.kind == KIND_TRACE;
-    assert_eq!(path.is_some(), is_trace, "{said}");
-    let word = path.or_else(|| behind(" from its word ")).unwrap();
+    // `all its paths from 7 on (3)`, `all from 7 on (3)`; `all 3 words from its word 7 on`.
+    let (count, first) = match is_trace {
+        true => (" on (", "from "),
+        false => ("", " from its word "),
+    };
+    let behind = |words: &str| {
+        let found = all.split_once(words);
+        number(found.unwrap_or_else(|| panic!("{said}")).1)
+    };
+    // A path is a word, and the thread's beginning two.
+    let word = behind(first) + if is_trace { 2 } else { 0 };
     let words = (ring.cursor - ring.end()) / 4;
-    assert_eq!(number(all), words, "{said}");
+    assert_eq!(behind(count), words, "{said}");
     // Whatever is in the ring stands right before it.
     let kept = ring.words().count() as u64;
     assert_eq!(

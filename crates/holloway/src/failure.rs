@@ -2,7 +2,7 @@
 //!
 //! | code | meaning |
 //! |---|---|
-//! | 1 | what was to be verified is not good |
+//! | 1 | `holloway trace verify`: something is missing or damaged, or nothing is left of the trace; no [`Failure`] |
 //! | 2 | usage error: unknown option, unknown kind of profile |
 //! | 101 | cargo's own: the build failed |
 //! | 125 | holloway itself failed: nothing readable, directory not writable, … |

@@ -90,10 +90,7 @@ pub(crate) fn finish(directory: &Path, linked: Option<&Linked>) -> Result<Outcom
 /// # Errors
 /// The directory cannot be read.
 pub(crate) fn profiles(directory: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(directory)
-        .cannot(|| format!("read the run's directory {}", directory.display()))?;
-    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    let mut paths: Vec<_> = paths
+    let mut paths: Vec<_> = files(directory)?
         .filter(|path| {
             path.extension()
                 .is_some_and(|extension| extension == PROFILE)
@@ -101,6 +98,16 @@ pub(crate) fn profiles(directory: &Path) -> Result<Vec<PathBuf>> {
         .collect();
     paths.sort();
     Ok(paths)
+}
+
+/// All that lies in a run's directory.
+///
+/// # Errors
+/// The directory cannot be read.
+pub(crate) fn files(directory: &Path) -> Result<impl Iterator<Item = PathBuf>> {
+    let entries = std::fs::read_dir(directory)
+        .cannot(|| format!("read the run's directory {}", directory.display()))?;
+    Ok(entries.filter_map(|entry| entry.ok().map(|entry| entry.path())))
 }
 
 /// Makes sure the run's directory holds the path map of a profile's image, and reads it. Nothing if there is none:

@@ -25,7 +25,7 @@ use holloway_report::{grouped, plural};
 use crate::collect::{self, Results, Settings, Subject, forests, timings, traces};
 use crate::failure::{Failure, Result};
 use crate::kinds::Kinds;
-use crate::{finish, images, rundir, status};
+use crate::{finish, images, rundir, show_env, status};
 
 pub(crate) use streams::{Loaded, Streams};
 
@@ -53,11 +53,24 @@ pub(crate) fn load(run: &Path) -> Result<RunProfile> {
 /// # Errors
 /// As [`load`].
 pub(crate) fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loaded> {
+    let loaded = load_what_is_left(run, settings)?;
+    if loaded.profile.images.is_empty() {
+        return Err(nothing_readable(run, &loaded.profile.damage));
+    }
+    Ok(loaded)
+}
+
+/// The same for who looks for damage: where nothing can be read, no image is there, and why is said among the damage.
+///
+/// # Errors
+/// The run does not exist, or is an empty directory.
+pub(crate) fn load_what_is_left(run: &Path, settings: &Settings) -> Result<Loaded> {
     let files = profile_files(run)?;
     let mut images = Images::new();
     let mut unreadable = Vec::new();
     let mut damaged = Vec::new();
     let mut found = Found::default();
+    say_what_is_made(run, &files);
     for file in &files {
         match add(file, &mut images, &mut found, settings) {
             Ok(0) => {}
@@ -69,8 +82,11 @@ pub(crate) fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loade
             Err(why) => unreadable.push(format!("{}: {why}", file.display())),
         }
     }
-    if images.is_empty() {
-        return Err(nothing_readable(run, &unreadable));
+    if run.is_dir() {
+        unreadable.extend(without_profile(run)?);
+    }
+    if images.is_empty() && unreadable.is_empty() {
+        return Err(nothing_readable(run, &[]));
     }
     let mut kinds = Kinds::default();
     for (map, profiles) in images.values().filter(|(_, profiles)| !profiles.is_empty()) {
@@ -101,6 +117,9 @@ pub(crate) fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
             run.display()
         ))
     })?;
+    if metadata.is_dir() {
+        return finish::profiles(run);
+    }
     if run
         .extension()
         .is_some_and(|extension| extension == finish::MAP)
@@ -111,26 +130,37 @@ pub(crate) fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
             finish::PROFILE
         )));
     }
-    if !metadata.is_dir() {
-        return Ok(vec![profile_of(run)]);
-    }
-    finish::profiles(run)
+    Ok(vec![profile_of(run).unwrap_or_else(|| run.to_owned())])
 }
 
-/// The profile itself, or the one that a file of loops or traces lies beside.
-fn profile_of(file: &Path) -> PathBuf {
+/// The profile that a file of loops, traces or times lies beside, if it is one.
+fn profile_of(file: &Path) -> Option<PathBuf> {
     let [taken, rest] = traces::TRACES;
     let [timings, sealed_timings] = [timings::TIMINGS, timings::SEALED_TIMINGS];
     let [loops, sealed_loops] = [forests::LOOPS, forests::SEALED_LOOPS];
     let beside = [sealed_loops, loops, rest, taken, sealed_timings, timings];
-    let name = file.as_os_str().to_string_lossy();
+    let name = file.file_name()?.to_string_lossy();
     let stem = beside
         .iter()
-        .find_map(|extension| name.strip_suffix(&format!(".{extension}")));
-    stem.map_or_else(
-        || file.to_owned(),
-        |stem| PathBuf::from(format!("{stem}.{}", finish::PROFILE)),
-    )
+        .find_map(|extension| name.strip_suffix(&format!(".{extension}")))?;
+    Some(file.with_file_name(format!("{stem}.{}", finish::PROFILE)))
+}
+
+/// What lies in a run's directory beside profiles that are not there any more, a sentence each.
+fn without_profile(directory: &Path) -> Result<Vec<String>> {
+    let mut sentences: Vec<String> = finish::files(directory)?
+        .filter_map(|file| {
+            // A profile is there before what is made of it.
+            let profile = profile_of(&file).filter(|profile| !profile.exists())?;
+            Some(format!(
+                "{}: its profile {} is not there: what was collected can't be read without it; put it back, or record it again",
+                file.display(),
+                profile.file_name()?.display()
+            ))
+        })
+        .collect();
+    sentences.sort();
+    Ok(sentences)
 }
 
 /// Reads one profile and puts it to the others of its image. Gives the number of its damaged records.
@@ -218,7 +248,6 @@ fn read_streams(
     settings: &Settings,
 ) -> std::result::Result<Results, String> {
     let raw = RawProfile::parse(bytes).map_err(|error| error.to_string())?;
-    say_what_is_made(file, &raw);
     let subject = Subject::resume(file, head, map, settings.clone());
     Ok(subject.result(&raw))
 }
@@ -226,31 +255,66 @@ fn read_streams(
 /// Words that take a second or two.
 const MANY: u64 = 10_000_000;
 
-/// Says that one has to wait for what is made of a raw profile's streams, and how to wait once.
-fn say_what_is_made(file: &Path, raw: &RawProfile<'_>) {
-    let words = raw.ring_words().iter().fold(0u64, |sum, ring| {
-        let spooled = ring.spools.iter().map(|spool| spool.length);
-        let held = ring.ring.map(|ring| ring.end() - ring.first());
-        spooled.chain(held).fold(sum, u64::saturating_add)
-    }) / 4;
+/// Says that one has to wait for what is made of a run's raw profiles' streams, and how to wait once.
+fn say_what_is_made(run: &Path, files: &[PathBuf]) {
+    let waiting: Vec<Waiting> = files.iter().filter_map(|file| Waiting::of(file)).collect();
+    let words = waiting.iter().map(|one| one.words);
+    let words = words.fold(0, u64::saturating_add);
     if words < MANY {
         return;
     }
-    let ProfileHead { image, pid, .. } = &raw.header().profile;
-    let run = file.parent().filter(|run| !run.as_os_str().is_empty());
-    let run = run.unwrap_or(Path::new("."));
-    let once = match finish::has_ended(raw.header()) {
+    let of = match &waiting[..] {
+        [one] => format!("{}, process {},", one.head.image, one.head.pid),
+        all => plural(all.len() as u64, "profile"),
+    };
+    let directory = match run.is_dir() {
+        true => run,
+        false => run.parent().unwrap_or(run),
+    };
+    let directory = match directory.as_os_str().is_empty() {
+        true => ".".to_owned(),
+        false => show_env::word(&directory.to_string_lossy()),
+    };
+    let once = match waiting.iter().all(|one| one.has_ended) {
         true => format!(
-            "; each question does so: `HOLLOWAY_DATA={} holloway run --no-report -- true` does it once for all",
-            run.display()
+            "; each question does so: `HOLLOWAY_DATA={directory} holloway run --no-report -- true` does it once for all"
         ),
         false => String::new(),
     };
     let words = grouped(words);
     status::line(
         "Analysing",
-        &format!("{words} words of {image}, process {pid}, that no collector took{once}"),
+        &format!("{words} words of {of} that no collector took{once}"),
     );
+}
+
+/// A raw profile of which something has to be made.
+struct Waiting {
+    head: ProfileHead,
+    /// Of its streams, not taken.
+    words: u64,
+    has_ended: bool,
+}
+
+impl Waiting {
+    fn of(file: &Path) -> Option<Self> {
+        let bytes = images::read_regular(file).ok()?;
+        let head = peek_profile(&bytes).ok()?;
+        if head.sealed || !is_stream(head.kind) {
+            return None;
+        }
+        let raw = RawProfile::parse(&bytes).ok()?;
+        let words = raw.ring_words().iter().fold(0u64, |sum, ring| {
+            let spooled = ring.spools.iter().map(|spool| spool.length);
+            let held = ring.ring.map(|ring| ring.end() - ring.first());
+            spooled.chain(held).fold(sum, u64::saturating_add)
+        }) / 4;
+        (words > 0).then(|| Self {
+            head,
+            words,
+            has_ended: finish::has_ended(raw.header()),
+        })
+    }
 }
 
 /// The path map beside the profile, else that in the image's file, which is put beside the profile.

@@ -708,8 +708,11 @@ fn threads_of_an_image_are_summed() {
         for field in fields {
             assert_eq!(sum.pointer(field).unwrap(), total(field), "{field}");
         }
-        let (_, shown) = text.split_once("app, all 3 traces").unwrap();
-        texts += &format!("{question:?}\napp, all 3 traces{shown}{}\n\n", compact(sum));
+        let (_, shown) = text.split_once("app, 3 traces together").unwrap();
+        texts += &format!(
+            "{question:?}\napp, 3 traces together{shown}{}\n\n",
+            compact(sum)
+        );
     }
     assert_snapshot!("sums", texts);
     // One thread is its own sum; what is not counted has none.
@@ -718,7 +721,10 @@ fn threads_of_an_image_are_summed() {
         (Question::Stats, &streams),
     ] {
         let text = both(&question, streams, &options());
-        assert!(!text.contains("sums") && !text.contains("all 3"), "{text}");
+        assert!(
+            !text.contains("sums") && !text.contains("together"),
+            "{text}"
+        );
     }
 }
 

@@ -20,7 +20,8 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// What is missing, in words, and which of these rings; of a trace so many paths of each thread are written down.
+    /// What is missing, in words, and which of these rings. `written`: of a trace, how many paths of each thread are written down;
+    /// `None` where that is not known, as of other kinds: then missing words have numbers, and paths have none.
     pub(crate) fn damage(
         self,
         rings: &[Ring<'_>],
@@ -118,16 +119,25 @@ impl Missing {
     }
 
     fn shown(&self) -> Option<String> {
-        let from = |all: &str, count: u64, before: u64| {
-            let (count, first) = (grouped(count), grouped(before + 1));
-            (count != "0").then(|| format!("{all}{count} from its path {first} on"))
+        let first = grouped(self.written + 1);
+        let last = grouped(self.written + self.unwritten);
+        let behind = format!(
+            "from {} on ({})",
+            grouped(self.kept + 1),
+            grouped(self.dropped)
+        );
+        let unwritten = match self.unwritten {
+            0 => String::new(),
+            1 => format!("its path {first}"),
+            _ => format!("its paths {first} to {last}"),
         };
-        let parts = [
-            from("", self.unwritten, self.written),
-            from("all ", self.dropped, self.kept),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| format!("of thread {} {}", self.thread, parts.join(" and ")))
+        let which = match (self.unwritten, self.dropped) {
+            (0, 0) => return None,
+            (0, _) => format!("all its paths {behind}"),
+            (_, 0) => unwritten,
+            _ => format!("{unwritten}, and all {behind}"),
+        };
+        Some(format!("of thread {} {which}", self.thread))
     }
 }
 
@@ -237,16 +247,19 @@ mod tests {
             let lost = 1000 - written + dropped;
             assert_eq!(said(lost, &[ring], Some(written)), expect);
         };
-        let all = "all 1,498 from its path 1,501 on";
+        let all = "from 1,501 on (1,498)";
         check(
             0,
-            &format!("; of thread 7 1,000 from its path 1 on and {all}"),
+            &format!("; of thread 7 its paths 1 to 1,000, and all {all}"),
         );
-        check(
-            999,
-            &format!("; of thread 7 1 from its path 1,000 on and {all}"),
-        );
-        check(1000, &format!("; of thread 7 {all}"));
+        check(999, &format!("; of thread 7 its path 1,000, and all {all}"));
+        check(1000, &format!("; of thread 7 all its paths {all}"));
+        let whole = Words {
+            kept: ring.all,
+            ..ring
+        };
+        let expect = "; of thread 7 its paths 999 to 1,000";
+        assert_eq!(said(2, &[whole], Some(998)), expect);
         // Another path is missing, from where is not known; words are not paths; paths stand elsewhere too.
         let words = "; of thread 7 all 1,498 words from its word 1,503 on";
         assert_eq!(said(dropped + 1, &[ring], Some(1000)), words);

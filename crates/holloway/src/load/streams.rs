@@ -9,7 +9,7 @@ use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::variation::VariationRun;
 use holloway_format::abi::{KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION};
 use holloway_format::{
-    FunctionCounts, ImageMap, LoopsProfile, ProfileHead, VariationProfile, read_profile,
+    Damage, FunctionCounts, ImageMap, LoopsProfile, ProfileHead, VariationProfile, read_profile,
 };
 use holloway_report::SAMPLE;
 use holloway_report::trace::Account;
@@ -175,9 +175,15 @@ impl Streams {
         let profile = read_profile(&profile, &self.map).ok()?;
         let counts = traces::in_order(&traces::path_counts(traces), &self.map);
         let counted = &profile.functions;
-        // The counts of a function whose record is damaged are not there.
+        // The counts of a function whose record is damaged are not there; which function it is may not be known. What is said of
+        // all streams, of a sample for example, stands at offset 0 and costs no record.
+        let costs = |damage: &Damage, one: &FunctionCounts| match (damage.module, damage.function) {
+            (Some(module), Some(function)) => (module, function) == (one.module, one.function),
+            _ => damage.offset > 0,
+        };
         let is_there = |one: &FunctionCounts| {
-            profile.damage.is_empty() || profile.function(one.module, one.function).is_some()
+            profile.function(one.module, one.function).is_some()
+                || !profile.damage.iter().any(|damage| costs(damage, one))
         };
         let total = |all: &[FunctionCounts]| all.iter().map(FunctionCounts::total).sum::<u128>();
         let clamped = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);

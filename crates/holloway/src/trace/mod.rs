@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
+use holloway_format::ProfileHead;
 use holloway_report::trace::{
     Account, AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
 };
@@ -275,9 +276,14 @@ struct Place {
 
 impl Found {
     fn read(run: &Path, wanted: Wanted) -> Result<Self> {
-        let loaded = load::load_with_streams(run, &Settings::default())?;
+        let load = match wanted {
+            Wanted::Check => load::load_what_is_left,
+            _ => load::load_with_streams,
+        };
+        let loaded = load(run, &Settings::default())?;
         let shown = run.display();
-        if !loaded.kinds.has(Collect::Trace) {
+        let is_left = !loaded.profile.images.is_empty();
+        if is_left && !loaded.kinds.has(Collect::Trace) {
             let why = loaded.kinds.lack("traces", Collect::Trace);
             return Err(Failure::usage(format_args!("{shown}: {why}")));
         }
@@ -356,30 +362,38 @@ impl Found {
         Ok(places)
     }
 
-    /// Which name means nothing here, and those that there are.
+    /// Which name means nothing here, or together with those before it, and those that there are.
     fn none_chosen(&self, run: &Path, choice: &ChoiceArgs) -> Failure {
-        let run = run.display();
-        let heads = || self.streams.iter().map(|(streams, _)| &streams.head);
-        if let Some(image) = &choice.image
-            && heads().all(|head| head.image != *image)
-        {
-            let images: BTreeSet<&str> = heads().map(|head| head.image.as_str()).collect();
-            let images = few(images.into_iter());
-            return Failure::usage(format_args!(
-                "no trace of an image `{image}` in {run}: it has {images}"
-            ));
+        let mut of = String::new();
+        let mut narrower = ChoiceArgs::default();
+        let none = |what: &str, of: &str, names: &str| {
+            let run = run.display();
+            Failure::usage(format_args!("no {what}{of} in {run}: it has {names}"))
+        };
+        let heads = |choice: &ChoiceArgs, name: &dyn Fn(&ProfileHead) -> String| {
+            let places = self.places(choice);
+            let heads = places.iter().map(|place| &self.streams[place.of].0.head);
+            few(heads.map(name))
+        };
+        if let Some(image) = &choice.image {
+            let there = heads(&narrower, &|head| head.image.clone());
+            narrower.image = Some(image.clone());
+            if self.places(&narrower).is_empty() {
+                return none(&format!("trace of an image `{image}`"), &of, &there);
+            }
+            of = format!(" of `{image}`");
         }
-        if let Some(process) = choice.process
-            && heads().all(|head| head.pid != process)
-        {
-            let processes = heads().map(|head| format!("{} ({})", head.pid, head.image));
-            let processes = few(processes);
-            return Failure::usage(format_args!(
-                "no trace of a process {process} in {run}: it has {processes}"
-            ));
+        if let Some(process) = choice.process {
+            let name = |head: &ProfileHead| format!("{} ({})", head.pid, head.image);
+            let there = heads(&narrower, &name);
+            narrower.process = Some(process);
+            if self.places(&narrower).is_empty() {
+                return none(&format!("trace of a process {process}"), &of, &there);
+            }
+            of = format!(" of process {process}{of}");
         }
-        let all = self.list(&self.places(&ChoiceArgs::default()));
-        Failure::usage(format_args!("no such thread in {run}: it has {all}"))
+        let there = self.list(&self.places(&narrower));
+        none("such thread", &of, &there)
     }
 
     fn stream<'a>(&'a self, place: &Place, codes: &'a [Code<'a>]) -> Stream<'a> {
@@ -419,19 +433,16 @@ impl Found {
     }
 }
 
-/// The first few of some names.
-fn few(names: impl Iterator<Item = impl Into<String>>) -> String {
+/// The first few of some names, each once.
+fn few(names: impl Iterator<Item = String>) -> String {
     const SHOWN: usize = 8;
-    let names: Vec<String> = names.map(Into::into).collect();
+    let mut seen = BTreeSet::new();
+    let names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
     let shown = &names[..names.len().min(SHOWN)];
     let list = shown.join(", ");
     match names.len() - shown.len() {
         0 => list,
-        more => format!(
-            "{list} and {} more (`holloway trace stats --top {}` lists all)",
-            grouped(more as u64),
-            names.len()
-        ),
+        more => format!("{list} and {} more", grouped(more as u64)),
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use holloway_format::trace::{Head, TraceFile, TraceWriter};
+use holloway_format::{FunctionCounts, decode_image, read_profile, write_sealed};
 
 use crate::cli_support::{Call, Done, Project, Report};
 
@@ -243,6 +244,27 @@ fn who_waits_for_what_no_collector_took_is_told_how_to_wait_once() {
     assert_eq!(waits(), None);
 }
 
+#[test]
+fn a_run_of_many_that_no_collector_took_is_waited_for_as_a_whole() {
+    let place = Project::new(&[]);
+    let data = place.path().join("a run");
+    for _ in 0..2 {
+        let app = built("trace");
+        let call = place.program(app.to_str().unwrap());
+        let mut call = call.env("HOLLOWAY_DATA", &data);
+        call.command.args(["work", "2600000"]);
+        call.ok();
+    }
+    let mut call = place.holloway("trace verify");
+    call.command.arg("a run");
+    let done = call.ok();
+    let said = &done.stderr;
+    assert_eq!(said.matches("Analysing").count(), 1, "{done}");
+    assert!(said.contains("Analysing 10,400,"), "{done}");
+    let rest = " words of 2 profiles that no collector took; each question does so: `HOLLOWAY_DATA='a run' holloway run";
+    assert!(said.contains(rest), "{done}");
+}
+
 /// `holloway run` of a program that records nothing, into a directory that it finishes.
 fn finishing(place: &Project, data: &Path) -> Call {
     let call = place.holloway("run --no-report -- true");
@@ -430,12 +452,26 @@ fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
         (&answer["good"], &answer["sample"]),
         (&true.into(), &true.into())
     );
+    // What the sample says of itself excuses no function that its profile did not count.
     let whole = place.path().join("run");
-    let trace = std::fs::read_dir(&whole)
-        .unwrap()
-        .map(|file| file.unwrap().path());
-    let mut trace = trace.filter(|file| file.extension().is_some_and(|one| one == "hwt"));
-    let file = trace.next().unwrap();
+    let [profile, map] = [".hwp", ".hwm"].map(|end| file_of(&whole, end));
+    let sealed = std::fs::read(&profile).unwrap();
+    let map = decode_image(&std::fs::read(map).unwrap()).unwrap();
+    let mut counted = read_profile(&sealed, &map).unwrap();
+    assert_eq!(counted.damage.len(), 1, "{:?}", counted.damage);
+    let often = |one: &FunctionCounts| one.counts.iter().map(|&(_, count)| count).sum::<u64>();
+    let surplus = counted.functions.iter().map(often).max().unwrap();
+    counted.functions.retain(|one| often(one) < surplus);
+    std::fs::write(&profile, write_sealed(&counted)).unwrap();
+    let done = place.holloway("trace verify run --format json").exits(1);
+    let of = &done.json().0["processes"][0];
+    assert_eq!(
+        (&of["missing"], &of["surplus"]),
+        (&0.into(), &surplus.into())
+    );
+    std::fs::write(&profile, &sealed).unwrap();
+    place.holloway("trace verify run").ok();
+    let file = file_of(&whole, ".hwt");
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     place.holloway("trace verify run").exits(1).says("not good");
@@ -753,6 +789,65 @@ fn k_is_the_builds_unless_the_run_says_otherwise() {
 }
 
 #[test]
+fn a_run_is_not_good_without_one_of_its_profiles() {
+    let place = Project::new(&[]);
+    let run_path = place.path().join("run");
+    run(&place, "-o run", "trace", "work 3000");
+    run(&place, "-o other", "trace", "work 3000");
+    place.holloway("trace verify run").ok();
+    let other = place.path().join("other");
+    for end in [".hwt", ".hwp"] {
+        let file = file_of(&other, end);
+        std::fs::copy(&file, run_path.join(file.file_name().unwrap())).unwrap();
+    }
+    place.holloway("trace verify run").ok();
+    let profile = file_of(&other, ".hwp");
+    let gone = profile.file_name().unwrap().to_str().unwrap();
+    std::fs::remove_file(run_path.join(gone)).unwrap();
+    let why = format!("its profile {gone} is not there");
+    let verified = || {
+        let done = place.holloway("trace verify run --format json").exits(1);
+        let said = done.json();
+        assert_eq!(said.0["good"], false);
+        place.holloway("trace verify run").exits(1).says("not good");
+        damage(&said)
+    };
+    let said = verified();
+    assert!(said.len() == 1 && said[0].contains(&why), "{said:?}");
+    assert!(damage(&report(&place, "run")).concat().contains(&why));
+
+    // None can be read: of the other one there is a beginning.
+    let profile = file_of(&run_path, ".hwp");
+    let bytes = std::fs::read(&profile).unwrap();
+    std::fs::write(&profile, &bytes[..40]).unwrap();
+    assert_eq!(verified().len(), 2);
+    std::fs::remove_file(&profile).unwrap();
+    assert_eq!(verified().len(), 2);
+    for command in ["report run", "trace stats run"] {
+        let why = "cannot read any profile in run: ";
+        place.holloway(command).exits(125).fails_with(why);
+    }
+    std::fs::create_dir(place.path().join("empty.hwm")).unwrap();
+    for command in ["report empty.hwm", "trace verify empty.hwm"] {
+        let why = "cannot find a profile in empty.hwm";
+        place.holloway(command).exits(125).fails_with(why);
+    }
+}
+
+#[test]
+fn what_lies_beside_no_profile_is_said_of_all_kinds() {
+    for (kind, made) in [("loops", ".hwl"), ("times", ".hwv")] {
+        let place = Project::new(&[]);
+        run(&place, "-o run", kind, "work 3000");
+        let file = file_of(&place.path().join("run"), made);
+        std::fs::copy(&file, file.with_file_name(format!("0-gone{made}"))).unwrap();
+        let said = damage(&report(&place, "run")).concat();
+        let expect = format!("0-gone{made}: its profile 0-gone.hwp is not there");
+        assert!(said.contains(&expect), "{kind}: {said}");
+    }
+}
+
+#[test]
 fn a_trace_answers_questions() {
     let place = Project::new(&[]);
     run(&place, "-o run", "trace", "threads 1000");
@@ -830,6 +925,45 @@ fn a_trace_answers_questions() {
     run(&place, "-o paths", "paths", "work 1000");
     place.holloway("trace stats paths").exits(2).fails_with(
         "paths: no traces were recorded: build with --collect trace to see them; there are paths",
+    );
+}
+
+/// Each exists, and not together; of 17 threads the process is named once.
+#[test]
+fn a_choice_that_leaves_nothing_is_told_by_its_first_name_that_does() {
+    let place = Project::new(&[("app.c", PROGRAM)]);
+    in_own_cache(&place, "cc --collect trace -O1 -pthread app.c -o copy").ok();
+    let copy = place.path().join("copy");
+    for (app, words) in [(built("trace"), "threads 1000"), (copy, "work 10")] {
+        let call = place.program(app.to_str().unwrap());
+        let mut call = call.env("HOLLOWAY_DATA", place.path().join("run"));
+        call.command.args(words.split(' '));
+        call.ok();
+    }
+    let stats = place.holloway("trace stats run --format json").ok().json();
+    let streams = stats.0["streams"].as_array().unwrap();
+    let of = |image: &str| {
+        let mut streams = streams.iter().filter(|one| one["image"] == image);
+        let one = streams.next().unwrap();
+        ["process", "thread"].map(|id| one[id].as_u64().unwrap())
+    };
+    let ([process, _], [later, id]) = (of("trace"), of("copy"));
+    let refused = |choice: &str, why: String| {
+        let call = place.holloway(&format!("trace stats run {choice}"));
+        call.exits(2).fails_with(&why);
+    };
+    let here = "in run: it has";
+    refused(
+        "--process 1",
+        format!("no trace of a process 1 {here} {process} (trace), {later} (copy)"),
+    );
+    refused(
+        &format!("--image trace --process {later}"),
+        format!("no trace of a process {later} of `trace` {here} {process} (trace)"),
+    );
+    refused(
+        &format!("--image trace --process {process} --thread {id}"),
+        format!("no such thread of process {process} of `trace` {here} thread {process} of"),
     );
 }
 

@@ -132,7 +132,7 @@ struct PathRecord {
     places: Vec<String>,
 }
 
-/// Writes each stream's answer, as one object and a newline.
+/// Writes each stream's answer, as one object and a newline. Gives what [`terminal::trace::write`](crate::terminal::trace::write()) gives.
 ///
 /// # Errors
 /// As of [`terminal::trace::write`](crate::terminal::trace::write()).

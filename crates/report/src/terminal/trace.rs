@@ -24,7 +24,8 @@ use crate::{Options, SAMPLE};
 const PLACE: usize = 40;
 
 /// Asks each stream and writes the answers, in the order given. Streams of images in which a name of the question means nothing are left out, if
-/// others have an answer; of many, of which a list would be long, all but the longest. Gives whether all is well, where that was to be verified.
+/// others have an answer; of many, of which a list would be long, all but the longest. Of [`Question::Verify`] gives whether all is well, of any other
+/// question true.
 ///
 /// # Errors
 /// If there is no answer, or `out` fails.
@@ -147,7 +148,8 @@ impl Sheet<'_> {
     /// Writes what several streams of an image answer together.
     fn sum(&mut self, question: &Question<'_>, sum: &Sum<'_>) -> io::Result<()> {
         let stream = sum.stream();
-        let title = format!("{}, all {} traces", stream.image, grouped(sum.streams));
+        // Those that were chosen.
+        let title = format!("{}, {} traces together", stream.image, grouped(sum.streams));
         self.heading(&title, &plural(sum.events, "event"))?;
         let sight = Sight::new(&stream, self.options);
         self.answer(&sight, question, &sum.answer)

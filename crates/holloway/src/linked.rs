@@ -3,10 +3,13 @@
 //! A path map is needed where the program is gone when its run is finished (doctests). Words are needed because rustc
 //! shows nothing of what a linker says that succeeds. Both lie in a directory that cargo's caller makes and names to the
 //! links: `<build id>.hwm`, and a file `said` with a line for each message.
+//!
+//! What patterns fit outlives the call, in the directory around (holloway's build directory): cargo links only what changed,
+//! and a pattern may be meant for the rest. It is forgotten with what was linked (`settings.rs`).
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use holloway_format::decode_image;
@@ -24,8 +27,8 @@ const WARNING: &str = "warning";
 /// First word of a line of it: two numbers follow, as in [`Guided`].
 const GUIDED: &str = "guided";
 
-/// First word of a line of it: what a [`Sought`] says.
-const PATTERN: &str = "pattern";
+/// File in holloway's build directory: a [`Sought`] a line, of all links since the settings changed.
+pub(crate) const SOUGHT: &str = ".holloway-sought";
 
 /// The directory of one call of cargo; gone with it.
 pub(crate) struct Linked(tempfile::TempDir);
@@ -63,13 +66,13 @@ impl Linked {
         }
     }
 
-    /// Warns of patterns that fit no code in any of the links.
+    /// Warns of patterns that fit no code in any of the links, of this call or before it.
     pub(crate) fn sought(&self) {
         let mut all: Vec<Sought> = Vec::new();
-        for line in self.said(PATTERN) {
-            let Some(sought) = Sought::parse(&line) else {
-                continue;
-            };
+        let lines = sought_file(self.directory())
+            .and_then(|file| std::fs::read_to_string(file).ok())
+            .unwrap_or_default();
+        for sought in lines.lines().filter_map(Sought::parse) {
             let known = all
                 .iter_mut()
                 .find(|known| (&known.option, &known.pattern) == (&sought.option, &sought.pattern));
@@ -201,8 +204,12 @@ impl Sought {
 
 /// From the link of `output`: what the patterns select. Cargo's caller says it for all links together.
 pub(crate) fn sought(sought: &[Sought], output: &str) {
+    let kept = directory().and_then(|directory| sought_file(&directory));
     for sought in sought {
-        if !leave(PATTERN, &sought.line()) {
+        let is_left = kept
+            .as_deref()
+            .is_some_and(|file| keep(file, &sought.line()).is_ok());
+        if !is_left {
             let variable = sought.option.to_uppercase();
             let given = format!("{output}: HOLLOWAY_{variable}={}", sought.pattern);
             let warning = sought.warning(&given);
@@ -224,18 +231,34 @@ pub(crate) fn guided(guided: &Guided) {
     }
 }
 
-/// Appends a line; whether there is somebody to read it. Lines of links at the same time don't mix: each is one write.
+/// Leaves a line for the cargo call; whether there is one.
 fn leave(kind: &str, message: &str) -> bool {
-    let Some(directory) = directory() else {
-        return false;
-    };
+    directory().is_some_and(|directory| {
+        append(&directory.join(SAID), &format!("{kind} {message}")).is_ok()
+    })
+}
+
+/// Appends a line unless the file has it.
+fn keep(file: &Path, line: &str) -> io::Result<()> {
+    let kept = std::fs::read_to_string(file).unwrap_or_default();
+    if kept.lines().any(|kept| kept == line) {
+        return Ok(());
+    }
+    append(file, line)
+}
+
+/// Appends a line. Those of links at the same time don't mix: each is one write.
+fn append(file: &Path, line: &str) -> io::Result<()> {
     let file = std::fs::File::options()
         .create(true)
         .append(true)
-        .open(directory.join(SAID));
-    let line = format!("{kind} {message}\n");
-    file.and_then(|mut file| file.write_all(line.as_bytes()))
-        .is_ok()
+        .open(file);
+    file?.write_all(format!("{line}\n").as_bytes())
+}
+
+/// Where what patterns fit is kept: beside the directory of a call.
+fn sought_file(directory: &Path) -> Option<PathBuf> {
+    Some(directory.parent()?.join(SOUGHT))
 }
 
 /// After a link: leaves the output's path map. Best effort: the program's file is the first place to look.

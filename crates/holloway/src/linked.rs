@@ -82,7 +82,10 @@ impl Linked {
             }
         }
         for sought in &all {
-            let warning = sought.warning(&format!("--{} {}", sought.option, sought.pattern));
+            let given = format!("--{} {}", sought.option, sought.pattern);
+            let warning = sought
+                .fit
+                .warning(&given, "here (the standard library's only with --std)");
             warning.iter().for_each(|warning| status::warn(warning));
         }
     }
@@ -163,20 +166,22 @@ pub(crate) struct Sought {
     pub(crate) fit: Fit,
 }
 
-impl Sought {
-    /// What is to be said of a pattern that was given as `given`.
-    fn warning(&self, given: &str) -> Option<String> {
-        match self.fit {
-            Fit::Code => None,
-            Fit::Gone => Some(format!(
-                "{given} fits only functions that are inlined everywhere: name those that they are inlined into"
+impl Fit {
+    /// What is to be said of patterns that were given as `given`, that select among the functions of `place`.
+    fn warning(self, given: &str, place: &str) -> Option<String> {
+        match self {
+            Self::Code => None,
+            Self::Gone => Some(format!(
+                "{given} fits only functions that are inlined everywhere, or unused: name those that they are inlined into"
             )),
-            Fit::Nothing => Some(format!(
-                "{given} fits no function: give a crate's name, a function's, or a regular expression over demangled names"
+            Self::Nothing => Some(format!(
+                "{given} fits no function that can be woven {place}: give a crate's name, a function's, or a regular expression over demangled names"
             )),
         }
     }
+}
 
+impl Sought {
     fn line(&self) -> String {
         let fit = match self.fit {
             Fit::Nothing => "nothing",
@@ -202,20 +207,29 @@ impl Sought {
     }
 }
 
-/// From the link of `output`: what the patterns select. Cargo's caller says it for all links together.
+/// From the link of `output`: what the patterns select. Cargo's caller says it for all links together. Without one each link stands alone, and
+/// patterns may be meant for others (of one build system, or of configure's tests): only that nothing is left to weave is said.
 pub(crate) fn sought(sought: &[Sought], output: &str) {
     let kept = directory().and_then(|directory| sought_file(&directory));
-    for sought in sought {
-        let is_left = kept
-            .as_deref()
-            .is_some_and(|file| keep(file, &sought.line()).is_ok());
-        if !is_left {
-            let variable = sought.option.to_uppercase();
-            let given = format!("{output}: HOLLOWAY_{variable}={}", sought.pattern);
-            let warning = sought.warning(&given);
-            warning.iter().for_each(|warning| status::warn(warning));
-        }
+    let is_kept = kept.is_some_and(|file| {
+        sought
+            .iter()
+            .all(|sought| keep(&file, &sought.line()).is_ok())
+    });
+    if !is_kept && let Some(warning) = nothing_left(sought) {
+        status::warn(&format!("{output}: {warning}"));
     }
+}
+
+/// What is to be said of a link of which `--only` leaves nothing.
+fn nothing_left(sought: &[Sought]) -> Option<String> {
+    let only = sought.iter().filter(|sought| sought.option == "only");
+    let best = only.clone().map(|sought| sought.fit).max()?;
+    let patterns: Vec<_> = only.map(|sought| sought.pattern.as_str()).collect();
+    best.warning(
+        &format!("HOLLOWAY_ONLY={}", patterns.join(" ")),
+        "in this program",
+    )
 }
 
 /// From a link: a warning, on stderr and for the cargo call around it.
@@ -284,4 +298,43 @@ fn output_of_link(args: &[OsString]) -> Option<PathBuf> {
     let args = crate::link::expand(args.iter().cloned()).ok()?;
     let position = args.iter().rposition(|arg| arg == "-o")?;
     args.get(position + 1).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_stands_alone_tells_only_that_nothing_is_left() {
+        let check = |fits: &[(&str, Fit)], expected: Option<&str>| {
+            let sought = fits.iter().map(|&(option, fit)| Sought {
+                option: option.to_owned(),
+                pattern: "x".to_owned(),
+                fit,
+            });
+            let told = nothing_left(&sought.collect::<Vec<_>>());
+            let given = told.as_ref().and_then(|told| told.split(": ").next());
+            assert_eq!(given, expected);
+        };
+        let gone = "HOLLOWAY_ONLY=x x fits only functions that are inlined everywhere, or unused";
+        let nothing = "HOLLOWAY_ONLY=x fits no function that can be woven in this program";
+        check(&[("skip", Fit::Nothing)], None);
+        check(&[("only", Fit::Nothing), ("only", Fit::Code)], None);
+        check(&[("only", Fit::Gone), ("only", Fit::Nothing)], Some(gone));
+        check(
+            &[("only", Fit::Nothing), ("skip", Fit::Code)],
+            Some(nothing),
+        );
+    }
+
+    #[test]
+    fn a_line_is_kept_once() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let file = sought_file(&home.path().join("call")).expect("a directory around");
+        for line in ["code only f", "nothing skip g", "code only f"] {
+            keep(&file, line).expect("kept");
+        }
+        let kept = std::fs::read_to_string(&file).expect("read");
+        assert_eq!(kept, "code only f\nnothing skip g\n");
+    }
 }

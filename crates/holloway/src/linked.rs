@@ -13,6 +13,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use holloway_format::decode_image;
+use holloway_report::grouped;
 
 use crate::failure::{Context, Failure, Result};
 use crate::rundir::write_atomically;
@@ -111,20 +112,24 @@ pub(crate) struct Guided {
 impl Guided {
     /// On stderr: a note, or a warning where the guide is of no use.
     pub(crate) fn say(&self) {
-        let Self { known, all } = *self;
-        match known {
-            _ if all == 0 => {}
-            0 => status::warn(&format!(
+        let shown = self.shown();
+        match self.known {
+            _ if self.all == 0 => {}
+            0 => status::warn(&shown),
+            _ => status::note(&shown),
+        }
+    }
+
+    fn shown(&self) -> String {
+        let [known, all] = [self.known, self.all].map(|number| grouped(number as u64));
+        match self.known {
+            0 => format!(
                 "the guide has counts for none of the {all} functions: they are woven without it; record a run of this program as it is now"
-            )),
-            _ if known == all => {
-                status::note(&format!(
-                    "the guide has counts for {known} of {all} functions"
-                ));
-            }
-            _ => status::note(&format!(
+            ),
+            _ if known == all => format!("the guide has counts for {known} of {all} functions"),
+            _ => format!(
                 "the guide has counts for {known} of {all} functions that are woven; the others didn't run there or have changed"
-            )),
+            ),
         }
     }
 
@@ -325,6 +330,17 @@ mod tests {
             &[("only", Fit::Nothing), ("skip", Fit::Code)],
             Some(nothing),
         );
+    }
+
+    #[test]
+    fn a_guide_tells_how_many_functions_it_knows() {
+        let check = |known, all, expected: &str| {
+            let shown = Guided { known, all }.shown();
+            assert!(shown.contains(expected), "{shown}");
+        };
+        check(0, 1234, "for none of the 1,234 functions: ");
+        check(1234, 1234, "for 1,234 of 1,234 functions");
+        check(1233, 12340, "for 1,233 of 12,340 functions that are woven;");
     }
 
     #[test]

@@ -93,14 +93,13 @@ fn parse_ours(verb: Verb, ours: &[OsString]) -> CargoArgs {
     }
 }
 
-/// Why there may be no profile.
-const NOTHING_WOVEN: &str = "nothing that ran was woven (only code built for the target is; proc macros and build scripts are not)";
-
 /// A call of cargo, ready but for the run's directory.
 pub(crate) struct CargoCall {
     project: Project,
     command: Command,
     linked: Linked,
+    /// `--only` and `--skip` as they were given.
+    patterns: Vec<String>,
     split: Split,
     verb: Verb,
 }
@@ -134,6 +133,7 @@ impl CargoCall {
             project,
             command,
             linked,
+            patterns: settings.patterns(),
             split,
             verb,
         })
@@ -191,7 +191,7 @@ impl CargoCall {
         let outcome = finish::finish(&directory, Some(&self.linked))?;
         if outcome.profiles == 0 {
             let why = unwritten::reason(&directory, &self.project.runs())
-                .unwrap_or_else(|| NOTHING_WOVEN.to_owned());
+                .unwrap_or_else(|| self.nothing_woven());
             rundir::discard_if_empty(&directory);
             if status.success() {
                 status::warn(&format!("no profile was written: {why}"));
@@ -205,6 +205,15 @@ impl CargoCall {
             report::print(&directory, &ours.view)?;
         }
         Ok(ExitCode::from(child::exit_code(status)))
+    }
+
+    /// Why there may be no profile.
+    fn nothing_woven(&self) -> String {
+        let why = "nothing that ran was woven (only code built for the target is; proc macros and build scripts are not)";
+        match &self.patterns[..] {
+            [] => why.to_owned(),
+            patterns => format!("{why}; look at {} too", patterns.join(" ")),
+        }
     }
 
     /// What the links said; of one that failed rustc has shown it.

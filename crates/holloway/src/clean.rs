@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use crate::args::CleanArgs;
 use crate::failure::{Context, Failure, Result};
+use crate::link::{dead_tools, remove_tools};
 use crate::project::{HOME, absolute};
 use crate::{rundir, status};
 
@@ -43,7 +44,10 @@ impl Part {
     }
 }
 
-/// Deletes.
+/// How something is deleted.
+type Remove = fn(&Path) -> std::io::Result<()>;
+
+/// Deletes. With the cache go names that lead to a holloway that is gone.
 ///
 /// # Errors
 /// There is nothing of holloway's here, or something cannot be deleted.
@@ -57,7 +61,14 @@ pub(crate) fn main(args: &CleanArgs) -> Result<ExitCode> {
     } else {
         "Deleted"
     };
-    for entry in &entries {
+    let tools = match chosen.contains(&Part::Cache) {
+        true => dead_tools(),
+        false => Vec::new(),
+    };
+    let entries = entries.iter().map(|entry| (entry, remove as Remove));
+    let tools = tools.iter().map(|dir| (dir, remove_tools as Remove));
+    let entries: Vec<_> = entries.chain(tools).collect();
+    for &(entry, remove) in &entries {
         let size = size_of(entry);
         if !args.dry_run {
             remove(entry).cannot(|| format!("delete {}", entry.display()))?;
@@ -72,8 +83,7 @@ pub(crate) fn main(args: &CleanArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What of the chosen parts lies in the project's `target/holloway` and, for the cache, in the user's cache directory: with it go
-/// names that lead to a holloway that is gone.
+/// What of the chosen parts lies in the project's `target/holloway` and, for the cache, in the user's cache directory.
 fn own_entries(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
     let home = find_home(args.target_dir.as_deref())?;
     let mut entries: Vec<PathBuf> = Vec::new();
@@ -88,7 +98,6 @@ fn own_entries(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
             Some(cache) if chosen_by_user => entries.extend(woven_in(&cache)),
             cache => entries.extend(cache),
         }
-        entries.extend(crate::link::dead_tools());
     }
     Ok(entries)
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use holloway_format::abi;
-use object::{Object as _, ObjectSection as _};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
 use crate::failure::{Context, Failure, Result};
 
@@ -19,8 +19,8 @@ pub(crate) struct WovenFile {
     pub(crate) kind: Option<u32>,
     /// Iterations that loops are seen over, if it was woven for them.
     pub(crate) k: Option<u32>,
-    /// Whether musl loads it; of any program.
-    pub(crate) is_musls: bool,
+    /// Whether it imports musl's `dlopen`; of any program.
+    pub(crate) opens_by_musl: bool,
 }
 
 /// Reads a file whole. Opening a FIFO would wait for a writer and a device may do anything, so neither is opened.
@@ -44,12 +44,10 @@ pub(crate) fn inspect(path: &Path) -> Result<WovenFile> {
     let Ok(file) = object::File::parse(bytes.as_slice()) else {
         return Ok(WovenFile::default());
     };
-    let loader = file.section_by_name(".interp");
-    let loader = loader.and_then(|section| section.data().ok());
-    let is_musls = loader.is_some_and(|path| path.starts_with(b"/lib/ld-musl-"));
+    let opens_by_musl = opens_by_musl(&file);
     if file.section_by_name(abi::MAP_SECTION).is_none() {
         return Ok(WovenFile {
-            is_musls,
+            opens_by_musl,
             ..WovenFile::default()
         });
     }
@@ -67,8 +65,17 @@ pub(crate) fn inspect(path: &Path) -> Result<WovenFile> {
         runs: header.runs,
         kind: header.kind,
         k: header.k,
-        is_musls,
+        opens_by_musl,
     })
+}
+
+fn opens_by_musl(file: &object::File<'_>) -> bool {
+    let loader = file.section_by_name(".interp");
+    let loader = loader.and_then(|section| section.data().ok());
+    loader.is_some_and(|path| path.starts_with(b"/lib/ld-musl-"))
+        && file
+            .dynamic_symbols()
+            .any(|symbol| symbol.is_undefined() && symbol.name() == Ok("dlopen"))
 }
 
 /// What is wanted of an [`abi::ImageHeader`].

@@ -3,13 +3,17 @@
 //! A path map is needed where the program is gone when its run is finished (doctests). Words are needed because rustc
 //! shows nothing of what a linker says that succeeds. Both lie in a directory that cargo's caller makes and names to the
 //! links: `<build id>.hwm`, and a file `said` with a line for each message.
+//!
+//! What patterns fit outlives the call, in the directory around (holloway's build directory): cargo links only what changed,
+//! and a pattern may be meant for the rest. It is forgotten with what was linked (`settings.rs`).
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use holloway_format::decode_image;
+use holloway_report::grouped;
 
 use crate::failure::{Context, Failure, Result};
 use crate::rundir::write_atomically;
@@ -24,8 +28,8 @@ const WARNING: &str = "warning";
 /// First word of a line of it: two numbers follow, as in [`Guided`].
 const GUIDED: &str = "guided";
 
-/// First word of a line of it: what a [`Sought`] says.
-const PATTERN: &str = "pattern";
+/// File in holloway's build directory: a [`Sought`] a line, of all links since the settings changed.
+pub(crate) const SOUGHT: &str = ".holloway-sought";
 
 /// The directory of one call of cargo; gone with it.
 pub(crate) struct Linked(tempfile::TempDir);
@@ -63,13 +67,13 @@ impl Linked {
         }
     }
 
-    /// Warns of patterns that fit no code in any of the links.
+    /// Warns of patterns that fit no code in any of the links, of this call or before it.
     pub(crate) fn sought(&self) {
         let mut all: Vec<Sought> = Vec::new();
-        for line in self.said(PATTERN) {
-            let Some(sought) = Sought::parse(&line) else {
-                continue;
-            };
+        let lines = sought_file(self.directory())
+            .and_then(|file| std::fs::read_to_string(file).ok())
+            .unwrap_or_default();
+        for sought in lines.lines().filter_map(Sought::parse) {
             let known = all
                 .iter_mut()
                 .find(|known| (&known.option, &known.pattern) == (&sought.option, &sought.pattern));
@@ -79,7 +83,10 @@ impl Linked {
             }
         }
         for sought in &all {
-            let warning = sought.warning(&format!("--{} {}", sought.option, sought.pattern));
+            let given = format!("--{} {}", sought.option, sought.pattern);
+            let warning = sought
+                .fit
+                .warning(&given, "here (the standard library's only with --std)");
             warning.iter().for_each(|warning| status::warn(warning));
         }
     }
@@ -105,20 +112,24 @@ pub(crate) struct Guided {
 impl Guided {
     /// On stderr: a note, or a warning where the guide is of no use.
     pub(crate) fn say(&self) {
-        let Self { known, all } = *self;
-        match known {
-            _ if all == 0 => {}
-            0 => status::warn(&format!(
+        let shown = self.shown();
+        match self.known {
+            _ if self.all == 0 => {}
+            0 => status::warn(&shown),
+            _ => status::note(&shown),
+        }
+    }
+
+    fn shown(&self) -> String {
+        let [known, all] = [self.known, self.all].map(|number| grouped(number as u64));
+        match self.known {
+            0 => format!(
                 "the guide has counts for none of the {all} functions: they are woven without it; record a run of this program as it is now"
-            )),
-            _ if known == all => {
-                status::note(&format!(
-                    "the guide has counts for {known} of {all} functions"
-                ));
-            }
-            _ => status::note(&format!(
+            ),
+            _ if known == all => format!("the guide has counts for {known} of {all} functions"),
+            _ => format!(
                 "the guide has counts for {known} of {all} functions that are woven; the others didn't run there or have changed"
-            )),
+            ),
         }
     }
 
@@ -160,20 +171,22 @@ pub(crate) struct Sought {
     pub(crate) fit: Fit,
 }
 
-impl Sought {
-    /// What is to be said of a pattern that was given as `given`.
-    fn warning(&self, given: &str) -> Option<String> {
-        match self.fit {
-            Fit::Code => None,
-            Fit::Gone => Some(format!(
-                "{given} fits only functions that are inlined everywhere: name those that they are inlined into"
+impl Fit {
+    /// What is to be said of patterns that were given as `given`, that select among the functions of `place`.
+    fn warning(self, given: &str, place: &str) -> Option<String> {
+        match self {
+            Self::Code => None,
+            Self::Gone => Some(format!(
+                "{given} fits only functions that are inlined everywhere, or unused: name those that they are inlined into"
             )),
-            Fit::Nothing => Some(format!(
-                "{given} fits no function: give a crate's name, a function's, or a regular expression over demangled names"
+            Self::Nothing => Some(format!(
+                "{given} fits no function that can be woven {place}: give a crate's name, a function's, or a regular expression over demangled names"
             )),
         }
     }
+}
 
+impl Sought {
     fn line(&self) -> String {
         let fit = match self.fit {
             Fit::Nothing => "nothing",
@@ -199,16 +212,29 @@ impl Sought {
     }
 }
 
-/// From the link of `output`: what the patterns select. Cargo's caller says it for all links together.
+/// From the link of `output`: what the patterns select. Cargo's caller says it for all links together. Without one each link stands alone, and
+/// patterns may be meant for others (of one build system, or of configure's tests): only that nothing is left to weave is said.
 pub(crate) fn sought(sought: &[Sought], output: &str) {
-    for sought in sought {
-        if !leave(PATTERN, &sought.line()) {
-            let variable = sought.option.to_uppercase();
-            let given = format!("{output}: HOLLOWAY_{variable}={}", sought.pattern);
-            let warning = sought.warning(&given);
-            warning.iter().for_each(|warning| status::warn(warning));
-        }
+    let kept = directory().and_then(|directory| sought_file(&directory));
+    let is_kept = kept.is_some_and(|file| {
+        sought
+            .iter()
+            .all(|sought| keep(&file, &sought.line()).is_ok())
+    });
+    if !is_kept && let Some(warning) = nothing_left(sought) {
+        status::warn(&format!("{output}: {warning}"));
     }
+}
+
+/// What is to be said of a link of which `--only` leaves nothing.
+fn nothing_left(sought: &[Sought]) -> Option<String> {
+    let only = sought.iter().filter(|sought| sought.option == "only");
+    let best = only.clone().map(|sought| sought.fit).max()?;
+    let patterns: Vec<_> = only.map(|sought| sought.pattern.as_str()).collect();
+    best.warning(
+        &format!("HOLLOWAY_ONLY={}", patterns.join(" ")),
+        "in this program",
+    )
 }
 
 /// From a link: a warning, on stderr and for the cargo call around it.
@@ -224,18 +250,34 @@ pub(crate) fn guided(guided: &Guided) {
     }
 }
 
-/// Appends a line; whether there is somebody to read it. Lines of links at the same time don't mix: each is one write.
+/// Leaves a line for the cargo call; whether there is one.
 fn leave(kind: &str, message: &str) -> bool {
-    let Some(directory) = directory() else {
-        return false;
-    };
+    directory().is_some_and(|directory| {
+        append(&directory.join(SAID), &format!("{kind} {message}")).is_ok()
+    })
+}
+
+/// Appends a line unless the file has it.
+fn keep(file: &Path, line: &str) -> io::Result<()> {
+    let kept = std::fs::read_to_string(file).unwrap_or_default();
+    if kept.lines().any(|kept| kept == line) {
+        return Ok(());
+    }
+    append(file, line)
+}
+
+/// Appends a line. Those of links at the same time don't mix: each is one write.
+fn append(file: &Path, line: &str) -> io::Result<()> {
     let file = std::fs::File::options()
         .create(true)
         .append(true)
-        .open(directory.join(SAID));
-    let line = format!("{kind} {message}\n");
-    file.and_then(|mut file| file.write_all(line.as_bytes()))
-        .is_ok()
+        .open(file);
+    file?.write_all(format!("{line}\n").as_bytes())
+}
+
+/// Where what patterns fit is kept: beside the directory of a call.
+fn sought_file(directory: &Path) -> Option<PathBuf> {
+    Some(directory.parent()?.join(SOUGHT))
 }
 
 /// After a link: leaves the output's path map. Best effort: the program's file is the first place to look.
@@ -261,4 +303,54 @@ fn output_of_link(args: &[OsString]) -> Option<PathBuf> {
     let args = crate::link::expand(args.iter().cloned()).ok()?;
     let position = args.iter().rposition(|arg| arg == "-o")?;
     args.get(position + 1).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_stands_alone_tells_only_that_nothing_is_left() {
+        let check = |fits: &[(&str, Fit)], expected: Option<&str>| {
+            let sought = fits.iter().map(|&(option, fit)| Sought {
+                option: option.to_owned(),
+                pattern: "x".to_owned(),
+                fit,
+            });
+            let told = nothing_left(&sought.collect::<Vec<_>>());
+            let given = told.as_ref().and_then(|told| told.split(": ").next());
+            assert_eq!(given, expected);
+        };
+        let gone = "HOLLOWAY_ONLY=x x fits only functions that are inlined everywhere, or unused";
+        let nothing = "HOLLOWAY_ONLY=x fits no function that can be woven in this program";
+        check(&[("skip", Fit::Nothing)], None);
+        check(&[("only", Fit::Nothing), ("only", Fit::Code)], None);
+        check(&[("only", Fit::Gone), ("only", Fit::Nothing)], Some(gone));
+        check(
+            &[("only", Fit::Nothing), ("skip", Fit::Code)],
+            Some(nothing),
+        );
+    }
+
+    #[test]
+    fn a_guide_tells_how_many_functions_it_knows() {
+        let check = |known, all, expected: &str| {
+            let shown = Guided { known, all }.shown();
+            assert!(shown.contains(expected), "{shown}");
+        };
+        check(0, 1234, "for none of the 1,234 functions: ");
+        check(1234, 1234, "for 1,234 of 1,234 functions");
+        check(1233, 12340, "for 1,233 of 12,340 functions that are woven;");
+    }
+
+    #[test]
+    fn a_line_is_kept_once() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let file = sought_file(&home.path().join("call")).expect("a directory around");
+        for line in ["code only f", "nothing skip g", "code only f"] {
+            keep(&file, line).expect("kept");
+        }
+        let kept = std::fs::read_to_string(&file).expect("read");
+        assert_eq!(kept, "code only f\nnothing skip g\n");
+    }
 }

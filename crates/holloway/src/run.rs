@@ -60,9 +60,9 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             return Err(rustc::cannot_run(program, &error));
         }
     };
-    if status.signal() == Some(SIGSEGV) && woven.as_ref().is_some_and(|file| file.is_musls) {
+    if status.signal() == Some(SIGSEGV) && woven.as_ref().is_some_and(|file| file.opens_by_musl) {
         status::note(&format!(
-            "{} ended by a segmentation fault: if it opens a woven shared object with dlopen, musl can't load that any more, and crashes as it says so; link the program with it, or name it in LD_PRELOAD",
+            "{} ended by a segmentation fault: musl can't load a woven shared object after the program has started (dlopen), and may crash as it says so; link the program with it, or name it in LD_PRELOAD",
             program.display()
         ));
     }

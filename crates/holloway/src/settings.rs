@@ -7,9 +7,11 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Context, Result};
+use crate::linked::SOUGHT;
 use crate::wanted::{Wanted, word};
 
 /// File in holloway's build directory.
@@ -38,6 +40,13 @@ impl WeaveSettings {
         environment.push(("HOLLOWAY_ONLY", self.only.join("\n").into()));
         environment.push(("HOLLOWAY_SKIP", self.skip.join("\n").into()));
         environment
+    }
+
+    /// `--only` and `--skip` as they may be given.
+    pub(crate) fn patterns(&self) -> Vec<String> {
+        let only = self.only.iter().map(|text| format!("--only {text}"));
+        let skip = self.skip.iter().map(|text| format!("--skip {text}"));
+        only.chain(skip).collect()
     }
 
     /// Settings as text, with what identifies the holloway and the libLLVM that apply them.
@@ -87,7 +96,7 @@ fn executable_identity() -> String {
     )
 }
 
-/// Writes the settings down in `home`; deletes what was linked with others, in every target and profile.
+/// Writes the settings down in `home`; deletes what was linked with others, in every target and profile, and what their patterns fit.
 ///
 /// # Errors
 /// The build directory cannot be written.
@@ -105,6 +114,13 @@ pub(crate) fn apply(home: &Path, settings: &WeaveSettings) -> Result<()> {
                 linked.display()
             )
         })?;
+    }
+    let sought = home.join(SOUGHT);
+    match fs::remove_file(&sought) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(error).cannot(|| format!("remove {}", sought.display()));
+        }
+        _ => {}
     }
     fs::write(&file, record).cannot(|| format!("write {}", file.display()))
 }
@@ -195,9 +211,15 @@ mod tests {
                 ..wanted("--exits on --guide path")
             },
         ];
+        let sought = home.path().join(SOUGHT);
         for other in &others {
+            fs::write(&sought, "").unwrap();
             apply(home.path(), other).unwrap();
             assert!(!deps.join("app-1").exists(), "{other:?}");
+            assert!(!sought.exists(), "{other:?}");
+            fs::write(&sought, "").unwrap();
+            apply(home.path(), other).unwrap();
+            assert!(sought.exists(), "{other:?}");
             fs::write(deps.join("app-1"), elf(3)).unwrap();
         }
         apply(home.path(), &paths).unwrap();

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use holloway_format::Beside;
+use holloway_report::grouped;
 use holloway_weave::image::Machine;
 use holloway_weave::{Collect, WovenModule, patch};
 
@@ -89,7 +90,7 @@ pub(super) fn check<'a>(modules: impl Iterator<Item = (u64, &'a str)>) -> Result
     if total < LIMIT {
         return Ok(());
     }
-    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    let mib = |bytes: u64| grouped(bytes.div_ceil(1 << 20));
     Err(format!(
         "the counters of all modules take {} MiB, and an image has room for less than {}: weave less of it (--only, --skip); {} has most of them, {} MiB",
         mib(total),
@@ -131,7 +132,7 @@ mod tests {
         let half = LIMIT / 2;
         assert_eq!(check(&[]), Ok(()));
         assert_eq!(check(&[(half, "a.o"), (half - LINE, "b.o")]), Ok(()));
-        let expected = "the counters of all modules take 2049 MiB, and an image has room for less than 2048: weave less of it (--only, --skip); b.o has most of them, 1025 MiB";
+        let expected = "the counters of all modules take 2,049 MiB, and an image has room for less than 2,048: weave less of it (--only, --skip); b.o has most of them, 1,025 MiB";
         let crowd = [(half - 64, "a.o"), (half + 1, "b.o"), (1, "c.o")];
         assert_eq!(check(&crowd), Err(expected.to_owned()));
         let told = check(&[(u64::MAX, "a.o"), (1, "b.o")]).err();

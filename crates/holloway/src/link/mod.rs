@@ -50,7 +50,9 @@ pub(crate) use llvm::{Llvm, find_llvm, named_llvm};
 pub(crate) use real::find_program;
 pub(crate) use response::expand;
 pub(crate) use settings::level;
-pub(crate) use tools::{CLANG, CLANGXX, LD, RUST_LINKER, RUSTC, cache_home, dead_tools, tools_dir};
+pub(crate) use tools::{
+    CLANG, CLANGXX, LD, RUST_LINKER, RUSTC, cache_home, dead_tools, remove_tools, tools_dir,
+};
 
 /// `holloway-cc`: linker of rustc. Takes a compiler driver's line, or a raw ld line when rustc hands one over.
 ///

@@ -12,6 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use holloway_weave::image::Machine;
+use holloway_weave::input::is_bitcode;
 use object::ReadCache;
 use object::elf::{EM_AARCH64, EM_X86_64};
 use object::read::archive::ArchiveFile;
@@ -99,7 +100,10 @@ impl Search {
     pub(crate) fn finds_musl(&self) -> bool {
         let mut files = self.dirs.iter().map(|dir| dir.join("libc.so"));
         let found = files.find(|path| self.takes(path));
-        found.is_some_and(|path| elf_head(&path, 0).is_some())
+        found.is_some_and(|path| {
+            let head = File::open(path).ok().and_then(|file| head(&file, 0));
+            head.is_some_and(|head| is_elf(&head))
+        })
     }
 
     /// Whether the linker would take a file: it is there, and for no other machine.
@@ -114,18 +118,21 @@ impl Search {
 /// Bytes of an ELF header up to the end of `e_machine`.
 const HEAD: usize = 20;
 
-/// The machine (ELF's number) of a shared library or of an archive's first object that is ELF; nothing of linker scripts and bitcode.
+/// The machine (ELF's number) of a shared library, or of an archive by its first object; nothing of linker scripts and bitcode.
 fn machine_of(path: &Path) -> Option<u16> {
-    let machine = |head: [u8; HEAD]| u16::from_le_bytes([head[18], head[19]]);
-    if let Some(head) = elf_head(path, 0) {
-        return Some(machine(head));
+    let file = File::open(path).ok()?;
+    if let Some(own) = head(&file, 0).filter(is_elf) {
+        return Some(machine(own));
     }
-    let cache = ReadCache::new(File::open(path).ok()?);
+    let cache = ReadCache::new(&file);
     let archive = ArchiveFile::parse(&cache).ok()?;
+    if archive.is_thin() {
+        return None;
+    }
     let members = archive.members().map_while(Result::ok);
-    let objects = members.filter(|_| !archive.is_thin());
-    let mut heads = objects.filter_map(|member| elf_head(path, member.file_range().0));
-    heads.next().map(machine)
+    let mut heads = members.filter_map(|member| head(&file, member.file_range().0));
+    let first = heads.find(|head| is_elf(head) || is_bitcode(head));
+    first.filter(is_elf).map(machine)
 }
 
 fn machine_number(machine: Machine) -> u16 {
@@ -135,11 +142,18 @@ fn machine_number(machine: Machine) -> u16 {
     }
 }
 
-/// The head of an ELF file at an offset, if one is there.
-fn elf_head(path: &Path, at: u64) -> Option<[u8; HEAD]> {
+fn head(file: &File, at: u64) -> Option<[u8; HEAD]> {
     let mut head = [0; HEAD];
-    File::open(path).ok()?.read_exact_at(&mut head, at).ok()?;
-    head.starts_with(b"\x7fELF").then_some(head)
+    file.read_exact_at(&mut head, at).ok()?;
+    Some(head)
+}
+
+fn is_elf(head: &[u8; HEAD]) -> bool {
+    head.starts_with(b"\x7fELF")
+}
+
+fn machine(head: [u8; HEAD]) -> u16 {
+    u16::from_le_bytes([head[18], head[19]])
 }
 
 fn below_sysroot(dir: &Path, sysroot: Option<&Path>) -> PathBuf {
@@ -205,9 +219,21 @@ mod tests {
         assert_eq!(found("", &both).as_deref(), Some(first));
         assert_eq!(found("-m elf_x86_64", &both).as_deref(), Some(first));
         assert_eq!(found("-m aarch64linux", &both).as_deref(), Some(second));
+        // The first object decides, behind what is none; bitcode may be for any machine.
+        let mixed = |first: &[u8]| {
+            let objects = [first.to_vec(), elf(here)].map(Into::into);
+            let names = ["a.o", "b.o"].map(Into::into);
+            let members: Vec<_> = names.into_iter().zip(objects).collect();
+            let first = holloway_weave::archive::build(&members).expect("an archive");
+            [("first/libfoo.a", first), (second, archive(there))]
+        };
+        let cross = "-m aarch64linux";
+        let bitcode = b"BC\xC0\xDE................";
+        let notes = b"names and versions, no object";
+        assert_eq!(found(cross, &mixed(bitcode)).as_deref(), Some(first));
+        assert_eq!(found(cross, &mixed(notes)).as_deref(), Some(second));
         // A shared library of another machine is none, a script may be anything's.
         let shared = |bytes| [("first/libfoo.so", bytes), (second, archive(there))];
-        let cross = "-m aarch64linux";
         assert_eq!(found(cross, &shared(elf(here))).as_deref(), Some(second));
         assert_eq!(found(cross, &shared(elf(there))), None);
         assert_eq!(found(cross, &shared(b"INPUT(libbar.so)".to_vec())), None);

@@ -60,20 +60,50 @@ pub(crate) fn cache_home() -> Option<PathBuf> {
     Some(cache.join("holloway"))
 }
 
-/// Directories of such symlinks whose executable is gone: of versions that were deinstalled, or moved.
+/// Directories of such symlinks whose executable is gone: of versions that were deinstalled. Those of others are not looked at.
 pub(crate) fn dead_tools() -> Vec<PathBuf> {
-    let listed = homes().filter_map(|home| std::fs::read_dir(home).ok());
+    let homes = homes().filter(|home| own(home).is_ok());
+    let listed = homes.filter_map(|home| std::fs::read_dir(home).ok());
     let entries = listed.flatten().flatten().map(|entry| entry.path());
     entries.filter(|dir| is_dead(dir)).collect()
 }
 
-/// Whether a directory is one of ours, each link of which leads nowhere.
+/// Removes such a directory: names that we make, and nothing else.
+///
+/// # Errors
+/// Something else came into it, or it can't be written.
+pub(crate) fn remove_tools(dir: &Path) -> io::Result<()> {
+    for name in NAMES {
+        match std::fs::remove_file(dir.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    std::fs::remove_dir(dir)
+}
+
+/// Whether a directory is one of ours, with nothing but our names in it, that lead to an executable that was deleted.
 fn is_dead(dir: &Path) -> bool {
     let name = dir.file_name().and_then(|name| name.to_str());
-    let links = NAMES.map(|name| dir.join(name));
-    name.is_some_and(|name| name.starts_with(PREFIX))
-        && links.iter().any(|link| link.is_symlink())
-        && links.iter().all(|link| !link.exists())
+    if !name.is_some_and(|name| name.starts_with(PREFIX)) || dir.is_symlink() || own(dir).is_err() {
+        return false;
+    }
+    let entries = std::fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries = entries.unwrap_or_default();
+    !entries.is_empty()
+        && entries.iter().all(|entry| {
+            NAMES.iter().any(|&name| entry.file_name() == name) && leads_nowhere(&entry.path())
+        })
+}
+
+/// Whether a symlink's target was deleted. A directory that isn't there, or can't be looked into, may be back tomorrow: a disk that isn't mounted.
+fn leads_nowhere(link: &Path) -> bool {
+    let Ok(target) = std::fs::read_link(link) else {
+        return false;
+    };
+    let is_gone =
+        matches!(std::fs::metadata(&target), Err(error) if error.kind() == io::ErrorKind::NotFound);
+    is_gone && target.parent().is_some_and(Path::is_dir)
 }
 
 fn homes() -> impl Iterator<Item = PathBuf> {
@@ -124,16 +154,29 @@ mod tests {
     #[test]
     fn links_are_dead_when_their_executable_is_gone() {
         let home = tempfile::tempdir().expect("a temporary directory");
-        let exe = home.path().join("holloway");
+        let place = home.path().join("installed");
+        std::fs::create_dir(&place).expect("made");
+        let exe = place.join("holloway");
         std::fs::write(&exe, "").expect("written");
-        let (ours, other) = (home.path().join("bin-0"), home.path().join("woven"));
-        for dir in [&ours, &other] {
-            fill(dir, &exe).expect("filled");
+        for name in ["bin-0", "woven", "bin-2"] {
+            fill(&home.path().join(name), &exe).expect("filled");
         }
         std::fs::create_dir(home.path().join("bin-1")).expect("made");
-        let dead = |name: &str| is_dead(&home.path().join(name));
-        assert_eq!(["bin-0", "bin-1", "woven"].map(dead), [false; 3]);
+        std::fs::write(home.path().join("bin-2/notes"), "a user's").expect("written");
+        symlink(home.path().join("bin-0"), home.path().join("bin-3")).expect("linked");
+        let names = ["bin-0", "bin-1", "woven", "bin-2", "bin-3"];
+        let dead = || names.map(|name| is_dead(&home.path().join(name)));
+        assert_eq!(dead(), [false; 5]);
+        // A disk that isn't mounted.
+        let away = home.path().join("away");
+        std::fs::rename(&place, &away).expect("renamed");
+        assert_eq!(dead(), [false; 5]);
+        std::fs::rename(&away, &place).expect("renamed");
         std::fs::remove_file(&exe).expect("removed");
-        assert_eq!(["bin-0", "bin-1", "woven"].map(dead), [true, false, false]);
+        assert_eq!(dead(), [true, false, false, false, false]);
+        remove_tools(&home.path().join("bin-0")).expect("removed");
+        assert!(!home.path().join("bin-0").exists());
+        assert!(remove_tools(&home.path().join("bin-2")).is_err());
+        assert!(home.path().join("bin-2/notes").exists());
     }
 }

@@ -455,15 +455,30 @@ fn patterns_that_fit_nothing_are_told_once_for_all_links() {
         let warnings = done.stderr.lines().filter(|line| line.contains("warning"));
         warnings.map(str::to_owned).collect()
     };
-    // `classify` is in one of two programs.
-    let words = "build --release --only classify --only nosuch --skip ^other::main";
-    assert_eq!(
-        told(words),
-        [
-            "holloway: warning: --only nosuch fits no function: give a crate's name, a function's, or a regular expression over demangled names"
-        ]
-    );
+    // `classify` is in one of two programs, `other::main` in the other.
+    let words = "build --release --only classify --only ^other::main --only nosuch --skip ^nobody";
+    let nothing = |given: &str| {
+        format!(
+            "holloway: warning: {given} fits no function that can be woven here (the standard library's only with --std): give a crate's name, a function's, or a regular expression over demangled names"
+        )
+    };
+    let expected = ["--only nosuch", "--skip ^nobody"].map(nothing);
+    assert_eq!(told(words), expected);
+    assert_eq!(told(words), expected, "nothing is linked");
+    project.write("src/bin/other.rs", "fn main() { println!(\"another\"); }");
+    assert_eq!(told(words), expected, "one of the programs is linked");
     assert_eq!(told("build --release --only classify"), [""; 0]);
+    for _ in 0..2 {
+        let done = project
+            .cargo_holloway("run --release --bin other --only nosuch")
+            .ok();
+        let warnings = done.stderr.lines().filter(|line| line.contains("warning"));
+        let no_profile = "holloway: warning: no profile was written: nothing that ran was woven (only code built for the target is; proc macros and build scripts are not); look at --only nosuch too";
+        assert_eq!(
+            warnings.collect::<Vec<_>>(),
+            [&nothing("--only nosuch"), no_profile]
+        );
+    }
     project
         .cargo_holloway("build")
         .env("HOLLOWAY_SKIP", "a\n[")

@@ -44,12 +44,12 @@ fn parse_sample(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Bytes: a number, perhaps with K, M, G or T.
+/// Bytes: a number, perhaps with K, M, G or T, and perhaps a B.
 fn parse_memory(text: &str) -> Result<u64, String> {
     const LEAST: u64 = 1 << 20;
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = &text[..text.len() - unit.len()];
-    let shift = match unit.trim_end_matches(['B', 'b']) {
+    let shift = match unit.strip_suffix(['B', 'b']).unwrap_or(unit) {
         _ if digits.is_empty() => None,
         "" => Some(0),
         "k" | "K" => Some(10),
@@ -59,7 +59,10 @@ fn parse_memory(text: &str) -> Result<u64, String> {
         _ => None,
     };
     let Some(shift) = shift else {
-        return Err("give a number with K, M, G or T behind it, as in 500M or 2G".to_owned());
+        return Err(
+            "give a number of bytes, or one with K, M, G or T behind it, as in 500M or 2G"
+                .to_owned(),
+        );
     };
     let bytes = digits.parse::<u64>().ok();
     match bytes.and_then(|number| number.checked_mul(1 << shift)) {
@@ -68,5 +71,35 @@ fn parse_memory(text: &str) -> Result<u64, String> {
             Err("give a size of 1M or more, as in 500M or 2G".to_owned())
         }
         Some(bytes) => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_memory;
+
+    #[test]
+    fn memory_is_bytes_or_units() {
+        let check = |text: &str, expected: Option<u64>| {
+            assert_eq!(parse_memory(text).ok(), expected, "{text}");
+        };
+        check("1048576", Some(1 << 20));
+        check("4M", Some(4 << 20));
+        check("500MB", Some(500 << 20));
+        check("2g", Some(2 << 30));
+        for bad in [
+            "",
+            "M",
+            "500MBBB",
+            "500MBb",
+            "2Gi",
+            "-1G",
+            "4096",
+            "99999999T",
+        ] {
+            check(bad, None);
+        }
+        let told = parse_memory("500MBBB").err().unwrap_or_default();
+        assert!(told.contains("a number of bytes, or one with"), "{told}");
     }
 }

@@ -53,10 +53,11 @@ impl Placed {
 pub(crate) fn place(
     line: &Line,
     inputs: &Inputs,
-    outcomes: Vec<Outcome>,
+    mut outcomes: Vec<Outcome>,
     settings: &Settings,
     scratch: &Path,
 ) -> Result<Placed> {
+    drop_changed(inputs, &mut outcomes)?;
     let sizes = inputs.modules.iter().zip(&outcomes);
     let sizes = sizes.filter_map(|(module, outcome)| match outcome {
         Outcome::Woven(woven) => Some((woven.counters_size, module.shown.as_str())),
@@ -98,6 +99,22 @@ pub(crate) fn place(
         placed.objects = image.finish(name, settings, scratch)?;
     }
     Ok(placed)
+}
+
+/// Leaves modules to their own machine code that was changed since it was compiled.
+fn drop_changed(inputs: &Inputs, outcomes: &mut [Outcome]) -> Result<()> {
+    for (module, outcome) in inputs.modules.iter().zip(outcomes) {
+        if let (Outcome::Woven(woven), Some(own)) = (&*outcome, &module.fat)
+            && were_changed(
+                &read_part(&module.path, own)?,
+                &read_part(&module.path, &module.range)?,
+                &woven.object,
+            )
+        {
+            *outcome = Outcome::MachineCode(CHANGED.to_owned());
+        }
+    }
+    Ok(())
 }
 
 /// The functions of modules that have no probes after all.
@@ -158,16 +175,6 @@ impl Image {
                 return Ok(None);
             }
         };
-        if let Some(range) = &module.fat
-            && were_changed(
-                &read_part(&module.path, range)?,
-                &read_part(&module.path, &module.range)?,
-                &woven.object,
-            )
-        {
-            self.skip(&module.name, CHANGED);
-            return Ok(None);
-        }
         let machine = Machine::of_object(&woven.object).ok_or_else(|| {
             Failure::new(format_args!(
                 "{}: weaving supports x86-64 and aarch64 only; link this program without holloway",

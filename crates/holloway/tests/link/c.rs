@@ -316,6 +316,28 @@ fn an_object_edited_after_compilation_is_linked_as_it_is() {
         left.len() == 1 && left[0].starts_with("b.o: its symbols were changed after compilation"),
         "{left:?}"
     );
+    // A copy of a woven function in such an object may be the one that is linked.
+    let shared = "__attribute__((weak, noinline)) int shared(int x) { return x > 1 ? x : 3; }\n";
+    yard.write(
+        "b.c",
+        &format!(
+            "{shared}{} int ask(int x) {{ return shared(x); }}",
+            function("other")
+        ),
+    );
+    yard.write(
+        "c.c",
+        &format!(
+            "{shared}{} int answer(int x) {{ return shared(x); }}",
+            function("c")
+        ),
+    );
+    yard.build("cc -O0 -c b.c c.c");
+    yard.tool("objcopy --redefine-sym other=b b.o");
+    yard.build("cc main.o a.o b.o c.o d.o e.o -o app");
+    let left = yard.left_alone("app");
+    let copy = "shared: a copy without probes in b.o may have been linked instead";
+    assert!(left.iter().any(|left| left == copy), "{left:?}");
 }
 
 #[test]

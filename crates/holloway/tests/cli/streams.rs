@@ -407,7 +407,7 @@ fn what_makes_no_sense_is_told_in_a_line() {
     check("run --memory 5 -- ./a", "give a size of 1M or more");
     check(
         "run --memory much -- ./a",
-        "give a number with K, M, G or T",
+        "give a number of bytes, or one with K, M, G or T",
     );
     check("run --memory 99999999999T -- ./a", "no machine has as much");
     check("trace hot --min-cost x", "give a number");

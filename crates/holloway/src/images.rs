@@ -1,9 +1,9 @@
 //! Woven programs and shared objects as files: their path map, and where their runs go by default.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use holloway_format::abi;
+use holloway_format::{ProfileHead, abi, peek_profile};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
 use crate::failure::{Context, Failure, Result};
@@ -33,6 +33,17 @@ pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
         return std::fs::read(path);
     }
     Err(io::Error::other("not a regular file"))
+}
+
+/// The head of a profile, of which no more is read: of a program that runs still it may be long.
+pub(crate) fn head(profile: &Path) -> Option<ProfileHead> {
+    if !std::fs::metadata(profile).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(profile).ok()?;
+    file.take(4096).read_to_end(&mut bytes).ok()?;
+    peek_profile(&bytes).ok()
 }
 
 /// Looks at a program. A script or anything else that is no object file is simply not woven.

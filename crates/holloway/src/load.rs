@@ -298,11 +298,11 @@ struct Waiting {
 
 impl Waiting {
     fn of(file: &Path) -> Option<Self> {
-        let bytes = images::read_regular(file).ok()?;
-        let head = peek_profile(&bytes).ok()?;
+        let head = images::head(file)?;
         if head.sealed || !is_stream(head.kind) {
             return None;
         }
+        let bytes = images::read_regular(file).ok()?;
         let raw = RawProfile::parse(&bytes).ok()?;
         let words = raw.ring_words().iter().fold(0u64, |sum, ring| {
             let spooled = ring.spools.iter().map(|spool| spool.length);

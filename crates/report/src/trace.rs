@@ -113,8 +113,6 @@ pub struct Stream<'a> {
     pub part: Option<Part>,
     /// Bytes of the trace's blocks in its file, if it comes from one.
     pub file_bytes: Option<u64>,
-    /// Seconds that the process ran, if known.
-    pub seconds: Option<f64>,
     /// Whether the file's blocks stand for the events that came, if that was looked at: then only [`Question::Verify`] may be asked.
     pub checked: Option<&'a Checked>,
     /// What could not be read and is missing here, a sentence each.

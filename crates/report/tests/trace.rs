@@ -184,7 +184,6 @@ fn stream<'a>(code: &'a Code<'a>, trace: &'a Trace) -> Stream<'a> {
         trace,
         part: None,
         file_bytes: Some(64),
-        seconds: Some(0.5),
         checked: None,
         damage: &[],
     }
@@ -258,7 +257,6 @@ fn stats_and_verify() {
     let damage = ["block 3 cut short".to_owned()];
     let second = Stream {
         thread: 102,
-        seconds: None,
         file_bytes: None,
         damage: &damage,
         ..stream(&code, &two)

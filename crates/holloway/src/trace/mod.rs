@@ -408,7 +408,6 @@ impl Found {
             trace: &one.trace,
             part: one.part,
             file_bytes: one.file_bytes,
-            seconds: None,
             checked: one.checked.as_ref(),
             damage: &one.damage,
         }

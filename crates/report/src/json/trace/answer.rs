@@ -49,7 +49,6 @@ pub(super) enum AnswerRecord<'a> {
 #[derive(Serialize)]
 pub(super) struct StatsRecord {
     trace_bytes: u64,
-    seconds: Option<f64>,
     file_bytes: Option<u64>,
     paths: u64,
     distinct_paths: u64,
@@ -206,7 +205,6 @@ impl<'a> AnswerRecord<'a> {
 fn stats(sight: &Sight<'_>, found: &Stats) -> StatsRecord {
     StatsRecord {
         trace_bytes: found.trace_bytes(),
-        seconds: sight.stream.seconds,
         file_bytes: sight.stream.file_bytes,
         paths: found.paths,
         distinct_paths: found.distinct_paths,

@@ -11,10 +11,9 @@ use crate::numbers::{grouped, mean, plural};
 use crate::trace::answer::{Answer, Verified};
 use crate::trace::{Sight, Stream, longest};
 
-const SIZES: [(&str, Align); 10] = [
+const SIZES: [(&str, Align); 9] = [
     ("thread", Align::Right),
     ("trace bytes", Align::Right),
-    ("a second", Align::Right),
     ("grammar bytes", Align::Right),
     ("ratio", Align::Right),
     ("paths", Align::Right),
@@ -71,7 +70,7 @@ pub(super) fn stats(sheet: &mut Sheet<'_>, answers: &[(&Sight<'_>, Answer)]) -> 
         let unknown = || plain("-".to_owned());
         let (mut of_sizes, mut of_events) =
             (size_row("all", &stream, &stats), event_row("all", &stats));
-        (of_sizes[6], of_sizes[8], of_events[3]) = (unknown(), unknown(), unknown());
+        (of_sizes[5], of_sizes[7], of_events[3]) = (unknown(), unknown(), unknown());
         sizes.row(of_sizes);
         events.row(of_events);
     }
@@ -98,7 +97,6 @@ fn total<'a>(known: &[(&Sight<'a>, &Stats)]) -> (Stream<'a>, Stats) {
     let bytes = known.iter().map(|(sight, _)| sight.stream.file_bytes);
     let stream = Stream {
         image: "",
-        seconds: None,
         file_bytes: bytes.sum(),
         ..*known[0].0.stream
     };
@@ -112,14 +110,11 @@ fn plain(text: String) -> (Ink, String) {
 fn size_row(name: &str, stream: &Stream<'_>, stats: &Stats) -> Vec<(Ink, String)> {
     let bytes = stats.trace_bytes();
     let unknown = || "-".to_owned();
-    let rate = stream.seconds.filter(|&seconds| seconds > 0.0);
-    let rate = rate.map_or_else(unknown, |seconds| grouped((bytes as f64 / seconds) as u64));
     let ratio = stream.file_bytes.filter(|&bytes| bytes > 0);
     let ratio = ratio.map_or_else(unknown, |file| mean(bytes.into(), file));
     vec![
         plain(name.to_owned()),
         plain(grouped(bytes)),
-        plain(rate),
         plain(stream.file_bytes.map_or_else(unknown, grouped)),
         (Ink::Number, ratio),
         plain(grouped(stats.paths)),

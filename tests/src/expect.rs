@@ -137,7 +137,7 @@ fn differs<T: PartialEq + Copy + std::fmt::Display>(
 /// Times a marked line ran: runs of paths through it, or, where not all that ran is on a path, arrivals at its blocks.
 #[must_use]
 pub fn runs(report: &Report, kind: Kind, label: &str, labels: &Labels) -> u64 {
-    let of = if kind == Kind::Paths || kind.is_stream() {
+    let of = if kind == Kind::PathsClosed || kind.is_stream() {
         runs_of_paths
     } else {
         arrivals

@@ -8,10 +8,10 @@ use std::process::Command;
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Paths, as Holloway does when nothing is said: frames that are left are not counted.
+    /// Paths, as Holloway counts them by default: with exit edges.
     Paths,
-    /// Paths, with exit edges.
-    PathsExits,
+    /// Paths, without exit edges.
+    PathsClosed,
     /// Edges, as Holloway does when only that is said: with exit edges.
     Edges,
     /// Edges, without exit edges.
@@ -36,7 +36,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Paths => "paths",
-            Self::PathsExits => "paths-exits",
+            Self::PathsClosed => "paths-closed",
             Self::Edges => "edges",
             Self::EdgesClosed => "edges-closed",
             Self::Guided => "guided",
@@ -57,7 +57,7 @@ impl Kind {
     /// Whether frames that are left are counted.
     #[must_use]
     pub fn has_exits(self) -> bool {
-        !matches!(self, Self::Paths | Self::EdgesClosed) && !self.is_stream()
+        !matches!(self, Self::PathsClosed | Self::EdgesClosed) && !self.is_stream()
     }
 
     /// Whether paths are told as they end, without exit edges.
@@ -87,8 +87,8 @@ impl Kind {
 
     fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Paths => &[],
-            Self::PathsExits | Self::Guided => &[("exits", "on")],
+            Self::Paths | Self::Guided => &[],
+            Self::PathsClosed => &[("exits", "off")],
             Self::Edges | Self::GuidedEdges => &[("collect", "edges")],
             Self::EdgesClosed => &[("collect", "edges"), ("exits", "off")],
             Self::Loops => &[("collect", "loops")],

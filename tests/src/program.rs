@@ -40,7 +40,7 @@ pub enum Language {
 
 /// The kinds of profile that each program is woven for: what all are compared with first, the guide before what it guides, which is left out
 /// for other C libraries and machines.
-const KINDS: [Kind; 4] = [Kind::PathsExits, Kind::Paths, Kind::Edges, Kind::Guided];
+const KINDS: [Kind; 4] = [Kind::Paths, Kind::PathsClosed, Kind::Edges, Kind::Guided];
 
 /// A folder of tests/programs.
 #[derive(Debug, Clone)]
@@ -136,14 +136,12 @@ impl Program {
             reports.push((kind, report.with_context(|| kind.name())?));
         }
         let mut failures = Vec::new();
-        let exits = reports.iter().find(|(kind, _)| *kind == Kind::PathsExits);
+        let exits = reports.iter().find(|(kind, _)| *kind == Kind::Paths);
         for (kind, report) in exits.iter().flat_map(|_| &reports) {
             let (_, all) = exits.expect("there are reports to compare it with");
-            failures.extend(differences(
-                (*kind, report),
-                (Kind::PathsExits, all),
-                &|f| self.is_unequal(f),
-            ));
+            failures.extend(differences((*kind, report), (Kind::Paths, all), &|f| {
+                self.is_unequal(f)
+            }));
         }
         for kind in self.streams(variant) {
             let seen = streams::Seen {
@@ -172,7 +170,7 @@ impl Program {
         let folder = |kind: Kind| scratch.join(kind.name());
         let weaving = match kind {
             Kind::Guided => Weaving::guided(kind, &folder(Kind::Edges).join("data")),
-            Kind::GuidedEdges => Weaving::guided(kind, &folder(Kind::Paths).join("data")),
+            Kind::GuidedEdges => Weaving::guided(kind, &folder(Kind::PathsClosed).join("data")),
             _ => kind.into(),
         };
         let executable = self

@@ -32,8 +32,8 @@ fn killed_200_times_nothing_finished_is_lost() {
 }
 
 #[test]
-fn killed_100_times_with_exits_nothing_finished_is_lost() {
-    kill_often(Kind::PathsExits, 100);
+fn killed_100_times_without_exits_nothing_finished_is_lost() {
+    kill_often(Kind::PathsClosed, 100);
 }
 
 #[test]

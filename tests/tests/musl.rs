@@ -17,8 +17,8 @@ use std::process::Command;
 const LIBCS: [Libc; 3] = [Libc::Glibc, Libc::Musl, Libc::MuslStatic];
 /// All but variation, of which counts are estimates.
 const KINDS: [Kind; 6] = [
+    Kind::PathsClosed,
     Kind::Paths,
-    Kind::PathsExits,
     Kind::Edges,
     Kind::Loops,
     Kind::Trace,
@@ -141,7 +141,7 @@ fn what_dlopen_opens_must_be_there_from_the_start() {
     let link = |libc: Libc, name: &str, words: &[&str], output: &str| {
         let folder = scratch.path().join(format!("{libc:?}"));
         std::fs::create_dir_all(&folder).unwrap();
-        let mut command = cc(Kind::Paths, libc);
+        let mut command = cc(Kind::PathsClosed, libc);
         command.current_dir(&folder).arg(sources.join(name));
         let ran = run_ok(command.args(words).args(["-o", output])).unwrap();
         (folder, ran.stderr)
@@ -197,7 +197,7 @@ fn a_crash_that_dlopen_may_be_the_reason_of_is_explained() {
         // What is linked with musl whole opens nothing.
         (Libc::MuslStatic, "opens", false),
     ] {
-        let mut command = cc(Kind::Paths, libc);
+        let mut command = cc(Kind::PathsClosed, libc);
         let source = format!("{name}.c");
         run_ok(command.current_dir(folder).args([&source, "-o", name])).unwrap();
         let program = format!("./{name}");

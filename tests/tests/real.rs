@@ -80,8 +80,8 @@ fn check(workload: &Workload, flavours: &[Flavour], sanity: &Sanity) -> Vec<Repo
                 "{name}: {function} has no calls"
             );
         }
-        // exit() inside main and rayon's workers that never return leave calls open.
-        let wrong = inconsistencies(&report, &|_| flavour == Flavour::Paths);
+        // rayon's workers never return, and exit() ends main in the middle: exit edges say so.
+        let wrong = inconsistencies(&report, &|_| false);
         assert!(wrong.is_empty(), "{name}: {}", wrong.join("\n"));
         println!("{name}: {run} functions, {executions} path executions");
         report

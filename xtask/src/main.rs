@@ -21,8 +21,8 @@ cargo xtask COMMAND
       the suite of real programs and the tight loops: native, with paths and with edges counted (paths, edges), and with
       the compilers' own counters (peer); what weaving costs at build time; writes target/bench/latest.json, and
       docs/benchmarks.md when all of it was run in full. --quick: smaller inputs, fewer rounds.
-      --flavours names what is measured beside native, --with what is measured besides: exits (paths with those that
-      are left in the middle), guided (probes placed by an earlier run), loops and trace (under `holloway run`: sequences over 2, 4, 8 and
+      --flavours names what is measured beside native, --with what is measured besides: closed (paths without the frames
+      that are left early), guided (probes placed by an earlier run), loops and trace (under `holloway run`: sequences over 2, 4, 8 and
       16 iterations, over 8 with the collector on the program's core; whole traces), variation and times (paths timed in bursts of 10000:1,
       1000:1 and 100:1; every path timed). --build only builds.
   bench --callgrind [--only NAME,...] [--flavours NAME,...]

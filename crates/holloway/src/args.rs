@@ -129,7 +129,7 @@ Options of ours, anywhere before `--` (they matter where something is linked):
   --collect paths|edges|loops[=K]|trace|variation|times
                          kind of profile (HOLLOWAY_COLLECT)
   --exits on|off         count frames that are left early: by longjmp, unwinding, or the
-                         end of the process; on with edges, off with paths (HOLLOWAY_EXITS)
+                         end of the process; on by default (HOLLOWAY_EXITS)
   --guide RUN            place probes by what an earlier run measured (HOLLOWAY_GUIDE)
 
 Everything else is clang's and goes to it: `clang --help` lists it.";

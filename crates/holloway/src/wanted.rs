@@ -172,7 +172,7 @@ impl Wanted {
         self.collect.unwrap_or(Kind::of(Collect::Paths))
     }
 
-    /// Whether frames that are left early are counted: by default where it costs next to nothing.
+    /// Whether frames that are left early are counted: by default as the kind says.
     pub(crate) fn counts_exits(&self) -> bool {
         self.exits.unwrap_or(self.kind().counts_exits())
     }
@@ -396,9 +396,10 @@ mod tests {
     #[test]
     fn exits_follow_the_kind_until_they_are_named() {
         let counts = |line: &str| take(line).unwrap().0.counts_exits();
-        assert!(!counts("--collect paths"));
+        assert!(counts(""));
+        assert!(counts("--collect paths"));
         assert!(counts("--collect edges"));
-        assert!(counts("--exits on"));
+        assert!(!counts("--exits off"));
         assert!(!counts("--exits off --collect edges"));
     }
 

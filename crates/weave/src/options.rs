@@ -73,9 +73,12 @@ impl Collect {
         }
     }
 
-    /// Whether calls that don't come back are counted unless asked otherwise: cheap for edges, not for paths.
+    /// Whether frames that are left early are counted unless asked otherwise. The only place that says so.
     pub fn counts_exits(self) -> bool {
-        self == Self::Edges
+        match self {
+            Self::Paths | Self::Edges => true,
+            Self::Loops | Self::Trace | Self::Variation | Self::Times => false,
+        }
     }
 
     /// Whether paths that end are appended to a stream; otherwise they are counted.

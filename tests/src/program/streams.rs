@@ -61,7 +61,7 @@ impl Program {
         let executable = built.context("woven build")?;
         let [spooled, collected] = ["data", "collected"].map(|name| folder.join(name));
         let mut failures = Vec::new();
-        let (paths, exits) = (seen.of(Kind::Paths)?, seen.of(Kind::PathsExits)?);
+        let (paths, exits) = (seen.of(Kind::PathsClosed)?, seen.of(Kind::Paths)?);
         for (data, is_collected) in [(&spooled, false), (&collected, true)] {
             let run = self.command(variant, &executable, data, is_collected)?;
             let report = self.ran_as(run, data, seen.plain, (variant, kind), &mut failures)?;

@@ -34,7 +34,7 @@ impl Program {
         let built = self.weave(variant, seen.scratch, &kind.into());
         let executable = built.context("woven build")?;
         let mut failures = Vec::new();
-        let (paths, exits) = (seen.of(Kind::Paths)?, seen.of(Kind::PathsExits)?);
+        let (paths, exits) = (seen.of(Kind::PathsClosed)?, seen.of(Kind::Paths)?);
         let spared = |f: &Function| self.is_unequal(f);
         for burst in ["", OFTEN] {
             // Often means in the middle of what programs do: frames left, signals, forks.

@@ -13,8 +13,8 @@ pub enum Flavour {
     Paths,
     /// By Holloway, edges counted.
     Edges,
-    /// By Holloway, paths counted, those that are left in the middle too.
-    Exits,
+    /// By Holloway, paths counted, frames that are left early not.
+    Closed,
     /// By Holloway, paths counted, probes placed by what an earlier run measured.
     Guided,
     /// By Holloway, the stream of paths kept for sequences over iterations.
@@ -34,7 +34,7 @@ pub const FLAVOURS: [Flavour; 10] = [
     Flavour::Native,
     Flavour::Paths,
     Flavour::Edges,
-    Flavour::Exits,
+    Flavour::Closed,
     Flavour::Guided,
     Flavour::Loops,
     Flavour::Trace,
@@ -51,7 +51,7 @@ impl Flavour {
             Self::Native => "native",
             Self::Paths => "paths",
             Self::Edges => "edges",
-            Self::Exits => "exits",
+            Self::Closed => "closed",
             Self::Guided => "guided",
             Self::Loops => "loops",
             Self::Trace => "trace",
@@ -116,7 +116,7 @@ impl Flavour {
         match self {
             Self::Native | Self::Paths | Self::Peer => {}
             Self::Edges => drop(command.env("HOLLOWAY_COLLECT", "edges")),
-            Self::Exits => drop(command.env("HOLLOWAY_EXITS", "on")),
+            Self::Closed => drop(command.env("HOLLOWAY_EXITS", "off")),
             Self::Loops => drop(command.env("HOLLOWAY_COLLECT", "loops")),
             Self::Trace => drop(command.env("HOLLOWAY_COLLECT", "trace")),
             Self::Variation => drop(command.env("HOLLOWAY_COLLECT", "variation")),

@@ -56,7 +56,7 @@ fn compare(workload: &'static Workload) -> Result<Compared> {
     let run = |exe: &Path| calm.run(exe);
     let theirs = count(&bitcode, &[], &project.libraries, scratch.path(), run)?;
     let mut compared = Compared::default();
-    for kind in [Kind::Paths, Kind::PathsExits, Kind::Edges] {
+    for kind in [Kind::PathsClosed, Kind::Paths, Kind::Edges] {
         compared = Compared::default();
         let executable = link(&objects, &project, kind)?;
         let recorded = calm.record(&executable, &scratch.path().join(kind.name()))?;

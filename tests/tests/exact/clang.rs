@@ -15,7 +15,7 @@ use std::process::Command;
 /// What is held against clang's counts, in this order: the last is guided by the run before it.
 const FLAVOURS: [Flavour; 4] = [
     Flavour::Paths,
-    Flavour::Exits,
+    Flavour::Closed,
     Flavour::Edges,
     Flavour::Guided,
 ];

@@ -92,7 +92,7 @@ fn compare(
     };
     let theirs = gcov(&project, scratch.path(), |exe| run(exe, None))?;
     let mut compared = 0;
-    for flavour in [Flavour::Paths, Flavour::Exits, Flavour::Edges] {
+    for flavour in [Flavour::Paths, Flavour::Closed, Flavour::Edges] {
         let executable = project.build(flavour, "-O0")?;
         let data = scratch.path().join(format!("data-{}", flavour.name()));
         run(&executable, Some(&data))?;

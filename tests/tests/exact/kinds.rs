@@ -17,9 +17,9 @@ use std::path::Path;
 
 /// In this order: what all are compared with first, the guide before what it guides.
 const FLAVOURS: [(Flavour, Kind); 4] = [
-    (Flavour::Exits, Kind::PathsExits),
-    (Flavour::Edges, Kind::Edges),
     (Flavour::Paths, Kind::Paths),
+    (Flavour::Edges, Kind::Edges),
+    (Flavour::Closed, Kind::PathsClosed),
     (Flavour::Guided, Kind::Paths),
 ];
 

@@ -21,9 +21,9 @@ use std::process::Command;
 
 /// In this order, for the last two are guided by runs of the first.
 const KINDS: [Kind; 6] = [
-    Kind::PathsExits,
-    Kind::Edges,
     Kind::Paths,
+    Kind::Edges,
+    Kind::PathsClosed,
     Kind::EdgesClosed,
     Kind::Guided,
     Kind::GuidedEdges,
@@ -119,13 +119,11 @@ fn check(seed: u64, sort: Sort) -> Result<u64> {
         }
         recorded.insert(kind, found);
     }
-    let all = &recorded[&Kind::PathsExits];
+    let all = &recorded[&Kind::Paths];
     for (kind, found) in &recorded {
-        let wrong = differences(
-            (*kind, &found.report),
-            (Kind::PathsExits, &all.report),
-            &|_| false,
-        );
+        let wrong = differences((*kind, &found.report), (Kind::Paths, &all.report), &|_| {
+            false
+        });
         ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
     Ok(counts.left.iter().sum())
@@ -135,7 +133,7 @@ fn check(seed: u64, sort: Sort) -> Result<u64> {
 fn check_kind(kind: Kind, folder: &Path, sort: Sort, plain: &Output) -> Result<Recorded> {
     let weaving = match kind {
         Kind::Guided => Weaving::guided(kind, &folder.join(Kind::Edges.name())),
-        Kind::GuidedEdges => Weaving::guided(kind, &folder.join(Kind::PathsExits.name())),
+        Kind::GuidedEdges => Weaving::guided(kind, &folder.join(Kind::Paths.name())),
         _ => kind.into(),
     };
     let program = link(folder, &weaving, sort)?;

@@ -36,9 +36,9 @@ impl Runs {
         std::fs::write(folder.path().join("throws.cpp"), SOURCE).unwrap();
         let runs = Runs { folder };
         for kind in [
-            Kind::Paths,
+            Kind::PathsClosed,
             Kind::Loops,
-            Kind::PathsExits,
+            Kind::Paths,
             Kind::Edges,
             Kind::Trace,
         ] {
@@ -78,14 +78,11 @@ impl Runs {
             assert_eq!(differ, None, "{} and {}", one.name(), other.name());
             assert_eq!(a.lines().count(), b.lines().count());
         };
-        same(Kind::Paths, Kind::Loops);
-        same(Kind::PathsExits, Kind::Edges);
-        same(Kind::PathsExits, Kind::Trace);
+        same(Kind::PathsClosed, Kind::Loops);
+        same(Kind::Paths, Kind::Edges);
+        same(Kind::Paths, Kind::Trace);
         for kind in [Kind::Edges, Kind::Trace] {
-            let left = (
-                self.total(kind, "left"),
-                self.total(Kind::PathsExits, "left"),
-            );
+            let left = (self.total(kind, "left"), self.total(Kind::Paths, "left"));
             assert_eq!(left.0, left.1, "{}", kind.name());
         }
     }

@@ -47,7 +47,7 @@ pub(crate) struct CountArgs {
     /// for small runs.
     #[arg(long, value_name = "KIND", value_parser = CollectParser)]
     pub(crate) collect: Option<Kind>,
-    /// Count frames that are left early: by longjmp, unwinding, or the end of the process [env: HOLLOWAY_EXITS] [default: on with edges, off with paths]
+    /// Count frames that are left early: by longjmp, unwinding, or the end of the process [env: HOLLOWAY_EXITS] [default: on]
     #[arg(long, value_name = "WHEN", value_enum)]
     pub(crate) exits: Option<Switch>,
 }

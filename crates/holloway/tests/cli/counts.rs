@@ -88,8 +88,8 @@ fn left(report: &Report) -> i64 {
 fn a_frame_left_by_longjmp_counts_alike_in_edges_and_paths() {
     let project = c_project(&[("fact.c", FACT)]);
     record(&project, "--collect edges", "4", "edges");
-    record(&project, "--exits on", "4", "paths");
-    record(&project, "", "4", "plain");
+    record(&project, "", "4", "paths");
+    record(&project, "--exits off", "4", "plain");
     record(&project, "--collect=edges --exits=off", "4", "bare");
     let [by_edges, by_paths, plain, bare] =
         ["edges", "paths", "plain", "bare"].map(|run| json(&project, run));
@@ -203,7 +203,7 @@ fn a_guide_changes_no_count() {
     for (options, plain) in [
         ("", "paths"),
         ("--collect edges", "edges"),
-        ("--exits on", "left"),
+        ("--exits off", "closed"),
     ] {
         record(&project, options, "4", plain);
         for train in ["train", "train-edges"] {
@@ -330,14 +330,14 @@ fn cargo_links_again_when_the_guide_has_changed() {
 }
 
 #[test]
-fn frames_left_by_unwinding_count_on_demand() {
+fn frames_left_by_unwinding_count_by_default() {
     let project = Project::binary("", UNWINDING);
     let report = |options: &str, run: &str| {
         let line = format!("run --release --no-report -o {run} {options} -- 16");
         project.cargo_holloway(&line).ok().says("caught 6");
         json(&project, run)
     };
-    let counted = report("--exits on", "paths");
+    let counted = report("", "paths");
     let by_edges = report("--collect edges", "edges");
     let missing = report("--collect edges --exits off", "off");
     // middle: each of 16 calls; leaf: one for each of them, a second where the first came back.

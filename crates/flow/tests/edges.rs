@@ -38,6 +38,25 @@ const FACT_WITHOUT: &str = "
       e4 -> b4
     b4: exit";
 
+/// `remq` of Figure 1: B1..B6 are b0..b5. B1 tests for the empty list, B2 returns it; B3 compares, B4 calls `remq` in tail
+/// position, B5 calls it for the rest, B6 comes after that call.
+const REMQ: &str = "
+    b0: entry
+      e0 -> b1
+      e1 -> b2
+    b1:
+      e2 -> b6
+    b2:
+      e3 -> b3
+      e4 -> b4
+    b3:
+      e5 -> b6
+    b4:
+      e6 -> b5
+    b5:
+      e7 -> b6
+    b6: exit";
+
 /// What the two ways to count say of runs, for any weights: calls, and each edge.
 #[track_caller]
 fn check_runs(cfg: &str, runs: &[&[u32]], calls: i64, edges: &[i64]) {
@@ -62,6 +81,102 @@ fn check_runs(cfg: &str, runs: &[&[u32]], calls: i64, edges: &[i64]) {
     let counts = (0..).map(PathId).zip(tracer.counters);
     let flow = edge_counts(&cfg, &numbering, counts).unwrap();
     assert_eq!((flow.calls, &flow.edges[..]), (calls, edges), "by paths");
+}
+
+/// Figure 1: `remq` of 'b from '(b a b c d). Of all trees of the graph with the edge exit→entry, twelve are maximal; the
+/// search finds one of them, and each needs three counters and six increments and tells the count of every edge.
+#[test]
+fn figure_1_remq() {
+    let cfg: Cfg = REMQ.parse().unwrap();
+    // A call for each tail of the list: it begins with b twice, with another letter three times, and is empty once.
+    let (equal, other, empty) = (&[0, 2, 3, 6][..], &[0, 2, 4, 5, 6][..], &[0, 1, 6][..]);
+    let runs = [equal, other, equal, other, other, empty];
+    let counts = [1, 5, 1, 2, 3, 2, 3, 3];
+    let weights = counts.map(i64::cast_unsigned);
+    check_runs(REMQ, &runs, 6, &counts);
+
+    let heaviest = maximum_trees(&cfg, 6, &weights);
+    assert_eq!(heaviest.len(), 12);
+    let mut found = EdgeCounters::new(&cfg, &weights).unwrap().tree().to_vec();
+    found.sort_unstable();
+    assert!(heaviest.contains(&found), "{found:?}");
+    for tree in heaviest {
+        let is_counted = |edge: &EdgeId| !tree.contains(edge);
+        let counted: Vec<EdgeId> = (0..8).map(EdgeId).filter(is_counted).collect();
+        let counters = EdgeCounters::from_parts(&cfg, counted, grown(&cfg, &tree)).unwrap();
+        let probes = counters.probes();
+        let mut tracer = Tracer::new(&cfg, &probes);
+        runs.iter().for_each(|run| tracer.run(run));
+        assert_eq!(counters.counted().len(), 3, "{tree:?}");
+        assert_eq!(tracer.counters.iter().sum::<u64>(), 6, "{tree:?}");
+        let flow = counters.propagate(&cfg, &tracer.counters);
+        assert_eq!((flow.calls, &flow.edges[..]), (6, &counts[..]), "{tree:?}");
+    }
+}
+
+/// The heaviest of all spanning trees, exit→entry among their edges and then left out of them, by trying all sets of edges.
+fn maximum_trees(cfg: &Cfg, calls: u64, weights: &[u64]) -> Vec<Vec<EdgeId>> {
+    let mut ends: Vec<_> = cfg
+        .edges()
+        .iter()
+        .map(|edge| (edge.from, edge.to))
+        .collect();
+    let mut weights = weights.to_vec();
+    ends.push((cfg.exit(), cfg.entry()));
+    weights.push(calls);
+    let (mut trees, mut most) = (Vec::new(), 0);
+    for set in 0u32..1 << ends.len() {
+        let edges: Vec<usize> = (0..ends.len())
+            .filter(|&edge| set >> edge & 1 == 1)
+            .collect();
+        // As many edges as a tree has, and no cycle: each joins two parts.
+        let mut part: Vec<usize> = (0..cfg.block_count() as usize).collect();
+        let joins = edges.iter().all(|&edge| {
+            let [from, to] = [ends[edge].0, ends[edge].1].map(|block| part[block.index()]);
+            part.iter_mut()
+                .filter(|part| **part == from)
+                .for_each(|part| *part = to);
+            from != to
+        });
+        if !joins || edges.len() + 1 != cfg.block_count() as usize {
+            continue;
+        }
+        let weight: u64 = edges.iter().map(|&edge| weights[edge]).sum();
+        if weight > most {
+            trees.clear();
+            most = weight;
+        }
+        if weight == most {
+            trees.push(edges);
+        }
+    }
+    let calls = ends.len() - 1;
+    let without_calls = |tree: Vec<usize>| {
+        assert_eq!(
+            tree.last(),
+            Some(&calls),
+            "the heaviest edge is on every such tree"
+        );
+        let edges = tree[..tree.len() - 1].iter();
+        edges.map(|&edge| EdgeId(edge as u32)).collect()
+    };
+    trees.into_iter().map(without_calls).collect()
+}
+
+/// A tree's edges in an order in which each joins one more block to the exit and the entry.
+fn grown(cfg: &Cfg, tree: &[EdgeId]) -> Vec<EdgeId> {
+    let mut joined = vec![cfg.exit(), cfg.entry()];
+    let (mut left, mut grown) = (tree.to_vec(), Vec::new());
+    while !left.is_empty() {
+        let next = left.iter().position(|&id| {
+            let edge = cfg.edge(id);
+            joined.contains(&edge.from) != joined.contains(&edge.to)
+        });
+        let id = left.remove(next.expect("a tree"));
+        joined.extend([cfg.edge(id).from, cfg.edge(id).to]);
+        grown.push(id);
+    }
+    grown
 }
 
 /// Figure 3: `fact 5`, left for good by `done`.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::cli_support::{Call, Done, Project, Report};
 
-/// The example of Burger and Dybvig 1998, Figure 1: a product that is left early by longjmp when a factor is zero.
-const FACT: &str = r#"
+/// A product that is left early by longjmp when a factor is zero.
+const PRODUCT: &str = r#"
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ fn left(report: &Report) -> i64 {
 
 #[test]
 fn a_frame_left_by_longjmp_counts_alike_in_edges_and_paths() {
-    let project = c_project(&[("fact.c", FACT)]);
+    let project = c_project(&[("fact.c", PRODUCT)]);
     record(&project, "--collect edges", "4", "edges");
     record(&project, "", "4", "paths");
     record(&project, "--exits off", "4", "plain");
@@ -109,7 +109,7 @@ fn a_frame_left_by_longjmp_counts_alike_in_edges_and_paths() {
 
 #[test]
 fn the_view_follows_what_was_recorded() {
-    let project = c_project(&[("fact.c", FACT)]);
+    let project = c_project(&[("fact.c", PRODUCT)]);
     record(&project, "--collect edges", "4", "edges");
     record(&project, "--collect paths", "4", "paths");
     let shown = |line: &str| project.holloway(line).ok();
@@ -133,7 +133,7 @@ fn the_view_follows_what_was_recorded() {
 
 #[test]
 fn kind_and_exits_come_from_options_then_variables() {
-    let project = c_project(&[("fact.c", FACT)]);
+    let project = c_project(&[("fact.c", PRODUCT)]);
     let collected = |call: Call, run: &str| {
         call.ok();
         let line = format!("run --no-report -o {run} -- ./fact 4");
@@ -197,7 +197,7 @@ fn a_raw_link_takes_our_options_too() {
 
 #[test]
 fn a_guide_changes_no_count() {
-    let project = c_project(&[("fact.c", FACT)]);
+    let project = c_project(&[("fact.c", PRODUCT)]);
     record(&project, "", "7", "train");
     record(&project, "--collect edges", "7", "train-edges");
     for (options, plain) in [
@@ -221,8 +221,8 @@ fn a_guide_changes_no_count() {
 
 #[test]
 fn a_guide_that_is_of_no_use_is_named() {
-    let other = FACT.replace("i++", "i += 2").replace("x == 0", "x <= 0");
-    let project = c_project(&[("fact.c", FACT), ("other.c", &other), ("empty/kept", "")]);
+    let other = PRODUCT.replace("i++", "i += 2").replace("x == 0", "x <= 0");
+    let project = c_project(&[("fact.c", PRODUCT), ("other.c", &other), ("empty/kept", "")]);
     let build = |words: &str| holloway(&project, &format!("cc {words}"));
     record(&project, "--collect edges", "7", "train");
     build("--guide nowhere fact.c -o fact").exits(125).fails_with(
@@ -352,7 +352,7 @@ fn frames_left_by_unwinding_count_by_default() {
 
 #[test]
 fn two_runs_of_one_program_are_compared() {
-    let project = c_project(&[("fact.c", FACT)]);
+    let project = c_project(&[("fact.c", PRODUCT)]);
     record(&project, "", "7", "whole");
     record(&project, "", "2", "early");
     record(&project, "--collect edges", "2", "edges");

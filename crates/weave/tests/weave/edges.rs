@@ -42,7 +42,7 @@ fn counts((placed, ran): &(Placed, Ran), name: &str) -> (i64, BTreeMap<String, i
     (flow.calls, sums)
 }
 
-/// Burger and Dybvig's Figure 3, left: `fact 5` whose base case leaves all calls.
+/// Burger and Dybvig's Figure 3: `fact 5` whose base case leaves all calls.
 #[test]
 fn figure_3_fact_left_early() {
     let source = r#"
@@ -68,10 +68,10 @@ int main(void) { return setjmp(done) ? 0 : fact(5); }
     }
 }
 
-/// The figure's right, with the means of C: the four frames of `fact 4` are returned from once more, in a child that never
+/// Their Figure 4, with the means of C: the four frames of `fact 4` are returned from once more, in a child that never
 /// entered them.
 #[test]
-fn figure_3_fact_entered_again() {
+fn figure_4_fact_entered_again() {
     let source = r#"
 #include <unistd.h>
 #include <sys/wait.h>

@@ -42,6 +42,8 @@ pub struct Coverage {
     pub path_executions: u64,
     /// Of them, those counted in hash tables.
     pub hashed_executions: u64,
+    /// Times any counter was incremented for all this, of paths and of edges.
+    pub increments: u64,
     /// Different paths executed.
     pub distinct_paths: u64,
     /// Paths there are in the functions of which paths were counted and ran.
@@ -85,6 +87,7 @@ pub fn coverage(run: &RunProfile) -> Coverage {
         coverage.run += 1;
         add(&mut coverage.calls, function.flow().calls);
         add(&mut coverage.instructions, function.flow().instructions);
+        add(&mut coverage.increments, function.increments());
         match function.collected() {
             Collected::Paths => count_paths(function, &mut coverage),
             Collected::Edges => count_edges(function, &mut coverage),

@@ -73,6 +73,7 @@ impl RunProfile {
                     ran: !counts.is_empty(),
                     counts,
                     reentries: Vec::new(),
+                    increments: 0,
                     graph: None,
                     flow: OnceLock::new(),
                 });
@@ -131,6 +132,7 @@ impl RunProfile {
         if let Err(reason) = settled {
             self.left_out(function, &reason);
             function.counts.clear();
+            function.increments = 0;
         }
         function.ran = !function.counts.is_empty();
         if function.collected() == Collected::Edges {
@@ -141,6 +143,7 @@ impl RunProfile {
     fn settle_paths(&mut self, function: &mut Function) -> Result<(), String> {
         let graph = Graph::new(&function.map)?;
         self.split_off(function, graph.path_count(), "path");
+        function.increments = function.executions();
         if graph.can_be_left() {
             let tally = graph.tally(&function.map, &function.counts);
             function.counts = tally.paths;
@@ -154,6 +157,7 @@ impl RunProfile {
     fn settle_edges(&mut self, function: &mut Function) -> Result<(), String> {
         let counters = function.map.counted.len() as u64;
         self.split_off(function, counters, "counter");
+        function.increments = function.executions();
         let (flow, negative) = Flow::of_counters(&function.map, &function.counts)?;
         if negative > 0 {
             let edges = if negative == 1 { "edge" } else { "edges" };

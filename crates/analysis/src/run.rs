@@ -145,6 +145,8 @@ pub struct Function {
     /// (path number, times), by number: paths that end in a call which came back more often than it was reached with
     /// them, and how much more (a fork's child goes on in the frames of its parent).
     pub reentries: Vec<(u64, u64)>,
+    /// The sum of its counters, before counts were made of them: how often any was incremented.
+    pub(crate) increments: u64,
     pub(crate) ran: bool,
     pub(crate) graph: Option<Graph>,
     pub(crate) flow: OnceLock<Flow>,
@@ -164,6 +166,12 @@ impl Function {
         self.counts
             .iter()
             .fold(0, |sum, &(_, count)| sum.saturating_add(count))
+    }
+
+    /// Times any of its counters was incremented: a path that goes on behind a call that may not come back is counted there
+    /// once more, and edges off the spanning tree are counted alone. Loops that count in registers seem to count in memory.
+    pub fn increments(&self) -> u64 {
+        self.increments
     }
 
     /// Whether any of it ran.

@@ -487,9 +487,9 @@ fn bd_figure_3_fact_left_early() {
     check_fact(&[(0, 0, 1), (0, 1, 4), (2, 3, 0)], 5, 4);
 }
 
-/// The same entered again once: `fact 4`: B1→B2 1, B1→B3 3, B3→B4 6, and −3 by the exit edge.
+/// Burger and Dybvig, Figure 4: `fact 4` entered again once: B1→B2 1, B1→B3 3, B3→B4 6, and −3 by the exit edge.
 #[test]
-fn bd_figure_3_fact_entered_again() {
+fn bd_figure_4_fact_entered_again() {
     check_fact(&[(0, 0, 1), (0, 1, 3), (2, 3, 6)], 4, -3);
 }
 
@@ -524,9 +524,13 @@ fn check_fact(expect: &[(u32, u32, i64)], calls: u64, left: i64) {
         .map(|(k, &edge)| (k, all[edge as usize]))
         .collect();
     edges.name = "fact".into();
-    for run in [of_one(&paths, &counters), of_one(&edges, &counted)] {
+    let increments = [&counters, &counted].map(|counters| counters.values().sum::<u64>());
+    let runs = [of_one(&paths, &counters), of_one(&edges, &counted)];
+    for (run, increments) in runs.into_iter().zip(increments) {
         let function = &run.functions[0];
         assert_eq!(run.damage, Vec::<String>::new());
+        // Of the counters themselves: more than paths, less than edges.
+        assert_eq!(coverage(&run).increments, increments);
         assert_eq!(function.flow().calls, calls);
         let expected = [
             base as i64,

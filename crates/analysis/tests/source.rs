@@ -332,6 +332,7 @@ fn coverage_says_what_is_left_out() {
         (coverage.path_executions, coverage.hashed_executions),
         (11, 6)
     );
+    assert_eq!(coverage.increments, 11);
     assert_eq!((coverage.distinct_paths, coverage.possible_paths), (2, 2));
     assert_eq!((coverage.calls, coverage.instructions), (11, 31));
 }

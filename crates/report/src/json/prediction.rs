@@ -1,5 +1,6 @@
 //! Paths predicted from edges, beside the real ones.
 
+use holloway_analysis::overlap::share;
 use holloway_analysis::predict::{Length, Lengths, Prediction};
 use serde::Serialize;
 
@@ -12,6 +13,7 @@ pub(super) struct PredictionRecord<'a> {
     real: LengthsRecord,
     predicted: LengthsRecord,
     right: LengthsRecord,
+    right_share: ShareRecord,
     functions: Vec<FunctionRecord<'a>>,
 }
 
@@ -24,6 +26,14 @@ struct FunctionRecord<'a> {
     real: LengthsRecord,
     predicted: LengthsRecord,
     right: LengthsRecord,
+    right_share: ShareRecord,
+}
+
+/// Of the different paths that ran, and of their executions.
+#[derive(Serialize)]
+struct ShareRecord {
+    paths: f64,
+    executions: f64,
 }
 
 #[derive(Serialize)]
@@ -55,6 +65,7 @@ impl<'a> PredictionRecord<'a> {
                 real: lengths(&one.real),
                 predicted: lengths(&one.predicted),
                 right: lengths(&one.right),
+                right_share: right_share(&one.right, &one.real),
             }
         });
         PredictionRecord {
@@ -62,8 +73,16 @@ impl<'a> PredictionRecord<'a> {
             real: lengths(&found.real),
             predicted: lengths(&found.predicted),
             right: lengths(&found.right),
+            right_share: right_share(&found.right, &found.real),
             functions: functions.collect(),
         }
+    }
+}
+
+fn right_share(right: &Lengths, real: &Lengths) -> ShareRecord {
+    ShareRecord {
+        paths: share(right.paths, real.paths),
+        executions: share(right.executions, real.executions),
     }
 }
 

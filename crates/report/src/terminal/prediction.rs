@@ -20,8 +20,9 @@ const LENGTHS: [(&str, Align); 8] = [
     ("mean run", Align::Right),
 ];
 
-const FUNCTIONS: [(&str, Align); 8] = [
-    ("right", Align::Right),
+const FUNCTIONS: [(&str, Align); 9] = [
+    ("paths", Align::Right),
+    ("runs", Align::Right),
     ("path runs", Align::Right),
     ("ran", Align::Right),
     ("predicted", Align::Right),
@@ -73,9 +74,11 @@ fn right(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
     sheet.fact(
         "right",
         &format!(
-            "{} of {} path executions",
+            "{} of the {} that ran · {} of {}",
+            share(found.right.paths, found.real.paths),
+            plural(found.real.paths, "path"),
             share(found.right.executions, executions),
-            grouped(executions)
+            plural(executions, "path execution")
         ),
     )?;
     sheet.fact(
@@ -105,12 +108,14 @@ fn functions(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
     );
     sheet.title("Functions", &of)?;
     let mut table = Table::new(&FUNCTIONS);
-    table.group(2..4, "different paths");
-    table.group(5..7, "longest, instructions");
+    table.group(0..2, "right");
+    table.group(3..5, "different paths");
+    table.group(6..8, "longest, instructions");
     let longest = |lengths: &Lengths| (Ink::Plain, grouped(lengths.instructions.longest));
     for one in shown {
         let name = sheet.name(sheet.run.function(one.function));
         table.row(vec![
+            (Ink::Number, share(one.right.paths, one.real.paths)),
             (
                 Ink::Number,
                 share(one.right.executions, one.real.executions),

@@ -41,7 +41,8 @@ pub struct Workload {
     pub threads: u32,
     /// Files it reads.
     input: Input,
-    /// How much work: [`Scale::Small`], [`Scale::Quick`], [`Scale::Full`], each in a unit of the program's own.
+    /// How much work: [`Scale::Small`], [`Scale::Quick`] (also [`Scale::Train`]), [`Scale::Full`], each in a unit of the
+    /// program's own.
     sizes: [usize; 3],
     /// Command lines of a run, in order. `{size}` becomes the size, `{workloads}` the folder tests/workloads.
     runs: &'static [&'static [&'static str]],
@@ -82,6 +83,9 @@ pub enum Scale {
     Quick,
     /// Half a second to a second and a half.
     Full,
+    /// As much as [`Scale::Quick`], with other files where the program reads any: what a program is trained on that is
+    /// then run in full.
+    Train,
 }
 
 impl PartialEq for Workload {
@@ -196,18 +200,33 @@ impl Workload {
     pub fn write_input(&self, folder: &Path, scale: Scale) -> Result<()> {
         std::fs::create_dir_all(folder)?;
         let bytes = self.size(scale);
+        // A tree takes as many seeds as it has files.
+        let (text, tree, sources) = match scale {
+            Scale::Small | Scale::Quick | Scale::Full => (5, 11, "ripgrep"),
+            Scale::Train => (1005, 1011, "regex-syntax"),
+        };
         match self.input {
             Input::Nothing => {}
-            Input::Tree => corpus::tree(&folder.join("tree"), 11, bytes)?,
-            Input::Text => std::fs::write(folder.join("text"), corpus::text(5, bytes))?,
+            Input::Tree => corpus::tree(&folder.join("tree"), tree, bytes)?,
+            Input::Text => std::fs::write(folder.join("text"), corpus::text(text, bytes))?,
             Input::Markdown => {
-                std::fs::write(folder.join("text.md"), corpus::markdown(5, bytes))?;
+                std::fs::write(folder.join("text.md"), corpus::markdown(text, bytes))?;
             }
             Input::RustFiles => {
-                corpus::rust_files(&registry::source("ripgrep")?, &folder.join("sources"))?;
+                corpus::rust_files(&registry::source(sources)?, &folder.join("sources"))?;
             }
         }
         Ok(())
+    }
+
+    /// How a run of [`Scale::Train`] differs from one of [`Scale::Full`], in a few words.
+    #[must_use]
+    pub fn training(&self) -> &'static str {
+        match self.input {
+            Input::Nothing => "a smaller size",
+            Input::Tree | Input::Text | Input::Markdown => "other text, less of it",
+            Input::RustFiles => "another crate, fewer times",
+        }
     }
 
     /// The command lines of one run, in order; all of them together are what is timed.
@@ -255,6 +274,11 @@ impl Workload {
     /// How much work a run is, in the program's own unit.
     #[must_use]
     pub fn size(&self, scale: Scale) -> usize {
-        self.sizes[scale as usize]
+        let [small, quick, full] = self.sizes;
+        match scale {
+            Scale::Small => small,
+            Scale::Quick | Scale::Train => quick,
+            Scale::Full => full,
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! 2. `rounds`: the flavours run in turn, round by round, so that a slow spell of the machine hits all of them;
 //! 3. `totals`: what a run counted; `builds`: what weaving costs at build time;
 //! 4. `summary`: ratios within a round, their medians, geometric means, and what they are against the targets;
-//! 5. `page`, `json`: docs/benchmarks.md and target/bench/latest.json.
+//! 5. `page`, `json`: docs/benchmarks.md, target/bench/latest.json, and the file of `--json`.
 //!
 //! `callgrind` counts instructions in place of time, for a machine that is busy with other things.
 
@@ -16,6 +16,7 @@ mod options;
 mod page;
 mod paper;
 mod programs;
+mod results_file;
 mod rounds;
 mod samples;
 mod sizes;
@@ -27,6 +28,7 @@ mod way;
 pub(crate) use options::Options;
 pub(crate) use programs::Shelf;
 pub(crate) use samples::Samples;
+pub(crate) use totals::Totals;
 
 use crate::root;
 use crate::test::release_build;
@@ -57,6 +59,9 @@ pub(crate) struct Results {
 /// # Errors
 /// A build or a run fails, or a flavour's output isn't the native one.
 pub(crate) fn run(options: &Options) -> Result<()> {
+    if let Some(file) = &options.json {
+        results_file::check(file)?;
+    }
     let shelf = shelf()?;
     let suite = options.chosen(SUITE.into_iter());
     let micro = options.chosen(MICRO.iter());
@@ -64,10 +69,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let all = suite.into_iter().chain(micro);
         return shelf.build(all, options.flavours(), options.scale());
     }
-    build_apart()?;
+    build_apart(options)?;
     if options.callgrind {
         let all: Vec<_> = suite.into_iter().chain(micro).collect();
-        return callgrind::run(&shelf, &all, options);
+        let counts = callgrind::run(&shelf, &all, options)?;
+        return keep(options, || json::instructions(&machine(), &counts));
     }
     let measure = |all: Vec<_>, ways: &[way::Way], rounds| {
         all.into_iter()
@@ -101,7 +107,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             m.code = sizes::code_bytes(&executable)?;
         }
     }
-    report(&results, options)
+    report(&results, options)?;
+    keep(options, || json::whole(&results))
 }
 
 /// The shelf of built programs. The workloads find holloway by a variable of this process: without it the command begins again with it.
@@ -116,13 +123,23 @@ pub(crate) fn shelf() -> Result<Shelf> {
 }
 
 /// Builds in a process of its own: a child's peak memory is at least what its parent once had, so this one stays small.
-fn build_apart() -> Result<()> {
+fn build_apart(options: &Options) -> Result<()> {
     let mut builder = std::process::Command::new(std::env::current_exe()?);
     let status = builder
-        .args(std::env::args_os().skip(1))
-        .arg("--build")
+        .arg("bench")
+        .args(options.words_to_build())
         .status()?;
     ensure!(status.success(), "not everything could be built");
+    Ok(())
+}
+
+/// Writes the file that was asked for, if one was.
+fn keep(options: &Options, json: impl FnOnce() -> serde_json::Value) -> Result<()> {
+    let Some(file) = &options.json else {
+        return Ok(());
+    };
+    results_file::write(file, &json())?;
+    println!("written to {}", file.display());
     Ok(())
 }
 
@@ -134,9 +151,7 @@ fn report(results: &Results, options: &Options) -> Result<()> {
     }
     println!("{}\n\n{}", results.machine, page::tables(results));
     let file = folder()?.join("latest.json");
-    let text = serde_json::to_string_pretty(&json::whole(results))?;
-    std::fs::write(&file, text + "\n")
-        .with_context(|| format!("cannot write {}", file.display()))?;
+    results_file::write(&file, &json::whole(results))?;
     println!("\nwritten to {}", file.display());
     if options.quick {
         return Ok(());

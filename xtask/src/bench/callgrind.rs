@@ -10,11 +10,25 @@ use holloway_tests::workload::{Flavour, Scale, Workload};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// A program's instructions.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    /// The program.
+    pub(crate) workload: &'static Workload,
+    /// By flavour, native first.
+    pub(crate) instructions: Vec<(Flavour, u64)>,
+}
+
 /// Counts and prints a table.
 ///
 /// # Errors
 /// valgrind is missing, or a run fails.
-pub(crate) fn run(shelf: &Shelf, workloads: &[&'static Workload], options: &Options) -> Result<()> {
+pub(crate) fn run(
+    shelf: &Shelf,
+    workloads: &[&'static Workload],
+    options: &Options,
+) -> Result<Vec<Counts>> {
+    let mut all = Vec::new();
     let flavours = options.flavours();
     let names: Vec<&str> = flavours.iter().map(|f| f.name()).collect();
     println!(
@@ -35,6 +49,10 @@ pub(crate) fn run(shelf: &Shelf, workloads: &[&'static Workload], options: &Opti
             line += &format!("  {} {ratio:.4}", flavours[i].name());
         }
         println!("{line}");
+        all.push(Counts {
+            workload,
+            instructions: flavours.iter().copied().zip(counts).collect(),
+        });
     }
     for (flavour, ratios) in flavours.iter().zip(ratios).skip(1) {
         println!(
@@ -43,7 +61,7 @@ pub(crate) fn run(shelf: &Shelf, workloads: &[&'static Workload], options: &Opti
             geometric_mean(ratios)
         );
     }
-    Ok(())
+    Ok(all)
 }
 
 /// Instructions of one run with the small input.

@@ -1,7 +1,8 @@
-//! target/bench/latest.json: every sample, and the summary.
+//! target/bench/latest.json and the file of `--json`: every sample, and the summary; or instructions.
 
 use super::Results;
 use super::builds::Times;
+use super::callgrind::Counts;
 use super::rounds::Row;
 use super::summary::Summary;
 use super::targets::{self, Missed};
@@ -41,6 +42,25 @@ pub(crate) fn whole(results: &Results) -> Value {
     })
 }
 
+/// Instructions counted in place of time.
+pub(crate) fn instructions(machine: &str, counts: &[Counts]) -> Value {
+    let program = |one: &Counts| {
+        let flavours = one.instructions.iter();
+        let flavours = flavours.map(|&(flavour, count)| (flavour.name().to_owned(), json!(count)));
+        json!({
+            "program": one.workload.name,
+            "threads": one.workload.threads,
+            "language": one.workload.language(),
+            "instructions": Value::Object(flavours.collect()),
+        })
+    };
+    json!({
+        "machine": machine,
+        "callgrind": true,
+        "programs": counts.iter().map(program).collect::<Vec<_>>(),
+    })
+}
+
 fn target(target: &targets::Target) -> Value {
     let (reached, missed) = match &target.missed {
         None => (Value::Null, Value::Null),
@@ -67,6 +87,8 @@ fn row(row: &Row) -> Value {
         "language": row.workload.language(),
         "flavours": Value::Object(flavours.collect()),
         "path_executions": row.totals.map(|t| t.paths),
+        "path_increments": row.totals.map(|t| t.increments),
+        "edge_increments": row.edge_totals.map(|t| t.increments),
         "hashed_executions": row.totals.map(|t| t.hashed),
         "instructions": row.totals.map(|t| t.instructions),
     })

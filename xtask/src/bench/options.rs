@@ -1,8 +1,9 @@
 //! The options of `cargo xtask bench`.
 
 use super::way::Way;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use holloway_tests::workload::{FLAVOURS, Flavour, MICRO, SUITE, Scale, Workload};
+use std::path::PathBuf;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -13,6 +14,8 @@ pub(crate) struct Options {
     pub(crate) callgrind: bool,
     /// Build what is missing, measure nothing.
     pub(crate) build_only: bool,
+    /// Where the results go as JSON, besides.
+    pub(crate) json: Option<PathBuf>,
     /// Only these programs; empty: all.
     only: Vec<String>,
     /// Rounds counted, if not the usual number.
@@ -31,6 +34,7 @@ impl Options {
             quick: false,
             callgrind: false,
             build_only: false,
+            json: None,
             only: Vec::new(),
             rounds: None,
             flavours: vec![
@@ -51,6 +55,7 @@ impl Options {
                 "--quick" => options.quick = true,
                 "--callgrind" => options.callgrind = true,
                 "--build" => options.build_only = true,
+                "--json" => options.json = Some(PathBuf::from(value()?)),
                 "--only" => options.only.extend(names(value()?)?),
                 "--rounds" => options.rounds = Some(number(value()?)?),
                 "--flavours" => {
@@ -61,6 +66,10 @@ impl Options {
                 _ => bail!("unknown option {word:?}: `cargo xtask help` lists what there is"),
             }
         }
+        ensure!(
+            options.json.is_none() || !options.build_only,
+            "--build measures nothing that --json could write"
+        );
         options
             .flavours
             .sort_by_key(|f| FLAVOURS.iter().position(|g| g == f));
@@ -93,6 +102,23 @@ impl Options {
         table
             .filter(|w| self.only.is_empty() || self.only.iter().any(|n| n == w.name))
             .collect()
+    }
+
+    /// The words after `bench` for the same programs to be built and nothing to be measured.
+    pub(crate) fn words_to_build(&self) -> Vec<String> {
+        let flavours = self.flavours.iter().map(|f| f.name());
+        let flavours = flavours.collect::<Vec<_>>().join(",");
+        let mut words = vec!["--build".to_owned(), "--flavours".to_owned(), flavours];
+        if self.quick {
+            words.push("--quick".to_owned());
+        }
+        if self.callgrind {
+            words.push("--callgrind".to_owned());
+        }
+        if !self.only.is_empty() {
+            words.extend(["--only".to_owned(), self.only.join(",")]);
+        }
+        words
     }
 
     /// How much a run does.
@@ -157,4 +183,45 @@ fn names(list: &str) -> Result<Vec<String>> {
 fn number(word: &str) -> Result<usize> {
     let number = word.parse().ok().filter(|n| *n > 0);
     number.with_context(|| format!("--rounds {word}: give a number, 1 or more"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options> {
+        Options::parse(&line.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// What the process that builds is asked for is what this one measures.
+    #[test]
+    fn the_same_programs_are_built() {
+        for line in [
+            "",
+            "--quick --json out.json",
+            "--callgrind --only micro,lua --json out.json",
+            "--with exits,loops --rounds 3",
+            "--flavours edges --only xz,zstd-2",
+        ] {
+            let asked = parse(line).expect("options");
+            let words = asked.words_to_build();
+            let built = parse(&words.join(" ")).expect("options");
+            assert!(built.build_only && built.json.is_none(), "{words:?}");
+            assert_eq!(built.flavours(), asked.flavours(), "{words:?}");
+            assert_eq!(built.scale(), asked.scale(), "{words:?}");
+            assert_eq!(built.only, asked.only, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn results_go_to_a_file() {
+        let options = parse("--quick --json some/out.json").expect("options");
+        assert_eq!(options.json, Some(PathBuf::from("some/out.json")));
+        let fails = |line| parse(line).map(drop).expect_err("no options").to_string();
+        assert_eq!(fails("--json"), "--json takes a value");
+        assert_eq!(
+            fails("--json out.json --build"),
+            "--build measures nothing that --json could write"
+        );
+    }
 }

@@ -77,7 +77,12 @@ impl Shelf {
     /// They can't be written.
     pub(crate) fn input(&self, workload: &Workload, scale: Scale) -> Result<PathBuf> {
         let inputs = self.folder.join(workload.source.name()).join("inputs");
-        let folder = inputs.join(format!("{}-{}", workload.name, workload.size(scale)));
+        let set = match scale {
+            Scale::Small | Scale::Quick | Scale::Full => "",
+            Scale::Train => "train-",
+        };
+        let size = workload.size(scale);
+        let folder = inputs.join(format!("{}-{set}{size}", workload.name));
         if !folder.exists() {
             let half = inputs.join("half");
             if half.exists() {

@@ -27,6 +27,8 @@ pub(crate) struct Row {
     pub(crate) ways: Vec<Measured>,
     /// What one run counted, in paths.
     pub(crate) totals: Option<Totals>,
+    /// The same in edges.
+    pub(crate) edge_totals: Option<Totals>,
 }
 
 /// A way's figures.
@@ -121,15 +123,18 @@ pub(crate) fn row(
         }
     }
     eprintln!();
-    let totals = options.flavours().contains(&Flavour::Paths).then(|| {
-        let paths = Way::Alone(Flavour::Paths);
-        place.printed(paths, &executable(paths))?;
-        Totals::of_run(&data)
-    });
+    let totals = |flavour| {
+        let counted = options.flavours().contains(&flavour).then(|| {
+            let way = Way::Alone(flavour);
+            place.totals(way, &executable(way))
+        });
+        counted.transpose()
+    };
     Ok(Row {
         workload,
         ways: measured,
-        totals: totals.transpose()?,
+        totals: totals(Flavour::Paths)?,
+        edge_totals: totals(Flavour::Edges)?,
     })
 }
 
@@ -244,6 +249,15 @@ impl Place<'_> {
         }
         self.clear()?;
         Ok(run)
+    }
+
+    /// What a run counts.
+    fn totals(&self, way: Way, executable: &Path) -> Result<Totals> {
+        self.printed(way, executable)?;
+        let totals = Totals::of_run(self.data)?;
+        // The next run's counts would be added to these.
+        self.clear()?;
+        Ok(totals)
     }
 
     fn clear(&self) -> Result<()> {

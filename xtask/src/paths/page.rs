@@ -1,0 +1,275 @@
+//! docs/studies/paths.md: the slides' tables for our suite, and the slides' own averages under them.
+
+use super::Program;
+use crate::slides::{self, COMMON, OVERHEADS, PREDICTIONS, Programs, common, overhead, prediction};
+use anyhow::{Context, Result};
+use std::path::Path;
+
+/// What stands before the tables.
+const HEAD: &str = "\
+# Paths of the suite, counted
+
+Written by `cargo xtask study paths`: the tables of the slides on efficient path profiling (Ball, Larus 1996) for our suite, as far as
+they are counts. Nothing here was timed; what counting costs is in [the benchmarks](../benchmarks.md#the-path-papers-table). Every average is arithmetic,
+over programs, as theirs are. Their instructions are machine instructions, ours LLVM's. Programs of two threads
+(xz-2, zstd-2, parallel, ripgrep-2) share out their work as it comes, so their counts differ a little from run to run.
+";
+
+/// Writes the page.
+///
+/// # Errors
+/// It can't be written.
+pub(super) fn write(programs: &[Program], file: &Path) -> Result<()> {
+    let page = format!("{HEAD}\n{}", tables(programs));
+    std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// All tables.
+pub(super) fn tables(programs: &[Program]) -> String {
+    format!(
+        "{}\n{}\n{}\n{}",
+        setting(programs),
+        increments(programs),
+        predictions(programs),
+        overlaps(programs)
+    )
+}
+
+/// Which frames were counted.
+fn setting(programs: &[Program]) -> String {
+    let counted = |is: &dyn Fn(&Program) -> bool| {
+        let on = programs.iter().filter(|p| is(p)).count();
+        match on {
+            0 => "are not counted".to_owned(),
+            _ if on == programs.len() => "are counted (`--exits on`)".to_owned(),
+            _ => format!("are counted in {on} of {} programs", programs.len()),
+        }
+    };
+    format!(
+        "Frames that are left early {} in the runs that count paths, and {} in those that count edges.\n",
+        counted(&|p| p.figures.paths.exits),
+        counted(&|p| p.figures.edges.exits)
+    )
+}
+
+/// The slides' first table.
+fn increments(programs: &[Program]) -> String {
+    let mut table = Table::new(
+        "## Increments",
+        "What a run increments. *Path increments* are those of path counters: as many as paths ran, and more where frames that are left are counted. \
+         *Edge increments* are those of the counters of an edge profile of the same run, as a multiple of the path increments. *Hashed*: path executions counted in hash tables. \
+         This is the slides' \"PP overhead\" without the times.",
+        [
+            "paths (million)",
+            "path increments (million)",
+            "edge increments (× path)",
+            "hashed %",
+            "instructions a path",
+        ],
+        [1, 1, 1, 1, 1],
+    );
+    for Program { workload, figures } in programs {
+        let (paths, edges) = (&figures.paths, &figures.edges);
+        table.row(
+            workload.name,
+            [
+                paths.paths as f64 / 1e6,
+                paths.increments as f64 / 1e6,
+                edges.increments_over(paths),
+                paths.hashed_share() * 100.0,
+                paths.length(),
+            ],
+        );
+    }
+    table.slides(&OVERHEADS, |row| {
+        let million = row(overhead::MILLION);
+        [
+            million,
+            million,
+            row(overhead::EDGE_INCREMENTS),
+            row(overhead::HASHED),
+            row(overhead::LENGTH),
+        ]
+    });
+    table.finish()
+}
+
+/// The slides' second.
+fn predictions(programs: &[Program]) -> String {
+    let mut table = Table::new(
+        "## Paths predicted from edges",
+        "The paths of a run, and those of them that an edge profile of the same run predicts (`holloway report --view paths-from-edges`). *Correct* is the slides' word: the share of the \
+         different paths that ran which are predicted. Hot paths are predicted more often than cold ones, so the share of executions predicted right, which the slides don't have, is larger. Lengths are of the longest path and of the average \
+         execution, in edges and in instructions, of all paths and of the correct ones. *Paths of a function*: the most in one, and the average of those that ran. How the slides predict is not said; we take \
+         the hottest edges that are left until all are explained.",
+        [
+            "paths",
+            "longest: edges",
+            "instructions",
+            "average: edges",
+            "instructions",
+            "**correct %**",
+            "executions %",
+            "longest correct: edges",
+            "instructions",
+            "average correct: edges",
+            "instructions",
+            "functions",
+            "paths of a function: most",
+            "average",
+        ],
+        [0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1],
+    );
+    for Program { workload, figures } in programs {
+        let found = &figures.prediction;
+        let functions = found.functions.len() as f64;
+        let most = found.functions.iter().map(|f| f.real.paths).max();
+        let [real, right] = [&found.real, &found.right];
+        let paths = real.paths as f64;
+        table.row(
+            workload.name,
+            [
+                paths,
+                real.edges.longest as f64,
+                real.instructions.longest as f64,
+                real.edges.mean_run,
+                real.instructions.mean_run,
+                found.right_share.paths * 100.0,
+                found.right_share.executions * 100.0,
+                right.edges.longest as f64,
+                right.instructions.longest as f64,
+                right.edges.mean_run,
+                right.instructions.mean_run,
+                functions,
+                most.unwrap_or(0) as f64,
+                paths / functions.max(1.0),
+            ],
+        );
+    }
+    table.slides(&PREDICTIONS, |row| {
+        use prediction as p;
+        [
+            row(p::PATHS),
+            row(p::LONGEST[0]),
+            row(p::LONGEST[1]),
+            row(p::MEAN[0]),
+            row(p::MEAN[1]),
+            row(p::CORRECT),
+            None,
+            row(p::PREDICTED_LONGEST[0]),
+            row(p::PREDICTED_LONGEST[1]),
+            row(p::PREDICTED_MEAN[0]),
+            row(p::PREDICTED_MEAN[1]),
+            row(p::ROUTINES),
+            row(p::OF_A_ROUTINE[0]),
+            row(p::OF_A_ROUTINE[1]),
+        ]
+    });
+    table.finish()
+}
+
+/// The slides' third.
+fn overlaps(programs: &[Program]) -> String {
+    let mut table = Table::new(
+        "## Paths and instructions in common",
+        "What a run with a training input (*train*) has in common with the full run (*ref*), as `holloway overlap TRAIN REF` says. *Static*: different paths that both took, of those that \
+         either took. *Dynamic*: of the full run's path executions, and of its instructions, the share on these paths. The slides print no averages here: theirs are the means of their rows.",
+        [
+            "paths in train",
+            "in ref",
+            "common",
+            "static %",
+            "dynamic %",
+            "common instructions (million)",
+            "dynamic %",
+        ],
+        [0, 0, 0, 1, 1, 1, 1],
+    );
+    for Program { workload, figures } in programs {
+        let overlap = &figures.overlap;
+        let percent = |part: u64, whole: u64| part as f64 / whole.max(1) as f64 * 100.0;
+        let full = &overlap.b;
+        table.row(
+            &format!("{} ({})", workload.name, workload.training()),
+            [
+                overlap.a.distinct as f64,
+                full.distinct as f64,
+                overlap.common as f64,
+                percent(overlap.common, overlap.union()),
+                percent(full.common_executions, full.executions),
+                full.common_instructions as f64 / 1e6,
+                percent(full.common_instructions, full.instructions),
+            ],
+        );
+    }
+    table.slides(&COMMON, |row| {
+        [
+            None,
+            None,
+            row(common::PATHS),
+            row(common::STATIC),
+            row(common::DYNAMIC),
+            row(common::INSTRUCTIONS).map(|n| n / 1e6),
+            row(common::DYNAMIC_INSTRUCTIONS),
+        ]
+    });
+    table.finish()
+}
+
+/// A table of numbers in Markdown; averages under its rows.
+struct Table<const COLUMNS: usize> {
+    text: String,
+    decimals: [usize; COLUMNS],
+    rows: Vec<[f64; COLUMNS]>,
+}
+
+impl<const COLUMNS: usize> Table<COLUMNS> {
+    fn new(title: &str, about: &str, heads: [&str; COLUMNS], decimals: [usize; COLUMNS]) -> Self {
+        let mut text = format!("{title}\n\n{about}\n\n| program |");
+        heads.iter().for_each(|head| text += &format!(" {head} |"));
+        text += &format!("\n|---|{}\n", "--:|".repeat(COLUMNS));
+        Self {
+            text,
+            decimals,
+            rows: Vec::new(),
+        }
+    }
+
+    fn row(&mut self, name: &str, figures: [f64; COLUMNS]) {
+        self.line(name, figures.map(Some));
+        self.rows.push(figures);
+    }
+
+    /// The suite's averages, then the slides'; `of` takes the latter's columns into ours.
+    fn slides<const THEIRS: usize>(
+        &mut self,
+        table: &slides::Table<THEIRS>,
+        of: impl Fn(&dyn Fn(usize) -> Option<f64>) -> [Option<f64>; COLUMNS],
+    ) {
+        let count = self.rows.len().max(1) as f64;
+        let mut means = [0.0; COLUMNS];
+        for row in &self.rows {
+            for (mean, figure) in means.iter_mut().zip(row) {
+                *mean += figure / count;
+            }
+        }
+        self.line("**the suite**", means.map(Some));
+        for programs in Programs::EACH {
+            let figures = of(&|column| Some(table.average(programs, column)));
+            self.line(&format!("*{}*", programs.name()), figures);
+        }
+    }
+
+    fn line(&mut self, name: &str, figures: [Option<f64>; COLUMNS]) {
+        self.text += &format!("| {name} |");
+        for (figure, places) in figures.into_iter().zip(self.decimals) {
+            let shown = figure.map_or_else(String::new, |figure| format!("{figure:.places$}"));
+            self.text += &format!(" {shown} |");
+        }
+        self.text += "\n";
+    }
+
+    fn finish(self) -> String {
+        self.text
+    }
+}

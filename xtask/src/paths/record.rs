@@ -1,0 +1,131 @@
+//! A program's three runs, and what `holloway` says of them.
+
+use crate::bench::{Shelf, Totals};
+use anyhow::{Context, Result, ensure};
+use holloway_tests::tool::{holloway_command, run_ok, scratch};
+use holloway_tests::workload::{Flavour, Scale, Workload};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::process::Command;
+
+/// What was counted in a program.
+#[derive(Debug)]
+pub(super) struct Figures {
+    /// With paths counted.
+    pub(super) paths: Totals,
+    /// With edges counted.
+    pub(super) edges: Totals,
+    /// Paths, and those that edges predict.
+    pub(super) prediction: Prediction,
+    /// A training run (`a`) and the full one (`b`).
+    pub(super) overlap: Overlap,
+}
+
+/// `prediction` of docs/json.md.
+#[derive(Debug, Deserialize)]
+pub(super) struct Prediction {
+    pub(super) real: Lengths,
+    pub(super) right: Lengths,
+    pub(super) right_share: Share,
+    pub(super) functions: Vec<Function>,
+}
+
+/// Shares, 0 to 1.
+#[derive(Debug, Deserialize)]
+pub(super) struct Share {
+    pub(super) paths: f64,
+    pub(super) executions: f64,
+}
+
+/// A function's part of it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Function {
+    pub(super) real: Lengths,
+}
+
+/// A set of paths.
+#[derive(Debug, Deserialize)]
+pub(super) struct Lengths {
+    pub(super) paths: u64,
+    pub(super) edges: Length,
+    pub(super) instructions: Length,
+}
+
+/// How long they are.
+#[derive(Debug, Deserialize)]
+pub(super) struct Length {
+    pub(super) longest: u64,
+    pub(super) mean_run: f64,
+}
+
+/// `overlap` of docs/json.md.
+#[derive(Debug, Deserialize)]
+pub(super) struct Overlap {
+    pub(super) common: u64,
+    pub(super) a: Side,
+    pub(super) b: Side,
+}
+
+/// One of its runs.
+#[derive(Debug, Deserialize)]
+pub(super) struct Side {
+    pub(super) distinct: u64,
+    pub(super) executions: u64,
+    pub(super) common_executions: u64,
+    pub(super) instructions: u64,
+    pub(super) common_instructions: u64,
+}
+
+impl Overlap {
+    /// Different paths that either run took.
+    pub(super) fn union(&self) -> u64 {
+        self.a.distinct + self.b.distinct - self.common
+    }
+}
+
+/// What of a report is read here.
+#[derive(Deserialize)]
+struct Report {
+    prediction: Prediction,
+}
+
+/// Runs a program's three runs and reads them.
+///
+/// # Errors
+/// A run or a report fails, or counts were lost.
+pub(super) fn figures(shelf: &Shelf, workload: &Workload, scale: Scale) -> Result<Figures> {
+    let scratch = scratch(&format!("paths-{}", workload.name))?;
+    let run = |flavour: Flavour, scale, name| {
+        let data = scratch.path().join(name);
+        let executable = shelf.executable(workload.source, flavour);
+        let input = shelf.input(workload, scale)?;
+        workload.run(&executable, &input, scale, Some(&data))?;
+        let totals = Totals::of_run(&data)?;
+        Ok::<_, anyhow::Error>((data, totals))
+    };
+    let (full, paths) = run(Flavour::Paths, scale, "full")?;
+    let (train, _) = run(Flavour::Paths, Scale::Train, "train")?;
+    let (_, edges) = run(Flavour::Edges, scale, "edges")?;
+    let mut report = holloway_command(["report", "--view", "paths-from-edges", "--format", "json"]);
+    let report: Report = read(report.arg(&full))?;
+    let mut overlap = holloway_command(["overlap", "--format", "json", "--top", "1"]);
+    let overlap: Overlap = read(overlap.arg(&train).arg(&full))?;
+    ensure!(
+        report.prediction.real.paths == overlap.b.distinct,
+        "the report has {} different paths, the comparison {}",
+        report.prediction.real.paths,
+        overlap.b.distinct
+    );
+    Ok(Figures {
+        paths,
+        edges,
+        prediction: report.prediction,
+        overlap,
+    })
+}
+
+/// What a command prints as JSON; fields that nobody asks for are not kept.
+fn read<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
+    let printed = run_ok(command)?.stdout;
+    serde_json::from_slice(&printed).with_context(|| format!("{command:?}"))
+}

@@ -1,7 +1,7 @@
 //! How often each edge and each block of a function ran, whatever was counted in it.
 //!
 //! From edge counters (`Flow::of_counters`): the edges off a spanning tree were counted, the others follow by
-//! conservation of flow (Burger, Dybvig 1998, section 2.2; [`holloway_flow::EdgeCounters`]). From path counts:
+//! conservation of flow (Burger, Dybvig 1998, section 2.1; [`holloway_flow::EdgeCounters`]). From path counts:
 //! [`graph`](crate::graph). Both give the same numbers for the same run.
 //!
 //! An *exit edge* ([`EdgeKind::Exit`]) says how often a call in its block did not come back, net: a call that comes back

@@ -11,9 +11,10 @@ mod page;
 mod record;
 
 use crate::bench;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use holloway_tests::workload::{Flavour, SUITE, Scale, Workload};
 use record::Figures;
+use std::sync::Mutex;
 
 /// What to study.
 #[derive(Debug, Clone)]
@@ -75,6 +76,38 @@ struct Program {
     figures: Figures,
 }
 
+/// Runs programs, two at a time: nothing is timed.
+fn programs(
+    shelf: &bench::Shelf,
+    workloads: &[&'static Workload],
+    scale: Scale,
+) -> Result<Vec<Program>> {
+    let queue = Mutex::new(workloads.iter().enumerate());
+    let work = || -> Result<Vec<(usize, Program)>> {
+        let mut done = Vec::new();
+        while let Some((place, workload)) = {
+            let mut queue = queue
+                .lock()
+                .map_err(|_| anyhow!("the other one panicked"))?;
+            queue.next()
+        } {
+            let figures = record::figures(shelf, workload, scale);
+            let figures = figures.with_context(|| workload.name)?;
+            done.push((place, Program { workload, figures }));
+            eprintln!("{}: done", workload.name);
+        }
+        Ok(done)
+    };
+    let mut all = std::thread::scope(|scope| {
+        let other = scope.spawn(work);
+        let mut all = work()?;
+        all.extend(other.join().map_err(|_| anyhow!("a run panicked"))??);
+        Ok::<_, anyhow::Error>(all)
+    })?;
+    all.sort_by_key(|(place, _)| *place);
+    Ok(all.into_iter().map(|(_, program)| program).collect())
+}
+
 /// Runs the study, prints it, and writes the page where nothing was left out.
 ///
 /// # Errors
@@ -84,15 +117,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let chosen = options.chosen();
     let flavours = [Flavour::Paths, Flavour::Edges];
     shelf.build(chosen.iter().copied(), &flavours, options.scale)?;
-    let mut programs = Vec::new();
-    for workload in chosen {
-        let figures = record::figures(&shelf, workload, options.scale);
-        programs.push(Program {
-            workload,
-            figures: figures.with_context(|| workload.name)?,
-        });
-        eprintln!("{}: done", workload.name);
-    }
+    let programs = programs(&shelf, &chosen, options.scale)?;
     println!("{}", page::tables(&programs));
     if options.is_all() {
         let file = crate::root().join("docs/studies/paths.md");

@@ -10,9 +10,9 @@ const HEAD: &str = "\
 # Paths of the suite, counted
 
 Written by `cargo xtask study paths`: the tables of the slides on efficient path profiling (Ball, Larus 1996) for our suite, as far as
-they are counts. Nothing here was timed; what counting costs is in [the benchmarks](../benchmarks.md#the-path-papers-table). Every average is arithmetic,
-over programs, as theirs are. Their instructions are machine instructions, ours LLVM's. Programs of two threads
-(xz-2, zstd-2, parallel, ripgrep-2) share out their work as it comes, so their counts differ a little from run to run.
+they are counts. Nothing here was timed. What counting costs is in [the benchmarks](../benchmarks.md#the-path-papers-table).
+Averages are arithmetic, over programs, as in the slides. Instructions of SPEC95 are the machine's, ours are LLVM's. Programs of two threads
+(xz-2, zstd-2, parallel, ripgrep-2) divide their work as it comes, so their counts differ a little from run to run.
 ";
 
 /// Writes the page.
@@ -56,9 +56,9 @@ fn setting(programs: &[Program]) -> String {
 fn increments(programs: &[Program]) -> String {
     let mut table = Table::new(
         "## Increments",
-        "What a run increments. *Path increments* are those of path counters: as many as paths ran, and more where frames that are left are counted. \
-         *Edge increments* are those of the counters of an edge profile of the same run, as a multiple of the path increments. *Hashed*: path executions counted in hash tables. \
-         This is the slides' \"PP overhead\" without the times.",
+        "How often a run increments counters. *Path increments* are those of path counters: one for each path that runs, and another one where a path \
+         goes on behind a call that may not come back. *Edge increments* are those of the counters of an edge profile of the same run, as a multiple of the path increments. \
+         *Hashed* is the share of path executions that were counted in hash tables. The slides have these columns beside the overheads.",
         [
             "paths (million)",
             "path increments (million)",
@@ -98,10 +98,10 @@ fn increments(programs: &[Program]) -> String {
 fn predictions(programs: &[Program]) -> String {
     let mut table = Table::new(
         "## Paths predicted from edges",
-        "The paths of a run, and those of them that an edge profile of the same run predicts (`holloway report --view paths-from-edges`). *Correct* is the slides' word: the share of the \
-         different paths that ran which are predicted. Hot paths are predicted more often than cold ones, so the share of executions predicted right, which the slides don't have, is larger. Lengths are of the longest path and of the average \
-         execution, in edges and in instructions, of all paths and of the correct ones. *Paths of a function*: the most in one, and the average of those that ran. How the slides predict is not said; we take \
-         the hottest edges that are left until all are explained.",
+        "The paths that ran, and which of them an edge profile of the same run predicts (`holloway report --view paths-from-edges`). *Correct* is the slides' word: the share of the \
+         different paths that are predicted. *Executions* is the share of path executions that are predicted right. The slides don't have it. It is larger, as hot paths are predicted more often than cold ones. \
+         *Longest* and *average* are lengths of the longest path and of the average execution. *Paths of a function* are the most in one function, and the average of those that ran. \
+         The slides don't say how they predict. Ours takes the hottest edges that are left until all are explained.",
         [
             "paths",
             "longest: edges",
@@ -172,8 +172,9 @@ fn predictions(programs: &[Program]) -> String {
 fn overlaps(programs: &[Program]) -> String {
     let mut table = Table::new(
         "## Paths and instructions in common",
-        "What a run with a training input (*train*) has in common with the full run (*ref*), as `holloway overlap TRAIN REF` says. *Static*: different paths that both took, of those that \
-         either took. *Dynamic*: of the full run's path executions, and of its instructions, the share on these paths. The slides print no averages here: theirs are the means of their rows.",
+        "What a run with another input (*train*) has in common with the full run (*ref*), by `holloway overlap TRAIN REF`. *Static* is the share of the different paths of either run that \
+         both took. *Dynamic* is the share of the full run's path executions that were on such paths, and then of its instructions. Copies of a function in several modules are one \
+         function here, so a run may have fewer paths than above. The slides print no averages of this table: theirs are the means of their rows.",
         [
             "paths in train",
             "in ref",

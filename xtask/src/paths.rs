@@ -93,8 +93,11 @@ fn programs(
         } {
             let figures = record::figures(shelf, workload, scale);
             let figures = figures.with_context(|| workload.name)?;
+            eprintln!(
+                "{}: {} path increments, {} edge increments",
+                workload.name, figures.paths.increments, figures.edges.increments
+            );
             done.push((place, Program { workload, figures }));
-            eprintln!("{}: done", workload.name);
         }
         Ok(done)
     };

@@ -221,6 +221,8 @@ fn overlaps(programs: &[Program]) -> String {
 struct Table<const COLUMNS: usize> {
     text: String,
     decimals: [usize; COLUMNS],
+    /// Which columns are shares of a whole, in per cent.
+    shares: [bool; COLUMNS],
     rows: Vec<[f64; COLUMNS]>,
 }
 
@@ -232,6 +234,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         Self {
             text,
             decimals,
+            shares: heads.map(|head| head.contains('%')),
             rows: Vec::new(),
         }
     }
@@ -263,8 +266,16 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
 
     fn line(&mut self, name: &str, figures: [Option<f64>; COLUMNS]) {
         self.text += &format!("| {name} |");
-        for (figure, places) in figures.into_iter().zip(self.decimals) {
-            let shown = figure.map_or_else(String::new, |figure| format!("{figure:.places$}"));
+        for (column, figure) in figures.into_iter().enumerate() {
+            let places = self.decimals[column];
+            let shown = match figure {
+                None => String::new(),
+                // Not 100.0 where it isn't all.
+                Some(share) if self.shares[column] && (99.95..100.0).contains(&share) => {
+                    "> 99.9".to_owned()
+                }
+                Some(figure) => format!("{figure:.places$}"),
+            };
             self.text += &format!(" {shown} |");
         }
         self.text += "\n";

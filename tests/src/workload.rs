@@ -41,8 +41,8 @@ pub struct Workload {
     pub threads: u32,
     /// Files it reads.
     input: Input,
-    /// How much work: [`Scale::Small`], [`Scale::Quick`] (also [`Scale::Train`]), [`Scale::Full`], each in a unit of the
-    /// program's own.
+    /// How much work: [`Scale::Small`], [`Scale::Quick`] (also [`Scale::Train`]), [`Scale::Full`],
+    /// each in a unit of the program's own.
     sizes: [usize; 3],
     /// Command lines of a run, in order. `{size}` becomes the size, `{workloads}` the folder tests/workloads.
     runs: &'static [&'static [&'static str]],
@@ -83,8 +83,8 @@ pub enum Scale {
     Quick,
     /// Half a second to a second and a half.
     Full,
-    /// As much as [`Scale::Quick`], with other files where the program reads any: what a program is trained on that is
-    /// then run in full.
+    /// As much as [`Scale::Quick`], with other files where the program reads any: what a program is
+    /// trained on that is then run in full.
     Train,
 }
 

@@ -1,11 +1,13 @@
-//! `cargo xtask study paths`: the slides' three tables (Ball, Larus 1996) for the suite, as far as they are counts.
+//! `cargo xtask study paths`: the slides' three tables (Ball, Larus 1996) for the suite, as far as
+//! they are counts.
 //!
-//! 1. `record`: each program runs with its full input, paths counted and edges counted, and with another input, paths counted;
+//! 1. `record`: each program runs with its full input, paths counted and edges counted, and with
+//!    another input, paths counted;
 //! 2. `holloway report` and `holloway overlap` say what is in these runs;
 //! 3. `page`: docs/studies/paths.md.
 //!
-//! Nothing is timed, so that the machine may be busy with other things. Overheads, the rest of the slides' first table, are in
-//! docs/benchmarks.md.
+//! Nothing is timed, so that the machine may be busy with other things. Overheads, the rest of the
+//! slides' first table, are in docs/benchmarks.md.
 
 mod page;
 mod record;

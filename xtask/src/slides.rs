@@ -1,9 +1,11 @@
-//! The tables of the slides on efficient path profiling (Ball, Larus 1996), program by program: they stand beside ours.
+//! The tables of the slides on efficient path profiling (Ball, Larus 1996), program by program:
+//! they stand beside ours.
 //!
-//! Columns are by name, rows in the slides' order: the eight integer programs of SPEC95, then the ten of floating point.
-//! Averages are those printed, arithmetic means of the rows, as tests check; a quotient's too, so it is no quotient of
-//! averages. Two misprints are settled: the integer programs' path increments (22251.1 there on average, 2251.1 by their
-//! rows), and wave5's common paths ("146.wave | 5821").
+//! Columns are by name, rows in the slides' order: the eight integer programs of SPEC95, then the
+//! ten of floating point. Averages are those printed, arithmetic means of the rows, as tests check;
+//! a quotient's too, so it is no quotient of averages. Two misprints are settled: the integer
+//! programs' path increments (22251.1 there on average, 2251.1 by their rows), and wave5's common
+//! paths ("146.wave | 5821").
 
 /// A table: the programs' rows, and what the slides print under them.
 #[derive(Debug)]
@@ -256,7 +258,8 @@ mod tests {
         }
     }
 
-    /// Static shares are of the paths that either run took: what they come to is never less than what the reference run took.
+    /// Static shares are of the paths that either run took: what they come to is never less than
+    /// what the reference run took.
     #[test]
     fn slides_ref_versus_train() {
         for (one, other) in COMMON.rows.iter().zip(&PREDICTIONS.rows) {

@@ -1,4 +1,5 @@
-//! `cargo xtask study variation`: the paper's use of variational path profiling (Perelman, Chilimbi, Calder 2005, section 5.4) on one real program.
+//! `cargo xtask study variation`: the paper's use of variational path profiling (Perelman,
+//! Chilimbi, Calder 2005, section 5.4) on one real program.
 //!
 //! MiniSat, of which nothing was written for this, decides a formula larger than the caches. `--collect variation` says which paths are slow at times; the paper's rule
 //! (prefetch what the next turn of the loop loads, under an `if` that keeps it in bounds) is applied by hand to one of them; both programs are timed

@@ -10,7 +10,8 @@ fn xtask(words: &[&str], folder: &Path) -> Output {
     command.output().expect("xtask was built for this test")
 }
 
-/// A file that can't be written is one line, before anything is built or measured, and nothing is left behind.
+/// A file that can't be written is one line, before anything is built or measured, and nothing is
+/// left behind.
 #[test]
 fn an_unusable_file_is_refused_at_once() {
     let folder = holloway_tests::tool::scratch("xtask-bench").expect("a folder");

@@ -1,8 +1,9 @@
 //! How often each edge and each block of a function ran, whatever was counted in it.
 //!
-//! From edge counters (`Flow::of_counters`): the edges off a spanning tree were counted, the others follow by
-//! conservation of flow (Burger, Dybvig 1998, section 2.1; [`holloway_flow::EdgeCounters`]). From path counts:
-//! [`graph`](crate::graph). Both give the same numbers for the same run.
+//! From edge counters (`Flow::of_counters`): the edges off a spanning tree were counted, the others
+//! follow by conservation of flow (Burger, Dybvig 1998, section 2.1;
+//! [`holloway_flow::EdgeCounters`]). From path counts: [`graph`](crate::graph). Both give the same
+//! numbers for the same run.
 //!
 //! An *exit edge* ([`EdgeKind::Exit`]) says how often a call in its block did not come back, net: a call that comes back
 //! once more (`setjmp`, a fork's child in frames it never entered) counts against it, so it may be negative. Every other

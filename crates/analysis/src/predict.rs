@@ -1,20 +1,23 @@
 //! The paths that an edge profile predicts, against the ones that ran (Ball, Larus 1996, their table "path profiling
 //! versus edge profiling").
 //!
-//! An edge profile does not say which paths ran: many path profiles have the same edge counts. A *prediction* is one of
-//! them, found greedily over the run's own edge counts: take the hottest edge that is left, extend it forward and
-//! backward along the hottest edges that are left to a whole path, take the least count on it as its count, subtract;
-//! until nothing is left. Of edges equally hot the first by number is taken. An execution is *predicted right* as far as
-//! its path is predicted as often as it ran: the sum over paths of the smaller of both counts. A path is predicted right
-//! if it ran and is predicted at all. So there are two shares: of the different paths that ran, which is the slides'
-//! "correct", and of their executions. Hot paths are predicted more often than cold ones, so the second is mostly larger.
+//! An edge profile does not say which paths ran: many path profiles have the same edge counts. A
+//! *prediction* is one of them, found greedily over the run's own edge counts: take the hottest
+//! edge that is left, extend it forward and backward along the hottest edges that are left to a
+//! whole path, take the least count on it as its count, subtract; until nothing is left. Of edges
+//! equally hot the first by number is taken. An execution is *predicted right* as far as its path
+//! is predicted as often as it ran: the sum over paths of the smaller of both counts. A path is
+//! predicted right if it ran and is predicted at all. So there are two shares: of the different
+//! paths that ran, which is the slides' "correct", and of their executions. Hot paths are predicted
+//! more often than cold ones, so the second is mostly larger.
 //!
 //! Example, the slides' graph with edges AB 120, AC 150, BC 100, BD 20, CD 250, DE 160, DF 110, EF 160: first ACDEF 150,
 //! then ABCDF 100, ABDF 10, ABDEF 10. Two path profiles that the slides give have these edges; ACDEF is the
 //! hottest in neither.
 //!
-//! The slides say how good a prediction is, not how it is made. Their columns would fit one path for each place where
-//! paths begin, found along the hottest edges: of go's 24,414 paths 4.3 % are right, which is 1,050 in 407 routines.
+//! The slides say how good a prediction is, not how it is made. Their columns would fit one path
+//! for each place where paths begin, found along the hottest edges: of go's 24,414 paths 4.3 % are
+//! right, which is 1,050 in 407 routines.
 //!
 //! A prediction has as many executions and runs as many edges as the real paths, so their mean lengths over executions are
 //! equal; those predicted right tend to be the short ones.

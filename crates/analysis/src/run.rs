@@ -168,8 +168,9 @@ impl Function {
             .fold(0, |sum, &(_, count)| sum.saturating_add(count))
     }
 
-    /// Times any of its counters was incremented: a path that goes on behind a call that may not come back is counted there
-    /// once more, and edges off the spanning tree are counted alone. Loops that count in registers seem to count in memory.
+    /// Times any of its counters was incremented: a path that goes on behind a call that may not
+    /// come back is counted there once more, and edges off the spanning tree are counted alone.
+    /// Loops that count in registers seem to count in memory.
     pub fn increments(&self) -> u64 {
         self.increments
     }

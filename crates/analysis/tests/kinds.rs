@@ -487,7 +487,8 @@ fn bd_figure_3_fact_left_early() {
     check_fact(&[(0, 0, 1), (0, 1, 4), (2, 3, 0)], 5, 4);
 }
 
-/// Burger and Dybvig, Figure 4: `fact 4` entered again once: B1→B2 1, B1→B3 3, B3→B4 6, and −3 by the exit edge.
+/// Burger and Dybvig, Figure 4: `fact 4` entered again once: B1→B2 1, B1→B3 3, B3→B4 6, and −3 by
+/// the exit edge.
 #[test]
 fn bd_figure_4_fact_entered_again() {
     check_fact(&[(0, 0, 1), (0, 1, 3), (2, 3, 6)], 4, -3);

@@ -42,7 +42,8 @@ fn pp_slides_the_heaviest_edges_predict_acdef() {
     assert_eq!((first.hottest_right, second.hottest_right), (0, 0));
     assert_eq!(first.real.executions, 270);
     assert_eq!(first.predicted.executions, 270);
-    // So of four different paths two are predicted, and of 270 executions 70: the slides' "correct" is of paths.
+    // So of four different paths two are predicted, and of 270 executions 70: the slides' "correct"
+    // is of paths.
     assert_eq!((first.real.paths, first.predicted.paths), (4, 4));
 }
 

@@ -38,8 +38,8 @@ const FACT_WITHOUT: &str = "
       e4 -> b4
     b4: exit";
 
-/// `remq` of Figure 1: B1..B6 are b0..b5. B1 tests for the empty list, B2 returns it; B3 compares, B4 calls `remq` in tail
-/// position, B5 calls it for the rest, B6 comes after that call.
+/// `remq` of Figure 1: B1..B6 are b0..b5. B1 tests for the empty list, B2 returns it; B3 compares,
+/// B4 calls `remq` in tail position, B5 calls it for the rest, B6 comes after that call.
 const REMQ: &str = "
     b0: entry
       e0 -> b1
@@ -83,12 +83,14 @@ fn check_runs(cfg: &str, runs: &[&[u32]], calls: i64, edges: &[i64]) {
     assert_eq!((flow.calls, &flow.edges[..]), (calls, edges), "by paths");
 }
 
-/// Figure 1: `remq` of 'b from '(b a b c d). Of all trees of the graph with the edge exit→entry, twelve are maximal; the
-/// search finds one of them, and each needs three counters and six increments and tells the count of every edge.
+/// Figure 1: `remq` of 'b from '(b a b c d). Of all trees of the graph with the edge exit→entry,
+/// twelve are maximal; the search finds one of them, and each needs three counters and six
+/// increments and tells the count of every edge.
 #[test]
 fn figure_1_remq() {
     let cfg: Cfg = REMQ.parse().unwrap();
-    // A call for each tail of the list: it begins with b twice, with another letter three times, and is empty once.
+    // A call for each tail of the list: it begins with b twice, with another letter three times,
+    // and is empty once.
     let (equal, other, empty) = (&[0, 2, 3, 6][..], &[0, 2, 4, 5, 6][..], &[0, 1, 6][..]);
     let runs = [equal, other, equal, other, other, empty];
     let counts = [1, 5, 1, 2, 3, 2, 3, 3];
@@ -114,7 +116,8 @@ fn figure_1_remq() {
     }
 }
 
-/// The heaviest of all spanning trees, exit→entry among their edges and then left out of them, by trying all sets of edges.
+/// The heaviest of all spanning trees, exit→entry among their edges and then left out of them, by
+/// trying all sets of edges.
 fn maximum_trees(cfg: &Cfg, calls: u64, weights: &[u64]) -> Vec<Vec<EdgeId>> {
     let mut ends: Vec<_> = cfg
         .edges()

@@ -1,4 +1,5 @@
-//! Loads in loops whose next addresses can be told before the next turn: what a prefetch is for (Perelman, Chilimbi, Calder 2005, section 5.4).
+//! Loads in loops whose next addresses can be told before the next turn: what a prefetch is for
+//! (Perelman, Chilimbi, Calder 2005, section 5.4).
 //!
 //! Of each load the address is followed back through additions to what the innermost loop around it hands from turn to turn, in a phi at its head or in memory:
 //! - a number or pointer to which each turn adds the same: *induction*;

@@ -1,4 +1,5 @@
-//! target/bench/latest.json and the file of `--json`: every sample, and the summary; or instructions.
+//! target/bench/latest.json and the file of `--json`: every sample, and the summary; or
+//! instructions.
 
 use super::Results;
 use super::builds::Times;

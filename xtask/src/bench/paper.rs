@@ -1,5 +1,5 @@
-//! The path paper's table (Ball, Larus 1996, "PP Overhead") beside ours: what paths and edges cost, how many increments both
-//! are, how much was hashed, how long paths are.
+//! The path paper's table (Ball, Larus 1996, "PP Overhead") beside ours: what paths and edges cost,
+//! how many increments both are, how much was hashed, how long paths are.
 
 use super::Results;
 use super::rounds::Row;
@@ -12,11 +12,16 @@ const LEAST: f64 = 1.0;
 /// Ours and the paper's, as Markdown.
 pub(crate) fn table(results: &Results) -> String {
     let mut text = String::from(
-        "\n## The path paper's table\n\nOverhead of paths (theirs: PP) and of edges (theirs: QPT2), and what paths cost over edges where both overheads are at least 1 %. \
-         Path increments are as many as paths ran, and more where frames that are left are counted; increments of an edge profile's counters are a multiple of them. Then the share of paths counted in hash tables, and \
-         their average length, theirs in machine instructions, ours in LLVM's. Averages are arithmetic, over programs, as theirs: the average of paths / edges is one of quotients (theirs has all programs, \
-         from -5.6 to 14.5). [The slides' other tables](studies/paths.md) are counts alone.\n\n\
-         | program | paths % | edges % | paths / edges | path increments (million) | edge increments (× path) | hashed % | instructions a path |\n|---|---|---|---|---|---|---|---|\n",
+        "\n## The path paper's table\n\n\
+         Overhead of paths (theirs: PP) and of edges (theirs: QPT2), and what paths cost over edges where\n\
+         both overheads are at least 1 %. Path increments: one for each path that ran, and another one where\n\
+         a path goes on behind a call that may not come back. Edge increments: those of an edge profile's\n\
+         counters, as a multiple of the path increments. Then the share of paths counted in hash tables, and\n\
+         their average length, theirs in machine instructions, ours in LLVM's. Averages are arithmetic, over\n\
+         programs, as theirs. So that of paths / edges is an average of quotients (theirs are from -5.6 to\n\
+         14.5). [The slides' other tables](studies/paths.md) are counts alone.\n\n\
+         | program | paths % | edges % | paths / edges | path increments (million) | edge increments (× path) | hashed % | instructions a path |\n\
+         |---|---|---|---|---|---|---|---|\n",
     );
     let one_thread = results.suite.iter().filter(|r| r.workload.threads == 1);
     let rows: Vec<Figures> = one_thread.map(Figures::of).collect();

@@ -11,8 +11,9 @@ pub(crate) struct Totals {
     pub(crate) paths: u64,
     /// Of them, those counted in hash tables.
     pub(crate) hashed: u64,
-    /// Times a counter was incremented: of paths as often as these ran, and once more behind calls that may not come back
-    /// where exits are counted; of edges as often as those were taken that have a counter.
+    /// Times a counter was incremented: of paths as often as these ran, and once more behind calls
+    /// that may not come back where exits are counted; of edges as often as those were taken that
+    /// have a counter.
     pub(crate) increments: u64,
     /// Instructions of LLVM's on these paths.
     pub(crate) instructions: u64,

@@ -1,4 +1,5 @@
-//! docs/studies/paths.md: the slides' tables for our suite, and the slides' own averages under them.
+//! docs/studies/paths.md: the slides' tables for our suite, and the slides' own averages under
+//! them.
 
 use super::Program;
 use crate::slides::{self, COMMON, OVERHEADS, PREDICTIONS, Programs, common, overhead, prediction};
@@ -9,11 +10,16 @@ use std::path::Path;
 const HEAD: &str = "\
 # Paths of the suite, counted
 
-Written by `cargo xtask study paths`: the tables of the slides on efficient path profiling (Ball, Larus 1996) for our suite, as far as
-they are counts. Nothing here was timed. What counting costs is in [the benchmarks](../benchmarks.md#the-path-papers-table).
-Averages are arithmetic, over programs, as in the slides. Instructions of SPEC95 are the machine's, ours are LLVM's. Programs of two threads
-(xz-2, zstd-2, parallel, ripgrep-2) divide their work as it comes, so their counts differ a little from run to run.
+Written by `cargo xtask study paths`: the tables of the slides on efficient path profiling (Ball,
+Larus 1996) for our suite, as far as they are counts. Nothing here was timed. What counting costs is
+in [the benchmarks](../benchmarks.md#the-path-papers-table). Averages are arithmetic, over programs,
+as in the slides. Instructions of SPEC95 are the machine's, ours are LLVM's. Programs of two threads
+(xz-2, zstd-2, parallel, ripgrep-2) divide their work as it comes, so their counts differ a little
+from run to run.
 ";
+
+/// The widest line of text.
+const COLUMNS_OF_TEXT: usize = 100;
 
 /// Writes the page.
 ///
@@ -45,11 +51,11 @@ fn setting(programs: &[Program]) -> String {
             _ => format!("are counted in {on} of {} programs", programs.len()),
         }
     };
-    format!(
-        "Frames that are left early {} in the runs that count paths, and {} in those that count edges.\n",
+    wrapped(&format!(
+        "Frames that are left early {} in the runs that count paths, and {} in those that count edges.",
         counted(&|p| p.figures.paths.exits),
         counted(&|p| p.figures.edges.exits)
-    )
+    )) + "\n"
 }
 
 /// The slides' first table.
@@ -228,7 +234,7 @@ struct Table<const COLUMNS: usize> {
 
 impl<const COLUMNS: usize> Table<COLUMNS> {
     fn new(title: &str, about: &str, heads: [&str; COLUMNS], decimals: [usize; COLUMNS]) -> Self {
-        let mut text = format!("{title}\n\n{about}\n\n| program |");
+        let mut text = format!("{title}\n\n{}\n\n| program |", wrapped(about));
         heads.iter().for_each(|head| text += &format!(" {head} |"));
         text += &format!("\n|---|{}\n", "--:|".repeat(COLUMNS));
         Self {
@@ -284,4 +290,20 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
     fn finish(self) -> String {
         self.text
     }
+}
+
+/// Text in lines of up to 100 columns.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a line from the start");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= COLUMNS_OF_TEXT {
+            *line += &format!(" {word}");
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.join("\n")
 }

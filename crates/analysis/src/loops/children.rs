@@ -87,8 +87,8 @@ mod tests {
             .expect("a third is free")
     }
 
-    /// The paper's lists were scanned, 58.8 children a step in the worst of its programs with k = 2: here a child is found in a
-    /// few looks, and so is that there is none, whatever the degree.
+    /// The paper's lists were scanned, 58.8 children a step in the worst of its programs with k =
+    /// 2: here a child is found in a few looks, and so is that there is none, whatever the degree.
     fn check(all: &[(Slab, u32)], absent: &[(Slab, u32)]) {
         let mut children = Children::default();
         for (child, &(parent, label)) in (1..).zip(all) {

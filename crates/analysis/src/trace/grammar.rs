@@ -158,7 +158,8 @@ impl Grammar {
         }
     }
 
-    /// How often each rule occurs in the string: ways from the start to it (Larus 1999, section 3.3).
+    /// How often each rule occurs in the string: ways from the start to it (Larus 1999, section
+    /// 3.3).
     pub fn frequencies(&self) -> Vec<u64> {
         let mut counts = vec![0u64; self.lengths.len()];
         counts[0] = 1;

@@ -1,4 +1,5 @@
-//! Loads that a program could prefetch: what the weaver knows of their addresses (Perelman, Chilimbi, Calder 2005, section 5.4).
+//! Loads that a program could prefetch: what the weaver knows of their addresses (Perelman,
+//! Chilimbi, Calder 2005, section 5.4).
 //!
 //! The list stands behind everything else in a function's record, and only where it isn't empty: maps of kinds that have none, and those of earlier versions,
 //! end before it.

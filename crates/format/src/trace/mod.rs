@@ -1,4 +1,5 @@
-//! Whole program paths on disk: what a trace is made of, and its file `*.hwt` (Larus 1999, sections 2 and 3).
+//! Whole program paths on disk: what a trace is made of, and its file `*.hwt` (Larus 1999, sections
+//! 2 and 3).
 //!
 //! A trace is a string of *terminals*, what one thread did in one image, held as a grammar that generates just that string:
 //! each rule's right side is a string of [`Symbol`]s.

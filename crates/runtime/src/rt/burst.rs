@@ -1,5 +1,6 @@
-//! Timed paths: which paths are timed, and what is said of each (`abi.rs`, "Timed paths"; Perelman, Chilimbi, Calder 2005, section 4.1,
-//! with the two counters of Arnold and Ryder 2001, here nCheck in [`COUNTDOWN_SYMBOL`] and nInstr in [`State::remaining`]).
+//! Timed paths: which paths are timed, and what is said of each (`abi.rs`, "Timed paths"; Perelman,
+//! Chilimbi, Calder 2005, section 4.1, with the two counters of Arnold and Ryder 2001, here nCheck
+//! in [`COUNTDOWN_SYMBOL`] and nInstr in [`State::remaining`]).
 //!
 //! [`sample`] and [`burst`] are called with nothing but the general registers kept, so they and all they call without a thunk that
 //! keeps the rest must not touch a vector register. They stand in a section of their own, which a test disassembles. State is

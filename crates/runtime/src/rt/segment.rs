@@ -1,5 +1,5 @@
-//! Hash counters: exact counts for functions with too many paths for an array (in Ball and Larus 1996, more than 4,000 to
-//! 6,000). No count is dropped on conflicts.
+//! Hash counters: exact counts for functions with too many paths for an array (in Ball and Larus
+//! 1996, more than 4,000 to 6,000). No count is dropped on conflicts.
 //!
 //! A function's head, in the thread's block, is the address of its current segment plus the logarithm of the segment's
 //! number of records: one word, so that whenever a signal comes, it is whole. A segment is an open-addressed table of

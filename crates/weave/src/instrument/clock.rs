@@ -1,4 +1,5 @@
-//! Reading the clock where a path begins and where it ends (Perelman, Chilimbi, Calder 2005, section 4.2; `format::abi`, *Timed paths*).
+//! Reading the clock where a path begins and where it ends (Perelman, Chilimbi, Calder 2005,
+//! section 4.2; `format::abi`, *Timed paths*).
 //!
 //! # Where a path begins
 //! Behind a call of the runtime, which stopped the program's time:

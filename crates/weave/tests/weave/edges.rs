@@ -68,8 +68,8 @@ int main(void) { return setjmp(done) ? 0 : fact(5); }
     }
 }
 
-/// Their Figure 4, with the means of C: the four frames of `fact 4` are returned from once more, in a child that never
-/// entered them.
+/// Their Figure 4, with the means of C: the four frames of `fact 4` are returned from once more, in
+/// a child that never entered them.
 #[test]
 fn figure_4_fact_entered_again() {
     let source = r#"

@@ -1,4 +1,5 @@
-//! Bursts of timed paths: checking code and instrumented code (Perelman, Chilimbi, Calder 2005, section 4.1, after Arnold and Ryder 2001).
+//! Bursts of timed paths: checking code and instrumented code (Perelman, Chilimbi, Calder 2005,
+//! section 4.1, after Arnold and Ryder 2001).
 //!
 //! A function's code stands there twice. The *checking code* is what it was, with a check wherever a path begins: one is taken from the thread's
 //! countdown, and where that leaves less than 0 the runtime is asked whether this path is to be timed. If so, the same place of the *timed code* is gone

@@ -105,7 +105,7 @@ fn predictions(programs: &[Program]) -> String {
     let mut table = Table::new(
         "## Paths predicted from edges",
         "The paths that ran, and which of them an edge profile of the same run predicts (`holloway report --view paths-from-edges`). *Correct* is the slides' word: the share of the \
-         different paths that are predicted. *Executions* is the share of path executions that are predicted right. The slides don't have it. It is larger, as hot paths are predicted more often than cold ones. \
+         different paths that are predicted. *Executions* is the share of path executions that are predicted right. The slides don't have it. It is mostly larger, as hot paths are predicted more often than cold ones. \
          *Longest* and *average* are lengths of the longest path and of the average execution. *Paths of a function* are the most in one function, and the average of those that ran. \
          The slides don't say how they predict. Ours takes the hottest edges that are left until all are explained.",
         [

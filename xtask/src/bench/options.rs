@@ -200,7 +200,7 @@ mod tests {
             "",
             "--quick --json out.json",
             "--callgrind --only micro,lua --json out.json",
-            "--with exits,loops --rounds 3",
+            "--with closed,loops --rounds 3",
             "--flavours edges --only xz,zstd-2",
         ] {
             let asked = parse(line).expect("options");

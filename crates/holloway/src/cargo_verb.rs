@@ -190,7 +190,8 @@ impl CargoCall {
         self.repeat(status);
         let outcome = finish::finish(&directory, Some(&self.linked))?;
         if outcome.profiles == 0 {
-            let why = unwritten::reason(&directory, &self.project.runs())
+            let why = unwritten::uninstrumented(&name, &self.linked.maps())
+                .or_else(|| unwritten::reason(&directory, &self.project.runs()))
                 .unwrap_or_else(|| self.nothing_woven());
             rundir::discard_if_empty(&directory);
             if status.success() {
@@ -209,7 +210,7 @@ impl CargoCall {
 
     /// Why there may be no profile.
     fn nothing_woven(&self) -> String {
-        let why = "nothing that ran was woven (only code built for the target is; proc macros and build scripts are not)";
+        let why = "nothing that ran was woven (only code built for the target is; proc macros and build scripts are not), or it entered no instrumented function";
         match &self.patterns[..] {
             [] => why.to_owned(),
             patterns => format!("{why}; look at {} too", patterns.join(" ")),

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use holloway_format::decode_image;
+use holloway_format::{ImageMap, decode_image};
 use holloway_report::grouped;
 
 use crate::failure::{Context, Failure, Result};
@@ -48,6 +48,15 @@ impl Linked {
     /// Where it is.
     pub(crate) fn directory(&self) -> &Path {
         self.0.path()
+    }
+
+    /// The path maps of what was linked.
+    pub(crate) fn maps(&self) -> Vec<ImageMap> {
+        let files = std::fs::read_dir(self.directory()).into_iter().flatten();
+        let files = files.filter_map(|file| Some(file.ok()?.path()));
+        let maps = files.filter(|file| file.extension().is_some_and(|kind| kind == finish::MAP));
+        maps.filter_map(|file| finish::read_map_file(&file).ok())
+            .collect()
     }
 
     /// Says each warning of the links, once.

@@ -4,6 +4,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use holloway_format::{ImageMap, decode_image};
 use signal_hook::consts::SIGSEGV;
 
 use crate::args::RunArgs;
@@ -70,10 +71,13 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     let code = ExitCode::from(child::exit_code(status));
     if outcome.profiles == 0 {
         let is_woven = woven.is_some_and(|image| image.is_woven);
-        let why = match unwritten::reason(&directory, &runs) {
-            Some(reason) if is_woven => reason,
-            _ => no_profile(&program.to_string_lossy(), is_woven),
+        let name = program.to_string_lossy();
+        let reason = || {
+            let file = file.as_deref().filter(|_| is_woven)?;
+            unwritten::uninstrumented(&name, &map_of(file).into_iter().collect::<Vec<_>>())
+                .or_else(|| unwritten::reason(&directory, &runs))
         };
+        let why = reason().unwrap_or_else(|| no_profile(&name, is_woven));
         rundir::discard_if_empty(&directory);
         status::warn(&format!("no profile was written: {why}"));
         return Ok(code);
@@ -84,6 +88,12 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         report::print(&directory, &args.view)?;
     }
     Ok(code)
+}
+
+/// The path map of a woven program, if it can be read.
+fn map_of(program: &Path) -> Option<ImageMap> {
+    let bytes = images::read_map(program).ok()?;
+    decode_image(&bytes).ok()
 }
 
 /// Why there may be no profile, and the way out.

@@ -1,9 +1,16 @@
 //! Why a run has no profile: what can be found out about it once the program has ended.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 
+use holloway_format::{ImageMap, abi};
+use holloway_report::grouped;
+
 use crate::{rundir, status};
+
+/// Reasons that are named.
+const REASONS: usize = 2;
 
 /// Bytes that the smallest profile takes: head and one block of counters.
 const LEAST: usize = 8192;
@@ -36,9 +43,36 @@ fn reason_by(environment: &Path, directory: &Path, elsewhere: &Path) -> Option<S
     ))
 }
 
+/// The reason that a program has none of whose functions any is instrumented, as its maps say, and the way out.
+pub(crate) fn uninstrumented(program: &str, maps: &[ImageMap]) -> Option<String> {
+    let modules = maps.iter().flat_map(|map| &map.modules);
+    let modules = modules.map(|placed| &placed.module);
+    if maps.is_empty() || modules.clone().any(|module| !module.functions.is_empty()) {
+        return None;
+    }
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for skipped in modules.flat_map(|module| &module.skipped) {
+        *reasons.entry(&skipped.reason).or_default() += 1;
+    }
+    let mut reasons: Vec<(&str, u64)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, functions)| std::cmp::Reverse(*functions));
+    let named: Vec<String> = (reasons.iter().take(REASONS))
+        .map(|(reason, functions)| format!("{} left out: {reason}", grouped(*functions)))
+        .collect();
+    let mut why = format!("no function of {program} is instrumented");
+    if !named.is_empty() {
+        why += &format!(" ({})", named.join("; "));
+    }
+    if maps.iter().any(|map| map.kind == abi::KIND_VARIATION) {
+        why += "; --collect times also times functions that are too short for bursts";
+    }
+    Some(why)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use holloway_format::{FunctionMap, ModuleMap, PlacedModule, Skipped};
 
     #[test]
     fn what_keeps_a_program_from_writing_is_told() {
@@ -52,5 +86,42 @@ mod tests {
         );
         let gone = reason_by(here, &here.join("gone"), runs).expect("no such directory");
         assert!(gone.contains("gone (") && gone.contains("-o"), "{gone}");
+    }
+
+    #[test]
+    fn a_program_without_an_instrumented_function_is_told_so() {
+        let map = |kind, functions, reasons: &[&str]| {
+            let skipped = reasons.iter().map(|reason| Skipped {
+                reason: (*reason).into(),
+                ..Skipped::default()
+            });
+            let module = ModuleMap {
+                functions: vec![FunctionMap::default(); functions],
+                skipped: skipped.collect(),
+                ..ModuleMap::default()
+            };
+            ImageMap {
+                kind,
+                modules: vec![PlacedModule { base: 0, module }],
+                ..ImageMap::default()
+            }
+        };
+        let check = |maps: &[ImageMap], why: Option<&str>| {
+            assert_eq!(uninstrumented("app", maps).as_deref(), why);
+        };
+        check(&[], None);
+        check(&[map(abi::KIND_VARIATION, 1, &["short"])], None);
+        let none = map(abi::KIND_PATHS, 0, &[]);
+        check(
+            std::slice::from_ref(&none),
+            Some("no function of app is instrumented"),
+        );
+        check(&[none.clone(), map(abi::KIND_PATHS, 2, &[])], None);
+        check(
+            &[none, map(abi::KIND_VARIATION, 0, &["odd", "short", "odd"])],
+            Some(
+                "no function of app is instrumented (2 left out: odd; 1 left out: short); --collect times also times functions that are too short for bursts",
+            ),
+        );
     }
 }

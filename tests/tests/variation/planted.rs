@@ -1,8 +1,11 @@
-//! Programs of tests/planted: what varies in each is known, and must rank first, each time, with bursts as they are by default, whether others want the processors or not.
+//! Programs of tests/planted: what varies in each is known, and must rank first, each time, with
+//! bursts as they are by default and with ten times as many, whether others want the processors or
+//! not.
 //!
-//! Each has two controls besides: a loop that takes long on every turn alike (`steady`), and one whose turns take a few cycles (`tiny`). Neither must rank, though by
-//! count or by total time it would. What is planted takes a second in all, far more than one odd sample of another path stands for; who else uses the machine only makes
-//! it longer.
+//! Each has two controls besides: a loop that takes long on every turn alike (`steady`), and one
+//! whose turns take a few cycles (`tiny`). Neither must rank, though by count or by total time it
+//! would. With default bursts `lock` has some ten slow samples, so by chance so few may come that
+//! nothing is certain; nothing else may be then, either.
 
 use crate::view::{Row, View, view};
 use anyhow::{Context, Result, ensure};
@@ -12,15 +15,17 @@ use std::path::{Path, PathBuf};
 
 /// Times that each is run, each third time beside noise: with it lock takes twice as long.
 const RUNS: usize = 10;
+/// Bursts of each second run, and of the others by default.
+const OFTEN: &str = "1000:1";
+/// Runs with default bursts in which what is planted must be certain, of each ten.
+const MOSTLY: usize = 3;
 
-/// Times its base that most turns of the slow control take at most: other programs use the same caches and the same core.
+/// Times its base that most turns of the slow control take at most: other programs use the same
+/// caches and the same core.
 const STEADY: f64 = 1.3;
 
-/// Share of the run that is sure to be variation of the slow control, at most, where nothing else varies. What is planted has 0.2 to 0.5 where nobody else uses the machine, less
-/// in longer runs; the control had less than 0.01 in 20 runs on a busy one, and one odd sample is never sure.
-const QUIET: f64 = 0.1;
-
-/// Times the clock's resolution that nine in ten turns of the quick control are apart at most: base and time may each be off by it.
+/// Times the clock's resolution that nine in ten turns of the quick control are apart at most: base
+/// and time may each be off by it.
 const ALIKE: f64 = 2.0;
 
 #[test]
@@ -56,12 +61,19 @@ fn what_takes_as_long_each_time_does_not_rank() {
     for run in 0..RUNS {
         let view = record(&program, scratch.path(), run).unwrap();
         controls_hold(&view).unwrap_or_else(|error| panic!("run {run}: {error}"));
-        let steady = turn(&view, "steady").unwrap();
-        assert!(steady.sure() < QUIET, "run {run}: {steady:?}");
+        let rows: Vec<&Row> = view.rows.iter().filter(|row| row.certain).collect();
+        assert!(rows.is_empty(), "run {run}: {rows:?}");
+        assert!(view.rows.iter().all(|row| row.base > 0.0), "run {run}");
+        assert!(view.rows.iter().all(|row| row.share <= 1.0), "run {run}");
     }
+    let data = scratch.path().join("run-0");
+    let report = run_ok(holloway_command(["report", "--view", "variation"]).arg(data)).unwrap();
+    let text = report.text();
+    assert!(text.contains("nothing varies here"), "{text}");
 }
 
-/// Builds, runs and reads; the turn of `planted`'s loop must be first each time, with the marked line on it. Those that were.
+/// Builds, runs and reads; the turn of `planted`'s loop must be first, with the marked line on it.
+/// Those that were.
 fn check(name: &str, planted: &str) -> Result<Vec<Row>> {
     let scratch = scratch(&format!("planted-{name}"))?;
     let program = build(name, scratch.path())?;
@@ -69,19 +81,33 @@ fn check(name: &str, planted: &str) -> Result<Vec<Row>> {
     let mut all = Vec::new();
     for run in 0..RUNS {
         let view = record(&program, scratch.path(), run)?;
-        let first = view.rows.first().context("nothing was timed")?;
         let shown = || {
             let rows = &view.rows[..view.rows.len().min(4)];
             format!("run {run} of {name}: {rows:#?}")
         };
+        controls_hold(&view).with_context(shown)?;
+        for control in ["steady", "tiny"] {
+            ensure!(!turn(&view, control)?.certain, "{}", shown());
+        }
+        let first = view.rows.first().context("nothing was timed")?;
+        if !first.certain && !is_often(run) {
+            continue;
+        }
+        ensure!(first.certain, "{}", shown());
         ensure!(first.path == turn(&view, planted)?.path, "{}", shown());
         let is_marked = |place: &String| place.contains(&marked);
         ensure!(first.places.iter().any(is_marked), "{}", shown());
         ensure!(first.samples > 10 && first.mean > first.base, "{}", shown());
-        controls_hold(&view).with_context(shown)?;
         all.push(first.clone());
     }
+    let certain = all.len();
+    ensure!(certain >= RUNS / 2 + MOSTLY, "{name}: {certain} of {RUNS}");
     Ok(all)
+}
+
+/// Has a run more bursts than by default?
+fn is_often(run: usize) -> bool {
+    run % 2 == 1
 }
 
 /// The line of a program that is marked.
@@ -129,7 +155,11 @@ fn build(name: &str, folder: &Path) -> Result<PathBuf> {
 fn record(program: &Path, folder: &Path, run: usize) -> Result<View> {
     let data = folder.join(format!("run-{run}"));
     let mut command = holloway_command(["run", "--no-report", "-o"]);
-    let command = command.arg(&data).arg("--").arg(program);
+    command.arg(&data);
+    if is_often(run) {
+        command.args(["--burst", OFTEN]);
+    }
+    let command = command.arg("--").arg(program);
     match run % 3 {
         2 => beside_noise(|| run_ok(command))?,
         _ => run_ok(command)?,

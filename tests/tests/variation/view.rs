@@ -20,6 +20,8 @@ pub(crate) struct Row {
     pub(crate) share: f64,
     /// Standard error of that, as a part of it.
     pub(crate) net_error: f64,
+    /// Whether that is certain.
+    pub(crate) certain: bool,
     /// `file:line:column` of what it runs through.
     pub(crate) places: Vec<String>,
     /// What may be fetched ahead, the most promising first.
@@ -35,13 +37,6 @@ pub(crate) struct Advice {
     pub(crate) bytes: i64,
     /// `file:line` where the prefetch goes.
     pub(crate) insert_at: String,
-}
-
-impl Row {
-    /// What is sure of its share: less one standard error.
-    pub(crate) fn sure(&self) -> f64 {
-        self.share * (1.0 - self.net_error).max(0.0)
-    }
 }
 
 /// A run as it is ranked.
@@ -90,6 +85,7 @@ fn row(json: &Value) -> Result<Row> {
         p90: number("p90")?,
         share: number("share")?,
         net_error: number("net_error")?,
+        certain: json["certain"].as_bool().context("is it certain?")?,
         places: places
             .map(|place| Ok(place.context("a place is a text")?.to_owned()))
             .collect::<Result<_>>()?,

@@ -74,7 +74,7 @@ fn promise(shape: LoadShape) -> (u8, i64) {
 
 /// Whether most of a path's net variation is in samples that may have missed a cache.
 fn misses(rank: &Rank) -> bool {
-    let base = rank.base();
+    let base = rank.base;
     let (mut all, mut long) = (0.0, 0.0);
     for bucket in rank.times.buckets() {
         let over = bucket.middle().saturating_sub(base);

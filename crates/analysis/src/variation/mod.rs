@@ -7,6 +7,8 @@
 mod above;
 pub mod advice;
 mod builder;
+mod interruptions;
+mod machine;
 pub mod rank;
 mod run;
 mod sealed;
@@ -15,6 +17,6 @@ pub mod stability;
 mod ties;
 
 pub use builder::{Timings, VariationBuilder};
-pub use rank::{How, Rank, Ranking, rank};
+pub use rank::{Certainty, How, Rank, Ranking, rank};
 pub use run::{Timed, TimedPath, VariationRun};
 pub use sealed::{join, paths, seal};

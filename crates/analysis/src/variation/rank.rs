@@ -1,18 +1,35 @@
-//! Paths by their net variation (Perelman, Chilimbi, Calder 2005, section 5.1), as far as it is sure.
+//! Paths by their net variation (Perelman, Chilimbi, Calder 2005, section 5.1), as far as it is
+//! certain.
 //!
-//! A path's *base time* is the least of its samples. Its *net variation* is what all its executions took above that: the samples' times less
-//! the base time each, scaled from samples to executions. The paper leaves the scaling open; here every sample of a process stands for as
-//! many executions as paths began for each sample in it. The *share* is that of the cycles of all threads, each from its first to its last sample, without what probes
-//! took; all shares together can be more than 1, since a path that is timed does not overlap with its neighbours, as the processor has others do. Paths with fewer than two samples are left out, and counted.
+//! A path's *base time* is the 5 % quantile of its samples, in the paper the least: of up to 20
+//! samples it is that ([`mod@super::above`]). Its *net variation* is what all its executions took
+//! above that: the samples' times above the base time, scaled from samples to executions. The paper
+//! leaves the scaling open; here every sample of a process stands for as many executions as paths
+//! began for each sample in it, but all executions of a path together take no longer than the run.
+//! The *share* is that of the cycles of all threads, each from its first to its last sample,
+//! without what probes took; the shares of all paths together can be more than 1, since a caller's
+//! time holds its callees', and a path that is timed does not overlap with its neighbours, as the
+//! processor has others do. Paths with fewer than two samples are left out, and counted.
 //!
-//! Worked example (the paper's data, one sample an execution): 100, 130, 100, 400, 110: base time 100, net variation 30 + 300 + 10 = 340.
+//! Worked example (the paper's data, one sample an execution): 100, 130, 100, 400, 110: base time
+//! 100, net variation 30 + 300 + 10 = 340.
 //!
-//! What the clock can't tell apart is no variation. Its readings go in steps, so two times of one length come out up to a step apart, and probes waver: the *resolution*,
-//! which each thread measures. The least of many times may be one such step too short, and any other one too long; so a time within twice the resolution of the base counts as the base
-//! time. Where others were timed in it, their probes waver too: with n of them the window is 1 + √n times as wide. What these took above it is told apart ([`Rank::unresolved`]); with a clock of single cycles the sum of both is the paper's.
+//! What the clock can't tell apart is no variation. Its readings go in steps, so two times of one
+//! length come out up to a step apart, and probes waver: the *resolution*, which each thread
+//! measures. A time within that of the base counts as the base time. A base time that rests on one
+//! or two samples may be a resolution too short, so there it is twice as much. Where others were
+//! timed in it, their probes waver too: with n of them that is 1 + √n times as far. What these took
+//! above it is told apart ([`Rank::unresolved`]); with a clock of single cycles the sum of both is
+//! the paper's.
 //!
-//! What is *sure* of it is the net variation less one standard error (`above`), and that orders the paths: else the one sample in which a hypervisor or an
-//! interrupt held the program, times the ten thousand executions that it stands for, would lead the list. Of many samples the order is that of the net variation.
+//! # What is certain
+//! Things outside the program make paths slow, too. *Interruptions* stop a path for a while: the
+//! longest samples, as many as may have been interrupted, count only as long as the longest of the
+//! others ([`super::interruptions`]). *Sharing* the machine slows all code: what the other paths of
+//! the run lost says how much ([`super::machine`]). A path's net variation is certain if it is
+//! still larger than that where the shortest and the longest samples are left out, those of two
+//! bursts at least ([`super::above`]). Paths whose net variation is certain are ranked by it, as in
+//! the paper; the others stand behind them, each with the reason ([`Certainty`]).
 //!
 //! Cost: linear in the paths, but for sorting.
 
@@ -21,17 +38,14 @@ use std::cmp::Ordering;
 use holloway_flow::PathId;
 use holloway_format::Distribution;
 
-use super::above::{Above, together};
+use super::above::{self, Above, Evidence, of_bursts, together};
+use super::interruptions;
+use super::machine::Machine;
 use super::run::{TimedPath, VariationRun};
 use crate::run::FunctionId;
 
 /// Fewest samples that say something of variation.
 const LEAST: u64 = 2;
-/// Error, as a part of a net variation, from which on that may as well be nothing. What was met once, one slow sample, is known to ± 100 %, what was met
-/// twice to ± 71 %: this lies between.
-const DOUBTFUL: f64 = 0.9;
-/// A low quantile: a base time that one odd sample doesn't make.
-const LOW: f64 = 0.05;
 
 /// Which time a path's is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -62,6 +76,21 @@ pub struct How {
     pub disturbed: Disturbed,
 }
 
+/// Whether the net variation of a path is certain, or why it is not.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Certainty {
+    /// Several bursts bear it out, and the machine doesn't explain it.
+    Certain,
+    /// It doesn't vary, as far as the clock can tell.
+    Steady,
+    /// Nothing is left where the samples of two bursts are left out at either end.
+    FewSamples,
+    /// So few bursts bear it out that interruptions may have made it.
+    FewBursts,
+    /// It is no larger than what the machine costs other paths, too.
+    Machine,
+}
+
 /// A path that was ranked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rank {
@@ -79,9 +108,21 @@ pub struct Rank {
     pub executions: f64,
     /// Samples whose time can't be told, of all.
     pub unknown: u64,
+    /// Its base time, in cycles: the 5 % quantile, and never 0.
+    pub base: u64,
     /// Net variation, in cycles.
     pub net: f64,
-    /// Standard error of that, as a part of it: as an estimate, where not every execution was timed, and by the clock.
+    /// Whether that is certain.
+    pub certainty: Certainty,
+    /// What of it is: above what interruptions and sharing the machine explain, in cycles.
+    pub sure: f64,
+    /// Time above the base as a part of the base time.
+    pub loss: f64,
+    /// The longest samples, that may have been interrupted from outside: they count only as long as
+    /// the longest of the others.
+    pub interrupted: u64,
+    /// Standard error of that, as a part of it: as an estimate, where not every execution was
+    /// timed, and by the clock.
     pub error: f64,
     /// Cycles above the base that are none, as far as the clock can tell.
     pub unresolved: f64,
@@ -96,29 +137,19 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// Its base time.
-    pub fn base(&self) -> u64 {
-        self.times.least()
-    }
-
-    /// A base time that rests on more than one sample where there are enough: the 5 % quantile.
-    pub fn low(&self) -> u64 {
-        self.times.quantile(LOW)
-    }
-
     /// Whether its time varies at all, as far as the clock can tell; or doesn't at all.
     pub fn is_resolved(&self) -> bool {
         self.net > 0.0 || self.unresolved <= 0.0
     }
 
-    /// Net variation less its standard error, in cycles; never below 0.
-    pub fn sure(&self) -> f64 {
-        self.net * (1.0 - self.error).max(0.0)
+    /// Whether no sample took longer than its base time, as far as the clock can tell.
+    fn is_steady(&self) -> bool {
+        self.times.largest() <= self.base.saturating_add(self.window)
     }
 
-    /// Whether a tenth at most of its net variation is sure: most often one slow sample made it.
-    pub fn is_doubtful(&self) -> bool {
-        self.net > 0.0 && self.error >= DOUBTFUL
+    /// Whether its net variation is certain.
+    pub fn is_certain(&self) -> bool {
+        self.certainty == Certainty::Certain
     }
 
     /// Samples that it was ranked by.
@@ -130,8 +161,11 @@ impl Rank {
 /// The paths of a run by net variation.
 #[derive(Clone, Default, Debug)]
 pub struct Ranking {
-    /// Those first whose net variation is surely largest ([`Rank::sure`]); of equal ones that with the larger net variation, then by function and number.
+    /// Those first whose net variation is certain; of these, and of the others, those with the
+    /// larger one, then by function and number.
     pub paths: Vec<Rank>,
+    /// How many of them come first since their net variation is certain.
+    pub certain: usize,
     /// Places in `paths`, most executions first.
     pub by_count: Vec<usize>,
     /// Places in `paths`, longest total time first.
@@ -146,8 +180,11 @@ pub struct Ranking {
     pub without_own: u64,
     /// Samples of all paths that were preempted or moved.
     pub disturbed: u64,
-    /// How far from its base a time is still the base time, in cycles, where no other path was timed in it.
+    /// How far from its base a time is still the base time, in cycles, where no other path was
+    /// timed in it.
     pub window: u64,
+    /// The shortest time that the clock can tell from none, in cycles.
+    pub floor: u64,
 }
 
 /// Ranks the paths of a run.
@@ -155,38 +192,86 @@ pub fn rank(run: &VariationRun, how: How) -> Ranking {
     let mut ranking = Ranking {
         cycles: run.stats.cycles,
         window: run.stats.resolution.saturating_mul(2),
+        floor: run.stats.resolution.max(1),
         ..Ranking::default()
     };
+    let weights = Weights {
+        how,
+        window: ranking.window,
+        floor: ranking.floor,
+        cycles: ranking.cycles,
+        is_exact: run.is_exact,
+        interruptions: interruptions::rate(run),
+    };
+    let mut evidence = Vec::new();
     for timed in &run.functions {
         for path in &timed.paths {
-            ranking.add(timed.id, path, how, run.is_exact);
+            ranking.add(timed.id, path, &weights, &mut evidence);
         }
     }
+    ranking.judge(&evidence);
     ranking.sort();
     ranking
 }
 
+/// How samples are weighed.
+struct Weights {
+    how: How,
+    window: u64,
+    floor: u64,
+    /// Cycles of the run.
+    cycles: u64,
+    is_exact: bool,
+    /// Interruptions in a cycle, at most.
+    interruptions: f64,
+}
+
+/// What speaks for a path's variation, and cycles of all executions for each of its samples'.
+type Found = (Option<Evidence>, f64);
+
 impl Ranking {
-    fn add(&mut self, function: FunctionId, path: &TimedPath, how: How, is_exact: bool) {
-        let rank = rank_of(function, path, how, self.window, is_exact);
+    fn add(
+        &mut self,
+        function: FunctionId,
+        path: &TimedPath,
+        weights: &Weights,
+        evidence: &mut Vec<Found>,
+    ) {
+        let (rank, found) = rank_of(function, path, weights);
         self.disturbed += rank.disturbed;
         if rank.samples() >= LEAST {
             self.paths.push(rank);
+            evidence.push(found);
             return;
         }
         self.seldom += 1;
         self.seldom_executions += path.executions;
         let whole = How {
             time: Time::Inclusive,
-            ..how
+            ..weights.how
         };
         self.without_own += u64::from(times(path, whole).count() >= LEAST);
+    }
+
+    /// Says of each path whether its net variation is certain.
+    fn judge(&mut self, evidence: &[Found]) {
+        let known = self.paths.iter().zip(evidence);
+        let machine = Machine::of(known.map(|(rank, (found, _))| (rank, *found)));
+        for (place, (rank, (found, each))) in self.paths.iter_mut().zip(evidence).enumerate() {
+            let (certainty, sure) = match rank.is_steady() {
+                false => machine.judge(place, *found),
+                true => (Certainty::Steady, 0.0),
+            };
+            rank.certainty = certainty;
+            rank.sure = (sure * each).min(rank.net);
+            self.certain += usize::from(rank.is_certain());
+        }
     }
 
     fn sort(&mut self) {
         let place = |rank: &Rank| (rank.function, rank.path);
         self.paths.sort_by(|a, b| {
-            larger(a.sure(), b.sure())
+            (b.is_certain().cmp(&a.is_certain()))
                 .then_with(|| larger(a.net, b.net))
                 .then_with(|| place(a).cmp(&place(b)))
         });
@@ -208,7 +293,13 @@ impl Ranking {
         nets.fold(0.0, |sum, net| sum + net)
     }
 
-    /// Cycles above the bases that are none as far as the clock can tell, and paths that have no others.
+    /// Net variation of the paths of which it is certain, in cycles.
+    pub fn certain_net(&self) -> f64 {
+        self.net(self.certain)
+    }
+
+    /// Cycles above the bases that are none as far as the clock can tell, and paths that have no
+    /// others.
     pub fn unresolved(&self) -> (f64, usize) {
         let cycles = self.paths.iter().map(|one| one.unresolved).sum();
         let paths = self.paths.iter().filter(|one| !one.is_resolved());
@@ -230,31 +321,59 @@ impl Ranking {
     }
 }
 
-fn rank_of(function: FunctionId, path: &TimedPath, how: How, window: u64, is_exact: bool) -> Rank {
-    let times = times(path, how);
+fn rank_of(function: FunctionId, path: &TimedPath, weights: &Weights) -> (Rank, Found) {
+    let times = times(path, weights.how);
     let of = &path.timings;
     let whole = of.calm.whole.count() + of.disturbed.whole.count();
     let known = of.calm.own().count() + of.disturbed.own().count();
     let nested = of.nested as f64 / of.samples().max(1) as f64;
-    let window = (window as f64 * (1.0 + nested.sqrt())) as u64;
-    let above = Above::of(&times, window);
-    let each = path.executions / times.count().max(1) as f64;
-    Rank {
+    let base = above::base(&times);
+    let widest = (weights.window as f64 * (1.0 + nested.sqrt())) as u64;
+    let window = above::window(&times, base, widest);
+    let together = match weights.is_exact {
+        true => 1.0,
+        false => together(path, base),
+    };
+    let alike = times.quantile(0.5).max(weights.floor) as f64 * times.count() as f64;
+    let bursts = interruptions::most(alike * weights.interruptions);
+    let interrupted = of_bursts(bursts, together);
+    let above = Above::of(&times, base, window, interrupted);
+    let samples = times.count().max(1) as f64;
+    let each = each(path, samples, above.total, weights.cycles);
+    let evidence = Evidence::of(&times, (base, window, weights.floor), (bursts, together));
+    let rank = Rank {
         function,
         path: PathId(of.path),
         disturbed: of.disturbed.whole.count(),
         called: whole.saturating_sub(known),
         executions: path.executions,
         unknown: of.unknown,
+        base,
         net: each * above.sum,
-        error: above.error(window, (!is_exact).then(|| together(path))),
+        certainty: Certainty::Steady,
+        sure: 0.0,
+        loss: (above.sum + above.unresolved) / (base.max(weights.floor) as f64 * samples),
+        interrupted,
+        error: above.error(widest, (!weights.is_exact).then_some(together)),
         unresolved: each * above.unresolved,
         window,
         nested,
-        has_callees: how.time == Time::Inclusive
+        has_callees: weights.how.time == Time::Inclusive
             && (of.calm.own.is_some() || of.disturbed.own.is_some()),
-        total: path.executions * times.mean(),
+        total: (each * above.total).min(weights.cycles as f64),
         times,
+    };
+    (rank, (evidence, each))
+}
+
+/// Cycles of all executions for each cycle of the samples, which took `total`. All executions of a
+/// path take no longer than the run: few samples scaled to all of them may, and so may activations
+/// of a function that calls itself, which overlap.
+fn each(path: &TimedPath, samples: f64, total: f64, cycles: u64) -> f64 {
+    let each = path.executions / samples;
+    match each * total > cycles as f64 {
+        true => cycles as f64 / total,
+        false => each,
     }
 }
 

@@ -46,7 +46,7 @@ pub struct Spread {
     pub paths: u64,
     /// Cycles that paths took, at their best, above the fastest path that begins at the same place.
     pub choice: f64,
-    /// Cycles that paths took above their own best: their net variation.
+    /// Cycles that paths took above their own best: their net variation, where it is certain.
     pub same: f64,
     /// Variance of the paths' average times, each as often as it ran, among those that begin at the same place; square cycles.
     pub between: f64,
@@ -70,16 +70,18 @@ impl Spread {
 
     /// Adds the paths that begin at one place.
     fn add(&mut self, ranks: &[&Rank]) {
-        let least = ranks.iter().map(|rank| rank.base()).min().unwrap_or(0);
+        let least = ranks.iter().map(|rank| rank.base).min().unwrap_or(0);
         let executions: f64 = ranks.iter().map(|rank| rank.executions).sum();
         let total: f64 = ranks.iter().map(|rank| rank.total).sum();
         let mean = total / executions.max(f64::MIN_POSITIVE);
         let (mut between, mut within) = (0.0, 0.0);
         for rank in ranks {
             self.paths += 1;
-            let over = Some(rank.base() - least).filter(|over| *over > rank.window);
+            let over = Some(rank.base - least).filter(|over| *over > rank.window);
             self.choice += rank.executions * over.unwrap_or(0) as f64;
-            self.same += rank.net;
+            if rank.is_certain() {
+                self.same += rank.net;
+            }
             between += rank.executions * (rank.times.mean() - mean).powi(2);
             within += rank.executions * rank.times.variance();
         }

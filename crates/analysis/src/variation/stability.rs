@@ -18,7 +18,7 @@ use crate::run::{Function, FunctionId};
 /// How runs vary on each other's first paths.
 #[derive(Clone, Debug, Default)]
 pub struct Stability {
-    /// By run: share of its cycles that is the net variation of all its paths.
+    /// By run: share of its cycles that is the net variation of all paths of which it is certain.
     pub all: Vec<f64>,
     /// By the run whose first paths are taken, then by the run that they are evaluated on: share of that one's cycles that is their net variation.
     pub shares: Vec<Vec<f64>>,
@@ -50,11 +50,11 @@ struct Known {
     function: FunctionId,
     path: PathId,
     net: f64,
-    /// What of that is sure.
-    sure: f64,
+    /// Whether it is certain, of one of them.
+    is_certain: bool,
 }
 
-/// Evaluates the first `top` paths of each run on every other. `name` gives a function's name as a reader knows it.
+/// Evaluates the first `top` paths of each run, as far as their net variation is certain, on every other. `name` gives a function's name as a reader knows it.
 pub fn stability(
     runs: &[&VariationRun],
     how: How,
@@ -70,10 +70,16 @@ pub fn stability(
     let mut known: Vec<BTreeMap<Key, Known>> = Vec::new();
     for (place, run) in runs.iter().enumerate() {
         let ranking = rank(run, how);
-        all.push(ranking.share(ranking.net(usize::MAX)));
+        all.push(ranking.share(ranking.certain_net()));
         known.push(common.ranked(place, ranking.paths.iter()));
     }
-    let firsts: Vec<Vec<Key>> = known.iter().map(|paths| first(paths, top)).collect();
+    let orders: Vec<Vec<Key>> = known.iter().map(ordered).collect();
+    let firsts: Vec<Vec<Key>> = (known.iter().zip(&orders))
+        .map(|(paths, order)| {
+            let certain = order.iter().filter(|key| paths[key].is_certain);
+            certain.take(top).copied().collect()
+        })
+        .collect();
     let share = |run: usize, key: &Key| -> f64 {
         let net = known[run].get(key).map_or(0.0, |one| one.net);
         net / (runs[run].stats.cycles.max(1) as f64)
@@ -87,11 +93,8 @@ pub fn stability(
         (0..runs.len()).map(on).collect()
     });
     let shares = shares.collect();
-    let mut orders: Vec<FxHashMap<Key, usize>> = Vec::new();
-    for paths in &known {
-        let order = first(paths, usize::MAX);
-        orders.push(order.into_iter().zip(0..).collect());
-    }
+    let places = |order: Vec<Key>| order.into_iter().zip(0..).collect();
+    let orders: Vec<FxHashMap<Key, usize>> = orders.into_iter().map(places).collect();
     let mut union: Vec<(usize, usize, Key)> = Vec::new();
     for (run, keys) in firsts.iter().enumerate() {
         union.extend(keys.iter().enumerate().map(|(rank, key)| (rank, run, *key)));
@@ -116,15 +119,15 @@ pub fn stability(
     }
 }
 
-/// The first paths, by sure net variation.
-fn first(paths: &BTreeMap<Key, Known>, top: usize) -> Vec<Key> {
+/// The paths in their order: by net variation, first those of which it is certain.
+fn ordered(paths: &BTreeMap<Key, Known>) -> Vec<Key> {
     let mut keys: Vec<(&Key, &Known)> = paths.iter().collect();
     keys.sort_by(|(_, a), (_, b)| {
-        larger(a.sure, b.sure)
+        (b.is_certain.cmp(&a.is_certain))
             .then_with(|| larger(a.net, b.net))
             .then_with(|| a.place.cmp(&b.place))
     });
-    keys.into_iter().take(top).map(|(key, _)| *key).collect()
+    keys.into_iter().map(|(key, _)| *key).collect()
 }
 
 /// Functions that stand for all of their name and graph.
@@ -157,10 +160,10 @@ impl Common<'_> {
                 function: id,
                 path: one.path,
                 net: 0.0,
-                sure: 0.0,
+                is_certain: false,
             });
             known.net += one.net;
-            known.sure += one.sure();
+            known.is_certain |= one.is_certain();
         }
         known
     }

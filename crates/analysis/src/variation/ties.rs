@@ -1,10 +1,15 @@
-//! Ranks that say nothing: neighbours whose net variations lie no further apart than chance may have moved them.
+//! Ranks that say nothing: neighbours whose net variations lie no further apart than chance may
+//! have moved them.
 //!
-//! With bursts of 10000:1 a short run leaves some hundred samples of a path, which give its net variation to 10 % or worse. Two net variations are told apart
-//! where their difference is more than two standard errors of it (chance alone gives one in 20 that), the two taken for independent.
+//! With bursts of 10000:1 a short run leaves some hundred samples of a path, which give its net
+//! variation to 10 % or worse. Two net variations are told apart where their difference is more
+//! than two standard errors of it (chance alone gives one in 20 that), the two taken for
+//! independent.
 //!
-//! Worked example: net variations 100 ± 20, 80 ± 20, 59 ± 8, 48 ± 12. The first and the third are 41 apart, with an error of 22: no more than two errors, so the first three are a tie. The
-//! first and the fourth are 52 apart, with 23: told apart. The second and the fourth are 32 apart: the last three are a tie, too.
+//! Worked example: net variations 100 ± 20, 80 ± 20, 59 ± 8, 48 ± 12. The first and the third are
+//! 41 apart, with an error of 22: no more than two errors, so the first three are a tie. The first
+//! and the fourth are 52 apart, with 23: told apart. The second and the fourth are 32 apart: the
+//! last three are a tie, too.
 //!
 //! Cost: of the first n paths n times the length of the longest tie.
 
@@ -18,9 +23,10 @@ const ERRORS: f64 = 2.0;
 const LONGEST: usize = 1000;
 
 impl Ranking {
-    /// The longest rows of neighbours among the first paths of which no two can be told apart, by place. They may overlap. Paths that don't vary are in none.
+    /// The longest rows of neighbours among the first paths of which no two can be told apart, by
+    /// place. They may overlap. Paths that don't vary for certain are in none.
     pub fn ties(&self, first: usize) -> Vec<Range<usize>> {
-        let paths = &self.paths[..first.min(self.paths.len())];
+        let paths = &self.paths[..first.min(self.certain)];
         let mut ties: Vec<Range<usize>> = Vec::new();
         let mut end = 0;
         for begin in 0..paths.len() {

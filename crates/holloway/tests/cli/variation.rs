@@ -6,11 +6,15 @@ use std::sync::OnceLock;
 use crate::cli_support::{Call, Done, Project, Report};
 use serde_json::Value;
 
-/// `step` takes three paths, the last one a thousandth of the time and long.
+/// `step` takes three paths, the last one a thousandth of the time and long. Each takes longer in one of four turns.
 const PROGRAM: &str = r#"
 #include <stdlib.h>
+#include <string.h>
 static volatile long sink;
+char room[1 << 14];
+static const unsigned some[] = {16, 16, 16, sizeof room};
 __attribute__((noinline)) void step(int i) {
+    memset(room, i, some[i >> 1 & 3]);
     if (i % 1000 == 999) { for (int k = 0; k < 100; k++) sink += k; return; }
     if (i & 1) sink += 3; else sink ^= 5;
 }
@@ -255,9 +259,39 @@ fn cargos_verbs_time_too() {
     let done = project
         .cargo_holloway("run --release --collect variation --burst 20")
         .ok();
-    done.says("Variation ").says("app::");
-    project
-        .holloway("report --view variation --format json")
-        .ok()
-        .json();
+    done.says("Variation ");
+    let view = project.holloway("report --view variation --format json");
+    let view = view.ok().json().0;
+    let rows = view["variation"].as_array().unwrap();
+    let function = |row: &Value| row["function"].as_str().unwrap().to_owned();
+    assert!(rows.iter().any(|row| function(row).starts_with("app::")));
+}
+
+/// Why a program has no times: it has no function that is timed, enters none, or ends before its first burst.
+#[test]
+fn what_kept_a_program_from_being_timed_is_told() {
+    let check = |source: &str, why: &str| {
+        let place = Project::new(&[("app.c", source)]);
+        place
+            .holloway("cc --collect variation -O1 -fno-inline app.c -o app")
+            .ok();
+        let done = place.holloway("run -- ./app").ok();
+        assert!(format!("{done}").contains(why), "{why}: {done}");
+    };
+    let short = "int main(int count, char **words) { return count > 3; }";
+    check(
+        short,
+        "no profile was written: no function of ./app is instrumented (1 left out: it is too short to be timed",
+    );
+    let work =
+        "int work(int n) { int sum = 0; for (int i = 0; i < n; i++) sum ^= sum + i; return sum; }";
+    let entered = format!("{work} int main(int count, char **words) {{ return work(count) > 9; }}");
+    check(
+        &entered,
+        "no path was timed: every thread ended before its first burst; run it for longer, with --burst 10, or build it with --collect times",
+    );
+    check(
+        &format!("{work} {short}"),
+        "no profile was written: ./app ended before any instrumented function was entered, or",
+    );
 }

@@ -59,7 +59,7 @@ pub(crate) fn write(
 struct Document<'a> {
     schema: u32,
     first: usize,
-    /// By run: share of its time that is the net variation of all its paths.
+    /// By run: share of its time that is the net variation of all paths of which it is certain.
     all: &'a [f64],
     /// By the run whose first paths are taken, then by the one that they are evaluated on.
     shares: &'a [Vec<f64>],

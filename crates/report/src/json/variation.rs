@@ -7,7 +7,7 @@ use holloway_analysis::paths::instructions;
 use holloway_analysis::variation::advice::loads;
 use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking, Time};
 use holloway_analysis::variation::spread::Spread;
-use holloway_analysis::variation::{How, VariationRun, rank};
+use holloway_analysis::variation::{Certainty, How, VariationRun, rank};
 use holloway_format::{Load, LoadShape, VariationStats};
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::Options;
 use crate::filter::Filter;
 use crate::variation::{FIRST, kept, kept_spreads, lines, prefetch, spots_of, trail_of};
 
-/// Writes the paths of a run by sure net variation, one object and a newline. [`Options::function`] and [`Options::top`] limit the paths
+/// Writes the paths of a run by net variation, first those of which it is certain, one object and a newline. [`Options::function`] and [`Options::top`] limit the paths
 /// listed; ranks and totals are those of the whole run.
 ///
 /// # Errors
@@ -90,6 +90,9 @@ struct Totals {
     share: f64,
     top_net: f64,
     top_share: f64,
+    certain_paths: usize,
+    certain_net: f64,
+    certain_share: f64,
     missed_by_count: usize,
     missed_by_total: usize,
     unresolved: f64,
@@ -115,6 +118,7 @@ struct PathRecord<'a> {
     executions: f64,
     base: u64,
     low: u64,
+    least: u64,
     mean: f64,
     p50: u64,
     p90: u64,
@@ -122,6 +126,11 @@ struct PathRecord<'a> {
     max: u64,
     net: f64,
     net_error: f64,
+    certain: bool,
+    uncertain: Option<&'static str>,
+    sure: f64,
+    loss: f64,
+    interrupted: u64,
     unresolved: f64,
     resolved: bool,
     nested: f64,
@@ -237,8 +246,9 @@ impl<'a> View<'a> {
             called: rank.called,
             unknown: rank.unknown,
             executions: rank.executions,
-            base: rank.base(),
-            low: rank.low(),
+            base: rank.base,
+            low: rank.base,
+            least: times.least(),
             mean: times.mean(),
             p50: times.quantile(0.5),
             p90: times.quantile(0.9),
@@ -246,6 +256,11 @@ impl<'a> View<'a> {
             max: times.largest(),
             net: rank.net,
             net_error: rank.error,
+            certain: rank.is_certain(),
+            uncertain: uncertain(rank.certainty),
+            sure: rank.sure,
+            loss: rank.loss,
+            interrupted: rank.interrupted,
             unresolved: rank.unresolved,
             resolved: rank.is_resolved(),
             nested: rank.nested,
@@ -282,6 +297,17 @@ impl<'a> View<'a> {
     }
 }
 
+/// Why the net variation of a path is not certain.
+fn uncertain(certainty: Certainty) -> Option<&'static str> {
+    match certainty {
+        Certainty::Certain => None,
+        Certainty::Steady => Some("steady"),
+        Certainty::FewSamples => Some("few samples"),
+        Certainty::FewBursts => Some("few bursts"),
+        Certainty::Machine => Some("machine"),
+    }
+}
+
 impl AdviceRecord {
     fn new(function: &Function, load: Load) -> AdviceRecord {
         let (kind, bytes) = match load.shape {
@@ -310,8 +336,8 @@ impl Seconds {
         let of = |cycles: u64| cycles as f64 / frequency;
         let times = &rank.times;
         Seconds {
-            base: of(rank.base()),
-            low: of(rank.low()),
+            base: of(rank.base),
+            low: of(rank.base),
             mean: times.mean() / frequency,
             p50: of(times.quantile(0.5)),
             p90: of(times.quantile(0.9)),
@@ -328,6 +354,7 @@ impl Totals {
         let ranking = view.ranking;
         let (net, top_net) = (ranking.net(usize::MAX), ranking.net(FIRST));
         let (unresolved, unresolved_paths) = ranking.unresolved();
+        let first = FIRST.min(ranking.certain);
         Totals {
             cycles: ranking.cycles,
             seconds: view.frequency.map(|one| ranking.cycles as f64 / one),
@@ -336,8 +363,11 @@ impl Totals {
             share: ranking.share(net),
             top_net,
             top_share: ranking.share(top_net),
-            missed_by_count: ranking.missed(FIRST, &ranking.by_count).count(),
-            missed_by_total: ranking.missed(FIRST, &ranking.by_total).count(),
+            certain_paths: ranking.certain,
+            certain_net: ranking.certain_net(),
+            certain_share: ranking.share(ranking.certain_net()),
+            missed_by_count: ranking.missed(first, &ranking.by_count).count(),
+            missed_by_total: ranking.missed(first, &ranking.by_total).count(),
             unresolved,
             unresolved_paths,
         }

@@ -35,7 +35,7 @@ pub(crate) fn write(
     let first = sheet.top();
     let found = stability(runs, how, first, &|function| sheet.names.name(function));
     let heading = format!(
-        "the first {} of each run, evaluated on all",
+        "the first {} of each run by certain net variation, evaluated on all",
         plural(first as u64, "path")
     );
     sheet.page.text(Ink::Strong, "Stability of variation")?;
@@ -52,6 +52,14 @@ pub(crate) fn write(
             grouped(SAMPLES * first as u64)
         );
         sheet.said(Ink::Alarm, "few samples", &sentence)?;
+    }
+    if found.paths.is_empty() {
+        let text = "nothing varies for certain in any of the runs: let them run longer, or time more with --burst 100";
+        sheet.page.gap()?;
+        sheet
+            .page
+            .wrapped(super::paint::Line::new(), Ink::Alarm, text)?;
+        return out.flush();
     }
     across(sheet, &found)?;
     beside(sheet, &found)?;
@@ -105,7 +113,7 @@ fn beside(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
     )?;
     let columns = [
         ("run", Align::Left),
-        ("all paths", Align::Right),
+        ("all that vary", Align::Right),
         ("its own first", Align::Right),
         ("the others' first", Align::Right),
         ("kept", Align::Right),

@@ -1,13 +1,15 @@
-//! Paths by sure net variation: what is usually fast and sometimes not.
+//! Paths by net variation, where that is certain: what is usually fast and sometimes not.
 //!
 //! ```text
 //!          net   share   runs  base  p50    p99    max  samples  place             path
 //!   1   1.23 s  12.3 %  12.3M    52   61  1,204  88.1k    1,234  src/list.c:40-44  walk p3
 //! ```
-//! A rank or a net variation that chance may have given is marked, and said in a line below. Then a histogram of each of the first five, with the lines of the path, and what all of it comes to.
+//! Ranks that chance may have given are marked, and a line below says so; another says how many paths don't vary for certain. Then a histogram of each of the first five, with the lines of the path, and what all of it comes to.
+//! Where no path varies for certain, there is no table, but the reason.
 
 mod advice;
 mod chart;
+mod doubts;
 mod summary;
 mod ties;
 
@@ -52,7 +54,7 @@ const COLUMNS: [(&str, Align); 11] = [
     ("path", Align::Left),
 ];
 
-/// Writes the paths of a run by sure net variation.
+/// Writes the paths of a run by net variation.
 ///
 /// # Errors
 /// Whatever `out` fails with.
@@ -72,7 +74,7 @@ pub fn write(
     let is_sampled = run.run.functions.iter().any(Function::ran);
     if !is_sampled && !run.is_exact && run.stats.clocks > 0 && !sheet.misses_something() {
         sheet.page.gap()?;
-        let text = "no path was timed: every thread ended before its first burst; run it for longer, or with --burst 100";
+        let text = "no path was timed: every thread ended before its first burst; run it for longer, with --burst 10, or build it with --collect times, which times all paths";
         sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
     } else if !is_sampled {
         sheet.nothing_ran()?;
@@ -84,8 +86,10 @@ pub fn write(
 
 fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: How) -> io::Result<()> {
     let ranking = rank(run, how);
-    let (shown, found) = kept(run, &ranking, &sheet.names, sheet.top());
-    sheet.title("Variation", &heading(shown.len(), found, how))?;
+    let (mut shown, _) = kept(run, &ranking, &sheet.names, usize::MAX);
+    let others = shown.split_off(shown.partition_point(|place| *place < ranking.certain));
+    let found = shown.len();
+    shown.truncate(sheet.top());
     let report = Report {
         run,
         ranking: &ranking,
@@ -93,25 +97,43 @@ fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: How) -> io::Res
         how,
     };
     if shown.is_empty() {
-        let of = match sheet.options.function {
-            Some(_) => " of these functions",
-            None => "",
-        };
-        let what =
-            format!("no path{of} has two samples: run longer, or time more of them (--burst 1000)");
-        sheet.page.text(Ink::Alarm, &what)?;
+        if others.is_empty() {
+            sheet.title("Variation", "nothing can be told")?;
+            none_has_samples(sheet, &report)?;
+        } else {
+            sheet.title("Variation", "nothing varies here")?;
+            doubts::write_nothing(sheet, &report, &others)?;
+        }
     } else {
+        sheet.title("Variation", &heading(shown.len(), found, how))?;
         // The last one shown may be tied with the next.
         let mut ties = ranking.ties(shown.last().map_or(0, |last| last + 2));
         ties.retain(|tie| shown.iter().any(|place| tie.contains(place)));
         report.table(sheet, &shown, &ties)?;
-        ties::write_doubts(sheet, &report, &shown)?;
         ties::write(sheet, &report, &ties)?;
+        doubts::write_others(sheet, &report, &others)?;
         for place in shown.iter().take(CHARTS) {
             report.path(sheet, *place)?;
         }
     }
     summary::write(sheet, &report)
+}
+
+fn none_has_samples(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
+    let of = match sheet.options.function {
+        Some(_) => " of these functions",
+        None => "",
+    };
+    let whose = match report.how.time {
+        Time::Inclusive => "",
+        Time::Exclusive => " whose own time is known",
+    };
+    let what = match report.run.is_exact {
+        true => "run it for longer".to_owned(),
+        false => ties::way_out(report),
+    };
+    let text = format!("no path{of} has two samples{whose}: {what}");
+    sheet.page.wrapped(Line::new(), Ink::Alarm, &text)
 }
 
 fn heading(shown: usize, found: usize, how: How) -> String {
@@ -124,9 +146,12 @@ fn heading(shown: usize, found: usize, how: How) -> String {
         Disturbed::Included => ", preempted and moved ones too",
     };
     format!(
-        "{} of {}, by sure net variation: time of all executions above the shortest one, {time}, less its error; cycles{disturbed}",
+        "{} of {}, by net variation: time of all executions above the base time, {time}; cycles{disturbed}",
         grouped(shown as u64),
-        plural(found as u64, "path"),
+        match found {
+            1 => "1 path that varies".to_owned(),
+            found => format!("{} paths that vary", grouped(found as u64)),
+        },
     )
 }
 
@@ -155,7 +180,7 @@ impl Report<'_> {
         for &place in shown {
             let rank = &self.ranking.paths[place];
             let mut cells = self.numbers(rank);
-            cells.insert(0, (Ink::Faint, ties::rank(self, place, ties)));
+            cells.insert(0, (Ink::Faint, ties::rank(place, ties)));
             let at = clip_start(&self.place(sheet, rank), PLACE);
             let name = self.name(sheet, rank);
             if is_wide {
@@ -175,12 +200,12 @@ impl Report<'_> {
 
     fn numbers(&self, rank: &Rank) -> Vec<(Ink, String)> {
         let times = &rank.times;
-        let cycles = |cycles: u64| (Ink::Plain, short(cycles as f64));
+        let cycles = |cycles: u64| (Ink::Plain, self.cycles(cycles));
         vec![
             (Ink::Strong, self.time(rank.net)),
             (Ink::Number, self.share(rank.net)),
             (Ink::Plain, short(rank.executions)),
-            cycles(rank.base()),
+            cycles(rank.base),
             cycles(times.quantile(0.5)),
             cycles(times.quantile(0.99)),
             cycles(times.largest()),
@@ -203,7 +228,7 @@ impl Report<'_> {
         said(sheet, Ink::Plain, &self.sentence(rank))?;
         if rank.called > 0 && self.how.time == Time::Inclusive {
             let what = format!(
-                "in {} of its samples woven code ran that was not timed: what varies may be there",
+                "its time includes functions that it calls (in {} of its samples): what varies may be theirs; look for their own paths",
                 summary::part(rank.called, rank.samples() + self.apart(rank))
             );
             said(sheet, Ink::Faint, &what)?;
@@ -212,7 +237,7 @@ impl Report<'_> {
             let text = on_the_way(sheet, function, &trail);
             said(sheet, Ink::Faint, &text)?;
         }
-        chart::write(sheet, &rank.times)?;
+        chart::write(sheet, rank)?;
         advice::write(sheet, function, rank)
     }
 
@@ -226,27 +251,34 @@ impl Report<'_> {
 
     fn sentence(&self, rank: &Rank) -> String {
         let times = &rank.times;
-        let cycles = |cycles: f64| match self.frequency {
-            Some(frequency) if cycles >= 0.5 => {
-                format!("{} ({})", short(cycles), seconds(cycles / frequency))
-            }
-            _ => short(cycles),
+        let seconds = |cycles: f64| match self.frequency {
+            Some(frequency) if cycles >= 0.5 => format!(" ({})", seconds(cycles / frequency)),
+            _ => String::new(),
         };
+        let cycles = |cycles: u64| format!("{}{}", self.cycles(cycles), seconds(cycles as f64));
         let mut text = format!(
-            "{} in all, {}{} of it above the base; cycles of one: least {}, 5 % {}, average {}, 90 % {}",
+            "{} in all, {}{} of it above the base; cycles of one: base {}, average {}{}, 90 % {}",
             self.time(rank.total),
             self.time(rank.net),
             give_or_take(rank.error),
-            cycles(rank.base() as f64),
-            short(rank.low() as f64),
-            cycles(times.mean()),
-            cycles(times.quantile(0.9) as f64),
+            cycles(rank.base),
+            short(times.mean()),
+            seconds(times.mean()),
+            cycles(times.quantile(0.9)),
         );
         if self.apart(rank) > 0 {
             let apart = plural(rank.disturbed, "sample");
             text += &format!("; {apart} preempted or moved, left out");
         }
         text
+    }
+
+    /// Cycles of a sample. What seems to take none takes no more than the clock can tell from none.
+    fn cycles(&self, cycles: u64) -> String {
+        match cycles {
+            0 | 1 => format!("≤{}", grouped(self.ranking.floor)),
+            cycles => short(cycles as f64),
+        }
     }
 
     fn time(&self, cycles: f64) -> String {

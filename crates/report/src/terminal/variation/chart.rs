@@ -13,7 +13,7 @@
 
 use std::io;
 
-use holloway_format::Distribution;
+use holloway_analysis::variation::Rank;
 
 use crate::numbers::grouped;
 use crate::terminal::Sheet;
@@ -42,10 +42,10 @@ struct Column {
     over: f64,
 }
 
-/// Writes the histogram of times.
-pub(super) fn write(sheet: &mut Sheet<'_>, times: &Distribution) -> io::Result<()> {
+/// Writes the histogram of a path's times.
+pub(super) fn write(sheet: &mut Sheet<'_>, rank: &Rank) -> io::Result<()> {
     let room = sheet.page.width().saturating_sub(LEFT + 1).max(1);
-    let all = columns(times);
+    let all = columns(rank);
     let width = if 2 * all.len() <= room { 2 } else { 1 };
     let columns = squeezed(all, room / width);
     let most = columns.iter().map(|one| one.samples).max().unwrap_or(0);
@@ -126,12 +126,12 @@ fn column_of(over: f64) -> usize {
     1 + (2.0 * ((over + 0.5) / NEAR).log2()) as usize
 }
 
-fn columns(times: &Distribution) -> Vec<Column> {
-    let base = times.least();
+fn columns(rank: &Rank) -> Vec<Column> {
+    let times = &rank.times;
     let mut columns = vec![Column::default(); 2];
     for bucket in times.buckets() {
-        let middle = bucket.middle().clamp(base, times.largest());
-        let over = (middle - base) as f64;
+        let middle = bucket.middle().clamp(times.least(), times.largest());
+        let over = middle.saturating_sub(rank.base) as f64;
         let place = column_of(over);
         if columns.len() <= place {
             columns.resize(place + 1, Column::default());

@@ -4,7 +4,7 @@
 use std::io;
 
 use holloway_analysis::variation::VariationRun;
-use holloway_analysis::variation::rank::{Disturbed, Rank, Time};
+use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::spread::Spread;
 
 use super::Report;
@@ -108,46 +108,55 @@ fn lost(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
 
 /// What the ranking comes to.
 pub(super) fn write(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
-    sheet.title("What it comes to", "")?;
-    if !report.ranking.paths.is_empty() {
+    let left_out = left_out(report);
+    let varies = report.ranking.certain > 0;
+    if varies || !left_out.is_empty() {
+        sheet.title("What it comes to", "")?;
+    }
+    if varies {
         held(sheet, report)?;
         other_rankings(sheet, report)?;
     }
-    left_out(sheet, report)?;
-    spreads(sheet, report)
+    for (label, text) in left_out {
+        sheet.fact(label, &text)?;
+    }
+    match varies {
+        true => spreads(sheet, report),
+        false => Ok(()),
+    }
 }
 
 fn held(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
     let ranking = report.ranking;
     let amount = |net: f64| format!("{}, {} of the run", report.time(net), report.share(net));
-    let all = format!(
-        "net variation of all paths {}",
-        amount(ranking.net(usize::MAX))
-    );
-    let first = FIRST.min(ranking.paths.len());
-    let mut text = if first < ranking.paths.len() {
+    let net = ranking.certain_net();
+    let all = format!("net variation of all paths that vary {}", amount(net));
+    let first = FIRST.min(ranking.certain);
+    let mut text = if first < ranking.certain {
         let of_first = amount(ranking.net(first));
         format!("{first} first paths {of_first}; {all}")
     } else {
         all
     };
-    if ranking.paths.iter().any(|rank| rank.has_callees) {
-        text += "; what varies in a callee is in its callers' paths too";
-    }
-    if ranking.share(ranking.net(usize::MAX)) > 1.0 {
-        let sure = ranking.paths.iter().map(Rank::sure).sum();
-        text += match ranking.share(sure) > 1.0 {
-            true => {
-                "; more than the run took: timed paths wait for each other's loads, others overlap"
-            }
-            false => "; more than the run took, by chance: too few samples stand for all",
-        };
-    }
+    let certain = &ranking.paths[..ranking.certain];
+    text += match (
+        ranking.share(net) > 1.0,
+        certain.iter().any(|rank| rank.has_callees),
+    ) {
+        (false, false) => "",
+        (false, true) => "; what varies in a callee is in its callers' paths too",
+        (true, true) => {
+            "; more than the run took: what varies in a callee is in its callers' paths too"
+        }
+        (true, false) => {
+            "; more than the run took: timed paths wait for each other's loads, others overlap"
+        }
+    };
     sheet.fact("held", &text)?;
     let (cycles, paths) = ranking.unresolved();
     if cycles > 0.0 {
         let text = format!(
-            "{} is within {} cycles of the base{}, which the clock can't tell from it, and is not counted; {} no other variation",
+            "{} is up to {} cycles above the base{}, which the clock can't tell from it, and is not counted; {} no other variation",
             amount(cycles),
             ranking.window,
             match ranking.paths.iter().any(|rank| rank.nested > 0.0) {
@@ -167,24 +176,31 @@ fn held(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
 /// What ranking by executions or by total time would have shown instead.
 fn other_rankings(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
     let ranking = report.ranking;
-    let first = FIRST.min(ranking.paths.len());
+    let first = FIRST.min(ranking.certain);
     for (label, order) in [
         ("by count", &ranking.by_count),
         ("by total time", &ranking.by_total),
     ] {
-        let missed: Vec<usize> = ranking.missed(FIRST, order).collect();
+        let missed: Vec<usize> = ranking.missed(first, order).collect();
         let text = if missed.is_empty() {
             let named = names(sheet, report, &order[..first.min(NAMES)]);
-            format!("the same {first}, in the order {named}, …")
+            match first {
+                1 => format!("the same path, {named}"),
+                2..=NAMES => format!("the same {first}, in the order {named}"),
+                _ => format!("the same {first}, in the order {named}, …"),
+            }
         } else {
             let instead: Vec<usize> = order[..first]
                 .iter()
                 .copied()
                 .filter(|place| *place >= first)
                 .collect();
+            let what = match first {
+                1 => "this path".to_owned(),
+                first => format!("{} of these {first}", missed.len()),
+            };
             format!(
-                "would have missed {} of these {first} ({}) and shown {}",
-                missed.len(),
+                "would have missed {what} ({}) and shown {}",
                 names(sheet, report, &missed),
                 names(sheet, report, &instead),
             )
@@ -206,7 +222,9 @@ fn names(sheet: &Sheet<'_>, report: &Report<'_>, places: &[usize]) -> String {
     names.join(", ")
 }
 
-fn left_out(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
+/// What of the samples doesn't count, or not as it stands: label and text.
+fn left_out(report: &Report<'_>) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
     let (ranking, stats) = (report.ranking, &report.run.stats);
     if ranking.disturbed > 0 {
         let samples = format!(
@@ -222,21 +240,29 @@ fn left_out(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
                 format!("{samples} whose thread was preempted or moved are among them")
             }
         };
-        sheet.fact("preempted", &text)?;
+        facts.push(("preempted", text));
+    }
+    let interrupted = ranking.paths.iter().map(|rank| rank.interrupted).max();
+    if let Some(samples @ 1..) = interrupted {
+        let text = format!(
+            "up to {} of a path may have been interrupted unseen, by the kernel or a hypervisor: its longest ones count only as long as the longest of the others",
+            plural(samples, "sample")
+        );
+        facts.push(("interrupted", text));
     }
     if stats.unwatched > 0 {
         let text = format!(
             "{} of the samples can't be told to be preempted or not: the C library keeps no rseq area",
             part(stats.unwatched, stats.samples)
         );
-        sheet.fact("unwatched", &text)?;
+        facts.push(("unwatched", text));
     }
     if stats.unknown > 0 {
         let text = format!(
             "{} whose time can't be told, counted as executions: begun in another thread, or less than the probes in it are taken to cost",
             plural(stats.unknown, "sample")
         );
-        sheet.fact("unknown", &text)?;
+        facts.push(("unknown", text));
     }
     if ranking.seldom > 0 {
         let mut text = format!(
@@ -248,21 +274,22 @@ fn left_out(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
             let how_many = grouped(ranking.without_own);
             text += &format!("; {how_many} of them since they mostly call code that was not timed");
         }
-        sheet.fact("left out", &text)?;
+        facts.push(("left out", text));
     }
     if stats.called > 0 && report.how.time == Time::Inclusive {
         let text = format!(
-            "times are inclusive; in {} of the samples woven code was called that was not timed (--time exclusive shows own times only)",
+            "times include what paths call; in {} of the samples that was code whose own time is not known (--time exclusive leaves these out)",
             part(stats.called, stats.samples)
         );
-        sheet.fact("callees", &text)?;
+        facts.push(("callees", text));
     }
-    Ok(())
+    facts
 }
 
 /// Functions where it matters which path runs, against those where the same path varies.
 fn spreads(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
-    let spreads = kept_spreads(report.run, report.ranking, &sheet.names, sheet.top());
+    let mut spreads = kept_spreads(report.run, report.ranking, &sheet.names, sheet.top());
+    spreads.retain(|spread| spread.choice + spread.same > 0.0);
     if spreads.is_empty() {
         return Ok(());
     }

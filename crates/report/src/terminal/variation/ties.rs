@@ -1,7 +1,6 @@
-//! Ranks, and net variations, that chance may have given: marked in the table, and said below it.
+//! Ranks that chance may have given: marked in the table, and said below it.
 //!
 //! ```text
-//!  ?  a tenth at most of these net variations is sure, with 2 to 5 samples each: run it for longer, or with --burst 1000
 //!  ≈  ranks 2 to 4, 4 to 9 can't be told apart by 68 to 102 samples each: run it for longer, or with --burst 1000
 //! ```
 
@@ -18,35 +17,11 @@ const NAMED: usize = 4;
 /// Least paths to pass before a burst that are proposed.
 const LEAST: f64 = 100.0;
 
-/// A path's rank, marked where next to nothing of its net variation is sure, and where others in its place can't be told from it.
-pub(super) fn rank(report: &Report<'_>, place: usize, ties: &[Range<usize>]) -> String {
+/// A path's rank, marked where others in its place can't be told from it.
+pub(super) fn rank(place: usize, ties: &[Range<usize>]) -> String {
     let is_tie = ties.iter().any(|tie| tie.contains(&place));
-    let doubt = match report.ranking.paths[place].is_doubtful() {
-        true => "?",
-        false => "",
-    };
     let tie = if is_tie { "≈" } else { "" };
-    format!("{doubt}{tie}{}", place + 1)
-}
-
-/// Says of which paths shown next to nothing is sure, and what would help.
-pub(super) fn write_doubts(
-    sheet: &mut Sheet<'_>,
-    report: &Report<'_>,
-    shown: &[usize],
-) -> io::Result<()> {
-    let doubtful = shown.iter().copied();
-    let doubtful = doubtful.filter(|place| report.ranking.paths[*place].is_doubtful());
-    let Some(samples) = samples(report, doubtful) else {
-        return Ok(());
-    };
-    let mut head = Line::new();
-    head.up_to(2).put(Ink::Faint, "?  ");
-    let text = format!(
-        "a tenth at most of these net variations is sure, with {samples} each: {}",
-        way_out(report)
-    );
-    sheet.page.wrapped(head, Ink::Alarm, &text)
+    format!("{tie}{}", place + 1)
 }
 
 /// Says which ranks can't be told apart, and what would help.
@@ -70,7 +45,10 @@ pub(super) fn write(
 }
 
 /// How many samples paths have: `2 samples`, `68 to 102 samples`; nothing of no paths.
-fn samples(report: &Report<'_>, places: impl Iterator<Item = usize> + Clone) -> Option<String> {
+pub(super) fn samples(
+    report: &Report<'_>,
+    places: impl Iterator<Item = usize> + Clone,
+) -> Option<String> {
     let samples = places.map(|place| report.ranking.paths[place].samples());
     let (least, most) = (samples.clone().min()?, samples.max()?);
     Some(match least == most {
@@ -97,8 +75,8 @@ fn named(ties: &[Range<usize>]) -> String {
     ranks.join(", ")
 }
 
-/// What would tell them apart.
-fn way_out(report: &Report<'_>) -> String {
+/// What would tell more.
+pub(super) fn way_out(report: &Report<'_>) -> String {
     if report.run.is_exact {
         return "all of their executions were timed".to_owned();
     }

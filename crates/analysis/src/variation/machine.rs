@@ -1,0 +1,186 @@
+//! What other programs on the machine cost all code alike, by sharing its cores, caches, and clock
+//! with it; and which paths vary more than that.
+//!
+//! Sharing slows a loop whose turns are all alike, too. What it costs is a *loss*: time above the
+//! base, as a part of the base time. The other paths of the same run measure it, by the loss that a
+//! quarter of their time stays below. They are weighted by the base time of their samples, so
+//! steady paths that hold a quarter of the time are enough, and no single path decides. Sharing may
+//! cost one path [twice](TIMES) what it costs another. The loss that it may explain is taken to be
+//! [`LEAST`] at least, and [`LARGEST`] at most, which is also taken where no other path can tell:
+//! sharing slows code, it hardly halves its speed.
+//!
+//! So it doesn't explain samples beyond twice the base time. Interruptions may; as many samples as
+//! they are sure to explain are left out of the [`Evidence`], and what others lose by such samples
+//! says what more they cost, by the same rule, but [`LEAST`] where no other path can tell. A path
+//! varies for certain if it loses more than one or the other explains.
+//!
+//! Cost: sorting the paths, and a binary search for each.
+
+use super::above::Evidence;
+use super::rank::{Certainty, Rank};
+
+/// Smallest loss that may be the path's own.
+const LEAST: f64 = 0.05;
+/// Largest loss that sharing may explain.
+const LARGEST: f64 = 0.5;
+/// How many times more the machine may cost one path than another.
+const TIMES: f64 = 2.0;
+/// Part of the others' time that loses less.
+const QUARTER: f64 = 0.25;
+/// Samples that a path needs to tell what the machine costs.
+const ENOUGH: u64 = 20;
+/// Windows of the clock that its base time needs to be long.
+const WINDOWS: u64 = 4;
+
+/// What the paths of a run lose that can tell what the machine costs.
+pub(super) struct Machine {
+    all: Losses,
+    /// By samples beyond twice the base time.
+    long: Losses,
+}
+
+impl Machine {
+    /// Of paths and their evidence.
+    pub(super) fn of<'a>(
+        paths: impl Iterator<Item = (&'a Rank, Option<Evidence>)> + Clone,
+    ) -> Machine {
+        let told = paths.map(|(path, evidence)| {
+            let is_long = path.base >= WINDOWS.saturating_mul(path.window);
+            let evidence = evidence.filter(|_| is_long && path.samples() >= ENOUGH)?;
+            let time = path.base as f64 * path.samples() as f64;
+            Some((path.loss, evidence.long / evidence.base, time))
+        });
+        let all = told
+            .clone()
+            .map(|told| told.map(|(loss, _, time)| (loss, time)));
+        let long = told.map(|told| told.map(|(_, loss, time)| (loss, time)));
+        Machine {
+            all: Losses::of(all),
+            long: Losses::of(long),
+        }
+    }
+
+    /// Whether a path varies, by its evidence and what the others lose; and what of its net
+    /// variation is certain, in cycles of the samples.
+    pub(super) fn judge(&self, place: usize, evidence: Option<Evidence>) -> (Certainty, f64) {
+        let Some(evidence) = evidence else {
+            return (Certainty::FewSamples, 0.0);
+        };
+        let Evidence {
+            base, sum, long, ..
+        } = evidence;
+        let explained = |losses: &Losses, unknown: f64| match losses.of_others(place) {
+            Some(loss) => (TIMES * loss).clamp(LEAST, LARGEST),
+            None => unknown,
+        };
+        let shared = explained(&self.all, LARGEST);
+        let interrupted = explained(&self.long, LEAST);
+        let sure = (sum - shared * base).max(long - interrupted * base);
+        let why = if sure > 0.0 {
+            Certainty::Certain
+        } else if sum <= LEAST * base && sum + evidence.left_out > LEAST * base {
+            Certainty::FewBursts
+        } else {
+            Certainty::Machine
+        };
+        (why, sure.max(0.0))
+    }
+}
+
+/// Losses of paths, each weighted by a time.
+struct Losses {
+    /// Smallest first: loss, time of its path and all before.
+    sorted: Vec<(f64, f64)>,
+    /// By path: where it is in that order, and its time.
+    places: Vec<Option<(usize, f64)>>,
+}
+
+impl Losses {
+    /// Loss and time by path, where it can tell.
+    fn of(paths: impl Iterator<Item = Option<(f64, f64)>>) -> Losses {
+        let mut places = Vec::new();
+        let mut known = Vec::new();
+        for (place, told) in paths.enumerate() {
+            places.push(None);
+            known.extend(told.map(|(loss, time)| (loss, time, place)));
+        }
+        known.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
+        let mut sum = 0.0;
+        let sorted = known
+            .into_iter()
+            .enumerate()
+            .map(|(order, (loss, time, place))| {
+                places[place] = Some((order, time));
+                sum += time;
+                (loss, sum)
+            });
+        Losses {
+            sorted: sorted.collect(),
+            places,
+        }
+    }
+
+    /// The loss that a quarter of the time of all paths but one stays below; nothing where there is
+    /// no other.
+    fn of_others(&self, path: usize) -> Option<f64> {
+        let (_, all) = self.sorted.last()?;
+        let (order, own) = self.places[path].unwrap_or((usize::MAX, 0.0));
+        if self.sorted.len() == 1 && order == 0 {
+            return None;
+        }
+        let wanted = QUARTER * (all - own);
+        let up_to = |time: f64| self.sorted.partition_point(|(_, sum)| *sum < time);
+        let mut found = up_to(wanted);
+        if found >= order {
+            // Those behind it have its own time in their sums.
+            found = up_to(wanted + own).max(order + 1);
+        }
+        self.sorted
+            .get(found)
+            .or(self.sorted.last())
+            .map(|(loss, _)| *loss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Losses;
+
+    /// Against a walk over the others, in order.
+    #[test]
+    fn a_quarter_of_the_others_time_loses_less() {
+        let told = [
+            Some((0.3, 10.0)),
+            None,
+            Some((0.1, 4.0)),
+            Some((0.2, 1.0)),
+            Some((2.0, 30.0)),
+            Some((0.1, 2.0)),
+        ];
+        let losses = Losses::of(told.into_iter());
+        for path in 0..told.len() {
+            let others = told.iter().enumerate().filter(|(place, _)| *place != path);
+            let mut others: Vec<_> = others.filter_map(|(_, told)| *told).collect();
+            others.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let all: f64 = others.iter().map(|(_, time)| time).sum();
+            let mut sum = 0.0;
+            let naive = others.iter().find(|(_, time)| {
+                sum += time;
+                sum >= all / 4.0
+            });
+            assert_eq!(
+                losses.of_others(path),
+                naive.map(|(loss, _)| *loss),
+                "{path}"
+            );
+        }
+        assert_eq!(
+            Losses::of([Some((0.5, 1.0))].into_iter()).of_others(0),
+            None
+        );
+        assert_eq!(
+            Losses::of([None, Some((0.5, 1.0))].into_iter()).of_others(0),
+            Some(0.5)
+        );
+    }
+}

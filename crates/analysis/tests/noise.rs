@@ -1,0 +1,269 @@
+//! What varies is told from noise: samples as a loaded machine makes them, by seeded chance.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod build;
+mod samples;
+
+use std::sync::Arc;
+
+use build::function;
+use holloway_analysis::variation::{Certainty, How, Ranking, rank};
+use holloway_format::{FunctionMap, ImageMap, Outcome};
+use samples::{Sample, clock, names, run, timed};
+
+/// Runs of each kind.
+const TRIALS: u64 = 50;
+/// Cycles between two samples, and in a second.
+const APART: u64 = 1_000_000;
+const FREQUENCY: u64 = 3_000_000_000;
+
+/// A loop: `NAME 12` is its turn.
+fn looped(name: &str) -> FunctionMap {
+    function(name, "a.c", 1)
+        .block(1, &[(0, 1)])
+        .block(1, &[(0, 2)])
+        .block(1, &[(0, 3)])
+        .block(1, &[(0, 4)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 3, Outcome::False)
+        .edge(2, 1, Outcome::Jump)
+        .edge(3, 4, Outcome::Return)
+        .done()
+}
+
+fn app() -> Arc<ImageMap> {
+    timed(["long", "short", "held", "missing"].map(looped).to_vec())
+}
+
+/// Numbers that look like chance.
+struct Chance(u64);
+
+impl Chance {
+    /// From 0 to 1.
+    fn next(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn is(&mut self, probability: f64) -> bool {
+        self.next() < probability
+    }
+
+    /// As heavy a tail as there is: once in a hundred times it is a hundred times `least`.
+    fn long(&mut self, least: f64) -> f64 {
+        least / self.next().max(1e-5)
+    }
+}
+
+/// What others do to the machine.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    /// Interruptions in a second.
+    interruptions: f64,
+    /// By how much code is slower while others share the core.
+    sharing: f64,
+    /// Which part of the time they do.
+    shared: f64,
+}
+
+const LOADS: [Load; 3] = [
+    Load {
+        interruptions: 50.0,
+        sharing: 0.02,
+        shared: 0.5,
+    },
+    Load {
+        interruptions: 300.0,
+        sharing: 0.25,
+        shared: 0.5,
+    },
+    Load {
+        interruptions: 1000.0,
+        sharing: 0.4,
+        shared: 0.8,
+    },
+];
+
+/// A path: the function whose turn it is, its samples, and what one takes on a machine of its own.
+type Path<'a> = (&'a str, u64, &'a dyn Fn(&mut Chance) -> f64);
+
+/// The ranking of samples of these paths, spread over a run, each of which stands for ten thousand
+/// executions.
+fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
+    let image = app();
+    let names = names(&image);
+    let mut chance = Chance((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mut words = clock(1_000, 1_000, 0, 0, 0);
+    let mut now = 10_000;
+    let rounds = paths.iter().map(|path| path.1).max().unwrap();
+    let (mut is_shared, mut due) = (false, 0);
+    for round in 0..rounds {
+        // Others come and go, each time for many samples.
+        if due == 0 {
+            is_shared = chance.is(load.shared);
+            due = 1 + (chance.next() * 40.0) as u32;
+        }
+        due -= 1;
+        for (name, samples, time) in paths {
+            if round * samples / rounds == (round + 1) * samples / rounds {
+                continue;
+            }
+            let mut time = time(&mut chance);
+            if is_shared {
+                time *= 1.0 + load.sharing;
+            }
+            if chance.is(time * load.interruptions / FREQUENCY as f64) {
+                time += chance.long(6_000.0);
+            }
+            let sample = Sample::new(names[&format!("{name} 12")], now, time as u64);
+            let begun = 10_000;
+            words.extend(Sample { begun, ..sample }.words());
+            now += APART + 2 * time as u64;
+        }
+    }
+    let nanoseconds = 1_000 + (u128::from(now) * 1_000_000_000 / u128::from(FREQUENCY)) as u64;
+    words.extend(clock(now, nanoseconds, 0, 0, 0));
+    rank(&run(&image, &words), How::default())
+}
+
+/// The places in the image of the functions whose paths vary for certain, in their order.
+fn certain(ranking: &Ranking) -> Vec<u32> {
+    let paths = ranking.paths[..ranking.certain].iter();
+    paths.map(|path| path.function.0).collect()
+}
+
+fn shown(ranking: &Ranking) -> String {
+    let paths = ranking.paths.iter().map(|path| {
+        format!(
+            "\n{} {:?}: base {}, net {:.3}, loss {:.3}, {} interrupted",
+            path.function,
+            path.certainty,
+            path.base,
+            ranking.share(path.net),
+            path.loss,
+            path.interrupted
+        )
+    });
+    paths.collect()
+}
+
+fn steady(cycles: f64) -> impl Fn(&mut Chance) -> f64 {
+    move |chance| cycles * (1.0 + 0.02 * chance.next())
+}
+
+/// Slow in one turn of 64, as where a lock is taken.
+fn held(chance: &mut Chance) -> f64 {
+    match chance.is(1.0 / 64.0) {
+        true => chance.long(20_000.0).min(1e6),
+        false => 90.0 + 10.0 * chance.next(),
+    }
+}
+
+/// Slow in three turns of ten, as where a cache is missed.
+fn missing(chance: &mut Chance) -> f64 {
+    match chance.is(0.3) {
+        true => 180.0,
+        false => 80.0,
+    }
+}
+
+/// Neither a slow loop nor a quick one varies, beside each other or alone, whatever the machine
+/// does.
+#[test]
+fn nothing_varies_where_only_the_machine_does() {
+    let (long, short) = (steady(2_600.0), steady(60.0));
+    for load in LOADS {
+        for seed in 0..TRIALS {
+            for samples in [25, 250, 1_000] {
+                let both: [Path<'_>; 2] =
+                    [("long", samples, &long), ("short", 4 * samples, &short)];
+                for paths in [&both[..], &both[..1], &both[1..]] {
+                    let ranking = ranked(seed, load, paths);
+                    assert_eq!(
+                        ranking.certain,
+                        0,
+                        "{load:?}, seed {seed}: {}",
+                        shown(&ranking)
+                    );
+                    // No path takes longer than the run, whatever a few samples say.
+                    let longest = ranking.paths[ranking.by_total[0]].total;
+                    assert!(longest <= ranking.cycles as f64, "{load:?}, seed {seed}");
+                }
+            }
+        }
+    }
+}
+
+/// What varies most is first, and the loops that don't vary are not in the list.
+#[test]
+fn what_varies_leads() {
+    let (long, short) = (steady(2_600.0), steady(60.0));
+    for load in LOADS {
+        for seed in 0..TRIALS {
+            let paths: [Path<'_>; 4] = [
+                ("long", 250, &long),
+                ("short", 3_000, &short),
+                ("held", 3_000, &held),
+                ("missing", 2_000, &missing),
+            ];
+            let ranking = ranked(seed, load, &paths);
+            let all = shown(&ranking);
+            assert_eq!(certain(&ranking), [2, 3], "{load:?}, seed {seed}: {all}");
+        }
+    }
+}
+
+/// One turn in a thousand is slow: of ten thousand turns, spread over the run, some ten are.
+#[test]
+fn what_is_slow_seldom_is_found() {
+    let long = steady(2_600.0);
+    let seldom = |chance: &mut Chance| match chance.is(1e-3) {
+        true => 50_000.0,
+        false => 100.0,
+    };
+    for load in LOADS {
+        let runs = (0..TRIALS).map(|seed| {
+            let paths: [Path<'_>; 2] = [("long", 100, &long), ("held", 10_000, &seldom)];
+            certain(&ranked(seed, load, &paths))
+        });
+        let found = runs.inspect(|certain| assert!(!certain.contains(&0)));
+        let found = found.filter(|certain| certain[..] == [2]).count() as u64;
+        // Fewer than five are slow in three runs of a hundred.
+        assert!(found * 10 >= TRIALS * 9, "{load:?}: {found} of {TRIALS}");
+    }
+}
+
+/// All samples of a burst are slow where something slowed the burst: those of two bursts bear
+/// nothing out, however many they are.
+#[test]
+fn samples_of_few_bursts_are_no_evidence() {
+    const BURSTS: u64 = 60;
+    let image = app();
+    let word = names(&image)["long 12"];
+    let of = |slow: u64| {
+        let mut words = Vec::new();
+        for burst in 0..BURSTS {
+            for sample in 0..8 {
+                let is_slow = burst % (BURSTS / slow) == 0;
+                let time = if is_slow { 900 } else { 100 };
+                let start = APART * (burst + 1) + 1_000 * sample;
+                let begun = if sample == 0 { 1_000 } else { 1 };
+                let sample = Sample::new(word, start, time);
+                words.extend(Sample { begun, ..sample }.words());
+            }
+        }
+        rank(&run(&image, &words), How::default()).paths[0].certainty
+    };
+    assert_eq!(
+        [1, 2, 6].map(of),
+        [
+            Certainty::FewBursts,
+            Certainty::FewBursts,
+            Certainty::Certain
+        ]
+    );
+}

@@ -1,0 +1,83 @@
+//! Paths that don't vary for certain, and why: a line below the table, and all there is where no
+//! path varies.
+//!
+//! ```text
+//! Variation  nothing varies here
+//!   2 paths with 25 to 9,999 samples each: 1 took as long each time, as far as the clock can tell; 1 lost no more of the time than any code may lose on a shared machine; run it for longer, or with --burst 1000
+//! ```
+
+use std::io;
+
+use holloway_analysis::variation::Certainty;
+
+use super::{Report, ties};
+use crate::numbers::{grouped, plural};
+use crate::terminal::Sheet;
+use crate::terminal::paint::{Ink, Line};
+
+/// The reasons, in the order in which they are named.
+const REASONS: [(Certainty, &str); 4] = [
+    (
+        Certainty::Steady,
+        "took as long each time, as far as the clock can tell",
+    ),
+    (
+        Certainty::Machine,
+        "lost no more of the time than any code may lose on a shared machine",
+    ),
+    (
+        Certainty::FewBursts,
+        "took longer in so few bursts that interruptions from outside may explain it",
+    ),
+    (Certainty::FewSamples, "had too few samples to tell"),
+];
+
+/// Says why nothing varies.
+pub(super) fn write_nothing(
+    sheet: &mut Sheet<'_>,
+    report: &Report<'_>,
+    places: &[usize],
+) -> io::Result<()> {
+    let samples = ties::samples(report, places.iter().copied()).unwrap_or_default();
+    let text = format!(
+        "{} with {samples} each: {}; {}",
+        plural(places.len() as u64, "path"),
+        reasons(report, places),
+        ties::way_out(report)
+    );
+    let mut line = Line::new();
+    line.up_to(2);
+    sheet.page.wrapped(line, Ink::Plain, &text)
+}
+
+/// Says how many paths are not in the table, and why.
+pub(super) fn write_others(
+    sheet: &mut Sheet<'_>,
+    report: &Report<'_>,
+    places: &[usize],
+) -> io::Result<()> {
+    if places.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "{} left out: {}",
+        plural(places.len() as u64, "other path"),
+        reasons(report, places)
+    );
+    let mut head = Line::new();
+    head.up_to(2).put(Ink::Faint, "…  ");
+    sheet.page.wrapped(head, Ink::Faint, &text)
+}
+
+/// `1 took as long each time, …; 2 had too few samples to tell`.
+fn reasons(report: &Report<'_>, places: &[usize]) -> String {
+    let certainties = places
+        .iter()
+        .map(|place| report.ranking.paths[*place].certainty);
+    let parts = REASONS.iter().filter_map(|(reason, text)| {
+        let paths = certainties.clone().filter(|certainty| certainty == reason);
+        let paths = paths.count() as u64;
+        (paths > 0).then(|| format!("{} {text}", grouped(paths)))
+    });
+    parts.collect::<Vec<_>>().join("; ")
+}

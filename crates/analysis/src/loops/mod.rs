@@ -9,6 +9,7 @@ mod flat;
 mod forest;
 mod kipf;
 mod pairs;
+mod period;
 mod prune;
 mod run;
 mod sealed;

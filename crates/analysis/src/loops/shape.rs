@@ -3,8 +3,7 @@
 //! A loop is a block that back edges lead to. Its *turns* are the paths that start at it, and the first ones of its executions, whose paths
 //! come from before the loop. What its sequences suggest is told with the share of the turns that it holds for, never more than counts say.
 //!
-//! A *period* u, one path or several: of all turns, so many begin with u twice in a row. Each turn that starts one of u's rotations is
-//! counted once; where u repeats n times, all turns but the last two periods' do. The smallest period is taken of those that hold most often.
+//! Periods are in [`period`](super::period).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +11,7 @@ use holloway_flow::{Path, PathEnd, PathId, PathStart};
 use holloway_format::{DagKind, Place};
 
 use super::kipf::{Kipf, KipfNode};
+use super::period::period;
 use super::run::Sequences;
 use crate::run::Function;
 use crate::trail::first_place;
@@ -24,7 +24,7 @@ const ALL: Thousandths = 950;
 /// What holds for most turns.
 const MOST: Thousandths = 800;
 /// A period worth a word.
-const OFTEN: Thousandths = 250;
+pub(super) const OFTEN: Thousandths = 250;
 /// Executions from which on it is no accident how most of them begin, or end.
 const ENOUGH: u64 = 16;
 
@@ -156,8 +156,9 @@ impl LoopCount {
         self.turns.iter().map(|turn| turn.1).sum()
     }
 
-    /// The least count that a sequence must have to be looked at, where children of less than `least` of their root aren't.
-    pub fn least(&self, least: Thousandths) -> u64 {
+    /// The least count that a sequence must have to be looked at, where children of less than `least` of their root aren't and
+    /// sequences have up to `k` paths.
+    pub fn least(&self, k: u32, least: Thousandths) -> u64 {
         let part = |of: u64, share: Thousandths| (u128::from(of) * u128::from(share) / 1000) as u64;
         let root = part(self.starts(), least);
         let shown = part(root, least);
@@ -168,7 +169,9 @@ impl LoopCount {
         } else {
             u64::MAX
         };
-        shown.min(entering).max(1)
+        // Of a period of k paths, each of which comes once.
+        let period = part(self.starts(), OFTEN) / u64::from(k);
+        shown.min(entering).min(period).max(1)
     }
 
     /// What stands out.
@@ -183,7 +186,7 @@ impl LoopCount {
             let share = share(count, starts);
             found.push(Finding::OnePath { path, share });
         } else {
-            let period = self.period(kipf);
+            let period = period(self, kipf);
             let steady = self.steady(kipf);
             let by_itself =
                 matches!(&period, Some(Finding::Period { paths, .. }) if paths.len() == 1);
@@ -208,37 +211,8 @@ impl LoopCount {
         self.starts() <= self.executions
     }
 
-    fn is_turn(&self, path: u32) -> bool {
+    pub(super) fn is_turn(&self, path: u32) -> bool {
         self.turns.iter().any(|turn| turn.0 == u64::from(path))
-    }
-
-    /// The period that holds for most turns, if it holds often.
-    fn period(&self, kipf: &Kipf) -> Option<Finding> {
-        let mut found: BTreeMap<Vec<u32>, Repeated> = BTreeMap::new();
-        for (place, node) in (0u32..).zip(kipf.nodes()) {
-            if node.level % 2 != 0 || node.count == 0 {
-                continue;
-            }
-            let sequence = kipf.sequence(place);
-            let (unit, again) = sequence.split_at(sequence.len() / 2);
-            if unit != again || !self.is_turn(unit[0]) || !is_primitive(unit) {
-                continue;
-            }
-            let repeated = found.entry(rotated(unit)).or_default();
-            repeated.all += node.count;
-            if node.count > repeated.most {
-                (repeated.most, repeated.unit) = (node.count, unit.to_vec());
-            }
-        }
-        let starts = self.starts();
-        let best = found
-            .into_values()
-            .max_by_key(|one| (one.all, std::cmp::Reverse(one.unit.len())))?;
-        let share = share(best.all.min(starts), starts);
-        (share >= OFTEN).then(|| Finding::Period {
-            paths: best.unit.into_iter().map(u64::from).collect(),
-            share,
-        })
     }
 
     /// Paths that mostly follow themselves, where they are several and most turns.
@@ -335,19 +309,9 @@ impl LoopCount {
 impl Sequences {
     /// The sequences that matter for some of its loops.
     pub fn for_loops(&self, loops: &[&LoopCount], least: Thousandths) -> Kipf {
-        let least = loops.iter().map(|one| one.least(least)).min();
+        let least = loops.iter().map(|one| one.least(self.k, least)).min();
         self.kipf(self.k, least.unwrap_or(u64::MAX))
     }
-}
-
-/// A unit that repeats.
-#[derive(Default)]
-struct Repeated {
-    /// Turns that begin a rotation of it twice.
-    all: u64,
-    /// Of these, those of the rotation that does so most often, and that rotation.
-    most: u64,
-    unit: Vec<u32>,
 }
 
 /// The path of a number.
@@ -387,28 +351,12 @@ fn is_one_path(finding: &Finding) -> bool {
     matches!(finding, Finding::OnePath { .. })
 }
 
-/// Whether a sequence is no smaller one repeated.
-fn is_primitive(unit: &[u32]) -> bool {
-    (1..unit.len())
-        .filter(|size| unit.len().is_multiple_of(*size))
-        .all(|size| unit[size..] != unit[..unit.len() - size])
-}
-
-/// The least of its rotations.
-fn rotated(unit: &[u32]) -> Vec<u32> {
-    let rotations = (0..unit.len()).map(|at| [&unit[at..], &unit[..at]].concat());
-    rotations.min().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_primitive, rotated, share};
+    use super::share;
 
     #[test]
-    fn units_and_their_rotations() {
-        assert!(is_primitive(&[1]) && is_primitive(&[1, 2, 1]) && is_primitive(&[1, 1, 2]));
-        assert!(!is_primitive(&[1, 1]) && !is_primitive(&[1, 2, 1, 2]));
-        assert_eq!(rotated(&[3, 1, 2]), [1, 2, 3]);
+    fn shares_are_rounded_down() {
         assert_eq!(share(1, 3), 333);
         assert_eq!(share(1, 0), 0);
     }

@@ -5,6 +5,7 @@
 //! what is kept in a file, [`LoopsRun`] joins the files of a run, and [`shape`] finds what stands out in its loops.
 
 mod children;
+mod condition;
 mod flat;
 mod forest;
 mod kipf;

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod build;
+mod iterations;
+mod periods;
 mod streams;
 
 use std::collections::BTreeMap;

@@ -43,7 +43,7 @@ pub use loops::{
 };
 pub use map::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Gone, Load, LoadShape,
-    ModuleMap, Outcome, Place, Scope, Skipped, graph_hash,
+    LoopMap, ModuleMap, Outcome, Place, Scope, Skipped, graph_hash,
 };
 pub use profile::{FunctionCounts, Profile, ProfileHead, peek_profile, read_profile};
 pub use raw::{RawProfile, RawWriter};

@@ -43,7 +43,8 @@
 //! of path counters, list of dag edges: 1 byte: kind + 4 if its ends follow  z edge (less the previous one's + 1) or v block
 //!                [v from  v to]  v value
 //! of edge counters, lists of counted and of tree edges: z edge (less the previous one's + 1)
-//! where there are some, list of loads ([`loads`])
+//! where any of these has something to say, list of loads ([`loads`]), then
+//!                v selects, list of loops ([`loops`])
 //! place: v scope  z line (less the previous place's in the function)  v column
 //! ```
 //! The ends of a dag edge follow only where they are not those its kind implies ([`FunctionMap::implied_ends`]).
@@ -79,11 +80,13 @@ mod encode;
 mod function;
 mod hash;
 mod loads;
+mod loops;
 mod strings;
 
 pub(crate) use decode::{beside_size, repair};
 pub use hash::graph_hash;
 pub use loads::{Load, LoadShape};
+pub use loops::LoopMap;
 
 use crate::text::Text;
 
@@ -167,6 +170,11 @@ pub struct FunctionMap {
     pub scopes: Vec<Scope>,
     /// Where paths are timed: loads whose next addresses can be told, in order of their blocks. Otherwise empty.
     pub loads: Vec<Load>,
+    /// Selects: choices between two values that the code makes without a branch, so that no path tells
+    /// them apart.
+    pub selects: u32,
+    /// What is known of its loops besides the graph, in order of their heads; not all of them are here.
+    pub loops: Vec<LoopMap>,
 }
 
 /// Where a function's counters are in a thread's block; offsets in bytes from the module's base.

@@ -5,7 +5,7 @@ use crate::metadata::{Location, Metadata};
 use crate::value::{Block, Instruction, Value};
 
 /// Operation of an instruction, as far as it matters here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Opcode {
     /// `ret`
     Ret,
@@ -55,6 +55,8 @@ pub enum Opcode {
     Freeze,
     /// `icmp`, `fcmp`
     Compare,
+    /// `select`
+    Select,
     /// A cast that changes no bits, or picks or puts parts of an aggregate.
     Shuffle,
     /// Any other.
@@ -98,6 +100,7 @@ impl<'m> Instruction<'m> {
             27 => Opcode::Load,
             28 => Opcode::Store,
             42 | 43 => Opcode::Compare,
+            46 => Opcode::Select,
             29 => Opcode::Offset,
             8 => Opcode::Add,
             24 => Opcode::Or,

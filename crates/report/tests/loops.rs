@@ -14,7 +14,8 @@ use holloway_analysis::stream::Words;
 use holloway_flow::PathId;
 use holloway_format::abi::KIND_LOOPS;
 use holloway_format::{
-    Counters, FunctionMap, ImageMap, LoopsHead, LoopsProfile, Outcome, read_loops, write_loops,
+    Counters, FunctionMap, ImageMap, LoopMap, LoopsHead, LoopsProfile, Outcome, read_loops,
+    write_loops,
 };
 use holloway_report::source::Nothing;
 use holloway_report::{LoopsOptions, Options, json, terminal};
@@ -232,9 +233,76 @@ fn an_outer_loop_is_not_over_at_its_inner_one() {
     let run = LoopsRun::new(vec![((*image).clone(), vec![sealed(&image, builder)])]);
     let text = print(&run, &options(), LoopsOptions::default());
     assert!(text.contains("1 execution, 53 iterations"), "{text}");
-    let (inner, outer) = text.split_once("1 execution").unwrap();
-    assert!(inner.contains("over after 3 turns"), "{text}");
+    let (inner, outer) = text.split_once("1 execution,").unwrap();
+    assert!(text.contains("50 executions, 100 iterations"), "{text}");
+    assert!(inner.contains("over after 2 turns"), "{text}");
     assert!(!outer.contains("over after"), "{text}");
+}
+
+/// What the compiler made of a loop is said beside its counts, and the number of selects beside its function.
+#[test]
+fn loops_that_the_compiler_reshaped_are_marked() {
+    let mut map = scan();
+    map.selects = 3;
+    map.loops.push(LoopMap {
+        head: 1,
+        start: None,
+        copies: 4,
+        peeled: 1,
+        vectorized: false,
+        must_progress: true,
+    });
+    let of = |map: FunctionMap| {
+        let image = stream_image(vec![map]);
+        let names = names(&Words::new(&image));
+        let mut builder = LoopsBuilder::new(Words::new(&image), 8, Limits::default());
+        builder.feed(
+            0,
+            &activation("scan", &format!("{}4", "23".repeat(20)), &names),
+        );
+        LoopsRun::new(vec![((*image).clone(), vec![sealed(&image, builder)])])
+    };
+    let json = |run: &LoopsRun| -> serde_json::Value {
+        serde_json::from_str(&print_json(run, &options(), LoopsOptions::default())).unwrap()
+    };
+    let asked = Regex::new("scan").unwrap();
+    let options = Options {
+        function: Some(asked),
+        width: 200,
+        ..options()
+    };
+    let run = of(map.clone());
+    let text = print(&run, &options, LoopsOptions::default());
+    for said in [
+        "seems unrolled: one iteration here holds 4 copies of the loop's code, and a loop beside it may run the rest",
+        "peeled: of each execution up to 1 iteration may run before the loop, not counted here",
+        "3 selects (choices made without a branch)",
+    ] {
+        assert!(text.contains(said), "{said}\n{text}");
+    }
+    let one = &json(&run)["loops"][0];
+    assert_eq!(
+        (&one["copies"], &one["peeled"], &one["vectorized"]),
+        (&4.into(), &1.into(), &serde_json::Value::Null)
+    );
+    map.loops[0].vectorized = true;
+    let run = of(map.clone());
+    let text = print(&run, &options, LoopsOptions::default());
+    assert!(
+        text.contains("vectorized: one iteration here is several of the source's"),
+        "{text}"
+    );
+    assert!(!text.contains("unrolled"), "{text}");
+    assert_eq!(json(&run)["loops"][0]["vectorized"], true);
+    map.loops.clear();
+    map.selects = 0;
+    let text = print(&of(map), &options, LoopsOptions::default());
+    assert!(
+        !["vectorized", "peeled", "select"]
+            .iter()
+            .any(|said| text.contains(said)),
+        "{text}"
+    );
 }
 
 /// Two loops of one place; each ran a few times, always for as many turns.

@@ -4,10 +4,11 @@ use holloway_flow::{DagEdgeKind, Numbering};
 use holloway_format::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Place,
 };
-use holloway_llvm::{Function, Instruction, Opcode};
+use holloway_llvm::{Function, Instruction, Opcode, TypeKind};
 
 use crate::instrument::plan::{Counted, Plan};
 use crate::loads;
+use crate::loops;
 use crate::lower::{Described, Lowered, Node, Scopes, is_counted};
 
 /// A function's record.
@@ -42,6 +43,7 @@ pub(crate) fn function_map<'m>(
         true => loads::loads(lowered, &mut scopes),
         false => Vec::new(),
     };
+    let loops = loops::loops(lowered, &mut scopes);
     let scopes = scopes.into_scopes();
     let mut map = FunctionMap {
         name: scopes[0].name.clone(),
@@ -61,6 +63,8 @@ pub(crate) fn function_map<'m>(
         tree: Vec::new(),
         scopes,
         loads,
+        selects: selects(lowered),
+        loops,
     };
     match &plan.counted {
         Counted::Paths(numbering) => {
@@ -133,6 +137,19 @@ fn block<'m>(lowered: &Lowered<'m>, node: Node, scopes: &mut Scopes<'m>) -> Bloc
         instructions: u32::try_from(count).unwrap_or(u32::MAX),
         places,
     }
+}
+
+/// Choices between two values that are made without a branch: selects, each with one condition. A vector of
+/// conditions is none: what makes such a select of branches widens them first.
+fn selects(lowered: &Lowered<'_>) -> u32 {
+    let nodes = lowered.nodes.iter();
+    let instructions =
+        nodes.flat_map(|node| &lowered.layout.blocks[node.block].instructions[node.from..node.to]);
+    let choices = instructions.filter(|instruction| {
+        instruction.opcode() == Opcode::Select
+            && instruction.value().operand(0).kind().kind() == TypeKind::Integer(1)
+    });
+    u32::try_from(choices.count()).unwrap_or(u32::MAX)
 }
 
 fn is_jump(instruction: Instruction<'_>) -> bool {

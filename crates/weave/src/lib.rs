@@ -19,6 +19,7 @@ pub mod image;
 pub mod input;
 mod instrument;
 mod loads;
+mod loops;
 mod lower;
 mod module;
 mod options;

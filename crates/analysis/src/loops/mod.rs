@@ -5,10 +5,12 @@
 //! what is kept in a file, [`LoopsRun`] joins the files of a run, and [`shape`] finds what stands out in its loops.
 
 mod children;
+mod condition;
 mod flat;
 mod forest;
 mod kipf;
 mod pairs;
+mod period;
 mod prune;
 mod run;
 mod sealed;

@@ -1,17 +1,18 @@
 //! The loops of a function, by what their sequences of paths say.
 //!
 //! A loop is a block that back edges lead to. Its *turns* are the paths that start at it, and the first ones of its executions, whose paths
-//! come from before the loop. What its sequences suggest is told with the share of the turns that it holds for, never more than counts say.
+//! come from before the loop; a path that only runs the test which ends the loop is none ([`condition`](super::condition)). What its sequences suggest is told with the share of the turns that it holds for, never more than counts say.
 //!
-//! A *period* u, one path or several: of all turns, so many begin with u twice in a row. Each turn that starts one of u's rotations is
-//! counted once; where u repeats n times, all turns but the last two periods' do. The smallest period is taken of those that hold most often.
+//! Periods are in [`period`](super::period).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_flow::{Path, PathEnd, PathId, PathStart};
-use holloway_format::{DagKind, Place};
+use holloway_format::{LoopMap, Place};
 
+use super::condition::Loops;
 use super::kipf::{Kipf, KipfNode};
+use super::period::period;
 use super::run::Sequences;
 use crate::run::Function;
 use crate::trail::first_place;
@@ -24,7 +25,7 @@ const ALL: Thousandths = 950;
 /// What holds for most turns.
 const MOST: Thousandths = 800;
 /// A period worth a word.
-const OFTEN: Thousandths = 250;
+pub(super) const OFTEN: Thousandths = 250;
 /// Executions from which on it is no accident how most of them begin, or end.
 const ENOUGH: u64 = 16;
 
@@ -35,16 +36,20 @@ pub struct LoopCount {
     pub head: u32,
     /// The first place of that block.
     pub place: Option<Place>,
-    /// Times that it was entered.
+    /// What the compiler says of it.
+    pub described: Option<LoopMap>,
+    /// Times that it was entered and its body ran: not those in which its condition failed at once, where one path says so.
     pub executions: u64,
-    /// Times that its head ran.
+    /// Times that its body was begun: without the tests that ended it.
     pub iterations: u64,
-    /// Paths that start at the head, most frequent first, with their counts.
+    /// Paths that start at the head and run the body, most frequent first, with their counts.
     pub turns: Vec<(u64, u64)>,
     /// Paths that come to the head from before the loop and go round, most frequent first.
     pub entering: Vec<(u64, u64)>,
     /// Blocks from which a back edge to the head is reached before the head itself.
-    blocks: BTreeSet<u32>,
+    pub(super) blocks: BTreeSet<u32>,
+    /// The blocks between the head and the body.
+    pub(super) condition: BTreeSet<u32>,
 }
 
 /// What stands out in a loop.
@@ -96,52 +101,62 @@ pub fn share(part: u64, of: u64) -> Thousandths {
 
 /// The loops of a function, by head.
 pub fn count(function: &Function) -> Vec<LoopCount> {
-    let map = &function.map;
-    let mut loops: BTreeMap<u32, LoopCount> = BTreeMap::new();
-    for edge in &map.dag {
-        if let DagKind::Back(edge) = edge.kind {
-            let head = map.edges[edge as usize].to;
-            loops.entry(head).or_insert_with(|| LoopCount {
-                head,
-                place: first_place(&map.blocks[head as usize].places),
-                executions: 0,
-                iterations: 0,
-                turns: Vec::new(),
-                entering: Vec::new(),
-                blocks: blocks_of(function, head),
-            });
+    let natural = Loops::new(&function.map);
+    let all = natural.all().iter();
+    let mut loops: BTreeMap<u32, LoopCount> = all
+        .map(|(head, blocks)| {
+            let condition = natural.condition(*head);
+            (*head, LoopCount::new(function, *head, blocks, condition))
+        })
+        .collect();
+    let mut deciding: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for one in loops.values() {
+        for &block in &one.condition {
+            deciding.entry(block).or_default().push(one.head);
         }
     }
-    let mut backs: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut passed: BTreeMap<u32, Passed> = BTreeMap::new();
     for &(number, count) in &function.counts {
         let Some(path) = path_of(function, number) else {
             continue;
         };
         let starts_at = |head: u32| matches!(path.start, PathStart::Loop(block) if block.0 == head);
         let back = back_to(function, &path);
+        let failed = failed(function, &path, &loops, &deciding);
         for block in &path.blocks {
             let Some(one) = loops.get_mut(&block.0) else {
                 continue;
             };
+            let passed = passed.entry(block.0).or_default();
+            let is_final = failed.contains(&block.0);
             if starts_at(block.0) {
-                one.turns.push((number, count));
+                passed.starts += count;
+                if !is_final {
+                    one.turns.push((number, count));
+                }
             } else {
-                one.executions += count;
-                if back == Some(block.0) {
+                passed.entered += count;
+                if is_final {
+                    passed.empty += count;
+                } else if back == Some(block.0) {
                     one.entering.push((number, count));
                 }
             }
         }
+        for head in failed {
+            passed.entry(head).or_default().failed += count;
+        }
         if let Some(head) = back {
-            *backs.entry(head).or_default() += count;
+            passed.entry(head).or_default().back += count;
         }
     }
     let mut loops: Vec<LoopCount> = loops.into_values().collect();
     for one in &mut loops {
-        let back = backs.get(&one.head).copied().unwrap_or(0);
+        let passed = passed.remove(&one.head).unwrap_or_default();
         // Paths that start here without a back edge come over a cut edge.
-        one.executions += one.starts().saturating_sub(back);
-        one.iterations = one.executions + back;
+        let entered = passed.entered + passed.starts.saturating_sub(passed.back);
+        one.executions = entered.saturating_sub(passed.empty);
+        one.iterations = (entered + passed.back).saturating_sub(passed.failed);
         for list in [&mut one.turns, &mut one.entering] {
             list.sort_by_key(|&(path, count)| (std::cmp::Reverse(count), path));
         }
@@ -150,14 +165,71 @@ pub fn count(function: &Function) -> Vec<LoopCount> {
     loops
 }
 
+/// How often paths came by a loop's head.
+#[derive(Default)]
+struct Passed {
+    /// From before the loop.
+    entered: u64,
+    /// Of these, times that the condition failed at once.
+    empty: u64,
+    /// Starting there.
+    starts: u64,
+    /// Over a back edge.
+    back: u64,
+    /// Times that the loop was left out of its condition.
+    failed: u64,
+}
+
+/// The heads of the loops that a path leaves out of their conditions; `deciding` has the loops by the blocks of these.
+fn failed(
+    function: &Function,
+    path: &Path,
+    loops: &BTreeMap<u32, LoopCount>,
+    deciding: &BTreeMap<u32, Vec<u32>>,
+) -> Vec<u32> {
+    let last = match path.end {
+        PathEnd::Back(edge) | PathEnd::Cut(edge) | PathEnd::Exit(edge) => {
+            function.map.edges[edge.index()].to
+        }
+    };
+    let behind = path.blocks.iter().skip(1).map(|block| block.0);
+    let steps = path.blocks.iter().zip(behind.chain([last]));
+    let failed = steps.flat_map(|(block, next)| {
+        let heads = deciding.get(&block.0).into_iter().flatten().copied();
+        heads.filter(move |head| !loops[head].blocks.contains(&next))
+    });
+    failed.collect()
+}
+
 impl LoopCount {
-    /// Paths that start at the head.
+    fn new(
+        function: &Function,
+        head: u32,
+        blocks: &BTreeSet<u32>,
+        condition: BTreeSet<u32>,
+    ) -> LoopCount {
+        let map = &function.map;
+        LoopCount {
+            head,
+            place: first_place(&map.blocks[head as usize].places),
+            described: map.loops.iter().find(|one| one.head == head).copied(),
+            executions: 0,
+            iterations: 0,
+            turns: Vec::new(),
+            entering: Vec::new(),
+            blocks: blocks.clone(),
+            condition,
+        }
+    }
+
+    /// Turns: paths that start at the head and run the body.
     pub fn starts(&self) -> u64 {
         self.turns.iter().map(|turn| turn.1).sum()
     }
 
-    /// The least count that a sequence must have to be looked at, where children of less than `least` of their root aren't.
-    pub fn least(&self, least: Thousandths) -> u64 {
+    /// The least count that a sequence must have to be looked at, where children of less than `least` of their root aren't and
+    /// sequences have up to `k` paths.
+    pub fn least(&self, k: u32, least: Thousandths) -> u64 {
         let part = |of: u64, share: Thousandths| (u128::from(of) * u128::from(share) / 1000) as u64;
         let root = part(self.starts(), least);
         let shown = part(root, least);
@@ -168,7 +240,9 @@ impl LoopCount {
         } else {
             u64::MAX
         };
-        shown.min(entering).max(1)
+        // Of a period of k paths, each of which comes once.
+        let period = part(self.starts(), OFTEN) / u64::from(k);
+        shown.min(entering).min(period).max(1)
     }
 
     /// What stands out.
@@ -183,7 +257,7 @@ impl LoopCount {
             let share = share(count, starts);
             found.push(Finding::OnePath { path, share });
         } else {
-            let period = self.period(kipf);
+            let period = period(self, kipf);
             let steady = self.steady(kipf);
             let by_itself =
                 matches!(&period, Some(Finding::Period { paths, .. }) if paths.len() == 1);
@@ -208,37 +282,21 @@ impl LoopCount {
         self.starts() <= self.executions
     }
 
-    fn is_turn(&self, path: u32) -> bool {
-        self.turns.iter().any(|turn| turn.0 == u64::from(path))
+    /// Whether a path starts at the head and leaves the loop out of its condition.
+    fn fails(&self, function: &Function, path: u32) -> bool {
+        let Some(path) = path_of(function, path.into()) else {
+            return false;
+        };
+        let starts = matches!(path.start, PathStart::Loop(block) if block.0 == self.head);
+        starts
+            && path
+                .blocks
+                .iter()
+                .all(|block| !self.blocks.contains(&block.0) || self.condition.contains(&block.0))
     }
 
-    /// The period that holds for most turns, if it holds often.
-    fn period(&self, kipf: &Kipf) -> Option<Finding> {
-        let mut found: BTreeMap<Vec<u32>, Repeated> = BTreeMap::new();
-        for (place, node) in (0u32..).zip(kipf.nodes()) {
-            if node.level % 2 != 0 || node.count == 0 {
-                continue;
-            }
-            let sequence = kipf.sequence(place);
-            let (unit, again) = sequence.split_at(sequence.len() / 2);
-            if unit != again || !self.is_turn(unit[0]) || !is_primitive(unit) {
-                continue;
-            }
-            let repeated = found.entry(rotated(unit)).or_default();
-            repeated.all += node.count;
-            if node.count > repeated.most {
-                (repeated.most, repeated.unit) = (node.count, unit.to_vec());
-            }
-        }
-        let starts = self.starts();
-        let best = found
-            .into_values()
-            .max_by_key(|one| (one.all, std::cmp::Reverse(one.unit.len())))?;
-        let share = share(best.all.min(starts), starts);
-        (share >= OFTEN).then(|| Finding::Period {
-            paths: best.unit.into_iter().map(u64::from).collect(),
-            share,
-        })
+    pub(super) fn is_turn(&self, path: u32) -> bool {
+        self.turns.iter().any(|turn| turn.0 == u64::from(path))
     }
 
     /// Paths that mostly follow themselves, where they are several and most turns.
@@ -300,10 +358,16 @@ impl LoopCount {
             })
         };
         let end = chain.iter().position(|node| leaves(node))?;
-        let inside = chain[1..=end].iter().all(|node| self.is_turn(node.label));
+        // The last path is a turn, or the test that ends the loop.
+        let turns = match chain[end] {
+            last if self.is_turn(last.label) => end + 1,
+            last if self.fails(function, last.label) => end,
+            _ => return None,
+        };
+        let inside = chain[1..end].iter().all(|node| self.is_turn(node.label));
         let share = share(chain[end].count, self.executions);
         (end > 0 && inside && share >= MOST).then_some(Finding::Trips {
-            turns: end as u32 + 1,
+            turns: turns as u32,
             share,
         })
     }
@@ -335,19 +399,9 @@ impl LoopCount {
 impl Sequences {
     /// The sequences that matter for some of its loops.
     pub fn for_loops(&self, loops: &[&LoopCount], least: Thousandths) -> Kipf {
-        let least = loops.iter().map(|one| one.least(least)).min();
+        let least = loops.iter().map(|one| one.least(self.k, least)).min();
         self.kipf(self.k, least.unwrap_or(u64::MAX))
     }
-}
-
-/// A unit that repeats.
-#[derive(Default)]
-struct Repeated {
-    /// Turns that begin a rotation of it twice.
-    all: u64,
-    /// Of these, those of the rotation that does so most often, and that rotation.
-    most: u64,
-    unit: Vec<u32>,
 }
 
 /// The path of a number.
@@ -363,52 +417,16 @@ fn back_to(function: &Function, path: &Path) -> Option<u32> {
     }
 }
 
-/// The blocks of the loop of a head.
-fn blocks_of(function: &Function, head: u32) -> BTreeSet<u32> {
-    let map = &function.map;
-    let back = |kind: DagKind| match kind {
-        DagKind::Back(edge) if map.edges[edge as usize].to == head => {
-            Some(map.edges[edge as usize].from)
-        }
-        _ => None,
-    };
-    let mut open: Vec<u32> = map.dag.iter().filter_map(|edge| back(edge.kind)).collect();
-    let mut blocks = BTreeSet::from([head]);
-    while let Some(block) = open.pop() {
-        if blocks.insert(block) {
-            let into = map.edges.iter().filter(|edge| edge.to == block);
-            open.extend(into.map(|edge| edge.from));
-        }
-    }
-    blocks
-}
-
 fn is_one_path(finding: &Finding) -> bool {
     matches!(finding, Finding::OnePath { .. })
 }
 
-/// Whether a sequence is no smaller one repeated.
-fn is_primitive(unit: &[u32]) -> bool {
-    (1..unit.len())
-        .filter(|size| unit.len().is_multiple_of(*size))
-        .all(|size| unit[size..] != unit[..unit.len() - size])
-}
-
-/// The least of its rotations.
-fn rotated(unit: &[u32]) -> Vec<u32> {
-    let rotations = (0..unit.len()).map(|at| [&unit[at..], &unit[..at]].concat());
-    rotations.min().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_primitive, rotated, share};
+    use super::share;
 
     #[test]
-    fn units_and_their_rotations() {
-        assert!(is_primitive(&[1]) && is_primitive(&[1, 2, 1]) && is_primitive(&[1, 1, 2]));
-        assert!(!is_primitive(&[1, 1]) && !is_primitive(&[1, 2, 1, 2]));
-        assert_eq!(rotated(&[3, 1, 2]), [1, 2, 3]);
+    fn shares_are_rounded_down() {
         assert_eq!(share(1, 3), 333);
         assert_eq!(share(1, 0), 0);
     }

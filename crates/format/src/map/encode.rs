@@ -2,6 +2,7 @@
 
 use crate::frames::FrameWriter;
 use crate::map::loads::put_loads;
+use crate::map::loops::{has_tail, put_loops};
 use crate::map::strings::StringWriter;
 use crate::map::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FRAGMENT_MAGIC, FunctionMap, MAP_VERSION,
@@ -134,7 +135,10 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
             put_list(out, &function.tree);
         }
     }
-    put_loads(out, &function.loads, &mut last_line);
+    if has_tail(function) {
+        put_loads(out, &function.loads, &mut last_line);
+        put_loops(out, function, &mut last_line);
+    }
 }
 
 fn put_list(out: &mut Vec<u8>, edges: &[u32]) {

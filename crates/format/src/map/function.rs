@@ -5,6 +5,7 @@
 use crate::cursor::Cursor;
 use crate::error::FormatError;
 use crate::map::loads::read_loads;
+use crate::map::loops::read_loops;
 use crate::map::strings::Strings;
 use crate::map::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Outcome, Place, Scope,
@@ -51,6 +52,7 @@ pub(super) fn read_function(
         dag = read_dag(cursor, block_count, &edges, (entry, exit))?;
     }
     let loads = read_loads(cursor, block_count, &mut places)?;
+    let (selects, loops) = read_loops(cursor, block_count, &mut places)?;
     cursor.end()?;
     Ok(FunctionMap {
         name,
@@ -70,6 +72,8 @@ pub(super) fn read_function(
         tree,
         scopes,
         loads,
+        selects,
+        loops,
     })
 }
 

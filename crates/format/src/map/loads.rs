@@ -1,8 +1,8 @@
 //! Loads that a program could prefetch: what the weaver knows of their addresses (Perelman,
 //! Chilimbi, Calder 2005, section 5.4).
 //!
-//! The list stands behind everything else in a function's record, and only where it isn't empty: maps of kinds that have none, and those of earlier versions,
-//! end before it.
+//! The list stands behind the graph in a function's record, and only where it or what follows it ([`super::loops`]) has something to say: other records,
+//! and those of earlier builds, end before it.
 //! ```text
 //! list of loads: z block (less the previous one's)  place  1 byte shape: 0 induction, 1 chain, 2 through  z its number
 //! ```
@@ -67,9 +67,6 @@ impl LoadShape {
 }
 
 pub(super) fn put_loads(out: &mut Vec<u8>, loads: &[Load], last_line: &mut u32) {
-    if loads.is_empty() {
-        return;
-    }
     put(out, loads.len() as u64);
     let mut last = 0;
     for load in loads {

@@ -64,7 +64,7 @@ impl Serialize for FunctionRecord<'_> {
         let map = &self.function.map;
         let module = run.module_of(self.function);
         let places = places(self.function);
-        let mut record = serializer.serialize_struct("Function", 12)?;
+        let mut record = serializer.serialize_struct("Function", 13)?;
         record.serialize_field("name", &*self.document.names.name(self.function))?;
         record.serialize_field("linkage_name", &*map.linkage_name)?;
         record.serialize_field("file", &*map.file)?;
@@ -73,6 +73,7 @@ impl Serialize for FunctionRecord<'_> {
         record.serialize_field("image", &run.images[module.image.index()].name)?;
         record.serialize_field("collected", collected(self.function.collected()))?;
         record.serialize_field("possible_paths", &map.path_count)?;
+        record.serialize_field("selects", &map.selects)?;
         record.serialize_field("paths", &Paths::ran(self, &places))?;
         if !self.function.reentries.is_empty() {
             record.serialize_field("reentries", &Paths::entered_again(self, &places))?;

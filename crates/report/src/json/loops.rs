@@ -68,6 +68,12 @@ struct LoopRecord<'a> {
     executions: u64,
     iterations: u64,
     starts: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copies: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peeled: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vectorized: Option<bool>,
     findings: Vec<FindingRecord>,
     sequences: Vec<Sequence>,
     paths: Vec<PathRecord>,
@@ -145,6 +151,7 @@ impl<'a> LoopRecord<'a> {
             .flat_map(|branch| branch.paths.iter().copied())
             .collect();
         let by_block = places(function);
+        let described = one.count.described;
         let place = one.count.place.map(|place| places_of(function, &[place]));
         LoopRecord {
             function: names.name(function).to_string(),
@@ -158,6 +165,9 @@ impl<'a> LoopRecord<'a> {
             executions: one.count.executions,
             iterations: one.count.iterations,
             starts: one.count.starts(),
+            copies: described.map(|one| one.copies).filter(|copies| *copies > 1),
+            peeled: described.map(|one| one.peeled).filter(|peeled| *peeled > 0),
+            vectorized: described.map(|one| one.vectorized).filter(|yes| *yes),
             findings: one
                 .count
                 .findings(function, &one.kipf)

@@ -124,6 +124,10 @@ fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
             Collected::Edges => "did not run".to_owned(),
         }
     };
+    if function.map.selects > 0 {
+        let selects = plural(function.map.selects.into(), "select");
+        text += &format!(" · {selects} (choices made without a branch)");
+    }
     if function.map.line != 0 {
         text += &format!(" · {}", sheet.place(&function.map.file, function.map.line));
     }

@@ -1,4 +1,4 @@
-//! A row for each function that ran.
+//! A row for each function that ran. Selects have a column where any of the functions has some.
 
 use std::io;
 
@@ -46,10 +46,26 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     );
     sheet.title("Hottest functions", &shown)?;
     let by_paths = ranking.functions.iter().all(|one| one.paths.is_some());
-    let mut table = Table::new(if by_paths { &BY_PATHS } else { &BY_BLOCKS });
+    let selects = |one: &Summary| sheet.run.function(one.function).map.selects;
+    let has_selects = ranking.functions.iter().any(|one| selects(one) > 0);
+    let mut columns = if by_paths {
+        BY_PATHS.to_vec()
+    } else {
+        BY_BLOCKS.to_vec()
+    };
+    let before_name = columns.len() - 1;
+    if has_selects {
+        columns.insert(before_name, ("selects", Align::Right));
+    }
+    let mut table = Table::new(&columns);
     for one in &ranking.functions {
         let share = share(one.weight(ranking.weight), ranking.total);
-        table.row(row(sheet, one, by_paths, share));
+        let mut row = row(sheet, one, by_paths, share);
+        if has_selects {
+            let selects = grouped(selects(one).into());
+            row.insert(before_name, (Ink::Faint, selects));
+        }
+        table.row(row);
     }
     table.write(&mut sheet.page)
 }

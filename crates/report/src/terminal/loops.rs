@@ -18,6 +18,7 @@ use holloway_analysis::Function;
 use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::loops::shape::{Finding, Thousandths, path_of};
 use holloway_analysis::trail::{End, trail};
+use holloway_format::LoopMap;
 
 use super::Sheet;
 use super::paint::{Ink, Line};
@@ -153,6 +154,11 @@ fn write_loop(
         mean(iterations.into(), executions)
     );
     said(sheet, Ink::Plain, &text)?;
+    if let Some(described) = &one.count.described {
+        for text in reshaped(described) {
+            said(sheet, Ink::Alarm, &text)?;
+        }
+    }
     let findings = one.count.findings(function, &one.kipf);
     for finding in &findings {
         said(sheet, Ink::Outcome, &sentence(finding))?;
@@ -192,6 +198,29 @@ fn said(sheet: &mut Sheet<'_>, ink: Ink, text: &str) -> io::Result<()> {
     let mut line = Line::new();
     line.up_to(5);
     sheet.page.wrapped(line, ink, text)
+}
+
+/// Why iterations are not the source's: what the compiler made of the loop.
+fn reshaped(described: &LoopMap) -> Vec<String> {
+    let mut texts = Vec::new();
+    if described.vectorized {
+        texts.push(
+            "vectorized: one iteration here is several of the source's, and loops beside it run the rest"
+                .to_owned(),
+        );
+    } else if described.copies > 1 {
+        texts.push(format!(
+            "seems unrolled: one iteration here holds {} copies of the loop's code, and a loop beside it may run the rest",
+            described.copies
+        ));
+    }
+    if described.peeled > 0 {
+        texts.push(format!(
+            "peeled: of each execution up to {} may run before the loop, not counted here",
+            plural(described.peeled.into(), "iteration")
+        ));
+    }
+    texts
 }
 
 /// What a finding says, and what may be done with it.

@@ -1,0 +1,218 @@
+//! Periods: sequences of paths that follow themselves in a loop.
+//!
+//! A *period* u, one path or several: of all turns, so many begin with u twice in a row. Each turn that starts one of u's rotations is
+//! counted once; where u repeats n times, all turns but the last two periods' do. The smallest period is taken of those that hold most often.
+//!
+//! Sequences of up to K paths are counted, so how often u came twice in a row is known of periods up to K/2. Of longer ones, up to K, follows a number that it is *at least*.
+//! Let W be K paths of u's repetition and V the K−1 paths behind the first of them. Wherever W ran, V ran; then u goes on if the next path is
+//! the one that u says. V ran c(V) times, and c(W') of these went on so, where W' is the window that begins with V. So all but c(V) − c(W') of W's runs went on by one path. The 2p − K paths that a window of
+//! K lacks of u twice in a row cost a subtraction each:
+//!
+//! > runs of u u ≥ c(W₀) − Σ (c(Vⱼ) − c(Wⱼ)), j from 1 to 2p − K
+//!
+//! with the windows numbered by where in u they begin. Where nothing but u's repetition contains the Vⱼ that is exact; in streams without order the subtractions
+//! leave nothing, so no period is found that isn't there. One is missed whose windows of K−1 paths also run often elsewhere.
+//!
+//! Example, K = 2, a b a b a b c: W₀ = a b (3 times), W₁ = b a (2); V₁ = b (3), V₂ = a (3). a b a b ran at least 3 − (3−2) − (3−3) = 2 times, as it did.
+//!
+//! Limit: a window that ran less often than the report looks at (`LoopCount::least`) counts as never.
+//!
+//! Cost: a look-up for each path of a period, for each sequence that ran often enough to make one worth a word.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use super::kipf::{Kipf, KipfNode};
+use super::shape::{Finding, LoopCount, OFTEN, share};
+
+/// The period that holds for most turns, if it holds often.
+pub(super) fn period(one: &LoopCount, kipf: &Kipf) -> Option<Finding> {
+    let starts = one.starts();
+    let longest = kipf.nodes().last().map_or(0, |node| node.level as usize);
+    let windows = Windows::new(kipf);
+    let mut seen: BTreeSet<Vec<u32>> = BTreeSet::new();
+    let mut best: Option<Repeated> = None;
+    for (place, node) in (0u32..).zip(kipf.nodes()) {
+        for unit in units(kipf, place, node, longest, starts) {
+            if seen.contains(&unit) {
+                continue;
+            }
+            let rotations = (0..unit.len()).map(|at| [&unit[at..], &unit[..at]].concat());
+            let repeated = windows.repeated(one, &unit, longest);
+            seen.extend(rotations);
+            let key = |one: &Repeated| (one.all, std::cmp::Reverse(one.unit.len()));
+            if best.as_ref().is_none_or(|best| key(&repeated) > key(best)) {
+                best = Some(repeated);
+            }
+        }
+    }
+    let best = best?;
+    let share = share(best.all.min(starts), starts);
+    (share >= OFTEN).then(|| Finding::Period {
+        paths: best.unit.into_iter().map(u64::from).collect(),
+        share,
+    })
+}
+
+/// A unit that repeats.
+struct Repeated {
+    /// Turns that begin a rotation of it twice.
+    all: u64,
+    /// The rotation that does so most often.
+    unit: Vec<u32>,
+}
+
+/// The periods that a sequence may be a window of, if it ran so often that one of them would be worth a word.
+fn units(kipf: &Kipf, place: u32, node: &KipfNode, longest: usize, starts: u64) -> Vec<Vec<u32>> {
+    let length = node.level as usize;
+    let often = |period: usize| {
+        let turns = u128::from(node.count) * period as u128;
+        turns * 1000 >= u128::from(starts) * u128::from(OFTEN)
+    };
+    let is_longest = length == longest;
+    if !(is_longest || length.is_multiple_of(2)) || !often(length) {
+        return Vec::new();
+    }
+    let sequence = kipf.sequence(place);
+    let periods = periods(&sequence).into_iter();
+    let fit = periods.filter(|&period| {
+        let is_window = 2 * period == length || is_longest && 2 * period > length;
+        is_window && often(period) && is_primitive(&sequence[..period])
+    });
+    fit.map(|period| sequence[..period].to_vec()).collect()
+}
+
+/// How far a sequence can be shifted so that it covers itself; its length is one.
+fn periods(sequence: &[u32]) -> Vec<usize> {
+    // Of each beginning, the longest proper one that it also ends with (Knuth, Morris, Pratt).
+    let mut borders = vec![0; sequence.len() + 1];
+    let mut border = 0;
+    for at in 1..sequence.len() {
+        while border > 0 && sequence[at] != sequence[border] {
+            border = borders[border];
+        }
+        border += usize::from(sequence[at] == sequence[border]);
+        borders[at + 1] = border;
+    }
+    let all = std::iter::successors(Some(borders[sequence.len()]), |&border| {
+        (border > 0).then(|| borders[border])
+    });
+    all.map(|border| sequence.len() - border).collect()
+}
+
+/// Whether a sequence is no smaller one repeated.
+fn is_primitive(unit: &[u32]) -> bool {
+    (1..unit.len())
+        .filter(|size| unit.len().is_multiple_of(*size))
+        .all(|size| unit[size..] != unit[..unit.len() - size])
+}
+
+/// Sequences by their first paths and the next one.
+struct Windows<'a> {
+    kipf: &'a Kipf,
+    below: FxHashMap<(Option<u32>, u32), u32>,
+    /// By node: that of its sequence without the first path.
+    rest: Vec<Option<u32>>,
+}
+
+impl<'a> Windows<'a> {
+    fn new(kipf: &'a Kipf) -> Windows<'a> {
+        let nodes = (0u32..).zip(kipf.nodes());
+        let mut windows = Windows {
+            kipf,
+            below: nodes
+                .map(|(place, node)| ((node.parent, node.label), place))
+                .collect(),
+            rest: Vec::with_capacity(kipf.nodes().len()),
+        };
+        // Parents before children.
+        for node in kipf.nodes() {
+            let rest = node.parent.and_then(|parent| {
+                let rest = windows.rest[parent as usize];
+                windows.below.get(&(rest, node.label)).copied()
+            });
+            windows.rest.push(rest);
+        }
+        windows
+    }
+
+    fn node(&self, place: u32) -> &KipfNode {
+        &self.kipf.nodes()[place as usize]
+    }
+
+    fn find(&self, mut sequence: impl Iterator<Item = u32>) -> Option<u32> {
+        sequence
+            .try_fold(None, |node, label| {
+                self.below.get(&(node, label)).copied().map(Some)
+            })
+            .flatten()
+    }
+
+    /// How many turns begin a rotation of a unit twice, at least; exactly, where sequences of that length were counted.
+    fn repeated(&self, one: &LoopCount, unit: &[u32], longest: usize) -> Repeated {
+        let period = unit.len();
+        let length = longest.min(2 * period);
+        let windows = self.around(unit, length);
+        let count = |at: usize| windows[at % period].map_or(0, |place| self.node(place).count);
+        // How often the paths behind a window's first did not go on to the next window.
+        let parted = |at: usize| {
+            let rest = windows[at % period].and_then(|place| self.rest[place as usize]);
+            let ran = rest.map_or(u64::MAX, |rest| {
+                let rest = self.node(rest);
+                rest.count.saturating_add(rest.missed)
+            });
+            ran.saturating_sub(count(at + 1))
+        };
+        let (mut all, mut most) = (0u64, (0, 0));
+        for at in (0..period).filter(|&at| one.is_turn(unit[at])) {
+            let steps = at..at + 2 * period - length;
+            let lost = steps.map(parted).fold(0, u64::saturating_add);
+            let sure = count(at).saturating_sub(lost);
+            all = all.saturating_add(sure);
+            if sure > most.0 {
+                most = (sure, at);
+            }
+        }
+        Repeated {
+            all,
+            unit: [&unit[most.1..], &unit[..most.1]].concat(),
+        }
+    }
+
+    /// The windows of a unit's repetition, by where in the unit they begin.
+    fn around(&self, unit: &[u32], length: usize) -> Vec<Option<u32>> {
+        let mut windows: Vec<Option<u32>> = Vec::with_capacity(unit.len());
+        for at in 0..unit.len() {
+            let before = windows.last().copied().flatten();
+            let window = match before.and_then(|place| self.rest[place as usize]) {
+                Some(rest) => {
+                    let last = unit[(at + length - 1) % unit.len()];
+                    self.below.get(&(Some(rest), last)).copied()
+                }
+                None => self.find((0..length).map(|step| unit[(at + step) % unit.len()])),
+            };
+            windows.push(window);
+        }
+        windows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_primitive, periods};
+
+    #[test]
+    fn periods_of_a_sequence() {
+        assert_eq!(periods(&[1, 2, 3]), [3]);
+        assert_eq!(periods(&[1, 1, 2, 1, 1]), [3, 4, 5]);
+        assert_eq!(periods(&[1, 1, 1]), [1, 2, 3]);
+        assert_eq!(periods(&[7]), [1]);
+    }
+
+    #[test]
+    fn units_are_no_repetitions() {
+        assert!(is_primitive(&[1]) && is_primitive(&[1, 2, 1]) && is_primitive(&[1, 1, 2]));
+        assert!(!is_primitive(&[1, 1]) && !is_primitive(&[1, 2, 1, 2]));
+    }
+}

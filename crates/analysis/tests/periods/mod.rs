@@ -1,0 +1,161 @@
+//! Periods of loops, held against streams: those of streams that repeat, of up to K paths, and none of streams without order.
+
+use holloway_analysis::loops::shape::{self, Finding};
+use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
+use holloway_analysis::stream::Words;
+use holloway_format::abi::KIND_LOOPS;
+use holloway_format::{ImageMap, LoopsHead};
+use proptest::prelude::*;
+
+use crate::branches;
+use crate::streams::placed;
+
+/// The words that turn a loop of eight ways round, those that begin an activation, and those that end it.
+fn ways(image: &ImageMap) -> [Vec<u32>; 3] {
+    let mut words = Words::new(&image.clone().into());
+    let mut kinds: [Vec<u32>; 3] = Default::default();
+    for word in 1..words.end() {
+        let Some(says) = words.word(word) else {
+            continue;
+        };
+        match (says.starts_at_entry, says.ends_at_exit) {
+            (false, false) => kinds[0].push(word),
+            (true, false) => kinds[1].push(word),
+            (false, true) => kinds[2].push(word),
+            (true, true) => {}
+        }
+    }
+    kinds
+}
+
+/// Paths, and the share of turns that begin them twice.
+type Period = (Vec<u64>, u64);
+
+/// The period found in activations of these turns, with its share; and the turns, as paths.
+fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>) {
+    let image = placed(vec![branches(3)], KIND_LOOPS);
+    let [turns, first, last] = ways(&image);
+    let mut builder = LoopsBuilder::new(Words::new(&image), k, Limits::default());
+    let mut at = 0;
+    for activation in activations {
+        let mut words = vec![first[0]];
+        words.extend(activation.iter().map(|&way| turns[way]));
+        words.push(last[0]);
+        builder.feed(at, &words);
+        at += 4 * words.len() as u64;
+    }
+    let head = LoopsHead {
+        build_id: image.build_id,
+        k,
+        ..LoopsHead::default()
+    };
+    let met = builder.met();
+    let sealed = seal(head, &Words::new(&image), &builder.finish(), met);
+    let run = LoopsRun::new(vec![((*image).clone(), vec![sealed])]);
+    let function = &run.run.functions[0];
+    let one = &shape::count(function)[0];
+    let kipf = run.functions[0].for_loops(&[one], 100);
+    let found = one
+        .findings(function, &kipf)
+        .into_iter()
+        .find_map(|one| match one {
+            Finding::Period { paths, share } => Some((paths, share)),
+            _ => None,
+        });
+    let before = Words::new(&image).function(0).first;
+    let mut paths = Vec::new();
+    for activation in activations {
+        let turn = |&way: &usize| u64::from(turns[way] - before);
+        let mut turns: Vec<u64> = activation.iter().map(turn).collect();
+        turns.push(u64::from(last[0] - before));
+        paths.push(turns);
+    }
+    (found, paths)
+}
+
+/// Thousandths of all turns that begin a rotation of a unit twice.
+fn naive(unit: &[u64], activations: &[Vec<u64>]) -> u64 {
+    let rotations: std::collections::BTreeSet<Vec<u64>> = (0..unit.len())
+        .map(|at| [&unit[at..], &unit[..at]].concat().repeat(2))
+        .collect();
+    let windows = activations
+        .iter()
+        .flat_map(|one| one.windows(2 * unit.len()));
+    let twice = windows.filter(|window| rotations.contains(*window)).count();
+    1000 * twice as u64 / activations.iter().map(Vec::len).sum::<usize>() as u64
+}
+
+/// No smaller one repeated.
+fn is_primitive(unit: &[usize]) -> bool {
+    (1..unit.len()).all(|size| {
+        !unit.len().is_multiple_of(size) || unit[..size].repeat(unit.len() / size) != unit
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn periods_up_to_k_are_found(
+        unit in prop::collection::vec(0usize..8, 2..12), more in 0u32..6, rounds in 12usize..40, times in 1usize..4,
+    ) {
+        prop_assume!(is_primitive(&unit));
+        let k = unit.len() as u32 + more;
+        let activations = vec![unit.repeat(rounds); times];
+        let (found, paths) = period(&activations, k);
+        let (found, share) = found.unwrap();
+        prop_assert_eq!(found.len(), unit.len(), "{:?} for {:?}", found, unit);
+        // Nothing else is in the stream, so what is sure is all.
+        prop_assert_eq!(share, naive(&found, &paths));
+    }
+
+    #[test]
+    fn no_more_repeats_than_does(
+        activations in prop::collection::vec(
+            prop::collection::vec(
+                prop_oneof![
+                    3 => (prop::collection::vec(0usize..3, 1..7), 1usize..9).prop_map(|(unit, times)| unit.repeat(times)),
+                    1 => prop::collection::vec(0usize..8, 0..9),
+                ],
+                1..8,
+            ).prop_map(|parts| parts.concat()),
+            1..6,
+        ),
+        k in 2u32..9,
+    ) {
+        let (found, paths) = period(&activations, k);
+        if let Some((found, share)) = found {
+            let naive = naive(&found, &paths);
+            prop_assert!(share <= naive, "{:?}: {} of {}", found, share, naive);
+            if 2 * found.len() <= k as usize {
+                prop_assert_eq!(share, naive);
+            }
+        }
+    }
+
+    #[test]
+    fn streams_without_order_have_no_period(seed in 1u64.., ways in 3usize..8, k in 2u32..12) {
+        let mut seed = seed;
+        let mut next = || {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            (seed >> 33) as usize % ways
+        };
+        let activations: Vec<Vec<usize>> = (0..4).map(|_| (0..500).map(|_| next()).collect()).collect();
+        prop_assert_eq!(period(&activations, k).0, None);
+    }
+}
+
+/// Three ways in turn, and no more than four paths in a row.
+#[test]
+fn three_ways_in_turn_are_found_with_k_4() {
+    let activations = vec![[0, 1, 2].repeat(10); 5];
+    let (found, paths) = period(&activations, 4);
+    let (found, share) = found.unwrap();
+    assert_eq!(found.len(), 3);
+    assert_eq!(share, naive(&found, &paths));
+    let with_two = [0, 0, 1].repeat(30);
+    let (found, _) = period(&[with_two], 3);
+    assert_eq!(found.unwrap().0.len(), 3);
+}

@@ -1,0 +1,135 @@
+//! Loops: what their graph doesn't say, and the compiler's metadata does.
+//!
+//! The list stands behind the loads and the number of selects, at the end of a function's record. All
+//! three are there where any of them has something to say; maps of earlier builds end before them.
+//! ```text
+//! v selects
+//! list of loops: z head (less the previous one's)  1 byte: 1 if a start follows + 2 if vectorized
+//!                + 4 if it has to end
+//!                [place: the start]  v copies  v peeled
+//! ```
+//! Example: three selects; a loop with head 2 that starts at line 5, column 9 of scope 0 (line 5 was the
+//! previous place's), and has to end, one copy, nothing peeled: `03  01  04 05 00 00 09 01 00`.
+
+use crate::cursor::Cursor;
+use crate::error::FormatError;
+use crate::map::encode::put_place;
+use crate::map::function::{Places, read_place};
+use crate::map::{FunctionMap, Place};
+use crate::varint::{put, put_signed};
+
+/// A loop, as the compiler describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopMap {
+    /// The block that its back edges lead to.
+    pub head: u32,
+    /// Where the loop begins in the source: its keyword. A branch of this place is the loop's own
+    /// condition (`for`, `while`), not a `break`.
+    pub start: Option<Place>,
+    /// How many copies of its code one turn runs: more than 1 where the compiler unrolled it.
+    pub copies: u32,
+    /// How many of its first turns the compiler put before the loop.
+    pub peeled: u32,
+    /// Whether the compiler vectorized it: a turn stands for several of the source's iterations.
+    pub vectorized: bool,
+    /// Whether the compiler may assume that it ends or does something: not so in C, where the source gives no condition (`for (;;)`).
+    pub must_progress: bool,
+}
+
+/// Whether a record has what stands behind its dag.
+pub(super) fn has_tail(function: &FunctionMap) -> bool {
+    !function.loads.is_empty() || function.selects > 0 || !function.loops.is_empty()
+}
+
+pub(super) fn put_loops(out: &mut Vec<u8>, function: &FunctionMap, last_line: &mut u32) {
+    put(out, function.selects.into());
+    put(out, function.loops.len() as u64);
+    let mut last = 0;
+    for one in &function.loops {
+        put_signed(out, i64::from(one.head) - i64::from(last));
+        last = one.head;
+        let flags = [one.start.is_some(), one.vectorized, one.must_progress];
+        out.push(
+            (0..)
+                .zip(flags)
+                .map(|(bit, flag)| u8::from(flag) << bit)
+                .sum(),
+        );
+        if let Some(place) = one.start {
+            put_place(out, place, last_line);
+        }
+        put(out, one.copies.into());
+        put(out, one.peeled.into());
+    }
+}
+
+/// The number of selects, and the loops.
+pub(super) fn read_loops(
+    cursor: &mut Cursor<'_>,
+    blocks: usize,
+    places: &mut Places,
+) -> Result<(u32, Vec<LoopMap>), FormatError> {
+    if cursor.end().is_ok() {
+        return Ok((0, Vec::new()));
+    }
+    let selects = cursor.var32()?;
+    let count = cursor.count(4, "number of loops")?;
+    let mut loops = Vec::with_capacity(count);
+    let mut last = 0;
+    for _ in 0..count {
+        let head = cursor.near(last, blocks as u64, "head of a loop")?;
+        last = head;
+        let offset = cursor.offset();
+        let flags = cursor.u8()?;
+        if flags > 7 {
+            return Err(FormatError::Code {
+                what: "description of a loop",
+                code: flags.into(),
+                offset,
+            });
+        }
+        let start = match flags & 1 {
+            0 => None,
+            _ => Some(read_place(cursor, places)?),
+        };
+        loops.push(LoopMap {
+            head,
+            start,
+            copies: cursor.var32()?,
+            peeled: cursor.var32()?,
+            vectorized: flags & 2 != 0,
+            must_progress: flags & 4 != 0,
+        });
+    }
+    Ok((selects, loops))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_is_read_and_written() {
+        let place = Place {
+            scope: 0,
+            line: 5,
+            column: 9,
+        };
+        let described = LoopMap {
+            head: 2,
+            start: Some(place),
+            copies: 1,
+            peeled: 0,
+            vectorized: false,
+            must_progress: true,
+        };
+        let function = FunctionMap {
+            selects: 3,
+            loops: vec![described],
+            ..FunctionMap::default()
+        };
+        let mut bytes = Vec::new();
+        put_loops(&mut bytes, &function, &mut 5);
+        assert_eq!(bytes, [3, 1, 4, 5, 0, 0, 9, 1, 0]);
+    }
+}

@@ -1,0 +1,169 @@
+/* Loops of all kinds, with the iterations that each call has behind it. Nothing here is unrolled but
+   the last two. */
+#define QUIET _Pragma("clang loop unroll(disable) vectorize(disable) interleave(disable)")
+#define BARRIER __asm__ volatile("")
+#define OWN __attribute__((noinline))
+volatile int sink;
+OWN static int odd(int i) { BARRIER; return i & 1; }
+OWN static int below(int i, int n) { BARRIER; return i < n; }
+OWN static void counted(int n) {
+  QUIET for (int i = 0; i < n; i++)
+    sink = i;
+}
+OWN static void ten(void) {
+  QUIET for (int i = 0; i < 10; i++)
+    sink = i;
+}
+OWN static void waited(int n) {
+  QUIET while (n > 0) {
+    sink = n;
+    n--;
+  }
+}
+OWN static void at_the_end(int n) {
+  QUIET do {
+    sink = n;
+    n--;
+  } while (n > 0);
+}
+OWN static void left(int n, int key) {
+  QUIET for (int i = 0; i < n; i++) {
+    if (!below(i, key))
+      break;
+    sink = i;
+  }
+}
+OWN static int found(int n, int key) {
+  QUIET for (int i = 0; i < n; i++) {
+    sink = i;
+    if (sink == key)
+      return i;
+  }
+  return -1;
+}
+OWN static void on_one_line(int n, int key) {
+  int i = 0;
+  QUIET while (i < n) { if (!below(i, key)) break; sink = i++; }
+}
+OWN static void both(int n, int key) {
+  int i = 0;
+  while (below(i, n) && below(i, key)) {
+    sink = i;
+    i++;
+  }
+}
+OWN static void either(int n, int key) {
+  int i = 0;
+  while (below(i, n) || below(i, key)) {
+    sink = i;
+    i++;
+  }
+}
+OWN static void skipping(int n) {
+  QUIET for (int i = 0; i < n; i++) {
+    if (odd(i))
+      continue;
+    sink = i;
+    if (odd(i / 2))
+      continue;
+    sink = i + 1;
+  }
+}
+OWN static void nested(int n, int m) {
+  QUIET for (int i = 0; i < n; i++) {
+    QUIET for (int j = 0; j < m; j++)
+      sink = i * j;
+  }
+}
+OWN static void last_thing(int n) {
+  int i = 0;
+  while (below(i, n)) {
+    sink = i;
+    i += 1;
+    if (!below(i, n + 5))
+      break;
+  }
+}
+OWN static void endless(int n) {
+  int i = 0;
+  for (;;) {
+    sink = i;
+    if (!below(i, n))
+      break;
+    sink = i + 1;
+    i++;
+  }
+}
+OWN static void two_breaks(int n) {
+  int i = 0;
+  for (;;) {
+    if (!below(i, n))
+      break;
+    sink = i;
+    i++;
+    if (!below(i, n + 5))
+      break;
+  }
+}
+OWN static void do_break(int n, int key) {
+  do {
+    if (!below(n, key))
+      break;
+    sink = n;
+    n--;
+  } while (below(0, n));
+}
+OWN static void again(int n) {
+  int i = 0;
+loop:
+  sink = i;
+  if (below(++i, n))
+    goto loop;
+}
+OWN static void unrolled(int n) {
+  _Pragma("clang loop unroll_count(4) vectorize(disable)") for (int i = 0; i < n; i++)
+    sink = i;
+}
+static int numbers[1000];
+OWN static void vectorized(int n, int *numbers) {
+  for (int i = 0; i < n; i++)
+    numbers[i] += i;
+}
+OWN static int chosen(int n) {
+  int a = 3;
+  if (n > 1)
+    a = 8;
+  return a;
+}
+int main(int argc, char **argv) {
+  QUIET for (int i = 0; i < 5; i++) {
+    int none = argc - 1;
+    counted(10);        /* 10 */
+    counted(none);      /* 0 */
+    ten();              /* 10 */
+    waited(7);          /* 7 */
+    waited(none);       /* 0 */
+    at_the_end(6);      /* 6 */
+    left(10, 4);        /* 5: the fifth is left */
+    left(3, 9);         /* 3 */
+    found(9, 5);        /* 6: the sixth returns */
+    found(2, 5);        /* 2 */
+    on_one_line(10, 4); /* 5: the fifth is left */
+    both(10, 3);        /* 3 */
+    both(3, 10);        /* 3 */
+    both(none, 3);      /* 0 */
+    either(10, 3);      /* 10 */
+    skipping(12);       /* 12 */
+    nested(4, 6);       /* 4, and 6 in each */
+    last_thing(5);      /* 5 */
+    endless(8);         /* 8, and one that ends at its test */
+    two_breaks(9);      /* 9, and one that ends at its first test */
+    do_break(5, 9);     /* 5 */
+    do_break(12, 9);    /* 1, which is left */
+    again(7);           /* 7 */
+    unrolled(103 + none);
+    vectorized(103 + none, numbers);
+    sink = chosen(argc + i);
+  }
+  return 0;
+}

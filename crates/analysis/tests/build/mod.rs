@@ -75,6 +75,20 @@ impl Build {
         self
     }
 
+    /// A block with places (scope, line, column).
+    pub fn block_at(mut self, places: &[(u32, u32, u32)]) -> Build {
+        let place = |&(scope, line, column): &(u32, u32, u32)| Place {
+            scope,
+            line,
+            column,
+        };
+        self.map.blocks.push(BlockMap {
+            instructions: 1,
+            places: places.iter().map(place).collect(),
+        });
+        self
+    }
+
     /// An edge, whose branch stands at the last place of `from`.
     pub fn edge(mut self, from: u32, to: u32, outcome: Outcome) -> Build {
         let place = self.map.blocks[from as usize].places.last().copied();

@@ -28,7 +28,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use holloway_flow::{BlockId, Cfg, Dominators, Loops};
-use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap, Outcome, Place};
+use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap, Outcome, Place, Text};
 
 use crate::flow::uncut_graph_of;
 use crate::trail::{first_place, last_place};
@@ -36,6 +36,8 @@ use crate::trail::{first_place, last_place};
 /// Where control goes along an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Goes<'a> {
+    /// Into these cases of a switch, by name.
+    Case(&'a [Text]),
     /// Out of the innermost loop; with where to, if another way out leaves it too.
     LeavesLoop(Option<Spot<'a>>),
     /// On in the loop, at the same line, while another way leaves it.
@@ -198,6 +200,14 @@ impl<'a> Directions<'a> {
             return line.into_iter().chain(spots).map(Goes::Back).collect();
         }
         let mut found = Vec::new();
+        let names = self.map.cases.iter().find(|case| case.edge == way.edge);
+        if let Some(case) = names.filter(|case| !case.names.is_empty()) {
+            found.push(Goes::Case(&case.names));
+            let (block, place) = self.arrival(way);
+            let spots = self.spots(&decided, place, block).into_iter();
+            found.extend(spots.map(Goes::To));
+            return found;
+        }
         found.extend(self.ends_here(&decided, ways, way));
         let mut arrival = self.arrival(way);
         if found.is_empty()

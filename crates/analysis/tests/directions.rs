@@ -24,6 +24,7 @@ fn told(build: Build) -> Vec<String> {
 
 fn words(goes: Goes<'_>) -> String {
     match goes {
+        Goes::Case(names) => format!("case {}", names.join(" ")),
         Goes::LeavesLoop(None) => "leaves".to_owned(),
         Goes::LeavesLoop(Some(to)) => format!("leaves to {}", spot(to)),
         Goes::StaysInLoop => "stays in".to_owned(),
@@ -409,6 +410,25 @@ fn arms_of_a_switch_in_a_loop_are_told_by_their_lines() {
         .edge(3, 1, Jump)
         .edge(4, 5, Return);
     check(build, &["1→2 f.rs:3", "1→3 f.rs:4", "1→4 f.rs:5"]);
+}
+
+#[test]
+fn cases_are_told_by_name_where_there_is_one() {
+    let build = function("f", "f.c", 1)
+        .block_at(&[(0, 2, 9)])
+        .block_at(&[(0, 3, 9)])
+        .block_at(&[(0, 4, 9)])
+        .block_at(&[(0, 5, 9)])
+        .block(0, &[])
+        .edge(0, 1, Case(0))
+        .edge(0, 2, Case(3))
+        .edge(0, 3, Default)
+        .edge(1, 4, Return)
+        .edge(2, 4, Return)
+        .edge(3, 4, Return)
+        .case(0, &["Push"])
+        .case(1, &["Add", "Mul"]);
+    check(build, &["0→1 case Push", "0→2 case Add Mul", "0→3 f.c:5"]);
 }
 
 #[test]

@@ -43,7 +43,8 @@
 //! of path counters, list of dag edges: 1 byte: kind + 4 if its ends follow  z edge (less the previous one's + 1) or v block
 //!                [v from  v to]  v value
 //! of edge counters, lists of counted and of tree edges: z edge (less the previous one's + 1)
-//! where there are some, list of loads ([`loads`])
+//! where there are some, or names of cases, list of loads ([`loads`])
+//! where there are some, list of names of cases ([`cases`])
 //! place: v scope  z line (less the previous place's in the function)  v column
 //! ```
 //! The ends of a dag edge follow only where they are not those its kind implies ([`FunctionMap::implied_ends`]).
@@ -73,6 +74,7 @@
 //! Where sequences over iterations are wanted, an activation of one path says nothing by its place. So a path that opens and closes one, of a function whose paths from the
 //! entry have the lowest numbers, is counted beside the thread's ring ([`FunctionMap::beside`]) and not appended; of a function without loops all paths are.
 
+mod cases;
 mod codes;
 mod decode;
 mod encode;
@@ -81,6 +83,7 @@ mod hash;
 mod loads;
 mod strings;
 
+pub use cases::CaseNames;
 pub(crate) use decode::{beside_size, repair};
 pub use hash::graph_hash;
 pub use loads::{Load, LoadShape};
@@ -167,6 +170,8 @@ pub struct FunctionMap {
     pub scopes: Vec<Scope>,
     /// Where paths are timed: loads whose next addresses can be told, in order of their blocks. Otherwise empty.
     pub loads: Vec<Load>,
+    /// The cases of switches that debug information has names for, in order of their edges.
+    pub cases: Vec<CaseNames>,
 }
 
 /// Where a function's counters are in a thread's block; offsets in bytes from the module's base.

@@ -7,8 +7,8 @@ use holloway_format::{
 use holloway_llvm::{Function, Instruction, Opcode};
 
 use crate::instrument::plan::{Counted, Plan};
-use crate::loads;
 use crate::lower::{Described, Lowered, Node, Scopes, is_counted};
+use crate::{cases, loads};
 
 /// A function's record.
 pub(crate) fn function_map<'m>(
@@ -61,6 +61,7 @@ pub(crate) fn function_map<'m>(
         tree: Vec::new(),
         scopes,
         loads,
+        cases: cases::names(lowered),
     };
     match &plan.counted {
         Counted::Paths(numbering) => {

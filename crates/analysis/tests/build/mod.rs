@@ -8,8 +8,8 @@ use holloway_flow::{
 };
 use holloway_format::abi::{KIND_EDGES, KIND_PATHS};
 use holloway_format::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap, Gone, ImageMap,
-    ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped,
+    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap, Gone,
+    ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped,
 };
 
 /// A function in the making: blocks in order, the last is the exit; block 0 is the entry.
@@ -100,6 +100,13 @@ impl Build {
             outcome,
             place,
         });
+        self
+    }
+
+    /// Names the cases that lead along an edge.
+    pub fn case(mut self, edge: u32, names: &[&str]) -> Build {
+        let names = names.iter().map(|&name| name.into()).collect();
+        self.map.cases.push(CaseNames { edge, names });
         self
     }
 

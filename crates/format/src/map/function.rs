@@ -4,6 +4,7 @@
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
+use crate::map::cases::read_cases;
 use crate::map::loads::read_loads;
 use crate::map::strings::Strings;
 use crate::map::{
@@ -51,6 +52,7 @@ pub(super) fn read_function(
         dag = read_dag(cursor, block_count, &edges, (entry, exit))?;
     }
     let loads = read_loads(cursor, block_count, &mut places)?;
+    let cases = read_cases(cursor, edges.len(), strings)?;
     cursor.end()?;
     Ok(FunctionMap {
         name,
@@ -70,6 +72,7 @@ pub(super) fn read_function(
         tree,
         scopes,
         loads,
+        cases,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Loads that a program could prefetch: what the weaver knows of their addresses (Perelman, Chilimbi, Calder 2005, section 5.2).
 //!
-//! The list stands behind everything else in a function's record, and only where it isn't empty: maps of kinds that have none, and those of earlier versions,
+//! The list stands behind all before it in a function's record, and only where it isn't empty or names of cases follow: maps of kinds that have none, and those of earlier versions,
 //! end before it.
 //! ```text
 //! list of loads: z block (less the previous one's)  place  1 byte shape: 0 induction, 1 chain, 2 through  z its number
@@ -65,8 +65,9 @@ impl LoadShape {
     }
 }
 
-pub(super) fn put_loads(out: &mut Vec<u8>, loads: &[Load], last_line: &mut u32) {
-    if loads.is_empty() {
+/// Writes the list where it isn't empty, or something follows it.
+pub(super) fn put_loads(out: &mut Vec<u8>, loads: &[Load], is_followed: bool, last_line: &mut u32) {
+    if loads.is_empty() && !is_followed {
         return;
     }
     put(out, loads.len() as u64);

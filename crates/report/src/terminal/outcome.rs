@@ -7,7 +7,7 @@
 
 use holloway_analysis::directions::{Directions, Goes, Spot};
 use holloway_analysis::trail::{Step, first_place};
-use holloway_format::{FunctionMap, Outcome, Place};
+use holloway_format::{FunctionMap, Outcome, Place, Text};
 
 use super::Sheet;
 use super::paint::clip_start;
@@ -93,6 +93,7 @@ impl<'a> Branches<'a> {
     fn word(&self, sheet: &Sheet<'_>, at: Option<Place>, goes: &Goes<'_>) -> String {
         let spot = |spot: &Spot<'_>| self.spot(sheet, at, spot);
         match goes {
+            Goes::Case(names) => cases(names),
             Goes::LeavesLoop(None) => "leaves the loop".to_owned(),
             Goes::LeavesLoop(Some(to)) => format!("leaves the loop to {}", spot(to)),
             Goes::StaysInLoop => "stays in the loop".to_owned(),
@@ -130,6 +131,17 @@ impl<'a> Branches<'a> {
             Some(block) => format!("{place} (b{block})"),
         }
     }
+}
+
+/// `case Push`, `case 'a' | 'b'`; of many the first ones.
+fn cases(names: &[Text]) -> String {
+    const SHOWN: usize = 4;
+    let mut shown: Vec<&str> = names.iter().map(|name| &**name).take(SHOWN).collect();
+    let more = format!("… {} more", names.len().saturating_sub(SHOWN));
+    if names.len() > SHOWN {
+        shown.push(&more);
+    }
+    format!("case {}", shown.join(" | "))
 }
 
 /// How a path ends, or what an edge stands for where nothing is decided.

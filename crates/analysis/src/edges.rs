@@ -70,6 +70,8 @@ pub struct HotEdge<'a> {
     pub function: FunctionId,
     /// The edge.
     pub edge: &'a EdgeMap,
+    /// Its number in the function.
+    pub number: u32,
     /// The block it leads to in the end: where it enters one of a jump alone, that jump's target.
     pub to: u32,
     /// Times it was taken; of an exit edge, times left less times entered again.
@@ -111,13 +113,15 @@ pub fn hottest<'a>(
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
         let kept = keep(id);
         let jumps = jumps(&function.map);
-        for (edge, &count) in function.map.edges.iter().zip(&function.flow().edges) {
+        let counted = function.map.edges.iter().zip(&function.flow().edges);
+        for ((edge, &count), number) in counted.zip(0..) {
             if jumps[edge.from as usize].is_some() || edge.outcome == Outcome::Returned {
                 continue;
             }
             let hot = HotEdge {
                 function: id,
                 edge,
+                number,
                 to: behind(&jumps, edge.to),
                 count,
             };

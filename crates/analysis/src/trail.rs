@@ -1,8 +1,8 @@
-//! A path as what stands in the source: the places it runs through, with branch outcomes and inlined frames.
+//! A path as what stands in the source: the places it runs through, with what was decided there, and inlined frames.
 //!
 //! Consecutive places of one line of one frame are one [`Step`]; compiler-made code without a line is left out.
-//! A branch's outcome goes to the step of the branch's own place. Outcomes are those of the compiled condition, which
-//! optimisation may have turned round.
+//! A decision goes to the step of its branch's own place. It is kept as the edge that was taken: where that leads,
+//! [`directions`](crate::directions) tells.
 
 use holloway_flow::{Path, PathEnd, PathStart};
 use holloway_format::{DagKind, EdgeMap, FunctionMap, Outcome, Place};
@@ -34,8 +34,8 @@ pub enum End {
 pub struct Step {
     /// The first place of the line that the path ran through.
     pub place: Place,
-    /// Branches decided there, in order.
-    pub outcomes: Vec<Outcome>,
+    /// The edges of the map taken there, in order, where there was a choice.
+    pub decisions: Vec<u32>,
 }
 
 /// A path on the source.
@@ -97,8 +97,10 @@ pub fn trail(map: &FunctionMap, path: &Path) -> Trail {
         } else {
             ended_by(&path.end)
         };
-        if let Some(edge) = taken.and_then(|edge| map.edges.get(edge.index())) {
-            decide(&mut steps, begin, edge);
+        if let Some((number, edge)) =
+            taken.and_then(|edge| Some((edge.0, map.edges.get(edge.index())?)))
+        {
+            decide(&mut steps, begin, number, edge);
         }
     }
     let head = |block: u32| {
@@ -178,13 +180,13 @@ fn arrive(steps: &mut Vec<Step>, place: Place) {
     if place.line != 0 && !steps.last().is_some_and(same) {
         steps.push(Step {
             place,
-            outcomes: Vec::new(),
+            decisions: Vec::new(),
         });
     }
 }
 
-/// Writes the outcome of a branch to the step of its place: the last such step since `begin`, else a new one.
-fn decide(steps: &mut Vec<Step>, begin: usize, edge: &EdgeMap) {
+/// Writes a decision to the step of its branch's place: the last such step since `begin`, else a new one.
+fn decide(steps: &mut Vec<Step>, begin: usize, number: u32, edge: &EdgeMap) {
     if !is_choice(edge.outcome) {
         return;
     }
@@ -194,12 +196,12 @@ fn decide(steps: &mut Vec<Step>, begin: usize, edge: &EdgeMap) {
         let same =
             |step: &&mut Step| step.place.scope == place.scope && step.place.line == place.line;
         if let Some(step) = steps[begin..].iter_mut().rev().find(same) {
-            step.outcomes.push(edge.outcome);
+            step.decisions.push(number);
             return;
         }
         arrive(steps, place);
     }
     if let Some(step) = steps.last_mut() {
-        step.outcomes.push(edge.outcome);
+        step.decisions.push(number);
     }
 }

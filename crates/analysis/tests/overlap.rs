@@ -119,7 +119,7 @@ fn pp_slides_two_profiles_are_one_by_edges() {
         assert!((found.overlap - 1.0).abs() < 1e-9);
         assert_eq!(found.differences, []);
         assert_eq!(
-            edge_of(&a.functions[0].map, 8).map(|edge| edge.from),
+            edge_of(&a.functions[0].map, 8).map(|(_, edge)| edge.from),
             Some(5)
         );
     }

@@ -201,6 +201,14 @@ fn code_that_never_ran_counts_zero() {
     );
 }
 
+/// What leads along edges.
+fn outcomes(map: &FunctionMap, edges: &[u32]) -> Vec<Outcome> {
+    edges
+        .iter()
+        .map(|&edge| map.edges[edge as usize].outcome)
+        .collect()
+}
+
 #[test]
 fn a_path_is_its_lines_with_outcomes() {
     let map = slide();
@@ -210,7 +218,7 @@ fn a_path_is_its_lines_with_outcomes() {
     let steps: Vec<_> = trail
         .steps
         .iter()
-        .map(|step| (step.place.line, step.outcomes.clone()))
+        .map(|step| (step.place.line, outcomes(&map, &step.decisions)))
         .collect();
     let expect = [
         (2, vec![Outcome::True]),
@@ -243,7 +251,7 @@ fn lines_of_several_blocks_are_one_step_and_keep_their_outcomes() {
     let steps: Vec<_> = whole
         .steps
         .iter()
-        .map(|step| (step.place.line, step.outcomes.clone()))
+        .map(|step| (step.place.line, outcomes(&map, &step.decisions)))
         .collect();
     assert_eq!(
         steps,
@@ -257,7 +265,10 @@ fn lines_of_several_blocks_are_one_step_and_keep_their_outcomes() {
         column: 3,
     };
     assert_eq!((round.start, round.at), (Start::Loop, Some(head)));
-    assert_eq!(round.steps[0].outcomes, [Outcome::Default]);
+    assert_eq!(
+        outcomes(&map, &round.steps[0].decisions),
+        [Outcome::Default]
+    );
     assert_eq!(round.end, End::Back(Some(head)));
 }
 

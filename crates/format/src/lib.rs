@@ -42,8 +42,8 @@ pub use loops::{
     write_loops,
 };
 pub use map::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Gone, Load, LoadShape,
-    LoopMap, ModuleMap, Outcome, Place, Scope, Skipped, graph_hash,
+    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Gone, Load,
+    LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped, graph_hash,
 };
 pub use profile::{FunctionCounts, Profile, ProfileHead, peek_profile, read_profile};
 pub use raw::{RawProfile, RawWriter};

@@ -44,7 +44,8 @@
 //!                [v from  v to]  v value
 //! of edge counters, lists of counted and of tree edges: z edge (less the previous one's + 1)
 //! where any of these has something to say, list of loads ([`loads`]), then
-//!                v selects, list of loops ([`loops`])
+//!                v selects, list of loops ([`loops`]), and if there are some, list of names of cases
+//!                ([`cases`])
 //! place: v scope  z line (less the previous place's in the function)  v column
 //! ```
 //! The ends of a dag edge follow only where they are not those its kind implies ([`FunctionMap::implied_ends`]).
@@ -74,6 +75,7 @@
 //! Where sequences over iterations are wanted, an activation of one path says nothing by its place. So a path that opens and closes one, of a function whose paths from the
 //! entry have the lowest numbers, is counted beside the thread's ring ([`FunctionMap::beside`]) and not appended; of a function without loops all paths are.
 
+mod cases;
 mod codes;
 mod decode;
 mod encode;
@@ -83,6 +85,7 @@ mod loads;
 mod loops;
 mod strings;
 
+pub use cases::CaseNames;
 pub(crate) use decode::{beside_size, repair};
 pub use hash::graph_hash;
 pub use loads::{Load, LoadShape};
@@ -175,6 +178,8 @@ pub struct FunctionMap {
     pub selects: u32,
     /// What is known of its loops besides the graph, in order of their heads; not all of them are here.
     pub loops: Vec<LoopMap>,
+    /// The cases of switches that debug information has names for, in order of their edges.
+    pub cases: Vec<CaseNames>,
 }
 
 /// Where a function's counters are in a thread's block; offsets in bytes from the module's base.

@@ -10,7 +10,7 @@ use crate::failure::{Context, Failure, Result};
 use crate::split::Split;
 use crate::{child, finish, report, rundir, status};
 
-/// A workspace of its own, wherever the directory lies.
+/// A workspace of its own, wherever the directory lies. Its debug information has types, so that cases have names.
 const MANIFEST: &str = "\
 [package]
 name = \"holloway-demo\"
@@ -19,6 +19,9 @@ edition = \"2024\"
 publish = false
 
 [workspace]
+
+[profile.release]
+debug = true
 ";
 
 /// Paths shown unless the user says how many: a screenful or two.

@@ -24,6 +24,7 @@ mod sys;
 mod target;
 mod types;
 mod value;
+mod variables;
 
 pub use address::Address;
 pub use bitstream::{count_modules, producer as bitcode_producer, string_table};
@@ -40,6 +41,7 @@ pub use reshape::Choice;
 pub use target::{CodeGenLevel, CodeModel, Machine, PassOptions, Reloc};
 pub use types::TypeKind;
 pub use value::{Block, Function, Global, Instruction, Type, Value};
+pub use variables::{DebugType, Encoding, Form, Variable};
 
 /// Whether the intrinsic of this name makes no code: debug markers, ends of lifetimes, assumptions.
 pub fn is_marker(intrinsic: &str) -> bool {

@@ -51,7 +51,11 @@ impl<'m> Metadata<'m> {
         self.raw.as_ptr()
     }
 
-    fn kind(self) -> u32 {
+    pub(crate) fn module(self) -> &'m Module<'m> {
+        self.module
+    }
+
+    pub(crate) fn kind(self) -> u32 {
         // SAFETY: a live node.
         unsafe { (self.module.api().LLVMGetMetadataKind)(self.raw()) }
     }

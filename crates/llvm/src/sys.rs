@@ -13,7 +13,7 @@ macro_rules! opaque {
     )* };
 }
 
-opaque! { LContext LModule LValue LType LBlock LBuilder LMetadata LAttribute LComdat LBuffer LError LMachine LTarget LPassOptions LDiagnostic LDataLayout }
+opaque! { LDbgRecord LContext LModule LValue LType LBlock LBuilder LMetadata LAttribute LComdat LBuffer LError LMachine LTarget LPassOptions LDiagnostic LDataLayout }
 
 pub(crate) type Bool = c_int;
 pub(crate) type DiagnosticHandler = extern "C" fn(*mut LDiagnostic, *mut c_void);
@@ -230,6 +230,11 @@ api! {
         fn LLVMDIFileGetDirectory(*mut LMetadata, *mut c_uint) -> *const c_char;
         fn LLVMDIFileGetFilename(*mut LMetadata, *mut c_uint) -> *const c_char;
         fn LLVMGetMetadataKind(*mut LMetadata) -> c_uint;
+        fn LLVMGetDINodeTag(*mut LMetadata) -> u16;
+        fn LLVMDITypeGetSizeInBits(*mut LMetadata) -> u64;
+        fn LLVMDITypeGetOffsetInBits(*mut LMetadata) -> u64;
+        fn LLVMDITypeGetFlags(*mut LMetadata) -> c_int;
+        fn LLVMPrintValueToString(*mut LValue) -> *mut c_char;
         fn LLVMMetadataAsValue(*mut LContext, *mut LMetadata) -> *mut LValue;
         fn LLVMValueAsMetadata(*mut LValue) -> *mut LMetadata;
         fn LLVMMDStringInContext2(*mut LContext, *const c_char, usize) -> *mut LMetadata;
@@ -257,6 +262,13 @@ api! {
     optional {
         // Since LLVM 20; before, case values are operands of the switch.
         fn LLVMGetSwitchCaseValue(*mut LValue, c_uint) -> *mut LValue;
+        // Since LLVM 22; before, what variables are where can't be read.
+        fn LLVMGetFirstDbgRecord(*mut LValue) -> *mut LDbgRecord;
+        fn LLVMGetNextDbgRecord(*mut LDbgRecord) -> *mut LDbgRecord;
+        fn LLVMDbgRecordGetKind(*mut LDbgRecord) -> c_int;
+        fn LLVMDbgVariableRecordGetValue(*mut LDbgRecord, c_uint) -> *mut LValue;
+        fn LLVMDbgVariableRecordGetVariable(*mut LDbgRecord) -> *mut LMetadata;
+        fn LLVMDbgVariableRecordGetExpression(*mut LDbgRecord) -> *mut LMetadata;
     }
 }
 

@@ -28,6 +28,15 @@ pub(crate) fn short(file: &str, cwd: Option<&Path>) -> String {
     file.strip_prefix("./").unwrap_or(file).to_owned()
 }
 
+/// Whether a file is the standard library's of Rust or C++, or a system header: not what the reader wrote.
+pub(crate) fn is_library(file: &str) -> bool {
+    is_rust_library(file) || file.starts_with("/usr/include/") || file.contains("/include/c++/")
+}
+
+fn is_rust_library(file: &str) -> bool {
+    short(file, None).starts_with("<std>/")
+}
+
 /// The same with the line.
 pub(crate) fn at(file: &str, line: u32, cwd: Option<&Path>) -> String {
     let file = if file.is_empty() {
@@ -57,7 +66,7 @@ pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a s
         let scope = map.scopes.get(first[depth].scope as usize);
         scope.map_or("", |scope| &*scope.file)
     };
-    let is_own = |depth: &usize| !short(file(*depth), None).starts_with("<std>/");
+    let is_own = |depth: &usize| !is_rust_library(file(*depth));
     let depth = (0..=common).rev().find(is_own).unwrap_or(common);
     let lines = steps.iter().map(|frames| frames[depth].line);
     Some((file(depth), lines.filter(|line| *line != 0).collect()))
@@ -67,7 +76,7 @@ pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a s
 mod tests {
     use std::path::Path;
 
-    use super::{at, short};
+    use super::{at, is_library, short};
 
     fn check(file: &str, expect: &str) {
         assert_eq!(short(file, Some(Path::new("/home/me/app"))), expect);
@@ -91,5 +100,19 @@ mod tests {
         );
         check("./a.c", "a.c");
         assert_eq!(at("", 7, None), "?:7");
+    }
+
+    #[test]
+    fn libraries_are_told_from_the_readers_code() {
+        for file in [
+            "/rustc/59807616e/library/core/src/iter/range.rs",
+            "/usr/lib/gcc/x86_64-linux-gnu/14/../../../../include/c++/14/bits/stl_vector.h",
+            "/usr/include/stdlib.h",
+        ] {
+            assert!(is_library(file), "{file}");
+        }
+        for file in ["src/main.rs", "include/app.h", ""] {
+            assert!(!is_library(file), "{file}");
+        }
     }
 }

@@ -7,9 +7,8 @@ use holloway_format::{
 use holloway_llvm::{Function, Instruction, Opcode, TypeKind};
 
 use crate::instrument::plan::{Counted, Plan};
-use crate::loads;
-use crate::loops;
 use crate::lower::{Described, Lowered, Node, Scopes, is_counted};
+use crate::{cases, loads, loops};
 
 /// A function's record.
 pub(crate) fn function_map<'m>(
@@ -65,6 +64,7 @@ pub(crate) fn function_map<'m>(
         loads,
         selects: selects(lowered),
         loops,
+        cases: cases::names(lowered),
     };
     match &plan.counted {
         Counted::Paths(numbering) => {

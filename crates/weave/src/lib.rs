@@ -10,6 +10,7 @@
 
 pub mod archive;
 pub mod cache;
+mod cases;
 mod constructors;
 mod emit;
 mod error;

@@ -13,6 +13,7 @@ mod left;
 mod long;
 mod naive;
 mod ours;
+mod outcomes;
 mod rustc;
 mod sequence;
 mod shelf;

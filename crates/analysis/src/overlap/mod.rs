@@ -138,9 +138,10 @@ pub fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
-/// The edge of a function that a [`Difference`] is about, where edges are compared.
-pub fn edge_of(map: &FunctionMap, unit: u64) -> Option<&EdgeMap> {
-    lasting(map).nth(unit as usize).map(|(edge, _)| edge)
+/// The edge of a function that a [`Difference`] is about, where edges are compared, and its number.
+pub fn edge_of(map: &FunctionMap, unit: u64) -> Option<(u32, &EdgeMap)> {
+    let (edge, number) = lasting(map).nth(unit as usize)?;
+    Some((u32::try_from(number).ok()?, edge))
 }
 
 /// Compares the functions that `keep` holds for; `name` is the name a reader knows a function by.

@@ -8,8 +8,8 @@ use holloway_flow::{
 };
 use holloway_format::abi::{KIND_EDGES, KIND_PATHS};
 use holloway_format::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap, Gone, ImageMap,
-    ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped,
+    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap, Gone,
+    ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped,
 };
 
 /// A function in the making: blocks in order, the last is the exit; block 0 is the entry.
@@ -75,6 +75,20 @@ impl Build {
         self
     }
 
+    /// A block with places (scope, line, column).
+    pub fn block_at(mut self, places: &[(u32, u32, u32)]) -> Build {
+        let place = |&(scope, line, column): &(u32, u32, u32)| Place {
+            scope,
+            line,
+            column,
+        };
+        self.map.blocks.push(BlockMap {
+            instructions: 1,
+            places: places.iter().map(place).collect(),
+        });
+        self
+    }
+
     /// An edge, whose branch stands at the last place of `from`.
     pub fn edge(mut self, from: u32, to: u32, outcome: Outcome) -> Build {
         let place = self.map.blocks[from as usize].places.last().copied();
@@ -86,6 +100,13 @@ impl Build {
             outcome,
             place,
         });
+        self
+    }
+
+    /// Names the cases that lead along an edge.
+    pub fn case(mut self, edge: u32, names: &[&str]) -> Build {
+        let names = names.iter().map(|&name| name.into()).collect();
+        self.map.cases.push(CaseNames { edge, names });
         self
     }
 

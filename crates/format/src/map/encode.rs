@@ -1,6 +1,7 @@
 //! Writes a fragment: the layout is in [`crate::map`]. Deterministic: the same module gives the same bytes.
 
 use crate::frames::FrameWriter;
+use crate::map::cases::put_cases;
 use crate::map::loads::put_loads;
 use crate::map::loops::{has_tail, put_loops};
 use crate::map::strings::StringWriter;
@@ -139,6 +140,7 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
         put_loads(out, &function.loads, &mut last_line);
         put_loops(out, function, &mut last_line);
     }
+    put_cases(out, strings, &function.cases);
 }
 
 fn put_list(out: &mut Vec<u8>, edges: &[u32]) {

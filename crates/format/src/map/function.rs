@@ -4,6 +4,7 @@
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
+use crate::map::cases::read_cases;
 use crate::map::loads::read_loads;
 use crate::map::loops::read_loops;
 use crate::map::strings::Strings;
@@ -53,6 +54,7 @@ pub(super) fn read_function(
     }
     let loads = read_loads(cursor, block_count, &mut places)?;
     let (selects, loops) = read_loops(cursor, block_count, &mut places)?;
+    let cases = read_cases(cursor, edges.len(), strings)?;
     cursor.end()?;
     Ok(FunctionMap {
         name,
@@ -74,6 +76,7 @@ pub(super) fn read_function(
         loads,
         selects,
         loops,
+        cases,
     })
 }
 

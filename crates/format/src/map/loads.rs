@@ -1,8 +1,9 @@
 //! Loads that a program could prefetch: what the weaver knows of their addresses (Perelman,
 //! Chilimbi, Calder 2005, section 5.4).
 //!
-//! The list stands behind the graph in a function's record, and only where it or what follows it ([`super::loops`]) has something to say: other records,
-//! and those of earlier builds, end before it.
+//! The list stands behind the graph in a function's record, and only where it or anything that follows it
+//! ([`super::loops`], [`super::cases`]) has something to say: other records, and those of earlier builds,
+//! end before it.
 //! ```text
 //! list of loads: z block (less the previous one's)  place  1 byte shape: 0 induction, 1 chain, 2 through  z its number
 //! ```

@@ -1,7 +1,8 @@
 //! Loops: what their graph doesn't say, and the compiler's metadata does.
 //!
-//! The list stands behind the loads and the number of selects, at the end of a function's record. All
-//! three are there where any of them has something to say; maps of earlier builds end before them.
+//! The list stands behind the loads and the number of selects in a function's record. All three are there
+//! where any of them, or the names of cases behind them, has something to say; maps of earlier builds end
+//! before them.
 //! ```text
 //! v selects
 //! list of loops: z head (less the previous one's)  1 byte: 1 if a start follows + 2 if vectorized
@@ -38,7 +39,10 @@ pub struct LoopMap {
 
 /// Whether a record has what stands behind its dag.
 pub(super) fn has_tail(function: &FunctionMap) -> bool {
-    !function.loads.is_empty() || function.selects > 0 || !function.loops.is_empty()
+    !function.loads.is_empty()
+        || function.selects > 0
+        || !function.loops.is_empty()
+        || !function.cases.is_empty()
 }
 
 pub(super) fn put_loops(out: &mut Vec<u8>, function: &FunctionMap, last_line: &mut u32) {

@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use holloway_format::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts, FunctionMap, Gone,
-    GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place, Profile,
-    ProfileHead, Scope, Skipped, Text, decode_image, encode_image,
+    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
+    FunctionMap, Gone, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place,
+    Profile, ProfileHead, Scope, Skipped, Text, decode_image, encode_image,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -144,12 +144,14 @@ prop_compose! {
          loads in vec((0..blocks, place(scopes), load_shape()), 0..3),
          selects in prop_oneof![Just(0), number()],
          loops in vec((0..blocks, option::of(place(scopes)), number(), number(), any::<[bool; 2]>()), 0..3),
+         cases in vec((0..edges.max(1), vec(text(), 0..3)), 0..if edges == 0 { 1 } else { 3 }),
          imply in any::<bool>())
         -> FunctionMap {
         let blocks = blocks_.into_iter().map(|(instructions, places)| BlockMap { instructions, places }).collect();
         let loads = loads.into_iter().map(|(block, place, shape)| Load { block, place, shape }).collect();
         let loops = loops.into_iter().map(|(head, start, copies, peeled, [vectorized, must_progress])| LoopMap { head, start, copies, peeled, vectorized, must_progress }).collect();
-        let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, scopes, loads, selects, loops, ..FunctionMap::default() };
+        let cases = cases.into_iter().map(|(edge, names)| CaseNames { edge, names }).collect();
+        let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, scopes, loads, selects, loops, cases, ..FunctionMap::default() };
         for index in 0..function.dag.len() {
             // Half of the functions have dag edges as the weaver makes them.
             if let (true, Some((from, to))) = (imply, function.implied_ends(function.dag[index].kind)) {
@@ -403,6 +405,7 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
         loads: Vec::new(),
         selects: 0,
         loops: Vec::new(),
+        cases: Vec::new(),
     };
     function.hash = function.structure_hash();
     function

@@ -190,7 +190,7 @@ fn difference<'a>(
         .collect();
     passed.dedup();
     let edge = edge_of(&function.map, one.unit)
-        .map(|edge| [edge.from, edge.to].map(|block| block_number(function, block)));
+        .map(|(_, edge)| [edge.from, edge.to].map(|block| block_number(function, block)));
     let by_edges = found.unit == Collected::Edges;
     DifferenceRecord {
         name: names.name(function).to_string(),
@@ -214,7 +214,7 @@ fn blocks(function: &Function, unit: Collected, number: u64) -> Vec<u32> {
             blocks.iter().map(|block| block.0).collect()
         }
         Collected::Edges => {
-            let edge = edge_of(&function.map, number);
+            let edge = edge_of(&function.map, number).map(|(_, edge)| edge);
             edge.map_or_else(Vec::new, |edge| vec![edge.from, edge.to])
         }
     }

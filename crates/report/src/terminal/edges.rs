@@ -3,11 +3,11 @@
 use std::io;
 
 use holloway_analysis::edges::{HotEdge, block_number, hottest};
-use holloway_analysis::trail::{first_place, last_place};
+use holloway_analysis::trail::{first_place, is_choice, last_place};
 use holloway_format::{Outcome, Place};
 
 use super::Sheet;
-use super::outcome;
+use super::outcome::{self, Branches};
 use super::paint::{Ink, clip_start};
 use super::table::{Align, Table};
 use crate::numbers::{grouped, plural, share, signed};
@@ -82,7 +82,7 @@ fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: u64) -> Vec<(Ink, String)> 
         (Ink::Faint, ends),
         (Ink::Place, place(sheet, edge, start(sheet, edge))),
         (Ink::Place, target),
-        (Ink::Outcome, led(edge)),
+        (Ink::Outcome, led(sheet, edge)),
         (Ink::Strong, sheet.name(function).to_string()),
     ]
 }
@@ -94,12 +94,17 @@ fn start(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> Option<Place> {
     known.or_else(|| last_place(&map.blocks[edge.edge.from as usize].places))
 }
 
-/// What of the branch leads along it.
-fn led(edge: &HotEdge<'_>) -> String {
-    match edge.edge.outcome {
-        Outcome::Jump => String::new(),
-        outcome => outcome::word(outcome),
+/// What was decided for it, or how it leaves; nothing where the place it leads to says it.
+fn led(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> String {
+    if edge.edge.outcome == Outcome::Jump {
+        return String::new();
     }
+    if !is_choice(edge.edge.outcome) {
+        return outcome::word(edge.edge.outcome).to_owned();
+    }
+    let map = &sheet.run.function(edge.function).map;
+    let branches = Branches::new(map);
+    branches.beside(sheet, edge.number, start(sheet, edge), edge.to)
 }
 
 fn place(sheet: &Sheet<'_>, edge: &HotEdge<'_>, place: Option<Place>) -> String {

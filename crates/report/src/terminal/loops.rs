@@ -7,7 +7,7 @@
 //!      600   20.0 %  p38
 //!      396   66.0 %  └ p86 ×3 p755
 //!      168   28.0 %  └ p87
-//!      p38    src/scan.rs:41 → true, 42
+//!      p38    src/scan.rs:41 → leaves the loop, 44, exit: returns
 //! ```
 //! Shares at the left are of the turns; those below, of the path that the sequence begins with.
 

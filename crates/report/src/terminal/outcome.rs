@@ -1,19 +1,161 @@
-//! Branch outcomes in words.
+//! What was decided at a branch, in words: where control goes.
+//!
+//! `→ line 214` in the file of the line that it stands on, `→ other.rs:12` in another, `→ column 17` on the line itself; the column also
+//! where the line is not enough to tell the branch's ways apart, and the block (`b7`, as in the other views) where no place does.
+//! A check that held (of an index, for overflow), which would not have returned on the same line, is not told.
+//! What was decided at one line is listed in order, so that `a && b` shows which of them failed: `→ column 12, line 9`.
 
-use holloway_format::Outcome;
+use holloway_analysis::directions::{Directions, Goes, Spot};
+use holloway_analysis::trail::{Step, first_place};
+use holloway_format::{FunctionMap, Outcome, Place, Text};
 
-/// What leads along an edge.
-pub(super) fn word(outcome: Outcome) -> String {
-    let word = match outcome {
-        Outcome::Case(value) => return format!("case {value}"),
-        Outcome::Jump => "jump",
-        Outcome::True => "true",
-        Outcome::False => "false",
-        Outcome::Default => "default",
+use super::Sheet;
+use super::paint::clip_start;
+use super::paths::PLACE;
+use crate::places::is_library;
+
+/// The branches of a function, which shows its decisions in words.
+pub(super) struct Branches<'a> {
+    map: &'a FunctionMap,
+    directions: Directions<'a>,
+}
+
+impl<'a> Branches<'a> {
+    pub(super) fn new(map: &'a FunctionMap) -> Self {
+        Self {
+            map,
+            directions: Directions::new(map, is_library),
+        }
+    }
+
+    /// Where control goes along an edge.
+    pub(super) fn goes(&self, edge: u32) -> Goes<'a> {
+        self.directions.goes(edge)
+    }
+
+    /// What was decided at a line, in order; repeats are counted.
+    pub(super) fn decided(&self, sheet: &Sheet<'_>, step: &Step) -> String {
+        let decisions = step.decisions.iter();
+        let decided: Vec<_> = decisions.map(|&edge| self.goes(edge)).collect();
+        self.in_words(sheet, step.place, &decided)
+    }
+
+    /// What was decided at a place, as `→ line 3`; empty if nothing was, or nothing but that checks held.
+    pub(super) fn in_words(&self, sheet: &Sheet<'_>, at: Place, decided: &[Goes<'_>]) -> String {
+        let mut words: Vec<(String, usize)> = Vec::new();
+        for goes in decided.iter().filter(|goes| **goes != Goes::GoesOn) {
+            let word = self.word(sheet, Some(at), goes);
+            match words.last_mut() {
+                Some((last, times)) if *last == word => *times += 1,
+                _ => words.push((word, 1)),
+            }
+        }
+        let words = words.into_iter().map(|(word, times)| match times {
+            1 => word,
+            _ => format!("{word} ×{times}"),
+        });
+        let words: Vec<String> = words.collect();
+        match words.is_empty() {
+            true => String::new(),
+            false => format!("→ {}", words.join(", ")),
+        }
+    }
+
+    /// Where control goes along an edge, as read at a place, beside the first place of the block `to` that it leads to: empty where that says it.
+    pub(super) fn beside(
+        &self,
+        sheet: &Sheet<'_>,
+        edge: u32,
+        at: Option<Place>,
+        to: u32,
+    ) -> String {
+        let goes = self.goes(edge);
+        let block = self.map.blocks.get(to as usize);
+        let first = block.and_then(|block| first_place(&block.places));
+        if first.is_some_and(|first| self.is_line(&goes, first)) {
+            return String::new();
+        }
+        self.word(sheet, at, &goes)
+    }
+
+    /// Whether control goes to a place's line, and nothing else need be said.
+    pub(super) fn is_line(&self, goes: &Goes<'_>, place: Place) -> bool {
+        let scope = self.map.scopes.get(place.scope as usize);
+        match goes {
+            Goes::To(to) if to.column == 0 && to.block.is_none() => {
+                scope.is_some_and(|scope| scope.file == *to.file && place.line == to.line)
+            }
+            _ => false,
+        }
+    }
+
+    /// Where control goes, as read at a place.
+    fn word(&self, sheet: &Sheet<'_>, at: Option<Place>, goes: &Goes<'_>) -> String {
+        let spot = |spot: &Spot<'_>| self.spot(sheet, at, spot);
+        match goes {
+            Goes::Case(names) => cases(names),
+            Goes::LeavesLoop(None) => "leaves the loop".to_owned(),
+            Goes::LeavesLoop(Some(to)) => format!("leaves the loop to {}", spot(to)),
+            Goes::StaysInLoop => "stays in the loop".to_owned(),
+            Goes::StaysOnLine => "stays on the line".to_owned(),
+            Goes::Back(to) => format!("back to {}", spot(to)),
+            Goes::Returns => "returns".to_owned(),
+            Goes::NeverReturns => "does not return".to_owned(),
+            Goes::GoesOn => "goes on".to_owned(),
+            Goes::Unwinds => "unwinds".to_owned(),
+            Goes::MayReturnAgain => "may return again".to_owned(),
+            Goes::To(to) => spot(to),
+        }
+    }
+
+    fn spot(&self, sheet: &Sheet<'_>, at: Option<Place>, spot: &Spot<'_>) -> String {
+        let scope = |place: Place| self.map.scopes.get(place.scope as usize);
+        let file = at.and_then(scope).map(|scope| &*scope.file);
+        let line = at.map_or(0, |at| at.line);
+        let column = match spot.column {
+            0 => String::new(),
+            column => format!(":{column}"),
+        };
+        let place = match spot {
+            Spot { line: 0, .. } => String::new(),
+            _ if file != Some(spot.file) => {
+                let place = format!("{}{column}", sheet.place(spot.file, spot.line));
+                clip_start(&place, PLACE)
+            }
+            _ if line == spot.line && spot.column != 0 => format!("column {}", spot.column),
+            _ => format!("line {}{column}", spot.line),
+        };
+        match spot.block {
+            None => place,
+            Some(block) if place.is_empty() => format!("b{block}"),
+            Some(block) => format!("{place} (b{block})"),
+        }
+    }
+}
+
+/// `case Push`, `case 'a' | 'b'`; of many the first ones.
+fn cases(names: &[Text]) -> String {
+    const SHOWN: usize = 4;
+    let mut shown: Vec<&str> = names.iter().map(|name| &**name).take(SHOWN).collect();
+    let more = format!("… {} more", names.len().saturating_sub(SHOWN));
+    if names.len() > SHOWN {
+        shown.push(&more);
+    }
+    format!("case {}", shown.join(" | "))
+}
+
+/// How a path ends, or what an edge stands for where nothing is decided.
+pub(super) fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Jump
+        | Outcome::True
+        | Outcome::False
+        | Outcome::Case(_)
+        | Outcome::Default
+        | Outcome::Indirect
+        | Outcome::AsmGoto => "jump",
         Outcome::Normal => "returns",
         Outcome::Unwind => "unwinds",
-        Outcome::Indirect => "computed goto",
-        Outcome::AsmGoto => "asm goto",
         Outcome::Return => "return",
         Outcome::Noreturn => "does not return",
         Outcome::Resume => "unwinds on",
@@ -22,6 +164,5 @@ pub(super) fn word(outcome: Outcome) -> String {
         Outcome::Split => "split",
         Outcome::Left => "left in a call",
         Outcome::Returned => "came back",
-    };
-    word.to_owned()
+    }
 }

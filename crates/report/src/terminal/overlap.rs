@@ -13,9 +13,10 @@ use holloway_analysis::{Collected, Exits, Function, RunProfile};
 use holloway_flow::PathId;
 use holloway_format::Place;
 
+use super::Sheet;
+use super::outcome::{self, Branches};
 use super::paint::{Ink, clip, clip_start};
 use super::table::{Align, Table};
-use super::{Sheet, outcome};
 use crate::Options;
 use crate::numbers::{grouped, plural, share};
 
@@ -349,36 +350,38 @@ fn path_ends(sheet: &Sheet<'_>, function: &Function, id: PathId) -> [String; 4] 
     [id.to_string(), at, to, branches]
 }
 
-/// What was decided on a path, and at which lines: `7 false, 12 case 3`; with the file where it isn't the function's.
+/// What was decided on a path, and at which lines: `7 → line 10, 12 → leaves the loop`; with the file where it isn't the function's.
 fn branches(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
     let scopes = &function.map.scopes;
     let line = |place: Place| match scopes.get(place.scope as usize) {
         Some(scope) if scope.file != function.map.file => sheet.place(&scope.file, place.line),
         _ => place.line.to_string(),
     };
-    let decided = trail.steps.iter().filter(|step| !step.outcomes.is_empty());
+    let branches = Branches::new(&function.map);
+    let decided = trail.steps.iter().filter(|step| !step.decisions.is_empty());
     let decided = decided.map(|step| {
-        let words: Vec<String> = step.outcomes.iter().copied().map(outcome::word).collect();
-        format!("{} {}", line(step.place), words.join(" "))
+        let decided = branches.decided(sheet, step);
+        format!("{} {decided}", line(step.place))
     });
     let text = decided.collect::<Vec<_>>().join(", ");
     clip(&text, PLACE.max(sheet.page.width() / 3))
 }
 
-/// An edge's blocks, the places it leads from and to, and what decides for it.
+/// An edge's blocks, the places it leads from and to, and what was decided for it.
 fn edge_ends(sheet: &Sheet<'_>, function: &Function, unit: u64) -> [String; 4] {
-    let Some(edge) = edge_of(&function.map, unit) else {
+    let Some((number, edge)) = edge_of(&function.map, unit) else {
         return Default::default();
-    };
-    let decided = if is_choice(edge.outcome) {
-        outcome::word(edge.outcome)
-    } else {
-        String::new()
     };
     let places = |block: u32| &*function.map.blocks[block as usize].places;
     let from = edge.place.or_else(|| places(edge.from).last().copied());
     let from = place(sheet, function, from);
     let target = target(&function.map, edge.to);
+    let decided = if is_choice(edge.outcome) {
+        let branches = Branches::new(&function.map);
+        branches.beside(sheet, number, edge.place, target)
+    } else {
+        String::new()
+    };
     let (name, to) = if target == function.map.exit {
         ("exit".to_owned(), "exit".to_owned())
     } else {

@@ -5,7 +5,7 @@
 //!     ┌ loop head
 //!     │ src/search.rs:40           while let Some(x) = it.next() {
 //!     │                            ┊ inlined core::iter::Range::next at src/search.rs:40
-//!     │ <std>/core/src/…/range.rs:30 ┊ if self.start < self.end {  → true
+//!     │ <std>/core/src/…/range.rs:30 ┊ if self.start < self.end {  → src/search.rs:41
 //!     │ src/search.rs:41           total += x;
 //!     └ back to src/search.rs:40
 //! ```
@@ -14,14 +14,15 @@
 
 use std::io;
 
+use holloway_analysis::directions::Goes;
 use holloway_analysis::paths::{HotPath, hottest, regenerate};
-use holloway_analysis::trail::{End, Frame, Start, Step, Trail, frames, is_choice, trail};
+use holloway_analysis::trail::{End, Frame, Start, Step, Trail, frames, trail};
 use holloway_analysis::{Function, Sort};
 use holloway_format::{Outcome, Place};
 use unicode_width::UnicodeWidthStr;
 
 use super::Sheet;
-use super::outcome;
+use super::outcome::{self, Branches};
 use super::paint::{Ink, Line, clip, clip_start};
 use crate::numbers::{grouped, plural, share};
 
@@ -196,15 +197,18 @@ pub(super) fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Stri
     }
 }
 
-/// The lines of a path with what was decided at each, the file where it changes. Inlined code counts as its own lines.
+/// The lines of a path with what was decided at each, the file where it changes. Inlined code counts as its own lines. A decision is left out where
+/// what comes next says it.
 pub(super) fn in_brief(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Vec<String> {
+    let branches = Branches::new(&function.map);
+    let steps = shown(sheet, function, &trail.steps);
     let mut file = String::new();
     let mut places = Vec::new();
-    for step in shown(sheet, function, &trail.steps) {
-        let Some(frame) = frames(&function.map, &step.place).next() else {
+    for (number, step) in steps.iter().enumerate() {
+        let Some(scope) = function.map.scopes.get(step.place.scope as usize) else {
             continue;
         };
-        let place = sheet.place(&function.map.scopes[frame.scope as usize].file, frame.line);
+        let place = sheet.place(&scope.file, step.place.line);
         let (now, line) = place.rsplit_once(':').unwrap_or(("", &place));
         let text = if now == file {
             line.to_owned()
@@ -212,7 +216,16 @@ pub(super) fn in_brief(sheet: &Sheet<'_>, function: &Function, trail: &Trail) ->
             clip_start(&place, PLACE)
         };
         now.clone_into(&mut file);
-        let decided = outcomes(&step.outcomes);
+        let next = steps.get(number + 1);
+        let decisions = step.decisions.iter();
+        let mut decided: Vec<_> = decisions.map(|&edge| branches.goes(edge)).collect();
+        decided.pop_if(|goes| match goes {
+            Goes::Back(to) => {
+                to.block.is_none() && next.is_none() && matches!(trail.end, End::Back(_))
+            }
+            goes => next.is_some_and(|next| branches.is_line(goes, next.place)),
+        });
+        let decided = branches.in_words(sheet, step.place, &decided);
         places.push(if decided.is_empty() {
             text
         } else {
@@ -241,7 +254,7 @@ struct Row {
     place: String,
     depth: usize,
     text: String,
-    outcomes: String,
+    decided: String,
     ink: Ink,
 }
 
@@ -251,24 +264,24 @@ impl Row {
         line.put(Ink::Faint, "    │ ")
             .left(Ink::Place, &clip_start(&self.place, places), places);
         line.put(Ink::Faint, &format!("  {}", "┊ ".repeat(self.depth)));
-        let outcomes = if self.outcomes.is_empty() {
+        let decided = if self.decided.is_empty() {
             0
         } else {
-            self.outcomes.width() + 2
+            self.decided.width() + 2
         };
         let room = sheet
             .page
             .width()
-            .saturating_sub(line.width() + outcomes)
+            .saturating_sub(line.width() + decided)
             .max(TEXT);
         line.put(self.ink, &clip(&self.text, room));
-        if !self.outcomes.is_empty() {
+        if !self.decided.is_empty() {
             line.put(
                 Ink::Outcome,
                 &format!(
                     "{}{}",
                     if self.text.is_empty() { "" } else { "  " },
-                    self.outcomes
+                    self.decided
                 ),
             );
         }
@@ -277,6 +290,7 @@ impl Row {
 }
 
 fn rows(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Vec<Row> {
+    let branches = Branches::new(&function.map);
     let mut rows = Vec::new();
     let mut stack: Vec<u32> = Vec::new();
     for step in &shown(sheet, function, &trail.steps) {
@@ -293,7 +307,14 @@ fn rows(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Vec<Row> {
         if now.len() > shared {
             rows.push(entered(sheet, function, &now, shared));
         }
-        rows.push(row(sheet, function, step, now.len().saturating_sub(1)));
+        let decided = branches.decided(sheet, step);
+        rows.push(row(
+            sheet,
+            function,
+            step,
+            now.len().saturating_sub(1),
+            decided,
+        ));
         stack = now;
     }
     rows
@@ -307,7 +328,7 @@ fn shown(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
         let file = scopes
             .get(step.place.scope as usize)
             .map_or("", |scope| &scope.file);
-        !step.outcomes.iter().any(|outcome| is_choice(*outcome))
+        step.decisions.is_empty()
             && sheet.place(file, step.place.line).starts_with("<std>/")
             && sheet.options.source.line(file, step.place.line).is_none()
     };
@@ -317,7 +338,7 @@ fn shown(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
             Some(last)
                 if (last.place.scope, last.place.line) == (step.place.scope, step.place.line) =>
             {
-                last.outcomes.extend(&step.outcomes);
+                last.decisions.extend(&step.decisions);
             }
             _ => shown.push(step.clone()),
         }
@@ -346,12 +367,12 @@ fn entered(sheet: &Sheet<'_>, function: &Function, stack: &[u32], from: usize) -
         place: String::new(),
         depth: from,
         text: format!("inlined {} at {call}", names.join(" › ")),
-        outcomes: String::new(),
+        decided: String::new(),
         ink: Ink::Faint,
     }
 }
 
-fn row(sheet: &Sheet<'_>, function: &Function, step: &Step, depth: usize) -> Row {
+fn row(sheet: &Sheet<'_>, function: &Function, step: &Step, depth: usize, decided: String) -> Row {
     let file = function
         .map
         .scopes
@@ -362,35 +383,7 @@ fn row(sheet: &Sheet<'_>, function: &Function, step: &Step, depth: usize) -> Row
         place: sheet.place(file, step.place.line),
         depth,
         text: text.map_or_else(String::new, |text| text.trim().to_owned()),
-        outcomes: outcomes(&step.outcomes),
+        decided,
         ink: Ink::Plain,
-    }
-}
-
-/// `→ true`, `→ true, false`; repeats counted.
-fn outcomes(outcomes: &[Outcome]) -> String {
-    let mut words: Vec<(String, usize)> = Vec::new();
-    for word in outcomes
-        .iter()
-        .filter(|outcome| is_choice(**outcome))
-        .map(|outcome| outcome::word(*outcome))
-    {
-        match words.last_mut() {
-            Some((last, times)) if *last == word => *times += 1,
-            _ => words.push((word, 1)),
-        }
-    }
-    let words = words.into_iter().map(|(word, times)| {
-        if times > 1 {
-            format!("{word} ×{times}")
-        } else {
-            word
-        }
-    });
-    let words: Vec<String> = words.collect();
-    if words.is_empty() {
-        String::new()
-    } else {
-        format!("→ {}", words.join(", "))
     }
 }

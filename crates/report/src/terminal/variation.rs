@@ -326,7 +326,7 @@ pub(super) fn place_of(sheet: &Sheet<'_>, function: &Function, trail: &Trail) ->
     }
 }
 
-/// `from the loop head: src/list.c:41 → true, 43, and back`.
+/// `from the loop head: src/list.c:41, 43, and back`.
 fn on_the_way(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
     let start = match trail.start {
         Start::Entry => "from the entry: ",

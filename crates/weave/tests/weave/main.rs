@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod c;
+mod cases;
 mod cxx;
 mod edges;
 mod module;

@@ -30,7 +30,7 @@ fn shared_std() -> (PathBuf, String) {
 }
 
 /// A crate's bitcode.
-fn compile(bench: &Bench, name: &str, source: &str, flag: &str) -> Vec<u8> {
+pub(crate) fn compile(bench: &Bench, name: &str, source: &str, flag: &str) -> Vec<u8> {
     let file = bench.write("program.rs", source.as_bytes());
     let bitcode = bench.path("program.bc");
     let flags = [

@@ -1,0 +1,446 @@
+//! Where control goes along edges, in terms of the source: each rule on a graph as compilers make it.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod build;
+
+use build::{Build, function};
+use holloway_analysis::directions::{Directions, Goes, Spot};
+use holloway_format::Outcome::{self, Case, Default, False, Jump, Noreturn, Return, True, Unwind};
+
+/// What each branch's ways are called, as `3→1 leaves`, in the order of the edges.
+fn told(build: Build) -> Vec<String> {
+    let map = build.unfinished();
+    let directions = Directions::new(&map, |file| file.starts_with("<std>"));
+    let edges = (0u32..).zip(&map.edges);
+    let ways = |from: u32| map.edges.iter().filter(|edge| edge.from == from).count();
+    let branches = edges.filter(|(_, edge)| ways(edge.from) > 1);
+    branches
+        .map(|(number, edge)| {
+            let goes = words(directions.goes(number));
+            format!("{}→{} {goes}", edge.from, edge.to)
+        })
+        .collect()
+}
+
+fn words(goes: Goes<'_>) -> String {
+    match goes {
+        Goes::Case(names) => format!("case {}", names.join(" ")),
+        Goes::LeavesLoop(None) => "leaves".to_owned(),
+        Goes::LeavesLoop(Some(to)) => format!("leaves to {}", spot(to)),
+        Goes::StaysInLoop => "stays in".to_owned(),
+        Goes::StaysOnLine => "stays on".to_owned(),
+        Goes::Back(to) => format!("back to {}", spot(to)),
+        Goes::Returns => "returns".to_owned(),
+        Goes::NeverReturns => "never returns".to_owned(),
+        Goes::GoesOn => "goes on".to_owned(),
+        Goes::Unwinds => "unwinds".to_owned(),
+        Goes::MayReturnAgain => "again".to_owned(),
+        Goes::To(to) => spot(to),
+    }
+}
+
+/// `f.c:3`, `f.c:3:7`, `f.c:3:7 b2`, `b2`.
+fn spot(spot: Spot<'_>) -> String {
+    let place = match (spot.line, spot.column) {
+        (0, _) => String::new(),
+        (line, 0) => format!("{}:{line}", spot.file),
+        (line, column) => format!("{}:{line}:{column}", spot.file),
+    };
+    let block = spot.block.map(|block| format!("b{block}"));
+    let parts = [place, block.unwrap_or_default()];
+    parts.join(" ").trim().to_owned()
+}
+
+fn check(build: Build, expect: &[&str]) {
+    assert_eq!(told(build), expect);
+}
+
+/// `2 for (…) {`, `3 if (a > b) break;`, `4 sum += a; }`, `6 return sum;`, unoptimized, with this outcome of the condition on the way out.
+fn breaks(out: Outcome, on: Outcome) -> Build {
+    function("f", "f.c", 1)
+        .block_at(&[(0, 1, 5)])
+        .block_at(&[(0, 2, 20)])
+        .block_at(&[(0, 3, 9)])
+        .block_at(&[(0, 3, 16)])
+        .block_at(&[(0, 4, 9)])
+        .block_at(&[(0, 2, 27)])
+        .block_at(&[(0, 6, 5)])
+        .block(0, &[])
+        .edge(0, 1, Jump)
+        .edge(1, 2, True)
+        .edge(1, 6, False)
+        .edge(2, 3, out)
+        .edge(2, 4, on)
+        .edge(3, 6, Jump)
+        .edge(4, 5, Jump)
+        .edge(5, 1, Jump)
+        .edge(6, 7, Return)
+}
+
+#[test]
+fn a_break_leaves_the_loop_whatever_its_condition_compiled_to() {
+    let expect = ["1→2 f.c:3", "1→6 leaves", "2→3 leaves", "2→4 f.c:4"];
+    check(breaks(True, False), &expect);
+    check(breaks(False, True), &expect);
+}
+
+/// The same, rotated: the condition of the `for` stands at the end, and the store of the sum (4:13) was sunk behind the loop.
+fn rotated(sunk: &[(u32, u32, u32)]) -> Build {
+    function("f", "f.c", 1)
+        .block_at(&[(0, 2, 20)])
+        .block_at(&[(0, 3, 9)])
+        .block_at(&[(0, 4, 9), (0, 4, 13), (0, 2, 20)])
+        .block_at(sunk)
+        .block_at(&[(0, 6, 5)])
+        .block(0, &[])
+        .edge(0, 1, True)
+        .edge(0, 4, False)
+        .edge(1, 3, True)
+        .edge(1, 2, False)
+        .edge(2, 1, False)
+        .edge(2, 3, True)
+        .edge(3, 4, Jump)
+        .edge(4, 5, Return)
+}
+
+#[test]
+fn a_rotated_loop_goes_back_or_is_left() {
+    let expect = [
+        "0→1 f.c:3",
+        "0→4 f.c:6",
+        "1→3 leaves",
+        "1→2 f.c:4",
+        "2→1 back to f.c:3",
+        "2→3 leaves",
+    ];
+    check(rotated(&[]), &expect);
+    // What was sunk has the place of a line inside: the loop is left all the same.
+    check(rotated(&[(0, 4, 13)]), &expect);
+}
+
+#[test]
+fn a_loop_that_goes_on_in_a_remainder_is_not_left() {
+    // 2 `for`, 3 its body: four turns at a time, then the rest one by one.
+    let build = function("f", "f.c", 1)
+        .block_at(&[(0, 2, 20)])
+        .block_at(&[(0, 3, 9), (0, 3, 13), (0, 2, 20)])
+        .block_at(&[(0, 2, 20)])
+        .block_at(&[(0, 3, 9), (0, 3, 13), (0, 2, 20)])
+        .block_at(&[(0, 5, 5)])
+        .block(0, &[])
+        .edge(0, 1, True)
+        .edge(0, 2, False)
+        .edge(1, 1, True)
+        .edge(1, 2, False)
+        .edge(2, 3, True)
+        .edge(2, 4, False)
+        .edge(3, 3, False)
+        .edge(3, 4, True)
+        .edge(4, 5, Return);
+    let expect = [
+        "0→1 f.c:3",
+        "0→2 stays on",
+        "1→1 back to f.c:3",
+        "1→2 stays on",
+        "2→3 f.c:3",
+        "2→4 f.c:5",
+        "3→3 back to f.c:3",
+        "3→4 leaves",
+    ];
+    check(build, &expect);
+}
+
+/// `2 for {`, `3 for {`, `4 body } }`, `6 return`: what is left is the inner loop, if `head` tells that the outer one is another.
+fn nested(head: &[(u32, u32, u32)]) -> Build {
+    function("f", "f.c", 1)
+        .block_at(&[(0, 1, 5)])
+        .block_at(head)
+        .block_at(&[(0, 4, 9), (0, 3, 24)])
+        .block_at(&[(0, 2, 20)])
+        .block_at(&[(0, 6, 5)])
+        .block(0, &[])
+        .edge(0, 1, Jump)
+        .edge(1, 2, Jump)
+        .edge(2, 2, True)
+        .edge(2, 3, False)
+        .edge(3, 1, True)
+        .edge(3, 4, False)
+        .edge(4, 5, Return)
+}
+
+#[test]
+fn an_inner_loop_is_left_to_the_outer_one() {
+    let expect = [
+        "2→2 back to f.c:4",
+        "2→3 leaves",
+        "3→1 back to f.c:3",
+        "3→4 leaves",
+    ];
+    check(nested(&[(0, 3, 9)]), &expect);
+}
+
+#[test]
+fn two_loops_of_the_graph_may_be_one_of_the_source() {
+    // `continue` in the middle of a body: some compilers make two nested loops of its two ways back.
+    let expect = [
+        "2→2 back to f.c:4",
+        "2→3 f.c:2",
+        "3→1 back to f.c:4",
+        "3→4 leaves",
+    ];
+    check(nested(&[]), &expect);
+}
+
+#[test]
+fn lines_of_the_loops_text_are_told_where_it_is_left_later() {
+    // 2 `while (1) {`, 3 `if (x) {`, 4 `found = i;`, 5 `break; }`, 7 `i++; }`, 9 `return`.
+    let build = function("f", "f.c", 1)
+        .block_at(&[(0, 1, 5)])
+        .block_at(&[(0, 3, 9)])
+        .block_at(&[(0, 4, 9), (0, 5, 9)])
+        .block_at(&[(0, 7, 9)])
+        .block_at(&[(0, 9, 5)])
+        .block(0, &[])
+        .edge(0, 1, Jump)
+        .edge(1, 2, False)
+        .edge(1, 3, True)
+        .edge(2, 4, Jump)
+        .edge(3, 1, Jump)
+        .edge(4, 5, Return);
+    check(build, &["1→2 f.c:4", "1→3 f.c:7"]);
+}
+
+/// A branch at 2:9 whose ways begin at these places and meet at line 5.
+fn branch(a: &[(u32, u32, u32)], b: &[(u32, u32, u32)]) -> Build {
+    function("f", "f.c", 1)
+        .block_at(&[(0, 2, 9)])
+        .block_at(a)
+        .block_at(b)
+        .block_at(&[(0, 5, 5), (0, 5, 12)])
+        .block(0, &[])
+        .edge(0, 1, True)
+        .edge(0, 2, False)
+        .edge(1, 3, Jump)
+        .edge(2, 3, Jump)
+        .edge(3, 4, Return)
+}
+
+#[test]
+fn what_tells_the_ways_apart_is_told() {
+    check(
+        branch(&[(0, 3, 5)], &[(0, 4, 5)]),
+        &["0→1 f.c:3", "0→2 f.c:4"],
+    );
+    // The same line.
+    check(
+        branch(&[(0, 3, 5)], &[(0, 3, 15)]),
+        &["0→1 f.c:3:5", "0→2 f.c:3:15"],
+    );
+    // The line of the branch: `x = a ? b : c;`.
+    check(
+        branch(&[(0, 2, 13)], &[(0, 2, 17)]),
+        &["0→1 f.c:2:13", "0→2 f.c:2:17"],
+    );
+    // No way to tell by places: by blocks.
+    check(
+        branch(&[(0, 3, 5)], &[(0, 3, 5)]),
+        &["0→1 f.c:3:5 b1", "0→2 f.c:3:5 b2"],
+    );
+    // A block without places leads to what comes behind it.
+    check(branch(&[(0, 3, 5)], &[]), &["0→1 f.c:3", "0→2 f.c:5"]);
+    check(
+        branch(&[(0, 2, 9)], &[(0, 4, 5)]),
+        &["0→1 stays on", "0→2 f.c:4"],
+    );
+}
+
+#[test]
+fn a_return_on_the_line_of_its_condition() {
+    // `2 if (n < 0) return -1;`, `3 …`, `5 }` with the return that both share.
+    let build = |end: &[(u32, u32, u32)]| {
+        function("f", "f.c", 1)
+            .block_at(&[(0, 2, 9)])
+            .block_at(&[(0, 2, 16)])
+            .block_at(&[(0, 3, 5)])
+            .block_at(end)
+            .block(0, &[])
+            .edge(0, 1, False)
+            .edge(0, 2, True)
+            .edge(1, 3, Jump)
+            .edge(2, 3, Jump)
+            .edge(3, 4, Return)
+    };
+    check(build(&[(0, 5, 1)]), &["0→1 returns", "0→2 f.c:3"]);
+    // `if (n < 0) n = 1;` and a return that does something.
+    check(
+        build(&[(0, 5, 5), (0, 5, 12)]),
+        &["0→1 f.c:2:16", "0→2 f.c:3"],
+    );
+    // `if (n < 0) n = 1;` and the other way leads behind it at once.
+    let joins = function("f", "f.c", 1)
+        .block_at(&[(0, 2, 9)])
+        .block_at(&[(0, 2, 16)])
+        .block_at(&[(0, 5, 1)])
+        .block(0, &[])
+        .edge(0, 1, True)
+        .edge(0, 2, False)
+        .edge(1, 2, Jump)
+        .edge(2, 3, Return);
+    check(joins, &["0→1 f.c:2:16", "0→2 f.c:5"]);
+}
+
+#[test]
+fn a_return_in_a_loop() {
+    // `2 for (…)`, `3 if (a == b) return i;`, `4 return -1;`, `5 }`.
+    let build = function("f", "f.c", 1)
+        .block_at(&[(0, 1, 5)])
+        .block_at(&[(0, 2, 20)])
+        .block_at(&[(0, 3, 9)])
+        .block_at(&[(0, 3, 16)])
+        .block_at(&[(0, 4, 5)])
+        .block_at(&[(0, 5, 1)])
+        .block(0, &[])
+        .edge(0, 1, Jump)
+        .edge(1, 2, True)
+        .edge(1, 4, False)
+        .edge(2, 3, True)
+        .edge(2, 1, False)
+        .edge(3, 5, Jump)
+        .edge(4, 5, Jump)
+        .edge(5, 6, Return);
+    let expect = [
+        "1→2 f.c:3",
+        "1→4 leaves",
+        "2→3 returns",
+        "2→1 back to f.c:2",
+    ];
+    check(build, &expect);
+}
+
+#[test]
+fn checks_that_hold_go_on() {
+    // `2 total += a[i];`, `3 return total;`, with a check at 2:14 in the middle.
+    let build = |behind: &[(u32, u32, u32)]| {
+        function("f", "f.rs", 1)
+            .block_at(&[(0, 2, 14)])
+            .block_at(&[(0, 2, 14)])
+            .block_at(behind)
+            .block(0, &[])
+            .edge(0, 1, False)
+            .edge(0, 2, True)
+            .edge(1, 3, Noreturn)
+            .edge(2, 3, Return)
+    };
+    check(
+        build(&[(0, 2, 5), (0, 3, 5)]),
+        &["0→1 never returns", "0→2 goes on"],
+    );
+    check(build(&[(0, 3, 5)]), &["0→1 never returns", "0→2 f.rs:3"]);
+}
+
+#[test]
+fn library_code_is_told_by_the_readers_lines() {
+    // 2 `for i in 0..n {`, 3 `work(i); }`, 5: `next` is inlined at line 2, and what is sought in it once more.
+    let build = |body: (u32, u32, u32)| {
+        function("f", "f.rs", 1)
+            .inlined("next", "<std>/range.rs", 0, 2)
+            .inlined("lt", "<std>/cmp.rs", 1, 700)
+            .block_at(&[(0, 1, 5)])
+            .block_at(&[(2, 70, 9)])
+            .block_at(&[body])
+            .block_at(&[(0, 5, 5)])
+            .block(0, &[])
+            .edge(0, 1, Jump)
+            .edge(1, 2, True)
+            .edge(1, 3, False)
+            .edge(2, 1, Jump)
+            .edge(3, 4, Return)
+    };
+    check(build((0, 3, 9)), &["1→2 f.rs:3", "1→3 leaves"]);
+    check(build((1, 711, 9)), &["1→2 stays in", "1→3 leaves"]);
+    // Outside of loops, and all in one library function: its lines.
+    let inside = function("f", "f.rs", 1)
+        .inlined("pop", "<std>/vec.rs", 0, 2)
+        .block_at(&[(1, 90, 9)])
+        .block_at(&[(1, 91, 9)])
+        .block_at(&[(1, 93, 9)])
+        .block_at(&[(0, 5, 5), (0, 5, 9)])
+        .block(0, &[])
+        .edge(0, 1, True)
+        .edge(0, 2, False)
+        .edge(1, 3, Jump)
+        .edge(2, 3, Jump)
+        .edge(3, 4, Return);
+    check(inside, &["0→1 <std>/vec.rs:91", "0→2 <std>/vec.rs:93"]);
+}
+
+#[test]
+fn inlined_code_is_told_by_the_line_that_calls_it() {
+    // `2 match op {`, `3 A => push(x),`, `4 B => {}`: push is inlined.
+    let build = function("f", "f.rs", 1)
+        .inlined("push", "vec.rs", 0, 3)
+        .block_at(&[(0, 2, 9)])
+        .block_at(&[(1, 66, 9)])
+        .block_at(&[(0, 4, 9)])
+        .block_at(&[(0, 9, 5), (0, 9, 6)])
+        .block(0, &[])
+        .edge(0, 1, Case(0))
+        .edge(0, 2, Default)
+        .edge(1, 3, Jump)
+        .edge(2, 3, Jump)
+        .edge(3, 4, Return);
+    check(build, &["0→1 f.rs:3", "0→2 f.rs:4"]);
+}
+
+#[test]
+fn arms_of_a_switch_in_a_loop_are_told_by_their_lines() {
+    // `2 loop { match op {`, `3 A => x += 1,`, `4 B => x += 2,`, `5 C => return x } }`.
+    let build = function("f", "f.rs", 1)
+        .block_at(&[(0, 1, 5)])
+        .block_at(&[(0, 2, 9)])
+        .block_at(&[(0, 3, 9)])
+        .block_at(&[(0, 4, 9)])
+        .block_at(&[(0, 5, 9)])
+        .block(0, &[])
+        .edge(0, 1, Jump)
+        .edge(1, 2, Case(0))
+        .edge(1, 3, Case(1))
+        .edge(1, 4, Default)
+        .edge(2, 1, Jump)
+        .edge(3, 1, Jump)
+        .edge(4, 5, Return);
+    check(build, &["1→2 f.rs:3", "1→3 f.rs:4", "1→4 f.rs:5"]);
+}
+
+#[test]
+fn cases_are_told_by_name_where_there_is_one() {
+    let build = function("f", "f.c", 1)
+        .block_at(&[(0, 2, 9)])
+        .block_at(&[(0, 3, 9)])
+        .block_at(&[(0, 4, 9)])
+        .block_at(&[(0, 5, 9)])
+        .block(0, &[])
+        .edge(0, 1, Case(0))
+        .edge(0, 2, Case(3))
+        .edge(0, 3, Default)
+        .edge(1, 4, Return)
+        .edge(2, 4, Return)
+        .edge(3, 4, Return)
+        .case(0, &["Push"])
+        .case(1, &["Add", "Mul"]);
+    check(build, &["0→1 case Push", "0→2 case Add Mul", "0→3 f.c:5"]);
+}
+
+#[test]
+fn a_call_returns_or_unwinds() {
+    let build = function("f", "f.rs", 1)
+        .block_at(&[(0, 2, 9)])
+        .block_at(&[(0, 3, 9)])
+        .block_at(&[(0, 4, 9)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Normal)
+        .edge(0, 2, Unwind)
+        .edge(1, 3, Return)
+        .edge(2, 3, Outcome::Resume);
+    check(build, &["0→1 f.rs:3", "0→2 unwinds"]);
+}

@@ -184,10 +184,11 @@ fn is_own(path: &Value) -> bool {
     name.starts_with(FUNCTION)
 }
 
-/// Net variation by function, as shares of the run, largest first.
+/// Net variation by function, where it is certain, as shares of the run, largest first.
 fn by_function(seen: &Seen) -> Result<Vec<(String, f64)>> {
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
-    for path in seen.paths()? {
+    let certain = |path: &&Value| path["certain"] == true;
+    for path in seen.paths()?.iter().filter(certain) {
         let name = path["function"].as_str().context("no function")?;
         let name = name.split('(').next().unwrap_or(name);
         *sums.entry(name.to_owned()).or_default() += path["share"].as_f64().unwrap_or(0.0);

@@ -1,28 +1,34 @@
 //! Where control goes along an edge, in terms of the source.
 //!
-//! A compiled condition says little: the optimizer inverts it, merges it with others, or makes a table of it. So an outcome is
-//! described by where control goes, which debug locations and the graph's loops tell. A branch's ways out are looked at together: each
-//! gets the shortest description that no other one has ([`Directions::goes`]).
+//! A compiled condition says little: the optimizer inverts it, merges it with others, or makes a
+//! table of it. So an outcome is described by where control goes, which debug locations and the
+//! graph's loops tell. A branch's ways out are looked at together: each gets the shortest
+//! description that no other one has ([`Directions::goes`]).
 //!
 //! # Where an edge leads
-//! From its target on the *straight way* is followed, through blocks with one way out, to the first known place. It is shown in the
-//! frame that the branch stands in, or the innermost frame around both; where the branch stands in library code (as `next` of a
-//! `for` loop's range), in the frame that called the library, if its line changes.
+//! The *straight way* behind an edge runs from its target through blocks with one way out. The
+//! first known place on it is where the edge leads. It is shown in the frame that the branch stands
+//! in, or in the innermost frame around both. A branch in library code (`next` of a `for` loop's
+//! range) is shown in the frame that called the library, if its line changes.
 //!
 //! # When a loop is left
-//! Edges out of a natural loop need not leave a loop of the source: an unrolled or vectorized loop goes on in a remainder, and
-//! threaded jumps make several loops of one. A copy of a loop's code keeps its places. So the loop is left if
-//! - the straight way meets a place that the loop doesn't have, the function's end, or the head of the loop around it, or no place of
-//!   the loop can follow before that head; and
+//! Edges out of a natural loop need not leave a loop of the source: an unrolled or vectorized loop
+//! goes on in a remainder, and threaded jumps make several loops of one. A copy of a loop's code
+//! keeps its places. So the loop is left if
+//! - the straight way meets a place that the loop doesn't have, the function's end, or the head of
+//!   the loop around it, or no place of the loop can follow before that head; and
 //! - the loop around it, if there is one, begins with a place that this loop doesn't have.
 //!
-//! Otherwise only the line is told. What the optimizer sinks behind a loop (a store of a sum) keeps its place as well: it stands on the
-//! straight way and is passed over. A branch to further lines of the loop's text that never come back to its head (`{ found = i; break; }`) leads to
-//! these lines, and so do the arms of a switch.
+//! Otherwise only the line is told. What the optimizer sinks behind a loop (a store of a sum) keeps
+//! its place as well: it stands on the straight way and is passed over. A branch to further lines
+//! of the loop's text that never come back to its head (`{ found = i; break; }`) leads to these
+//! lines, and so do the arms of a switch.
 //!
-//! Code from which neither a return nor the head of a loop can be reached ends in calls that don't return: a failed check, an abort.
+//! Code from which neither a return nor the head of a loop can be reached ends in calls that don't
+//! return: a failed check, an abort.
 //!
-//! Cost: the function's graph once; for each branch its ways, and for each that leaves a loop, at worst the code behind it.
+//! Cost: the function's graph once; for each branch its ways, and for each that leaves a loop, at
+//! worst the code behind it.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -50,7 +56,8 @@ pub enum Goes<'a> {
     Returns,
     /// To a call that doesn't return, with no other line before.
     NeverReturns,
-    /// On at the same line, as all other ways are to calls that don't return: a check of the compiler's, mostly.
+    /// On at the same line, as all other ways are to calls that don't return: a check of the
+    /// compiler's, mostly.
     GoesOn,
     /// To a landing pad: a call unwinds.
     Unwinds,
@@ -117,7 +124,8 @@ enum WayEnd {
 }
 
 impl<'a> Directions<'a> {
-    /// The branches of a function. `is_library` says of a file whether the reader's own code is elsewhere.
+    /// The branches of a function. `is_library` says of a file whether the reader's own code is
+    /// elsewhere.
     pub fn new(map: &'a FunctionMap, is_library: fn(&str) -> bool) -> Self {
         let mut out = vec![Vec::new(); map.blocks.len()];
         for (number, edge) in (0u32..).zip(&map.edges) {
@@ -234,7 +242,8 @@ impl<'a> Directions<'a> {
         found
     }
 
-    /// Whether an edge only leads out of the function, with nothing between that is on another line.
+    /// Whether an edge only leads out of the function, with nothing between that is on another
+    /// line.
     fn ends_here(&self, decided: &[Place], ways: &[Way], way: &Way) -> Option<Goes<'a>> {
         if !self.lives(self.edge(way.edge).to) {
             let mut places = way.places.iter();
@@ -261,7 +270,8 @@ impl<'a> Directions<'a> {
         here.then_some(Goes::Returns)
     }
 
-    /// Whether the other ways out of a loop don't lead to where this one leads: no `break` is alone there.
+    /// Whether the other ways out of a loop don't lead to where this one leads: no `break` is alone
+    /// there.
     fn is_way_of_its_own(&self, way: &Way) -> bool {
         let from = BlockId(self.edge(way.edge).from);
         let Some((graph, inside)) = self
@@ -368,9 +378,13 @@ impl<'a> Directions<'a> {
             spots.push(Spot { column: 0, ..whole });
         }
         spots.push(whole);
-        spots.push(Spot {
-            block: Some(block),
-            ..whole
+        // On its own line the place tells nothing more.
+        spots.push(match is_here {
+            true => self.block_spot(block),
+            false => Spot {
+                block: Some(block),
+                ..whole
+            },
         });
         spots.dedup();
         spots
@@ -410,7 +424,8 @@ impl<'a> Directions<'a> {
         decided[level].line == to[level].line
     }
 
-    /// Whether a place is in the text of the innermost loop around a block: between its first and its last line.
+    /// Whether a place is in the text of the innermost loop around a block: between its first and
+    /// its last line.
     fn is_within(&self, decided: &[Place], from: u32, place: Place) -> bool {
         let (Some(graph), level) = (self.graph(), self.own(decided)) else {
             return false;
@@ -479,7 +494,8 @@ impl<'a> Directions<'a> {
         graph.is_none_or(|graph| graph.lives[block as usize])
     }
 
-    /// Whether code at one of these places may run behind a block, before the head of the loop around.
+    /// Whether code at one of these places may run behind a block, before the head of the loop
+    /// around.
     fn may_reach(&self, block: u32, around: Option<u32>, places: &HashSet<Place>) -> bool {
         let mut seen = HashSet::from([block]);
         let mut work = vec![block];

@@ -1,4 +1,5 @@
-//! Where control goes along edges, in terms of the source: each rule on a graph as compilers make it.
+//! Where control goes along edges, in terms of the source: each rule on a graph as compilers make
+//! it.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod build;
@@ -55,7 +56,8 @@ fn check(build: Build, expect: &[&str]) {
     assert_eq!(told(build), expect);
 }
 
-/// `2 for (…) {`, `3 if (a > b) break;`, `4 sum += a; }`, `6 return sum;`, unoptimized, with this outcome of the condition on the way out.
+/// `2 for (…) {`, `3 if (a > b) break;`, `4 sum += a; }`, `6 return sum;`, unoptimized, with this
+/// outcome of the condition on the way out.
 fn breaks(out: Outcome, on: Outcome) -> Build {
     function("f", "f.c", 1)
         .block_at(&[(0, 1, 5)])
@@ -84,7 +86,8 @@ fn a_break_leaves_the_loop_whatever_its_condition_compiled_to() {
     check(breaks(False, True), &expect);
 }
 
-/// The same, rotated: the condition of the `for` stands at the end, and the store of the sum (4:13) was sunk behind the loop.
+/// The same, rotated: the condition of the `for` stands at the end, and the store of the sum (4:13)
+/// was sunk behind the loop.
 fn rotated(sunk: &[(u32, u32, u32)]) -> Build {
     function("f", "f.c", 1)
         .block_at(&[(0, 2, 20)])
@@ -150,7 +153,8 @@ fn a_loop_that_goes_on_in_a_remainder_is_not_left() {
     check(build, &expect);
 }
 
-/// `2 for {`, `3 for {`, `4 body } }`, `6 return`: what is left is the inner loop, if `head` tells that the outer one is another.
+/// `2 for {`, `3 for {`, `4 body } }`, `6 return`: what is left is the inner loop, if `head` tells
+/// that the outer one is another.
 fn nested(head: &[(u32, u32, u32)]) -> Build {
     function("f", "f.c", 1)
         .block_at(&[(0, 1, 5)])
@@ -181,7 +185,8 @@ fn an_inner_loop_is_left_to_the_outer_one() {
 
 #[test]
 fn two_loops_of_the_graph_may_be_one_of_the_source() {
-    // `continue` in the middle of a body: some compilers make two nested loops of its two ways back.
+    // `continue` in the middle of a body: some compilers make two nested loops of its two ways
+    // back.
     let expect = [
         "2→2 back to f.c:4",
         "2→3 f.c:2",
@@ -246,6 +251,7 @@ fn what_tells_the_ways_apart_is_told() {
         branch(&[(0, 3, 5)], &[(0, 3, 5)]),
         &["0→1 f.c:3:5 b1", "0→2 f.c:3:5 b2"],
     );
+    check(branch(&[(0, 2, 13)], &[(0, 2, 13)]), &["0→1 b1", "0→2 b2"]);
     // A block without places leads to what comes behind it.
     check(branch(&[(0, 3, 5)], &[]), &["0→1 f.c:3", "0→2 f.c:5"]);
     check(
@@ -340,7 +346,8 @@ fn checks_that_hold_go_on() {
 
 #[test]
 fn library_code_is_told_by_the_readers_lines() {
-    // 2 `for i in 0..n {`, 3 `work(i); }`, 5: `next` is inlined at line 2, and what is sought in it once more.
+    // 2 `for i in 0..n {`, 3 `work(i); }`, 5: `next` is inlined at line 2, and what is sought in it
+    // once more.
     let build = |body: (u32, u32, u32)| {
         function("f", "f.rs", 1)
             .inlined("next", "<std>/range.rs", 0, 2)

@@ -190,7 +190,12 @@ impl CargoCall {
         self.repeat(status);
         let outcome = finish::finish(&directory, Some(&self.linked))?;
         if outcome.profiles == 0 {
-            let why = unwritten::uninstrumented(&name, &self.linked.maps())
+            // A pattern is the likelier reason, and is named.
+            let maps = match &self.patterns[..] {
+                [] => self.linked.maps(),
+                _ => Vec::new(),
+            };
+            let why = unwritten::uninstrumented(&name, &maps)
                 .or_else(|| unwritten::reason(&directory, &self.project.runs()))
                 .unwrap_or_else(|| self.nothing_woven());
             rundir::discard_if_empty(&directory);

@@ -1,8 +1,9 @@
 //! Variables of the source: which values they have, where they are, and their types.
 //!
-//! What LLVM 22 tells of a function's debug records; older ones don't tell it by the C API, and there no variable is known. The C API also
-//! has no way to ask for an enumerator's value, a basic type's encoding, or an expression's operations: these are read from the printed node, which takes
-//! no look at the module.
+//! What LLVM 22 tells of a function's debug records; older ones don't tell it by the C API, and
+//! there no variable is known. The C API also has no way to ask for an enumerator's value, a basic
+//! type's encoding, or an expression's operations: these are read from the printed node, which
+//! takes no look at the module.
 
 use std::collections::HashMap;
 
@@ -144,7 +145,8 @@ impl<'m> DebugType<'m> {
         self.0.operand(DISCRIMINATOR).and_then(DebugType::new)
     }
 
-    /// Of one of several variants: the discriminator's value; `None` if it is the one with any other value.
+    /// Of one of several variants: the discriminator's value; `None` if it is the one with any
+    /// other value.
     pub fn discriminant(self) -> Option<u64> {
         self.0.operand(EXTRA).and_then(Metadata::as_int)
     }
@@ -188,7 +190,8 @@ impl Metadata<'_> {
 }
 
 impl<'m> Function<'m> {
-    /// The variables that its debug records tell of, in order; those that are calculated from a value are left out.
+    /// The variables that its debug records tell of, in order; those that are calculated from a
+    /// value are left out.
     pub fn variables(self) -> Vec<Variable<'m>> {
         let mut parts = HashMap::new();
         let blocks = self.blocks();
@@ -230,8 +233,8 @@ impl<'m> Instruction<'m> {
         // SAFETY: an instruction; null if it has no records.
         let mut record = unsafe { first(self.raw()) };
         while !record.is_null() {
-            // SAFETY: a live record; variable and expression are asked of records of variables only, and the value where there is one, as the expression is
-            // not about a list.
+            // SAFETY: a live record; variable and expression are asked of records of variables
+            // only, and the value where there is one, as the expression is not about a list.
             unsafe {
                 let kind = kind_of(record);
                 if matches!(kind, DECLARE | VALUE) {
@@ -263,7 +266,8 @@ impl<'m> Instruction<'m> {
     }
 }
 
-/// `!DIExpression()` is about all, `!DIExpression(DW_OP_LLVM_fragment, 64, 32)` about a part, others calculate something.
+/// `!DIExpression()` is about all, `!DIExpression(DW_OP_LLVM_fragment, 64, 32)` about a part,
+/// others calculate something.
 #[expect(clippy::option_option, reason = "no part, a part, or nothing to tell")]
 fn part(text: &str) -> Option<Option<(u64, u64)>> {
     let (_, inside) = text.split_once("!DIExpression(")?;

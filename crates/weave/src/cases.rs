@@ -1,10 +1,14 @@
-//! Names of a switch's cases: enumerators, variants, characters, numbers, where debug information tells what is switched on.
+//! Names of a switch's cases: enumerators, variants, characters, numbers, where debug information
+//! tells what is switched on.
 //!
-//! A case's value is that of the compiled switch. It is the source's only if the value that is switched on is known to be one of the source's: a value that a variable
-//! has, or one that is loaded from where a variable is or points to, both without calculation. Then the variable's type says what the number means. The
-//! optimizer shifts and narrows cases only together with the value, which then is no variable's any more: such a switch has no names. Neither has one
+//! A case's value is that of the compiled switch. It is the source's only if the value that is
+//! switched on is known to be one of the source's: a value that a variable has, or one that is
+//! loaded from where a variable is or points to, both without calculation. Then the variable's type
+//! says what the number means. The optimizer shifts and narrows cases only together with the value,
+//! which then is no variable's any more: such a switch has no names. Neither has one
 //! - on a value that two variables of different types have;
-//! - on a variant that is told by what another one leaves unused (a niche): what is switched on may as well be the variant inside;
+//! - on a variant that is told by what another one leaves unused (a niche): what is switched on may
+//!   as well be the variant inside;
 //! - on a member of a union, or of some bits.
 //!
 //! An enumerator's name is given where no other one has its value.
@@ -124,7 +128,8 @@ impl<'m> Variables<'m> {
         }
     }
 
-    /// The type of the variable that a value is stored to, whole: how unoptimized code keeps parameters, and rustc what it has in a register.
+    /// The type of the variable that a value is stored to, whole: how unoptimized code keeps
+    /// parameters, and rustc what it has in a register.
     fn stored(&self, value: Value<'m>, bits: u64) -> Option<DebugType<'m>> {
         let stores = value.users().into_iter().filter_map(Value::as_instruction);
         let stores = stores
@@ -195,7 +200,8 @@ fn plain(kind: DebugType<'_>) -> DebugType<'_> {
     kind
 }
 
-/// The type of so many bits of a type, from bit `first` on: of all of a number, an enumeration or a pointer; of what tells variants apart the variants.
+/// The type of so many bits of a type, from bit `first` on: of all of a number, an enumeration or a
+/// pointer; of what tells variants apart the variants.
 fn part(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<'_>> {
     let kind = plain(kind);
     match kind.form() {

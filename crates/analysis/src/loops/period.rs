@@ -16,9 +16,11 @@
 //! Example, K = 2, a b a b a b c: W₀ = a b (3 times), W₁ = b a (2); V₁ = b (3), V₂ = a (3). a b a b ran at least 3 − (3−2) − (3−3) = 2 times, as it did.
 //!
 //! Limit: a window that ran less often than the report looks at (`LoopCount::least`) counts as never.
+//! It looks at less the longer sequences may be, so with a K of hundreds a long period takes seconds to be found.
 //!
-//! Cost: a look-up for each path of a period, for each sequence that ran often enough to make one worth a word.
+//! Cost: a few steps for each sequence that ran often enough to make a period worth a word, and a look-up for each path of each period.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
@@ -31,20 +33,12 @@ pub(super) fn period(one: &LoopCount, kipf: &Kipf) -> Option<Finding> {
     let starts = one.starts();
     let longest = kipf.nodes().last().map_or(0, |node| node.level as usize);
     let windows = Windows::new(kipf);
-    let mut seen: BTreeSet<Vec<u32>> = BTreeSet::new();
     let mut best: Option<Repeated> = None;
-    for (place, node) in (0u32..).zip(kipf.nodes()) {
-        for unit in units(kipf, place, node, longest, starts) {
-            if seen.contains(&unit) {
-                continue;
-            }
-            let rotations = (0..unit.len()).map(|at| [&unit[at..], &unit[..at]].concat());
-            let repeated = windows.repeated(one, &unit, longest);
-            seen.extend(rotations);
-            let key = |one: &Repeated| (one.all, std::cmp::Reverse(one.unit.len()));
-            if best.as_ref().is_none_or(|best| key(&repeated) > key(best)) {
-                best = Some(repeated);
-            }
+    for unit in units(kipf, longest, starts) {
+        let repeated = windows.repeated(one, &unit, longest);
+        let key = |one: &Repeated| (one.all, std::cmp::Reverse(one.unit.len()));
+        if best.as_ref().is_none_or(|best| key(&repeated) > key(best)) {
+            best = Some(repeated);
         }
     }
     let best = best?;
@@ -63,42 +57,74 @@ struct Repeated {
     unit: Vec<u32>,
 }
 
-/// The periods that a sequence may be a window of, if it ran so often that one of them would be worth a word.
-fn units(kipf: &Kipf, place: u32, node: &KipfNode, longest: usize, starts: u64) -> Vec<Vec<u32>> {
-    let length = node.level as usize;
-    let often = |period: usize| {
-        let turns = u128::from(node.count) * period as u128;
-        turns * 1000 >= u128::from(starts) * u128::from(OFTEN)
+/// The units of which a sequence is a window, of those sequences that ran so often that the period would be worth a word; of the
+/// rotations of each, the least.
+fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
+    let often = |count: u64, period: usize| {
+        u128::from(count) * period as u128 * 1000 >= u128::from(starts) * u128::from(OFTEN)
     };
-    let is_longest = length == longest;
-    if !(is_longest || length.is_multiple_of(2)) || !often(length) {
-        return Vec::new();
+    let mut found = BTreeSet::new();
+    let mut sequence = Sequence::default();
+    let mut open = kipf.roots().to_vec();
+    while let Some(place) = open.pop() {
+        let node = &kipf.nodes()[place as usize];
+        // No longer sequence runs more often.
+        if !often(node.count, longest) {
+            continue;
+        }
+        open.extend(kipf.children(place));
+        let length = node.level as usize;
+        sequence.go_on(length - 1, node.label);
+        let doubled = Some(sequence.period()).filter(|period| 2 * period == length);
+        let periods = sequence.periods();
+        let long = periods
+            .take_while(|_| length == longest)
+            .filter(|period| 2 * period > length);
+        for period in doubled.into_iter().chain(long) {
+            let unit = &sequence.paths[..period];
+            if often(node.count, period) && is_primitive(unit) {
+                found.insert(rotated(unit));
+            }
+        }
     }
-    let sequence = kipf.sequence(place);
-    let periods = periods(&sequence).into_iter();
-    let fit = periods.filter(|&period| {
-        let is_window = 2 * period == length || is_longest && 2 * period > length;
-        is_window && often(period) && is_primitive(&sequence[..period])
-    });
-    fit.map(|period| sequence[..period].to_vec()).collect()
+    found
 }
 
-/// How far a sequence can be shifted so that it covers itself; its length is one.
-fn periods(sequence: &[u32]) -> Vec<usize> {
-    // Of each beginning, the longest proper one that it also ends with (Knuth, Morris, Pratt).
-    let mut borders = vec![0; sequence.len() + 1];
-    let mut border = 0;
-    for at in 1..sequence.len() {
-        while border > 0 && sequence[at] != sequence[border] {
-            border = borders[border];
+/// A sequence of paths that grows and shrinks at its end.
+#[derive(Default)]
+struct Sequence {
+    paths: Vec<u32>,
+    /// For each beginning but the empty one: the length of the longest proper one that it also ends with (Knuth, Morris, Pratt).
+    borders: Vec<usize>,
+}
+
+impl Sequence {
+    /// Keeps so many paths and puts one behind them.
+    fn go_on(&mut self, kept: usize, path: u32) {
+        self.paths.truncate(kept);
+        self.borders.truncate(kept);
+        let mut border = self.borders.last().copied().unwrap_or(0);
+        while border > 0 && self.paths[border] != path {
+            border = self.borders[border - 1];
         }
-        border += usize::from(sequence[at] == sequence[border]);
-        borders[at + 1] = border;
+        let goes_on = kept > 0 && self.paths[border] == path;
+        self.paths.push(path);
+        self.borders.push(border + usize::from(goes_on));
     }
-    let all = std::iter::successors(Some(borders[sequence.len()]), |&border| {
-        (border > 0).then(|| borders[border])
-    });
-    all.map(|border| sequence.len() - border).collect()
+
+    /// How far it can be shifted so that it covers itself, from the least on; its length is one.
+    fn periods(&self) -> impl Iterator<Item = usize> {
+        let longest = self.borders.last().copied();
+        let borders = std::iter::successors(longest, |&border| {
+            (border > 0).then(|| self.borders[border - 1])
+        });
+        borders.map(|border| self.paths.len() - border)
+    }
+
+    /// The least of these.
+    fn period(&self) -> usize {
+        self.periods().next().unwrap_or(0)
+    }
 }
 
 /// Whether a sequence is no smaller one repeated.
@@ -106,6 +132,26 @@ fn is_primitive(unit: &[u32]) -> bool {
     (1..unit.len())
         .filter(|size| unit.len().is_multiple_of(*size))
         .all(|size| unit[size..] != unit[..unit.len() - size])
+}
+
+/// The least of its rotations: of two that begin alike, the one with the greater next path is passed over as far as they are alike.
+fn rotated(unit: &[u32]) -> Vec<u32> {
+    let (mut one, mut other, mut alike) = (0, 1, 0);
+    let at = |start: usize, step: usize| unit[(start + step) % unit.len()];
+    while one.max(other) < unit.len() && alike < unit.len() {
+        match at(one, alike).cmp(&at(other, alike)) {
+            Ordering::Equal => {
+                alike += 1;
+                continue;
+            }
+            Ordering::Greater => one += alike + 1,
+            Ordering::Less => other += alike + 1,
+        }
+        other += usize::from(one == other);
+        alike = 0;
+    }
+    let first = one.min(other);
+    [&unit[first..], &unit[..first]].concat()
 }
 
 /// Sequences by their first paths and the next one.
@@ -180,7 +226,7 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// The windows of a unit's repetition, by where in the unit they begin.
+    /// The windows of a unit's repetition, by where in the unit they begin; of a long unit none, if one of them is missing.
     fn around(&self, unit: &[u32], length: usize) -> Vec<Option<u32>> {
         let mut windows: Vec<Option<u32>> = Vec::with_capacity(unit.len());
         for at in 0..unit.len() {
@@ -192,6 +238,9 @@ impl<'a> Windows<'a> {
                 }
                 None => self.find((0..length).map(|step| unit[(at + step) % unit.len()])),
             };
+            if window.is_none() && length < 2 * unit.len() {
+                return vec![None; unit.len()];
+            }
             windows.push(window);
         }
         windows
@@ -200,19 +249,40 @@ impl<'a> Windows<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_primitive, periods};
+    use super::{Sequence, is_primitive, rotated};
 
     #[test]
     fn periods_of_a_sequence() {
-        assert_eq!(periods(&[1, 2, 3]), [3]);
-        assert_eq!(periods(&[1, 1, 2, 1, 1]), [3, 4, 5]);
-        assert_eq!(periods(&[1, 1, 1]), [1, 2, 3]);
-        assert_eq!(periods(&[7]), [1]);
+        let check = |paths: &[u32], expect: &[usize]| {
+            let mut sequence = Sequence::default();
+            for (kept, &path) in paths.iter().enumerate() {
+                // What was put there before goes.
+                sequence.go_on(kept, 9);
+                sequence.go_on(kept, path);
+            }
+            assert_eq!(sequence.periods().collect::<Vec<_>>(), expect);
+            assert_eq!(sequence.period(), expect[0]);
+        };
+        check(&[1, 2, 3], &[3]);
+        check(&[1, 1, 2, 1, 1], &[3, 4, 5]);
+        check(&[1, 1, 1], &[1, 2, 3]);
+        check(&[7], &[1]);
     }
 
     #[test]
     fn units_are_no_repetitions() {
         assert!(is_primitive(&[1]) && is_primitive(&[1, 2, 1]) && is_primitive(&[1, 1, 2]));
         assert!(!is_primitive(&[1, 1]) && !is_primitive(&[1, 2, 1, 2]));
+    }
+
+    #[test]
+    fn of_rotations_the_least_is_taken() {
+        for number in 0..243 {
+            let digit = |at: u32| number / 3u32.pow(at) % 3;
+            let unit: Vec<u32> = (0..5).map(digit).collect();
+            let rotations = (0..5).map(|at| [&unit[at..], &unit[..at]].concat());
+            assert_eq!(Some(rotated(&unit)), rotations.min());
+        }
+        assert_eq!(rotated(&[4]), [4]);
     }
 }

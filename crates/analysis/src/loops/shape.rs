@@ -1,9 +1,9 @@
 //! The loops of a function, by what their sequences of paths say.
 //!
 //! A loop is a block that back edges lead to. Its *turns* are the paths that start at it, and the first ones of its executions, whose paths
-//! come from before the loop; a path that only runs the test which ends the loop is none ([`condition`](super::condition)). What its sequences suggest is told with the share of the turns that it holds for, never more than counts say.
+//! come from before the loop; a path that only runs the test which ends the loop is none (`condition.rs`). What its sequences suggest is told with the share of the turns that it holds for, never more than counts say.
 //!
-//! Periods are in [`period`](super::period).
+//! Periods are in `period.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

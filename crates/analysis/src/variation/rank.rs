@@ -2,7 +2,7 @@
 //! certain.
 //!
 //! A path's *base time* is the 5 % quantile of its samples, in the paper the least: of up to 20
-//! samples it is that ([`mod@super::above`]). Its *net variation* is what all its executions took
+//! samples it is that (`above`). Its *net variation* is what all its executions took
 //! above that: the samples' times above the base time, scaled from samples to executions. The paper
 //! leaves the scaling open; here every sample of a process stands for as many executions as paths
 //! began for each sample in it, but all executions of a path together take no longer than the run.
@@ -25,10 +25,10 @@
 //! # What is certain
 //! Things outside the program make paths slow, too. *Interruptions* stop a path for a while: the
 //! longest samples, as many as may have been interrupted, count only as long as the longest of the
-//! others ([`super::interruptions`]). *Sharing* the machine slows all code: what the other paths of
-//! the run lost says how much ([`super::machine`]). A path's net variation is certain if it is
+//! others (`interruptions`). *Sharing* the machine slows all code: what the other paths of
+//! the run lost says how much (`machine`). A path's net variation is certain if it is
 //! still larger than that where the shortest and the longest samples are left out, those of two
-//! bursts at least ([`super::above`]). Paths whose net variation is certain are ranked by it, as in
+//! bursts at least (`above`). Paths whose net variation is certain are ranked by it, as in
 //! the paper; the others stand behind them, each with the reason ([`Certainty`]).
 //!
 //! Cost: linear in the paths, but for sorting.

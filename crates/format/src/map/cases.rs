@@ -1,4 +1,5 @@
-//! Names of a switch's cases, as debug information has them: enumerators, variants, numbers, characters.
+//! Names of a switch's cases, as debug information has them: enumerators, variants, numbers,
+//! characters.
 //!
 //! The list stands at the end of a function's record, behind the loops ([`super::loops`]), and only where
 //! it isn't empty. Maps of earlier builds end before it.

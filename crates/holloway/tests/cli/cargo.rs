@@ -473,7 +473,7 @@ fn patterns_that_fit_nothing_are_told_once_for_all_links() {
             .cargo_holloway("run --release --bin other --only nosuch")
             .ok();
         let warnings = done.stderr.lines().filter(|line| line.contains("warning"));
-        let no_profile = "holloway: warning: no profile was written: nothing that ran was woven (only code built for the target is; proc macros and build scripts are not); look at --only nosuch too";
+        let no_profile = "holloway: warning: no profile was written: nothing that ran was woven (only code built for the target is; proc macros and build scripts are not), or it entered no instrumented function; look at --only nosuch too";
         assert_eq!(
             warnings.collect::<Vec<_>>(),
             [&nothing("--only nosuch"), no_profile]

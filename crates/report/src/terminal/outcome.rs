@@ -1,9 +1,11 @@
 //! What was decided at a branch, in words: where control goes.
 //!
-//! `→ line 214` in the file of the line that it stands on, `→ other.rs:12` in another, `→ column 17` on the line itself; the column also
-//! where the line is not enough to tell the branch's ways apart, and the block (`b7`, as in the other views) where no place does.
-//! A check that held (of an index, for overflow), which would not have returned on the same line, is not told.
-//! What was decided at one line is listed in order, so that `a && b` shows which of them failed: `→ column 12, line 9`.
+//! `→ line 214` in the file of the line that it stands on, `→ other.rs:12` in another, `→ column
+//! 17` on the line itself; the column also where the line is not enough to tell the branch's ways
+//! apart, and the block (`b7`, as in the other views) where no place does. A check that held (of an
+//! index, for overflow), which would not have returned on the same line, is not told. What was
+//! decided at one line is listed in order, so that `a && b` shows which of them failed: `→ column
+//! 12, line 9`.
 
 use holloway_analysis::directions::{Directions, Goes, Spot};
 use holloway_analysis::trail::{Step, first_place};
@@ -40,7 +42,8 @@ impl<'a> Branches<'a> {
         self.in_words(sheet, step.place, &decided)
     }
 
-    /// What was decided at a place, as `→ line 3`; empty if nothing was, or nothing but that checks held.
+    /// What was decided at a place, as `→ line 3`; empty if nothing was, or nothing but that checks
+    /// held.
     pub(super) fn in_words(&self, sheet: &Sheet<'_>, at: Place, decided: &[Goes<'_>]) -> String {
         let mut words: Vec<(String, usize)> = Vec::new();
         for goes in decided.iter().filter(|goes| **goes != Goes::GoesOn) {
@@ -61,7 +64,8 @@ impl<'a> Branches<'a> {
         }
     }
 
-    /// Where control goes along an edge, as read at a place, beside the first place of the block `to` that it leads to: empty where that says it.
+    /// Where control goes along an edge, as read at a place, beside the first place of the block
+    /// `to` that it leads to: empty where that says it.
     pub(super) fn beside(
         &self,
         sheet: &Sheet<'_>,

@@ -1,4 +1,5 @@
-//! Names of cases: a named one leads to the line of the source that has its label, and what debug information doesn't tell for certain has no name.
+//! Names of cases: a named one leads to the line of the source that has its label, and what debug
+//! information doesn't tell for certain has no name.
 
 use std::collections::BTreeSet;
 

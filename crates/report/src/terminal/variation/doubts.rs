@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! Variation  nothing varies here
-//!   2 paths with 25 to 9,999 samples each: 1 took as long each time, as far as the clock can tell; 1 lost no more of the time than any code may lose on a shared machine; run it for longer, or with --burst 1000
+//!   2 paths with 25 to 9,999 samples each: 1 took as long each time, as far as the clock can
+//!   tell; 1 lost no more of the time than any code may lose on a shared machine; run it for longer
 //! ```
 
 use std::io;

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Everything outside cargo that the tests and benches use: this is the one list.
-pub(crate) const NEEDED: [&str; 17] = [
+pub(crate) const NEEDED: [&str; 18] = [
     "gcc",                   // the C linker that rustc calls, and the system's headers
     "g++",                   // libstdc++ for the C++ programs
     "clang-19",              // the oldest clang and libLLVM supported
     "clang-22",              // the LLVM of rustc 1.95
     "llvm-19-dev",           // its libLLVM where clang's is looked for
     "llvm-22-dev",           // and that of the other
+    "libclang-rt-19-dev",    // the older clang's sanitizers
     "libclang-rt-22-dev",    // clang's own counters and sanitizers
     "lld-22",                // the other linker
     "llvm-22",               // llvm-profdata: clang's counters

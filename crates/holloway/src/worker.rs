@@ -8,7 +8,8 @@
 //! | 0 | the result is written |
 //! | [`NOT_KEPT`] | the result is written; it must not be cached |
 //! | [`ERROR`] | an error; the last line on stderr says which |
-//! | [`REFUSED`] | the module cannot be woven; it can be linked as it is |
+//! | [`REFUSED`] | the module cannot be woven, nor compiled alone; it can be linked as it is |
+//! | [`UNFIT`] | the module cannot be woven; it can be compiled without probes |
 //! | [`INTERNAL`] | a bug of the weaver; the module can be compiled without probes |
 //! | other | a crash |
 
@@ -21,7 +22,8 @@ use std::process::ExitCode;
 
 use holloway_llvm::Library;
 use holloway_weave::{
-    Filter, LinkKind, ModuleOptions, OptLevel, WeaveError, WovenModule, cache, weave_module,
+    Filter, Instead, LinkKind, ModuleOptions, OptLevel, WeaveError, WovenModule, cache,
+    weave_module,
 };
 
 use crate::failure::{Context, Failure, Result};
@@ -33,13 +35,15 @@ use crate::wanted::Wanted;
 pub(crate) const COMMAND: &str = "__weave-module";
 /// The module or the request is wrong.
 pub(crate) const ERROR: u8 = 3;
-/// The module is sound, but cannot be woven.
+/// The module is sound, but can only be linked as it is.
 pub(crate) const REFUSED: u8 = 4;
 /// Weaving broke one of its own rules: the module can be compiled without probes.
 pub(crate) const INTERNAL: u8 = 5;
 
 /// The module is woven, of files its assembly includes too: another time it may come out otherwise.
 pub(crate) const NOT_KEPT: u8 = 6;
+/// The module is sound, and can be compiled without probes.
+pub(crate) const UNFIT: u8 = 7;
 
 /// Runs the worker; `args` are the words after [`COMMAND`].
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
@@ -197,12 +201,22 @@ fn no_core_files() {
     );
 }
 
-/// Says on stderr why the module is not woven; the exit code tells what can still be done.
+/// Says on stderr why the module is not woven, without its name, which the link step knows better; the exit code tells
+/// what can still be done.
 fn report(error: &WeaveError) -> u8 {
     let (message, code) = match error {
-        WeaveError::Refused { reason, .. } => (Failure::new(reason), REFUSED),
+        WeaveError::Refused {
+            reason, instead, ..
+        } => {
+            let code = match instead {
+                Instead::AsItIs => REFUSED,
+                Instead::Compiled => UNFIT,
+            };
+            (Failure::new(reason), code)
+        }
         WeaveError::Internal { .. } => (Failure::new(error), INTERNAL),
-        _ if error.is_refusal() => (Failure::new(error), REFUSED),
+        WeaveError::Llvm(why) if error.is_refusal() => (Failure::new(why.reason()), REFUSED),
+        WeaveError::Llvm(why) => (Failure::new(why.reason()), ERROR),
         _ => (Failure::new(error), ERROR),
     };
     eprintln!("{message}");

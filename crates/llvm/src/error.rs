@@ -70,6 +70,8 @@ pub enum LlvmError {
     },
     /// A step over a module failed.
     Failed {
+        /// Name of the input.
+        name: String,
         /// What was being done.
         doing: String,
         /// LLVM's words.
@@ -77,8 +79,35 @@ pub enum LlvmError {
     },
 }
 
-impl fmt::Display for LlvmError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl LlvmError {
+    /// The input it is about, where it is about one.
+    fn input(&self) -> Option<&str> {
+        match self {
+            Self::NotBitcode { name }
+            | Self::NewerBitcode { name, .. }
+            | Self::SeveralModules { name }
+            | Self::BadBitcode { name, .. }
+            | Self::Failed { name, .. } => Some(name),
+            Self::NoLibrary { .. }
+            | Self::CannotOpen { .. }
+            | Self::MissingFunction { .. }
+            | Self::TooOld { .. }
+            | Self::NoTarget { .. } => None,
+        }
+    }
+
+    /// The error without the input's name, for messages that begin with a better one.
+    pub fn reason(&self) -> impl fmt::Display {
+        struct Reason<'a>(&'a LlvmError);
+        impl fmt::Display for Reason<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.write_reason(f)
+            }
+        }
+        Reason(self)
+    }
+
+    fn write_reason(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoLibrary { searched } => write!(
                 f,
@@ -109,27 +138,31 @@ impl fmt::Display for LlvmError {
                 "{} is LLVM {a}.{b}.{c}, holloway needs 19 or newer; set HOLLOWAY_LLVM to a newer libLLVM",
                 path.display()
             ),
-            Self::NotBitcode { name } => write!(f, "{name}: not LLVM bitcode"),
-            Self::NewerBitcode {
-                name,
-                text,
-                library,
-            } => write!(
+            Self::NotBitcode { .. } => f.write_str("not LLVM bitcode"),
+            Self::NewerBitcode { text, library, .. } => write!(
                 f,
-                "{name}: written by a newer LLVM than {}: {text}; compile it with an older compiler or set HOLLOWAY_LLVM to a newer libLLVM",
+                "written by a newer LLVM than {}: {text}; compile it with an older compiler or set HOLLOWAY_LLVM to a newer libLLVM",
                 library.display()
             ),
-            Self::SeveralModules { name } => write!(
+            Self::SeveralModules { .. } => write!(
                 f,
-                "{name}: holds several bitcode modules (a split LTO unit); compile it with -fno-split-lto-unit -fno-whole-program-vtables"
+                "holds several bitcode modules (a split LTO unit); compile it with -fno-split-lto-unit -fno-whole-program-vtables"
             ),
-            Self::BadBitcode { name, text } => write!(
-                f,
-                "{name}: damaged or truncated bitcode: {text}; compile it again"
-            ),
+            Self::BadBitcode { text, .. } => {
+                write!(f, "damaged or truncated bitcode: {text}; compile it again")
+            }
             Self::NoTarget { triple, text } => write!(f, "no code generator for {triple}: {text}"),
-            Self::Failed { doing, text } => write!(f, "{doing}: {text}"),
+            Self::Failed { doing, text, .. } => write!(f, "{doing}: {text}"),
         }
+    }
+}
+
+impl fmt::Display for LlvmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = self.input() {
+            write!(f, "{name}: ")?;
+        }
+        self.write_reason(f)
     }
 }
 

@@ -261,7 +261,8 @@ impl<'c> Module<'c> {
         };
         if broken {
             Err(LlvmError::Failed {
-                doing: format!("{}: {doing}", self.name),
+                name: self.name.clone(),
+                doing: doing.to_owned(),
                 text,
             })
         } else {
@@ -276,7 +277,8 @@ impl<'c> Module<'c> {
             return Ok(());
         }
         Err(LlvmError::Failed {
-            doing: format!("{}: {doing}", self.name),
+            name: self.name.clone(),
+            doing: doing.to_owned(),
             text: errors.join("; "),
         })
     }

@@ -148,7 +148,8 @@ impl Module<'_> {
         };
         match message {
             Some(text) => Err(LlvmError::Failed {
-                doing: format!("{}: {doing}", self.name()),
+                name: self.name().to_owned(),
+                doing,
                 text,
             }),
             None => self.no_errors(&doing),
@@ -178,7 +179,8 @@ impl Module<'_> {
         };
         if failed {
             return Err(LlvmError::Failed {
-                doing: format!("{}: code generation", self.name()),
+                name: self.name().to_owned(),
+                doing: "code generation".to_owned(),
                 text,
             });
         }

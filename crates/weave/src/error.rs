@@ -10,20 +10,32 @@ use holloway_llvm::LlvmError;
 pub enum WeaveError {
     /// LLVM's words.
     Llvm(LlvmError),
-    /// The module is sound, but weaving it alone would change what the program does; it can be linked as it is.
+    /// The module is sound, but weaving it would change what the program does.
     Refused {
         /// The module.
         module: String,
         /// Why, and what to do.
         reason: String,
+        /// What may be linked.
+        instead: Instead,
     },
     /// The graph of a function broke a rule of ours: a bug.
     Internal {
-        /// The function.
+        /// The function; empty where it is the module as a whole.
         function: String,
         /// What was wrong.
         what: String,
     },
+}
+
+/// What may be linked in place of a module that is not woven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instead {
+    /// The module as it is: its own machine code, or its bitcode by a linker that reads it. Compiled alone it would do
+    /// something else.
+    AsItIs,
+    /// The module compiled without probes.
+    Compiled,
 }
 
 impl WeaveError {
@@ -40,7 +52,10 @@ impl fmt::Display for WeaveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Llvm(error) => error.fmt(f),
-            Self::Refused { module, reason } => write!(f, "{module}: {reason}"),
+            Self::Refused { module, reason, .. } => write!(f, "{module}: {reason}"),
+            Self::Internal { function, what } if function.is_empty() => {
+                write!(f, "{what}; please report this")
+            }
             Self::Internal { function, what } => {
                 write!(
                     f,

@@ -39,17 +39,29 @@ pub enum InputKind {
 pub enum NoBitcode {
     /// It has none.
     None,
+    /// It has some for other uses (`-fembed-bitcode`), which linkers don't read.
+    Embedded,
     /// It has that of so many modules.
     SeveralModules(usize),
+    /// Its bitcode ends or breaks at this offset of the object.
+    Broken(usize),
 }
 
 impl fmt::Display for NoBitcode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => write!(f, "machine code without bitcode"),
+            Self::Embedded => write!(
+                f,
+                "its bitcode is not for linking ({EMBEDDED_SECTION}); compile it with holloway cc"
+            ),
             Self::SeveralModules(count) => write!(
                 f,
-                "bitcode of {count} modules in one object (made by ld -r?)"
+                "bitcode of {count} modules in one object (ld -r, -fsplit-lto-unit?)"
+            ),
+            Self::Broken(offset) => write!(
+                f,
+                "its bitcode is truncated or damaged at offset {offset}; build it again"
             ),
         }
     }
@@ -190,42 +202,43 @@ fn elf_kind<H: FileHeader<Endian = Endianness>>(
         _ => return Ok(InputKind::Other),
     }
     let table = header.sections(endian, bytes).map_err(broken)?;
-    let mut names = vec![LTO_SECTION];
-    if sections == Sections::Embedded {
-        names.push(EMBEDDED_SECTION);
-    }
-    for name in names {
-        let Some((_, section)) = table.section_by_name(endian, name.as_bytes()) else {
-            continue;
-        };
-        let Some((start, size)) = section.file_range(endian) else {
-            continue;
+    let find = |name: &str| -> Result<Option<Range<usize>>, InputError> {
+        let found = table.section_by_name(endian, name.as_bytes());
+        let Some((start, size)) = found.and_then(|(_, section)| section.file_range(endian)) else {
+            return Ok(None);
         };
         let range = usize::try_from(start)
             .ok()
-            .zip(usize::try_from(start.saturating_add(size)).ok());
-        let Some(range) = range
+            .zip(usize::try_from(start.saturating_add(size)).ok())
             .map(|(start, end)| start..end)
-            .filter(|range| range.end <= bytes.len())
-        else {
-            return Err(InputError::BrokenElf(format!(
+            .filter(|range| range.end <= bytes.len());
+        match range {
+            Some(range) => Ok(Some(range).filter(|range| !range.is_empty())),
+            None => Err(InputError::BrokenElf(format!(
                 "section {name} reaches beyond the end"
-            )));
-        };
-        if !range.is_empty() {
-            return in_section(bytes, range);
+            ))),
         }
+    };
+    if let Some(range) = find(LTO_SECTION)? {
+        return Ok(in_section(bytes, range));
     }
-    Ok(InputKind::MachineCode(NoBitcode::None))
+    let embedded = find(EMBEDDED_SECTION)?.map(|range| in_section(bytes, range));
+    let none = InputKind::MachineCode(NoBitcode::None);
+    Ok(match (embedded, sections) {
+        (Some(kind), _) if kind == none => none,
+        (Some(kind), Sections::Embedded) => kind,
+        (Some(_), Sections::Lto) => InputKind::MachineCode(NoBitcode::Embedded),
+        (None, _) => none,
+    })
 }
 
-fn in_section(bytes: &[u8], range: Range<usize>) -> Result<InputKind, InputError> {
-    match holloway_llvm::count_modules(&bytes[range.clone()])
-        .map_err(|at| InputError::BrokenBitcode(range.start + at))?
-    {
-        0 => Ok(InputKind::MachineCode(NoBitcode::None)),
-        1 => Ok(InputKind::FatObject(range)),
-        several => Ok(InputKind::MachineCode(NoBitcode::SeveralModules(several))),
+/// Damaged bitcode leaves the machine code beside it as good as it was.
+fn in_section(bytes: &[u8], range: Range<usize>) -> InputKind {
+    match holloway_llvm::count_modules(&bytes[range.clone()]) {
+        Ok(0) => InputKind::MachineCode(NoBitcode::None),
+        Ok(1) => InputKind::FatObject(range),
+        Ok(several) => InputKind::MachineCode(NoBitcode::SeveralModules(several)),
+        Err(at) => InputKind::MachineCode(NoBitcode::Broken(range.start + at)),
     }
 }
 

@@ -29,7 +29,7 @@ mod refusal;
 mod selection;
 pub mod symbols;
 
-pub use error::WeaveError;
+pub use error::{Instead, WeaveError};
 pub use filter::{Filter, Pattern};
 pub use module::{WovenModule, weave_module};
 pub use options::{

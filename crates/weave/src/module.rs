@@ -1,6 +1,10 @@
 //! Weaving one module: the stages, in order.
 //!
 //! parse → optimise → give every edge a place → plan and insert probes → constructors → object and map fragment.
+//!
+//! The code generator may make an address of a module's base that the link step can't resolve ([`patch`]): seldom, and
+//! nothing in a function says so before. Then the module is woven once more, from its bitcode, with the base as a number
+//! in a register in the functions where that happened: one instruction more a probe there, the same counts.
 
 use std::collections::HashSet;
 
@@ -8,12 +12,14 @@ use holloway_format::{Gone, ModuleMap, Skipped};
 use holloway_llvm::{AttributeKind, Context, Function, Library, Linkage, Module};
 
 use crate::error::WeaveError;
+use crate::image::Machine;
 use crate::instrument::Leaves;
 use crate::instrument::beside::Beside;
 use crate::instrument::globals::Globals;
 use crate::instrument::plan::{Plan, plan};
 use crate::lower::{Attributes, Described};
 use crate::options::{Collect, ModuleOptions, OptLevel};
+use crate::patch::{self, Reference};
 use crate::selection::Selection;
 use crate::{constructors, emit, fragment, refusal};
 
@@ -42,14 +48,86 @@ pub fn weave_module(
     options: &ModuleOptions,
     at: &mut dyn FnMut(&str),
 ) -> Result<WovenModule, WeaveError> {
+    let woven = weave_once(llvm, bitcode, options, &Moved::Nowhere, at)?;
+    let found = unresolvable(&woven)?;
+    if found.is_empty() {
+        return Ok(woven);
+    }
+    let woven = weave_once(llvm, bitcode, options, &Moved::at(&found), at)?;
+    match unresolvable(&woven)?.first() {
+        None => Ok(woven),
+        Some(reference) => Err(WeaveError::Internal {
+            function: reference.functions.first().cloned().unwrap_or_default(),
+            what: format!(
+                "its counters are referred to by relocation type {}",
+                reference.kind
+            ),
+        }),
+    }
+}
+
+/// The functions in which a module's base is a number in a register.
+enum Moved {
+    Nowhere,
+    Functions(HashSet<String>),
+    Everywhere,
+}
+
+impl Moved {
+    /// Where these references are.
+    fn at(references: &[Reference]) -> Self {
+        if references
+            .iter()
+            .any(|reference| reference.functions.is_empty())
+        {
+            return Self::Everywhere;
+        }
+        let functions = references.iter().flat_map(|reference| &reference.functions);
+        Self::Functions(functions.cloned().collect())
+    }
+
+    /// Whether a function is among them. LLVM marks a name that stands in the object as it is by a byte 1.
+    fn holds(&self, function: &str) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::Functions(functions) => {
+                functions.contains(function.strip_prefix('\u{1}').unwrap_or(function))
+            }
+            Self::Everywhere => true,
+        }
+    }
+}
+
+/// The references of a woven object that the link step could not resolve.
+fn unresolvable(woven: &WovenModule) -> Result<Vec<Reference>, WeaveError> {
+    let is_patched = Machine::of_object(&woven.object).is_some_and(Machine::patches_bases);
+    if !is_patched {
+        return Ok(Vec::new());
+    }
+    let beside = patch::beside_symbol(&woven.base_symbol);
+    let found = patch::unresolvable(&woven.object, &[&woven.base_symbol, &beside]);
+    found.map_err(|error| WeaveError::Internal {
+        function: String::new(),
+        what: error.to_string(),
+    })
+}
+
+/// Weaves a module, with its base in a register in the functions `moved`.
+fn weave_once(
+    llvm: &Library,
+    bitcode: &[u8],
+    options: &ModuleOptions,
+    moved: &Moved,
+    at: &mut dyn FnMut(&str),
+) -> Result<WovenModule, WeaveError> {
     let base_symbol = base_symbol(bitcode, &options.name);
     at("(reading)");
     let context = Context::new(llvm);
     let mut module = Module::parse(&context, &options.name, bitcode)?;
     module.verify("reading")?;
-    refusal::check(&module, options.collect)?;
+    refusal::check(&module, options)?;
     let reads_files = refusal::reads_files(&module);
-    if reads_files && options.machine_code {
+    if reads_files && refusal::has_machine_code(&module, options) {
         return Err(refusal::includes(&module));
     }
     let defined = defined_functions(&module);
@@ -64,7 +142,14 @@ pub fn weave_module(
         ..ModuleMap::default()
     };
     if options.probes {
-        instrument(&mut module, options, level, &base_symbol, &mut map, at)?;
+        instrument(
+            &mut module,
+            options,
+            (level, moved),
+            &base_symbol,
+            &mut map,
+            at,
+        )?;
         emit::tidy(&mut module, level);
         module.verify("checking the instrumented module")?;
     }
@@ -129,7 +214,7 @@ fn gone(module: &Module<'_>, defined: &[Gone]) -> Vec<Gone> {
 fn instrument(
     module: &mut Module<'_>,
     options: &ModuleOptions,
-    level: OptLevel,
+    (level, moved): (OptLevel, &Moved),
     base_symbol: &str,
     map: &mut ModuleMap,
     at: &mut dyn FnMut(&str),
@@ -176,6 +261,10 @@ fn instrument(
     for plan in &plans {
         let function = plan.lowered.layout.function;
         at(&function.name());
+        let globals = match moved.holds(&function.name()) {
+            true => globals.with_moved_base(),
+            false => globals,
+        };
         let counters = plan.counters(map.counters_size, options);
         let mut function_map = fragment::function_map(plan, counters, &described);
         function_map.beside = beside.place(plan);

@@ -5,6 +5,11 @@
 //! step writes base + addend into the section itself and turns each such relocation into R_X86_64_NONE. The symbol
 //! stays in the table, undefined; it is made weak, so that no linker asks for it.
 //!
+//! LLVM takes the symbol for an address. Where it wants the bare number in a register, it writes `lea base(%rip)`
+//! with R_X86_64_PC32: right for an address, but a number has no distance from the code. Such references can't be
+//! resolved ([`unresolvable`]). The weaver looks for them and weaves their functions anew, with the number moved
+//! into a register by an instruction of its own.
+//!
 //! ```text
 //! Elf64_Rela                         Elf64_Sym
 //! OFFSET SIZE MEANING                OFFSET SIZE MEANING
@@ -26,8 +31,8 @@ use object::read::elf::{FileHeader, Rela, SectionHeader, Sym};
 pub enum PatchError {
     /// The object is not sound ELF for x86-64.
     Broken(String),
-    /// A relocation against the base has a type that woven code never needs.
-    Relocation(u32),
+    /// A reference to the base that no number can be written into.
+    Relocation(Reference),
     /// base + addend does not fit the place.
     Overflow(i128),
 }
@@ -36,13 +41,10 @@ impl fmt::Display for PatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Broken(why) => write!(f, "woven object is not sound ELF for x86-64: {why}"),
-            Self::Relocation(kind) => write!(
-                f,
-                "woven object refers to its counters by relocation type {kind}"
-            ),
+            Self::Relocation(reference) => reference.fmt(f),
             Self::Overflow(value) => write!(
                 f,
-                "counters at offset {value}: more than 2 GiB of counters in one image; weave less of it (--only, --skip)"
+                "{value} for the place of its counters does not fit 32 bits; weave less of this program (--only, --skip)"
             ),
         }
     }
@@ -56,12 +58,34 @@ impl From<object::Error> for PatchError {
     }
 }
 
+/// A reference to a module's base by a relocation that asks for more than a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Type of the relocation.
+    pub kind: u32,
+    /// Symbols of the function it stands in, aliases too; none where no function's symbol covers the place.
+    pub functions: Vec<String>,
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.functions.first() {
+            Some(function) => write!(f, "function {function}")?,
+            None => write!(f, "code outside functions")?,
+        }
+        let kind = self.kind;
+        write!(f, " refers to its counters by relocation type {kind}")
+    }
+}
+
 /// One place to write.
 struct Fix {
     relocation: usize,
     place: usize,
     kind: u32,
     addend: i64,
+    /// Index of the section that is written into, and the offset in it.
+    target: (usize, u64),
 }
 
 /// The symbol that stands for where a module's counters beside the threads' rings are, of the symbol of its base.
@@ -80,7 +104,7 @@ pub fn resolve_base(object: &mut [u8], symbol: &str, base: u64) -> Result<usize,
     };
     let values = fixes
         .iter()
-        .map(|fix| value(fix, base))
+        .map(|fix| value(object, fix, base))
         .collect::<Result<Vec<_>, _>>()?;
     for (fix, value) in fixes.iter().zip(values) {
         object[fix.place..][..value.len()].copy_from_slice(&value);
@@ -91,25 +115,78 @@ pub fn resolve_base(object: &mut [u8], symbol: &str, base: u64) -> Result<usize,
     Ok(fixes.len())
 }
 
-/// Bytes to be written at the place of `fix`.
-fn value(fix: &Fix, base: u64) -> Result<Vec<u8>, PatchError> {
-    let value = i128::from(base) + i128::from(fix.addend);
-    let overflow = PatchError::Overflow(value);
-    match elf::RelocationType(fix.kind) {
-        elf::R_X86_64_64 => Ok(i64::try_from(value)
-            .map_err(|_| overflow)?
-            .to_le_bytes()
-            .to_vec()),
-        elf::R_X86_64_32S => Ok(i32::try_from(value)
-            .map_err(|_| overflow)?
-            .to_le_bytes()
-            .to_vec()),
-        elf::R_X86_64_32 => Ok(u32::try_from(value)
-            .map_err(|_| overflow)?
-            .to_le_bytes()
-            .to_vec()),
-        elf::RelocationType(other) => Err(PatchError::Relocation(other)),
+/// The references to the undefined symbols `symbols` that [`resolve_base`] could not resolve, whatever the base.
+///
+/// # Errors
+/// When the object is broken.
+pub fn unresolvable(object: &[u8], symbols: &[&str]) -> Result<Vec<Reference>, PatchError> {
+    let mut references = Vec::new();
+    for symbol in symbols {
+        let fixes = find(object, symbol)?.map_or_else(Vec::new, |(_, fixes)| fixes);
+        for fix in fixes.iter().filter(|fix| Width::of(fix.kind).is_none()) {
+            references.push(reference(object, fix)?);
+        }
     }
+    Ok(references)
+}
+
+/// What a relocation has room for.
+#[derive(Clone, Copy)]
+enum Width {
+    /// 64 bits.
+    Long,
+    /// 32 bits, extended with the sign.
+    Signed,
+    /// 32 bits, extended with zeros.
+    Unsigned,
+}
+
+impl Width {
+    /// Of relocations that take a number as it is.
+    fn of(kind: u32) -> Option<Self> {
+        match elf::RelocationType(kind) {
+            elf::R_X86_64_64 => Some(Self::Long),
+            elf::R_X86_64_32S => Some(Self::Signed),
+            elf::R_X86_64_32 => Some(Self::Unsigned),
+            _ => None,
+        }
+    }
+}
+
+/// Bytes to be written at the place of `fix`.
+fn value(object: &[u8], fix: &Fix, base: u64) -> Result<Vec<u8>, PatchError> {
+    let value = i128::from(base) + i128::from(fix.addend);
+    let Some(width) = Width::of(fix.kind) else {
+        return Err(PatchError::Relocation(reference(object, fix)?));
+    };
+    let bytes = match width {
+        Width::Long => i64::try_from(value).map(|value| value.to_le_bytes().to_vec()),
+        Width::Signed => i32::try_from(value).map(|value| value.to_le_bytes().to_vec()),
+        Width::Unsigned => u32::try_from(value).map(|value| value.to_le_bytes().to_vec()),
+    };
+    bytes.map_err(|_| PatchError::Overflow(value))
+}
+
+/// A place as messages name it.
+fn reference(object: &[u8], fix: &Fix) -> Result<Reference, PatchError> {
+    let header = elf::FileHeader64::<LE>::parse(object)?;
+    let symbols = header
+        .sections(LE, object)?
+        .symbols(LE, object, elf::SHT_SYMTAB)?;
+    let (section, offset) = fix.target;
+    let mut functions = Vec::new();
+    for (index, symbol) in symbols.enumerate() {
+        let start = symbol.st_value(LE);
+        let is_here = symbol.st_type() == elf::STT_FUNC
+            && symbols.symbol_section(LE, symbol, index)?.map(|at| at.0) == Some(section)
+            && (start..start.saturating_add(symbol.st_size(LE))).contains(&offset);
+        if is_here {
+            let name = symbol.name(LE, symbols.strings())?;
+            functions.push(String::from_utf8_lossy(name).into_owned());
+        }
+    }
+    let kind = fix.kind;
+    Ok(Reference { kind, functions })
 }
 
 /// Offset of the symbol's entry, and the relocations against it.
@@ -144,14 +221,19 @@ fn find(object: &[u8], symbol: &str) -> Result<Option<(usize, Vec<Fix>)>, PatchE
         if link != symbols.section() {
             continue;
         }
-        let target = sections.section(section.info_link(LE))?;
+        let target_index = section.info_link(LE);
+        let target = sections.section(target_index)?;
         let (start, size) = target.file_range(LE).unwrap_or((0, 0));
         for (number, relocation) in relocations.iter().enumerate() {
             if relocation.symbol(LE, false) != Some(index) {
                 continue;
             }
             let (offset, kind) = (relocation.r_offset(LE), relocation.r_type(LE, false));
-            let width = if kind == elf::R_X86_64_64 { 8 } else { 4 };
+            let width = match Width::of(kind.0) {
+                Some(Width::Long) => 8,
+                Some(Width::Signed | Width::Unsigned) => 4,
+                None => 1, // never written into
+            };
             let end = offset
                 .checked_add(width)
                 .filter(|&end| end <= size)
@@ -169,6 +251,7 @@ fn find(object: &[u8], symbol: &str) -> Result<Option<(usize, Vec<Fix>)>, PatchE
                 place: at(start, offset),
                 kind: kind.0,
                 addend: relocation.r_addend(LE),
+                target: (target_index.0, offset),
             });
         }
     }

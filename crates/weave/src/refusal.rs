@@ -9,26 +9,79 @@
 
 use holloway_llvm::{Block, Function, Module, Opcode};
 
-use crate::error::WeaveError;
+use crate::error::{Instead, WeaveError};
 use crate::image::Machine;
-use crate::options::Collect;
+use crate::options::ModuleOptions;
 
-/// Fails for a module that asks the linker for type information it depends on, or is for a target that can't be woven.
-pub(crate) fn check(module: &Module<'_>, collect: Collect) -> Result<(), WeaveError> {
-    let refused = |reason: &str| WeaveError::Refused {
+/// Fails for a module that asks the linker for type information it depends on, or with probes is for a target that can't
+/// be woven.
+pub(crate) fn check(module: &Module<'_>, options: &ModuleOptions) -> Result<(), WeaveError> {
+    if options.probes {
+        check_target(module, options)?;
+    }
+    check_types(module)
+}
+
+/// An error for a module.
+fn refused(module: &Module<'_>, reason: &str, instead: Instead) -> WeaveError {
+    WeaveError::Refused {
         module: module.name().into(),
         reason: reason.into(),
+        instead,
+    }
+}
+
+/// Fails where probes can't be put in.
+fn check_target(module: &Module<'_>, options: &ModuleOptions) -> Result<(), WeaveError> {
+    let collect = options.collect;
+    let unfit = |reason: &str| {
+        let instead = match has_machine_code(module, options) {
+            true => Instead::AsItIs,
+            false => Instead::Compiled,
+        };
+        Err(refused(module, reason, instead))
     };
     let triple = module.triple();
     let is_known = Machine::of_triple(&triple).is_some();
     if !is_known || !triple.contains("-linux") || triple.ends_with("x32") {
-        return Err(refused(&format!("target {triple} is not supported yet")));
+        return unfit(&format!("target {triple} is not supported yet"));
     }
     if collect.is_stream() && module.functions().any(has_scalable_vectors) {
-        return Err(refused(&format!(
-            "uses scalable vectors, which Linux forgets in the system calls of {collect}; compile it without SVE and SME, or collect paths or edges"
-        )));
+        return unfit(&format!(
+            "may use scalable vectors, which Linux forgets in the system calls of {collect}; compile it without SVE and SME, or collect paths or edges"
+        ));
     }
+    Ok(())
+}
+
+/// Whether machine code is at hand that does what the bitcode says.
+pub(crate) fn has_machine_code(module: &Module<'_>, options: &ModuleOptions) -> bool {
+    options.machine_code && !is_instrumented_twice(module)
+}
+
+/// Functions that sanitizers put into a module, and the module flags by which later clangs than 19 note that they
+/// did. DataFlowSanitizer adds no function of its own, but a variable.
+const SANITIZERS: [(&str, &str); 5] = [
+    ("asan.module_ctor", "nosanitize_address"),
+    ("hwasan.module_ctor", "nosanitize_hwaddress"),
+    ("msan.module_ctor", "nosanitize_memory"),
+    ("tsan.module_ctor", "nosanitize_thread"),
+    ("__dfsan_arg_tls", "nosanitize_dataflow"),
+];
+
+/// Whether the machine code beside this bitcode is instrumented twice. Clang compiles a fat object's bitcode on to
+/// machine code, and clang 19's sanitizers don't see that they were there before: such machine code crashes, or asks for
+/// functions by names that nobody has. The bitcode is sound.
+fn is_instrumented_twice(module: &Module<'_>) -> bool {
+    SANITIZERS.iter().any(|(name, flag)| {
+        let has = module.function(name).is_some() || module.global(name).is_some();
+        has && module.flag(flag).is_none()
+    })
+}
+
+/// Fails for a module that asks the linker for the program's types.
+fn check_types(module: &Module<'_>) -> Result<(), WeaveError> {
+    let refused = |reason: &str| refused(module, reason, Instead::AsItIs);
     for name in ["llvm.type.test", "llvm.public.type.test"] {
         let Some(test) = module.function(name) else {
             continue;
@@ -76,10 +129,8 @@ fn has_scalable_vectors(function: Function<'_>) -> bool {
 
 /// The error for a module whose assembly includes a file, where its machine code can be linked.
 pub(crate) fn includes(module: &Module<'_>) -> WeaveError {
-    WeaveError::Refused {
-        module: module.name().into(),
-        reason: "its assembly includes a file (.incbin): linked as it is".into(),
-    }
+    let reason = "its assembly may include a file (.incbin, .include)";
+    refused(module, reason, Instead::AsItIs)
 }
 
 /// Whether assembly of the module, outside functions or in them, includes a file when it is assembled.

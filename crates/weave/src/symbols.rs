@@ -7,28 +7,72 @@
 //! What an object *defines* must be the same. What it *asks for* may differ a little: either compilation may have
 //! dropped the last use of a function, or made a call of its own (`memcpy`). A rename takes away a name that the
 //! bitcode has and brings one that it doesn't have, and that compilers don't make up: both together are the sign.
+//! Local symbols don't count: nothing outside of the object can mean them.
+//!
+//! Sanitizers make up names too, and clang 19 lets them work on a fat object's machine code a second time
+//! (`of_source`).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use object::{Object, ObjectSymbol};
 
-/// Whether `machine` (a fat object) was edited after it was compiled, going by `woven`, made of its bitcode: they
-/// define other strong global symbols, or `machine` asks for something under another name. Weak definitions (inline
-/// functions) may differ: either compilation may have dropped an unused one.
-pub fn were_changed(machine: &[u8], bitcode: &[u8], woven: &[u8]) -> bool {
+/// What shows that an object's machine code was edited after it was compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Only one of the two defines a symbol, strong and for others.
+    Defined(String),
+    /// The machine code has two symbols of one name.
+    Twice(String),
+    /// The bitcode asks for the first symbol, and the machine code for the second.
+    Renamed(String, String),
+    /// It has no symbol table that can be read.
+    Unreadable,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Defined(name) => {
+                write!(
+                    f,
+                    "its machine code and its bitcode define {name} differently"
+                )?;
+            }
+            Self::Twice(name) => write!(f, "its machine code has two symbols {name}")?,
+            Self::Renamed(old, new) => {
+                write!(f, "its machine code asks for {new}, its bitcode for {old}")?;
+            }
+            Self::Unreadable => return f.write_str("its symbol table cannot be read"),
+        }
+        f.write_str(" (edited by objcopy or ld -r?)")
+    }
+}
+
+/// How `machine` (a fat object) was edited after it was compiled, if it was, going by its `bitcode` and by `woven`, made
+/// of that: they define other strong global symbols, or `machine` asks for something under another name. Weak
+/// definitions (inline functions) may differ: either compilation may have dropped an unused one.
+pub fn changed(machine: &[u8], bitcode: &[u8], woven: &[u8]) -> Option<Change> {
     let (Some(machine), Some(woven)) = (Names::of(machine), Names::of(woven)) else {
-        return true;
+        return Some(Change::Unreadable);
     };
-    if machine.defined != woven.defined || machine.has_one_twice() {
-        return true;
+    let shown = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+    if let Some(name) = machine.twice() {
+        return Some(Change::Twice(shown(name)));
+    }
+    let (ours, theirs) = (&woven.defined, &machine.defined);
+    if let Some(name) = only(ours, theirs).chain(only(theirs, ours)).next() {
+        return Some(Change::Defined(shown(name)));
     }
     let names = holloway_llvm::string_table(bitcode).unwrap_or_default();
     let lost: Vec<&[u8]> = only(&woven.undefined, &machine.undefined)
         .filter(|name| !name.starts_with(b"__holloway_") && positions(names, name).next().is_some())
         .collect();
-    !lost.is_empty()
-        && only(&machine.undefined, &woven.undefined)
-            .any(|name| !is_from_compiler(name) && !is_named(names, name, &lost))
+    let old = lost.first()?;
+    let mut gained = only(&machine.undefined, &woven.undefined);
+    let new = gained.find(|name| !is_from_compiler(name) && !is_named(names, name, &lost))?;
+    Some(Change::Renamed(shown(old), shown(new)))
 }
 
 /// How often an object has a global symbol of a name.
@@ -50,16 +94,39 @@ impl Names {
                 false if symbol.is_weak() => continue,
                 false => &mut defined,
             };
-            *names.entry(symbol.name_bytes().ok()?.to_vec()).or_default() += 1;
+            if let Some(name) = of_source(symbol.name_bytes().ok()?) {
+                *names.entry(name.into_owned()).or_default() += 1;
+            }
         }
         Some(Self { defined, undefined })
     }
 
-    /// Whether two symbols have one name: one was renamed to another that was there already.
-    fn has_one_twice(&self) -> bool {
-        let mut undefined = self.undefined.iter();
-        undefined.any(|(name, &count)| count > 1 || self.defined.contains_key(name))
+    /// A name that two symbols have: one was renamed to another that was there already.
+    fn twice(&self) -> Option<&[u8]> {
+        let is_twice = |&(name, &count): &(&Vec<u8>, &usize)| {
+            count > 1 || self.undefined.contains_key(name) && self.defined.contains_key(name)
+        };
+        let mut all = self.undefined.iter().chain(&self.defined);
+        Some(all.find(is_twice)?.0)
     }
+}
+
+/// A symbol's name but for what a sanitizer's second run made of it; none of a symbol that only the second run has.
+///
+/// DataFlowSanitizer puts `.dfsan` behind the names of functions, each time. AddressSanitizer defines
+/// `___asan_globals_registered`, to which LLVM appends a number if there is one already.
+fn of_source(name: &[u8]) -> Option<Cow<'_, [u8]>> {
+    const DFSAN: &[u8] = b".dfsan";
+    if let Some(rest) = name.strip_prefix(b"___asan_globals_registered.") {
+        return (!rest.iter().all(u8::is_ascii_digit)).then_some(name.into());
+    }
+    let mut source = name;
+    while let Some(once) = source.strip_suffix(DFSAN)
+        && once.ends_with(DFSAN)
+    {
+        source = once;
+    }
+    Some(source.into())
 }
 
 /// The names of `left` that `right` doesn't have.
@@ -87,8 +154,24 @@ fn positions(bytes: &[u8], name: &[u8]) -> impl Iterator<Item = usize> {
     windows.filter_map(move |(at, window)| (window == name).then_some(at))
 }
 
-/// Whether compilers call it without being told to: what LLVM makes of loops, arithmetic and other calls.
+/// Whether compilers call it without being told to: what LLVM makes of loops, arithmetic and other calls, and what
+/// sanitizers put in.
 fn is_from_compiler(name: &[u8]) -> bool {
+    /// How the names of sanitizers' functions and tables begin.
+    const SANITIZERS: [&str; 12] = [
+        "__asan_",
+        "__dfsan_",
+        "__hwasan_",
+        "__msan_",
+        "__nsan_",
+        "__rtsan_",
+        "__sanitizer_",
+        "__start___sancov_",
+        "__start_asan_globals",
+        "__stop___sancov_",
+        "__stop_asan_globals",
+        "__tsan_",
+    ];
     /// C functions that others are turned into, and what code needs that no source names.
     #[rustfmt::skip]
     const NAMES: [&str; 39] = [
@@ -118,7 +201,8 @@ fn is_from_compiler(name: &[u8]) -> bool {
             || rest.ends_with(['2', '3', '4'])
     });
     let plain = name.strip_suffix(['f', 'l']).unwrap_or(name);
-    support || NAMES.contains(&name) || MATH.contains(&name) || MATH.contains(&plain)
+    let sanitizes = SANITIZERS.iter().any(|begin| name.starts_with(begin));
+    sanitizes || support || NAMES.contains(&name) || MATH.contains(&name) || MATH.contains(&plain)
 }
 
 #[cfg(test)]
@@ -138,8 +222,38 @@ mod tests {
     }
 
     #[test]
+    fn a_sanitizers_second_run_does_not_count() {
+        let check = |name: &str, expect: Option<&str>| {
+            let source = of_source(name.as_bytes());
+            assert_eq!(source.as_deref(), expect.map(str::as_bytes), "{name}");
+        };
+        check("f.dfsan.dfsan", Some("f.dfsan"));
+        check("f.dfsan.dfsan.dfsan", Some("f.dfsan"));
+        check("f.dfsan", Some("f.dfsan"));
+        check(".dfsan", Some(".dfsan"));
+        check(
+            "___asan_globals_registered",
+            Some("___asan_globals_registered"),
+        );
+        check("___asan_globals_registered.17", None);
+        check(
+            "___asan_globals_registered.x",
+            Some("___asan_globals_registered.x"),
+        );
+        check("f.17", Some("f.17"));
+    }
+
+    #[test]
     fn what_compilers_call_is_known() {
-        for name in ["memcpy", "sincosf", "__udivti3", "fmodl", "__memcpy_chk"] {
+        for name in [
+            "memcpy",
+            "sincosf",
+            "__udivti3",
+            "fmodl",
+            "__memcpy_chk",
+            "__asan_report_load4",
+            "__start___sancov_guards.24",
+        ] {
             assert!(is_from_compiler(name.as_bytes()), "{name}");
         }
         for name in ["wrapped", "__wrap_f", "f", "l", "malloc"] {

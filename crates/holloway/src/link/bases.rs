@@ -1,23 +1,35 @@
 //! A place for each module's counters: where they begin is written into the code (x86-64), or is a constant that the image object
 //! defines.
 //!
-//! Bases are multiples of a cache line, so that two modules never share one.
+//! Bases are multiples of a cache line, so that two modules never share one. A module that can't be given a place loses
+//! its probes, and nothing else: one whose machine code was changed since it was compiled, the largest where there are
+//! too many counters, and one that a base can't be written into.
 
 use std::collections::BTreeMap;
 
 use holloway_format::Beside;
 use holloway_report::grouped;
 use holloway_weave::image::Machine;
-use holloway_weave::{Collect, WovenModule, patch};
+use holloway_weave::patch::{self, PatchError};
+use holloway_weave::symbols::changed;
+use holloway_weave::{Collect, WovenModule};
+
+use super::farm::{Farm, Outcome};
+use super::inputs::{Inputs, read_part};
+use super::settings::Settings;
+use crate::failure::Result;
+use crate::linked::warn;
 
 /// Bytes of a cache line.
 pub(super) const LINE: u64 = 64;
 /// Woven x86-64 code reaches its counters by 31 bits.
 const LIMIT: u64 = 1 << 31;
 
-/// The places so far.
+/// Where the counters of a link's modules are.
 #[derive(Default)]
 pub(super) struct Bases {
+    /// Of each module; none of those without probes.
+    pub(super) modules: Vec<Option<u64>>,
     end: u64,
     /// Counters beside rings.
     beside: Beside,
@@ -25,34 +37,105 @@ pub(super) struct Bases {
     pub(super) constants: BTreeMap<String, u64>,
 }
 
+/// Gives each woven module of `outcomes` a place. Those that can't have one are compiled without probes, or linked as
+/// they are.
+///
+/// # Errors
+/// A file cannot be read any more, or a module can neither have probes nor be linked without.
+pub(super) fn place(
+    farm: &Farm<'_>,
+    outcomes: &mut [Outcome],
+    settings: &Settings,
+) -> Result<Bases> {
+    let inputs = farm.inputs();
+    drop_changed(inputs, outcomes)?;
+    let without = |number: usize, why: &str| {
+        let shown = &inputs.modules[number].shown;
+        farm.without_probes(number, &format!("{shown}: {why}"))
+    };
+    let sizes: Vec<u64> = outcomes.iter().map(counters_size).collect();
+    for (number, why) in too_many(&sizes) {
+        outcomes[number] = without(number, &why)?;
+    }
+    Bases::of(outcomes, settings.collect, without)
+}
+
+/// Leaves modules to their own machine code that was changed since it was compiled.
+fn drop_changed(inputs: &Inputs, outcomes: &mut [Outcome]) -> Result<()> {
+    for (module, outcome) in inputs.modules.iter().zip(outcomes) {
+        let (Outcome::Woven(woven), Some(own)) = (&*outcome, &module.fat) else {
+            continue;
+        };
+        let own = read_part(&module.path, own)?;
+        let bitcode = read_part(&module.path, &module.range)?;
+        if let Some(change) = changed(&own, &bitcode, &woven.object) {
+            let reason = format!("{change}: linked as it is");
+            warn(&format!("{}: {reason}", module.shown));
+            *outcome = Outcome::MachineCode(reason);
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of counters that a thread needs for a module.
+fn counters_size(outcome: &Outcome) -> u64 {
+    match outcome {
+        Outcome::Woven(woven) => woven.counters_size,
+        Outcome::Plain(..) | Outcome::MachineCode(_) => 0,
+    }
+}
+
 impl Bases {
+    /// Of the woven modules among `outcomes`; `without` says what becomes of one, by number, that a base can't be
+    /// written into, and why.
+    fn of(
+        outcomes: &mut [Outcome],
+        collect: Collect,
+        without: impl Fn(usize, &str) -> Result<Outcome>,
+    ) -> Result<Self> {
+        let mut bases = Self::default();
+        for (number, outcome) in outcomes.iter_mut().enumerate() {
+            let mut base = None;
+            if let Outcome::Woven(woven) = outcome {
+                match bases.add(woven, collect) {
+                    Ok(placed) => base = Some(placed),
+                    Err(error) => *outcome = without(number, &error.to_string())?,
+                }
+            }
+            bases.modules.push(base);
+        }
+        Ok(bases)
+    }
+
     /// Makes room for a module's counters, and tells its code where; the base.
     ///
     /// # Errors
-    /// The object is not as the weaver makes them.
-    pub(super) fn place(
+    /// The object is not as the weaver makes them: no room is made.
+    fn add(
         &mut self,
         woven: &mut WovenModule,
-        machine: Machine,
         collect: Collect,
-    ) -> Result<u64, patch::PatchError> {
+    ) -> std::result::Result<u64, PatchError> {
         let base = self.end;
-        self.end += room(woven.counters_size);
+        let mut beside = self.beside;
         let places = [
             (woven.base_symbol.clone(), base / collect.base_unit()),
             (
                 patch::beside_symbol(&woven.base_symbol),
-                self.beside.place(&woven.fragment),
+                beside.place(&woven.fragment),
             ),
         ];
+        let is_patched = Machine::of_object(&woven.object).is_some_and(Machine::patches_bases);
         for (symbol, place) in places {
-            if machine.patches_bases() {
+            if is_patched {
                 patch::resolve_base(&mut woven.object, &symbol, place)?;
             } else {
                 // Equal modules have one name for it: the first has what both count.
                 self.constants.entry(symbol).or_insert(place);
             }
         }
+        self.end += room(woven.counters_size);
+        self.beside = beside;
         Ok(base)
     }
 
@@ -60,7 +143,11 @@ impl Bases {
     pub(super) fn size(&self, collect: Collect) -> u64 {
         match collect {
             Collect::Loops => self.beside.end,
-            _ => self.end,
+            Collect::Paths
+            | Collect::Edges
+            | Collect::Trace
+            | Collect::Variation
+            | Collect::Times => self.end,
         }
     }
 
@@ -75,29 +162,31 @@ fn room(counters_size: u64) -> u64 {
     counters_size.saturating_add(LINE - 1) / LINE * LINE
 }
 
-/// Asks whether modules have room in one image: bytes of counters and a name for messages, of each.
-///
-/// # Errors
-/// They have not: how much it would be in all, and who has most of it.
-pub(super) fn check<'a>(modules: impl Iterator<Item = (u64, &'a str)>) -> Result<(), String> {
-    let (mut total, mut largest) = (0_u64, (0, ""));
-    for (size, name) in modules {
-        total = total.saturating_add(room(size));
-        if size > largest.0 {
-            largest = (size, name);
-        }
-    }
-    if total < LIMIT {
-        return Ok(());
-    }
+/// Which of the modules with so many bytes of counters have no room in an image, and why: the largest ones, as few as
+/// possible.
+fn too_many(sizes: &[u64]) -> Vec<(usize, String)> {
     let mib = |bytes: u64| grouped(bytes.div_ceil(1 << 20));
-    Err(format!(
-        "the counters of all modules take {} MiB, and an image has room for less than {}: weave less of it (--only, --skip); {} has most of them, {} MiB",
-        mib(total),
-        mib(LIMIT),
-        largest.1,
-        mib(largest.0)
-    ))
+    let sum = |sizes: &[u64]| {
+        sizes
+            .iter()
+            .fold(0, |sum: u64, &size| sum.saturating_add(room(size)))
+    };
+    let total = sum(sizes);
+    let mut left = sizes.to_vec();
+    let mut gone = Vec::new();
+    while sum(&left) >= LIMIT {
+        let largest = (0..left.len()).rev().max_by_key(|&number| left[number]);
+        let number = largest.expect("counters are some module's");
+        left[number] = 0;
+        let why = format!(
+            "its counters take {} MiB of the {} MiB of all modules, and an image has room for less than {}; weave less of it (--only, --skip)",
+            mib(sizes[number]),
+            mib(total),
+            mib(LIMIT)
+        );
+        gone.push((number, why));
+    }
+    gone
 }
 
 #[cfg(test)]
@@ -107,7 +196,7 @@ mod tests {
 
     fn woven(symbol: &str) -> WovenModule {
         WovenModule {
-            object: Vec::new(),
+            object: empty(object::Architecture::Aarch64),
             fragment: ModuleMap::default().encode(),
             counters_size: 72,
             base_symbol: symbol.to_owned(),
@@ -115,10 +204,17 @@ mod tests {
         }
     }
 
+    /// An object for AArch64 without anything in it.
+    fn empty(architecture: object::Architecture) -> Vec<u8> {
+        let (format, little) = (object::BinaryFormat::Elf, object::Endianness::Little);
+        let object = object::write::Object::new(format, architecture, little);
+        object.write().expect("an object")
+    }
+
     #[test]
     fn equal_modules_have_one_name_and_a_place_each() {
         let mut bases = Bases::default();
-        let mut place = |symbol| bases.place(&mut woven(symbol), Machine::Aarch64, Collect::Trace);
+        let mut place = |symbol| bases.add(&mut woven(symbol), Collect::Trace);
         let placed = ["a", "b", "a"].map(|symbol| place(symbol).ok());
         assert_eq!(placed, [Some(0), Some(128), Some(256)]);
         let expected = [("a", 0), ("a_beside", 0), ("b", 16), ("b_beside", 0)];
@@ -126,16 +222,79 @@ mod tests {
         assert_eq!(bases.constants, expected.into());
     }
 
+    /// One bad object among three: the others get the places they would have without it.
     #[test]
-    fn too_many_counters_are_told_with_their_sum_and_who_has_most() {
-        let check = |sizes: &[(u64, &'static str)]| check(sizes.iter().copied());
+    fn a_module_that_no_base_can_be_written_into_loses_its_probes_only() {
+        let mut bad = woven("bad");
+        bad.object = referring("bad", "f", object::elf::R_X86_64_PC32.0);
+        let mut good = woven("good");
+        good.object = referring("good", "g", object::elf::R_X86_64_32S.0);
+        let mut outcomes = [good.clone(), bad, good].map(Outcome::Woven);
+        let told = std::cell::RefCell::new(Vec::new());
+        let bases = Bases::of(&mut outcomes, Collect::Paths, |number, why| {
+            told.borrow_mut().push((number, why.to_owned()));
+            Ok(Outcome::Plain(woven(""), String::new()))
+        });
+        let why = "function f refers to its counters by relocation type 2";
+        assert_eq!(told.into_inner(), [(1, why.to_owned())]);
+        let modules = bases.map(|bases| bases.modules).unwrap_or_default();
+        assert_eq!(modules, [Some(0), None, Some(128)]);
+        assert!(matches!(
+            outcomes,
+            [Outcome::Woven(_), Outcome::Plain(..), Outcome::Woven(_)]
+        ));
+    }
+
+    /// An object with a function that refers to an undefined symbol by a relocation of this type.
+    fn referring(symbol: &str, function: &str, r_type: u32) -> Vec<u8> {
+        use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};
+        let elf = object::BinaryFormat::Elf;
+        let little = object::Endianness::Little;
+        let mut made = Object::new(elf, object::Architecture::X86_64, little);
+        let text = made.section_id(StandardSection::Text);
+        let name = |name: &str, kind, section| Symbol {
+            name: name.into(),
+            value: 0,
+            size: 0,
+            kind,
+            scope: object::SymbolScope::Linkage,
+            weak: false,
+            section,
+            flags: object::SymbolFlags::None,
+        };
+        let code = name(function, object::SymbolKind::Text, SymbolSection::Undefined);
+        let code = made.add_symbol(code);
+        made.add_symbol_data(code, text, &[0x90; 16], 16);
+        let kind = object::SymbolKind::Unknown;
+        let base = made.add_symbol(name(symbol, kind, SymbolSection::Undefined));
+        let flags = object::RelocationFlags::Elf {
+            r_type: object::elf::RelocationType(r_type),
+        };
+        let relocation = Relocation {
+            offset: 4,
+            symbol: base,
+            addend: 8,
+            flags,
+        };
+        made.add_relocation(text, relocation).expect("a relocation");
+        made.write().expect("an object")
+    }
+
+    #[test]
+    fn the_largest_modules_go_where_there_are_too_many_counters() {
+        let check = |sizes: &[u64], expected: &[usize]| {
+            let gone = too_many(sizes).into_iter().map(|(number, _)| number);
+            assert_eq!(gone.collect::<Vec<_>>(), expected);
+        };
         let half = LIMIT / 2;
-        assert_eq!(check(&[]), Ok(()));
-        assert_eq!(check(&[(half, "a.o"), (half - LINE, "b.o")]), Ok(()));
-        let expected = "the counters of all modules take 2,049 MiB, and an image has room for less than 2,048: weave less of it (--only, --skip); b.o has most of them, 1,025 MiB";
-        let crowd = [(half - 64, "a.o"), (half + 1, "b.o"), (1, "c.o")];
-        assert_eq!(check(&crowd), Err(expected.to_owned()));
-        let told = check(&[(u64::MAX, "a.o"), (1, "b.o")]).err();
-        assert!(told.is_some_and(|told| told.contains("a.o has most")));
+        check(&[], &[]);
+        check(&[half, half - LINE], &[]);
+        check(&[half - 64, half + 1, 1], &[1]);
+        check(&[half, half], &[0]);
+        check(&[u64::MAX, 1], &[0]);
+        check(&[5, LIMIT, half, LIMIT + 1, half - 2 * LINE], &[3, 1]);
+        let told = too_many(&[half - 64, half + 1, 1]).remove(0).1;
+        let expected = "its counters take 1,025 MiB of the 2,049 MiB of all modules, and an image has room for less than 2,048; weave less of it (--only, --skip)";
+        assert_eq!(told, expected);
     }
 }

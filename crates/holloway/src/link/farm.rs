@@ -2,9 +2,10 @@
 //!
 //! A process each because LLVM may abort, and because that makes them parallel without sharing anything. The largest
 //! module goes first, so that it doesn't run alone at the end. A worker writes the name of the function it is at into
-//! a file; when it dies, that name is in the message, and the module is woven again without probes, then without
-//! optimisation; an object that has machine code beside its bitcode falls back to that. Whatever was not woven is said
-//! on stderr and listed in the map.
+//! a file; when it dies, that name is in the message, and the module is compiled again without probes, then without
+//! optimisation; an object that has machine code beside its bitcode falls back to that. Whatever is wrong with the
+//! weaving of a module, a link fails only where nothing can be linked in the module's place. Whatever was not woven is
+//! said on stderr and listed in the map.
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -39,39 +40,8 @@ pub(crate) enum Outcome {
     MachineCode(String),
 }
 
-/// Weaves every module of `inputs`; the result has one outcome a module, in order.
-///
-/// # Errors
-/// When there is no libLLVM, or a module cannot be read and has no machine code beside it.
-pub(crate) fn weave_all(
-    inputs: &Inputs,
-    settings: &Settings,
-    guide: Option<&LinkGuide>,
-    scratch: &Path,
-) -> Result<Vec<Outcome>> {
-    let farm = Farm::new(inputs, settings, guide, scratch)?;
-    let mut outcomes: Vec<Option<Outcome>> = (0..inputs.modules.len())
-        .map(|number| farm.cached(number))
-        .collect();
-    let mut queue: Vec<usize> = (0..outcomes.len())
-        .filter(|&number| outcomes[number].is_none())
-        .collect();
-    queue.sort_by_key(|&number| std::cmp::Reverse(inputs.modules[number].range.len()));
-    for (number, outcome) in farm.run(&queue)? {
-        outcomes[number] = Some(outcome);
-    }
-    if !queue.is_empty()
-        && let Some(cache) = &farm.cache
-    {
-        cache.prune();
-    }
-    Ok(outcomes
-        .into_iter()
-        .map(|outcome| outcome.expect("cached, or in the queue"))
-        .collect())
-}
-
-struct Farm<'a> {
+/// The modules of a link, and what weaves them.
+pub(crate) struct Farm<'a> {
     inputs: &'a Inputs,
     settings: &'a Settings,
     guide: Option<&'a LinkGuide>,
@@ -95,13 +65,19 @@ enum End {
     Done(WovenModule),
     /// The bitcode or the machine refused it; linking on would leave it out or fail.
     Error(String),
-    /// It can be compiled but not woven exactly.
+    /// It can neither be woven nor compiled alone.
     Refused(String),
+    /// It can be compiled but not woven exactly.
+    Unfit(String),
     Crash(String),
 }
 
 impl<'a> Farm<'a> {
-    fn new(
+    /// What weaves the modules of `inputs`.
+    ///
+    /// # Errors
+    /// There is no libLLVM.
+    pub(crate) fn new(
         inputs: &'a Inputs,
         settings: &'a Settings,
         guide: Option<&'a LinkGuide>,
@@ -142,6 +118,37 @@ impl<'a> Farm<'a> {
             identity,
             cache,
         })
+    }
+
+    /// The modules.
+    pub(crate) fn inputs(&self) -> &'a Inputs {
+        self.inputs
+    }
+
+    /// Weaves every module; the result has one outcome a module, in order.
+    ///
+    /// # Errors
+    /// When a module can neither be compiled nor linked as it is.
+    pub(crate) fn weave_all(&self) -> Result<Vec<Outcome>> {
+        let mut outcomes: Vec<Option<Outcome>> = (0..self.inputs.modules.len())
+            .map(|number| self.cached(number))
+            .collect();
+        let mut queue: Vec<usize> = (0..outcomes.len())
+            .filter(|&number| outcomes[number].is_none())
+            .collect();
+        queue.sort_by_key(|&number| std::cmp::Reverse(self.inputs.modules[number].range.len()));
+        for (number, outcome) in self.run(&queue)? {
+            outcomes[number] = Some(outcome);
+        }
+        if !queue.is_empty()
+            && let Some(cache) = &self.cache
+        {
+            cache.prune();
+        }
+        Ok(outcomes
+            .into_iter()
+            .map(|outcome| outcome.expect("cached, or in the queue"))
+            .collect())
     }
 
     fn key(&self, number: usize) -> Key {
@@ -216,61 +223,68 @@ impl<'a> Farm<'a> {
     }
 
     fn weave(&self, number: usize) -> Result<Outcome> {
-        let module = &self.inputs.modules[number];
-        let opt = self.settings.opt;
-        let crash = match self.attempt(
-            number,
-            Attempt {
-                probes: self.settings.probes,
-                opt,
-            },
-        )? {
+        let shown = &self.inputs.modules[number].shown;
+        let attempt = Attempt {
+            probes: self.settings.probes,
+            opt: self.settings.opt,
+        };
+        let reason = match self.attempt(number, attempt)? {
             End::Done(woven) => {
                 if !woven.reads_files {
                     self.keep(number, &woven);
                 }
                 return Ok(self.done(woven));
             }
-            End::Refused(why) => return self.refused(number, &why),
-            End::Error(why) => format!("{}: {why}", module.shown),
-            End::Crash(at) => format!("weaving {} {at}", module.shown),
+            End::Refused(why) => return self.as_it_is(number, &why),
+            End::Unfit(why) | End::Error(why) => format!("{shown}: {why}"),
+            End::Crash(at) => format!("weaving {shown} {at}"),
         };
-        let reason = format!("{crash}: linked without probes");
-        for opt in [opt, Some(OptLevel::O0)] {
-            match self.attempt(number, Attempt { probes: false, opt })? {
+        self.without_probes(number, &reason)
+    }
+
+    /// A module without probes, and why: compiled, or else its own machine code.
+    ///
+    /// # Errors
+    /// It can't be compiled, and has no machine code.
+    pub(crate) fn without_probes(&self, number: usize, reason: &str) -> Result<Outcome> {
+        let module = &self.inputs.modules[number];
+        let said = format!("{reason}: linked without probes");
+        let mut broken = None;
+        for opt in [self.settings.opt, Some(OptLevel::O0)] {
+            let attempt = Attempt { probes: false, opt };
+            match self.attempt(number, attempt)? {
                 End::Done(woven) => {
-                    warn(&reason);
-                    return Ok(Outcome::Plain(woven, reason));
+                    warn(&said);
+                    return Ok(Outcome::Plain(woven, said));
                 }
-                // The module itself is at fault, not the weaving: nothing is hidden by going on.
-                End::Error(why) => {
-                    return Err(Failure::new(format_args!("{}: {why}", module.shown)));
-                }
-                End::Refused(why) => return self.refused(number, &why),
+                End::Refused(why) => return self.as_it_is(number, &why),
+                End::Unfit(why) | End::Error(why) => broken = Some(why),
                 End::Crash(_) => {}
             }
         }
         if module.fat.is_some() {
-            warn(&reason);
-            return Ok(Outcome::MachineCode(reason));
+            let said = format!("{reason}: linked as it is");
+            warn(&said);
+            return Ok(Outcome::MachineCode(said));
         }
-        Err(Failure::new(format_args!(
-            "{crash}, without probes too; link this program without holloway, or name another libLLVM in HOLLOWAY_LLVM"
-        )))
+        Err(match broken {
+            // The module itself is at fault, not the weaving.
+            Some(why) => Failure::new(format_args!("{}: {why}", module.shown)),
+            None => Failure::new(format_args!(
+                "{reason}, without probes too; link this program without holloway, or name another libLLVM in HOLLOWAY_LLVM"
+            )),
+        })
     }
 
-    fn refused(&self, number: usize, why: &str) -> Result<Outcome> {
+    /// A module that must not be compiled alone: its own machine code.
+    fn as_it_is(&self, number: usize, why: &str) -> Result<Outcome> {
         let module = &self.inputs.modules[number];
         if module.fat.is_none() {
             return Err(Failure::new(format_args!("{}: {why}", module.shown)));
         }
-        let end = if why.ends_with("linked as it is") {
-            ""
-        } else {
-            ": linked without probes"
-        };
-        warn(&format!("{}: {why}{end}", module.shown));
-        Ok(Outcome::MachineCode(why.to_owned()))
+        let reason = format!("{why}: linked as it is");
+        warn(&format!("{}: {reason}", module.shown));
+        Ok(Outcome::MachineCode(reason))
     }
 
     fn keep(&self, number: usize, woven: &WovenModule) {
@@ -313,6 +327,7 @@ impl<'a> Farm<'a> {
             },
             Some(code) if code == i32::from(worker::ERROR) => End::Error(last_line(&message)),
             Some(code) if code == i32::from(worker::REFUSED) => End::Refused(last_line(&message)),
+            Some(code) if code == i32::from(worker::UNFIT) => End::Unfit(last_line(&message)),
             Some(code) if code == i32::from(worker::INTERNAL) => {
                 End::Crash(format!("failed: {}", last_line(&message)))
             }
@@ -383,6 +398,9 @@ fn crash(status: ExitStatus, message: &str, at: &Path) -> String {
             "failed inside holloway (please report it: {})",
             panic_message(message)
         ),
+        (None, Some(code)) if stage.is_empty() => {
+            format!("ended before LLVM was called (exit code {code})")
+        }
         // LLVM's fatal errors exit with 1 or 70.
         _ => "was given up by LLVM".to_owned(),
     };
@@ -456,6 +474,8 @@ mod tests {
         check(11, "", Some("f"), "crashed in LLVM at function f");
         check(11, "", Some("(reading)"), "crashed in LLVM while reading");
         check(11, "", None, "crashed before LLVM was called (signal 11)");
+        let early = "ended before LLVM was called (exit code 127)";
+        check(127 << 8, "not found", None, early);
         check(9, "", None, "was killed (signal 9; is memory short?)");
         check(15, "", Some("f"), "was ended (signal 15) at function f");
         check(

@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek};
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use holloway_weave::archive::{Archive, MemberPlace};
@@ -29,8 +30,8 @@ pub(crate) struct Inputs {
     pub(crate) files: Vec<InputFile>,
     /// Inputs without bitcode: name and reason.
     pub(crate) without: Vec<(String, String)>,
-    /// The first of them that has bitcode which cannot be used: where nothing is woven, that is why.
-    pub(crate) unusable: Option<(String, NoBitcode)>,
+    /// Those of them that have bitcode which cannot be used.
+    pub(crate) unusable: Vec<(String, NoBitcode)>,
     /// The functions of inputs without bitcode.
     pub(crate) unwoven: Vec<Unwoven>,
     /// Word of the line before which the image's own objects go: the first input that is not a start file.
@@ -192,7 +193,7 @@ impl Gatherer<'_> {
                     let shown = file_name(&path).to_owned();
                     let functions = Unwoven::new(shown, Stand::Line(word), &bytes);
                     self.inputs.unwoven.push(functions);
-                    self.unusable(&path, why);
+                    self.unusable(path.display().to_string(), why);
                     self.without(&path, why, 1);
                 }
                 return Ok(None);
@@ -238,10 +239,10 @@ impl Gatherer<'_> {
             let stand = Stand::Archive(word);
             if let InputKind::MachineCode(why) = kind {
                 if has_code(&data) {
+                    self.unusable(shown, why);
                     let shown = format!("{}({name})", file_name(path));
                     let functions = Unwoven::new(shown, stand, &data);
                     self.inputs.unwoven.push(functions);
-                    self.unusable(path, why);
                     match machine.iter_mut().find(|(known, _)| *known == why) {
                         Some((_, count)) => *count += 1,
                         None => machine.push((why, 1)),
@@ -312,10 +313,12 @@ impl Gatherer<'_> {
         }
     }
 
-    fn unusable(&mut self, path: &Path, why: NoBitcode) {
-        if why != NoBitcode::None {
-            let shown = path.display().to_string();
-            self.inputs.unusable.get_or_insert((shown, why));
+    fn unusable(&mut self, shown: String, why: NoBitcode) {
+        match why {
+            NoBitcode::None | NoBitcode::Embedded => {}
+            NoBitcode::SeveralModules(_) | NoBitcode::Broken(_) => {
+                self.inputs.unusable.push((shown, why));
+            }
         }
     }
 
@@ -325,8 +328,10 @@ impl Gatherer<'_> {
             name.push_str(&format!(" ({count} objects)"));
         }
         let sysroot = path.components().any(|part| part.as_os_str() == "rustlib");
-        let std = sysroot && !self.settings.std && !is_builtins(path);
-        let why = if std { STD.to_owned() } else { why.to_string() };
+        let why = match why {
+            NoBitcode::Embedded if sysroot && !is_builtins(path) => STD.to_owned(),
+            _ => why.to_string(),
+        };
         self.inputs.without.push((name, why));
     }
 }
@@ -370,6 +375,18 @@ fn read_linkable(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(Some(bytes))
+}
+
+/// A part of a file.
+///
+/// # Errors
+/// It can't be read any more.
+pub(crate) fn read_part(path: &Path, range: &Range<usize>) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; range.len()];
+    let file = File::open(path).cannot(|| format!("read {}", path.display()))?;
+    file.read_exact_at(&mut bytes, range.start as u64)
+        .cannot(|| format!("read {}", path.display()))?;
+    Ok(bytes)
 }
 
 fn file_name(path: &Path) -> &str {

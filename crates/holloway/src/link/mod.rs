@@ -6,8 +6,9 @@
 //! 1. `response`, `line`: words → what is linked, into what;
 //! 2. `search`, `inputs`: files and libraries → bitcode modules, and what has none;
 //! 3. `farm`: each module in a worker process of its own, largest first, cached by content;
-//! 4. `place`: a base for each module's counters, patched in; path map, image object, runtime object; `copies`:
-//!    functions whose copy without probes may be linked instead;
+//! 4. `bases`: a base for each module's counters, patched in; modules that can't have one lose their probes;
+//!    `place`: path map, image object, runtime object; `copies`: functions whose copy without probes may be linked
+//!    instead;
 //! 5. `real`: the real linker on the line with woven files in the places of the old ones.
 //!
 //! A link without bitcode, a question (`--version`) or a line that links nothing goes straight to the real linker.
@@ -40,6 +41,7 @@ use tempfile::TempDir;
 use crate::failure::{Context, Result};
 use crate::wanted::Wanted;
 use crate::{linked, status};
+use farm::Farm;
 use guide::LinkGuide;
 use line::{Flavour, Line, Output};
 use search::Search;
@@ -107,26 +109,28 @@ fn link(flavour: Flavour, args: &[OsString], wanted: Wanted) -> Result<u8> {
     }
     let settings = Settings::new(&line, wanted)?;
     let inputs = inputs::gather(&line, &settings)?;
-    if inputs.modules.is_empty() {
-        if let Some((shown, why)) = inputs.unusable.filter(|_| settings.probes) {
-            linked::warn(&format!(
-                "{shown}: {why}: nothing of this link is woven; link the objects it was made of"
-            ));
+    if settings.probes {
+        for (shown, why) in &inputs.unusable {
+            linked::warn(&format!("{shown}: {why}: linked as it is"));
         }
+    }
+    if inputs.modules.is_empty() {
         return plain(&linker, &line);
     }
     let scratch = scratch()?;
     let guide = settings.guide.as_deref().filter(|_| settings.probes);
     let guide = guide.map(|named| LinkGuide::new(named, scratch.path()));
     let guide = guide.transpose()?;
-    let woven = farm::weave_all(&inputs, &settings, guide.as_ref(), scratch.path())?;
+    let farm = Farm::new(&inputs, &settings, guide.as_ref(), scratch.path())?;
+    let mut woven = farm.weave_all()?;
+    let bases = bases::place(&farm, &mut woven, &settings)?;
     if let Some(guide) = &guide {
         guide.tell(&woven);
     }
     if settings.probes {
         sought::tell(&settings.only, &settings.skip, &woven, &line.output_name())?;
     }
-    let placed = place::place(&line, &inputs, woven, &settings, scratch.path())?;
+    let placed = place::place(&line, &inputs, woven, bases, &settings, scratch.path())?;
     let args = line.write(
         &|word| placed.swaps.get(&word).cloned(),
         &placed.objects,

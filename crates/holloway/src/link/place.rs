@@ -1,13 +1,9 @@
-//! Puts woven modules into a link: a base for each module's counters, the path map, the image object, and woven
-//! files in the places of the old ones.
+//! Puts woven modules into a link: the path map, the image object, and woven files in the places of the old ones.
 //!
 //! Woven files keep their names (in numbered directories): `--exclude-libs` and linker scripts go by name.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
-use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use holloway_format::abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, PAGE};
@@ -15,12 +11,11 @@ use holloway_format::{ModuleMap, Skipped, encode_image};
 use holloway_weave::Collect;
 use holloway_weave::archive;
 use holloway_weave::image::{Machine, image_object};
-use holloway_weave::symbols::were_changed;
 
-use super::bases::{self, Bases, LINE};
+use super::bases::{Bases, LINE};
 use super::copies::{Copies, Unwoven};
 use super::farm::Outcome;
-use super::inputs::{FileKind, InputFile, Inputs, without_hash};
+use super::inputs::{FileKind, InputFile, Inputs, read_part, without_hash};
 use super::line::Line;
 use super::settings::Settings;
 use crate::failure::{Context, Failure, Result};
@@ -46,33 +41,29 @@ impl Placed {
     }
 }
 
-/// Places `outcomes` (one a module of `inputs`) and writes what is to be linked into `scratch`.
+/// Places `outcomes` (one a module of `inputs`), with their counters at `bases`, and writes what is to be linked into
+/// `scratch`.
 ///
 /// # Errors
-/// When there are too many counters, or a file cannot be written.
+/// When a file cannot be written, or modules are for different machines.
 pub(crate) fn place(
     line: &Line,
     inputs: &Inputs,
-    mut outcomes: Vec<Outcome>,
+    outcomes: Vec<Outcome>,
+    bases: Bases,
     settings: &Settings,
     scratch: &Path,
 ) -> Result<Placed> {
-    drop_changed(inputs, &mut outcomes)?;
-    let sizes = inputs.modules.iter().zip(&outcomes);
-    let sizes = sizes.filter_map(|(module, outcome)| match outcome {
-        Outcome::Woven(woven) => Some((woven.counters_size, module.shown.as_str())),
-        Outcome::Plain(..) | Outcome::MachineCode(_) => None,
-    });
-    bases::check(sizes).map_err(Failure::new)?;
     let mut image = Image {
         machine: line.machine,
+        bases,
         ..Image::default()
     };
     let mut objects = Vec::with_capacity(outcomes.len());
     let fallen = fallen(inputs, &outcomes)?;
     let copies = Copies::new(inputs.unwoven.iter().chain(&fallen));
     for (number, outcome) in outcomes.into_iter().enumerate() {
-        objects.push(image.module(inputs, number, outcome, &copies, settings.collect)?);
+        objects.push(image.module(inputs, number, outcome, &copies)?);
     }
     inputs
         .without
@@ -99,22 +90,6 @@ pub(crate) fn place(
         placed.objects = image.finish(name, settings, scratch)?;
     }
     Ok(placed)
-}
-
-/// Leaves modules to their own machine code that was changed since it was compiled.
-fn drop_changed(inputs: &Inputs, outcomes: &mut [Outcome]) -> Result<()> {
-    for (module, outcome) in inputs.modules.iter().zip(outcomes) {
-        if let (Outcome::Woven(woven), Some(own)) = (&*outcome, &module.fat)
-            && were_changed(
-                &read_part(&module.path, own)?,
-                &read_part(&module.path, &module.range)?,
-                &woven.object,
-            )
-        {
-            *outcome = Outcome::MachineCode(CHANGED.to_owned());
-        }
-    }
-    Ok(())
 }
 
 /// The functions of modules that have no probes after all.
@@ -153,10 +128,9 @@ impl Image {
         number: usize,
         outcome: Outcome,
         copies: &Copies<'_>,
-        collect: Collect,
     ) -> Result<Option<Vec<u8>>> {
         let module = &inputs.modules[number];
-        let mut woven = match outcome {
+        let woven = match outcome {
             Outcome::Woven(woven) => woven,
             Outcome::Plain(woven, reason) => {
                 self.skip(&module.name, &reason);
@@ -189,8 +163,7 @@ impl Image {
             )));
         }
         self.skip_copied(copies.of(&woven.object, &woven.fragment, module.stand));
-        let base = self.bases.place(&mut woven, machine, collect);
-        let base = base.map_err(|error| Failure::new(format_args!("{}: {error}", module.shown)))?;
+        let base = self.bases.modules[number].expect("a woven module has a base");
         self.parts.push((base, woven.fragment));
         Ok(Some(woven.object))
     }
@@ -288,17 +261,6 @@ fn present(runtime: &'static [u8], target: &str) -> Result<&'static [u8]> {
         )));
     }
     Ok(runtime)
-}
-
-const CHANGED: &str =
-    "its symbols were changed after compilation (objcopy, ld -r): linked without probes";
-
-fn read_part(path: &Path, range: &Range<usize>) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; range.len()];
-    let file = File::open(path).cannot(|| format!("read {}", path.display()))?;
-    file.read_exact_at(&mut bytes, range.start as u64)
-        .cannot(|| format!("read {}", path.display()))?;
-    Ok(bytes)
 }
 
 /// Writes the woven form of `file` below `dir`; nothing when it is linked as it is.

@@ -29,46 +29,64 @@ fn break_bitcode(object: &mut [u8]) {
     object[at + 8..at + 12].copy_from_slice(&0x00ff_ffffu32.to_le_bytes());
 }
 
+/// Bitcode that can't be read costs the probes of its module: its machine code is as good as it was.
 #[test]
-fn truncated_bitcode_is_named_by_file_and_member() {
+fn damaged_bitcode_beside_machine_code_costs_the_probes_of_its_module() {
     let yard = yard();
     yard.build("cc -c main.c f.c");
-    let mut object = std::fs::read(yard.path("f.o")).unwrap();
-    break_bitcode(&mut object);
-    std::fs::write(yard.path("f.o"), &object).unwrap();
+    let good = std::fs::read(yard.path("f.o")).unwrap();
     yard.tool("ar rc libf.a f.o");
-    let (code, said) = yard.refuse("cc main.o f.o -o app");
-    assert!(code != Some(0) && ours(&said).len() == 1, "{said}");
+    for file in ["f.o", "libf.a"] {
+        let mut bytes = std::fs::read(yard.path(file)).unwrap();
+        break_bitcode(&mut bytes);
+        std::fs::write(yard.path(file), &bytes).unwrap();
+    }
+    for (input, shown) in [("f.o", "f.o"), ("libf.a", "libf.a(f.o)")] {
+        let said = yard.build(&format!("cc --exits off main.o {input} -o app"));
+        let said = ours(&said);
+        let begin =
+            format!("holloway: warning: {shown}: its bitcode is truncated or damaged at offset ");
+        let is_told = said[0].starts_with(&begin) && said[0].ends_with(": linked as it is");
+        assert!(said.len() == 1 && is_told, "{said:?}");
+        let left = yard.left_alone("app");
+        let begin = format!("{input}: its bitcode is truncated or damaged at offset ");
+        assert!(left.len() == 1 && left[0].starts_with(&begin), "{left:?}");
+        let ran = yard.run("app");
+        assert_eq!((ran.code, ran.paths.get("main")), (Some(3), Some(&1)));
+        assert_eq!(ran.paths.get("f"), None);
+    }
+
+    // Inside the module's block: the blocks on the top level stay sound, and LLVM says what is wrong.
+    let mut object = good;
+    let mut windows = object.windows(4);
+    let start = windows.position(|window| window == b"BC\xC0\xDE").unwrap();
+    object[start + 200..start + 260].fill(0xff);
+    std::fs::write(yard.path("f.o"), &object).unwrap();
+    let said = yard.build("cc --exits off main.o f.o -o app");
+    let said = ours(&said);
     assert!(
-        said.contains("holloway: f.o: bitcode is truncated or damaged at offset "),
-        "{said}"
+        said.len() == 1 && said[0].starts_with("holloway: warning: f.o: "),
+        "{said:?}"
     );
-    let (_, said) = yard.refuse("cc main.o libf.a -o app");
-    assert!(
-        said.contains("holloway: libf.a(f.o): bitcode is truncated or damaged at offset "),
-        "{said}"
-    );
-    assert!(!yard.path("app").exists());
+    let left = yard.left_alone("app");
+    assert!(left.len() == 1 && left[0].starts_with("f.o: "), "{left:?}");
+    assert_eq!(yard.run("app").paths.get("main"), Some(&1));
 }
 
 #[test]
-fn damaged_bitcode_is_refused_in_llvms_words() {
+fn bare_bitcode_that_is_damaged_is_named() {
     let yard = yard();
-    yard.build("cc -c main.c f.c");
-    let mut object = std::fs::read(yard.path("f.o")).unwrap();
-    let start = object
-        .windows(4)
-        .position(|window| window == b"BC\xC0\xDE")
-        .unwrap();
-    // Inside the module's block: the blocks on the top level stay sound.
-    object[start + 200..start + 260].fill(0xff);
-    std::fs::write(yard.path("f.o"), &object).unwrap();
-    let (_, said) = yard.refuse("cc main.o f.o -o app");
-    let said = ours(&said);
-    assert!(
-        said.len() == 1 && said[0].starts_with("holloway: f.o: "),
-        "{said:?}"
-    );
+    let clang = yard.holloway("cc -print-prog-name=clang").output().unwrap();
+    let clang = String::from_utf8(clang.stdout).unwrap();
+    yard.build("cc -c main.c");
+    yard.tool(&format!("{} -O1 -flto -c f.c", clang.trim_end()));
+    let mut bitcode = std::fs::read(yard.path("f.o")).unwrap();
+    break_bitcode(&mut bitcode);
+    std::fs::write(yard.path("f.o"), &bitcode).unwrap();
+    let (code, said) = yard.refuse("cc main.o f.o -o app");
+    assert!(code != Some(0) && ours(&said).len() == 1, "{said}");
+    let told = "holloway: f.o: bitcode is truncated or damaged at offset ";
+    assert!(said.contains(told), "{said}");
     assert!(!yard.path("app").exists());
 }
 
@@ -167,22 +185,110 @@ fn many_links_at_once_share_a_cache() {
 }
 
 /// A libLLVM that calls `abort` in `function`, and is the real one otherwise.
-fn crashing_llvm(yard: &Yard, function: &str) -> std::path::PathBuf {
-    yard.write(
-        "crash.c",
+pub(crate) fn crashing_llvm(yard: &Yard, function: &str) -> std::path::PathBuf {
+    faulty_llvm(
+        yard,
         &format!("#include <stdlib.h>\nvoid {function}(void) {{ abort(); }}\n"),
-    );
+    )
+}
+
+/// A libLLVM with functions of its own, and the real one's otherwise.
+pub(crate) fn faulty_llvm(yard: &Yard, functions: &str) -> std::path::PathBuf {
+    yard.write("fault.c", functions);
     let real = rust_llvm();
-    let library = yard.path("libLLVM-crash.so");
+    let library = yard.path("libLLVM-fault.so");
     let mut cc = yard.command("cc");
     cc.args(["-shared", "-fPIC", "-o"])
         .arg(&library)
-        .arg("crash.c")
+        .arg("fault.c")
         .arg("-Wl,--no-as-needed")
         .arg(&real);
     cc.arg(format!("-Wl,-rpath,{}", real.parent().unwrap().display()));
     succeed(&mut cc);
     library
+}
+
+/// The first module that is woven in a process doesn't say that its counter base is a number: LLVM makes addresses of it,
+/// which no link can resolve. What is woven anew then counts the same.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_base_that_llvm_makes_an_address_of_is_moved_into_registers() {
+    let yard = yard();
+    let llvm = faulty_llvm(
+        &yard,
+        "#define _GNU_SOURCE
+        #include <dlfcn.h>
+        void LLVMGlobalSetMetadata(void *global, unsigned kind, void *node) {
+            static int calls;
+            void (*real)(void *, unsigned, void *) = dlsym(RTLD_NEXT, \"LLVMGlobalSetMetadata\");
+            if (calls++) real(global, kind, node);
+        }",
+    );
+    let loops = "int g(int n) { int s = 0; for (int i = 0; i < n; i++) if (i & 1) s += i; else s ^= i; return s; }";
+    yard.write("g.c", loops);
+    yard.write(
+        "main.c",
+        "int f(int); int g(int); int main(int c, char **v) { (void)v; return f(c) + g(9) < 0; }",
+    );
+    for kind in ["paths", "edges", "loops", "trace", "variation", "times"] {
+        let words = format!("cc -O2 --collect {kind} main.c f.c g.c -o");
+        yard.build(&format!("{words} sound"));
+        let mut command = yard.holloway(&format!("{words} app"));
+        command.env("HOLLOWAY_LLVM", &llvm);
+        let said = succeed(command.env("HOLLOWAY_CACHE", ""));
+        assert_eq!(said, "", "{kind}");
+        assert_eq!(yard.modules("app"), yard.modules("sound"), "{kind}");
+        if matches!(kind, "paths" | "edges") {
+            let (app, sound) = (yard.run("app"), yard.run("sound"));
+            assert_eq!(app, sound, "{kind}");
+            assert!(app.paths.len() == 3, "{app:?}");
+        } else {
+            let said = yard.build("run -o data -- ./app");
+            assert!(!said.contains("warning"), "{kind}: {said}");
+            std::fs::remove_dir_all(yard.path("data")).unwrap();
+        }
+    }
+}
+
+/// One module refers to its counters in a way that nothing can be written for, however often it is woven.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn counters_that_cannot_be_found_cost_the_probes_of_one_module() {
+    let yard = yard();
+    let llvm = faulty_llvm(
+        &yard,
+        r#"#define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <string.h>
+        void *LLVMGetGlobalParent(void *);
+        void *LLVMGetNamedFunction(void *, const char *);
+        int LLVMIsDeclaration(void *);
+        const char *LLVMGetValueName2(void *, size_t *);
+        void LLVMAppendModuleInlineAsm(void *, const char *, size_t);
+        void LLVMGlobalSetMetadata(void *global, unsigned kind, void *node) {
+            void (*real)(void *, unsigned, void *) = dlsym(RTLD_NEXT, "LLVMGlobalSetMetadata");
+            size_t length;
+            void *module = LLVMGetGlobalParent(global);
+            real(global, kind, node);
+            if (LLVMIsDeclaration(LLVMGetNamedFunction(module, "f"))) return;
+            char text[500];
+            sprintf(text, ".text\n.type bent,@function\nbent: lea %s(%%rip), %%rax\nret\n.size bent, .-bent\n",
+                LLVMGetValueName2(global, &length));
+            LLVMAppendModuleInlineAsm(module, text, strlen(text));
+        }"#,
+    );
+    yard.build("cc -O1 -c main.c f.c");
+    for kind in ["paths", "trace"] {
+        let mut command = yard.holloway(&format!("cc --collect {kind} main.o f.o -o app"));
+        let said = succeed(command.env("HOLLOWAY_LLVM", &llvm));
+        let why = "weaving f.o failed: function bent: its counters are referred to by relocation type 2; leave it out with --skip and report this: linked without probes";
+        assert_eq!(ours(&said), [format!("holloway: warning: {why}")]);
+        assert_eq!(yard.left_alone("app"), [format!("f.o: {why}")]);
+        assert_eq!(yard.modules("app"), ["main.o"]);
+    }
+    yard.build("cc main.o f.o -o app");
+    assert_eq!(yard.run("app").code, Some(3));
 }
 
 #[test]
@@ -361,22 +467,10 @@ fn another_machine_is_linked_as_it_is() {
     );
     let said = yard.build("cc -m32 -ffreestanding -nostdlib -static start.c -o app");
     assert!(
-        said.contains("target i386-pc-linux-gnu is not supported yet: linked without probes"),
+        said.contains("target i386-pc-linux-gnu is not supported yet: linked as it is"),
         "{said}"
     );
     assert!(yard.maybe_map("app").is_none());
-}
-
-#[test]
-fn sanitizers_work_and_stay_silent() {
-    let yard = yard();
-    for sanitizer in ["address", "undefined", "thread"] {
-        let said = yard.build(&format!(
-            "cc -Werror -fsanitize={sanitizer} main.c f.c -o app"
-        ));
-        assert_eq!(said, "", "{sanitizer}");
-        assert_eq!(yard.run("app").paths.get("f"), Some(&1), "{sanitizer}");
-    }
 }
 
 #[test]

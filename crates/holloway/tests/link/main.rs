@@ -7,3 +7,4 @@ mod cc_builds;
 mod failures;
 mod link_support;
 mod rust;
+mod sanitizers;

@@ -20,6 +20,8 @@ pub(crate) struct Globals<'m> {
     pub(crate) hash: Function<'m>,
     /// How thread-local variables are reached.
     pub(crate) tls: TlsModel,
+    /// Whether the code generator sees the base as an operand of our own instructions only ([`Self::moved`]).
+    pub(super) is_moved: bool,
 }
 
 impl<'m> Globals<'m> {
@@ -44,6 +46,15 @@ impl<'m> Globals<'m> {
             machine,
             hash,
             tls,
+            is_moved: false,
+        }
+    }
+
+    /// The same for a function in which the code generator made an address of the base.
+    pub(crate) fn with_moved_base(self) -> Self {
+        Self {
+            is_moved: self.machine.patches_bases(),
+            ..self
         }
     }
 
@@ -63,6 +74,16 @@ impl<'m> Globals<'m> {
             return self.base.value().pointer_to_i64();
         }
         builder.load(Type::i64(self.module), self.base.value())
+    }
+
+    /// The base as something to add to: the code generator may fold it into the instructions around it, or make an
+    /// address of it that is none (`lea base(%rip)`). Where it did that before it gets the number in a register.
+    pub(crate) fn addend(&self, builder: &Builder<'m>) -> Value<'m> {
+        let base = self.base(builder);
+        if self.is_moved {
+            return self.moved(builder, base);
+        }
+        base
     }
 
     /// A number with the base in it, in a register as a number, whatever the code generator thinks of the base.

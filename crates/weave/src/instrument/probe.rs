@@ -100,7 +100,7 @@ impl<'m> Probe<'_, 'm> {
         let byte = Type::i8(self.module);
         let mut address = self.counter_block;
         if self.globals.machine.patches_bases() {
-            address = builder.offset(byte, address, self.globals.base(builder));
+            address = builder.offset(byte, address, self.globals.addend(builder));
         }
         builder.offset(byte, address, Type::i64(self.module).int(displacement))
     }

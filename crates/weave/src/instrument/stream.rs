@@ -144,7 +144,7 @@ struct Append<'a, 'm> {
     ring: Value<'m>,
     /// Word of path 0, less the module's base.
     first: i64,
-    /// Whether the code generator is in a hurry: it would make an address of the base.
+    /// Whether the code generator is in a hurry.
     single: bool,
     counting: Option<&'a Counting<'a, 'm>>,
 }
@@ -189,8 +189,10 @@ impl<'m> Append<'_, 'm> {
         }
         let word = self.word(builder, increment);
         let number = register;
+        // In a hurry it would make an address of the base.
+        let is_moved = self.single || self.globals.is_moved;
         let (word, place) = match register {
-            Some(register) if self.single => (
+            Some(register) if is_moved => (
                 builder.add(register, self.globals.moved(builder, word)),
                 "r",
             ),

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::link_support::linkers;
 use holloway_weave::archive::{Archive, build};
-use holloway_weave::symbols::were_changed;
+use holloway_weave::symbols::{Change, changed};
 
 fn compile(dir: &Path, name: &str, source: &str) -> Vec<u8> {
     let file = dir.join(name).with_extension("c");
@@ -168,7 +168,12 @@ fn exports_are_compared_by_strong_names() {
         "int p; int x(void) { return 9; } __attribute__((weak)) int w(void) { return 2; }",
     );
     let renamed = object("c.o", "int p; int x2(void) { return 9; }");
-    assert!(!were_changed(&one, b"", &same));
-    assert!(were_changed(&one, b"", &renamed));
-    assert!(were_changed(b"rubbish", b"", &one));
+    let defined = Change::Defined("x2".to_owned());
+    assert_eq!(changed(&one, b"", &same), None);
+    assert_eq!(changed(&one, b"", &renamed), Some(defined.clone()));
+    assert_eq!(changed(b"rubbish", b"", &one), Some(Change::Unreadable));
+    assert_eq!(
+        defined.to_string(),
+        "its machine code and its bitcode define x2 differently (edited by objcopy or ld -r?)"
+    );
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::link_support::linkers;
-use holloway_weave::patch::{PatchError, resolve_base};
+use holloway_weave::patch::{PatchError, Reference, resolve_base, unresolvable};
 
 /// Adds base + 40 three ways; `_start` is libc's, so `main` returns what they agree on.
 const SOURCE: &str = r#"
@@ -134,13 +134,42 @@ fn too_large_a_base_is_an_error_and_changes_nothing() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn other_relocations_are_refused_by_number() {
+fn other_relocations_are_refused_by_number_and_function() {
+    const BASE: &str = "__holloway_base_0123";
     let dir = tempfile::tempdir().unwrap();
-    let mut object = assemble(dir.path(), "leaq __holloway_base_0123(%rip), %rax\n");
-    assert_eq!(
-        resolve_base(&mut object, "__holloway_base_0123", 0),
-        Err(PatchError::Relocation(2))
-    );
+    let check = |code: &str, kind: u32, functions: &[&str], expect: &str| {
+        let mut object = assemble(dir.path(), code);
+        let functions = functions.iter().map(|name| (*name).to_owned()).collect();
+        let reference = Reference { kind, functions };
+        let found = unresolvable(&object, &["other", BASE]);
+        assert_eq!(found, Ok(vec![reference.clone()]), "{code}");
+        let before = object.clone();
+        let error = resolve_base(&mut object, BASE, 64).unwrap_err();
+        assert_eq!(error.to_string(), expect, "{code}");
+        assert_eq!(error, PatchError::Relocation(reference), "{code}");
+        assert!(object == before, "{code}");
+    };
+    let body = |name: &str, code: &str| {
+        format!(".type {name},@function\n{name}: nop\n{code}\n.size {name}, .-{name}\n")
+    };
+    let addressed = [
+        ("lea __holloway_base_0123(%rip), %rax", 2),
+        ("call __holloway_base_0123@PLT", 4),
+        ("movq __holloway_base_0123@GOTPCREL(%rip), %rax", 42),
+        ("movq $__holloway_base_0123@GOTOFF, %rax", 25),
+        (".byte __holloway_base_0123", 14),
+        (".quad __holloway_base_0123 - .", 24),
+    ];
+    for (code, kind) in addressed {
+        let expect = format!("function g refers to its counters by relocation type {kind}");
+        let code = body("f", "movl $__holloway_base_0123, %eax") + &body("g", code);
+        check(&code, kind, &["g"], &expect);
+    }
+    let alone = "lea __holloway_base_0123(%rip), %rax";
+    let outside = "code outside functions refers to its counters by relocation type 2";
+    check(alone, 2, &[], outside);
+    let sound = assemble(dir.path(), "movl $__holloway_base_0123, %eax\n");
+    assert_eq!(unresolvable(&sound, &[BASE, "other"]), Ok(Vec::new()));
 }
 
 #[test]

@@ -111,7 +111,12 @@ impl Yard {
             for function in &profile.functions {
                 let map = map.function(function.module, function.function).unwrap();
                 let count: u64 = function.counts.iter().map(|count| count.1).sum();
-                *paths.entry(map.name.to_string()).or_default() += count;
+                // What compilers add has no name in the source.
+                let name = match &*map.name {
+                    "" => &map.linkage_name,
+                    _ => &map.name,
+                };
+                *paths.entry(name.to_string()).or_default() += count;
             }
         }
         Ran {

@@ -196,19 +196,10 @@ pub(crate) fn add(sum: &mut u64, count: u64) {
 /// # Errors
 /// Says why it is none that calls can run through.
 pub(crate) fn graph_of(map: &FunctionMap) -> Result<Cfg, String> {
-    graph(map, holloway_flow::EdgeKind::Cut)
-}
-
-/// The same with paths that run through where they are cut: its loops are those of the code, wherever paths end.
-pub(crate) fn uncut_graph_of(map: &FunctionMap) -> Result<Cfg, String> {
-    graph(map, holloway_flow::EdgeKind::Plain)
-}
-
-fn graph(map: &FunctionMap, cut: holloway_flow::EdgeKind) -> Result<Cfg, String> {
     let kind = |kind| match kind {
         EdgeKind::Plain => holloway_flow::EdgeKind::Plain,
         EdgeKind::Pinned => holloway_flow::EdgeKind::Pinned,
-        EdgeKind::Cut => cut,
+        EdgeKind::Cut => holloway_flow::EdgeKind::Cut,
         EdgeKind::Exit => holloway_flow::EdgeKind::Exit,
     };
     let edges = map.edges.iter().map(|edge| Edge {

@@ -196,21 +196,25 @@ pub fn lines_of_run(data: &Path) -> Result<Lines> {
     Ok(all)
 }
 
-/// How many lines on which both gcovs agree were compared, and which of these are counted otherwise. Lines of functions
-/// that `spared` holds for are left out.
+impl Agreed {
+    /// Leaves out lines by file and number, and those of functions by their names.
+    pub fn leave_out(&mut self, line: impl Fn(&str, u32) -> bool, function: impl Fn(&str) -> bool) {
+        for (file, lines) in &mut self.lines {
+            lines.retain(|&number, _| {
+                let names = self.functions.get(&(file.clone(), number));
+                let mut names = names.into_iter().flatten();
+                !line(file, number) && !names.any(|name| function(name))
+            });
+        }
+    }
+}
+
+/// How many lines on which both gcovs agree were compared, and which of these are counted otherwise.
 #[must_use]
-pub fn unlike(
-    ours: &Lines,
-    agreed: &Agreed,
-    spared: &dyn Fn(&str) -> bool,
-) -> (usize, Vec<String>) {
+pub fn unlike(ours: &Lines, agreed: &Agreed) -> (usize, Vec<String>) {
     let (mut compared, mut unlike) = (0, Vec::new());
     for (file, lines) in &agreed.lines {
         for (&line, &count) in lines {
-            let functions = agreed.functions.get(&(file.clone(), line));
-            if functions.is_some_and(|names| names.iter().any(|name| spared(name))) {
-                continue;
-            }
             compared += 1;
             let found = ours.get(file).and_then(|lines| lines.get(&line));
             if found != Some(&count) {

@@ -142,11 +142,11 @@ prop_compose! {
          dag in vec(dag_edge(blocks, edges), 0..9),
          scopes in (0..scopes).map(|index| scope(index).boxed()).collect::<Vec<_>>(),
          loads in vec((0..blocks, place(scopes), load_shape()), 0..3),
-         imply in any::<bool>())
+         imply in any::<bool>(), in_source_order in any::<bool>())
         -> FunctionMap {
         let blocks = blocks_.into_iter().map(|(instructions, places)| BlockMap { instructions, places }).collect();
         let loads = loads.into_iter().map(|(block, place, shape)| Load { block, place, shape }).collect();
-        let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, scopes, loads, ..FunctionMap::default() };
+        let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, scopes, loads, in_source_order, ..FunctionMap::default() };
         for index in 0..function.dag.len() {
             // Half of the functions have dag edges as the weaver makes them.
             if let (true, Some((from, to))) = (imply, function.implied_ends(function.dag[index].kind)) {
@@ -370,6 +370,7 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
         file: format!("{name}.rs").into(),
         line: 1,
         hash: 0,
+        in_source_order: false,
         counters,
         beside: None,
         path_count: paths,

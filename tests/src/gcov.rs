@@ -1,10 +1,12 @@
-//! Independent counters of lines: gcc's `--coverage`, as gcov reads it, and clang's, as `llvm-cov gcov` does.
+//! Independent counters of lines: gcc's `--coverage`, as gcov reads it, and clang's, as `llvm-cov
+//! gcov` does.
 //!
-//! Both count at -O0 with atomic counters, each in its own graph of a function. Where calls do not come back clang's counts
-//! are wrong, and gcc's seldom; where a line's code is in several blocks, each has its own idea of what to add up. So a count
-//! is known where both agree.
+//! Both count at -O0 with atomic counters, each in its own graph of a function. Where calls do not
+//! come back clang's counts are wrong, and gcc's seldom; where a line's code is in several blocks,
+//! each has its own idea of what to add up. So a count is known where both agree.
 //!
-//! `_exit` and `abort` would lose the counts: the programs are linked with wrappers that write them first ([`Gcov::wrappers`]).
+//! `_exit` and `abort` would lose the counts: the programs are linked with wrappers that write them
+//! first ([`Gcov::wrappers`]).
 
 use crate::tool::{clean, holloway_command, installed, run_ok};
 use anyhow::{Context, Result};
@@ -209,7 +211,8 @@ impl Agreed {
     }
 }
 
-/// How many lines on which both gcovs agree were compared, and which of these are counted otherwise.
+/// How many lines on which both gcovs agree were compared, and which of these are counted
+/// otherwise.
 #[must_use]
 pub fn unlike(ours: &Lines, agreed: &Agreed) -> (usize, Vec<String>) {
     let (mut compared, mut unlike) = (0, Vec::new());

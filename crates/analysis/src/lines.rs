@@ -1,28 +1,30 @@
 //! Line counts: how often execution came to each line of the source.
 //!
-//! A line's count is the flow into its blocks from blocks that are not on it, and the rounds of the loops among its blocks
-//! ([`cycles`]). A block is on every line that it has a place of, the jump at its end included. This is gcov's definition, and in
-//! unoptimized code the counts are gcov's.
+//! A line's count is the flow into its blocks from blocks that are not on it, and the rounds of the
+//! loops among its blocks ([`cycles`]). A block is on every line that it has a place of, the jump
+//! at its end included. This is gcov's definition, and in unoptimized code the counts are gcov's.
 //!
-//! Where a block comes to a line several times, from other lines, all of these count in code that was not optimized, and one
-//! in code that was: the optimizer interleaves lines.
+//! Where a block comes to a line several times, from other lines, all of these count in code that
+//! was not optimized, and one in code that was: the optimizer interleaves lines.
 //!
 //! The line of a function's declaration counts its calls.
 //!
 //! # Inlined code
-//! A line counts in the *frame* it is in: a place inlined from elsewhere is at its own line, and all the while also at the line
-//! of the call, in the caller's frame. A loop that lies in an inlined function whole does not count at the line of the
-//! call. The declaration of an inlined function counts how often control came to its frame. Counts of all frames of a line
-//! are added, whichever function it was inlined into.
+//! A line counts in the *frame* it is in: a place inlined from elsewhere is at its own line, and
+//! all the while also at the line of the call, in the caller's frame. A loop that lies in an
+//! inlined function whole does not count at the line of the call. The declaration of an inlined
+//! function counts how often control came to its frame. Counts of all frames of a line are added,
+//! whichever function it was inlined into.
 //!
 //! # Calls that do not come back, or once more
-//! Behind a call that did not come back a block's lines count less ([`whole`]). Where a call comes back once more (`setjmp`,
-//! `fork`), control comes once more to the lines behind it; to the call's own line it does not come, any more than by the first return.
+//! Behind a call that did not come back a block's lines count less ([`whole`]). Where a call comes
+//! back once more (`setjmp`, `fork`), control comes once more to the lines behind it; to the call's
+//! own line it does not come, any more than by the first return.
 //!
 //! # Example
-//! `for (i = 0; i < 100; i++) if (i & 1) n++;` on one line, run once: b0 sets `i`, b1 tests it, b2 tests for odd, b3 adds to `n`,
-//! b4 adds to `i` and leads back to b1. All are on the line. One comes from outside, to b0; 50 rounds are b1 b2 b3 b4, 50 are
-//! b1 b2 b4. The line counts 101.
+//! `for (i = 0; i < 100; i++) if (i & 1) n++;` on one line, run once: b0 sets `i`, b1 tests it, b2
+//! tests for odd, b3 adds to `n`, b4 adds to `i` and leads back to b1. All are on the line. One
+//! comes from outside, to b0; 50 rounds are b1 b2 b3 b4, 50 are b1 b2 b4. The line counts 101.
 //!
 //! Cost: linear in places times the depth of inlining, but for cycles that share edges.
 
@@ -94,7 +96,8 @@ struct Member {
     starts: Vec<usize>,
     /// Parts up to the last in which the spot has a place.
     seen: usize,
-    /// Times that control came to the spot because a call came back once more, behind the one start that counts.
+    /// Times that control came to the spot because a call came back once more, behind the one start
+    /// that counts.
     again: u64,
 }
 
@@ -184,7 +187,8 @@ impl Member {
         }
     }
 
-    /// Control comes to the spot from another place of the block, in this part. `each`: that counts every time.
+    /// Control comes to the spot from another place of the block, in this part. `each`: that counts
+    /// every time.
     fn come_to(&mut self, parts: &[Part], index: usize, each: bool) {
         if each || self.starts.is_empty() {
             self.starts.push(index);
@@ -238,7 +242,8 @@ fn parent(map: &FunctionMap, scope: u32) -> Option<u32> {
     parent.filter(|&parent| parent < scope)
 }
 
-/// Of the blocks on a spot, those that lie in one function inlined there, whole: their loops are not the spot's.
+/// Of the blocks on a spot, those that lie in one function inlined there, whole: their loops are
+/// not the spot's.
 fn inner_loops(
     map: &FunctionMap,
     owners: &[Option<u32>],

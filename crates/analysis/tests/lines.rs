@@ -89,7 +89,8 @@ fn a_loop_on_one_line_counts_its_rounds() {
     );
 }
 
-/// `for (i = 0; i < n; i++)` on line 2, body on line 3: initialisation, test and step are three blocks of one line.
+/// `for (i = 0; i < n; i++)` on line 2, body on line 3: initialisation, test and step are three
+/// blocks of one line.
 #[test]
 fn a_for_line_counts_its_tests() {
     let map = function("f", "f.c", 1)
@@ -137,7 +138,8 @@ fn branches_inside_a_line_count_once() {
     );
 }
 
-/// `a(); p = fork();` on lines 2 and 3, `b();` on line 4: the child comes back to line 3, which was executed once, and goes on.
+/// `a(); p = fork();` on lines 2 and 3, `b();` on line 4: the child comes back to line 3, which was
+/// executed once, and goes on.
 #[test]
 fn a_fork_comes_back_twice_on_its_line() {
     let map = function("f", "f.c", 1)
@@ -153,7 +155,8 @@ fn a_fork_comes_back_twice_on_its_line() {
     check_lines(map, counters, &expect);
 }
 
-/// `if (setjmp(b))` on line 3, the rest on line 4: three jumps come back there, and go on to line 4.
+/// `if (setjmp(b))` on line 3, the rest on line 4: three jumps come back there, and go on to line
+/// 4.
 #[test]
 fn a_setjmp_counts_its_returns() {
     let map = function("f", "f.c", 1)
@@ -172,7 +175,8 @@ fn a_setjmp_counts_its_returns() {
     check_lines(map, counters, &expect);
 }
 
-/// A call inlined on line 2, with a loop in it: the line of the call counts once a call, the callee's lines their rounds.
+/// A call inlined on line 2, with a loop in it: the line of the call counts once a call, the
+/// callee's lines their rounds.
 #[test]
 fn inlined_code_counts_at_its_own_line_and_at_the_call() {
     let map = function("f", "f.c", 1)
@@ -215,7 +219,8 @@ fn code_that_never_ran_counts_zero() {
     );
 }
 
-/// `for (i = 0; i < 100; i++) if (i & 1) n++;` on line 2: 1 from outside, and 100 rounds by two ways.
+/// `for (i = 0; i < 100; i++) if (i & 1) n++;` on line 2: 1 from outside, and 100 rounds by two
+/// ways.
 #[test]
 fn a_for_with_an_if_on_one_line_counts_its_tests() {
     let map = function("f", "f.c", 1)
@@ -245,7 +250,8 @@ fn a_for_with_an_if_on_one_line_counts_its_tests() {
     check_lines(map, counts, &expect);
 }
 
-/// `while (c)` on line 2, `if (d) continue;` on lines 3 and 4: the jump of `continue` is on its line, and that at the loop's end on line 2.
+/// `while (c)` on line 2, `if (d) continue;` on lines 3 and 4: the jump of `continue` is on its
+/// line, and that at the loop's end on line 2.
 #[test]
 fn a_block_is_on_the_line_of_its_jump() {
     let map = function("f", "f.c", 1)
@@ -284,6 +290,38 @@ fn a_block_is_on_the_line_of_its_jump() {
     check_lines(map, counts, &expect);
 }
 
+/// `if (a ||` on line 2, `b) g();` on line 3: b2 tests `b`, with its branch on line 2, and the edge
+/// from there to the call is divided by b3.
+#[test]
+fn a_block_that_divides_an_edge_is_on_no_line() {
+    let map = function("f", "f.c", 1)
+        .block(1, &[(0, 2)])
+        .block(1, &[(0, 3)])
+        .block(0, &[])
+        .block(1, &[(0, 3)])
+        .block(1, &[(0, 4)])
+        .block(0, &[])
+        .edge(0, 3, Outcome::True)
+        .edge(0, 1, Outcome::False)
+        .edge(1, 2, Outcome::True)
+        .at(0, 2)
+        .edge(1, 4, Outcome::False)
+        .at(0, 2)
+        .edge(2, 3, Outcome::Jump)
+        .at(0, 2)
+        .edge(3, 4, Outcome::Jump)
+        .edge(4, 5, Outcome::Return)
+        .done();
+    let counts: &[(&[u32], u64)] = &[(&[0, 1, 2, 3, 4], 31), (&[0, 1, 4], 1)];
+    let expect = [
+        ("f.c", 1, 32),
+        ("f.c", 2, 32),
+        ("f.c", 3, 32),
+        ("f.c", 4, 32),
+    ];
+    check_lines(map, counts, &expect);
+}
+
 /// `s = f(x) +` on line 2, `g(y);` on line 3, in one block: control is on line 2 twice.
 #[test]
 fn a_statement_over_two_lines_comes_to_the_first_twice_as_the_source_does() {
@@ -317,7 +355,8 @@ fn the_jump_behind_a_call_runs_as_often_as_the_call_comes_back() {
     check_lines(map, counters, &expect);
 }
 
-/// Line 2 calls, line 3 calls, line 2 goes on: parts of one block, of which the second is left twice.
+/// Line 2 calls, line 3 calls, line 2 goes on: parts of one block, of which the second is left
+/// twice.
 #[test]
 fn the_parts_of_a_block_are_counted_as_one() {
     let build = || {
@@ -338,7 +377,8 @@ fn the_parts_of_a_block_are_counted_as_one() {
     check_lines(build().in_source_order().done(), counters, &expect);
 }
 
-/// `while (more) g();` on line 2 where `g` is inlined, with a loop of its own: the line counts the rounds of its own loop only.
+/// `while (more) g();` on line 2 where `g` is inlined, with a loop of its own: the line counts the
+/// rounds of its own loop only.
 #[test]
 fn a_line_counts_its_own_loop_around_inlined_code() {
     let map = function("f", "f.c", 1)
@@ -393,7 +433,8 @@ fn graphs() -> impl Strategy<Value = (FunctionMap, Vec<u8>)> {
     })
 }
 
-/// Walks from the entry to the exit, as often as there are choices; each edge's count, and how often control came to each line from another.
+/// Walks from the entry to the exit, as often as there are choices; each edge's count, and how
+/// often control came to each line from another.
 fn walk(map: &FunctionMap, choices: &[u8]) -> (Vec<u64>, BTreeMap<u32, u64>) {
     let (mut edges, mut arrivals) = (vec![0; map.edges.len()], BTreeMap::from([(1, 0)]));
     let line_of = |block: u32| map.blocks[block as usize].places[0].line;
@@ -450,7 +491,8 @@ fn has_cycle_on_a_line(map: &FunctionMap) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
-    /// Where no cycle lies on a line whole, a line's count is the number of times that a walk came to it.
+    /// Where no cycle lies on a line whole, a line's count is the number of times that a walk came
+    /// to it.
     #[test]
     fn lines_without_cycles_count_arrivals((map, choices) in graphs()) {
         prop_assume!(!has_cycle_on_a_line(&map));

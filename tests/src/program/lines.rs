@@ -1,4 +1,5 @@
-//! Counts of a C program's lines at -O0: those on which gcc's gcov and `llvm-cov gcov` agree, and the same in all kinds of profile.
+//! Counts of a C program's lines at -O0: those on which gcc's gcov and `llvm-cov gcov` agree, and
+//! the same in all kinds of profile.
 
 use super::{Language, Libc, Program, Variant};
 use crate::gcov::{Agreed, BOTH, Gcov, Lines, agreed, lines_of_run, unlike};
@@ -13,8 +14,8 @@ use std::path::{Path, PathBuf};
 const LEAST: usize = 4;
 
 impl Program {
-    /// What is wrong with the lines of these runs, a line each; `report` is of one of them. Other languages, levels, and
-    /// machines have no gcov to agree with.
+    /// What is wrong with the lines of these runs, a line each; `report` is of one of them. Other
+    /// languages, levels, and machines have no gcov to agree with.
     pub(super) fn wrong_lines(
         &self,
         variant: &Variant,

@@ -1,11 +1,11 @@
 //! Cycles of a flow: how often control went round without leaving a set of blocks.
 //!
-//! A flow among blocks is taken apart, cycle by cycle: each takes the least count on it from all of its edges, until no cycle
-//! is left. The sum of what was taken is the number of rounds. In a reducible graph every cycle has one back edge, so the sum
-//! does not depend on the order.
+//! A flow among blocks is taken apart, cycle by cycle: each takes the least count on it from all of
+//! its edges, until no cycle is left. The sum of what was taken is the number of rounds. In a
+//! reducible graph every cycle has one back edge, so the sum does not depend on the order.
 //!
-//! Example: b0 → b1 60, b0 → b2 40, b1 → b2 60, b2 → b0 99 (the hundredth time control went elsewhere): the cycle b0 b1 b2
-//! takes 60, b0 b2 takes the remaining 39, and 99 rounds are found.
+//! Example: b0 → b1 60, b0 → b2 40, b1 → b2 60, b2 → b0 99 (the hundredth time control went
+//! elsewhere): the cycle b0 b1 b2 takes 60, b0 b2 takes the remaining 39, and 99 rounds are found.
 //!
 //! Cost: edges times the length of the cycles; linear where these share no edge.
 
@@ -53,7 +53,8 @@ impl<'a> Cycles<'a> {
         }
     }
 
-    /// The rounds within `set`, but for those within one of the `inner` sets, which are parts of it.
+    /// The rounds within `set`, but for those within one of the `inner` sets, which are parts of
+    /// it.
     pub(super) fn rounds(&mut self, set: &[usize], inner: &[Vec<usize>]) -> u64 {
         for &block in set {
             for &arc in &self.out[block] {

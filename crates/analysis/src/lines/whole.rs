@@ -1,12 +1,15 @@
-//! A function's blocks as the compiler made them: the parts into which the weaver divides a block, joined again.
+//! A function's blocks as the compiler made them: the parts into which the weaver divides a block,
+//! joined again.
 //!
-//! A block is divided behind calls that may not come back, before calls (traces), and behind calls that return twice. Lines
-//! are counted by whole blocks, so that every kind of profile gives the same counts. What the division tells is kept: how
-//! often control reached each part, and how often it came to one without having come in at the block's top.
+//! A block is divided behind calls that may not come back, before calls (traces), and behind calls
+//! that return twice. Lines are counted by whole blocks, so that every kind of profile gives the
+//! same counts. What the division tells is kept: how often control reached each part, and how often
+//! it came to one without having come in at the block's top.
 //!
-//! Two blocks are added or taken away. A block in front of the entry stands on the line of the function's declaration. A block
-//! without places (a branch that the compiler made) stands for what it leads to if that is only one block, else for the one
-//! block that leads to it.
+//! One block is added: in front of the entry, on the line of the function's declaration. Some are
+//! taken away, those without places (a branch that the compiler made), and those that divide an
+//! edge: a jump alone, at the place of the one branch that leads to it. Such a block stands for
+//! what it leads to if that is only one block, else for the one block that leads to it.
 //!
 //! Cost: linear in blocks, edges and places.
 
@@ -141,12 +144,20 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
     let (mut after_again, mut before_call) =
         (vec![false; map.blocks.len()], vec![false; map.blocks.len()]);
     let mut has_exit = after_again.clone();
+    // By block: where the one branch is that leads to it.
+    let mut came_from: Vec<Option<Option<Place>>> = vec![None; map.blocks.len()];
+    let mut first_into = vec![true; map.blocks.len()];
     let mut jumps: Vec<Option<(Place, u64)>> = vec![None; map.blocks.len()];
     for (edge, &count) in map.edges.iter().zip(&flow.edges) {
         let (from, to) = (edge.from as usize, edge.to as usize);
         after_again[to] |= edge.outcome == Outcome::Again;
         before_call[to] |= is_before_call(edge);
         has_exit[from] |= edge.kind == EdgeKind::Exit;
+        came_from[to] = match first_into[to] {
+            true => Some(edge.place),
+            false => None,
+        };
+        first_into[to] = false;
         if edge.outcome == Outcome::Jump {
             let count = u64::try_from(count).unwrap_or(0);
             jumps[from] = edge.place.map(|place| (place, count));
@@ -180,14 +191,17 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
             }
         }
         // A jump behind a call is run as often as it is taken.
-        if let Some((place, count)) = jumps[id] {
+        let divides_edge =
+            block.places.is_empty() && came_from[id] == Some(jumps[id].map(|jump| jump.0));
+        if let Some((place, count)) = jumps[id].filter(|_| !divides_edge) {
             add(&[place], count, 0);
         }
     }
     blocks
 }
 
-/// Puts other blocks in the place of those without places, as far as the flow through these is known.
+/// Puts other blocks in the place of those without places, as far as the flow through these is
+/// known.
 fn join_empty(blocks: &[Vec<Part>], arcs: &mut Vec<Arc>, exit: usize) {
     let is_empty = |block: usize| {
         let mut places = blocks[block].iter().flat_map(|part| &part.places);

@@ -79,7 +79,7 @@ pub(crate) fn function_map<'m>(
 
 /// Whether the compiler was told to leave the function's code as written (clang at -O0).
 fn is_unoptimized(function: Function<'_>) -> bool {
-    AttributeKind::named(&function.module(), "optnone")
+    AttributeKind::named(function.module(), "optnone")
         .is_some_and(|kind| function.has_attribute(kind))
 }
 

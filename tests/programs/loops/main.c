@@ -44,14 +44,16 @@ out:
   return 1;
 }
 
+KEPT int half(int n) { return n / 2; }
+
 // A loop and a condition on one line; a statement over two lines that comes back to the first.
 KEPT int one_line(int n) {
   int odd = 0;
   for (int i = 0; i < n; i++) if (i & 1) odd++;
-  int all = search(n) +
-            search(2 * n);
+  int all = half(n) +
+            half(2 * n);
   all += abs(odd) +
-         search(3 * n);
+         half(3 * n);
   return all;
 }
 

@@ -11,6 +11,8 @@
 //!                            isn't conserved
 //! //#cut WHY                 a thread may end, or jump away, in the middle of a probe: samples of timed paths may be cut off
 //! //#native WHY              not for machines that are emulated
+//! //#uncut LABEL WHY        the gcovs count the marked line where Holloway can't, as a signal cuts its path off
+//! //#uncounted WHY           gcc's gcov or llvm-cov's has no counts of it
 //! //#unequal F WHY           counts of F (* of all functions, std of its generic ones) may differ from run to run or between
 //!                            kinds of profile
 //!
@@ -54,6 +56,10 @@ pub struct Directives {
     pub profile: Vec<String>,
     /// Built and run for this machine only.
     pub native: bool,
+    /// The mark of lines that only the gcovs count, with the reason.
+    pub uncut: Option<(String, String)>,
+    /// One of the gcovs has no counts of it.
+    pub uncounted: bool,
     /// The only C compiler version, if one.
     pub only: Option<String>,
     /// It can't be linked with musl.
@@ -178,6 +184,11 @@ impl Directives {
                 ensure!(words.len() > 1, "which function, and why?");
                 self.unequal.push((first()?, words[1..].join(" ")));
             }
+            "uncut" => {
+                ensure!(words.len() > 1, "which lines, and why?");
+                self.uncut = Some((first()?, words[1..].join(" ")));
+            }
+            "uncounted" => self.uncounted = !first()?.is_empty(),
             "native" => self.native = !first()?.is_empty(),
             "only" => self.only = Some(first()?),
             _ => bail!("no directive is called {verb:?}"),

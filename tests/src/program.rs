@@ -1,10 +1,11 @@
 //! A program of tests/programs: built plain and woven, run both ways, counts compared.
 //!
 //! The kind follows from the main file: `main.c`, `main.cpp`, `main.rs` (a Cargo project is made around it) or
-//! `Cargo.toml` (a project of its own, copied before it is built). `build`: how; `streams`: kinds of profile that are streams; `timed`: those whose
+//! `Cargo.toml` (a project of its own, copied before it is built). `build`: how; `lines`: counts of lines; `streams`: kinds of profile that are streams; `timed`: those whose
 //! paths are timed; `variant`: the ways it is built.
 
 mod build;
+mod lines;
 mod streams;
 mod timed;
 mod variant;
@@ -143,7 +144,10 @@ impl Program {
                 self.is_unequal(f)
             }));
         }
+        let data = |kind: Kind| (kind, scratch.path().join(kind.name()).join("data"));
+        let mut runs: Vec<(Kind, PathBuf)> = kinds.iter().copied().map(data).collect();
         for kind in self.streams(variant) {
+            runs.push(data(kind));
             let seen = streams::Seen {
                 scratch: scratch.path(),
                 plain: &plain,
@@ -155,6 +159,8 @@ impl Program {
             };
             failures.extend(checked.with_context(|| kind.name())?);
         }
+        let (_, report) = exits.context("the first kind is counted")?;
+        failures.extend(self.wrong_lines(variant, scratch.path(), report, &runs)?);
         ensure!(failures.is_empty(), "{}", failures.join("\n"));
         Ok(())
     }

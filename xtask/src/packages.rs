@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 /// Everything outside cargo that the tests and benches use: this is the one list.
 pub(crate) const NEEDED: [&str; 18] = [
-    "gcc",                   // the C linker that rustc calls, and the system's headers
+    "gcc",                   // the C linker that rustc calls, the system's headers, and gcov
     "g++",                   // libstdc++ for the C++ programs
     "clang-19",              // the oldest clang and libLLVM supported
     "clang-22",              // the LLVM of rustc 1.95
@@ -15,7 +15,7 @@ pub(crate) const NEEDED: [&str; 18] = [
     "libclang-rt-19-dev",    // the older clang's sanitizers
     "libclang-rt-22-dev",    // clang's own counters and sanitizers
     "lld-22",                // the other linker
-    "llvm-22",               // llvm-profdata: clang's counters
+    "llvm-22",               // llvm-profdata and llvm-cov: clang's counters
     "cmake",                 // builds by CMake
     "autoconf",              // builds by configure
     "make",                  // and what both of them call

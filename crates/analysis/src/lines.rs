@@ -1,24 +1,44 @@
 //! Line counts: how often execution came to each line of the source.
 //!
-//! A line counts in the *frame* it is in: a place inlined from elsewhere is at its own line, and all the while also
-//! at the line of the call, in the caller's frame. Execution comes to a line when it enters a block that begins with it
-//! from a block that did not end in it; when a block reaches it further on (once a block, since instructions of
-//! several lines may be interleaved); at each round of a loop that lies on it whole; and where a call on it comes back
-//! once more (`setjmp`, `fork`). Counts of all frames of a line are added, whichever function it was inlined into.
+//! A line's count is the flow into its blocks from blocks that are not on it, and the rounds of the
+//! loops among its blocks ([`cycles`]). A block is on every line that it has a place of, the jump
+//! at its end included. This is gcov's definition, and in unoptimized code the counts are gcov's.
 //!
-//! In unoptimised code that is the number of times the line was executed, as gcov counts it. Where the compiler
-//! unrolled a line into copies inside one block, or hoisted it, it is the number of times its code was reached.
+//! Where a block comes to a line several times, from other lines, all of these count in code that
+//! was not optimized, and one in code that was: the optimizer interleaves lines.
 //!
-//! Cost: linear in places times the depth of inlining.
+//! The line of a function's declaration counts its calls.
+//!
+//! # Inlined code
+//! A line counts in the *frame* it is in: a place inlined from elsewhere is at its own line, and
+//! all the while also at the line of the call, in the caller's frame. A loop that lies in an
+//! inlined function whole does not count at the line of the call. The declaration of an inlined
+//! function counts how often control came to its frame. Counts of all frames of a line are added,
+//! whichever function it was inlined into.
+//!
+//! # Calls that do not come back, or once more
+//! Behind a call that did not come back a block's lines count less ([`whole`]). Where a call comes
+//! back once more (`setjmp`, `fork`), control comes once more to the lines behind it; to the call's
+//! own line it does not come, any more than by the first return.
+//!
+//! # Example
+//! `for (i = 0; i < 100; i++) if (i & 1) n++;` on one line, run once: b0 sets `i`, b1 tests it, b2
+//! tests for odd, b3 adds to `n`, b4 adds to `i` and leads back to b1. All are on the line. One
+//! comes from outside, to b0; 50 rounds are b1 b2 b3 b4, 50 are b1 b2 b4. The line counts 101.
+//!
+//! Cost: linear in places times the depth of inlining, but for cycles that share edges.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod cycles;
+mod whole;
 
-use holloway_flow::{Cfg, Dag};
-use holloway_format::{EdgeKind, FunctionMap, Outcome, Place, Scope};
+use std::collections::BTreeMap;
 
-use crate::flow::{Through, graph_of, is_before_call, uncut_graph_of};
+use holloway_format::{FunctionMap, Place, Scope};
+
 use crate::run::{Function, RunProfile};
-use crate::trail::{Frame, first_place, frames, last_place};
+use crate::trail::{Frame, frames};
+use cycles::Cycles;
+use whole::{Part, Whole};
 
 /// Counts of the lines of a file that have code, by line; 0 where the code never ran.
 pub type Lines = BTreeMap<u32, u64>;
@@ -43,7 +63,7 @@ pub fn counts(
         }
         for (frame, count) in arrivals(function) {
             let scope = &function.map.scopes[frame.scope as usize];
-            if kept[frame.scope as usize] && frame.line != 0 && !scope.file.is_empty() {
+            if kept[frame.scope as usize] && !scope.file.is_empty() {
                 let sum = files
                     .entry(&scope.file)
                     .or_default()
@@ -59,248 +79,187 @@ pub fn counts(
         .collect()
 }
 
+/// Part of the source that blocks are on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Spot {
+    /// A line of a frame.
+    Line(Frame),
+    /// All of an inlined function's frame.
+    Frame(u32),
+}
+
+/// A block that is on a spot.
+#[derive(Debug)]
+struct Member {
+    block: usize,
+    /// The parts in which control comes to the spot from another.
+    starts: Vec<usize>,
+    /// Parts up to the last in which the spot has a place.
+    seen: usize,
+    /// Times that control came to the spot because a call came back once more, behind the one start
+    /// that counts.
+    again: u64,
+}
+
 /// How often execution came to each line of each frame of a function.
 fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
-    let ends = Ends::new(function);
-    let flow = function.flow();
-    let through = Through::new(&function.map, &flow.edges, flow.calls);
+    let map = &function.map;
+    let whole = Whole::new(function);
+    let members = members(map, &whole);
+    let owners = owners(map, &whole);
+    let mut cycles = Cycles::new(&whole.arcs, &whole.out);
+    let mut is_member = vec![false; whole.blocks.len()];
     let mut counts: BTreeMap<Frame, u64> = BTreeMap::new();
-    let mut add = |frame: Frame, count: u64| {
-        let sum = counts.entry(frame).or_default();
-        *sum = sum.saturating_add(count);
-    };
-    let calls = called_first(&function.map);
-    for block in 0..function.map.blocks.len() {
-        let came = through.came(block).saturating_sub(flow.left[block]);
-        for (frame, comes) in inside(function, &ends, &calls, block) {
-            add(frame, if comes { came } else { 0 });
+    for (&spot, members) in &members {
+        let blocks: Vec<usize> = members.iter().map(|member| member.block).collect();
+        blocks.iter().for_each(|&block| is_member[block] = true);
+        let mut count = cycles.rounds(&blocks, &inner_loops(map, &owners, spot, &blocks));
+        for member in members {
+            count = count.saturating_add(arrivals_at(&whole, &is_member, member));
         }
-    }
-    for (block, again) in again(function, &through) {
-        let frames = match again {
-            // Behind the call that comes back: all of the block runs once more.
-            Again::At => &held(function, &function.map.blocks[block].places),
-            // The call is in the block, its last: only that comes back.
-            Again::In => &ends.last[block],
+        blocks.iter().for_each(|&block| is_member[block] = false);
+        let frame = match spot {
+            Spot::Line(frame) => frame,
+            Spot::Frame(scope) => Frame {
+                scope,
+                line: map.scopes[scope as usize].line,
+            },
         };
-        for &frame in frames {
-            add(frame, through.again(block));
-        }
-    }
-    for &frame in &ends.first[function.map.entry as usize] {
-        add(frame, flow.calls);
-    }
-    for (index, edge) in function.map.edges.iter().enumerate() {
-        let (last, first) = (
-            &ends.last[edge.from as usize],
-            &ends.first[edge.to as usize],
-        );
-        let outside = ends.back[index].then(|| outside(last, first));
-        // What is before a call where paths are cut is of one piece with it.
-        let before = is_before_call(edge)
-            .then(|| behind_call(&function.map, &calls, edge.from as usize))
-            .filter(|places| !places.is_empty())
-            .map(|places| held(function, places));
-        let last = before.as_ref().unwrap_or(last);
-        for &frame in first {
-            let round = outside
-                .as_ref()
-                .is_some_and(|outside| !outside.contains(&frame.scope));
-            if !last.contains(&frame) || round && ends.stays_on(function, frame, edge.to, edge.from)
-            {
-                add(frame, u64::try_from(flow.edges[index]).unwrap_or(0));
-            }
+        if frame.line != 0 {
+            let sum = counts.entry(frame).or_default();
+            *sum = sum.saturating_add(count);
         }
     }
     counts
 }
 
-/// The frames of a block, and whether execution comes to them further on in it. To those that it begins with it comes by the edges into it; behind
-/// a call that it begins with it comes to lines again, as in a block of its own.
-fn inside(
-    function: &Function,
-    ends: &Ends,
-    calls: &BTreeSet<u32>,
-    block: usize,
-) -> Vec<(Frame, bool)> {
-    let (begun, places) = (&ends.first[block], &function.map.blocks[block].places);
-    let rest = behind_call(&function.map, calls, block);
-    let goes_on: Option<Vec<Frame>> = rest
-        .first()
-        .filter(|_| rest.len() < places.len())
-        .map(|first| stack(function, first).collect());
-    let is_there = |frame: &Frame| {
-        let goes_on = goes_on.as_ref();
-        begun.contains(frame) && goes_on.is_none_or(|first| first.contains(frame))
-    };
-    let held = held(function, rest).into_iter();
-    let held = held.map(|frame| (frame, !is_there(&frame)));
-    begun
-        .iter()
-        .map(|&frame| (frame, false))
-        .chain(held)
-        .collect()
-}
-
-/// Where a call comes back once more.
-enum Again {
-    /// At a block's start.
-    At,
-    /// In a block.
-    In,
-}
-
-/// The blocks that calls which may come back once more lead to, or end.
-fn again(function: &Function, through: &Through) -> Vec<(usize, Again)> {
-    let edges = &function.map.edges;
-    let at = |block: u32| {
-        let mut into = edges.iter().filter(|edge| edge.to == block);
-        into.any(|edge| edge.outcome == Outcome::Again)
-    };
-    let mut blocks: Vec<u32> = Vec::new();
-    for edge in edges {
-        match (edge.kind, edge.outcome) {
-            (EdgeKind::Exit, _) => blocks.push(edge.from),
-            (_, Outcome::Again) => blocks.push(edge.to),
-            _ => {}
-        }
+/// Times that control came to a block's spot from elsewhere.
+fn arrivals_at(whole: &Whole, is_member: &[bool], member: &Member) -> u64 {
+    let arcs = whole.into[member.block].iter().map(|&arc| whole.arcs[arc]);
+    let outside = arcs.filter(|arc| !is_member[arc.from]);
+    let mut outside = outside.fold(0u64, |sum, arc| sum.saturating_add(arc.count));
+    if member.block == whole.front() {
+        outside = whole.calls;
     }
-    blocks.sort_unstable();
-    blocks.dedup();
-    blocks.retain(|&block| through.again(block as usize) > 0);
-    let found = blocks.into_iter().map(|block| {
-        let again = if at(block) { Again::At } else { Again::In };
-        (block as usize, again)
-    });
-    found.collect()
-}
-
-/// The blocks that begin with a call before which paths end.
-fn called_first(map: &FunctionMap) -> BTreeSet<u32> {
-    let edges = map.edges.iter().filter(|edge| is_before_call(edge));
-    edges.map(|edge| edge.to).collect()
-}
-
-/// The places of a block, without those of the call that it begins with.
-fn behind_call<'a>(map: &'a FunctionMap, calls: &BTreeSet<u32>, block: usize) -> &'a [Place] {
-    let places = &map.blocks[block].places;
-    match places.split_first() {
-        Some((_, rest)) if calls.contains(&(block as u32)) => rest,
-        _ => places,
+    let parts = &whole.blocks[member.block];
+    let mut count = member.again;
+    for &start in &member.starts {
+        let again = parts[..=start].iter().map(|part| part.again);
+        let came = again.fold(outside, u64::saturating_add);
+        count = count.saturating_add(came.min(parts[start].reached));
     }
+    count
 }
 
-/// The frames of these places, each once.
-fn held(function: &Function, places: &[Place]) -> Vec<Frame> {
-    let places = places.iter();
-    let mut held: Vec<Frame> = places.flat_map(|place| stack(function, place)).collect();
-    held.sort_unstable();
-    held.dedup();
-    held
-}
-
-/// Scopes that lie outside the innermost one that both places are in: a loop between them is not in these.
-fn outside(last: &[Frame], first: &[Frame]) -> BTreeSet<u32> {
-    let scopes: BTreeSet<u32> = last.iter().map(|frame| frame.scope).collect();
-    let shared = first
-        .iter()
-        .map(|frame| frame.scope)
-        .filter(|scope| scopes.contains(scope));
-    shared.skip(1).collect()
-}
-
-/// The frames each block begins and ends in, innermost first; which edges are back edges; the blocks after each.
-struct Ends {
-    first: Vec<Vec<Frame>>,
-    last: Vec<Vec<Frame>>,
-    back: Vec<bool>,
-    after: Vec<Vec<u32>>,
-}
-
-impl Ends {
-    fn new(function: &Function) -> Ends {
-        let map = &function.map;
-        let of = |place: Option<Place>| {
-            place.map_or_else(Vec::new, |place| stack(function, &place).collect())
-        };
-        let mut first: Vec<Vec<Frame>> = map
-            .blocks
-            .iter()
-            .map(|block| of(first_place(&block.places)))
-            .collect();
-        let mut before: Vec<Vec<u32>> = vec![Vec::new(); map.blocks.len()];
-        let mut after = before.clone();
-        for edge in &map.edges {
-            before[edge.to as usize].push(edge.from);
-            after[edge.from as usize].push(edge.to);
-        }
-        let mut last: Vec<Vec<Frame>> = (0..map.blocks.len())
-            .map(|block| of(last_before(map, &before, block)))
-            .collect();
-        // A piece of a block without places of its own, before a call where paths are cut, is at the call.
-        let splits = map.edges.iter().rev();
-        for edge in splits.filter(|edge| edge.outcome == Outcome::Split) {
-            let (from, to) = (edge.from as usize, edge.to as usize);
-            if map.blocks[from].places.is_empty() {
-                first[from] = first[to].clone();
-                last[from] = first[to].clone();
-            }
-        }
-        Ends {
-            first,
-            last,
-            back: back_edges(map),
-            after,
-        }
-    }
-
-    /// Whether there is a way from block to block that never leaves the line of a frame.
-    fn stays_on(&self, function: &Function, frame: Frame, from: u32, to: u32) -> bool {
-        let blocks = &function.map.blocks;
-        let holds =
-            |place: &Place| place.line == 0 || stack(function, place).any(|held| held == frame);
-        let mut seen = BTreeSet::new();
-        let mut next = vec![from];
-        while let Some(block) = next.pop() {
-            if blocks[block as usize].places.iter().all(holds) && seen.insert(block) {
-                if block == to {
-                    return true;
+/// The spots of a function with the blocks that are on them.
+fn members(map: &FunctionMap, whole: &Whole) -> BTreeMap<Spot, Vec<Member>> {
+    let mut members: BTreeMap<Spot, Vec<Member>> = BTreeMap::new();
+    for (block, parts) in whole.blocks.iter().enumerate() {
+        let mut before: Vec<Spot> = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            for place in &part.places {
+                let now = spots(map, place);
+                for &spot in &now {
+                    let of_spot = members.entry(spot).or_default();
+                    if of_spot.last().is_none_or(|member| member.block != block) {
+                        of_spot.push(Member::new(block));
+                    }
+                    let member = of_spot.last_mut().expect("it was just put there");
+                    if !before.contains(&spot) {
+                        member.come_to(parts, index, map.in_source_order);
+                    }
+                    member.seen = index + 1;
                 }
-                next.extend(&self.after[block as usize]);
+                before = now;
             }
         }
-        false
     }
+    members
 }
 
-/// Which edges are back edges: found in the graph, since where edges are counted no dag is kept. Paths that are cut in a loop, as at calls in a trace, don't open it, unless it
-/// could carry no probe otherwise.
-fn back_edges(map: &FunctionMap) -> Vec<bool> {
-    let mut back = vec![false; map.edges.len()];
-    let dag_of = |cfg: Result<Cfg, String>| cfg.ok().and_then(|cfg| Dag::new(&cfg).ok());
-    let dag = dag_of(uncut_graph_of(map)).or_else(|| dag_of(graph_of(map)));
-    for edge in dag.iter().flat_map(Dag::back_edges) {
-        back[edge.index()] = true;
-    }
-    back
-}
-
-/// The last place run when a block is left: its own, or of the only way to a block without places.
-fn last_before(map: &FunctionMap, before: &[Vec<u32>], block: usize) -> Option<Place> {
-    let mut at = block;
-    for _ in 0..map.blocks.len() {
-        if let Some(place) = last_place(&map.blocks[at].places) {
-            return Some(place);
-        }
-        match before[at][..] {
-            [only] => at = only as usize,
-            _ => return None,
+impl Member {
+    fn new(block: usize) -> Member {
+        Member {
+            block,
+            starts: Vec::new(),
+            seen: 0,
+            again: 0,
         }
     }
-    None
+
+    /// Control comes to the spot from another place of the block, in this part. `each`: that counts
+    /// every time.
+    fn come_to(&mut self, parts: &[Part], index: usize, each: bool) {
+        if each || self.starts.is_empty() {
+            self.starts.push(index);
+            return;
+        }
+        // What came back behind the places of the spot so far was not yet counted here.
+        let again = parts[self.seen..=index].iter().map(|part| part.again);
+        let again = again.fold(0, u64::saturating_add);
+        self.again = self.again.saturating_add(again.min(parts[index].reached));
+    }
 }
 
-/// The frames of a place that have a line.
-fn stack<'a>(function: &'a Function, place: &Place) -> impl Iterator<Item = Frame> + use<'a> {
-    frames(&function.map, place).filter(|frame| frame.line != 0)
+/// The spots that a place is on.
+fn spots(map: &FunctionMap, place: &Place) -> Vec<Spot> {
+    let mut spots = Vec::new();
+    for frame in frames(map, place) {
+        if frame.line != 0 {
+            spots.push(Spot::Line(frame));
+        }
+        if map.scopes[frame.scope as usize].parent.is_some() {
+            spots.push(Spot::Frame(frame.scope));
+        }
+    }
+    spots
+}
+
+/// By block: the innermost scope that all of its places are in.
+fn owners(map: &FunctionMap, whole: &Whole) -> Vec<Option<u32>> {
+    let owner = |parts: &Vec<Part>| {
+        let places = parts.iter().flat_map(|part| &part.places);
+        let mut scopes = places.map(|place| Some(place.scope));
+        let first = scopes.next().flatten();
+        scopes.fold(first, |one, other| shared(map, one?, other?))
+    };
+    whole.blocks.iter().map(owner).collect()
+}
+
+/// The innermost scope that two are in. Callers stand before callees.
+fn shared(map: &FunctionMap, mut one: u32, mut other: u32) -> Option<u32> {
+    while one != other {
+        if one < other {
+            (one, other) = (other, one);
+        }
+        one = parent(map, one)?;
+    }
+    Some(one)
+}
+
+fn parent(map: &FunctionMap, scope: u32) -> Option<u32> {
+    let parent = map.scopes.get(scope as usize)?.parent;
+    parent.filter(|&parent| parent < scope)
+}
+
+/// Of the blocks on a spot, those that lie in one function inlined there, whole: their loops are
+/// not the spot's.
+fn inner_loops(
+    map: &FunctionMap,
+    owners: &[Option<u32>],
+    spot: Spot,
+    blocks: &[usize],
+) -> Vec<Vec<usize>> {
+    let mut inner: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for &block in blocks {
+        let mut outer = std::iter::successors(owners[block], |&scope| parent(map, scope));
+        let within = match spot {
+            Spot::Line(frame) => outer.find(|&scope| parent(map, scope) == Some(frame.scope)),
+            Spot::Frame(frame) => outer.find(|&scope| scope == frame),
+        };
+        if let Some(scope) = within {
+            inner.entry(scope).or_default().push(block);
+        }
+    }
+    inner.into_values().collect()
 }

@@ -34,7 +34,7 @@
 //! v name  v linkage name  v file  v line  8 bytes hash
 //! 1 byte counters: 0 array of paths, then v offset, v len, v path count; 1 hash of paths, then v offset, v path count;
 //!                  2 array of edges, then v offset, v len; 3 array of paths, some of which are counted beside a ring, then v offset, v len, v path count,
-//!                  v offset beside the ring
+//!                  v offset beside the ring; + 4 if the places are in the order of the source
 //! list of scopes: v name  v linkage name  v file  v line  v parent+1 (0: none)  v call line  v call column
 //! v number of blocks  v entry  v exit
 //! each block: v instructions, list of places
@@ -95,6 +95,8 @@ use crate::text::Text;
 
 /// Version of the fragment, the image map, the sealed profile and the guide.
 pub const MAP_VERSION: u32 = 2;
+/// Added to the code of a function's counters where its places are in the order of the source.
+const IN_SOURCE_ORDER: u8 = 4;
 /// First eight bytes of a fragment.
 pub const FRAGMENT_MAGIC: [u8; 8] = *b"HLWMODUL";
 
@@ -148,6 +150,8 @@ pub struct FunctionMap {
     pub line: u32,
     /// [`FunctionMap::structure_hash`] when it was woven.
     pub hash: u64,
+    /// The compiler did not optimize it: its places are in the order in which the source runs.
+    pub in_source_order: bool,
     /// Where its counters are.
     pub counters: Counters,
     /// Those of its paths that are whole activations are in no stream but counted beside the ring: where, in bytes from the module's base there, in an image from

@@ -182,6 +182,31 @@ impl<'m> Metadata<'m> {
             }
         }
     }
+
+    /// The file of a subprogram, or of a block in one.
+    fn file_node(self) -> Option<Metadata<'m>> {
+        // SAFETY: a scope; its file is null or a node.
+        let raw = unsafe { (self.module.api().LLVMDIScopeGetFile)(self.raw()) };
+        Metadata::new(raw, self.module).filter(|file| file.kind() == FILE)
+    }
+
+    /// Directory and name of that file; the name may be absolute.
+    fn file(self) -> (String, String) {
+        let Some(file) = self.file_node() else {
+            return Default::default();
+        };
+        let api = self.module.api();
+        // SAFETY: a file, whose strings belong to the context.
+        unsafe {
+            let (mut first, mut second) = (0, 0);
+            let directory = (api.LLVMDIFileGetDirectory)(file.raw(), &mut first);
+            let name = (api.LLVMDIFileGetFilename)(file.raw(), &mut second);
+            (
+                text_of(directory, first as usize),
+                text_of(name, second as usize),
+            )
+        }
+    }
 }
 
 /// A place in the source, perhaps of an inlined function. Equal handles are the same node.
@@ -208,6 +233,20 @@ impl<'m> Location<'m> {
             unsafe { (self.0.module.api().LLVMDILocationGetScope)(self.0.raw()) },
             self.0.module,
         )
+    }
+
+    /// Directory and name of the file it is in, where that is not its subprogram's: a `#include` or `#line` in the function.
+    pub fn other_file(self) -> Option<(String, String)> {
+        let scope = self.scope()?;
+        if scope.kind() == SUBPROGRAM {
+            return None;
+        }
+        let own = scope.subprogram()?;
+        if own.0.file_node() == scope.file_node() {
+            return None;
+        }
+        let (own, other) = (own.file(), scope.file());
+        (other != own && !other.1.is_empty()).then_some(other)
     }
 
     /// The place of the call, where the function was inlined.
@@ -255,23 +294,6 @@ impl<'m> Subprogram<'m> {
 
     /// Directory and file name; the file name may be absolute.
     pub fn file(self) -> (String, String) {
-        let api = self.0.module.api();
-        // SAFETY: a subprogram is a scope; its file is null or a file, whose strings belong to the context.
-        unsafe {
-            let Some(file) = Metadata::new((api.LLVMDIScopeGetFile)(self.0.raw()), self.0.module)
-            else {
-                return Default::default();
-            };
-            if file.kind() != FILE {
-                return Default::default();
-            }
-            let (mut first, mut second) = (0, 0);
-            let directory = (api.LLVMDIFileGetDirectory)(file.raw(), &mut first);
-            let name = (api.LLVMDIFileGetFilename)(file.raw(), &mut second);
-            (
-                text_of(directory, first as usize),
-                text_of(name, second as usize),
-            )
-        }
+        self.0.file()
     }
 }

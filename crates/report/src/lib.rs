@@ -7,6 +7,7 @@
 
 mod filter;
 pub mod json;
+mod lines;
 pub mod loops;
 pub mod names;
 mod numbers;
@@ -58,7 +59,7 @@ pub fn default_view(run: &RunProfile) -> View {
 
 /// How to show it.
 pub struct Options<'a> {
-    /// What to show. `None`: [`default_view`]. JSON shows everything whatever this is, the prediction apart.
+    /// What to show. `None`: [`default_view`]. JSON shows everything whatever this is, the prediction and the lines apart.
     pub view: Option<View>,
     /// What makes a path, a function or a block hot.
     pub sort: Sort,

@@ -280,6 +280,32 @@ fn lines_of_one_function() {
 }
 
 #[test]
+fn lines_of_one_function_as_json() {
+    let function = Some(Regex::new("^slide$").unwrap());
+    let list = |view: View| {
+        let options = Options {
+            function: function.clone(),
+            ..options(view)
+        };
+        let value: serde_json::Value = serde_json::from_str(&print_json(&run(), &options)).unwrap();
+        value["lines"].clone()
+    };
+    let line = |line: u32, count: u64| serde_json::json!({"file": "slide.c", "line": line, "count": count});
+    let expect = [
+        (1, 540),
+        (2, 540),
+        (3, 240),
+        (5, 500),
+        (7, 540),
+        (8, 320),
+        (10, 540),
+    ];
+    let expect: Vec<_> = expect.map(|(number, count)| line(number, count)).into();
+    assert_eq!(list(View::Lines), serde_json::Value::Array(expect));
+    assert_eq!(list(View::Paths), serde_json::Value::Null);
+}
+
+#[test]
 fn where_functions_went() {
     let function = Some(Regex::new("search|eq|left|start|unused|never").unwrap());
     assert_snapshot!(print(

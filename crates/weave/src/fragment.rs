@@ -4,7 +4,7 @@ use holloway_flow::{DagEdgeKind, Numbering};
 use holloway_format::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Place,
 };
-use holloway_llvm::{Function, Instruction, Opcode, TypeKind};
+use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
 use crate::instrument::plan::{Counted, Plan};
 use crate::lower::{Described, Lowered, Node, Scopes, is_counted};
@@ -50,6 +50,7 @@ pub(crate) fn function_map<'m>(
         file: scopes[0].file.clone(),
         line: scopes[0].line,
         hash: 0,
+        in_source_order: is_unoptimized(function),
         counters,
         beside: None,
         path_count: 0,
@@ -78,6 +79,12 @@ pub(crate) fn function_map<'m>(
     }
     map.hash = map.structure_hash();
     map
+}
+
+/// Whether the compiler was told to leave the function's code as written (clang at -O0).
+fn is_unoptimized(function: Function<'_>) -> bool {
+    AttributeKind::named(function.module(), "optnone")
+        .is_some_and(|kind| function.has_attribute(kind))
 }
 
 /// An edge's kind, as the map has it.

@@ -3,6 +3,7 @@
 //#expect-calls work 9
 //#open killed
 //#unequal main the signal comes in the middle of a block, at no call
+//#uncounted nothing writes the counts before it is killed
 #include "marks.h"
 #include <stddef.h>
 

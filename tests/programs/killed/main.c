@@ -2,6 +2,7 @@
 //#signal 9
 //#expect-calls work 77
 //#open killed
+//#uncounted nothing writes the counts before it is killed
 #include "marks.h"
 #include <signal.h>
 

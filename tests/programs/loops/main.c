@@ -7,6 +7,7 @@
 //#expect-runs found 2
 //#levels O0 O1
 #include "marks.h"
+#include <stdlib.h>
 
 KEPT void nested(int n) {
   for (int i = 0; i < n; i++) {
@@ -43,10 +44,23 @@ out:
   return 1;
 }
 
+KEPT int half(int n) { return n / 2; }
+
+// A loop and a condition on one line; a statement over two lines that comes back to the first.
+KEPT int one_line(int n) {
+  int odd = 0;
+  for (int i = 0; i < n; i++) if (i & 1) odd++;
+  int all = half(n) +
+            half(2 * n);
+  all += abs(odd) +
+         half(3 * n);
+  return all;
+}
+
 int main(void) {
   nested(10);
   nested(10);
   latches(150);
   nested(0);
-  printf("%d\n", search(72) + search(361) + search(999));
+  printf("%d\n", search(72) + search(361) + search(999) + one_line(100));
 }

@@ -4,6 +4,7 @@
 //#open siglongjmp
 //#cut the stack may overflow in a probe
 //#unequal deep the stack has more or less room from run to run
+//#uncut cut a signal cuts these paths off, which call nothing: 3 and 1 were begun, 2 and 0 ended
 #include "marks.h"
 #include <setjmp.h>
 #include <signal.h>
@@ -37,8 +38,8 @@ int main(void) {
   static volatile int faults;
   while (faults < 3) {
     if (sigsetjmp(again, 1) == 0) {
-      if (faults++ == 1)
-        *nowhere = 1;
+      if (faults++ == 1) // @cut
+        *nowhere = 1; // @cut
       else
         deep((volatile char[]){0});
     } else {

@@ -5,6 +5,8 @@
 //#[O0] expect-runs seven 100
 //#expect-calls sparse 1000
 //#expect-calls letters 1000
+//#expect-calls listed 1000
+//#[O0] expect-runs added 250
 #include "marks.h"
 
 KEPT void dense(int n) {
@@ -39,12 +41,20 @@ KEPT int letters(char c) {
   return -1;
 }
 
+// Its cases are in a file of their own.
+KEPT int listed(int n) {
+  switch (n) {
+#include "cases.h"
+  }
+  return 0;
+}
+
 int main(void) {
   long sum = 0;
   const unsigned long values[] = {0, 1000, 1ul << 40, ~0ul, 77};
   for (int i = 0; i < 1000; i++) {
     dense(i % 10);
-    sum += sparse(values[i % 5]) + letters("aF7z-"[i % 5]);
+    sum += sparse(values[i % 5]) + letters("aF7z-"[i % 5]) + listed(i % 4);
   }
   printf("%ld\n", sum);
 }

@@ -105,7 +105,12 @@ impl Program {
     }
 
     /// Words of a directive; for those that name a file of the program's folder, `input` of it.
-    fn add_words(&self, command: &mut Command, words: &[String], input: &dyn Fn(&str) -> PathBuf) {
+    pub(super) fn add_words(
+        &self,
+        command: &mut Command,
+        words: &[String],
+        input: &dyn Fn(&str) -> PathBuf,
+    ) {
         for word in words {
             if self.folder.join(word).is_file() {
                 command.arg(input(word))

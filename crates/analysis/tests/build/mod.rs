@@ -130,6 +130,22 @@ impl Build {
         build
     }
 
+    /// As the compiler leaves it that does not optimize.
+    pub fn in_source_order(mut self) -> Build {
+        self.map.in_source_order = true;
+        self
+    }
+
+    /// Puts the branch of the last edge on a line.
+    pub fn at(mut self, scope: u32, line: u32) -> Build {
+        self.map.edges.last_mut().unwrap().place = Some(Place {
+            scope,
+            line,
+            column: 3,
+        });
+        self
+    }
+
     /// Counts in a hash table.
     pub fn hashed(mut self) -> Build {
         self.hashed = true;

@@ -6,8 +6,8 @@ use crate::map::loads::put_loads;
 use crate::map::loops::{has_tail, put_loops};
 use crate::map::strings::StringWriter;
 use crate::map::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FRAGMENT_MAGIC, FunctionMap, MAP_VERSION,
-    ModuleMap, Outcome, Place, Scope,
+    BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FRAGMENT_MAGIC, FunctionMap, IN_SOURCE_ORDER,
+    MAP_VERSION, ModuleMap, Outcome, Place, Scope,
 };
 use crate::varint::{put, put_signed};
 
@@ -104,9 +104,13 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
     put(out, strings.number(&function.file).into());
     put(out, function.line.into());
     out.extend_from_slice(&function.hash.to_le_bytes());
+    let order = match function.in_source_order {
+        true => IN_SOURCE_ORDER,
+        false => 0,
+    };
     match function.counters {
         Counters::Array { offset, len } => {
-            out.push(if function.beside.is_some() { 3 } else { 0 });
+            out.push(order | if function.beside.is_some() { 3 } else { 0 });
             put(out, offset);
             put(out, len);
             put(out, function.path_count);
@@ -115,12 +119,12 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
             }
         }
         Counters::Hash { offset } => {
-            out.push(1);
+            out.push(order | 1);
             put(out, offset);
             put(out, function.path_count);
         }
         Counters::Edges { offset, len } => {
-            out.push(2);
+            out.push(order | 2);
             put(out, offset);
             put(out, len);
         }

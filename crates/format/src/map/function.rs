@@ -9,8 +9,8 @@ use crate::map::loads::read_loads;
 use crate::map::loops::read_loops;
 use crate::map::strings::Strings;
 use crate::map::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Outcome, Place, Scope,
-    implied_ends,
+    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, IN_SOURCE_ORDER,
+    Outcome, Place, Scope, implied_ends,
 };
 use crate::text::Text;
 
@@ -27,7 +27,10 @@ pub(super) fn read_function(
     let file = read_text(cursor, strings)?;
     let line = cursor.var32()?;
     let hash = cursor.u64()?;
-    let (counters, path_count, beside) = read_counters(cursor, counters_size, besides)?;
+    let (start, code) = (cursor.offset(), cursor.u8()?);
+    let in_source_order = code & IN_SOURCE_ORDER != 0;
+    let kind = (code & !IN_SOURCE_ORDER, start);
+    let (counters, path_count, beside) = read_counters(cursor, kind, counters_size, besides)?;
     let scopes = read_scopes(cursor, strings)?;
     let block_count = cursor.count(2, "number of blocks")?;
     let entry = cursor.index(block_count, "entry block")?;
@@ -62,6 +65,7 @@ pub(super) fn read_function(
         file,
         line,
         hash,
+        in_source_order,
         counters,
         beside,
         path_count,
@@ -86,14 +90,13 @@ fn read_text(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Text, FormatE
     strings.get(cursor.var32()?, offset)
 }
 
-/// Where the counters are, the number of paths, and where these are counted beside the ring.
+/// Where the counters are, the number of paths, and where these are counted beside the ring; of the kind whose code stood at `start`.
 fn read_counters(
     cursor: &mut Cursor<'_>,
+    (code, start): (u8, u64),
     counters_size: u64,
     besides: u32,
 ) -> Result<(Counters, u64, Option<u64>), FormatError> {
-    let start = cursor.offset();
-    let code = cursor.u8()?;
     let offset = cursor.var()?;
     let (counters, path_count) = match code {
         0 | 3 => {

@@ -6,6 +6,7 @@
 
 mod functions;
 mod left_out;
+mod lines;
 pub mod loops;
 pub(crate) mod overlap;
 mod prediction;
@@ -25,13 +26,15 @@ use serde::{Serialize, Serializer};
 use crate::filter::Filter;
 use crate::{Options, View};
 use functions::Functions;
+use lines::lines;
 use prediction::PredictionRecord;
 
 /// Version of the schema.
 pub const SCHEMA: u32 = 1;
 
 /// Writes the run as JSON, one object and a newline. [`Options::function`] and [`Options::top`] limit functions and
-/// paths; totals are always those of the whole run. The prediction is made where the view is [`View::PathsFromEdges`].
+/// paths; totals are always those of the whole run. The prediction is made where the view is [`View::PathsFromEdges`], lines are
+/// listed where it is [`View::Lines`].
 ///
 /// # Errors
 /// Whatever `out` fails with.
@@ -72,6 +75,9 @@ impl Serialize for Document<'_> {
             let found = (!found.functions.is_empty()).then_some(found);
             let record = found.map(|found| PredictionRecord::new(self, &found));
             document.serialize_field("prediction", &record)?;
+        }
+        if self.options.view == Some(View::Lines) {
+            document.serialize_field("lines", &lines(self.run, &self.names))?;
         }
         if let Some(reason) = self.without_paths() {
             document.serialize_field("reason", reason)?;

@@ -9,10 +9,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use holloway_analysis::lines::{Lines, counts};
+use holloway_analysis::lines::Lines;
 
 use super::Sheet;
 use super::paint::{Ink, Line};
+use crate::lines::line_counts;
 use crate::numbers::{grouped, plural};
 use crate::places;
 
@@ -47,14 +48,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
 
 /// Files with counts, most line executions first.
 fn files(sheet: &Sheet<'_>) -> Vec<File> {
-    let all = counts(sheet.run, &|function, scope| {
-        if scope.parent.is_none() {
-            return sheet
-                .names
-                .matches(&function.map.linkage_name, &function.map.name);
-        }
-        sheet.names.matches(&scope.linkage_name, &scope.name)
-    });
+    let all = line_counts(sheet.run, &sheet.names);
     let sum = |lines: &Lines| lines.values().copied().fold(0, u64::saturating_add);
     let mut files: Vec<File> = all
         .into_iter()

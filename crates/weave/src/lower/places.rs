@@ -1,7 +1,7 @@
 //! Places in the source: each instruction's debug location, as a frame and a line.
 //!
 //! A frame is the function itself or a function inlined into it; the chain of `inlinedAt` locations leads from the
-//! inlined code out. Line 0 means that the compiler knows no line: such places are left out.
+//! inlined code out. Text that a function includes (`#include`, `#line`) is in a frame like the function's, of another file. Line 0 means that the compiler knows no line: such places are left out.
 
 use std::collections::HashMap;
 
@@ -13,6 +13,8 @@ pub(crate) struct Scopes<'m> {
     scopes: Vec<Scope>,
     /// Number of a frame by its subprogram and the place of the call.
     known: HashMap<(Subprogram<'m>, Option<Location<'m>>), u32>,
+    /// Number of a frame of included text by the including frame and the file.
+    included: HashMap<(u32, String), u32>,
     /// What the debug info says of each subprogram, read once a module.
     described: &'m Described<'m>,
 }
@@ -48,6 +50,7 @@ impl<'m> Scopes<'m> {
         let mut scopes = Self {
             scopes: Vec::new(),
             known: HashMap::new(),
+            included: HashMap::new(),
             described,
         };
         let mut scope = match function.subprogram() {
@@ -67,12 +70,32 @@ impl<'m> Scopes<'m> {
         if location.line() == 0 {
             return None;
         }
-        let scope = self.frame(location)?;
+        let frame = self.frame(location)?;
+        let scope = match location.other_file() {
+            Some(file) => self.included(frame, joined(file))?,
+            None => frame,
+        };
         Some(Place {
             scope,
             line: location.line(),
             column: location.column(),
         })
+    }
+
+    /// The frame of text that a frame's function includes from a file. No declaration stands there.
+    fn included(&mut self, frame: u32, file: String) -> Option<u32> {
+        let key = (frame, file);
+        if let Some(&known) = self.included.get(&key) {
+            return Some(known);
+        }
+        let id = u32::try_from(self.scopes.len()).ok()?;
+        self.scopes.push(Scope {
+            file: key.1.as_str().into(),
+            line: 0,
+            ..self.scopes[frame as usize].clone()
+        });
+        self.included.insert(key, id);
+        Some(id)
     }
 
     /// The frame a location is in. Not recursive: inlining may be deep.
@@ -108,9 +131,12 @@ impl<'m> Scopes<'m> {
     }
 }
 
-/// Directory and file name joined.
 fn file(subprogram: Subprogram<'_>) -> String {
-    let (directory, name) = subprogram.file();
+    joined(subprogram.file())
+}
+
+/// Directory and file name joined.
+fn joined((directory, name): (String, String)) -> String {
     if name.is_empty() || name.starts_with('/') || directory.is_empty() {
         return name;
     }

@@ -1,0 +1,505 @@
+//! Counts of lines: small functions by hand, and random ones against a walk that sees every block.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod build;
+
+use build::{function, image, module, profile, slide};
+use holloway_analysis::RunProfile;
+use holloway_analysis::lines::counts;
+use holloway_flow::PathId;
+use holloway_format::{FunctionMap, Outcome};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn run_of(map: FunctionMap, counts: &[(u64, u64)]) -> RunProfile {
+    let image = image("app", vec![module("a", vec![map])]);
+    let profile = profile(&image, 1, &[(0, 0, counts)]);
+    RunProfile::new(vec![(image, vec![profile])])
+}
+
+/// The number of the path with these blocks.
+fn path(map: &FunctionMap, blocks: &[u32]) -> u64 {
+    let numbering = build::number(map);
+    let is = |path: &u64| {
+        let path = numbering.regenerate(PathId(*path)).unwrap();
+        path.blocks
+            .iter()
+            .map(|block| block.0)
+            .eq(blocks.iter().copied())
+    };
+    (0..map.path_count).find(is).unwrap()
+}
+
+/// Counts of lines by number, from those of all edges.
+fn lines_of_edges(map: &FunctionMap, edges: &[u64]) -> BTreeMap<(String, u32), u64> {
+    let counters = (0..).zip(&map.counted);
+    let counters: Vec<(u64, u64)> = counters
+        .map(|(counter, &edge)| (counter, edges[edge as usize]))
+        .collect();
+    listed(&run_of(map.clone(), &counters))
+}
+
+fn lines(map: FunctionMap, counts_of: &[(&[u32], u64)]) -> BTreeMap<(String, u32), u64> {
+    let mut by_path: Vec<(u64, u64)> = counts_of
+        .iter()
+        .map(|(blocks, count)| (path(&map, blocks), *count))
+        .collect();
+    by_path.sort_unstable();
+    listed(&run_of(map, &by_path))
+}
+
+fn listed(run: &RunProfile) -> BTreeMap<(String, u32), u64> {
+    let files = counts(run, &|_, _| true).into_iter();
+    let lines = files.flat_map(|(file, lines)| {
+        let key = move |(line, count)| ((file.clone(), line), count);
+        lines.into_iter().map(key)
+    });
+    lines.collect()
+}
+
+fn check_lines(map: FunctionMap, counts_of: &[(&[u32], u64)], expect: &[(&str, u32, u64)]) {
+    check(&lines(map, counts_of), expect);
+}
+
+fn check(found: &BTreeMap<(String, u32), u64>, expect: &[(&str, u32, u64)]) {
+    let found: Vec<_> = found
+        .iter()
+        .map(|((file, line), count)| (file.as_str(), *line, *count))
+        .collect();
+    assert_eq!(found, expect);
+}
+
+/// `while (*p) p++;` on one line, then a return: b0 before, b1 the loop, b2 after.
+#[test]
+fn a_loop_on_one_line_counts_its_rounds() {
+    let map = function("f", "f.c", 1)
+        .block(1, &[(0, 2)])
+        .block(2, &[(0, 3)])
+        .block(1, &[(0, 4)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 1, Outcome::True)
+        .edge(1, 2, Outcome::False)
+        .edge(2, 3, Outcome::Return)
+        .done();
+    check_lines(
+        map,
+        &[(&[0, 1], 5), (&[1], 15), (&[1, 2], 5)],
+        &[("f.c", 1, 5), ("f.c", 2, 5), ("f.c", 3, 25), ("f.c", 4, 5)],
+    );
+}
+
+/// `for (i = 0; i < n; i++)` on line 2, body on line 3: initialisation, test and step are three
+/// blocks of one line.
+#[test]
+fn a_for_line_counts_its_tests() {
+    let map = function("f", "f.c", 1)
+        .block(1, &[(0, 2)])
+        .block(2, &[(0, 2)])
+        .block(3, &[(0, 3)])
+        .block(1, &[(0, 2)])
+        .block(1, &[(0, 4)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 4, Outcome::False)
+        .edge(2, 3, Outcome::Jump)
+        .edge(3, 1, Outcome::Jump)
+        .edge(4, 5, Outcome::Return)
+        .done();
+    // One call with ten rounds: eleven tests; step and test are one coming to the line.
+    let counts: &[(&[u32], u64)] = &[(&[0, 1, 2, 3], 1), (&[1, 2, 3], 9), (&[1, 4], 1)];
+    check_lines(
+        map,
+        counts,
+        &[("f.c", 1, 1), ("f.c", 2, 11), ("f.c", 3, 10), ("f.c", 4, 1)],
+    );
+}
+
+/// `x = c ? f() : g(); y();` all on one line counts once, through a block without places too.
+#[test]
+fn branches_inside_a_line_count_once() {
+    let map = function("f", "f.c", 1)
+        .block(1, &[(0, 2)])
+        .block(1, &[(0, 2)])
+        .block(1, &[])
+        .block(1, &[(0, 2), (0, 3)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::True)
+        .edge(0, 2, Outcome::False)
+        .edge(1, 3, Outcome::Jump)
+        .edge(2, 3, Outcome::Jump)
+        .edge(3, 4, Outcome::Return)
+        .done();
+    check_lines(
+        map,
+        &[(&[0, 1, 3], 3), (&[0, 2, 3], 4)],
+        &[("f.c", 1, 7), ("f.c", 2, 7), ("f.c", 3, 7)],
+    );
+}
+
+/// `a(); p = fork();` on lines 2 and 3, `b();` on line 4: the child comes back to line 3, which was
+/// executed once, and goes on.
+#[test]
+fn a_fork_comes_back_twice_on_its_line() {
+    let map = function("f", "f.c", 1)
+        .block(2, &[(0, 2), (0, 3)])
+        .block(2, &[(0, 3), (0, 4)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Returned)
+        .left(0)
+        .edge(1, 2, Outcome::Return)
+        .done();
+    let counters: &[(&[u32], u64)] = &[(&[0], 1), (&[0, 1], 2)];
+    let expect = [("f.c", 1, 1), ("f.c", 2, 1), ("f.c", 3, 1), ("f.c", 4, 2)];
+    check_lines(map, counters, &expect);
+}
+
+/// `if (setjmp(b))` on line 3, the rest on line 4: three jumps come back there, and go on to line
+/// 4.
+#[test]
+fn a_setjmp_counts_its_returns() {
+    let map = function("f", "f.c", 1)
+        .block(2, &[(0, 2), (0, 3)])
+        .block(2, &[(0, 3), (0, 4)])
+        .block(1, &[(0, 4)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Again)
+        .cut()
+        .edge(1, 2, Outcome::Jump)
+        .left(1)
+        .edge(2, 3, Outcome::Return)
+        .done();
+    let counters: &[(&[u32], u64)] = &[(&[0], 1), (&[1], 4), (&[1, 2], 4)];
+    let expect = [("f.c", 1, 1), ("f.c", 2, 1), ("f.c", 3, 1), ("f.c", 4, 4)];
+    check_lines(map, counters, &expect);
+}
+
+/// A call inlined on line 2, with a loop in it: the line of the call counts once a call, the
+/// callee's lines their rounds.
+#[test]
+fn inlined_code_counts_at_its_own_line_and_at_the_call() {
+    let map = function("f", "f.c", 1)
+        .inlined("g", "g.h", 0, 2)
+        .block(1, &[(1, 10)])
+        .block(1, &[(1, 11)])
+        .block(1, &[(0, 2), (0, 3)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 1, Outcome::True)
+        .edge(1, 2, Outcome::False)
+        .edge(2, 3, Outcome::Return)
+        .done();
+    let counts: &[(&[u32], u64)] = &[(&[0, 1], 2), (&[1], 6), (&[1, 2], 2)];
+    let expect = [
+        ("f.c", 1, 2),
+        ("f.c", 2, 2),
+        ("f.c", 3, 2),
+        ("g.h", 1, 2),
+        ("g.h", 10, 2),
+        ("g.h", 11, 10),
+    ];
+    check_lines(map, counts, &expect);
+}
+
+#[test]
+fn code_that_never_ran_counts_zero() {
+    check_lines(
+        slide(),
+        &[(&[0, 2, 3, 5], 4)],
+        &[
+            ("slide.c", 1, 4),
+            ("slide.c", 2, 4),
+            ("slide.c", 3, 0),
+            ("slide.c", 5, 4),
+            ("slide.c", 7, 4),
+            ("slide.c", 8, 0),
+            ("slide.c", 10, 4),
+        ],
+    );
+}
+
+/// `for (i = 0; i < 100; i++) if (i & 1) n++;` on line 2: 1 from outside, and 100 rounds by two
+/// ways.
+#[test]
+fn a_for_with_an_if_on_one_line_counts_its_tests() {
+    let map = function("f", "f.c", 1)
+        .block(1, &[(0, 2)])
+        .block(2, &[(0, 2)])
+        .block(2, &[(0, 2)])
+        .block(1, &[(0, 2)])
+        .block(1, &[(0, 2)])
+        .block(1, &[(0, 3)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 5, Outcome::False)
+        .edge(2, 3, Outcome::True)
+        .edge(2, 4, Outcome::False)
+        .edge(3, 4, Outcome::Jump)
+        .edge(4, 1, Outcome::Jump)
+        .edge(5, 6, Outcome::Return)
+        .done();
+    let counts: &[(&[u32], u64)] = &[
+        (&[0, 1, 2, 4], 1),
+        (&[1, 2, 3, 4], 50),
+        (&[1, 2, 4], 49),
+        (&[1, 5], 1),
+    ];
+    let expect = [("f.c", 1, 1), ("f.c", 2, 101), ("f.c", 3, 1)];
+    check_lines(map, counts, &expect);
+}
+
+/// `while (c)` on line 2, `if (d) continue;` on lines 3 and 4: the jump of `continue` is on its
+/// line, and that at the loop's end on line 2.
+#[test]
+fn a_block_is_on_the_line_of_its_jump() {
+    let map = function("f", "f.c", 1)
+        .block(0, &[])
+        .block(1, &[(0, 2)])
+        .block(1, &[(0, 3)])
+        .block(0, &[])
+        .block(1, &[(0, 5)])
+        .block(1, &[(0, 6)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 5, Outcome::False)
+        .edge(2, 3, Outcome::True)
+        .edge(2, 4, Outcome::False)
+        .edge(3, 1, Outcome::Jump)
+        .at(0, 4)
+        .edge(4, 1, Outcome::Jump)
+        .at(0, 2)
+        .edge(5, 6, Outcome::Return)
+        .done();
+    let counts: &[(&[u32], u64)] = &[
+        (&[0, 1, 2, 3], 1),
+        (&[1, 2, 3], 3),
+        (&[1, 2, 4], 6),
+        (&[1, 5], 1),
+    ];
+    let expect = [
+        ("f.c", 1, 1),
+        ("f.c", 2, 11),
+        ("f.c", 3, 10),
+        ("f.c", 4, 4),
+        ("f.c", 5, 6),
+        ("f.c", 6, 1),
+    ];
+    check_lines(map, counts, &expect);
+}
+
+/// `if (a ||` on line 2, `b) g();` on line 3: b2 tests `b`, with its branch on line 2, and the edge
+/// from there to the call is divided by b3.
+#[test]
+fn a_block_that_divides_an_edge_is_on_no_line() {
+    let map = function("f", "f.c", 1)
+        .block(1, &[(0, 2)])
+        .block(1, &[(0, 3)])
+        .block(0, &[])
+        .block(1, &[(0, 3)])
+        .block(1, &[(0, 4)])
+        .block(0, &[])
+        .edge(0, 3, Outcome::True)
+        .edge(0, 1, Outcome::False)
+        .edge(1, 2, Outcome::True)
+        .at(0, 2)
+        .edge(1, 4, Outcome::False)
+        .at(0, 2)
+        .edge(2, 3, Outcome::Jump)
+        .at(0, 2)
+        .edge(3, 4, Outcome::Jump)
+        .edge(4, 5, Outcome::Return)
+        .done();
+    let counts: &[(&[u32], u64)] = &[(&[0, 1, 2, 3, 4], 31), (&[0, 1, 4], 1)];
+    let expect = [
+        ("f.c", 1, 32),
+        ("f.c", 2, 32),
+        ("f.c", 3, 32),
+        ("f.c", 4, 32),
+    ];
+    check_lines(map, counts, &expect);
+}
+
+/// `s = f(x) +` on line 2, `g(y);` on line 3, in one block: control is on line 2 twice.
+#[test]
+fn a_statement_over_two_lines_comes_to_the_first_twice_as_the_source_does() {
+    let build = || {
+        function("f", "f.c", 1)
+            .block(4, &[(0, 2), (0, 3), (0, 2)])
+            .block(0, &[])
+            .edge(0, 1, Outcome::Return)
+    };
+    let unoptimized = build().in_source_order().done();
+    let expect = [("f.c", 1, 5), ("f.c", 2, 10), ("f.c", 3, 5)];
+    check_lines(unoptimized, &[(&[0], 5)], &expect);
+    let expect = [("f.c", 1, 5), ("f.c", 2, 5), ("f.c", 3, 5)];
+    check_lines(build().done(), &[(&[0], 5)], &expect);
+}
+
+/// A call on line 2 of which 3 of 10 come back; behind it a jump that is on line 4.
+#[test]
+fn the_jump_behind_a_call_runs_as_often_as_the_call_comes_back() {
+    let map = function("f", "f.c", 1)
+        .block(2, &[(0, 2)])
+        .block(1, &[(0, 5)])
+        .block(0, &[])
+        .left(0)
+        .edge(0, 1, Outcome::Jump)
+        .at(0, 4)
+        .edge(1, 2, Outcome::Return)
+        .done();
+    let counters: &[(&[u32], u64)] = &[(&[0], 10), (&[0, 1], 3)];
+    let expect = [("f.c", 1, 10), ("f.c", 2, 10), ("f.c", 4, 3), ("f.c", 5, 3)];
+    check_lines(map, counters, &expect);
+}
+
+/// Line 2 calls, line 3 calls, line 2 goes on: parts of one block, of which the second is left
+/// twice.
+#[test]
+fn the_parts_of_a_block_are_counted_as_one() {
+    let build = || {
+        function("f", "f.c", 1)
+            .block(1, &[(0, 2)])
+            .block(1, &[(0, 3)])
+            .block(1, &[(0, 2), (0, 4)])
+            .block(0, &[])
+            .edge(0, 1, Outcome::Returned)
+            .edge(1, 2, Outcome::Returned)
+            .left(1)
+            .edge(2, 3, Outcome::Return)
+    };
+    let counters: &[(&[u32], u64)] = &[(&[0, 1], 9), (&[0, 1, 2], 7)];
+    let expect = [("f.c", 1, 9), ("f.c", 2, 9), ("f.c", 3, 9), ("f.c", 4, 7)];
+    check_lines(build().done(), counters, &expect);
+    let expect = [("f.c", 1, 9), ("f.c", 2, 16), ("f.c", 3, 9), ("f.c", 4, 7)];
+    check_lines(build().in_source_order().done(), counters, &expect);
+}
+
+/// `while (more) g();` on line 2 where `g` is inlined, with a loop of its own: the line counts the
+/// rounds of its own loop only.
+#[test]
+fn a_line_counts_its_own_loop_around_inlined_code() {
+    let map = function("f", "f.c", 1)
+        .inlined("g", "g.h", 0, 2)
+        .block(0, &[])
+        .block(1, &[(0, 2)])
+        .block(2, &[(1, 11)])
+        .block(1, &[(0, 3)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 3, Outcome::False)
+        .edge(2, 2, Outcome::True)
+        .edge(2, 1, Outcome::False)
+        .edge(3, 4, Outcome::Return)
+        .edges();
+    // One call, 4 rounds, in each of which `g` goes round 3 times more.
+    let found = lines_of_edges(&map, &[1, 4, 1, 12, 4, 1]);
+    let expect = [
+        ("f.c", 1, 1),
+        ("f.c", 2, 5),
+        ("f.c", 3, 1),
+        ("g.h", 1, 4),
+        ("g.h", 11, 16),
+    ];
+    check(&found, &expect);
+}
+
+/// Blocks of one line each, edges anywhere.
+fn graphs() -> impl Strategy<Value = (FunctionMap, Vec<u8>)> {
+    let blocks = prop::collection::vec(2u32..6, 1..8);
+    let walk = prop::collection::vec(any::<u8>(), 1..300);
+    blocks.prop_flat_map(move |lines| {
+        let count = lines.len() as u32;
+        let more = prop::collection::vec((0..count, 1..count.max(2)), 0..10);
+        (Just(lines), more, walk.clone()).prop_map(|(lines, more, walk)| {
+            let count = lines.len() as u32;
+            let mut build = function("f", "f.c", 1);
+            for &line in &lines {
+                build = build.block(1, &[(0, line)]);
+            }
+            build = build.block(0, &[]);
+            let mut edges: Vec<(u32, u32)> = (0..count).map(|from| (from, from + 1)).collect();
+            edges.extend(more.into_iter().filter(|&(_, to)| to < count));
+            edges.sort_unstable();
+            edges.dedup();
+            for (from, to) in edges {
+                build = build.edge(from, to, Outcome::Jump);
+            }
+            (build.edges(), walk)
+        })
+    })
+}
+
+/// Walks from the entry to the exit, as often as there are choices; each edge's count, and how
+/// often control came to each line from another.
+fn walk(map: &FunctionMap, choices: &[u8]) -> (Vec<u64>, BTreeMap<u32, u64>) {
+    let (mut edges, mut arrivals) = (vec![0; map.edges.len()], BTreeMap::from([(1, 0)]));
+    let line_of = |block: u32| map.blocks[block as usize].places[0].line;
+    let mut choices = choices.iter().copied();
+    while let Some(first) = choices.next() {
+        let (mut at, mut line) = (map.entry, line_of(map.entry));
+        *arrivals.entry(1).or_default() += 1;
+        *arrivals.entry(line).or_default() += 1;
+        let mut choice = first;
+        while at != map.exit {
+            let mut out = (0..).zip(&map.edges).filter(|(_, edge)| edge.from == at);
+            let number = out.clone().count();
+            // Without choices left, the first edge leads on.
+            let forward = out.clone().position(|(_, edge)| edge.to == at + 1).unwrap();
+            let nth = if choice == 0 {
+                forward
+            } else {
+                usize::from(choice) % number
+            };
+            let (index, edge) = out.nth(nth).unwrap();
+            let index: usize = index;
+            edges[index] += 1;
+            at = edge.to;
+            if at != map.exit && line_of(at) != line {
+                line = line_of(at);
+                *arrivals.entry(line).or_default() += 1;
+            }
+            choice = choices.next().unwrap_or(0);
+        }
+    }
+    (edges, arrivals)
+}
+
+/// Whether blocks of one line make a cycle: then a line counts its rounds too.
+fn has_cycle_on_a_line(map: &FunctionMap) -> bool {
+    let line_of = |block: u32| {
+        map.blocks[block as usize]
+            .places
+            .first()
+            .map(|place| place.line)
+    };
+    let mut edges: Vec<(u32, u32)> = map.edges.iter().map(|edge| (edge.from, edge.to)).collect();
+    edges.retain(|&(from, to)| line_of(from) == line_of(to));
+    loop {
+        let starts: Vec<u32> = edges.iter().map(|edge| edge.0).collect();
+        let before = edges.len();
+        edges.retain(|edge| starts.contains(&edge.1));
+        if edges.len() == before {
+            return !edges.is_empty();
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    /// Where no cycle lies on a line whole, a line's count is the number of times that a walk came
+    /// to it.
+    #[test]
+    fn lines_without_cycles_count_arrivals((map, choices) in graphs()) {
+        prop_assume!(!has_cycle_on_a_line(&map));
+        let (edges, arrivals) = walk(&map, &choices);
+        let mut found = lines_of_edges(&map, &edges);
+        found.retain(|_, count| *count > 0);
+        let found: BTreeMap<u32, u64> = found.into_iter().map(|((_, line), count)| (line, count)).collect();
+        prop_assert_eq!(found, arrivals);
+    }
+}

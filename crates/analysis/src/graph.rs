@@ -104,6 +104,28 @@ impl Graph {
         self.dictionary.can_be_left()
     }
 
+    /// Whether a path ends in a call that did not come back.
+    pub(crate) fn is_left(&self, id: PathId) -> bool {
+        self.can_be_left() && self.dictionary.is_left(id.0)
+    }
+
+    /// What counters of left paths say where every call came back: as often reached as gone on from. `counters`, sorted by number, have none of left paths.
+    pub(crate) fn closed(&self, map: &FunctionMap, counters: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        let mut closed = Vec::new();
+        let mut climbed = |done: &Visit| {
+            let left = self.dictionary.left_at(done).filter(|_| done.on > 0);
+            closed.extend(left.map(|path| (path, done.on)));
+        };
+        let mut walk = Walk::of_counts(&self.dictionary, map);
+        for &(path, count) in counters {
+            walk.to(path, &mut climbed);
+            walk.count(count);
+        }
+        walk.finish(&mut climbed);
+        closed.sort_unstable();
+        closed
+    }
+
     /// Counts of all paths, edges and blocks, from the counters of all paths, which are sorted by number.
     pub(crate) fn tally(&self, map: &FunctionMap, counters: &[(u64, u64)]) -> Tally {
         let (mut paths, mut reentries) = (Vec::with_capacity(counters.len()), Vec::new());

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use holloway_format::{Counters, EdgeKind, FunctionMap, Gone, Skipped, Text};
+use holloway_format::{Counters, FunctionMap, Gone, Skipped, Text};
 
 use crate::flow::Flow;
 use crate::graph::Graph;
@@ -173,8 +173,7 @@ impl Function {
 
     /// Whether it has exit edges.
     pub fn has_exits(&self) -> bool {
-        let mut edges = self.map.edges.iter();
-        edges.any(|edge| edge.kind == EdgeKind::Exit)
+        self.map.has_exits()
     }
 
     /// Whether its counters are a hash table.

@@ -8,6 +8,7 @@ mod children;
 mod flat;
 mod forest;
 mod kipf;
+pub mod left;
 mod pairs;
 mod prune;
 mod run;

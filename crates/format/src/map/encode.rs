@@ -63,7 +63,7 @@ impl ModuleMap {
         let beside = self
             .functions
             .iter()
-            .filter_map(|function| Some(function.beside? / 8 + function.paths_before_starts()));
+            .filter_map(|function| Some(function.beside? / 8 + function.counters_beside()));
         out.extend_from_slice(&length(beside.max().unwrap_or(0) as usize));
         let crc = crc32fast::hash(&out);
         out.extend_from_slice(&crc.to_le_bytes());

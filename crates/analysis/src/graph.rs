@@ -219,8 +219,10 @@ fn flow(map: &FunctionMap, dag: &[u64], calls: u64) -> Flow {
 /// Says which isn't.
 pub(crate) fn check_indices(map: &FunctionMap) -> Result<(), String> {
     let ends = map.edges.iter().flat_map(|edge| [edge.from, edge.to]);
+    let blocks = ends.chain([map.entry, map.exit]);
+    let mut blocks = blocks.chain(map.leaks.iter().copied());
     let missing = |block: &u32| *block as usize >= map.blocks.len();
-    if let Some(block) = ends.chain([map.entry, map.exit]).find(missing) {
+    if let Some(block) = blocks.find(missing) {
         return Err(format!("no block b{block} in its map"));
     }
     let astray = |edge: &EdgeMap| edge.kind == EdgeKind::Exit && edge.to != map.exit;

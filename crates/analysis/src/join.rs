@@ -75,6 +75,8 @@ impl RunProfile {
                     reentries: Vec::new(),
                     graph: None,
                     flow: OnceLock::new(),
+                    is_forked: profiles.iter().any(|profile| profile.forked),
+                    bounds: OnceLock::new(),
                 });
             }
             let (name, producer) = (module.name, module.producer);

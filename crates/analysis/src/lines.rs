@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use holloway_flow::{Cfg, Dag};
 use holloway_format::{EdgeKind, FunctionMap, Outcome, Place, Scope};
 
+use crate::bounds::Bound;
 use crate::flow::{Through, graph_of, is_before_call, uncut_graph_of};
 use crate::run::{Function, RunProfile};
 use crate::trail::{Frame, first_place, frames, last_place};
@@ -57,6 +58,32 @@ pub fn counts(
         .into_iter()
         .map(|(file, lines)| (file.to_owned(), lines))
         .collect()
+}
+
+/// How the counts of lines may differ from what ran, for those of which they may; by file and line, of the scopes that `keep` holds for, as in [`counts`].
+pub fn bounds(
+    run: &RunProfile,
+    keep: &dyn Fn(&Function, &Scope) -> bool,
+) -> BTreeMap<String, BTreeMap<u32, Bound>> {
+    let mut files: BTreeMap<String, BTreeMap<u32, Bound>> = BTreeMap::new();
+    let affected = run.functions.iter().filter(|f| !f.map.leaks.is_empty());
+    for function in affected {
+        for (block, places) in function.map.blocks.iter().map(|b| &b.places).enumerate() {
+            let bound = function.bounds().arriving(function, block);
+            if bound == Bound::Exact {
+                continue;
+            }
+            for frame in held(function, places) {
+                let scope = &function.map.scopes[frame.scope as usize];
+                if !scope.file.is_empty() && keep(function, scope) {
+                    let lines = files.entry(scope.file.to_string()).or_default();
+                    let known = lines.entry(frame.line).or_default();
+                    *known = known.and(bound);
+                }
+            }
+        }
+    }
+    files
 }
 
 /// How often execution came to each line of each frame of a function.

@@ -43,7 +43,8 @@
 //! of path counters, list of dag edges: 1 byte: kind + 4 if its ends follow  z edge (less the previous one's + 1) or v block
 //!                [v from  v to]  v value
 //! of edge counters, lists of counted and of tree edges: z edge (less the previous one's + 1)
-//! where there are some, list of loads ([`loads`])
+//! where there are some, or leaks, list of loads ([`loads`])
+//! where there are some, list of leaks: z block (less the previous one's + 1)
 //! place: v scope  z line (less the previous place's in the function)  v column
 //! ```
 //! The ends of a dag edge follow only where they are not those its kind implies ([`FunctionMap::implied_ends`]).
@@ -168,6 +169,8 @@ pub struct FunctionMap {
     pub scopes: Vec<Scope>,
     /// Where paths are timed: loads whose next addresses can be told, in order of their blocks. Otherwise empty.
     pub loads: Vec<Load>,
+    /// Blocks in which a frame may be left early without being counted, as nothing measures it (`--exits off`); by number.
+    pub leaks: Vec<u32>,
 }
 
 /// Where a function's counters are in a thread's block; offsets in bytes from the module's base.

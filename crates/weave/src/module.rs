@@ -177,7 +177,7 @@ fn instrument(
         let function = plan.lowered.layout.function;
         at(&function.name());
         let counters = plan.counters(map.counters_size, options);
-        let mut function_map = fragment::function_map(plan, counters, &described);
+        let mut function_map = fragment::function_map(plan, counters, &described, options);
         let place = beside.place(plan);
         function_map.beside = place.map(|place| place.offset);
         map.counters_size += counters.size();

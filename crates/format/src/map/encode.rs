@@ -135,14 +135,20 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
         }
     }
     put_loads(out, &function.loads, &mut last_line);
+    if !function.leaks.is_empty() {
+        if function.loads.is_empty() {
+            put(out, 0);
+        }
+        put_list(out, &function.leaks);
+    }
 }
 
-fn put_list(out: &mut Vec<u8>, edges: &[u32]) {
-    put(out, edges.len() as u64);
+fn put_list(out: &mut Vec<u8>, numbers: &[u32]) {
+    put(out, numbers.len() as u64);
     let mut next = 0u32;
-    for &edge in edges {
-        put_signed(out, i64::from(edge) - i64::from(next));
-        next = edge.wrapping_add(1);
+    for &number in numbers {
+        put_signed(out, i64::from(number) - i64::from(next));
+        next = number.wrapping_add(1);
     }
 }
 

@@ -398,6 +398,7 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
             ..Scope::default()
         }],
         loads: Vec::new(),
+        leaks: Vec::new(),
     };
     function.hash = function.structure_hash();
     function

@@ -85,7 +85,19 @@ int main(int count, char **words) {
 /// How long a busy machine may take over what takes no time.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-const KINDS: [&str; 4] = ["paths", "loops", "times", "trace"];
+const KINDS: [&str; 6] = ["paths", "loops", "closed", "loops-closed", "times", "trace"];
+
+/// What each is built with.
+fn options(kind: &str) -> &str {
+    match kind {
+        "closed" => "--collect paths --exits off",
+        "loops-closed" => "--collect loops --exits off",
+        "loops" => "--collect loops",
+        "times" => "--collect times",
+        "trace" => "--collect trace",
+        _ => "--collect paths",
+    }
+}
 
 /// The program woven for each kind, once for all tests of this file.
 fn built(kind: &str) -> PathBuf {
@@ -93,9 +105,8 @@ fn built(kind: &str) -> PathBuf {
     let project = PROJECT.get_or_init(|| {
         let project = Project::new(&[("app.c", PROGRAM)]);
         for kind in KINDS {
-            // Loops and times know nothing of frames that are left early.
-            let exits = if kind == "paths" { "--exits off" } else { "" };
-            let words = format!("cc --collect {kind} {exits} -O2 -pthread app.c -o {kind}");
+            let options = options(kind);
+            let words = format!("cc {options} -O2 -pthread app.c -o {kind}");
             in_own_cache(&project, &words).ok();
         }
         project
@@ -138,21 +149,27 @@ fn streams_come_to_the_counts_of_paths() {
         for kind in KINDS {
             run(&place, &format!("-o {kind}"), kind, words);
         }
-        let [paths, loops, times, trace] = KINDS.map(|kind| report(&place, kind));
-        let expect = calls(&paths);
+        let reports = KINDS.map(|kind| report(&place, kind));
+        let [paths, loops, closed, loops_closed, times, trace] = &reports;
+        assert_eq!(calls(loops), calls(paths), "{words}: loops");
+        let left = |report: &Report| report.0["totals"]["left"].clone();
+        assert_eq!(left(loops), left(paths), "{words}: loops");
+        // Without exit edges, and in timed paths, what was left is missing.
+        let expect = calls(closed);
         assert!(expect["step"] > 0, "{words}");
-        assert_eq!(calls(&loops), expect, "{words}: loops");
-        assert_eq!(calls(&times), expect, "{words}: times");
+        assert_eq!(calls(loops_closed), expect, "{words}: loops, closed");
+        assert_eq!(calls(times), expect, "{words}: times");
         if words.starts_with("jumps") {
+            assert!(calls(paths)["deep"] > expect["deep"]);
             // A trace ends paths at calls: what was left in one is counted up to it.
-            let left = calls(&trace);
+            let left = calls(trace);
             assert_eq!(left["step"], expect["step"]);
             assert!(left["deep"] > expect["deep"], "{left:?} {expect:?}");
         } else {
             // Where a child of fork goes on is a path of its caller's in the middle.
             let mut expect = expect;
             expect.insert("main", trace.calls("main"));
-            assert_eq!(calls(&trace), expect, "{words}: trace");
+            assert_eq!(calls(trace), expect, "{words}: trace");
         }
     }
 }

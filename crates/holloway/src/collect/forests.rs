@@ -135,7 +135,7 @@ impl Forests {
         };
         join(&mut profile, counted(&self.beside, words.image(), tally));
         let stats = &profile.head.stats;
-        if tally.left_out > 0 || stats.lost_words > 0 || stats.gaps > 0 {
+        if tally.is_partial() || stats.lost_words > 0 || stats.gaps > 0 {
             loops::left::close(&mut profile, words.image());
         }
         profile

@@ -137,11 +137,8 @@ fn differs<T: PartialEq + Copy + std::fmt::Display>(
 /// Times a marked line ran: runs of paths through it, or, where not all that ran is on a path, arrivals at its blocks.
 #[must_use]
 pub fn runs(report: &Report, kind: Kind, label: &str, labels: &Labels) -> u64 {
-    let of = if kind == Kind::PathsClosed || kind.is_stream() {
-        runs_of_paths
-    } else {
-        arrivals
-    };
+    let is_on_paths = !kind.has_exits() && !kind.counts_edges();
+    let of = if is_on_paths { runs_of_paths } else { arrivals };
     report.functions.iter().map(|f| of(f, label, labels)).sum()
 }
 

@@ -20,7 +20,7 @@ pub enum Kind {
     Guided,
     /// Edges, woven anew with an earlier run as guide.
     GuidedEdges,
-    /// The stream of paths, for sequences over iterations: without exit edges.
+    /// The stream of paths, for sequences over iterations: with exit edges.
     Loops,
     /// The stream of paths that end at calls.
     Trace,
@@ -57,10 +57,14 @@ impl Kind {
     /// Whether frames that are left are counted.
     #[must_use]
     pub fn has_exits(self) -> bool {
-        !matches!(self, Self::PathsClosed | Self::EdgesClosed) && !self.is_stream()
+        match self {
+            Self::Paths | Self::Edges | Self::Guided | Self::GuidedEdges | Self::Loops => true,
+            Self::PathsClosed | Self::EdgesClosed => false,
+            Self::Trace | Self::Variation | Self::Times => false,
+        }
     }
 
-    /// Whether paths are told as they end, without exit edges.
+    /// Whether paths are told as they end.
     #[must_use]
     pub fn is_stream(self) -> bool {
         matches!(self, Self::Loops | Self::Trace) || self.is_timed()

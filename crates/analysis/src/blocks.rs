@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 
 use holloway_format::BlockMap;
 
+use crate::bounds::Bound;
 use crate::paths::Sort;
 use crate::run::{FunctionId, RunProfile};
 
@@ -20,6 +21,8 @@ pub struct HotBlock<'a> {
     pub map: &'a BlockMap,
     /// Times it was reached.
     pub count: u64,
+    /// How that may differ from what ran.
+    pub bound: Bound,
     /// Instructions that did not run, since it was left in a call before them.
     pub not_run: u64,
 }
@@ -75,6 +78,7 @@ pub fn hottest<'a>(
                 block,
                 map,
                 count,
+                bound: function.bounds().blocks[block as usize],
                 not_run,
             };
             total = total.saturating_add(hot.weight(sort));

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use holloway_format::{EdgeKind, EdgeMap, FunctionMap, Outcome};
 
+use crate::bounds::Bound;
 use crate::run::{Function, FunctionId, RunProfile};
 
 /// An edge between blocks of a function; the world outside (callers, and the exit) is block -1.
@@ -20,6 +21,8 @@ pub struct EdgeCount {
     pub count: i64,
     /// Whether it is an exit edge.
     pub left: bool,
+    /// How the count may differ from what ran.
+    pub bound: Bound,
 }
 
 /// A block's number, -1 for the exit.
@@ -39,8 +42,10 @@ pub fn of_function(function: &Function) -> Vec<EdgeCount> {
     let flow = function.flow();
     let entry = block_number(function, function.map.entry);
     let calls = i64::try_from(flow.calls).unwrap_or(i64::MAX);
-    let mut counts = BTreeMap::from([((-1, entry, false), calls)]);
-    for (edge, count) in function.map.edges.iter().zip(&flow.edges) {
+    let bounds = function.bounds();
+    let mut counts = BTreeMap::from([((-1, entry, false), (calls, bounds.calls))]);
+    let edges = function.map.edges.iter().zip(&flow.edges);
+    for ((edge, count), bound) in edges.zip(&bounds.edges) {
         let left = edge.kind == EdgeKind::Exit;
         if left && *count == 0 {
             continue;
@@ -49,16 +54,17 @@ pub fn of_function(function: &Function) -> Vec<EdgeCount> {
             block_number(function, edge.from),
             block_number(function, edge.to),
         );
-        let sum: &mut i64 = counts.entry((from, to, left)).or_default();
-        *sum = sum.saturating_add(*count);
+        let sum: &mut (i64, Bound) = counts.entry((from, to, left)).or_default();
+        *sum = (sum.0.saturating_add(*count), sum.1.and(*bound));
     }
     counts
         .into_iter()
-        .map(|((from, to, left), count)| EdgeCount {
+        .map(|((from, to, left), (count, bound))| EdgeCount {
             from,
             to,
             count,
             left,
+            bound,
         })
         .collect()
 }
@@ -76,6 +82,8 @@ pub struct HotEdge<'a> {
     pub to: u32,
     /// Times it was taken; of an exit edge, times left less times entered again.
     pub count: i64,
+    /// How that may differ from what ran.
+    pub bound: Bound,
 }
 
 impl HotEdge<'_> {
@@ -114,7 +122,8 @@ pub fn hottest<'a>(
         let kept = keep(id);
         let jumps = jumps(&function.map);
         let counted = function.map.edges.iter().zip(&function.flow().edges);
-        for ((edge, &count), number) in counted.zip(0..) {
+        let bounds = &function.bounds().edges;
+        for (((edge, &count), &bound), number) in counted.zip(bounds).zip(0..) {
             if jumps[edge.from as usize].is_some() || edge.outcome == Outcome::Returned {
                 continue;
             }
@@ -124,6 +133,7 @@ pub fn hottest<'a>(
                 number,
                 to: behind(&jumps, edge.to),
                 count,
+                bound,
             };
             let exits = edge.kind == EdgeKind::Exit;
             if exits && count < 0 {

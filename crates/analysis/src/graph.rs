@@ -104,6 +104,28 @@ impl Graph {
         self.dictionary.can_be_left()
     }
 
+    /// Whether a path ends in a call that did not come back.
+    pub(crate) fn is_left(&self, id: PathId) -> bool {
+        self.can_be_left() && self.dictionary.is_left(id.0)
+    }
+
+    /// What counters of left paths say where every call came back: as often reached as gone on from. `counters`, sorted by number, have none of left paths.
+    pub(crate) fn closed(&self, map: &FunctionMap, counters: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        let mut closed = Vec::new();
+        let mut climbed = |done: &Visit| {
+            let left = self.dictionary.left_at(done).filter(|_| done.on > 0);
+            closed.extend(left.map(|path| (path, done.on)));
+        };
+        let mut walk = Walk::of_counts(&self.dictionary, map);
+        for &(path, count) in counters {
+            walk.to(path, &mut climbed);
+            walk.count(count);
+        }
+        walk.finish(&mut climbed);
+        closed.sort_unstable();
+        closed
+    }
+
     /// Counts of all paths, edges and blocks, from the counters of all paths, which are sorted by number.
     pub(crate) fn tally(&self, map: &FunctionMap, counters: &[(u64, u64)]) -> Tally {
         let (mut paths, mut reentries) = (Vec::with_capacity(counters.len()), Vec::new());
@@ -197,8 +219,10 @@ fn flow(map: &FunctionMap, dag: &[u64], calls: u64) -> Flow {
 /// Says which isn't.
 pub(crate) fn check_indices(map: &FunctionMap) -> Result<(), String> {
     let ends = map.edges.iter().flat_map(|edge| [edge.from, edge.to]);
+    let blocks = ends.chain([map.entry, map.exit]);
+    let mut blocks = blocks.chain(map.leaks.iter().copied());
     let missing = |block: &u32| *block as usize >= map.blocks.len();
-    if let Some(block) = ends.chain([map.entry, map.exit]).find(missing) {
+    if let Some(block) = blocks.find(missing) {
         return Err(format!("no block b{block} in its map"));
     }
     let astray = |edge: &EdgeMap| edge.kind == EdgeKind::Exit && edge.to != map.exit;

@@ -76,6 +76,8 @@ impl RunProfile {
                     increments: 0,
                     graph: None,
                     flow: OnceLock::new(),
+                    is_forked: profiles.iter().any(|profile| profile.forked),
+                    bounds: OnceLock::new(),
                 });
             }
             let (name, producer) = (module.name, module.producer);

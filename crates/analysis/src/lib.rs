@@ -2,7 +2,8 @@
 //!
 //! [`run`] holds the profiles of a run joined with the path map of each image; [`graph`] turns path counts, [`flow`] edge
 //! counters into edge and block counts. On these stand the answers, which don't know each other: [`paths`], [`trail`],
-//! [`directions`], [`edges`], [`blocks`], [`functions`], [`lines`], [`find`], [`coverage`], [`predict`], and of two runs [`overlap`].
+//! [`directions`], [`edges`], [`blocks`], [`functions`], [`lines`], [`bounds`], [`find`], [`coverage`], [`predict`], and of two runs
+//! [`overlap`].
 //!
 //! Where paths were not counted but written down, [`stream`] reads a thread's words as activations and the paths each ran; [`loops`] counts the
 //! sequences of these over loop iterations, [`trace`] keeps them all; [`variation`] ranks paths by how much the time varies that each took.
@@ -11,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blocks;
+pub mod bounds;
 pub mod coverage;
 pub mod directions;
 pub mod edges;

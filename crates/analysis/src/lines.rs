@@ -35,6 +35,7 @@ use std::collections::BTreeMap;
 
 use holloway_format::{FunctionMap, Place, Scope};
 
+use crate::bounds::Bound;
 use crate::run::{Function, RunProfile};
 use crate::trail::{Frame, frames};
 use cycles::Cycles;
@@ -99,6 +100,47 @@ struct Member {
     /// Times that control came to the spot because a call came back once more, behind the one start
     /// that counts.
     again: u64,
+}
+
+/// How the counts of lines may differ from the executions, for lines where they may; by file and line, of
+/// the scopes that `keep` holds for, as in [`counts`].
+pub fn bounds(
+    run: &RunProfile,
+    keep: &dyn Fn(&Function, &Scope) -> bool,
+) -> BTreeMap<String, BTreeMap<u32, Bound>> {
+    let mut files: BTreeMap<String, BTreeMap<u32, Bound>> = BTreeMap::new();
+    for function in &run.functions {
+        if function.map.leaks.is_empty() {
+            continue;
+        }
+        for (frame, bound) in frame_bounds(function) {
+            let scope = &function.map.scopes[frame.scope as usize];
+            if frame.line != 0 && !scope.file.is_empty() && keep(function, scope) {
+                let lines = files.entry(scope.file.to_string()).or_default();
+                let known = lines.entry(frame.line).or_default();
+                *known = known.and(bound);
+            }
+        }
+    }
+    files
+}
+
+/// How the counts of a function's lines may differ from the executions, where they may. A frame is here
+/// once for each place in it.
+fn frame_bounds(function: &Function) -> Vec<(Frame, Bound)> {
+    let (map, bounds) = (&function.map, function.bounds());
+    let declaration = Frame {
+        scope: 0,
+        line: map.scopes[0].line,
+    };
+    let mut found = vec![(declaration, bounds.calls)];
+    for (block, places) in map.blocks.iter().map(|block| &block.places).enumerate() {
+        let bound = bounds.arriving(function, block);
+        let frames = places.iter().flat_map(|place| frames(map, place));
+        found.extend(frames.map(|frame| (frame, bound)));
+    }
+    found.retain(|(_, bound)| *bound != Bound::Exact);
+    found
 }
 
 /// How often execution came to each line of each frame of a function.

@@ -6,8 +6,9 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use holloway_format::{Counters, EdgeKind, FunctionMap, Gone, Skipped, Text};
+use holloway_format::{Counters, FunctionMap, Gone, Skipped, Text};
 
+use crate::bounds::Bounds;
 use crate::flow::Flow;
 use crate::graph::Graph;
 
@@ -150,6 +151,9 @@ pub struct Function {
     pub(crate) ran: bool,
     pub(crate) graph: Option<Graph>,
     pub(crate) flow: OnceLock<Flow>,
+    /// Whether a child of a fork, which goes on in its parent's frames, counted in it.
+    pub(crate) is_forked: bool,
+    pub(crate) bounds: OnceLock<Bounds>,
 }
 
 impl Function {
@@ -182,8 +186,7 @@ impl Function {
 
     /// Whether it has exit edges.
     pub fn has_exits(&self) -> bool {
-        let mut edges = self.map.edges.iter();
-        edges.any(|edge| edge.kind == EdgeKind::Exit)
+        self.map.has_exits()
     }
 
     /// Whether its counters are a hash table.
@@ -194,6 +197,11 @@ impl Function {
     /// The numbered graph; present if paths were counted and some [`ran`](Self::ran).
     pub fn graph(&self) -> Option<&Graph> {
         self.graph.as_ref()
+    }
+
+    /// How its counts may differ from what ran, derived on first use.
+    pub fn bounds(&self) -> &Bounds {
+        self.bounds.get_or_init(|| Bounds::of(self))
     }
 
     /// Edge and block counts, derived on first use.

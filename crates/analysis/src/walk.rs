@@ -67,6 +67,29 @@ impl Dictionary {
         self.left.iter().any(Option::is_some)
     }
 
+    /// Whether a path ends with an exit edge.
+    pub(crate) fn is_left(&self, path: u64) -> bool {
+        let (mut block, mut rest) = (self.root, path);
+        let mut what = What::Step;
+        if path >= self.path_count {
+            return false;
+        }
+        loop {
+            let out = self.out(block);
+            let taken = out.partition_point(|edge| edge.value <= rest);
+            let Some(edge) = taken.checked_sub(1).map(|taken| out[taken]) else {
+                return what == What::Left;
+            };
+            (block, rest, what) = (edge.to, rest - edge.value, edge.what);
+        }
+    }
+
+    /// The left path that ends at a visit's block, where one can.
+    pub(crate) fn left_at(&self, visit: &Visit) -> Option<u64> {
+        let value = self.left[visit.block as usize]?;
+        Some(visit.base + value)
+    }
+
     fn out(&self, block: u32) -> &[Out] {
         let block = block as usize;
         &self.out[self.first[block] as usize..self.first[block + 1] as usize]

@@ -44,8 +44,8 @@
 //!                [v from  v to]  v value
 //! of edge counters, lists of counted and of tree edges: z edge (less the previous one's + 1)
 //! where any of these has something to say, list of loads ([`loads`]), then
-//!                v selects, list of loops ([`loops`]), and if there are some, list of names of cases
-//!                ([`cases`])
+//!                v selects, list of loops ([`loops`]), list of names of cases ([`cases`]),
+//!                list of leaks: z block (less the previous one's + 1)
 //! place: v scope  z line (less the previous place's in the function)  v column
 //! ```
 //! The ends of a dag edge follow only where they are not those its kind implies ([`FunctionMap::implied_ends`]).
@@ -69,11 +69,12 @@
 //! - after a [`DagKind::Back`] or [`DagKind::Cut`] it goes on. In traces a cut edge of outcome [`Outcome::Split`] stands before a call
 //!   (seldom before a terminator whose edges can carry no probe): the block it leads to begins with that.
 //!
-//! There are no exit edges and no hashed functions in streams, so [`Counters`] is an array everywhere; its offset over 8 is the index
+//! There are no hashed functions in streams, so [`Counters`] is an array everywhere; its offset over 8 is the index
 //! of path 0, and its length no memory.
 //!
 //! Where sequences over iterations are wanted, an activation of one path says nothing by its place. So a path that opens and closes one, of a function whose paths from the
-//! entry have the lowest numbers, is counted beside the thread's ring ([`FunctionMap::beside`]) and not appended; of a function without loops all paths are.
+//! entry have the lowest numbers, is counted beside the thread's ring ([`FunctionMap::beside`]) and not appended; of a function without loops all paths are. So is a path
+//! that ends with an exit edge ([`EdgeKind::Exit`]), of all functions that have some: its counter says how often the call was reached, whether it came back or not.
 
 mod cases;
 mod codes;
@@ -154,8 +155,8 @@ pub struct FunctionMap {
     pub in_source_order: bool,
     /// Where its counters are.
     pub counters: Counters,
-    /// Those of its paths that are whole activations are in no stream but counted beside the ring: where, in bytes from the module's base there, in an image from
-    /// the first counter. There are [`paths_before_starts`](Self::paths_before_starts) counters.
+    /// Those of its paths that are whole activations, or are left in a call, are in no stream but counted beside the ring: where, in bytes from the module's base there, in an image from
+    /// the first counter. There are [`counters_beside`](Self::counters_beside) counters.
     pub beside: Option<u64>,
     /// Number of possible paths, at least 1; 0 where edges are counted.
     pub path_count: u64,
@@ -184,6 +185,8 @@ pub struct FunctionMap {
     pub loops: Vec<LoopMap>,
     /// The cases of switches that debug information has names for, in order of their edges.
     pub cases: Vec<CaseNames>,
+    /// Blocks in which a frame may be left early without being counted, as nothing measures it (`--exits off`); by number.
+    pub leaks: Vec<u32>,
 }
 
 /// Where a function's counters are in a thread's block; offsets in bytes from the module's base.
@@ -374,6 +377,21 @@ impl FunctionMap {
     /// Whether its record was damaged: it only keeps its place, and its names where they were readable.
     pub fn is_damaged(&self) -> bool {
         self.blocks.is_empty()
+    }
+
+    /// Whether it has exit edges.
+    pub fn has_exits(&self) -> bool {
+        let mut edges = self.edges.iter();
+        edges.any(|edge| edge.kind == EdgeKind::Exit)
+    }
+
+    /// How many counters it has beside the ring, where it has [any](Self::beside): one for each path if some may be left in a call, else one for each that may be
+    /// alone.
+    pub fn counters_beside(&self) -> u64 {
+        match self.has_exits() {
+            true => self.path_count,
+            false => self.paths_before_starts(),
+        }
     }
 
     /// How many paths have smaller numbers than all that start at loop heads.

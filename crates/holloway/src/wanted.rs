@@ -141,14 +141,15 @@ impl Wanted {
                 })?;
             }
         }
-        if self.kind().is_stream() && self.exits.is_some() {
-            let kind = self.kind();
-            let why = match kind {
-                Collect::Variation | Collect::Times => "takes times of paths that end",
-                _ => "sees frames that are left in any case",
-            };
+        let kind = self.kind();
+        let why = match kind {
+            Collect::Paths | Collect::Edges | Collect::Loops => return Ok(self),
+            Collect::Variation | Collect::Times => "takes times of paths that end",
+            Collect::Trace => "sees frames that are left in any case",
+        };
+        if self.exits.is_some() {
             return Err(Failure::usage(format_args!(
-                "--exits (or {EXITS}) goes with paths and edges; {kind} {why}: leave it out"
+                "--exits (or {EXITS}) goes with paths, edges and loops; {kind} {why}: leave it out"
             )));
         }
         Ok(self)
@@ -426,10 +427,10 @@ mod tests {
     }
 
     #[test]
-    fn streams_take_no_exits() {
+    fn kinds_that_know_better_take_no_exits() {
         for line in [
             "--collect trace --exits on",
-            "--exits off --collect loops=9",
+            "--exits off --collect trace",
             "--collect variation --exits on",
             "--collect times --exits off",
         ] {
@@ -438,6 +439,8 @@ mod tests {
             assert_eq!(failure.code, crate::failure::USAGE);
             assert!(failure.message.contains("leave it out"), "{failure}");
         }
-        assert!(!take("--collect loops").unwrap().0.counts_exits());
+        let loops = |line: &str| take(line).unwrap().0.or_environment().unwrap();
+        assert!(loops("--collect loops").counts_exits());
+        assert!(!loops("--exits off --collect loops=9").counts_exits());
     }
 }

@@ -9,12 +9,14 @@ use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 use crate::instrument::plan::{Counted, Plan};
 use crate::lower::{Described, Lowered, Node, Scopes, is_counted};
 use crate::{cases, loads, loops};
+use crate::options::ModuleOptions;
 
 /// A function's record.
 pub(crate) fn function_map<'m>(
     plan: &Plan<'m>,
     counters: Counters,
     described: &'m Described<'m>,
+    options: &ModuleOptions,
 ) -> FunctionMap {
     let lowered = &plan.lowered;
     let function: Function<'m> = lowered.layout.function;
@@ -43,6 +45,11 @@ pub(crate) fn function_map<'m>(
         false => Vec::new(),
     };
     let loops = loops::loops(lowered, &mut scopes);
+    // Of timed paths, which end, and of traces, which see frames that are left, nothing needs be said.
+    let leaks = match options.collect.counts_exits() {
+        true => lowered.leaks.iter().map(|block| block.0).collect(),
+        false => Vec::new(),
+    };
     let scopes = scopes.into_scopes();
     let mut map = FunctionMap {
         name: scopes[0].name.clone(),
@@ -66,6 +73,7 @@ pub(crate) fn function_map<'m>(
         selects: selects(lowered),
         loops,
         cases: cases::names(lowered),
+        leaks,
     };
     match &plan.counted {
         Counted::Paths(numbering) => {

@@ -266,15 +266,16 @@ fn instrument(
             false => globals,
         };
         let counters = plan.counters(map.counters_size, options);
-        let mut function_map = fragment::function_map(plan, counters, &described);
-        function_map.beside = beside.place(plan);
+        let mut function_map = fragment::function_map(plan, counters, &described, options);
+        let place = beside.place(plan);
+        function_map.beside = place.map(|place| place.offset);
         map.counters_size += counters.size();
         let single = level == OptLevel::O0 || changed.is_optnone(function);
         let first = first_word(counters.offset());
         let inserted = match options.collect {
-            Collect::Loops if let Some(offset) = function_map.beside => {
+            Collect::Loops if let Some(place) = place => {
                 let beside = globals.beside(module, base_symbol);
-                plan.insert_stream_beside((first, &globals), (offset, &beside), single)
+                plan.insert_stream_beside((first, &globals), (place, &beside), single)
             }
             Collect::Paths | Collect::Edges => plan.insert(counters, &globals, single),
             Collect::Loops | Collect::Trace => plan.insert_stream(first, &globals, single),

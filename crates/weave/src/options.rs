@@ -73,11 +73,12 @@ impl Collect {
         }
     }
 
-    /// Whether frames that are left early are counted unless asked otherwise. The only place that says so.
+    /// Whether exit edges can count frames that are left early; they do unless asked otherwise. A trace sees such frames without them, and only paths that
+    /// end have times.
     pub fn counts_exits(self) -> bool {
         match self {
-            Self::Paths | Self::Edges => true,
-            Self::Loops | Self::Trace | Self::Variation | Self::Times => false,
+            Self::Paths | Self::Edges | Self::Loops => true,
+            Self::Trace | Self::Variation | Self::Times => false,
         }
     }
 
@@ -150,8 +151,8 @@ pub struct ModuleOptions {
     pub kind: LinkKind,
     /// What is collected.
     pub collect: Collect,
-    /// Whether calls that don't come back (unwinding, `longjmp`, the end of the process) are counted, by exit edges. Streams have none:
-    /// they say themselves where a frame was left.
+    /// Whether calls that don't come back (unwinding, `longjmp`, the end of the process) are counted, by exit edges, in kinds that
+    /// [can](Collect::counts_exits).
     pub exits: bool,
     /// What an earlier run measured, in place of estimates.
     pub guide: Option<Guide>,
@@ -196,6 +197,6 @@ impl ModuleOptions {
 
     /// Whether graphs have exit edges.
     pub(crate) fn has_exit_edges(&self) -> bool {
-        self.exits && !self.collect.is_stream()
+        self.exits && self.collect.counts_exits()
     }
 }

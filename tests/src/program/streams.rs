@@ -61,13 +61,13 @@ impl Program {
         let executable = built.context("woven build")?;
         let [spooled, collected] = ["data", "collected"].map(|name| folder.join(name));
         let mut failures = Vec::new();
-        let (paths, exits) = (seen.of(Kind::PathsClosed)?, seen.of(Kind::Paths)?);
+        let exits = seen.of(Kind::Paths)?;
         for (data, is_collected) in [(&spooled, false), (&collected, true)] {
             let run = self.command(variant, &executable, data, is_collected)?;
             let report = self.ran_as(run, data, seen.plain, (variant, kind), &mut failures)?;
             let spared = |f: &Function| self.is_unequal(f);
             failures.extend(match kind {
-                Kind::Loops => path_differences(&report, paths, &spared),
+                Kind::Loops => path_differences(&report, exits, &spared),
                 _ => call_differences(&report, exits, &spared),
             });
         }

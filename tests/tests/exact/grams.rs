@@ -256,9 +256,15 @@ impl Subject {
             self.run(program, &collected, Some(&["--k", &most.to_string()]))?;
             files.push((most, collected));
         }
-        let (told, image) = self.spooled(program, &data.join("spooled"), &files[0].1)?;
+        let (told, mut image) = self.spooled(program, &data.join("spooled"), &files[0].1)?;
         let words: usize = told.iter().map(|t| t.events.len()).sum();
-        let ran = grams(&told, 8);
+        let mut ran = grams(&told, 8);
+        // No sequence leads to a left path: it stands for itself.
+        for (word, count) in naive::left(told.iter(), &mut image)? {
+            if let Ok(count) = u64::try_from(count) {
+                *ran.entry(vec![word]).or_default() += count;
+            }
+        }
         for (most, collected) in &files {
             let found = naive::files(collected, "hwl")?;
             ensure!(found.len() == 1, "{} forests", found.len());

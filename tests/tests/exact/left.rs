@@ -8,6 +8,8 @@
 
 use crate::ours::{Counted, Recorded, record_any};
 use anyhow::{Context, Result, ensure};
+use holloway_analysis::bounds::Bound;
+use holloway_analysis::{RunProfile, lines};
 use holloway_format::{EdgeKind, Outcome};
 use holloway_tests::agree::differences;
 use holloway_tests::kind::{Kind, Weaving};
@@ -20,9 +22,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// In this order, for the last two are guided by runs of the first.
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind::Paths,
     Kind::Edges,
+    Kind::Loops,
     Kind::PathsClosed,
     Kind::EdgesClosed,
     Kind::Guided,
@@ -126,7 +129,64 @@ fn check(seed: u64, sort: Sort) -> Result<u64> {
         });
         ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
+    let all = all.run();
+    for kind in [Kind::PathsClosed, Kind::EdgesClosed] {
+        let closed = recorded[&kind].run();
+        calls_are_bounded(&closed, &all).context(kind.name())?;
+        // In optimised code a line counts as often as its code is reached, and blocks that calls divide reach it otherwise.
+        if sort.level == "-O0" {
+            lines_are_bounded(&closed, &all).context(kind.name())?;
+        }
+    }
     Ok(counts.left.iter().sum())
+}
+
+/// Whether a count that is marked like this may be found where another is true.
+fn holds(bound: Bound, found: u64, wanted: u64) -> bool {
+    match bound {
+        Bound::Exact => found == wanted,
+        Bound::AtLeast => found <= wanted,
+        Bound::AtMost => found >= wanted,
+        Bound::Either => true,
+    }
+}
+
+/// Without exit edges a line's count differs from the true one only where it is marked, and only that way.
+fn lines_are_bounded(closed: &RunProfile, all: &RunProfile) -> Result<()> {
+    let (found, wanted) = [closed, all]
+        .map(|run| lines::counts(run, &|_, _| true))
+        .into();
+    let bounds = lines::bounds(closed, &|_, _| true);
+    ensure!(!bounds.is_empty(), "no count is marked");
+    for (file, lines) in &wanted {
+        for (line, &wanted) in lines {
+            let count = found.get(file).and_then(|lines| lines.get(line)).copied();
+            let bound = bounds.get(file).and_then(|lines| lines.get(line)).copied();
+            let (count, bound) = (count.unwrap_or(0), bound.unwrap_or_default());
+            ensure!(
+                holds(bound, count, wanted),
+                "{file}:{line}: {count} as {bound:?}, ran {wanted} times"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The same of functions' calls.
+fn calls_are_bounded(closed: &RunProfile, all: &RunProfile) -> Result<()> {
+    for function in &closed.functions {
+        let name = &function.map.linkage_name;
+        let mut named = all.functions.iter();
+        let other = named.find(|other| other.map.linkage_name == *name);
+        let wanted = other.map_or(0, |other| other.flow().calls);
+        let (bound, calls) = (function.bounds().calls, function.flow().calls);
+        ensure!(
+            holds(bound, calls, wanted),
+            "{}: {calls} calls as {bound:?}, {wanted} made",
+            name.as_str()
+        );
+    }
+    Ok(())
 }
 
 /// Links for a kind and runs it: ending and output must be as plain.

@@ -48,6 +48,8 @@ pub(crate) struct Told {
     pub(crate) open: Vec<usize>,
     /// Words of activations that were counted and not appended, with their counts.
     pub(crate) beside: Vec<(u32, u64)>,
+    /// Words of left paths, with how often the call was reached in which they end.
+    pub(crate) reached: Vec<(u32, u64)>,
 }
 
 /// An image by its words.
@@ -70,6 +72,8 @@ pub(crate) struct PathFacts {
     pub(crate) closes: Option<Outcome>,
     /// It ends in a call that doesn't return.
     pub(crate) is_noreturn: bool,
+    /// It ends in a call that did not come back.
+    pub(crate) is_left: bool,
     /// Through a landing pad.
     pub(crate) catches: bool,
     /// Its blocks; the virtual exit is none.
@@ -107,7 +111,7 @@ impl Image {
             let Some(beside) = map.beside.filter(|_| !counters.is_empty()) else {
                 continue;
             };
-            let own = &counters[(beside / 8) as usize..][..map.paths_before_starts() as usize];
+            let own = &counters[(beside / 8) as usize..][..map.counters_beside() as usize];
             let words = (first as u32..).zip(own.iter().copied());
             counted.extend(words.filter(|(_, count)| *count > 0));
         }
@@ -157,6 +161,7 @@ fn facts(map: &FunctionMap, function: usize, path: u64) -> PathFacts {
         opens,
         closes: end.filter(|o| matches!(o, Outcome::Return | Outcome::TailCall | Outcome::Resume)),
         is_noreturn: end == Some(Outcome::Noreturn),
+        is_left: end == Some(Outcome::Left),
         catches: edges.into_iter().any(|o| o == Outcome::Unwind),
         blocks,
     }
@@ -297,15 +302,90 @@ pub(crate) fn read(stream: &Stream, image: &mut Image) -> Result<Told> {
             word => {
                 let facts = image.facts(word)?;
                 let map = image.function(facts.function);
-                let is_counted = map.beside.is_some() && facts.opens && facts.closes.is_some();
-                ensure!(!is_counted, "{word} is counted and appended");
+                let is_alone = facts.opens && facts.closes.is_some() && counts_alone(map);
+                ensure!(
+                    !is_alone && !facts.is_left,
+                    "{word} is counted and appended"
+                );
                 told.path(&mut open, at, word, &facts);
             }
         }
     }
     told.open = open.iter().filter_map(|a| a.number).collect();
-    told.beside = image.counted(&stream.beside);
+    for (word, count) in image.counted(&stream.beside) {
+        let is_left = image.facts(word)?.is_left;
+        let counts = match is_left {
+            true => &mut told.reached,
+            false => &mut told.beside,
+        };
+        counts.push((word, count));
+    }
     Ok(told)
+}
+
+/// Most paths from the entry that are counted.
+const MOST_ALONE: u64 = 4096;
+
+/// Whether paths that are whole activations are counted: not where a frame with loops says by its next word that it caught.
+fn counts_alone(map: &FunctionMap) -> bool {
+    let alone = map.paths_before_starts();
+    let mut edges = map.edges.iter();
+    let catches = edges.any(|e| matches!(e.outcome, Outcome::Unwind | Outcome::Again));
+    map.beside.is_some() && alone <= MOST_ALONE && (!catches || alone == map.path_count)
+}
+
+/// How often each left path ran, less the times that a call came back more often than it was reached: what was reached less all that went on. The
+/// longest first: what was left further on had gone on here.
+pub(crate) fn left<'a>(
+    told: impl Iterator<Item = &'a Told>,
+    image: &mut Image,
+) -> Result<Vec<(u32, i64)>> {
+    let mut ran: HashMap<usize, HashMap<u32, i64>> = HashMap::new();
+    let mut reached: HashMap<u32, i64> = HashMap::new();
+    for told in told {
+        let words = told.events.iter().filter_map(|event| match event {
+            Event::Path { word, .. } => Some((*word, 1)),
+            _ => None,
+        });
+        for (word, count) in words.chain(told.beside.iter().copied()) {
+            let of_function = ran.entry(image.facts(word)?.function).or_default();
+            *of_function.entry(word).or_default() += count as i64;
+        }
+        for &(word, count) in &told.reached {
+            *reached.entry(word).or_default() += count as i64;
+        }
+    }
+    // Where nothing was reached, a call may have come back all the same: in a fork's child.
+    for (first, m, f) in image.functions.clone() {
+        let map = &image.map.modules[m].module.functions[f];
+        let left = (0..map.path_count.min(MOST_ALONE)).map(|path| (first + path) as u32);
+        for word in left.collect::<Vec<_>>() {
+            if image.facts(word)?.is_left {
+                reached.entry(word).or_default();
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    for (word, count) in reached {
+        paths.push((image.facts(word)?, word, count));
+    }
+    paths.sort_by_key(|(facts, word, _)| (std::cmp::Reverse(facts.blocks.len()), *word));
+    let mut left = Vec::new();
+    for (facts, word, count) in paths {
+        let of_function = ran.entry(facts.function).or_default();
+        let mut on = 0;
+        for (other, count) in of_function.iter() {
+            let other = image.facts(*other)?;
+            let goes_on = other.opens == facts.opens && other.blocks.starts_with(&facts.blocks);
+            on += if goes_on { *count } else { 0 };
+        }
+        let net = count - on;
+        if net != 0 {
+            of_function.insert(word, net);
+            left.push((word, net));
+        }
+    }
+    Ok(left)
 }
 
 impl Told {

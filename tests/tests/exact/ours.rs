@@ -3,6 +3,7 @@
 
 use crate::walk::walk;
 use anyhow::{Context, Result, ensure};
+use holloway_analysis::RunProfile;
 use holloway_format::{
     Counters, DagKind, EdgeKind, EdgeMap, FunctionMap, ImageMap, Outcome, Profile, decode_image,
     peek_profile, read_profile,
@@ -18,6 +19,13 @@ pub(crate) struct Recorded {
     pub(crate) map: ImageMap,
     pub(crate) profile: Profile,
     pub(crate) report: Report,
+}
+
+impl Recorded {
+    /// The same as `analysis` has it.
+    pub(crate) fn run(&self) -> RunProfile {
+        RunProfile::new(vec![(self.map.clone(), vec![self.profile.clone()])])
+    }
 }
 
 /// A function with its counts.

@@ -4,8 +4,9 @@
 //! run with exit edges counted; what was not closed are the frames that were left by those counts, and those that ended in a call that doesn't
 //! return. Read naively ([`crate::naive`]); `holloway trace` must say the same.
 
-use crate::naive::{self, Event, Image, Stream};
+use crate::naive::{self, Event, Image, Told};
 use anyhow::{Context, Result, ensure};
+use holloway_format::FunctionMap;
 use holloway_tests::kind::Kind;
 use holloway_tests::program::StreamRuns;
 use holloway_tests::report::{Function, Report};
@@ -33,11 +34,22 @@ pub(crate) fn wrong(run: &StreamRuns<'_>) -> Result<Vec<String>> {
     let mut images = naive::images(run.collected)?;
     let mut balances = Balances::new();
     let streams = naive::streams(run.spooled)?;
+    let mut told: HashMap<[u8; 16], Vec<Told>> = HashMap::new();
     for stream in &streams {
         let image = images
             .get_mut(&stream.image)
             .context("a stream of no image")?;
-        add(stream, image, &mut balances)?;
+        let read = naive::read(stream, image)?;
+        add(&read, image, &mut balances)?;
+        told.entry(stream.image).or_default().push(read);
+    }
+    for (image, told) in &told {
+        let image = images.get_mut(image).expect("it was there");
+        for (word, count) in naive::left(told.iter(), image)? {
+            let function = image.facts(word)?.function;
+            let key = key(image.function(function));
+            balances.entry(key).or_default().paths += count.max(0);
+        }
     }
     let mut wrong = Vec::new();
     let reports = [run.spooled, run.collected].map(Report::of_run);
@@ -78,8 +90,7 @@ fn sums<'a>(
 }
 
 /// Adds up what a stream says of each function.
-fn add(stream: &Stream, image: &mut Image, balances: &mut Balances) -> Result<()> {
-    let told = naive::read(stream, image)?;
+fn add(told: &Told, image: &mut Image, balances: &mut Balances) -> Result<()> {
     let mut own: HashMap<usize, Balance> = HashMap::new();
     let mut state = vec![None; told.functions.len()];
     let mut entered = 0;
@@ -128,10 +139,7 @@ fn add(stream: &Stream, image: &mut Image, balances: &mut Balances) -> Result<()
         balance.noreturn += if facts.is_noreturn { count } else { 0 };
     }
     for (function, more) in own {
-        let map = image.function(function);
-        let file = map.file.as_str().rsplit('/').next().unwrap_or_default();
-        let key = (map.linkage_name.as_str().to_owned(), file.to_owned());
-        let sum = balances.entry(key).or_default();
+        let sum = balances.entry(key(image.function(function))).or_default();
         sum.entered += more.entered;
         sum.closed += more.closed;
         sum.left += more.left;
@@ -140,6 +148,12 @@ fn add(stream: &Stream, image: &mut Image, balances: &mut Balances) -> Result<()
         sum.paths += more.paths;
     }
     Ok(())
+}
+
+/// A function's symbol and the name of its file.
+fn key(map: &FunctionMap) -> (String, String) {
+    let file = map.file.as_str().rsplit('/').next().unwrap_or_default();
+    (map.linkage_name.as_str().to_owned(), file.to_owned())
 }
 
 /// Functions that were not entered as often as counted, or of which not as many frames were left.

@@ -9,6 +9,7 @@ mod condition;
 mod flat;
 mod forest;
 mod kipf;
+pub mod left;
 mod pairs;
 mod period;
 mod prune;

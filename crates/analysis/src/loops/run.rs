@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use holloway_format::{FunctionForest, ImageMap, LoopsProfile, LoopsStats};
 
 use super::kipf::{Kipf, Source, Stats};
+use super::left;
 use super::sealed::paths;
 use crate::run::{FunctionId, ModuleId, RunProfile};
 
@@ -58,7 +59,8 @@ impl LoopsRun {
         let run = RunProfile::new(joined);
         let functions = run.ids().filter_map(|(id, function)| {
             let key = (function.module, function.map.counters.offset());
-            let (k, forests) = forests.remove(&key)?;
+            let (k, mut forests) = forests.remove(&key)?;
+            left::net(function, &mut forests);
             Some(Sequences { id, k, forests })
         });
         LoopsRun {

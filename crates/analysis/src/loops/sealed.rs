@@ -39,24 +39,14 @@ pub fn seal(head: LoopsHead, words: &Words, forest: &SlabForest, met: Met) -> Lo
     }
 }
 
-/// How often each path ran: the profile that counting paths would have given.
+/// What counting paths would have counted: how often each path ran, of left paths how often the call was reached.
 pub fn paths(profile: &LoopsProfile) -> Profile {
     let head = &profile.head;
-    let functions = profile.functions.iter().map(|forest| {
-        let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
-        let nodes = forest.nodes.iter().map(|node| (node.path, node.count));
-        for (path, count) in nodes.chain(forest.dropped.iter().copied()) {
-            let sum = counts.entry(path).or_default();
-            *sum = sum.saturating_add(count);
-        }
-        let mut counts: Vec<(u64, u64)> = counts.into_iter().filter(|one| one.1 > 0).collect();
-        counts.sort_unstable();
-        FunctionCounts {
-            module: forest.module,
-            function: forest.function,
-            hash: forest.hash,
-            counts,
-        }
+    let functions = profile.functions.iter().map(|forest| FunctionCounts {
+        module: forest.module,
+        function: forest.function,
+        hash: forest.hash,
+        counts: path_counts(forest),
     });
     Profile {
         build_id: head.build_id,
@@ -70,6 +60,19 @@ pub fn paths(profile: &LoopsProfile) -> Profile {
         damage: profile.damage.clone(),
         ..Profile::default()
     }
+}
+
+/// How often each path of a function ran, of left paths how often the call was reached; by number.
+pub(super) fn path_counts(forest: &FunctionForest) -> Vec<(u64, u64)> {
+    let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
+    let nodes = forest.nodes.iter().map(|node| (node.path, node.count));
+    for (path, count) in nodes.chain(forest.dropped.iter().copied()) {
+        let sum = counts.entry(path).or_default();
+        *sum = sum.saturating_add(count);
+    }
+    let mut counts: Vec<(u64, u64)> = counts.into_iter().filter(|one| one.1 > 0).collect();
+    counts.sort_unstable();
+    counts
 }
 
 impl SlabForest {

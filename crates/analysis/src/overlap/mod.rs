@@ -18,11 +18,12 @@ mod groups;
 pub(crate) mod same;
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use groups::{Counted, Counts, Group, Number, Numbered, groups, lasting, match_up};
 use holloway_flow::PathId;
-use holloway_format::{EdgeKind, EdgeMap, FunctionMap};
+use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
 
 use crate::flow::add;
 use crate::run::{Collected, Function, FunctionId, RunProfile};
@@ -119,6 +120,11 @@ pub struct Overlap {
     /// Paths, or edges, left out of the differences: what one run has of them more may be frames left in calls, which only
     /// that run counts.
     pub by_exits: u64,
+    /// Functions that both ran whose paths end elsewhere in either (other cuts, made for another kind, with a guide, or with exit edges): the same way through them is
+    /// other paths there. None where edges are compared, which are the same wherever paths end.
+    pub cut_elsewhere: u64,
+    /// The run whose paths end at calls (a trace), where only one's do: functions that call have other graphs, so no counterpart.
+    pub ends_at_calls: Option<usize>,
     /// Functions of either run without counterpart, most executions first.
     pub alone: Both<Vec<Alone>>,
 }
@@ -144,6 +150,20 @@ pub fn edge_of(map: &FunctionMap, unit: u64) -> Option<(u32, &EdgeMap)> {
     Some((u32::try_from(number).ok()?, edge))
 }
 
+/// Where paths end inside a function, by numbers of edges that are there whatever is collected.
+fn cuts(map: &FunctionMap) -> BTreeSet<usize> {
+    let mut ends = vec![false; map.edges.len()];
+    for dag in &map.dag {
+        match dag.kind {
+            DagKind::Back(edge) | DagKind::Cut(edge) => ends[edge as usize] = true,
+            DagKind::Edge(_) | DagKind::Start(_) => {}
+        }
+    }
+    let lasting = lasting(map).enumerate();
+    let ends = lasting.filter(|(_, (_, index))| ends[*index]);
+    ends.map(|(number, _)| number).collect()
+}
+
 /// Compares the functions that `keep` holds for; `name` is the name a reader knows a function by.
 pub fn overlap(
     runs: Both<&RunProfile>,
@@ -161,8 +181,14 @@ pub fn overlap(
         pairs: Vec::new(),
         differences: Vec::new(),
         by_exits: 0,
+        cut_elsewhere: 0,
+        ends_at_calls: None,
         alone: Default::default(),
     };
+    let has_calls = runs.map(|run| run.images.iter().any(|image| image.has_calls));
+    if has_calls[0] != has_calls[1] {
+        overlap.ends_at_calls = has_calls.iter().position(|has| *has);
+    }
     let mut by_exits = Vec::new();
     let apart = runs[0].exits() != runs[1].exits();
     for pair in matched {
@@ -209,6 +235,10 @@ impl Overlap {
             common: 0,
         };
         let index = self.pairs.len();
+        if self.unit == Collected::Paths {
+            let [a, b] = chosen.map(|(_, function)| cuts(&function.map));
+            self.cut_elsewhere += u64::from(a != b);
+        }
         let exits = groups.map(Group::has_exits);
         // A frame left is missing with one path at most, which runs an edge once.
         let left = if exits[0] == exits[1] {

@@ -1,13 +1,13 @@
 //! Names of a switch's cases, as debug information has them: enumerators, variants, numbers,
 //! characters.
 //!
-//! The list stands at the end of a function's record, behind the loops ([`super::loops`]), and only where
-//! it isn't empty. Maps of earlier builds end before it.
+//! The list stands behind the loops ([`super::loops`]), where the record has these. Maps of earlier
+//! builds end before it.
 //! ```text
 //! list of cases: z edge (less the previous one's + 1)  list of strings
 //! ```
-//! Example: edge 3 is taken for `A` and `B` (strings 7 and 8), no loads, selects, or loops:
-//! `00  00 00  01  06  02 07 08`.
+//! Example: edge 3 is taken for `A` and `B` (strings 7 and 8), no loads, selects, loops,
+//! or leaks: `00  00 00  01  06  02 07 08  00`.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
@@ -29,9 +29,6 @@ pub(super) fn put_cases<'a>(
     strings: &mut StringWriter<'a>,
     cases: &'a [CaseNames],
 ) {
-    if cases.is_empty() {
-        return;
-    }
     put(out, cases.len() as u64);
     let mut next = 0u32;
     for CaseNames { edge, names } in cases {

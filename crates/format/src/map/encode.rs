@@ -65,7 +65,7 @@ impl ModuleMap {
         let beside = self
             .functions
             .iter()
-            .filter_map(|function| Some(function.beside? / 8 + function.paths_before_starts()));
+            .filter_map(|function| Some(function.beside? / 8 + function.counters_beside()));
         out.extend_from_slice(&length(beside.max().unwrap_or(0) as usize));
         let crc = crc32fast::hash(&out);
         out.extend_from_slice(&crc.to_le_bytes());
@@ -143,16 +143,17 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
     if has_tail(function) {
         put_loads(out, &function.loads, &mut last_line);
         put_loops(out, function, &mut last_line);
+        put_cases(out, strings, &function.cases);
+        put_list(out, &function.leaks);
     }
-    put_cases(out, strings, &function.cases);
 }
 
-fn put_list(out: &mut Vec<u8>, edges: &[u32]) {
-    put(out, edges.len() as u64);
+fn put_list(out: &mut Vec<u8>, numbers: &[u32]) {
+    put(out, numbers.len() as u64);
     let mut next = 0u32;
-    for &edge in edges {
-        put_signed(out, i64::from(edge) - i64::from(next));
-        next = edge.wrapping_add(1);
+    for &number in numbers {
+        put_signed(out, i64::from(number) - i64::from(next));
+        next = number.wrapping_add(1);
     }
 }
 

@@ -58,6 +58,10 @@ pub(super) fn read_function(
     let loads = read_loads(cursor, block_count, &mut places)?;
     let (selects, loops) = read_loops(cursor, block_count, &mut places)?;
     let cases = read_cases(cursor, edges.len(), strings)?;
+    let leaks = match cursor.end() {
+        Ok(()) => Vec::new(),
+        Err(_) => read_list(cursor, block_count, "number of leaks")?,
+    };
     cursor.end()?;
     Ok(FunctionMap {
         name,
@@ -81,6 +85,7 @@ pub(super) fn read_function(
         selects,
         loops,
         cases,
+        leaks,
     })
 }
 
@@ -241,16 +246,16 @@ fn read_edges(
 
 fn read_list(
     cursor: &mut Cursor<'_>,
-    edges: usize,
+    below: usize,
     what: &'static str,
 ) -> Result<Vec<u32>, FormatError> {
     let count = cursor.count(1, what)?;
     let mut list = Vec::with_capacity(count);
     let mut next = 0u32;
     for _ in 0..count {
-        let edge = cursor.near(next, edges as u64, "edge")?;
-        next = edge.wrapping_add(1);
-        list.push(edge);
+        let number = cursor.near(next, below as u64, "number in a list")?;
+        next = number.wrapping_add(1);
+        list.push(number);
     }
     Ok(list)
 }

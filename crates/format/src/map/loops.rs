@@ -1,7 +1,7 @@
 //! Loops: what their graph doesn't say, and the compiler's metadata does.
 //!
 //! The list stands behind the loads and the number of selects in a function's record. All three are there
-//! where any of them, or the names of cases behind them, has something to say; maps of earlier builds end
+//! where any of them, or the lists behind them, has something to say; maps of earlier builds end
 //! before them.
 //! ```text
 //! v selects
@@ -43,6 +43,7 @@ pub(super) fn has_tail(function: &FunctionMap) -> bool {
         || function.selects > 0
         || !function.loops.is_empty()
         || !function.cases.is_empty()
+        || !function.leaks.is_empty()
 }
 
 pub(super) fn put_loops(out: &mut Vec<u8>, function: &FunctionMap, last_line: &mut u32) {

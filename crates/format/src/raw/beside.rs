@@ -1,4 +1,4 @@
-//! Paths that threads count beside their rings: whole activations, where sequences over iterations are collected
+//! Paths that threads count beside their rings: whole activations and paths left in a call, where sequences over iterations are collected
 //! ([`crate::map`], "Paths in streams").
 //!
 //! Counters lie behind a ring's words, in the same extent, and stay when the ring goes to another thread. Function `f` has its counter of path 0 at byte
@@ -10,7 +10,7 @@ use crate::image::ImageMap;
 use crate::profile::FunctionCounts;
 use crate::raw::RawProfile;
 
-/// How often each of these paths ran, in all threads together; by module and function. Sums stay at their maximum.
+/// What these counters say, of all threads together; by module and function. Sums stay at their maximum.
 pub fn counted_beside(raw: &RawProfile<'_>, map: &ImageMap) -> Vec<FunctionCounts> {
     let mut sums: Vec<u64> = Vec::new();
     for ring in raw.rings() {
@@ -27,7 +27,7 @@ pub fn counted_beside(raw: &RawProfile<'_>, map: &ImageMap) -> Vec<FunctionCount
             let Some(own) = first.and_then(|first| sums.get(first..)) else {
                 continue;
             };
-            let own = (0..shape.paths_before_starts()).zip(own.iter().copied());
+            let own = (0..shape.counters_beside()).zip(own.iter().copied());
             let counts: Vec<(u64, u64)> = own.filter(|&(_, count)| count > 0).collect();
             if !counts.is_empty() {
                 functions.push(FunctionCounts {

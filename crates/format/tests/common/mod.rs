@@ -407,6 +407,7 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
         selects: 0,
         loops: Vec::new(),
         cases: Vec::new(),
+        leaks: Vec::new(),
     };
     function.hash = function.structure_hash();
     function

@@ -474,8 +474,16 @@ impl Subject {
         profile.damage.extend(damage);
         let written = locked(&self.written);
         let written = (self.head.kind == KIND_TRACE).then_some(&*written);
-        let missing = self.tally().damage(raw.rings(), written);
-        profile.damage.extend(missing);
+        let tally = self.tally();
+        profile.damage.extend(tally.damage(raw.rings(), written));
+        // `Forests::profile` takes calls to have come back then.
+        if self.head.kind == KIND_LOOPS && tally.is_partial() {
+            let what =
+                "frames that were left early are not counted: that takes all words of a stream";
+            profile
+                .damage
+                .push(Damage::of_file(DamagedFile::Profile, 0, what));
+        }
         // Of rings that dropped words the paths are counted, so the rings need no mention.
         let dropped = raw.rings().iter().filter(|ring| ring.missing.is_some());
         profile.lost = profile.lost.saturating_sub(dropped.count() as u64);

@@ -20,6 +20,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// Whether words are missing, or were left out.
+    pub(crate) fn is_partial(self) -> bool {
+        self.lost > 0 || self.left_out > 0
+    }
+
     /// What is missing, in words, and which of these rings. `written`: of a trace, how many paths of each thread are written down;
     /// `None` where that is not known, as of other kinds: then missing words have numbers, and paths have none.
     pub(crate) fn damage(

@@ -411,3 +411,95 @@ fn help_and_completions_name_what_can_be_counted() {
         .says("overlap");
     project.holloway("help overlap").ok().says("runs/train");
 }
+
+/// A program with 2^13 ways round a loop, so that paths are cut.
+fn many_ways() -> String {
+    let ifs: String = (0..13)
+        .map(|bit| format!("        if (n & {}) x = x * 3 + {bit};\n", 1 << bit))
+        .collect();
+    format!(
+        "#include <stdio.h>\n#include <stdlib.h>\nint main(int argc, char **argv) {{\n    volatile unsigned x = 1;\n    \
+         for (int n = atoi(argv[argc - 1]); n > 0; n--) {{\n{ifs}    }}\n    printf(\"%u\\n\", x);\n}}\n"
+    )
+}
+
+#[test]
+fn paths_that_are_cut_elsewhere_are_said_when_runs_are_compared() {
+    let project = c_project(&[("fact.c", &many_ways())]);
+    record(&project, "", "20", "plain");
+    record(&project, "", "9", "again");
+    record(&project, "--guide plain", "20", "guided");
+    record(&project, "--collect loops", "20", "loops");
+    record(&project, "--collect trace", "20", "trace");
+    record(&project, "--collect edges", "20", "edges");
+    let overlap = |runs: &str| {
+        let json = project.holloway(&format!("overlap {runs} --format json"));
+        let text = project.holloway(&format!("overlap {runs}")).ok().stdout;
+        (json.ok().json().0, text)
+    };
+    let (same, text) = overlap("plain again");
+    assert_eq!(same.get("cut_elsewhere"), None);
+    assert!(!text.contains("elsewhere"), "{text}");
+    let (guided, text) = overlap("plain guided");
+    assert_eq!(guided["cut_elsewhere"], 1);
+    assert!(text.contains("elsewhere in 1 function"), "{text}");
+    // Edges are the same wherever paths end.
+    let (edges, _) = overlap("plain edges");
+    assert_eq!(edges.get("cut_elsewhere"), None);
+    assert_eq!(edges["overlap"], 1.0);
+    // Sequences over iterations are of the same paths.
+    let (loops, _) = overlap("plain loops");
+    assert_eq!(loops.get("cut_elsewhere"), None);
+    assert_eq!(loops["overlap"], 1.0);
+    let (trace, text) = overlap("plain trace");
+    assert_eq!(trace["ends_at_calls"], "b");
+    assert!(text.contains("B's paths end at calls"), "{text}");
+}
+
+#[test]
+fn counts_that_exits_off_makes_wrong_are_marked() {
+    const SOURCE: &str = "#include <setjmp.h>
+static jmp_buf to; static volatile int sink;
+#define OWN __attribute__((noinline)) static
+OWN int leaf(int x) { return x * 3 + 1; }
+OWN int middle(int x) { int y = leaf(x); if (y > 10) longjmp(to, 1); return y; }
+OWN int outer(int x) { int a = x + 1; a += middle(a); return sink = a; }
+int main(void) {
+    for (volatile int i = 0; i < 10; i++)
+        if (!setjmp(to)) outer(i);
+    return 0;
+}
+";
+    let project = c_project(&[("fact.c", SOURCE)]);
+    for kind in ["paths", "edges", "loops"] {
+        let built = |exits: &str| {
+            let run = format!("{kind}-{exits}");
+            record(
+                &project,
+                &format!("--collect {kind} --exits {exits} -g"),
+                "1",
+                &run,
+            );
+            let view = project.holloway(&format!("report {run} --view functions"));
+            (json(&project, &run), view.ok().stdout)
+        };
+        let (on, text) = built("on");
+        assert!(!text.contains('≥'), "{text}");
+        let bound = |report: &Report, name: &str| report.functions(name)[0].get("bound").cloned();
+        assert_eq!(bound(&on, "outer"), None);
+        assert_eq!(on.calls("outer"), 10);
+        let (off, text) = built("off");
+        assert_eq!(off.calls("outer"), 3, "seven frames are missing");
+        assert_eq!(bound(&off, "outer"), Some("at_least".into()), "{kind}");
+        assert_eq!(bound(&off, "leaf"), None, "no frame can be left there");
+        let row = |name: &str| text.lines().find(|line| line.ends_with(name)).unwrap();
+        assert!(row("outer").contains(" ≥3 "), "{text}");
+        assert!(!row("leaf").contains('≥'), "{text}");
+        assert!(text.contains("≥ as many or more"), "{text}");
+        // By edges a line that a frame was left in shows as run to its end.
+        let mark = if kind == "edges" { "~" } else { "≥" };
+        let lines = project.holloway(&format!("report {kind}-off --view lines --top 1"));
+        let lines = lines.ok();
+        lines.says(&format!("{mark}3 │     6")).says("10 │     4");
+    }
+}

@@ -85,7 +85,19 @@ int main(int count, char **words) {
 /// How long a busy machine may take over what takes no time.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-const KINDS: [&str; 4] = ["paths", "loops", "times", "trace"];
+const KINDS: [&str; 6] = ["paths", "loops", "closed", "loops-closed", "times", "trace"];
+
+/// What each is built with.
+fn options(kind: &str) -> &str {
+    match kind {
+        "closed" => "--collect paths --exits off",
+        "loops-closed" => "--collect loops --exits off",
+        "loops" => "--collect loops",
+        "times" => "--collect times",
+        "trace" => "--collect trace",
+        _ => "--collect paths",
+    }
+}
 
 /// The program woven for each kind, once for all tests of this file.
 fn built(kind: &str) -> PathBuf {
@@ -93,9 +105,8 @@ fn built(kind: &str) -> PathBuf {
     let project = PROJECT.get_or_init(|| {
         let project = Project::new(&[("app.c", PROGRAM)]);
         for kind in KINDS {
-            // Loops and times know nothing of frames that are left early.
-            let exits = if kind == "paths" { "--exits off" } else { "" };
-            let words = format!("cc --collect {kind} {exits} -O2 -pthread app.c -o {kind}");
+            let options = options(kind);
+            let words = format!("cc {options} -O2 -pthread app.c -o {kind}");
             in_own_cache(&project, &words).ok();
         }
         project
@@ -138,22 +149,49 @@ fn streams_come_to_the_counts_of_paths() {
         for kind in KINDS {
             run(&place, &format!("-o {kind}"), kind, words);
         }
-        let [paths, loops, times, trace] = KINDS.map(|kind| report(&place, kind));
-        let expect = calls(&paths);
+        let reports = KINDS.map(|kind| report(&place, kind));
+        let [paths, loops, closed, loops_closed, times, trace] = &reports;
+        assert_eq!(calls(loops), calls(paths), "{words}: loops");
+        let left = |report: &Report| report.0["totals"]["left"].clone();
+        assert_eq!(left(loops), left(paths), "{words}: loops");
+        // Without exit edges, and in timed paths, what was left is missing.
+        let expect = calls(closed);
         assert!(expect["step"] > 0, "{words}");
-        assert_eq!(calls(&loops), expect, "{words}: loops");
-        assert_eq!(calls(&times), expect, "{words}: times");
+        assert_eq!(calls(loops_closed), expect, "{words}: loops, closed");
+        assert_eq!(calls(times), expect, "{words}: times");
         if words.starts_with("jumps") {
+            assert!(calls(paths)["deep"] > expect["deep"]);
             // A trace ends paths at calls: what was left in one is counted up to it.
-            let left = calls(&trace);
+            let left = calls(trace);
             assert_eq!(left["step"], expect["step"]);
             assert!(left["deep"] > expect["deep"], "{left:?} {expect:?}");
         } else {
             // Where a child of fork goes on is a path of its caller's in the middle.
             let mut expect = expect;
             expect.insert("main", trace.calls("main"));
-            assert_eq!(calls(&trace), expect, "{words}: trace");
+            assert_eq!(calls(trace), expect, "{words}: trace");
         }
+    }
+}
+
+#[test]
+fn a_sample_of_loops_counts_no_frame_as_left() {
+    let place = Project::new(&[]);
+    run(&place, "-o all", "loops", "jumps 20000");
+    run(&place, "-o some --sample 2", "loops", "jumps 20000");
+    let [all, some] = ["all", "some"].map(|run| report(&place, run));
+    let left = |report: &Report| report.0["totals"]["left"].as_u64().unwrap();
+    assert!(left(&all) > 0);
+    let damage = some.0["damage"].to_string();
+    if damage.contains("was analysed") {
+        assert_eq!(left(&some), 0, "{damage}");
+        assert!(damage.contains("frames that were left early are not counted"));
+    } else {
+        assert_eq!(
+            left(&some),
+            left(&all),
+            "nothing was left out of so short a run"
+        );
     }
 }
 
@@ -166,10 +204,13 @@ fn lines_are_counted_alike_wherever_paths_end() {
         let text = report.ok().stdout;
         // The loop of `work` is one line, with a call in it: once a turn.
         let line = text.lines().find(|line| line.contains("void work("));
-        let count = line.unwrap().split(" │").next().unwrap().trim();
+        let count = line.unwrap().split(" │").next().unwrap();
+        let count = count.trim().trim_start_matches('≥');
         assert_eq!(count, "3,000", "{kind}: {text}");
         let counted = text.lines().filter(|line| line.contains(" │"));
-        counted.map(str::to_owned).collect::<Vec<_>>()
+        // Without exit edges some are marked as lower bounds; here nothing was left.
+        let plain = counted.map(|line| line.replace('≥', "").trim_start().to_owned());
+        plain.collect::<Vec<_>>()
     });
     let [paths, others @ ..] = &lines;
     for lines in others {
@@ -419,7 +460,7 @@ fn what_makes_no_sense_is_told_in_a_line() {
         .exits(2);
     done.fails_with("HOLLOWAY_COLLECT=loops=0: K is a number");
     let done = project
-        .holloway("cc --collect loops a.c")
+        .holloway("cc --collect trace a.c")
         .env("HOLLOWAY_EXITS", "on")
         .exits(2);
     done.fails_with("HOLLOWAY_EXITS");

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use holloway_analysis::bounds::Bound;
 use holloway_analysis::edges::{EdgeCount, block_number, of_function};
 use holloway_analysis::functions::{Weight, summary};
 use holloway_analysis::paths::{hottest, regenerate};
@@ -72,6 +73,9 @@ impl Serialize for FunctionRecord<'_> {
         record.serialize_field("module", &*module.name)?;
         record.serialize_field("image", &run.images[module.image.index()].name)?;
         record.serialize_field("collected", collected(self.function.collected()))?;
+        if let Some(bound) = bound(self.function.bounds().sum()) {
+            record.serialize_field("bound", bound)?;
+        }
         record.serialize_field("possible_paths", &map.path_count)?;
         record.serialize_field("selects", &map.selects)?;
         record.serialize_field("paths", &Paths::ran(self, &places))?;
@@ -81,6 +85,16 @@ impl Serialize for FunctionRecord<'_> {
         record.serialize_field("blocks", &Blocks(self.function, &places))?;
         record.serialize_field("edges", &Edges(of_function(self.function)))?;
         record.end()
+    }
+}
+
+/// How a count may differ from what ran, where it may.
+pub(super) fn bound(bound: Bound) -> Option<&'static str> {
+    match bound {
+        Bound::Exact => None,
+        Bound::AtLeast => Some("at_least"),
+        Bound::AtMost => Some("at_most"),
+        Bound::Either => Some("either"),
     }
 }
 
@@ -212,14 +226,18 @@ impl Serialize for Blocks<'_> {
             count: u64,
             instructions: u32,
             places: &'a [String],
+            #[serde(skip_serializing_if = "Option::is_none")]
+            bound: Option<&'a str>,
         }
         let Blocks(function, places) = *self;
         let counted = function.map.blocks.iter().zip(&function.flow().blocks);
         let blocks = (0u32..).zip(counted).zip(places);
         let blocks = blocks.filter(|((id, _), _)| *id != function.map.exit);
+        let bounds = &function.bounds().blocks;
         serializer.collect_seq(blocks.map(|((id, (block, &count)), places)| Block {
             id,
             count,
+            bound: bound(bounds[id as usize]),
             instructions: block.instructions,
             places,
         }))
@@ -237,6 +255,8 @@ impl Serialize for Edges {
             count: i64,
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             left: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            bound: Option<&'static str>,
         }
         serializer.collect_seq(self.0.iter().map(
             |&EdgeCount {
@@ -244,11 +264,13 @@ impl Serialize for Edges {
                  to,
                  count,
                  left,
+                 bound: of_count,
              }| Edge {
                 from,
                 to,
                 count,
                 left,
+                bound: bound(of_count),
             },
         ))
     }

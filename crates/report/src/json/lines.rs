@@ -1,10 +1,12 @@
 //! Counts of lines.
 
 use holloway_analysis::RunProfile;
+use holloway_analysis::bounds::Bound;
 use serde::Serialize;
 
+use super::functions::bound;
 use crate::filter::Filter;
-use crate::lines::line_counts;
+use crate::lines::{line_bounds, line_counts};
 
 /// A line that has code.
 #[derive(Serialize)]
@@ -12,18 +14,27 @@ pub(super) struct LineRecord {
     file: String,
     line: u32,
     count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<&'static str>,
 }
 
 /// All lines with code of the functions shown, by file and number.
 pub(super) fn lines(run: &RunProfile, names: &Filter<'_>) -> Vec<LineRecord> {
-    let files = line_counts(run, names).into_iter();
-    let records = files.flat_map(|(file, lines)| {
-        let record = move |(line, count)| LineRecord {
-            file: file.clone(),
-            line,
-            count,
-        };
-        lines.into_iter().map(record)
-    });
-    records.collect()
+    let bounds = line_bounds(run, names);
+    let bound_of = |file: &str, line: u32| {
+        let known = bounds.get(file).and_then(|lines| lines.get(&line));
+        bound(known.copied().unwrap_or(Bound::Exact))
+    };
+    let mut records = Vec::new();
+    for (file, lines) in line_counts(run, names) {
+        for (line, count) in lines {
+            records.push(LineRecord {
+                bound: bound_of(&file, line),
+                file: file.clone(),
+                line,
+                count,
+            });
+        }
+    }
+    records
 }

@@ -27,6 +27,10 @@ struct Document<'a> {
     differences: Vec<DifferenceRecord<'a>>,
     #[serde(skip_serializing_if = "is_zero")]
     by_exits: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    cut_elsewhere: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ends_at_calls: Option<&'static str>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
@@ -139,6 +143,8 @@ fn document<'a>(
             .map(|one| difference(runs, names, found, one))
             .collect(),
         by_exits: found.by_exits,
+        cut_elsewhere: found.cut_elsewhere,
+        ends_at_calls: found.ends_at_calls.map(|side| ["a", "b"][side]),
     }
 }
 

@@ -7,6 +7,7 @@ use holloway_analysis::blocks::{HotBlock, hottest};
 use holloway_analysis::trail::first_place;
 
 use super::Sheet;
+use super::bounds::{legend, marked};
 use super::paint::{Ink, clip, clip_start};
 use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
@@ -42,7 +43,8 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     for block in &ranking.blocks {
         table.row(row(sheet, block, ranking.total));
     }
-    table.write(&mut sheet.page)
+    table.write(&mut sheet.page)?;
+    legend(sheet, ranking.blocks.iter().map(|block| block.bound))
 }
 
 fn row(sheet: &Sheet<'_>, block: &HotBlock<'_>, total: u64) -> Vec<(Ink, String)> {
@@ -61,7 +63,7 @@ fn row(sheet: &Sheet<'_>, block: &HotBlock<'_>, total: u64) -> Vec<(Ink, String)
     let text = at.and_then(|(file, line)| sheet.options.source.line(file, line));
     vec![
         (Ink::Number, share(weight, total)),
-        (Ink::Plain, grouped(block.count)),
+        (Ink::Plain, marked(block.bound, &grouped(block.count))),
         (Ink::Plain, grouped(block.map.instructions.into())),
         (Ink::Faint, format!("b{}", block.block)),
         (

@@ -7,6 +7,7 @@ use holloway_analysis::trail::{first_place, is_choice, last_place};
 use holloway_format::{Outcome, Place};
 
 use super::Sheet;
+use super::bounds::{legend, marked};
 use super::outcome::{self, Branches};
 use super::paint::{Ink, clip_start};
 use super::table::{Align, Table};
@@ -42,6 +43,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         table.row(row(sheet, edge, ranking.total));
     }
     table.write(&mut sheet.page)?;
+    legend(sheet, ranking.edges.iter().map(|edge| edge.bound))?;
     again(sheet, &ranking.again)
 }
 
@@ -78,7 +80,7 @@ fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: u64) -> Vec<(Ink, String)> 
     };
     vec![
         (Ink::Number, share(edge.weight(), total)),
-        (Ink::Plain, signed(edge.count)),
+        (Ink::Plain, marked(edge.bound, &signed(edge.count))),
         (Ink::Faint, ends),
         (Ink::Place, place(sheet, edge, start(sheet, edge))),
         (Ink::Place, target),

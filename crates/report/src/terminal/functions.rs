@@ -5,6 +5,7 @@ use std::io;
 use holloway_analysis::functions::{Summary, Weight, hottest};
 
 use super::Sheet;
+use super::bounds::{legend, marked};
 use super::paint::Ink;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
@@ -67,7 +68,13 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         }
         table.row(row);
     }
-    table.write(&mut sheet.page)
+    table.write(&mut sheet.page)?;
+    let bounds = |one: &Summary| {
+        let bounds = sheet.run.function(one.function).bounds();
+        [bounds.calls, bounds.sum()]
+    };
+    let marks: Vec<_> = ranking.functions.iter().flat_map(bounds).collect();
+    legend(sheet, marks)
 }
 
 fn row(
@@ -76,14 +83,16 @@ fn row(
     by_paths: bool,
     share_of_all: String,
 ) -> Vec<(Ink, String)> {
-    let name = sheet.name(sheet.run.function(one.function));
+    let function = sheet.run.function(one.function);
+    let (name, bounds) = (sheet.name(function), function.bounds());
+    let sum = bounds.sum();
     let paths = one.paths.filter(|_| by_paths);
     let runs = paths.map_or(one.blocks, |paths| paths.executions);
     let mut row = vec![
         (Ink::Number, share_of_all),
-        (Ink::Plain, grouped(runs)),
-        (Ink::Plain, grouped(one.calls)),
-        (Ink::Plain, grouped(one.instructions)),
+        (Ink::Plain, marked(sum, &grouped(runs))),
+        (Ink::Plain, marked(bounds.calls, &grouped(one.calls))),
+        (Ink::Plain, marked(sum, &grouped(one.instructions))),
     ];
     if let Some(paths) = paths {
         let (path, count) = paths.hottest;

@@ -9,11 +9,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use holloway_analysis::bounds::Bound;
 use holloway_analysis::lines::Lines;
 
 use super::Sheet;
+use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
-use crate::lines::line_counts;
+use crate::lines::{line_bounds, line_counts};
 use crate::numbers::{grouped, plural};
 use crate::places;
 
@@ -27,6 +29,8 @@ const ROWS: usize = 80;
 struct File {
     name: String,
     lines: Lines,
+    /// How counts may differ from what ran, where they may.
+    bounds: BTreeMap<u32, Bound>,
     /// Line executions.
     sum: u64,
 }
@@ -49,11 +53,13 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
 /// Files with counts, most line executions first.
 fn files(sheet: &Sheet<'_>) -> Vec<File> {
     let all = line_counts(sheet.run, &sheet.names);
+    let mut bounds = line_bounds(sheet.run, &sheet.names);
     let sum = |lines: &Lines| lines.values().copied().fold(0, u64::saturating_add);
     let mut files: Vec<File> = all
         .into_iter()
         .map(|(name, lines)| File {
             sum: sum(&lines),
+            bounds: bounds.remove(&name).unwrap_or_default(),
             name,
             lines,
         })
@@ -71,11 +77,13 @@ fn write_whole(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
         plural(files.len() as u64, "file")
     );
     sheet.title("Lines", &shown)?;
+    let mut marks = Vec::new();
     for file in files.iter().take(top) {
         let ran: BTreeSet<u32> = ran(&file.lines).map(|(line, _)| line).collect();
-        write_file(sheet, file, &visible(&file.lines, &ran, AROUND))?;
+        let visible = visible(&file.lines, &ran, AROUND);
+        write_file(sheet, file, &visible, &mut marks)?;
     }
-    Ok(())
+    legend(sheet, marks)
 }
 
 fn write_hottest(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
@@ -89,6 +97,7 @@ fn write_hottest(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
         plural(files.len() as u64, "file")
     );
     sheet.title("Hottest lines", &shown)?;
+    let mut marks = Vec::new();
     for (&file, lines) in &hot.files {
         let file = with_text[file];
         let around = if hot.shown < hot.ran {
@@ -96,8 +105,10 @@ fn write_hottest(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
         } else {
             AROUND
         };
-        write_file(sheet, file, &visible(&file.lines, lines, around))?;
+        let visible = visible(&file.lines, lines, around);
+        write_file(sheet, file, &visible, &mut marks)?;
     }
+    legend(sheet, marks)?;
     let mut rest = Vec::new();
     if hot.shown < hot.ran {
         let lines = plural(hot.ran - hot.shown, "colder line");
@@ -175,7 +186,12 @@ fn ran(lines: &Lines) -> impl Iterator<Item = (u32, u64)> {
     lines.filter(|&(_, count)| count > 0)
 }
 
-fn write_file(sheet: &mut Sheet<'_>, file: &File, visible: &[u32]) -> io::Result<()> {
+fn write_file(
+    sheet: &mut Sheet<'_>,
+    file: &File,
+    visible: &[u32],
+    marks: &mut Vec<Bound>,
+) -> io::Result<()> {
     let lines = &file.lines;
     let mut head = Line::new();
     head.put(
@@ -192,7 +208,8 @@ fn write_file(sheet: &mut Sheet<'_>, file: &File, visible: &[u32]) -> io::Result
     sheet.page.gap()?;
     sheet.page.line(&head)?;
     let widest = lines.values().copied().max().unwrap_or(0);
-    let width = grouped(widest).len().max(5);
+    let width = grouped(widest).len() + usize::from(!file.bounds.is_empty());
+    let width = width.max(5);
     let mut shown = 0;
     for &line in visible {
         let known =
@@ -206,7 +223,10 @@ fn write_file(sheet: &mut Sheet<'_>, file: &File, visible: &[u32]) -> io::Result
             sheet.page.line(&fold)?;
         }
         shown = line;
-        write_line(sheet, &file.name, line, lines.get(&line).copied(), width)?;
+        let bound = file.bounds.get(&line).copied().unwrap_or_default();
+        let count = lines.get(&line).map(|&count| (count, bound));
+        marks.extend(count.map(|(_, bound)| bound));
+        write_line(sheet, &file.name, line, count, width)?;
     }
     Ok(())
 }
@@ -232,21 +252,21 @@ fn write_line(
     sheet: &mut Sheet<'_>,
     file: &str,
     number: u32,
-    count: Option<u64>,
+    count: Option<(u64, Bound)>,
     width: usize,
 ) -> io::Result<()> {
     let text = sheet.options.source.line(file, number).unwrap_or_default();
     let mut line = Line::new();
     match count {
         None => line.right(Ink::Plain, "", width),
-        Some(0) => line.right(Ink::Alarm, "0", width),
-        Some(count) => line.right(Ink::Number, &grouped(count), width),
+        Some((0, bound)) => line.right(Ink::Alarm, &marked(bound, "0"), width),
+        Some((count, bound)) => line.right(Ink::Number, &marked(bound, &grouped(count)), width),
     };
     line.put(Ink::Faint, " │")
         .right(Ink::Faint, &number.to_string(), 6)
         .put(Ink::Faint, " │ ");
     line.put(
-        if count == Some(0) {
+        if count.is_some_and(|(count, _)| count == 0) {
             Ink::Faint
         } else {
             Ink::Plain

@@ -4,6 +4,7 @@
 
 mod answer;
 mod blocks;
+mod bounds;
 mod coverage;
 mod edges;
 mod functions;

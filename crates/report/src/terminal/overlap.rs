@@ -126,6 +126,20 @@ impl Comparison<'_> {
             );
             sheet.fact("exits", &text)?;
         }
+        if self.found.cut_elsewhere > 0 {
+            let text = format!(
+                "elsewhere in {}: the same way through these is other paths in A and B; compare a run of --collect edges to hold all against each other",
+                plural(self.found.cut_elsewhere, "function")
+            );
+            sheet.fact("cut", &text)?;
+        }
+        if let Some(side) = self.found.ends_at_calls {
+            let text = format!(
+                "{}'s paths end at calls (a trace): functions that call have no counterpart",
+                ["A", "B"][side]
+            );
+            sheet.fact("cut", &text)?;
+        }
         for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
             for sentence in run.damage.iter().take(DAMAGED) {
                 sheet.said(Ink::Alarm, "damaged", &format!("{name}: {sentence}"))?;

@@ -11,7 +11,7 @@ use holloway_format::Counters;
 use holloway_format::abi::{RING_SIZE, RING_WORDS};
 use holloway_llvm::Function;
 
-use super::beside::Alone;
+use super::beside::{Alone, Place};
 use super::bursts::leaf::{Leaves, is_timed};
 use super::bursts::refusal::refusal;
 use super::globals::Globals;
@@ -169,28 +169,28 @@ impl<'m> Plan<'m> {
         Ok(())
     }
 
-    /// The same where activations of one path are counted beside the ring, `offset` behind the base that `beside` have.
+    /// The same where some paths are counted beside the ring, at a place behind the base that `beside` have.
     ///
     /// # Errors
     /// What was wrong with the plan: a bug.
     pub(crate) fn insert_stream_beside(
         &self,
         (first, globals): (i64, &Globals<'m>),
-        (offset, beside): (u64, &Globals<'m>),
+        (place, beside): (Place, &Globals<'m>),
         single: bool,
     ) -> Result<(), String> {
         let Counted::Paths(numbering) = &self.counted else {
             return Err("edges are not counted beside a ring".into());
         };
-        if numbering.paths_before_starts() == numbering.path_count() {
-            return self.insert_beside(offset, beside, single);
+        if place.has_alone && numbering.paths_before_starts() == numbering.path_count() {
+            return self.insert_beside(place.offset, beside, single);
         }
-        let alone = Alone::new(&self.lowered, numbering);
+        let alone = Alone::new(&self.lowered, numbering, place.has_alone);
         let sites = sites::sites(&self.lowered, &alone.mark(&self.probes))?;
         let counting = stream::Counting {
             alone,
             globals: beside,
-            offset: RING_WORDS + RING_SIZE + offset,
+            offset: RING_WORDS + RING_SIZE + place.offset,
         };
         let layout = &self.lowered.layout;
         stream::insert(layout, &sites, first, globals, single, Some(&counting));

@@ -64,7 +64,7 @@ use holloway_format::abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
 use holloway_llvm::{Block, Builder, Module, Type, Value};
 
 use super::aarch64::{self, Low};
-use super::beside::{Alone, unmarked};
+use super::beside::{Alone, Mark, unmarked};
 use super::globals::{Globals, caught};
 use super::insert::{Anchors, enter, lowest, raised, successors};
 use super::probe::Probe;
@@ -152,27 +152,39 @@ struct Append<'a, 'm> {
 impl<'m> Append<'_, 'm> {
     /// Appends the path of number `increment`, plus `register`, or counts it.
     fn path(&self, builder: &Builder<'m>, register: Option<Value<'m>>, increment: i64) {
-        let (increment, is_marked) = unmarked(increment);
-        match (self.counting, register) {
-            (Some(counting), None) if counting.alone.holds(increment.cast_unsigned()) => {
-                let counters = Counters::Array {
-                    offset: counting.offset,
-                    len: counting.alone.count(),
-                };
-                let probe = Probe {
-                    module: self.module,
-                    globals: counting.globals,
-                    counter_block: counting.globals.counters(builder, self.ring),
-                    counters,
-                    single: self.single,
-                };
-                probe.count(builder, None, increment);
+        let (increment, mark) = unmarked(increment);
+        let Some(counting) = self.counting else {
+            return self.append(builder, register, increment, None);
+        };
+        match (mark, register) {
+            (Mark::Left, _) => self.count(builder, register, increment, counting),
+            (_, None) if counting.alone.holds(increment.cast_unsigned()) => {
+                self.count(builder, None, increment, counting);
             }
-            (Some(counting), Some(register)) if is_marked => {
-                self.append(builder, Some(register), increment, Some(counting));
-            }
-            _ => self.append(builder, register, increment, None),
+            (Mark::Outside, Some(_)) => self.append(builder, register, increment, Some(counting)),
+            (Mark::None | Mark::Outside, _) => self.append(builder, register, increment, None),
         }
+    }
+
+    /// Counts a path beside the ring.
+    fn count(
+        &self,
+        builder: &Builder<'m>,
+        register: Option<Value<'m>>,
+        increment: i64,
+        counting: &Counting<'_, 'm>,
+    ) {
+        let probe = Probe {
+            module: self.module,
+            globals: counting.globals,
+            counter_block: counting.globals.counters(builder, self.ring),
+            counters: Counters::Array {
+                offset: counting.offset,
+                len: counting.alone.counters(),
+            },
+            single: self.single,
+        };
+        probe.count(builder, register, increment);
     }
 
     /// Appends a path. One of those that are `counting`, whose numbers are lowest, is counted by `8:`, out of the way.
@@ -200,7 +212,7 @@ impl<'m> Append<'_, 'm> {
             None => (word, "ri"),
         };
         let (test, count) = counting.map_or_else(Default::default, |counting| {
-            let above = counting.alone.count().cast_signed() - increment;
+            let above = counting.alone.below().cast_signed() - increment;
             (
                 format!("cmpq $${above}, $3\njl 8f\n"),
                 "8: incq ${4:c}($1,$3,8)\njmp 5b\n",
@@ -270,7 +282,7 @@ impl<'m> Append<'_, 'm> {
                 let counter = counting.offset.cast_signed() + 8 * increment;
                 Low {
                     number,
-                    above: long.int(counting.alone.count().cast_signed() - increment),
+                    above: long.int(counting.alone.below().cast_signed() - increment),
                     counter: builder.offset(Type::i8(self.module), counters, long.int(counter)),
                 }
             });

@@ -45,6 +45,14 @@ pub(crate) struct Lowered<'m> {
     pub(crate) leaks: Vec<BlockId>,
 }
 
+impl Lowered<'_> {
+    /// Whether there are exit edges.
+    pub(crate) fn has_exits(&self) -> bool {
+        let mut edges = self.cfg.edges().iter();
+        edges.any(|edge| edge.kind == EdgeKind::Exit)
+    }
+}
+
 /// What a graph is to have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {

@@ -84,7 +84,7 @@ fn check(name: &str, source: &str, collect: Collect, args: &[&str]) -> Vec<Seen>
 /// Activations that were seen to begin.
 fn opened(followed: &Followed) -> u64 {
     let opened = followed.steps.iter().filter(|step| step.opens).count();
-    let counted = followed.counted.iter();
+    let counted = followed.counted.iter().filter(|(step, _)| step.opens);
     opened as u64 + counted.map(|(_, count)| count).sum::<u64>()
 }
 

@@ -11,7 +11,7 @@
 #define CHUNK (1 << 16)
 #define LOG (1 << 22)
 #define LINES (1 << 20)
-#define BESIDE (1 << 14)
+#define BESIDE (1 << 18)
 #define CAUGHT 0xFFFFFF01u
 #define OPERAND 0x80000000u
 

@@ -5,15 +5,15 @@ use std::os::unix::fs::FileExt;
 use std::path::Path as FilePath;
 use std::process::Command;
 
-use holloway_flow::{Numbering, PathEnd, PathId, PathStart};
+use holloway_flow::{BlockId, Numbering, PathEnd, PathId, PathStart};
 use holloway_format::abi::{OPERAND, RING_SIZE, RING_WORDS, WORD_CAUGHT, WORD_CONTROL};
-use holloway_format::{Counters, FunctionMap, Outcome};
+use holloway_format::{Counters, EdgeKind, FunctionMap, Outcome};
 
 use super::graph::numbering;
 use super::{Bench, Placed, run};
 
 /// Counters beside the ring in `ring.c`.
-const BESIDE: u64 = 1 << 14;
+const BESIDE: u64 = 1 << 18;
 /// Bytes of traced lines in `ring.c`.
 const LINES: u64 = 4 << 20;
 
@@ -179,13 +179,21 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
                 .collect(),
         }
     };
+    let is_left = |function: usize, path: u64| {
+        let end = numberings[function].regenerate(PathId(path)).unwrap().end;
+        let edges = &placed.map.functions[function].edges;
+        matches!(end, PathEnd::Exit(edge) if edges[edge.index()].kind == EdgeKind::Exit)
+    };
+    let mut reached: Vec<(Step, u64)> = Vec::new();
     for (number, function) in map.functions.iter().enumerate() {
         let Some(beside) = function.beside else {
             continue;
         };
         let first = ((beside + placed.beside) / 8) as usize;
-        for (path, &count) in (0..function.paths_before_starts()).zip(&stream.beside[first..]) {
-            if count > 0 {
+        for (path, &count) in (0..function.counters_beside()).zip(&stream.beside[first..]) {
+            if count > 0 && is_left(number, path) {
+                reached.push((step(number, path), count));
+            } else if count > 0 {
                 let step = step(number, path);
                 assert!(step.opens, "it starts at a head");
                 followed.counted.push((step, count));
@@ -223,11 +231,9 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
             let (function, path) = find(placed, word);
             let step = step(function, path);
             let map = &placed.map.functions[function];
-            let may_count = path < map.paths_before_starts() && step.closes;
-            assert!(
-                map.beside.is_none() || !may_count,
-                "a path counts that is alone"
-            );
+            let is_alone = step.opens && step.closes && counts_alone(map);
+            assert!(!is_alone, "a path counts that is alone");
+            assert!(!is_left(function, path), "a left path counts");
             step
         });
         let Step {
@@ -268,7 +274,50 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
         }
     }
     followed.open = stack.iter().map(|activation| activation.function).collect();
+    let blocks = |step: &Step| {
+        let numbering = &numberings[step.function];
+        numbering.regenerate(PathId(step.path)).unwrap().blocks
+    };
+    followed.count_left(reached, blocks);
     followed
+}
+
+impl Followed {
+    /// Counts the left paths: how often their call was reached, less all paths that went on.
+    fn count_left(
+        &mut self,
+        mut reached: Vec<(Step, u64)>,
+        blocks: impl Fn(&Step) -> Vec<BlockId>,
+    ) {
+        let mut ran: HashMap<(usize, u64), (bool, Vec<BlockId>, u64)> = HashMap::new();
+        let steps = self.steps.iter().map(|step| (step, 1));
+        for (step, count) in steps.chain(self.counted.iter().map(|(step, count)| (step, *count))) {
+            let sum = ran.entry((step.function, step.path));
+            sum.or_insert_with(|| (step.opens, blocks(step), 0)).2 += count;
+        }
+        reached.sort_by_cached_key(|(step, _)| std::cmp::Reverse(blocks(step).len()));
+        for (step, count) in reached {
+            let way = blocks(&step);
+            let on = ran.iter().filter(|((function, _), (opens, blocks, _))| {
+                *function == step.function && *opens == step.opens && blocks.starts_with(&way)
+            });
+            let on: u64 = on.map(|(_, (_, _, count))| count).sum();
+            let left = count
+                .checked_sub(on)
+                .expect("a call came back that was not reached");
+            if left > 0 {
+                ran.insert((step.function, step.path), (step.opens, way, left));
+                self.counted.push((step, left));
+            }
+        }
+    }
+}
+
+/// Whether paths that are whole activations are counted: not where a frame with loops says by its next word that it caught.
+fn counts_alone(map: &FunctionMap) -> bool {
+    let mut edges = map.edges.iter();
+    let catches = edges.any(|e| matches!(e.outcome, Outcome::Unwind | Outcome::Again));
+    map.beside.is_some() && (!catches || map.paths_before_starts() == map.path_count)
 }
 
 /// Function and path of a word.

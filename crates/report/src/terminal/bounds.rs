@@ -1,0 +1,47 @@
+//! Marks of counts that may differ from what ran, since frames that are left early are not counted, and what the marks say.
+
+use std::io;
+
+use holloway_analysis::bounds::Bound;
+
+use super::Sheet;
+use super::paint::{Ink, Line};
+
+/// What stands in front of a count.
+pub(super) fn mark(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Exact => "",
+        Bound::AtLeast => "≥",
+        Bound::AtMost => "≤",
+        Bound::Either => "~",
+    }
+}
+
+/// A count with its mark.
+pub(super) fn marked(bound: Bound, count: &str) -> String {
+    format!("{}{count}", mark(bound))
+}
+
+/// Says below a table what the marks in it mean.
+pub(super) fn legend(
+    sheet: &mut Sheet<'_>,
+    marks: impl IntoIterator<Item = Bound>,
+) -> io::Result<()> {
+    let marks: Vec<Bound> = marks.into_iter().collect();
+    let known = [
+        (Bound::AtLeast, "≥ as many or more"),
+        (Bound::AtMost, "≤ as many or fewer"),
+        (Bound::Either, "~ more or fewer"),
+    ];
+    let used = known.iter().filter(|(bound, _)| marks.contains(bound));
+    let used: Vec<&str> = used.map(|(_, text)| *text).collect();
+    if used.is_empty() {
+        return Ok(());
+    }
+    sheet.page.gap()?;
+    let text = format!(
+        "{}: frames may have been left early here, which --exits off does not count",
+        used.join(" · ")
+    );
+    sheet.page.wrapped(Line::new(), Ink::Faint, &text)
+}

@@ -1,7 +1,7 @@
 //! Line counts: how often execution came to each line of the source.
 //!
 //! A line's count is the flow into its blocks from blocks that are not on it, and the rounds of the
-//! loops among its blocks ([`cycles`]). A block is on every line that it has a place of, the jump
+//! loops among its blocks (`cycles`). A block is on every line that it has a place of, the jump
 //! at its end included. This is gcov's definition, and in unoptimized code the counts are gcov's.
 //!
 //! Where a block comes to a line several times, from other lines, all of these count in code that
@@ -17,7 +17,7 @@
 //! whichever function it was inlined into.
 //!
 //! # Calls that do not come back, or once more
-//! Behind a call that did not come back a block's lines count less ([`whole`]). Where a call comes
+//! Behind a call that did not come back a block's lines count less (`whole`). Where a call comes
 //! back once more (`setjmp`, `fork`), control comes once more to the lines behind it; to the call's
 //! own line it does not come, any more than by the first return.
 //!

@@ -141,7 +141,7 @@ fn branches_inside_a_line_count_once() {
 /// `a(); p = fork();` on lines 2 and 3, `b();` on line 4: the child comes back to line 3, which was
 /// executed once, and goes on.
 #[test]
-fn a_fork_comes_back_twice_on_its_line() {
+fn a_fork_comes_back_to_the_lines_behind_it() {
     let map = function("f", "f.c", 1)
         .block(2, &[(0, 2), (0, 3)])
         .block(2, &[(0, 3), (0, 4)])
@@ -158,7 +158,7 @@ fn a_fork_comes_back_twice_on_its_line() {
 /// `if (setjmp(b))` on line 3, the rest on line 4: three jumps come back there, and go on to line
 /// 4.
 #[test]
-fn a_setjmp_counts_its_returns() {
+fn a_setjmp_comes_back_to_the_lines_behind_it() {
     let map = function("f", "f.c", 1)
         .block(2, &[(0, 2), (0, 3)])
         .block(2, &[(0, 3), (0, 4)])

@@ -8,8 +8,8 @@ use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
 use crate::instrument::plan::{Counted, Plan};
 use crate::lower::{Described, Lowered, Node, Scopes, is_counted};
-use crate::{cases, loads, loops};
 use crate::options::ModuleOptions;
+use crate::{cases, loads, loops};
 
 /// A function's record.
 pub(crate) fn function_map<'m>(

@@ -3,8 +3,8 @@
 
 use holloway_format::{
     BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
-    FunctionMap, Gone, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place,
-    Profile, ProfileHead, Scope, Skipped, Text, decode_image, encode_image,
+    FunctionMap, Gone, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome,
+    Place, Profile, ProfileHead, Scope, Skipped, Text, decode_image, encode_image,
 };
 use proptest::collection::vec;
 use proptest::option;

@@ -386,3 +386,25 @@ fn small_files_stay_small() {
         let _ = ModuleMap::decode(&bytes);
     }
 }
+
+/// Leaks stand behind loads, which may be none.
+#[test]
+fn leaks_come_back() {
+    let counters = Counters::Array { offset: 0, len: 1 };
+    let leaking = holloway_format::FunctionMap {
+        leaks: vec![0],
+        ..small_function("f", 1, counters)
+    };
+    let module = ModuleMap {
+        counters_size: 16,
+        functions: vec![
+            leaking,
+            small_function("g", 1, Counters::Array { offset: 8, len: 1 }),
+        ],
+        ..ModuleMap::default()
+    };
+    let (read, damage) = ModuleMap::decode(&module.encode()).unwrap();
+    assert!(damage.is_empty(), "{damage:?}");
+    assert_eq!(read.functions[0].leaks, vec![0]);
+    assert!(read.functions[1].leaks.is_empty());
+}

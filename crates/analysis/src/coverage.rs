@@ -48,9 +48,10 @@ pub struct Coverage {
     pub distinct_paths: u64,
     /// Paths there are in the functions of which paths were counted and ran.
     pub possible_paths: u64,
-    /// Images with path functions that ran, where frames left in a call are not counted.
+    /// Images in which frames of path functions may have been left in a call, uncounted (`--exits off`).
     pub paths_without_exits: Vec<String>,
-    /// Images with edge functions that ran, whose counts take every call to have come back.
+    /// Images in which frames of edge functions may have been left in a call, though counts take every call to
+    /// have come back (`--exits off`).
     pub edges_without_exits: Vec<String>,
     /// Times any edge was taken, where edges were counted: edges as [`crate::edges::hottest`] ranks them, but for exit edges.
     pub edges_taken: u64,
@@ -139,14 +140,13 @@ fn count_left(function: &Function, coverage: &mut Coverage) {
     }
 }
 
-/// Names of the images with such functions that ran, and without exit edges.
+/// Names of the images with such functions that ran and in which frames may have been left uncounted.
 fn without_exits(run: &RunProfile, collected: Collected) -> Vec<String> {
-    let by_image = run.exits_by_image();
-    let ran = run.functions.iter();
-    let ran = ran.filter(|function| function.ran() && function.collected() == collected);
-    let images: BTreeSet<usize> = ran
+    let leaky = run.functions.iter().filter(|function| {
+        function.ran() && function.collected() == collected && !function.map.leaks.is_empty()
+    });
+    let images: BTreeSet<usize> = leaky
         .map(|function| run.module_of(function).image.index())
-        .filter(|&image| !by_image[image] && !run.images[image].has_calls)
         .collect();
     let names = images.iter().map(|&image| run.images[image].name.clone());
     names.collect()

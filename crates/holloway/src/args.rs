@@ -130,7 +130,7 @@ Options of ours, anywhere before `--` (they matter where something is linked):
                          kind of profile (HOLLOWAY_COLLECT)
   --exits on|off         count frames that are left early: by longjmp, unwinding, or the
                          end of the process; on by default (HOLLOWAY_EXITS)
-  --guide RUN            place probes by what an earlier run measured (HOLLOWAY_GUIDE)
+  --guide RUN            place probes by an earlier run; paths may be cut elsewhere (HOLLOWAY_GUIDE)
 
 Everything else is clang's and goes to it: `clang --help` lists it.";
 

@@ -202,13 +202,13 @@ mod tests {
             },
             wanted("--collect edges"),
             wanted("--collect edges --exits off"),
-            wanted("--exits on"),
+            wanted("--exits off"),
             wanted("--collect loops"),
             wanted("--collect loops=9"),
             wanted("--collect trace"),
             WeaveSettings {
                 guide_hash: "another".to_owned(),
-                ..wanted("--exits on --guide path")
+                ..wanted("--exits off --guide path")
             },
         ];
         let sought = home.path().join(SOUGHT);
@@ -224,7 +224,7 @@ mod tests {
         }
         apply(home.path(), &paths).unwrap();
         fs::write(deps.join("app-1"), elf(3)).unwrap();
-        apply(home.path(), &wanted("--collect paths --exits off")).unwrap();
+        apply(home.path(), &wanted("--collect paths --exits on")).unwrap();
         assert!(deps.join("app-1").exists(), "the defaults");
     }
 }

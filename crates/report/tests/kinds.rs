@@ -200,6 +200,30 @@ fn a_path_that_was_left() {
     assert_snapshot!(text);
 }
 
+/// The head names uncounted frames only of programs in which a frame may be left.
+#[test]
+fn frames_that_may_be_left_uncounted_are_said() {
+    let head = |function: FunctionMap, counts: &[(u64, u64)]| {
+        let app = image("app", vec![module("slide.o", vec![function])]);
+        let profile = profile(&app, 7, &[(0, 0, counts)]);
+        print(&RunProfile::new(vec![(app, vec![profile])]), &options(None))
+    };
+    let by_paths = "not counted (--exits on counts frames left by longjmp, unwinding, exit)";
+    let by_edges = "not measured: counts take every call to have come back (--exits on)";
+    let edges = count_edges(&slide(), &[]).unwrap();
+    let counted = counters(&edges, &SLIDE);
+    for (mut function, counts, said) in [
+        (slide(), SLIDE_FIRST, by_paths),
+        (edges, &*counted, by_edges),
+    ] {
+        let text = head(function.clone(), counts);
+        assert!(!text.contains("--exits"), "{text}");
+        function.leaks = vec![3];
+        let text = head(function, counts);
+        assert!(text.contains(said), "{text}");
+    }
+}
+
 /// The views that don't depend on the kind are the same, below the head.
 #[test]
 fn views_of_edges_are_those_of_paths() {
@@ -212,11 +236,6 @@ fn views_of_edges_are_those_of_paths() {
         let profile = profile(&app, 7, &[(0, 0, &counts)]);
         RunProfile::new(vec![(app, vec![profile])])
     };
-    let text = print(&edges, &options(None));
-    assert!(
-        text.contains("not measured: counts take every call to have come back (--exits on)"),
-        "{text}"
-    );
     for view in [View::Edges, View::Blocks, View::Lines] {
         let below = |run: &RunProfile| {
             let text = print(run, &options(Some(view)));

@@ -17,7 +17,7 @@ pub(crate) struct WeaveArgs {
     /// What is counted.
     #[command(flatten)]
     pub(crate) count: CountArgs,
-    /// Place probes by what an earlier run measured: a run's directory, one profile, or `latest` [env: HOLLOWAY_GUIDE]
+    /// Place probes by an earlier run (its directory, one profile, or `latest`): less cost, the same calls, edges and lines; paths of some functions are cut elsewhere [env: HOLLOWAY_GUIDE]
     ///
     /// Counts stay the same; what ran often costs less. Functions that changed since are woven by estimates; the build says
     /// how many did not.

@@ -294,8 +294,9 @@ int f(int x, int y) {
         assert_eq!(outcomes(outcome), 1, "{outcome:?}: {:?}", f.edges);
     }
     assert_eq!((outcomes(Outcome::True), outcomes(Outcome::False)), (2, 2));
-    // Cases 1 and 7 are one edge: 2 branches × 3 cases × 2 ends.
-    assert_eq!(f.path_count, 12);
+    // Cases 1 and 7 are one edge: 2 branches × 3 cases × 2 ends. And each of the calls may be left:
+    // 2 in the branches, 2 × 3 in the cases.
+    assert_eq!(f.path_count, 12 + 2 + 6);
     assert_eq!(f.counters, Counters::Hash { offset: 0 });
     assert_eq!(f.hash, f.structure_hash());
 }

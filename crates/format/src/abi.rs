@@ -45,7 +45,7 @@
 //! | [`WORD_OWNER`] | 1: thread id | what follows is another thread's: a stream of its own begins. Every ring begins with one, and every new owner of a ring (of a dead thread, of an unloaded library) appends one |
 //!
 //! With `KIND_LOOPS`, behind the words (`RING_WORDS + RING_SIZE` from the [`RingHeader`]) lie counters, `block_size` bytes and 64 of them: paths that
-//! are whole activations are counted there as in a block, and no word of them is appended (`format::map`, "Paths in streams"). Woven code knows where by a symbol
+//! are whole activations, or are left in a call, are counted there as in a block, and no word of them is appended (`format::map`, "Paths in streams"). Woven code knows where by a symbol
 //! of its own (its module's base with `_beside` behind its name). A catcher all of whose paths are such is 0 in a [`WORD_CAUGHT`].
 //!
 //! # Timed paths (`KIND_VARIATION`, `KIND_TIMES`)

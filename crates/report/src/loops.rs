@@ -38,6 +38,8 @@ const ON: Thousandths = 950;
 pub(crate) struct Shown {
     pub(crate) function: FunctionId,
     pub(crate) count: LoopCount,
+    /// Paths of the longest sequences.
+    pub(crate) k: u32,
     pub(crate) kipf: Rc<Kipf>,
 }
 
@@ -73,6 +75,7 @@ pub(crate) fn hottest(
     let shown = all.into_iter().map(|(place, count)| Shown {
         function: loops.functions[place].id,
         count,
+        k: loops.functions[place].k,
         kipf: Rc::clone(&kipfs[&place]),
     });
     (shown.collect(), found)

@@ -51,11 +51,15 @@ fn setting(programs: &[Program]) -> String {
             _ => format!("are counted in {on} of {} programs", programs.len()),
         }
     };
-    wrapped(&format!(
-        "Frames that are left early {} in the runs that count paths, and {} in those that count edges.",
-        counted(&|p| p.figures.paths.exits),
-        counted(&|p| p.figures.edges.exits)
-    )) + "\n"
+    let paths = counted(&|p| p.figures.paths.exits);
+    let edges = counted(&|p| p.figures.edges.exits);
+    let text = match paths == edges {
+        true => format!("Frames that are left early {paths}."),
+        false => format!(
+            "Frames that are left early {paths} in the runs that count paths, and {edges} in those that count edges."
+        ),
+    };
+    wrapped(&text) + "\n"
 }
 
 /// The slides' first table.

@@ -1,4 +1,4 @@
-//! Ranks that say nothing: neighbours whose net variations lie no further apart than chance may
+//! Ranks that say nothing: neighbors whose net variations lie no further apart than chance may
 //! have moved them.
 //!
 //! With bursts of 10000:1 a short run leaves some hundred samples of a path, which give its net
@@ -23,7 +23,7 @@ const ERRORS: f64 = 2.0;
 const LONGEST: usize = 1000;
 
 impl Ranking {
-    /// The longest rows of neighbours among the first paths of which no two can be told apart, by
+    /// The longest rows of neighbors among the first paths of which no two can be told apart, by
     /// place. They may overlap. Paths that don't vary for certain are in none.
     pub fn ties(&self, first: usize) -> Vec<Range<usize>> {
         let paths = &self.paths[..first.min(self.certain)];

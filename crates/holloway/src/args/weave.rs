@@ -19,8 +19,7 @@ pub(crate) struct WeaveArgs {
     pub(crate) count: CountArgs,
     /// Place probes by an earlier run (its directory, one profile, or `latest`): less cost, the same calls, edges and lines; paths of some functions are cut elsewhere [env: HOLLOWAY_GUIDE]
     ///
-    /// Counts stay the same; what ran often costs less. Functions that changed since are woven by estimates; the build says
-    /// how many did not.
+    /// Functions that changed since that run are woven by estimates; the build says how many did not.
     #[arg(long, value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) guide: Option<PathBuf>,
     /// Weave the standard library's functions too

@@ -27,6 +27,10 @@ use crate::Options;
 use crate::loops::{Branch, LoopsOptions, Shown, hottest};
 use crate::numbers::{grouped, mean, plural, share};
 
+/// Runs of one path that a period is shown with before the rest is left out.
+const RUNS: usize = 24;
+/// Longest period that unrolling along is proposed for, in paths.
+const UNROLLED: usize = 16;
 /// Rows of a loop's tree before the rest is left out.
 const ROWS: usize = 30;
 
@@ -161,7 +165,7 @@ fn write_loop(
     }
     let findings = one.count.findings(function, &one.kipf);
     for finding in &findings {
-        said(sheet, Ink::Outcome, &sentence(finding))?;
+        said(sheet, Ink::Outcome, &sentence(finding, one.k))?;
     }
     if findings.is_empty() {
         said(sheet, Ink::Faint, "no sequence stands out")?;
@@ -224,7 +228,7 @@ fn reshaped(described: &LoopMap) -> Vec<String> {
 }
 
 /// What a finding says, and what may be done with it.
-fn sentence(finding: &Finding) -> String {
+fn sentence(finding: &Finding, k: u32) -> String {
     let turns = |turns: u32| {
         if turns == 1 {
             "turn".to_owned()
@@ -239,15 +243,27 @@ fn sentence(finding: &Finding) -> String {
         ),
         Finding::Period { paths, share } if paths.len() == 1 => format!(
             "{} follows itself in {} of the turns: unrolling along it may pay",
-            sequence(paths),
+            sequence(paths, RUNS),
             percent(*share)
         ),
-        Finding::Period { paths, share } => format!(
-            "{} repeats: {} of the turns begin it twice in a row. Unrolling along it, {} at a time, may pay",
-            sequence(paths),
-            percent(*share),
-            plural(paths.len() as u64, "path")
-        ),
+        Finding::Period { paths, share } => {
+            let count = plural(paths.len() as u64, "path");
+            // Windows of k paths hold a longer period once: its share is a lower bound.
+            let least = if 2 * paths.len() > k as usize {
+                "at least "
+            } else {
+                ""
+            };
+            let advice = match paths.len() {
+                ..=UNROLLED => format!(". Unrolling along it, {count} at a time, may pay"),
+                _ => format!(" ({count})"),
+            };
+            format!(
+                "{} repeats: {least}{} of the turns begin it twice in a row{advice}",
+                sequence(paths, RUNS),
+                percent(*share),
+            )
+        }
         Finding::FirstTurns {
             turns: number,
             share,
@@ -290,7 +306,7 @@ fn percent(share: Thousandths) -> String {
 }
 
 /// `p38 p86 ×3`.
-fn sequence(paths: &[u64]) -> String {
+fn sequence(paths: &[u64], most: usize) -> String {
     let mut runs: Vec<(u64, usize)> = Vec::new();
     for &path in paths {
         match runs.last_mut() {
@@ -298,11 +314,17 @@ fn sequence(paths: &[u64]) -> String {
             _ => runs.push((path, 1)),
         }
     }
-    let runs = runs.into_iter().map(|(path, times)| match times {
-        1 => format!("p{path}"),
-        _ => format!("p{path} ×{times}"),
-    });
-    runs.collect::<Vec<_>>().join(" ")
+    let more = runs.len() > most;
+    let runs = runs
+        .into_iter()
+        .take(most)
+        .map(|(path, times)| match times {
+            1 => format!("p{path}"),
+            _ => format!("p{path} ×{times}"),
+        });
+    let mut words: Vec<String> = runs.collect();
+    words.extend(more.then(|| "…".to_owned()));
+    words.join(" ")
 }
 
 fn write_branch(
@@ -323,7 +345,7 @@ fn write_branch(
     if branch.depth > 0 {
         line.put(Ink::Faint, &format!("{}└ ", "  ".repeat(branch.depth - 1)));
     }
-    line.put(Ink::Plain, &sequence(&branch.paths));
+    line.put(Ink::Plain, &sequence(&branch.paths, usize::MAX));
     if branch.missed > 0 {
         line.put(
             Ink::Alarm,

@@ -54,11 +54,16 @@ pub(crate) fn write(
         sheet.said(Ink::Alarm, "few samples", &sentence)?;
     }
     if found.paths.is_empty() {
-        let text = "nothing varies for certain in any of the runs: let them run longer, or time more with --burst 100";
+        let more = match runs.iter().all(|run| run.is_exact) {
+            true => "",
+            false => ", or time more with --burst 100",
+        };
+        let text =
+            format!("nothing varies for certain in any of the runs: let them run longer{more}");
         sheet.page.gap()?;
         sheet
             .page
-            .wrapped(super::paint::Line::new(), Ink::Alarm, text)?;
+            .wrapped(super::paint::Line::new(), Ink::Alarm, &text)?;
         return out.flush();
     }
     across(sheet, &found)?;

@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use holloway_format::abi::{KIND_EDGES, KIND_TRACE};
+use holloway_format::abi::{KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TRACE};
 use holloway_format::{FunctionMap, ImageMap, Profile};
 
 use crate::flow::Flow;
@@ -20,6 +20,12 @@ use crate::run::{Collected, Function, Image, ImageId, Module, ModuleId, Process,
 
 /// Sums of counts by module and function.
 type Sums = HashMap<(u32, u32), Vec<(u64, u64)>>;
+
+/// Whether exit edges may count left frames in images of this kind; a trace knows them without, and only paths that
+/// end have times.
+fn may_count_exits(kind: u32) -> bool {
+    matches!(kind, KIND_PATHS | KIND_EDGES | KIND_LOOPS)
+}
 
 impl RunProfile {
     /// Joins images, each with its path map and the profiles of the processes that ran it.
@@ -50,6 +56,7 @@ impl RunProfile {
             name: map.name,
             build_id: map.build_id,
             has_calls: map.kind == KIND_TRACE,
+            leaks_unknown: map.leaks_unknown && may_count_exits(map.kind),
             collected: if map.kind == KIND_EDGES {
                 Collected::Edges
             } else {

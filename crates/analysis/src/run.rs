@@ -96,6 +96,9 @@ pub struct Image {
     pub collected: Collected,
     /// Whether its paths end before calls, so that calls which did not come back are known without exit edges (traces).
     pub has_calls: bool,
+    /// Whether frames may be left in it uncounted though none of its functions [leaks](FunctionMap::leaks): its
+    /// map is of an earlier build, which did not say where.
+    pub leaks_unknown: bool,
     /// Processes that ran it, by process id.
     pub processes: Vec<Process>,
 }

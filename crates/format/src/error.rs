@@ -3,6 +3,7 @@
 //! The messages don't name the file: the command that opened it does (`cannot read app.hwm: …`).
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// First 16 hexadecimal digits of a build id, as messages show it.
 pub fn short_id(build_id: &[u8; 16]) -> String {
@@ -39,8 +40,8 @@ pub enum FormatError {
     Version {
         /// Format number in the file.
         found: u32,
-        /// The one format this version reads.
-        reads: u32,
+        /// The formats this version reads.
+        reads: RangeInclusive<u32>,
     },
     /// A profile whose head the runtime had not written yet when the process ended.
     Unfinished,
@@ -187,10 +188,11 @@ impl fmt::Display for FormatError {
             Self::NotAGuide => f.write_str("not a guide; give a run that was recorded"),
             Self::NotATrace => f.write_str("not a file of traces; give a .hwt file of a run with --collect trace"),
             Self::Version { found, reads } => {
-                write!(
-                    f,
-                    "format {found}, this holloway reads {reads}; record it again"
-                )
+                write!(f, "format {found}, this holloway reads {}", reads.start())?;
+                if reads.start() < reads.end() {
+                    write!(f, "-{}", reads.end())?;
+                }
+                f.write_str("; record it again")
             }
             Self::Unfinished => {
                 f.write_str("the process ended before it had written the head of its profile")

@@ -8,7 +8,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWGUIDE"
-//!      8    4  format version, 2
+//!      8    4  format version, 3
 //!     12    4  n: number of functions
 //!     16    …  n functions, ascending by name and hash:
 //!              v length of the linkage name, name (UTF-8)  8 bytes hash  v edges, v count of each
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::map::{FunctionMap, MAP_VERSION, ModuleMap};
+use crate::map::{FunctionMap, MAP_VERSION, ModuleMap, check_version};
 use crate::repair;
 use crate::text::Text;
 use crate::varint::put;
@@ -135,12 +135,7 @@ impl Guide {
         let mut head = Cursor::new(bytes, 0);
         head.bytes(8)?;
         let found = head.u32()?;
-        if found != MAP_VERSION {
-            return Err(FormatError::Version {
-                found,
-                reads: MAP_VERSION,
-            });
-        }
+        check_version(found)?;
         let offset = bytes.len() as u64;
         let (content, crc) = bytes
             .split_last_chunk::<4>()

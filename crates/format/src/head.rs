@@ -106,7 +106,7 @@ impl Head {
         cursor.bytes(8)?;
         let found = cursor.u32()?;
         if found != kind.version {
-            let reads = kind.version;
+            let reads = kind.version..=kind.version;
             return Err(FormatError::Version { found, reads });
         }
         let (parameter, build_id) = (cursor.u32()?, cursor.id()?);

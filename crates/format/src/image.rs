@@ -3,7 +3,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWIMMAP"
-//!      8    4  format version, 2
+//!      8    4  format version, 3
 //!     12    4  kind of profile
 //!     16   16  build id: the first 16 bytes of the blake3 hash of everything else, in order
 //!     32    4  m: number of modules
@@ -22,14 +22,14 @@
 //!
 //! Example, an image `x` of kind 0 without modules:
 //! ```text
-//! 48 4c 57 49 4d 4d 41 50  01 00 00 00  00 00 00 00  (16 bytes of build id)
+//! 48 4c 57 49 4d 4d 41 50  03 00 00 00  00 00 00 00  (16 bytes of build id)
 //! 00 00 00 00  01 00 00 00  39 00 00 00 00 00 00 00  00 00 00 00  78  (crc)
 //! ```
 
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
-use crate::map::{self, FunctionMap, MAP_VERSION, ModuleMap};
+use crate::map::{self, FIRST_WITH_LEAKS, FunctionMap, MAP_VERSION, ModuleMap, check_version};
 use crate::repair;
 
 /// First eight bytes of an image's path map.
@@ -47,6 +47,9 @@ pub struct ImageMap {
     pub kind: u32,
     /// File name of the image.
     pub name: String,
+    /// An earlier build wrote it, and did not say where frames may be left uncounted: its functions
+    /// have no [`leaks`](FunctionMap::leaks), though they may leak.
+    pub leaks_unknown: bool,
     /// Its modules. Damaged ones keep their place, empty.
     pub modules: Vec<PlacedModule>,
     /// What is lost.
@@ -261,12 +264,7 @@ fn read_head(bytes: &[u8]) -> Result<(Head, ImageMap), FormatError> {
     }
     cursor.bytes(8)?;
     let found = cursor.u32()?;
-    if found != MAP_VERSION {
-        return Err(FormatError::Version {
-            found,
-            reads: MAP_VERSION,
-        });
-    }
+    check_version(found)?;
     let kind = cursor.u32()?;
     let build_id = cursor.id()?;
     let modules = cursor.u32()?;
@@ -284,6 +282,7 @@ fn read_head(bytes: &[u8]) -> Result<(Head, ImageMap), FormatError> {
         build_id,
         kind,
         name,
+        leaks_unknown: found < FIRST_WITH_LEAKS,
         ..ImageMap::default()
     };
     Ok((

@@ -43,7 +43,7 @@ pub use loops::{
 };
 pub use map::{
     BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Gone, Load,
-    LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped, graph_hash,
+    LoadShape, LoopMap, MAP_VERSION, ModuleMap, Outcome, Place, Scope, Skipped, graph_hash,
 };
 pub use profile::{FunctionCounts, Profile, ProfileHead, peek_profile, read_profile};
 pub use raw::{RawProfile, RawWriter};

@@ -7,7 +7,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWMODUL"
-//!      8    4  format version, 2
+//!      8    4  format version, 3
 //!     12    4  n: number of functions
 //!     16    8  bytes of counters a thread
 //!     24    4  s: number of strings
@@ -27,6 +27,11 @@
 //!      …    r  function records (crate::frames)
 //! ```
 //! All integers are little-endian; *string* means a number in the table of strings.
+//!
+//! Version 2 is the same, but function records end before the number of selects: readers take what
+//! is not there for empty, and say where that hides something ([`ImageMap::leaks_unknown`]).
+//!
+//! [`ImageMap::leaks_unknown`]: crate::ImageMap::leaks_unknown
 //!
 //! # A function record's payload
 //! `v`: varint, `z`: zigzag varint ([`crate::varint`]), lists: their length as `v`, then the items.
@@ -92,10 +97,15 @@ pub use hash::graph_hash;
 pub use loads::{Load, LoadShape};
 pub use loops::LoopMap;
 
+use crate::error::FormatError;
 use crate::text::Text;
 
 /// Version of the fragment, the image map, the sealed profile and the guide.
-pub const MAP_VERSION: u32 = 2;
+pub const MAP_VERSION: u32 = 3;
+/// The oldest version of them that is read: recorded runs outlive the build that recorded them.
+const OLDEST_VERSION: u32 = 2;
+/// The first version that says where frames may be left uncounted.
+pub(crate) const FIRST_WITH_LEAKS: u32 = 3;
 /// Added to the code of a function's counters where its places are in the order of the source.
 const IN_SOURCE_ORDER: u8 = 4;
 /// First eight bytes of a fragment.
@@ -371,6 +381,15 @@ pub struct Scope {
     pub call_line: u32,
     /// Column of the call in the parent.
     pub call_column: u32,
+}
+
+/// Refuses fragments, image maps, sealed profiles, and guides of a version that is not read.
+pub(crate) fn check_version(found: u32) -> Result<(), FormatError> {
+    let reads = OLDEST_VERSION..=MAP_VERSION;
+    match reads.contains(&found) {
+        true => Ok(()),
+        false => Err(FormatError::Version { found, reads }),
+    }
 }
 
 impl FunctionMap {

@@ -183,7 +183,7 @@ impl RawHead {
         if found != ABI_VERSION {
             return Err(FormatError::Version {
                 found,
-                reads: ABI_VERSION,
+                reads: ABI_VERSION..=ABI_VERSION,
             });
         }
         let (kind, build_id) = (cursor.u32()?, cursor.id()?);

@@ -3,7 +3,7 @@
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWSEALD"
-//!      8    4  format version, 2
+//!      8    4  format version, 3
 //!     12    4  kind of data
 //!     16   16  build id of the image
 //!     32    4  process id                 36  4  parent's process id
@@ -35,7 +35,7 @@ use crate::error::FormatError;
 use crate::frames::{Frame, FrameWriter, Frames, index_size};
 use crate::head;
 use crate::image::ImageMap;
-use crate::map::MAP_VERSION;
+use crate::map::{MAP_VERSION, check_version};
 use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up};
 use crate::repair;
 use crate::varint::put;
@@ -156,12 +156,7 @@ impl Head {
         }
         cursor.bytes(8)?;
         let found = cursor.u32()?;
-        if found != MAP_VERSION {
-            return Err(FormatError::Version {
-                found,
-                reads: MAP_VERSION,
-            });
-        }
+        check_version(found)?;
         let (kind, build_id) = (cursor.u32()?, cursor.id()?);
         let (pid, ppid, start_ns, lost) =
             (cursor.u32()?, cursor.u32()?, cursor.u64()?, cursor.u64()?);

@@ -47,9 +47,13 @@ fn functions_alike_are_added_up() {
 fn the_example_of_the_layout() {
     let guide: Guide = [function("f", 0, &[300, 0])].into_iter().collect();
     let bytes = guide.encode();
-    let mut expected = b"HLWGUIDE\x02\0\0\0\x01\0\0\0".to_vec();
+    let mut expected = b"HLWGUIDE\x03\0\0\0\x01\0\0\0".to_vec();
     expected.extend([1, b'f', 0, 0, 0, 0, 0, 0, 0, 0, 2, 0xac, 2, 0]);
     assert_eq!(bytes[..bytes.len() - 4], expected);
+    let mut old = bytes.clone();
+    old[8] = 2;
+    repair::guide(&mut old);
+    assert_eq!(Guide::decode(&old), Guide::decode(&bytes));
 }
 
 #[test]
@@ -60,7 +64,10 @@ fn other_files_are_refused() {
     bytes[8] = 7;
     assert_eq!(
         Guide::decode(&bytes),
-        Err(FormatError::Version { found: 7, reads: 2 })
+        Err(FormatError::Version {
+            found: 7,
+            reads: 2..=3
+        })
     );
 }
 

@@ -219,7 +219,7 @@ fn another_format_is_named() {
     let error = decode_image(&bytes).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "format 7, this holloway reads 2; record it again"
+        "format 7, this holloway reads 2-3; record it again"
     );
     assert_eq!(
         decode_image(b"\x7fELF\x02\x01\x01\0").unwrap_err(),
@@ -272,7 +272,7 @@ fn the_example_of_edge_counters() {
 #[test]
 fn the_example_of_the_image_layout() {
     let (bytes, id) = encode_image(0, "x", &[]);
-    let mut expected = b"HLWIMMAP\x02\0\0\0\0\0\0\0".to_vec();
+    let mut expected = b"HLWIMMAP\x03\0\0\0\0\0\0\0".to_vec();
     expected.extend_from_slice(&id);
     expected.extend_from_slice(&[
         0, 0, 0, 0, 1, 0, 0, 0, 0x39, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b'x',
@@ -384,6 +384,33 @@ fn small_files_stay_small() {
         bytes[at..at + 4].copy_from_slice(&[0xff; 4]);
         repair::fragment(&mut bytes);
         let _ = ModuleMap::decode(&bytes);
+    }
+}
+
+/// A map of version 2 is the same, but doesn't say where frames leak.
+#[test]
+fn maps_of_version_2_are_read() {
+    let new = image(&small_modules());
+    let mut old = new.clone();
+    old[8] = 2;
+    let fragment_starts = |at: &usize| old[*at..].starts_with(b"HLWMODUL");
+    let starts: Vec<usize> = (0..old.len()).filter(fragment_starts).collect();
+    assert_eq!(starts.len(), 2);
+    for at in starts {
+        old[at + 8] = 2;
+    }
+    repair::image_map(&mut old);
+    let (new, old) = (decode_image(&new).unwrap(), decode_image(&old).unwrap());
+    assert!(old.leaks_unknown && !new.leaks_unknown);
+    assert!(old.damage.is_empty(), "{:?}", old.damage);
+    assert_eq!(old.modules, new.modules);
+    for version in [1, 4] {
+        let mut bytes = small_modules()[0].encode();
+        bytes[8] = version;
+        repair::fragment(&mut bytes);
+        let (found, reads) = (version.into(), 2..=3);
+        let refused = Err(FormatError::Version { found, reads });
+        assert_eq!(ModuleMap::decode(&bytes), refused);
     }
 }
 

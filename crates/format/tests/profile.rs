@@ -139,6 +139,18 @@ fn another_build_is_refused_by_name() {
     }
 }
 
+/// Version 2 of the sealed profile is the same as version 3.
+#[test]
+fn sealed_profiles_of_version_2_are_read() {
+    let map = map();
+    let profile = read_profile(&writer(&map).finish(), &map).unwrap();
+    let mut sealed = write_sealed(&profile);
+    assert_eq!(sealed[8], 3);
+    sealed[8] = 2;
+    repair::sealed_profile(&mut sealed);
+    assert_eq!(read_profile(&sealed, &map), Ok(profile));
+}
+
 #[test]
 fn other_files_and_formats_are_refused() {
     let map = map();
@@ -156,10 +168,11 @@ fn other_files_and_formats_are_refused() {
     let mut sealed = write_sealed(&read_profile(&raw, &map).unwrap());
     raw[8] = 7;
     sealed[8] = 9;
-    let reads = holloway_format::abi::ABI_VERSION;
-    check(&raw, FormatError::Version { found: 7, reads });
-    check(&sealed, FormatError::Version { found: 9, reads: 2 });
-    raw[8] = reads as u8;
+    let abi = holloway_format::abi::ABI_VERSION;
+    let version = |found, reads| FormatError::Version { found, reads };
+    check(&raw, version(7, abi..=abi));
+    check(&sealed, version(9, 2..=3));
+    raw[8] = abi as u8;
     raw[12] = 9;
     assert_eq!(
         read_profile(&raw, &map),

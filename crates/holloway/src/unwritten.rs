@@ -64,7 +64,7 @@ pub(crate) fn uninstrumented(program: &str, maps: &[ImageMap]) -> Option<String>
         why += &format!(" ({})", named.join("; "));
     }
     if maps.iter().any(|map| map.kind == abi::KIND_VARIATION) {
-        why += "; --collect times also times functions that are too short for bursts";
+        why += "; if they are too short for bursts, build with --collect times";
     }
     Some(why)
 }
@@ -120,7 +120,7 @@ mod tests {
         check(
             &[none, map(abi::KIND_VARIATION, 0, &["odd", "short", "odd"])],
             Some(
-                "no function of app is instrumented (2 left out: odd; 1 left out: short); --collect times also times functions that are too short for bursts",
+                "no function of app is instrumented (2 left out: odd; 1 left out: short); if they are too short for bursts, build with --collect times",
             ),
         );
     }

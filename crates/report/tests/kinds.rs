@@ -8,7 +8,10 @@ use build::{
     SLIDE_FIRST, SLIDE_SECOND, count_edges, fact, function, image, module, profile, slide,
 };
 use holloway_analysis::{Exits, RunProfile};
-use holloway_format::{FunctionMap, Outcome};
+use holloway_format::abi::{
+    KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TIMES, KIND_TRACE, KIND_VARIATION,
+};
+use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::{Options, Sort, Source, View, default_view, json, overlap, terminal};
 use insta::assert_snapshot;
 use regex::Regex;
@@ -222,6 +225,39 @@ fn frames_that_may_be_left_uncounted_are_said() {
         let text = head(function, counts);
         assert!(text.contains(said), "{text}");
     }
+}
+
+/// Maps of earlier builds don't say where a frame may be left: of kinds that count left frames, any of
+/// whose images has no exit edge may leave some out.
+#[test]
+fn runs_of_earlier_builds_may_leave_frames_uncounted() {
+    let head = |kind, function: FunctionMap, counts: &[(u64, u64)]| {
+        let app = ImageMap {
+            kind,
+            leaks_unknown: true,
+            ..image("app", vec![module("slide.o", vec![function])])
+        };
+        let profile = profile(&app, 7, &[(0, 0, counts)]);
+        print(&RunProfile::new(vec![(app, vec![profile])]), &options(None))
+    };
+    let by_paths = "not counted (--exits on counts frames left by longjmp, unwinding, exit)";
+    let by_edges = "not measured: counts take every call to have come back (--exits on)";
+    for kind in [KIND_PATHS, KIND_LOOPS] {
+        let text = head(kind, slide(), SLIDE_FIRST);
+        assert!(text.contains(by_paths), "{text}");
+    }
+    let edges = count_edges(&slide(), &[]).unwrap();
+    let counted = counters(&edges, &SLIDE);
+    let text = head(KIND_EDGES, edges, &counted);
+    assert!(text.contains(by_edges), "{text}");
+    for kind in [KIND_TRACE, KIND_VARIATION, KIND_TIMES] {
+        let text = head(kind, slide(), SLIDE_FIRST);
+        assert!(!text.contains("--exits"), "{text}");
+    }
+    let exits = fact().edges();
+    let counted = counters(&exits, &FACT);
+    let text = head(KIND_EDGES, exits, &counted);
+    assert!(!text.contains("--exits"), "{text}");
 }
 
 /// The views that don't depend on the kind are the same, below the head.

@@ -137,7 +137,9 @@ pub const ARRAY_LIMIT: u64 = 4096;
 /// Most paths a function is numbered with; more are cut. Increments stay 32-bit immediates.
 pub const PATH_LIMIT: u64 = (1 << 31) - 1;
 /// Most paths of a function whose paths go to a stream. Readers hold a table of them, and an image has 2^28 words: so it has room for
-/// 4,096 functions of this size. No word is reserved memory in the program, so it is more than [`ARRAY_LIMIT`].
+/// 4,096 functions of this size. A word takes no
+/// memory in the program, so it is more than [`ARRAY_LIMIT`]. But where sequences over iterations are collected, a function with exit edges has a counter beside each
+/// thread's ring for each of its paths: up to 512 KiB a function and thread, reserved with the ring.
 pub const STREAM_LIMIT: u64 = 1 << 16;
 
 /// How to weave one module.

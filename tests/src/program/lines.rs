@@ -59,8 +59,9 @@ impl Program {
     /// Whether a kind counts all lines of the program: also where frames are left, if any are.
     fn has_all_lines(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Paths | Kind::Edges | Kind::Guided | Kind::GuidedEdges | Kind::Trace => true,
-            Kind::PathsClosed | Kind::EdgesClosed | Kind::Loops => !self.directives.open,
+            Kind::Paths | Kind::Edges | Kind::Guided | Kind::GuidedEdges => true,
+            Kind::Loops | Kind::Trace => true,
+            Kind::PathsClosed | Kind::EdgesClosed => !self.directives.open,
             Kind::Variation | Kind::Times => false,
         }
     }

@@ -16,8 +16,10 @@ use super::sealed::path_counts;
 use crate::graph::{Graph, check_indices};
 use crate::run::Function;
 
-/// Counts no frame as left: every call is taken to have come back as often as it was reached.
-pub fn close(profile: &mut LoopsProfile, map: &ImageMap) {
+/// Counts no frame as left: every call is taken to have come back as often as it was reached. Whether
+/// there is a function for which that makes a difference.
+pub fn close(profile: &mut LoopsProfile, map: &ImageMap) -> bool {
+    let mut has_closed = false;
     for forest in &mut profile.functions {
         let Some(map) = map.function(forest.module, forest.function) else {
             continue;
@@ -26,8 +28,10 @@ pub fn close(profile: &mut LoopsProfile, map: &ImageMap) {
             forest.nodes.retain(|node| !is_left(&graph, node));
             let closed = graph.closed(map, &path_counts(forest));
             forest.nodes.extend(roots(&closed));
+            has_closed |= graph.can_be_left();
         }
     }
+    has_closed
 }
 
 /// How many words a function's nodes stand for, of which some are counts of calls that were reached.

@@ -324,6 +324,7 @@ pub fn image(name: &str, modules: Vec<ModuleMap>) -> ImageMap {
             KIND_PATHS
         },
         name: name.into(),
+        leaks_unknown: false,
         modules: modules
             .into_iter()
             .map(|module| PlacedModule { base: 0, module })

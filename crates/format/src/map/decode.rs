@@ -13,7 +13,7 @@ use crate::frames::{Frames, index_size};
 use crate::map::encode::entry_crc;
 use crate::map::function::read_function;
 use crate::map::strings::Strings;
-use crate::map::{FRAGMENT_MAGIC, FunctionMap, Gone, MAP_VERSION, ModuleMap, Skipped};
+use crate::map::{FRAGMENT_MAGIC, FunctionMap, Gone, ModuleMap, Skipped, check_version};
 use crate::repair;
 use crate::text::Text;
 
@@ -152,12 +152,7 @@ impl Head {
             return Err(FormatError::NotAFragment);
         }
         let found = cursor.u32()?;
-        if found != MAP_VERSION {
-            return Err(FormatError::Version {
-                found,
-                reads: MAP_VERSION,
-            });
-        }
+        check_version(found)?;
         let functions = cursor.u32()?;
         let counters_size = cursor.u64()?;
         let mut word = || cursor.u32();

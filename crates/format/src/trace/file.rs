@@ -244,7 +244,7 @@ fn read_head(bytes: &[u8]) -> Result<Head, FormatError> {
     if found != VERSION {
         return Err(FormatError::Version {
             found,
-            reads: VERSION,
+            reads: VERSION..=VERSION,
         });
     }
     let (process, build_id) = (cursor.u32()?, cursor.id()?);

@@ -19,6 +19,15 @@ pub(crate) const LOOPS: &str = "hwl";
 /// The same with what the raw profile still had when it was sealed: it counts, in place of the other, from then on.
 pub(crate) const SEALED_LOOPS: &str = "sealed.hwl";
 
+/// The forests of a process.
+#[derive(Clone)]
+pub(crate) struct ProcessForests {
+    /// What its file holds.
+    pub(crate) profile: LoopsProfile,
+    /// Frames that were left early are not counted in it, in functions that may have some: words are missing.
+    pub(crate) is_closed: bool,
+}
+
 /// The forests of the streams that have ended.
 #[derive(Default)]
 pub(crate) struct Forests {
@@ -97,7 +106,12 @@ impl Forests {
     }
 
     /// The forests of the process that `head` is of.
-    pub(crate) fn profile(&self, head: &ProfileHead, words: &Words, tally: Tally) -> LoopsProfile {
+    pub(crate) fn profile(
+        &self,
+        head: &ProfileHead,
+        words: &Words,
+        tally: Tally,
+    ) -> ProcessForests {
         let head = LoopsHead {
             build_id: head.build_id,
             image: head.image.clone(),
@@ -135,10 +149,11 @@ impl Forests {
         };
         join(&mut profile, counted(&self.beside, words.image(), tally));
         let stats = &profile.head.stats;
-        if tally.is_partial() || stats.lost_words > 0 || stats.gaps > 0 {
-            loops::left::close(&mut profile, words.image());
+        let lacks_words = tally.is_partial() || stats.lost_words > 0 || stats.gaps > 0;
+        ProcessForests {
+            is_closed: lacks_words && loops::left::close(&mut profile, words.image()),
+            profile,
         }
-        profile
     }
 }
 
@@ -204,6 +219,115 @@ fn join(sum: &mut LoopsProfile, more: LoopsProfile) {
                 }
                 known.dropped = dropped.into_iter().collect();
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use holloway_format::{
+        BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, ModuleMap,
+        Outcome, PlacedModule, Scope,
+    };
+
+    use super::*;
+
+    const RETURNED: u64 = 0;
+    const LEFT: u64 = 1;
+
+    /// A function of one block that returns, and may be left in a call if it is to have an exit edge.
+    fn image(has_exits: bool) -> Arc<ImageMap> {
+        let edge = |kind, outcome| EdgeMap {
+            from: 0,
+            to: 1,
+            kind,
+            outcome,
+            place: None,
+        };
+        let mut edges = vec![edge(EdgeKind::Plain, Outcome::Return)];
+        if has_exits {
+            edges.push(edge(EdgeKind::Exit, Outcome::Left));
+        }
+        let dag = (0..edges.len() as u32).map(|number| DagEdgeMap {
+            from: 0,
+            to: 1,
+            kind: DagKind::Edge(number),
+            value: number.into(),
+        });
+        let len = edges.len() as u64;
+        let function = FunctionMap {
+            counters: Counters::Array { offset: 0, len },
+            path_count: len,
+            exit: 1,
+            blocks: vec![BlockMap::default(); 2],
+            dag: dag.collect(),
+            edges,
+            scopes: vec![Scope::default()],
+            ..FunctionMap::default()
+        };
+        let module = ModuleMap {
+            counters_size: 8 * len,
+            functions: vec![function],
+            ..ModuleMap::default()
+        };
+        Arc::new(ImageMap {
+            modules: vec![PlacedModule { base: 0, module }],
+            ..ImageMap::default()
+        })
+    }
+
+    /// The roots of a process in which the function's paths were counted so often, with gaps in its
+    /// streams, and whether frames were left out of it.
+    fn counted(
+        has_exits: bool,
+        counts: &[(u64, u64)],
+        gaps: u64,
+        tally: Tally,
+    ) -> (Vec<(u64, u64)>, bool) {
+        let map = image(has_exits);
+        let beside = FunctionCounts {
+            module: 0,
+            function: 0,
+            hash: 0,
+            counts: counts.to_vec(),
+        };
+        let mut earlier = LoopsProfile::default();
+        earlier.head.stats.gaps = gaps;
+        let forests = Forests {
+            earlier: Some(earlier),
+            beside: vec![beside],
+            ..Forests::default()
+        };
+        let made = forests.profile(&ProfileHead::default(), &Words::new(&map), tally);
+        let nodes = made.profile.functions.iter().flat_map(|one| &one.nodes);
+        (
+            nodes.map(|node| (node.path, node.count)).collect(),
+            made.is_closed,
+        )
+    }
+
+    /// Frames go uncounted wherever words are missing, and only there is that a fact to tell.
+    #[test]
+    fn frames_that_go_uncounted_are_a_fact() {
+        let (all, part) = (
+            Tally::default(),
+            Tally {
+                analysed: 1,
+                left_out: 1,
+                ..Tally::default()
+            },
+        );
+        let both = [(RETURNED, 6), (LEFT, 2)];
+        let (roots, is_closed) = counted(true, &both, 0, all);
+        assert!(roots.contains(&(LEFT, 2)) && !is_closed, "{roots:?}");
+        for (gaps, tally) in [(1, all), (0, part)] {
+            let (roots, is_closed) = counted(true, &both, gaps, tally);
+            let count = |path| roots.iter().find(|root| root.0 == path).map(|root| root.1);
+            assert_eq!(count(LEFT), count(RETURNED), "all came back: {roots:?}");
+            assert!(is_closed);
+            assert!(!counted(false, &both[..1], gaps, tally).1);
         }
     }
 }

@@ -20,13 +20,13 @@ use holloway_format::abi::{
 };
 use holloway_format::raw::{Ring, RingWords, counted_beside};
 use holloway_format::{
-    Damage, DamagedFile, FunctionCounts, ImageMap, LoopsProfile, Profile, ProfileHead, RawProfile,
+    Damage, DamagedFile, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile,
     VariationProfile, VariationStats, write_loops, write_sealed, write_variation,
 };
 use holloway_report::{SAMPLE, grouped, plural};
 
 use super::Settings;
-use super::forests::{self, Forests};
+use super::forests::{self, Forests, ProcessForests};
 use super::pool::locked;
 use super::stream::Stream;
 use super::tally::Tally;
@@ -77,7 +77,7 @@ pub(crate) struct Results {
 #[derive(Clone)]
 pub(crate) enum Made {
     /// The forests.
-    Loops(LoopsProfile),
+    Loops(ProcessForests),
     /// How long paths took.
     Timings(VariationProfile),
 }
@@ -86,7 +86,7 @@ impl Made {
     /// Its file.
     fn write(&self) -> Vec<u8> {
         match self {
-            Self::Loops(loops) => write_loops(loops),
+            Self::Loops(loops) => write_loops(&loops.profile),
             Self::Timings(timings) => write_variation(timings),
         }
     }
@@ -94,15 +94,23 @@ impl Made {
     /// How often each path ran, or is estimated to have run.
     fn counts(&self) -> Vec<FunctionCounts> {
         match self {
-            Self::Loops(loops) => loops::paths(loops).functions,
+            Self::Loops(loops) => loops::paths(&loops.profile).functions,
             Self::Timings(timings) => variation::paths(timings).functions,
         }
     }
 
-    /// That counts are estimates, where they are, and what is damaged.
+    /// That counts are estimates or leave frames out, where they do, and what is damaged.
     fn said(&self) -> Vec<Damage> {
-        let Self::Timings(timings) = self else {
-            return Vec::new();
+        let timings = match self {
+            Self::Timings(timings) => timings,
+            Self::Loops(loops) => {
+                let what =
+                    "frames that were left early are not counted: that takes all words of a stream";
+                let said = loops.is_closed.then_some(what).into_iter();
+                return said
+                    .map(|what| Damage::of_file(DamagedFile::Profile, 0, what))
+                    .collect();
+            }
         };
         let VariationStats {
             samples,
@@ -474,16 +482,9 @@ impl Subject {
         profile.damage.extend(damage);
         let written = locked(&self.written);
         let written = (self.head.kind == KIND_TRACE).then_some(&*written);
-        let tally = self.tally();
-        profile.damage.extend(tally.damage(raw.rings(), written));
-        // `Forests::profile` takes calls to have come back then.
-        if self.head.kind == KIND_LOOPS && tally.is_partial() {
-            let what =
-                "frames that were left early are not counted: that takes all words of a stream";
-            profile
-                .damage
-                .push(Damage::of_file(DamagedFile::Profile, 0, what));
-        }
+        profile
+            .damage
+            .extend(self.tally().damage(raw.rings(), written));
         // Of rings that dropped words the paths are counted, so the rings need no mention.
         let dropped = raw.rings().iter().filter(|ring| ring.missing.is_some());
         profile.lost = profile.lost.saturating_sub(dropped.count() as u64);

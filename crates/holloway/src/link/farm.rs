@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
 
+use holloway_format::MAP_VERSION;
 use holloway_weave::cache::{self, Cache, Key};
 use holloway_weave::{OptLevel, WovenModule};
 
@@ -87,7 +88,7 @@ impl<'a> Farm<'a> {
         let library = find_llvm()?.library;
         let llvm = library.path().to_owned();
         let identity = format!(
-            "holloway {} {} llvm {:?} {}\nkind {} collect {} exits {} guide {} std {} only {:?} skip {:?} sections {}\n",
+            "holloway {} map {MAP_VERSION} {} llvm {:?} {}\nkind {} collect {} exits {} guide {} std {} only {:?} skip {:?} sections {}\n",
             env!("CARGO_PKG_VERSION"),
             file_identity(&exe),
             library.version(),

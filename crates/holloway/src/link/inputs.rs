@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use holloway_report::grouped;
 use holloway_weave::archive::{Archive, MemberPlace};
 use holloway_weave::input::{InputKind, NoBitcode, Sections, classify, has_code};
 
@@ -30,7 +31,8 @@ pub(crate) struct Inputs {
     pub(crate) files: Vec<InputFile>,
     /// Inputs without bitcode: name and reason.
     pub(crate) without: Vec<(String, String)>,
-    /// Those of them that have bitcode which cannot be used.
+    /// Those of them that have bitcode which cannot be used; the objects of an archive with the same
+    /// reason together.
     pub(crate) unusable: Vec<(String, NoBitcode)>,
     /// The functions of inputs without bitcode.
     pub(crate) unwoven: Vec<Unwoven>,
@@ -224,7 +226,7 @@ impl Gatherer<'_> {
         let archive = Archive::parse(bytes, path)
             .map_err(|error| Failure::new(format_args!("{shown}: {error}")))?;
         let mut modules = HashMap::new();
-        let mut machine: Vec<(NoBitcode, usize)> = Vec::new();
+        let mut machine: Vec<MachineCode> = Vec::new();
         for (number, member) in archive.members.iter().enumerate() {
             let name = String::from_utf8_lossy(&member.name).into_owned();
             let shown = format!("{shown}({name})");
@@ -239,13 +241,16 @@ impl Gatherer<'_> {
             let stand = Stand::Archive(word);
             if let InputKind::MachineCode(why) = kind {
                 if has_code(&data) {
-                    self.unusable(shown, why);
-                    let shown = format!("{}({name})", file_name(path));
-                    let functions = Unwoven::new(shown, stand, &data);
+                    let short = format!("{}({name})", file_name(path));
+                    let functions = Unwoven::new(short, stand, &data);
                     self.inputs.unwoven.push(functions);
-                    match machine.iter_mut().find(|(known, _)| *known == why) {
-                        Some((_, count)) => *count += 1,
-                        None => machine.push((why, 1)),
+                    match machine.iter_mut().find(|known| known.why == why) {
+                        Some(known) => known.objects += 1,
+                        None => machine.push(MachineCode {
+                            why,
+                            objects: 1,
+                            first: shown,
+                        }),
                     }
                 }
             } else {
@@ -255,9 +260,19 @@ impl Gatherer<'_> {
                 }
             }
         }
-        machine
-            .into_iter()
-            .for_each(|(why, count)| self.without(path, why, count));
+        for MachineCode {
+            why,
+            objects,
+            first,
+        } in machine
+        {
+            self.without(path, why, objects);
+            let shown = match objects {
+                1 => first,
+                _ => format!("{shown} ({} objects)", grouped(objects as u64)),
+            };
+            self.unusable(shown, why);
+        }
         Ok((!modules.is_empty()).then_some(FileKind::Archive(archive, modules)))
     }
 
@@ -334,6 +349,14 @@ impl Gatherer<'_> {
         };
         self.inputs.without.push((name, why));
     }
+}
+
+/// Objects of an archive that are linked as machine code for the same reason.
+struct MachineCode {
+    why: NoBitcode,
+    objects: usize,
+    /// The first of them: `libx.a(y.o)`.
+    first: String,
 }
 
 /// Why a crate of the standard library is left alone by default.

@@ -137,7 +137,7 @@ impl Streams {
             Some(Results {
                 made: Some(Made::Loops(loops)),
                 ..
-            }) => Some(loops.clone()),
+            }) => Some(loops.profile.clone()),
             Some(_) => None,
             None => forests::read(&self.file, true, &self.map),
         }

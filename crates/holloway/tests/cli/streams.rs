@@ -193,6 +193,15 @@ fn a_sample_of_loops_counts_no_frame_as_left() {
             "nothing was left out of so short a run"
         );
     }
+    // Without exit edges no frame counts as left, however many words there are.
+    run(
+        &place,
+        "-o closed --sample 2",
+        "loops-closed",
+        "jumps 20000",
+    );
+    let damage = report(&place, "closed").0["damage"].to_string();
+    assert!(!damage.contains("frames that were left"), "{damage}");
 }
 
 #[test]

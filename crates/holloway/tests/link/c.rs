@@ -273,6 +273,26 @@ fn relocatable_links_keep_what_they_can() {
         ["two.o: bitcode of 2 modules in one object (ld -r, -fsplit-lto-unit?)"]
     );
     assert_eq!(yard.run("app").stdout, "380\n");
+
+    // In an archive, one warning for all objects with a reason.
+    let warnings = |built: &str| -> Vec<String> {
+        let lines = built.lines().filter(|line| line.contains("warning: "));
+        lines.map(str::to_owned).collect()
+    };
+    let why = "bitcode of 2 modules in one object (ld -r, -fsplit-lto-unit?): linked as it is";
+    yard.build("cc -r d.o e.o -o more.o");
+    yard.tool("ar rc libone.a two.o");
+    yard.tool("ar rc libboth.a two.o more.o");
+    for (objects, shown) in [
+        ("libone.a d.o e.o", "libone.a(two.o)"),
+        ("libboth.a", "libboth.a (2 objects)"),
+    ] {
+        let whole = format!("-Wl,--whole-archive {objects} -Wl,--no-whole-archive");
+        let said = yard.build(&format!("cc main.o one.o {whole} -o app"));
+        let expected = format!("holloway: warning: {shown}: {why}");
+        assert_eq!(warnings(&said), [expected]);
+        assert_eq!(yard.run("app").stdout, "380\n");
+    }
 }
 
 #[test]

@@ -201,9 +201,7 @@ impl<'a> Loops<'a> {
                 .edges(&self.out[block as usize])
                 .partition(|edge| blocks.contains(&edge.to));
             let is_bottom = inside.iter().all(|edge| straight.contains(&edge.to));
-            let out = outside
-                .into_iter()
-                .filter(|edge| is_branch(edge.outcome));
+            let out = outside.into_iter().filter(|edge| is_branch(edge.outcome));
             all.extend(out.map(|edge| Test { edge, is_bottom }));
         }
         let live = all.iter().copied();
@@ -217,9 +215,9 @@ impl<'a> Loops<'a> {
     fn straight(&self, head: u32, blocks: &BTreeSet<u32>) -> BTreeSet<u32> {
         self.reach(vec![head], BTreeSet::new(), |block| {
             let before = self.edges(&self.into[block as usize]);
-            let before = before.map(|edge| edge.from).filter(|from| {
-                blocks.contains(from) && self.jumps[*from as usize] == Some(block)
-            });
+            let before = before
+                .map(|edge| edge.from)
+                .filter(|from| blocks.contains(from) && self.jumps[*from as usize] == Some(block));
             before.collect()
         })
     }

@@ -27,17 +27,23 @@
 //! Code from which neither a return nor the head of a loop can be reached ends in calls that don't
 //! return: a failed check, an abort.
 //!
-//! Cost: the function's graph once; for each branch its ways, and for each that leaves a loop, at
-//! worst the code behind it.
+//! This file is long since the rules of one branch look at each other's ways; the loops of the code,
+//! which look at no branch, are in `directions/loops.rs`.
+//!
+//! Cost: the function's graph once, and the code of each loop that is left; for each branch its ways
+//! once, and for each that leaves a loop, at worst the code behind it.
 
-use std::cell::OnceCell;
+mod loops;
+
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-use holloway_flow::{BlockId, Cfg, Dominators, Loops};
-use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap, Outcome, Place, Text};
+use holloway_flow::BlockId;
+use holloway_format::{EdgeKind, EdgeMap, FunctionMap, Outcome, Place, Text};
 
-use crate::flow::uncut_graph_of;
 use crate::trail::{first_place, last_place};
+use loops::{Graph, LoopCode};
 
 /// Where control goes along an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -86,17 +92,11 @@ pub struct Directions<'a> {
     is_library: fn(&str) -> bool,
     /// Edges out of each block, those that calls take aside.
     out: Vec<Vec<u32>>,
+    /// By edge: the names of its cases.
+    cases: HashMap<u32, &'a [Text]>,
     graph: OnceCell<Option<Graph>>,
-}
-
-/// The loops of the code.
-struct Graph {
-    cfg: Cfg,
-    loops: Loops,
-    /// Edges to heads of loops.
-    back: HashSet<u32>,
-    /// By block: whether a return or the head of a loop can follow.
-    lives: Vec<bool>,
+    /// By block: where control goes along its edges, in the order of `out`.
+    branches: RefCell<HashMap<u32, Rc<[Goes<'a>]>>>,
 }
 
 /// The straight way behind an edge.
@@ -110,6 +110,15 @@ struct Way {
     /// Whether the edge leaves a loop of the source, and the first place that is outside.
     #[expect(clippy::option_option, reason = "left, but to no known place")]
     left: Option<Option<(u32, Place)>>,
+}
+
+/// A branch's ways.
+struct Ways {
+    all: Vec<Way>,
+    /// How many begin at each block.
+    targets: HashMap<u32, usize>,
+    /// How many leave a loop.
+    leaving: usize,
 }
 
 /// Where a straight way ends.
@@ -133,11 +142,17 @@ impl<'a> Directions<'a> {
                 out[edge.from as usize].push(number);
             }
         }
+        let mut cases: HashMap<u32, &[Text]> = HashMap::new();
+        for case in &map.cases {
+            cases.entry(case.edge).or_insert(&case.names);
+        }
         Self {
             map,
             is_library,
             out,
+            cases,
             graph: OnceCell::new(),
+            branches: RefCell::default(),
         }
     }
 
@@ -151,9 +166,21 @@ impl<'a> Directions<'a> {
         let Some(own) = siblings.iter().position(|&sibling| sibling == edge) else {
             return Goes::To(self.block_spot(self.edge(edge).to));
         };
-        let ways: Vec<Way> = siblings.iter().map(|&sibling| self.way(sibling)).collect();
-        let candidates: Vec<Vec<Goes<'a>>> =
-            ways.iter().map(|way| self.candidates(&ways, way)).collect();
+        let known = self.branches.borrow().get(&from).cloned();
+        let branch = known.unwrap_or_else(|| {
+            let branch: Rc<[Goes<'a>]> = self.branch(siblings).into();
+            let mut branches = self.branches.borrow_mut();
+            branches.insert(from, Rc::clone(&branch));
+            branch
+        });
+        branch[own]
+    }
+
+    /// Where control goes along each of a branch's ways.
+    fn branch(&self, siblings: &[u32]) -> Vec<Goes<'a>> {
+        let ways = self.ways(siblings);
+        let candidates = ways.all.iter().map(|way| self.candidates(&ways, way));
+        let candidates: Vec<Vec<Goes<'a>>> = candidates.collect();
         let mut chosen = vec![0; siblings.len()];
         loop {
             let mut alike: HashMap<Goes<'a>, Vec<usize>> = HashMap::new();
@@ -171,13 +198,14 @@ impl<'a> Directions<'a> {
                 }
             }
             if !changed {
-                return candidates[own][chosen[own]];
+                let chosen = candidates.iter().zip(chosen);
+                return chosen.map(|(all, choice)| all[choice]).collect();
             }
         }
     }
 
     /// Descriptions of one of a branch's ways, shorter ones first.
-    fn candidates(&self, ways: &[Way], way: &Way) -> Vec<Goes<'a>> {
+    fn candidates(&self, ways: &Ways, way: &Way) -> Vec<Goes<'a>> {
         let edge = self.edge(way.edge);
         match edge.outcome {
             Outcome::Unwind => return vec![Goes::Unwinds],
@@ -208,9 +236,9 @@ impl<'a> Directions<'a> {
             return line.into_iter().chain(spots).map(Goes::Back).collect();
         }
         let mut found = Vec::new();
-        let names = self.map.cases.iter().find(|case| case.edge == way.edge);
-        if let Some(case) = names.filter(|case| !case.names.is_empty()) {
-            found.push(Goes::Case(&case.names));
+        let names = self.cases.get(&way.edge).copied();
+        if let Some(names) = names.filter(|names| !names.is_empty()) {
+            found.push(Goes::Case(names));
             let (block, place) = self.arrival(way);
             let spots = self.spots(&decided, place, block).into_iter();
             found.extend(spots.map(Goes::To));
@@ -223,7 +251,7 @@ impl<'a> Directions<'a> {
         {
             let within = |place: &Place| {
                 !self.on_line(&decided, *place)
-                    && (ways.len() > 2 || self.is_within(&decided, edge.from, *place))
+                    && (ways.all.len() > 2 || self.is_within(&decided, edge.from, *place))
             };
             if let Some((block, place)) = outside.filter(|(_, place)| within(place)) {
                 arrival = (block, Some(place));
@@ -244,7 +272,7 @@ impl<'a> Directions<'a> {
 
     /// Whether an edge only leads out of the function, with nothing between that is on another
     /// line.
-    fn ends_here(&self, decided: &[Place], ways: &[Way], way: &Way) -> Option<Goes<'a>> {
+    fn ends_here(&self, decided: &[Place], ways: &Ways, way: &Way) -> Option<Goes<'a>> {
         if !self.lives(self.edge(way.edge).to) {
             let mut places = way.places.iter();
             let here = places.all(|(_, place)| self.on_line(decided, *place));
@@ -253,8 +281,12 @@ impl<'a> Directions<'a> {
         let WayEnd::Exit(_) = way.end else {
             return None;
         };
-        let mut others = ways.iter().filter(|other| other.edge != way.edge);
-        if others.any(|other| way.blocks.contains(&self.edge(other.edge).to)) {
+        let to = self.edge(way.edge).to;
+        let is_others = |block: &u32| {
+            let begin = ways.targets.get(block).copied();
+            begin.is_some_and(|begin| begin > usize::from(*block == to))
+        };
+        if way.blocks.iter().any(is_others) {
             return None;
         }
         // The end that all returns share has the place of the closing brace.
@@ -280,33 +312,35 @@ impl<'a> Directions<'a> {
         else {
             return true;
         };
-        let edges = (0u32..).zip(&self.map.edges);
-        let exits = edges.filter(|(number, edge)| {
-            *number != way.edge
-                && self.lives(edge.to)
-                && graph.holds(inside, edge.from)
-                && !graph.holds(inside, edge.to)
-        });
-        let mut exits = exits.peekable();
-        exits.peek().is_some() && exits.all(|(_, edge)| !way.blocks.contains(&edge.to))
+        let to = self.edge(way.edge).to;
+        let is_exit = self.lives(to) && !graph.holds(inside, to);
+        let exits = &self.code_of(graph, inside).exits;
+        let has_others = |block: u32, edges: usize| edges > usize::from(is_exit && block == to);
+        let mut all = exits.iter();
+        let mut blocks = way.blocks.iter();
+        all.any(|(&block, &edges)| has_others(block, edges))
+            && !blocks.any(|block| {
+                let edges = exits.get(block).copied();
+                edges.is_some_and(|edges| has_others(*block, edges))
+            })
     }
 
     /// Whether control stays where it is while another way of the branch goes elsewhere.
     fn stays(
         &self,
         decided: &[Place],
-        ways: &[Way],
+        ways: &Ways,
         way: &Way,
         place: Option<Place>,
     ) -> Option<Goes<'a>> {
         let place = place.filter(|place| self.on_line(decided, *place))?;
         let edge = self.edge(way.edge);
-        let mut others = ways.iter().filter(|other| other.edge != way.edge);
+        let mut others = ways.all.iter().filter(|other| other.edge != way.edge);
         let is_end = |other: &Way| self.ends_here(decided, ways, other) == Some(Goes::NeverReturns);
-        if ways.len() > 1 && others.clone().all(is_end) {
+        if ways.all.len() > 1 && others.all(is_end) {
             return Some(Goes::GoesOn);
         }
-        if others.any(|other| other.left.is_some())
+        if ways.leaving > usize::from(way.left.is_some())
             && !self.is_left(edge)
             && !self.may_leave(decided, edge.to)
         {
@@ -440,7 +474,8 @@ impl<'a> Directions<'a> {
         let Some(inside) = graph.loops.innermost(BlockId(from)) else {
             return false;
         };
-        let lines = self.places_of(graph, inside).into_iter().filter_map(line);
+        let lines = self.code_of(graph, inside).places.iter().copied();
+        let lines = lines.filter_map(line);
         let (mut first, mut last) = (u32::MAX, 0);
         for line in lines.filter(|&line| line != 0) {
             (first, last) = (first.min(line), last.max(line));
@@ -461,7 +496,7 @@ impl<'a> Directions<'a> {
         while let Some(parent) = all[left].parent.filter(|&one| !graph.holds(one, edge.to)) {
             left = parent;
         }
-        let inside = self.places_of(graph, left);
+        let inside = &self.code_of(graph, left).places;
         let around = all[left].parent.map(|parent| all[parent].head.0);
         if let Some(head) = around
             && self
@@ -476,7 +511,7 @@ impl<'a> Directions<'a> {
         }
         let over = match way.end {
             WayEnd::Back(_) | WayEnd::Exit(_) => true,
-            WayEnd::Block(block) => !self.may_reach(block, around, &inside),
+            WayEnd::Block(block) => !self.may_reach(block, around, inside),
         };
         over.then_some(None)
     }
@@ -513,10 +548,21 @@ impl<'a> Directions<'a> {
         false
     }
 
-    /// All places of a loop's code.
-    fn places_of(&self, graph: &Graph, inside: usize) -> HashSet<Place> {
-        let blocks = (0..graph.cfg.block_count()).filter(|&block| graph.holds(inside, block));
-        blocks.flat_map(|block| self.all_places(block)).collect()
+    /// A loop's code.
+    fn code_of<'g>(&self, graph: &'g Graph, inside: usize) -> &'g LoopCode {
+        graph.code(inside, |blocks| {
+            let places = blocks.iter().flat_map(|&block| self.all_places(block));
+            let mut exits = HashMap::new();
+            let out = blocks.iter().flat_map(|&block| &self.out[block as usize]);
+            let targets = out.map(|&edge| self.edge(edge).to);
+            for to in targets.filter(|&to| self.lives(to) && !graph.holds(inside, to)) {
+                *exits.entry(to).or_default() += 1;
+            }
+            LoopCode {
+                places: places.collect(),
+                exits,
+            }
+        })
     }
 
     /// The places of a block and of its branch.
@@ -524,6 +570,20 @@ impl<'a> Directions<'a> {
         let places = self.map.blocks[block as usize].places.iter().copied();
         let places = places.filter(|place| place.line != 0);
         places.chain(self.branch_place(block))
+    }
+
+    /// The ways of a branch.
+    fn ways(&self, siblings: &[u32]) -> Ways {
+        let all: Vec<Way> = siblings.iter().map(|&sibling| self.way(sibling)).collect();
+        let mut targets: HashMap<u32, usize> = HashMap::new();
+        for way in &all {
+            *targets.entry(self.edge(way.edge).to).or_default() += 1;
+        }
+        Ways {
+            leaving: all.iter().filter(|way| way.left.is_some()).count(),
+            targets,
+            all,
+        }
     }
 
     /// Follows an edge as long as there is one way on.
@@ -626,57 +686,6 @@ impl<'a> Directions<'a> {
 
     fn graph(&self) -> Option<&Graph> {
         self.graph.get_or_init(|| Graph::new(self.map)).as_ref()
-    }
-}
-
-impl Graph {
-    fn new(map: &FunctionMap) -> Option<Self> {
-        let cfg = uncut_graph_of(map).ok()?;
-        let loops = Loops::new(&cfg, &Dominators::new(&cfg));
-        let natural = loops.all().iter().flat_map(|one| &one.back_edges);
-        // In cycles without one head, the edges that paths end at.
-        let numbered = map.dag.iter().filter_map(|edge| match edge.kind {
-            DagKind::Back(edge) => Some(edge),
-            DagKind::Edge(_) | DagKind::Start(_) | DagKind::Cut(_) => None,
-        });
-        let back: HashSet<u32> = natural.map(|edge| edge.0).chain(numbered).collect();
-        let goes_on = |number: u32, edge: &EdgeMap| match edge.outcome {
-            Outcome::Return | Outcome::TailCall => true,
-            _ => back.contains(&number),
-        };
-        let mut lives = vec![false; map.blocks.len()];
-        let mut work = Vec::new();
-        for (number, edge) in (0u32..).zip(&map.edges) {
-            if goes_on(number, edge) && !std::mem::replace(&mut lives[edge.from as usize], true) {
-                work.push(BlockId(edge.from));
-            }
-        }
-        while let Some(block) = work.pop() {
-            let into = cfg.predecessors(block).iter();
-            for from in into.map(|&edge| cfg.edge(edge).from) {
-                if !std::mem::replace(&mut lives[from.index()], true) {
-                    work.push(from);
-                }
-            }
-        }
-        Some(Self {
-            cfg,
-            loops,
-            back,
-            lives,
-        })
-    }
-
-    /// Whether a loop holds a block.
-    fn holds(&self, one: usize, block: u32) -> bool {
-        let mut around = self.loops.innermost(BlockId(block));
-        while let Some(index) = around {
-            if index == one {
-                return true;
-            }
-            around = self.loops.all()[index].parent;
-        }
-        false
     }
 }
 

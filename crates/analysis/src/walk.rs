@@ -20,6 +20,8 @@ pub(crate) struct Dictionary {
     out: Vec<Out>,
     /// By block: the value of its exit edge.
     left: Vec<Option<u64>>,
+    /// Whether there is any.
+    can_be_left: bool,
 }
 
 /// A DAG edge as the walk needs it; those of a block lie together, by value.
@@ -58,13 +60,14 @@ impl Dictionary {
             path_count,
             first,
             out,
+            can_be_left: left.iter().any(Option::is_some),
             left,
         }
     }
 
     /// Whether any path can be left in a call: then its counter is not yet its count.
     pub(crate) fn can_be_left(&self) -> bool {
-        self.left.iter().any(Option::is_some)
+        self.can_be_left
     }
 
     /// Whether a path ends with an exit edge.

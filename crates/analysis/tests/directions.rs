@@ -451,3 +451,44 @@ fn a_call_returns_or_unwinds() {
         .edge(2, 3, Outcome::Resume);
     check(build, &["0→1 f.rs:3", "0→2 unwinds"]);
 }
+
+#[test]
+fn a_switch_of_ten_thousand_cases_in_a_loop_is_looked_at_once() {
+    // Arms with names go on in the loop, the others leave it, each to its own line.
+    const ARMS: u32 = 10_000;
+    let (switch, end, exit) = (1, ARMS + 2, ARMS + 3);
+    let mut build = function("f", "f.c", 1)
+        .block_at(&[(0, 1, 5)])
+        .block_at(&[(0, 2, 9)]);
+    for arm in 0..ARMS {
+        build = build.block_at(&[(0, 10 + arm, 13)]);
+    }
+    build = build.block_at(&[(0, 5, 5)]).block(0, &[]);
+    build = build.edge(0, switch, Jump);
+    for arm in 0..ARMS {
+        build = build.edge(switch, 2 + arm, Case(arm.into()));
+    }
+    for arm in 0..ARMS {
+        let to = if arm % 2 == 0 { switch } else { end };
+        build = build.edge(2 + arm, to, Jump);
+    }
+    build = build.edge(end, exit, Return);
+    for arm in (0..ARMS).step_by(2) {
+        build = build.case(1 + arm, &[&format!("a{arm}")]);
+    }
+    let expect = (0..ARMS).map(|arm| match arm % 2 {
+        0 => format!("1→{} case a{arm}", 2 + arm),
+        _ => format!("1→{} f.c:{}", 2 + arm, 10 + arm),
+    });
+    let expect: Vec<String> = expect.collect();
+    let start = std::time::Instant::now();
+    let map = build.unfinished();
+    let directions = Directions::new(&map, |_| false);
+    let told = (1..=ARMS).map(|edge| {
+        let to = map.edges[edge as usize].to;
+        format!("1→{to} {}", words(directions.goes(edge)))
+    });
+    assert_eq!(told.collect::<Vec<_>>(), expect);
+    // A second; looking at all ways for each of them takes hours.
+    assert!(start.elapsed().as_secs() < 60);
+}

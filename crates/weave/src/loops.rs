@@ -1,17 +1,18 @@
-//! What the compiler says of loops besides their graph: where they begin in the source, and what of them
-//! was unrolled, peeled, or vectorized.
+//! What the compiler says of loops besides their graph: where they begin in the source, and what of
+//! them was unrolled, peeled, or vectorized.
 //!
-//! clang puts a node of metadata on the branch that closes a loop: `!{self, start, end, properties …}`. The
-//! start is the place of the keyword, and also that of the branch on the loop's own condition, wherever the
-//! optimizer moves it. rustc writes no such node. The optimizer adds properties: how many turns it put before
-//! the loop (`llvm.loop.peeled.count`), and that it made several iterations one (`llvm.loop.isvectorized`).
+//! clang puts a node of metadata on the branch that closes a loop: `!{self, start, end, properties
+//! …}`. The start is the place of the keyword, and also that of the branch on the loop's own
+//! condition, wherever the optimizer moves it. rustc writes no such node. The optimizer adds
+//! properties: how many turns it put before the loop (`llvm.loop.peeled.count`), and that it made
+//! several iterations one (`llvm.loop.isvectorized`).
 //!
-//! It does not say by how much it unrolled a loop. In a turn of an unrolled loop each store and call stands as
-//! often as its body was copied, and a number grows by a multiple of that (the loop's own, or the one that
-//! counts turns). So the copies are the least number of times that a place's stores or calls stand in a loop;
-//! without such, its loads. The number is a hint to the reader of counts, and no count uses it: loops of
-//! arithmetic alone have no copies here, and a place that makes two stores in a loop of step two may look like
-//! two copies.
+//! It does not say by how much it unrolled a loop. In a turn of an unrolled loop each store and
+//! call stands as often as its body was copied, and a number grows by a multiple of that (the
+//! loop's own, or the one that counts turns). So the copies are the least number of times that a
+//! place's stores or calls stand in a loop; without such, its loads. The number is a hint to the
+//! reader of counts, and no count uses it: loops of arithmetic alone have no copies here, and a
+//! place that makes two stores in a loop of step two may look like two copies.
 
 use std::collections::HashMap;
 
@@ -58,8 +59,8 @@ pub(crate) fn loops<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<L
     found
 }
 
-/// The branch that an edge leaves its block by, if it isn't inside a block; and where that is a jump alone, which
-/// splitting an edge leaves, the branch that leads there.
+/// The branch that an edge leaves its block by, if it isn't inside a block; and where that is a
+/// jump alone, which splitting an edge leaves, the branch that leads there.
 fn branches<'m>(lowered: &Lowered<'m>, edge: EdgeId) -> impl Iterator<Item = Instruction<'m>> {
     let cfg = &lowered.cfg;
     let branch = |edge: EdgeId| {

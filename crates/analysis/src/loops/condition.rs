@@ -1,31 +1,42 @@
 //! Where a loop decides whether its body runs once more: its *condition*.
 //!
-//! `for` and `while` test before each iteration, so the head of such a loop runs once more than the body. Counts leave these final tests out: iterations are runs of the
-//! head less the times that the loop was left out of its condition. The optimizer moves the test behind the body and a copy of it before the loop (rotation); then the head is the body, there is no
-//! condition at the head, and the number is the same.
+//! `for` and `while` test before each iteration, so the head of such a loop runs once more than the
+//! body. Counts leave these final tests out: iterations are runs of the head less the times that
+//! the loop was left out of its condition. The optimizer moves the test behind the body and a copy
+//! of it before the loop (rotation); then the head is the body, there is no condition at the head,
+//! and the number is the same.
 //!
-//! The graph alone does not tell the two apart. `while (c) { if (x) break; … }` behind rotation and `for (;;) { if (x) break; … if (c) break; }`
-//! have one graph, and in the former a run that ends with `break` is an iteration. So the places of the tests decide, a *test* being a branch out of the loop, and
-//! a *bottom* test one whose other way is straight back to the head:
-//! 1. Where the map knows the place of the loop's keyword (C, C++), the branches of that place are its own. The condition is all that lies between the head and those
-//!    that are not at the bottom. If all are at the bottom, the loop was rotated and has none.
-//! 2. A loop with a keyword that has to end, and without a branch of its place, is a `do`. If it has a bottom test, all its runs are iterations.
-//! 3. Else (Rust; `for (;;)`, of which the optimizer often forgets the keyword) the loop's first line that has a test is the condition: of `loop { A; if c { break } B }` the
-//!    iterations are those that reach B, as rotation would have it, and as of `while`. If that test is at the bottom, all runs are iterations.
+//! The graph alone does not tell the two apart. `while (c) { if (x) break; … }` behind rotation and
+//! `for (;;) { if (x) break; … if (c) break; }` have one graph, and in the former a run that ends
+//! with `break` is an iteration. So the places of the tests decide, a *test* being a branch out of
+//! the loop, and a *bottom* test one whose other way is straight back to the head:
+//! 1. Where the map knows the place of the loop's keyword (C, C++), the branches of that place are
+//!    its own. The condition is all that lies between the head and those that are not at the
+//!    bottom. If all are at the bottom, the loop was rotated and has none.
+//! 2. A loop with a keyword that has to end, and without a branch of its place, is a `do`. If it
+//!    has a bottom test, all its runs are iterations.
+//! 3. Else (Rust; `for (;;)`, of which the optimizer often forgets the keyword) the loop's first
+//!    line that has a test is the condition: of `loop { A; if c { break } B }` the iterations are
+//!    those that reach B, as rotation would have it, and as of `while`. If that test is at the
+//!    bottom, all runs are iterations.
 //!
-//! Branches to what can't return from the function (panics) are no tests, unless all are; nor are, in 3, those of inner loops.
+//! Branches to what can't return from the function (panics) are no tests, unless all are; nor are,
+//! in 3, those of inner loops.
 //!
-//! Limits: two tests that the optimizer made one can't be told apart. A loop whose body is empty has its test for a body, so the final test counts. A loop without a dominating
-//! head has no condition.
+//! Limits: two tests that the optimizer made one can't be told apart. A loop whose body is empty
+//! has its test for a body, so the final test counts. A loop without a dominating head has no
+//! condition.
 //!
-//! Example, `for (i = 0; i < n; i++) work(i);` as it is written: b0 → b1; b1 (test, place of `for`) → b2 or out; b2 (work) → b3; b3 (`i++`) → b1. The condition is b1. Rotated:
-//! b1 (work, `i++`, test) → b1 or out. The test is at the bottom: no condition.
+//! Example, `for (i = 0; i < n; i++) work(i);` as it is written: b0 → b1; b1 (test, place of `for`)
+//! → b2 or out; b2 (work) → b3; b3 (`i++`) → b1. The condition is b1. Rotated: b1 (work, `i++`,
+//! test) → b1 or out. The test is at the bottom: no condition.
 //!
-//! Cost: a few passes over the loop's edges.
+//! Cost: for each loop, a few passes over its blocks and edges, and one over the blocks of each
+//! loop inside it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use holloway_format::{DagKind, EdgeMap, FunctionMap, Outcome, Place};
+use holloway_format::{DagKind, EdgeMap, FunctionMap, LoopMap, Outcome, Place};
 
 use crate::edges::jumps;
 
@@ -38,8 +49,10 @@ pub(super) struct Loops<'a> {
     jumps: Vec<Option<u32>>,
     /// Blocks from which the function may return.
     returns: Vec<bool>,
-    /// Head and blocks of each loop.
+    /// Head and blocks of each loop, by head.
     all: Vec<(u32, BTreeSet<u32>)>,
+    /// What the compiler says of loops, by head.
+    described: BTreeMap<u32, &'a LoopMap>,
 }
 
 /// A branch out of a loop.
@@ -65,34 +78,46 @@ impl<'a> Loops<'a> {
             jumps: jumps(map),
             returns: Vec::new(),
             all: Vec::new(),
+            described: BTreeMap::new(),
         };
-        let back = |kind: DagKind| match kind {
-            DagKind::Back(edge) => Some(map.edges[edge as usize].to),
-            DagKind::Edge(_) | DagKind::Start(_) | DagKind::Cut(_) => None,
-        };
-        let heads: BTreeSet<u32> = map.dag.iter().filter_map(|edge| back(edge.kind)).collect();
-        let loop_of = |head| (head, loops.blocks_of(head));
+        for described in &map.loops {
+            let first = loops.described.entry(described.head);
+            first.or_insert(described);
+        }
+        // The sources of back edges by head.
+        let mut heads: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for edge in &map.dag {
+            match edge.kind {
+                DagKind::Back(edge) => {
+                    let edge = &map.edges[edge as usize];
+                    heads.entry(edge.to).or_default().push(edge.from);
+                }
+                DagKind::Edge(_) | DagKind::Start(_) | DagKind::Cut(_) => {}
+            }
+        }
+        let loop_of = |(head, back)| (head, loops.blocks_of(head, back));
         loops.all = heads.into_iter().map(loop_of).collect();
         loops.returns = loops.that_return();
         loops
     }
 
-    /// Head and blocks of each loop, by head: the blocks from which a back edge to the head is reached before the head itself.
+    /// Head and blocks of each loop, by head: the blocks from which a back edge to the head is
+    /// reached before the head itself.
     pub(super) fn all(&self) -> &[(u32, BTreeSet<u32>)] {
         &self.all
     }
 
-    /// The blocks between the head and the body: a run of the head that leaves the loop out of one of them is no iteration.
+    /// The blocks between the head and the body: a run of the head that leaves the loop out of one
+    /// of them is no iteration.
     pub(super) fn condition(&self, head: u32) -> BTreeSet<u32> {
-        let Some((_, blocks)) = self.all.iter().find(|one| one.0 == head) else {
+        let Some(blocks) = self.blocks(head) else {
             return BTreeSet::new();
         };
         if !self.is_natural(head, blocks) {
             return BTreeSet::new();
         }
         let tests = self.tests(head, blocks);
-        let described = self.map.loops.iter().find(|one| one.head == head);
-        if let Some(described) = described
+        if let Some(described) = self.described.get(&head)
             && let Some(start) = described.start
         {
             let own = tests.iter().filter(|test| is_own(test.edge, start));
@@ -114,17 +139,16 @@ impl<'a> Loops<'a> {
         ids.iter().map(move |&id| &map.edges[id as usize])
     }
 
-    /// The blocks from which a back edge to the head is reached before the head itself.
-    fn blocks_of(&self, head: u32) -> BTreeSet<u32> {
-        let map = self.map;
-        let back = |kind: DagKind| match kind {
-            DagKind::Back(edge) if map.edges[edge as usize].to == head => {
-                Some(map.edges[edge as usize].from)
-            }
-            DagKind::Edge(_) | DagKind::Start(_) | DagKind::Back(_) | DagKind::Cut(_) => None,
-        };
-        let open = map.dag.iter().filter_map(|edge| back(edge.kind)).collect();
-        self.reach(open, BTreeSet::from([head]), |block| {
+    /// The blocks of the loop of a head.
+    fn blocks(&self, head: u32) -> Option<&BTreeSet<u32>> {
+        let place = self.all.binary_search_by_key(&head, |one| one.0).ok()?;
+        Some(&self.all[place].1)
+    }
+
+    /// The blocks from which a back edge to the head is reached before the head itself; `back` has
+    /// the sources of these edges.
+    fn blocks_of(&self, head: u32, back: Vec<u32>) -> BTreeSet<u32> {
+        self.reach(back, BTreeSet::from([head]), |block| {
             self.edges(&self.into[block as usize])
                 .map(|edge| edge.from)
                 .collect()
@@ -170,19 +194,16 @@ impl<'a> Loops<'a> {
 
     /// The branches out of a loop that the function may return behind; if there are none, all.
     fn tests(&self, head: u32, blocks: &BTreeSet<u32>) -> Vec<Test<'a>> {
-        let edges = blocks
-            .iter()
-            .flat_map(|&block| self.edges(&self.out[block as usize]));
-        let out = edges.filter(|edge| is_branch(edge.outcome) && !blocks.contains(&edge.to));
-        let all = out.map(|edge| {
-            let others = self.edges(&self.out[edge.from as usize]);
-            let mut inside = others.filter(|other| blocks.contains(&other.to));
-            Test {
-                edge,
-                is_bottom: inside.all(|other| self.is_straight(other.to, head)),
-            }
-        });
-        let all: Vec<Test<'_>> = all.collect();
+        let straight = self.straight(head, blocks);
+        let mut all: Vec<Test<'_>> = Vec::new();
+        for &block in blocks {
+            let (inside, outside): (Vec<&EdgeMap>, Vec<&EdgeMap>) = self
+                .edges(&self.out[block as usize])
+                .partition(|edge| blocks.contains(&edge.to));
+            let is_bottom = inside.iter().all(|edge| straight.contains(&edge.to));
+            let out = outside.into_iter().filter(|edge| is_branch(edge.outcome));
+            all.extend(out.map(|edge| Test { edge, is_bottom }));
+        }
         let live = all.iter().copied();
         let live: Vec<Test<'_>> = live
             .filter(|test| self.returns[test.edge.to as usize])
@@ -190,25 +211,23 @@ impl<'a> Loops<'a> {
         if live.is_empty() { all } else { live }
     }
 
-    /// Whether nothing but jumps leads from a block to the head.
-    fn is_straight(&self, block: u32, head: u32) -> bool {
-        let mut at = block;
-        for _ in 0..self.jumps.len() {
-            match self.jumps[at as usize] {
-                _ if at == head => return true,
-                Some(to) => at = to,
-                None => return false,
-            }
-        }
-        false
+    /// The head, and the blocks of its loop from which nothing but jumps leads to it.
+    fn straight(&self, head: u32, blocks: &BTreeSet<u32>) -> BTreeSet<u32> {
+        self.reach(vec![head], BTreeSet::new(), |block| {
+            let before = self.edges(&self.into[block as usize]);
+            let before = before
+                .map(|edge| edge.from)
+                .filter(|from| blocks.contains(from) && self.jumps[*from as usize] == Some(block));
+            before.collect()
+        })
     }
 
     /// The tests of the first line that has any, none of inner loops.
     fn first(&self, head: u32, blocks: &BTreeSet<u32>, tests: &[Test<'a>]) -> Vec<Test<'a>> {
-        let inner = self.all.iter().filter(|(other, inside)| {
-            *other != head && blocks.contains(other) && !inside.contains(&head)
-        });
-        let inner: BTreeSet<u32> = inner.flat_map(|(_, inside)| inside).copied().collect();
+        let others = blocks.iter().filter(|&&other| other != head);
+        let inner = others.filter_map(|&other| self.blocks(other));
+        let inner = inner.filter(|inside| !inside.contains(&head));
+        let inner: BTreeSet<u32> = inner.flatten().copied().collect();
         let tests = tests.iter().filter(|test| !inner.contains(&test.edge.from));
         let tests: Vec<Test<'_>> = tests.copied().collect();
         let frame = self.frame(blocks);
@@ -220,14 +239,31 @@ impl<'a> Loops<'a> {
             // Without places: a test at the bottom, else the one next to the head.
             let bottom = tests.iter().find(|test| test.is_bottom);
             let nearest = || {
-                tests
-                    .iter()
-                    .min_by_key(|test| self.before(head, blocks, &[**test]).len())
+                let distances = self.distances(head, blocks);
+                tests.iter().min_by_key(|test| {
+                    let distance = distances.get(&test.edge.from);
+                    distance.copied().unwrap_or(u32::MAX)
+                })
             };
             return bottom.or_else(nearest).copied().into_iter().collect();
         };
         let of_line = tests.iter().filter(|test| line(test) == Some(first));
         of_line.copied().collect()
+    }
+
+    /// How many edges each block of a loop is from its head.
+    fn distances(&self, head: u32, blocks: &BTreeSet<u32>) -> BTreeMap<u32, u32> {
+        let mut distances = BTreeMap::from([(head, 0)]);
+        let mut open = VecDeque::from([(head, 0)]);
+        while let Some((block, distance)) = open.pop_front() {
+            for edge in self.edges(&self.out[block as usize]) {
+                if blocks.contains(&edge.to) && !distances.contains_key(&edge.to) {
+                    distances.insert(edge.to, distance + 1);
+                    open.push_back((edge.to, distance + 1));
+                }
+            }
+        }
+        distances
     }
 
     /// The innermost frame that all of a loop's places are in.
@@ -287,7 +323,8 @@ impl<'a> Loops<'a> {
     }
 }
 
-/// Whether a branch is of a loop's keyword; the optimizer leaves no column where it made one branch of two on a line.
+/// Whether a branch is of a loop's keyword; the optimizer leaves no column where it made one branch
+/// of two on a line.
 fn is_own(edge: &EdgeMap, start: Place) -> bool {
     edge.place.is_some_and(|place| {
         let column = place.column == start.column || place.column == 0;
@@ -312,5 +349,116 @@ fn is_branch(outcome: Outcome) -> bool {
         | Outcome::Split
         | Outcome::Left
         | Outcome::Returned => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use holloway_format::{
+        BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Outcome, Place,
+    };
+
+    use super::Loops;
+
+    /// A function of these edges, by their ends and outcomes; an edge to a block of a lower number
+    /// is a back edge. Block 0 is the entry, the last one the exit.
+    fn map(edges: &[(u32, u32, Outcome)]) -> FunctionMap {
+        let exit = edges.iter().map(|edge| edge.1).max().unwrap_or(0);
+        let block = BlockMap {
+            instructions: 1,
+            places: Vec::<Place>::new(),
+        };
+        let edge = |&(from, to, outcome): &(u32, u32, Outcome)| EdgeMap {
+            from,
+            to,
+            kind: EdgeKind::Plain,
+            outcome,
+            place: None,
+        };
+        let dag = (0u32..).zip(edges).map(|(number, &(from, to, _))| {
+            let (to, kind) = match to <= from {
+                true => (exit, DagKind::Back(number)),
+                false => (to, DagKind::Edge(number)),
+            };
+            DagEdgeMap {
+                from,
+                to,
+                kind,
+                value: 0,
+            }
+        });
+        FunctionMap {
+            exit,
+            blocks: vec![block; exit as usize + 1],
+            edges: edges.iter().map(edge).collect(),
+            dag: dag.collect(),
+            ..FunctionMap::default()
+        }
+    }
+
+    /// `loop { if … { return } if … { return } … }`, with so many tests: b1, b2, …
+    fn tests(count: u32) -> FunctionMap {
+        let mut edges = vec![(0, 1, Outcome::Jump)];
+        for test in 1..=count {
+            edges.push((test, count + 2, Outcome::True));
+            edges.push((test, test + 1, Outcome::False));
+        }
+        edges.push((count + 1, 1, Outcome::Jump));
+        edges.push((count + 2, count + 3, Outcome::Return));
+        map(&edges)
+    }
+
+    #[test]
+    fn without_places_the_test_next_to_the_head_is_the_condition() {
+        // b1 goes on to b2 or b3; b3 and b4 test.
+        let map = map(&[
+            (0, 1, Outcome::Jump),
+            (1, 2, Outcome::True),
+            (1, 3, Outcome::False),
+            (2, 3, Outcome::Jump),
+            (3, 4, Outcome::True),
+            (3, 5, Outcome::False),
+            (4, 6, Outcome::True),
+            (4, 7, Outcome::False),
+            (5, 7, Outcome::Jump),
+            (6, 1, Outcome::Jump),
+            (7, 8, Outcome::Return),
+        ]);
+        let loops = Loops::new(&map);
+        assert_eq!(loops.condition(1), BTreeSet::from([1, 2, 3]));
+    }
+
+    #[test]
+    fn ten_thousand_tests_take_no_time() {
+        let map = tests(10_000);
+        let loops = Loops::new(&map);
+        let start = std::time::Instant::now();
+        assert_eq!(loops.condition(1), BTreeSet::from([1]));
+        // Milliseconds; looking at the whole loop for each test takes minutes.
+        assert!(start.elapsed().as_secs() < 10);
+    }
+
+    #[test]
+    fn loops_are_told_apart_by_their_heads() {
+        // Ten thousand loops, one after the other: b1, b2, …, each left to the next.
+        let mut edges = vec![(0, 1, Outcome::Jump)];
+        for head in 1..=10_000 {
+            edges.push((head, head, Outcome::True));
+            edges.push((head, head + 1, Outcome::False));
+        }
+        edges.push((10_001, 10_002, Outcome::Return));
+        let map = map(&edges);
+        let start = std::time::Instant::now();
+        let loops = Loops::new(&map);
+        let heads = loops.all().iter().map(|one| one.0);
+        assert!(heads.eq(1..=10_000));
+        for (head, blocks) in loops.all() {
+            assert_eq!(*blocks, BTreeSet::from([*head]));
+            assert_eq!(loops.condition(*head), BTreeSet::new());
+        }
+        // Looking at the whole graph for each head takes a minute.
+        assert!(start.elapsed().as_secs() < 10);
     }
 }

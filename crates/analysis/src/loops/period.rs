@@ -1,29 +1,36 @@
 //! Periods: sequences of paths that follow themselves in a loop.
 //!
-//! A *period* u, one path or several: of all turns, so many begin with u twice in a row. Each turn that starts one of u's rotations is
-//! counted once; where u repeats n times, all turns but the last two periods' do. The smallest period is taken of those that hold most often.
+//! A *period* u, one path or several: of all turns, so many begin with u twice in a row. Each turn
+//! that starts one of u's rotations is counted once; where u repeats n times, all turns but the
+//! last two periods' do. The smallest period is taken of those that hold most often.
 //!
-//! Sequences of up to K paths are counted, so how often u came twice in a row is known of periods up to K/2. Of longer ones, up to K, follows a number that it is *at least*.
-//! Let W be K paths of u's repetition and V the K−1 paths behind the first of them. Wherever W ran, V ran; then u goes on if the next path is
-//! the one that u says. V ran c(V) times, and c(W') of these went on so, where W' is the window that begins with V. So all but c(V) − c(W') of W's runs went on by one path. The 2p − K paths that a window of
-//! K lacks of u twice in a row cost a subtraction each:
+//! Sequences of up to K paths are counted, so how often u came twice in a row is known of periods
+//! up to K/2. Of longer ones, up to K, follows a number that it is *at least*. Let W be K paths of
+//! u's repetition and V the K−1 paths behind the first of them. Wherever W ran, V ran; then u goes
+//! on if the next path is the one that u says. V ran c(V) times, and c(W') of these went on so,
+//! where W' is the window that begins with V. So all but c(V) − c(W') of W's runs went on by one
+//! path. The 2p − K paths that a window of K lacks of u twice in a row cost a subtraction each:
 //!
 //! > runs of u u ≥ c(W₀) − Σ (c(Vⱼ) − c(Wⱼ)), j from 1 to 2p − K
 //!
-//! with the windows numbered by where in u they begin. Where nothing but u's repetition contains the Vⱼ that is exact; in streams without order the subtractions
-//! leave nothing, so no period is found that isn't there. One is missed whose windows of K−1 paths also run often elsewhere.
+//! with the windows numbered by where in u they begin. Where nothing but u's repetition contains
+//! the Vⱼ that is exact; in streams without order the subtractions leave nothing, so no period is
+//! found that isn't there. One is missed whose windows of K−1 paths also run often elsewhere.
 //!
-//! Example, K = 2, a b a b a b c: W₀ = a b (3 times), W₁ = b a (2); V₁ = b (3), V₂ = a (3). a b a b ran at least 3 − (3−2) − (3−3) = 2 times, as it did.
+//! Example, K = 2, a b a b a b c: W₀ = a b (3 times), W₁ = b a (2); V₁ = b (3), V₂ = a (3). a b a b
+//! ran at least 3 − (3−2) − (3−3) = 2 times, as it did.
 //!
-//! Limit: a window that ran less often than the report looks at (`LoopCount::least`) counts as never.
-//! It looks at less the longer sequences may be, so with a K of hundreds a long period takes seconds to be found.
+//! Limit: a window that ran less often than the report looks at (`LoopCount::least`) counts as
+//! never. It looks at less the longer sequences may be, so with a K of hundreds a long period takes
+//! seconds to be found.
 //!
-//! Cost: a few steps for each sequence that ran often enough to make a period worth a word, and a look-up for each path of each period.
+//! Cost: a few steps for each sequence that ran often enough to make a period worth a word, and a
+//! look-up for each path of each period.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::kipf::{Kipf, KipfNode};
 use super::shape::{Finding, LoopCount, OFTEN, share};
@@ -32,10 +39,10 @@ use super::shape::{Finding, LoopCount, OFTEN, share};
 pub(super) fn period(one: &LoopCount, kipf: &Kipf) -> Option<Finding> {
     let starts = one.starts();
     let longest = kipf.nodes().last().map_or(0, |node| node.level as usize);
-    let windows = Windows::new(kipf);
+    let windows = Windows::new(kipf, one);
     let mut best: Option<Repeated> = None;
     for unit in units(kipf, longest, starts) {
-        let repeated = windows.repeated(one, &unit, longest);
+        let repeated = windows.repeated(&unit, longest);
         let key = |one: &Repeated| (one.all, std::cmp::Reverse(one.unit.len()));
         if best.as_ref().is_none_or(|best| key(&repeated) > key(best)) {
             best = Some(repeated);
@@ -57,8 +64,8 @@ struct Repeated {
     unit: Vec<u32>,
 }
 
-/// The units of which a sequence is a window, of those sequences that ran so often that the period would be worth a word; of the
-/// rotations of each, the least.
+/// The units of which a sequence is a window, of those sequences that ran so often that the period
+/// would be worth a word; of the rotations of each, the least.
 fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
     let often = |count: u64, period: usize| {
         u128::from(count) * period as u128 * 1000 >= u128::from(starts) * u128::from(OFTEN)
@@ -94,7 +101,8 @@ fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
 #[derive(Default)]
 struct Sequence {
     paths: Vec<u32>,
-    /// For each beginning but the empty one: the length of the longest proper one that it also ends with (Knuth, Morris, Pratt).
+    /// For each beginning but the empty one: the length of the longest proper one that it also ends
+    /// with (Knuth, Morris, Pratt).
     borders: Vec<usize>,
 }
 
@@ -134,7 +142,8 @@ fn is_primitive(unit: &[u32]) -> bool {
         .all(|size| unit[size..] != unit[..unit.len() - size])
 }
 
-/// The least of its rotations: of two that begin alike, the one with the greater next path is passed over as far as they are alike.
+/// The least of its rotations: of two that begin alike, the one with the greater next path is
+/// passed over as far as they are alike.
 fn rotated(unit: &[u32]) -> Vec<u32> {
     let (mut one, mut other, mut alike) = (0, 1, 0);
     let at = |start: usize, step: usize| unit[(start + step) % unit.len()];
@@ -160,10 +169,11 @@ struct Windows<'a> {
     below: FxHashMap<(Option<u32>, u32), u32>,
     /// By node: that of its sequence without the first path.
     rest: Vec<Option<u32>>,
+    turns: FxHashSet<u64>,
 }
 
 impl<'a> Windows<'a> {
-    fn new(kipf: &'a Kipf) -> Windows<'a> {
+    fn new(kipf: &'a Kipf, one: &LoopCount) -> Windows<'a> {
         let nodes = (0u32..).zip(kipf.nodes());
         let mut windows = Windows {
             kipf,
@@ -171,6 +181,7 @@ impl<'a> Windows<'a> {
                 .map(|(place, node)| ((node.parent, node.label), place))
                 .collect(),
             rest: Vec::with_capacity(kipf.nodes().len()),
+            turns: one.turns.iter().map(|turn| turn.0).collect(),
         };
         // Parents before children.
         for node in kipf.nodes() {
@@ -195,30 +206,35 @@ impl<'a> Windows<'a> {
             .flatten()
     }
 
-    /// How many turns begin a rotation of a unit twice, at least; exactly, where sequences of that length were counted.
-    fn repeated(&self, one: &LoopCount, unit: &[u32], longest: usize) -> Repeated {
+    /// How many turns begin a rotation of a unit twice, at least; exactly, where sequences of that
+    /// length were counted.
+    fn repeated(&self, unit: &[u32], longest: usize) -> Repeated {
         let period = unit.len();
         let length = longest.min(2 * period);
         let windows = self.around(unit, length);
-        let count = |at: usize| windows[at % period].map_or(0, |place| self.node(place).count);
-        // How often the paths behind a window's first did not go on to the next window.
-        let parted = |at: usize| {
-            let rest = windows[at % period].and_then(|place| self.rest[place as usize]);
-            let ran = rest.map_or(u64::MAX, |rest| {
-                let rest = self.node(rest);
-                rest.count.saturating_add(rest.missed)
-            });
-            ran.saturating_sub(count(at + 1))
-        };
+        let counts = windows.iter().map(|window| {
+            let node = window.map(|place| self.node(place));
+            node.map_or(0, |node| node.count)
+        });
+        let counts: Vec<u64> = counts.collect();
+        let parted: Vec<u64> = (0..period)
+            .map(|at| self.parted(windows[at], counts[(at + 1) % period]))
+            .collect();
+        // Of the windows of K paths from each rotation's first on; in u128 no sum overflows.
+        let parted = |at: usize| u128::from(parted[at % period]);
+        let steps = 2 * period - length;
+        let mut lost: u128 = (0..steps).map(parted).sum();
         let (mut all, mut most) = (0u64, (0, 0));
-        for at in (0..period).filter(|&at| one.is_turn(unit[at])) {
-            let steps = at..at + 2 * period - length;
-            let lost = steps.map(parted).fold(0, u64::saturating_add);
-            let sure = count(at).saturating_sub(lost);
-            all = all.saturating_add(sure);
-            if sure > most.0 {
-                most = (sure, at);
+        for at in 0..period {
+            if self.turns.contains(&u64::from(unit[at])) {
+                let lost = u64::try_from(lost).unwrap_or(u64::MAX);
+                let sure = counts[at].saturating_sub(lost);
+                all = all.saturating_add(sure);
+                if sure > most.0 {
+                    most = (sure, at);
+                }
             }
+            lost = lost + parted(at + steps) - parted(at);
         }
         Repeated {
             all,
@@ -226,7 +242,19 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// The windows of a unit's repetition, by where in the unit they begin; of a long unit none, if one of them is missing.
+    /// How often the paths behind a window's first did not go on to the next window, which ran so
+    /// often.
+    fn parted(&self, window: Option<u32>, next: u64) -> u64 {
+        let rest = window.and_then(|place| self.rest[place as usize]);
+        let ran = rest.map_or(u64::MAX, |rest| {
+            let rest = self.node(rest);
+            rest.count.saturating_add(rest.missed)
+        });
+        ran.saturating_sub(next)
+    }
+
+    /// The windows of a unit's repetition, by where in the unit they begin; of a long unit none, if
+    /// one of them is missing.
     fn around(&self, unit: &[u32], length: usize) -> Vec<Option<u32>> {
         let mut windows: Vec<Option<u32>> = Vec::with_capacity(unit.len());
         for at in 0..unit.len() {

@@ -34,14 +34,9 @@ pub struct Words {
 struct Functions {
     map: Arc<ImageMap>,
     /// By first word; none overlap.
-    list: Vec<Ranged>,
-}
-
-/// A function and the words of its paths.
-#[derive(Debug)]
-struct Ranged {
-    function: WordFunction,
-    graph: OnceLock<Option<Graph>>,
+    list: Vec<WordFunction>,
+    /// By module and function; made when first asked for.
+    graphs: Vec<Vec<OnceLock<Option<Graph>>>>,
 }
 
 /// A function of an image, by its words.
@@ -87,31 +82,31 @@ impl Words {
         let mut list = Vec::new();
         for (module, placed) in (0u32..).zip(&map.modules) {
             for (function, map) in (0u32..).zip(&placed.module.functions) {
-                let ranged = range(placed.base, map).map(|(first, paths)| Ranged {
-                    function: WordFunction {
-                        first,
-                        paths,
-                        module,
-                        function,
-                    },
-                    graph: OnceLock::new(),
+                let ranged = range(placed.base, map).map(|(first, paths)| WordFunction {
+                    first,
+                    paths,
+                    module,
+                    function,
                 });
                 list.extend(ranged);
             }
         }
-        list.sort_by_key(|ranged| ranged.function);
+        list.sort();
         let mut end = 0;
-        list.retain(|ranged| {
-            let apart = ranged.function.first >= end;
+        list.retain(|function| {
+            let apart = function.first >= end;
             if apart {
-                end = ranged.function.first + ranged.function.paths;
+                end = function.first + function.paths;
             }
             apart
         });
+        let functions = map.modules.iter().map(|placed| &placed.module.functions);
+        let graphs = functions.map(|all| all.iter().map(|_| OnceLock::new()).collect());
         Words {
             functions: Arc::new(Functions {
                 map: Arc::clone(map),
                 list,
+                graphs: graphs.collect(),
             }),
             table: vec![0; end as usize],
         }
@@ -124,7 +119,7 @@ impl Words {
 
     /// The functions that have words, by first word.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = WordFunction> {
-        self.functions.list.iter().map(|ranged| ranged.function)
+        self.functions.list.iter().copied()
     }
 
     /// The map of the function at this place among [`functions`](Self::functions).
@@ -140,7 +135,7 @@ impl Words {
     /// # Panics
     /// Where there is none.
     pub fn function(&self, function: u32) -> WordFunction {
-        self.functions.list[function as usize].function
+        self.functions.list[function as usize]
     }
 
     /// Hash of a function's graph, as its map says.
@@ -150,6 +145,12 @@ impl Words {
     pub fn hash(&self, module: u32, function: u32) -> u64 {
         let module = &self.functions.map.modules[module as usize].module;
         module.functions[function as usize].hash
+    }
+
+    /// The graph of a function, if the image has it and its map makes a numbering. It is made once
+    /// for all clones.
+    pub(crate) fn graph(&self, module: u32, function: u32) -> Option<&Graph> {
+        self.functions.graph(module, function)
     }
 
     /// One more than the largest word.
@@ -193,27 +194,31 @@ impl Functions {
     fn map(&self, function: usize) -> &FunctionMap {
         let WordFunction {
             module, function, ..
-        } = self.list[function].function;
+        } = self.list[function];
         &self.map.modules[module as usize].module.functions[function as usize]
     }
 
     fn look_up(&self, word: u32) -> Option<u32> {
-        let after = self
-            .list
-            .partition_point(|ranged| ranged.function.first <= word);
+        let after = self.list.partition_point(|function| function.first <= word);
         let index = after.checked_sub(1)?;
-        let Ranged { function, graph } = &self.list[index];
+        let function = self.list[index];
         let path = word - function.first;
         if path >= function.paths {
             return None;
         }
-        let map = self.map(index);
+        let graph = self.graph(function.module, function.function)?;
+        let path = graph.path(PathId(u64::from(path)))?;
+        Some((after as u32) << FLAGS | flags(self.map(index), &path))
+    }
+
+    fn graph(&self, module: u32, function: u32) -> Option<&Graph> {
+        let map = self.map.function(module, function)?;
+        let graph = &self.graphs[module as usize][function as usize];
         let graph = graph.get_or_init(|| {
             check_indices(map).ok()?;
             Graph::new(map).ok()
         });
-        let path = graph.as_ref()?.path(PathId(u64::from(path)))?;
-        Some((after as u32) << FLAGS | flags(map, &path))
+        graph.as_ref()
     }
 }
 

@@ -147,11 +147,11 @@ impl Forests {
                 ..LoopsProfile::default()
             },
         };
-        join(&mut profile, counted(&self.beside, words.image(), tally));
+        join(&mut profile, counted(&self.beside, words, tally));
         let stats = &profile.head.stats;
         let lacks_words = tally.is_partial() || stats.lost_words > 0 || stats.gaps > 0;
         ProcessForests {
-            is_closed: lacks_words && loops::left::close(&mut profile, words.image()),
+            is_closed: lacks_words && loops::left::close(&mut profile, words),
             profile,
         }
     }
@@ -159,7 +159,7 @@ impl Forests {
 
 /// Paths that were counted, as what their words would have made: activations of one path each. Of a sample the analysed share, so that counts compare.
 /// Left paths are roots as well, with what their counters say ([`loops::left`]).
-fn counted(functions: &[FunctionCounts], map: &ImageMap, tally: Tally) -> LoopsProfile {
+fn counted(functions: &[FunctionCounts], words: &Words, tally: Tally) -> LoopsProfile {
     let part = u128::from(tally.analysed);
     let all = part + u128::from(tally.left_out);
     let share = |count: u64| match tally.left_out {
@@ -183,9 +183,7 @@ fn counted(functions: &[FunctionCounts], map: &ImageMap, tally: Tally) -> LoopsP
             nodes: nodes.collect(),
             dropped: Vec::new(),
         };
-        let counts: Vec<(u64, u64)> = forest.nodes.iter().map(|n| (n.path, n.count)).collect();
-        let shape = map.function(function.module, function.function);
-        let paths = shape.map_or(0, |shape| loops::left::words(shape, &counts));
+        let paths = loops::left::words(words, &forest);
         let stats = &mut made.head.stats;
         stats.words = stats.words.saturating_add(paths);
         stats.slabs = stats.slabs.saturating_add(paths);

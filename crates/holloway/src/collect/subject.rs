@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use holloway_analysis::stream::Words;
 use holloway_analysis::{loops, variation};
 use holloway_format::abi::{
-    KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION, OPERAND, SAMPLE_WORDS, WORD_OWNER,
+    KIND_TIMES, KIND_TRACE, KIND_VARIATION, OPERAND, SAMPLE_WORDS, WORD_OWNER,
 };
 use holloway_format::raw::{Ring, RingWords, counted_beside};
 use holloway_format::{
@@ -24,6 +24,7 @@ use holloway_format::{
     VariationProfile, VariationStats, write_loops, write_sealed, write_variation,
 };
 use holloway_report::{SAMPLE, grouped, plural};
+use holloway_weave::Collect;
 
 use super::Settings;
 use super::forests::{self, Forests, ProcessForests};
@@ -34,7 +35,7 @@ use super::timings::{self, Timings};
 use super::traces::{self, Traces, Wanted};
 use crate::failure::{Context, Result};
 use crate::wanted::DEFAULT_K;
-use crate::{images, rundir};
+use crate::{images, kinds, rundir};
 
 /// The streams of one image in one process.
 pub(crate) struct Subject {
@@ -135,11 +136,16 @@ impl Made {
             .collect()
     }
 
-    /// What its file is called: beside a raw profile, and beside a sealed one until it has the other's name.
-    pub(crate) fn extensions(kind: u32) -> [&'static str; 2] {
-        match kind {
-            KIND_LOOPS => [forests::LOOPS, forests::SEALED_LOOPS],
-            _ => [timings::TIMINGS, timings::SEALED_TIMINGS],
+    /// What its file is called: beside a raw profile, and beside a sealed one until it has the
+    /// other's name. Nothing is made of other kinds (`abi::KIND_…`), nor of unknown ones, which no
+    /// head that was read has.
+    pub(crate) fn extensions(kind: u32) -> Option<[&'static str; 2]> {
+        match kinds::of(kind)? {
+            Collect::Loops => Some([forests::LOOPS, forests::SEALED_LOOPS]),
+            Collect::Variation | Collect::Times => {
+                Some([timings::TIMINGS, timings::SEALED_TIMINGS])
+            }
+            Collect::Paths | Collect::Edges | Collect::Trace => None,
         }
     }
 }
@@ -334,14 +340,15 @@ impl Subject {
     /// # Errors
     /// The run's directory can't be written.
     pub(crate) fn keep(&self) -> Result<Option<Made>> {
-        let [usual, _] = Made::extensions(self.head.kind);
-        self.write(usual)
+        self.write(|[usual, _]| usual)
     }
 
-    fn write(&self, extension: &str) -> Result<Option<Made>> {
+    /// Writes the result to the file of one of its [extensions](Made::extensions).
+    fn write(&self, which: fn([&'static str; 2]) -> &'static str) -> Result<Option<Made>> {
         let made = self.made();
-        if let Some(made) = &made {
-            let file = self.profile.with_extension(extension);
+        let extensions = Made::extensions(self.head.kind);
+        if let Some((made, extensions)) = made.as_ref().zip(extensions) {
+            let file = self.profile.with_extension(which(extensions));
             rundir::write_atomically(&file, &made.write())?;
         }
         Ok(made)
@@ -349,13 +356,13 @@ impl Subject {
 
     fn made(&self) -> Option<Made> {
         let (words, head) = (self.words.as_ref()?, &self.head);
-        match head.kind {
-            KIND_TRACE => None,
-            KIND_LOOPS => {
+        match kinds::of(head.kind)? {
+            Collect::Paths | Collect::Edges | Collect::Trace => None,
+            Collect::Loops => {
                 let loops = locked(&self.forests).profile(head, words, self.tally());
                 Some(Made::Loops(loops))
             }
-            _ => {
+            Collect::Variation | Collect::Times => {
                 let timings = locked(&self.timings).profile(head, words, self.tally());
                 Some(Made::Timings(timings))
             }
@@ -391,8 +398,7 @@ impl Subject {
         let damage = self.absorb(&raw);
         let mut profile = Profile::of_head(raw.header().profile.clone());
         if self.count_beside(&raw) || self.is_resumed || self.tally() != taken {
-            let [_, sealed] = Made::extensions(self.head.kind);
-            made = self.write(sealed)?;
+            made = self.write(|[_, sealed]| sealed)?;
         }
         if let Some(made) = made {
             profile.functions = made.counts();

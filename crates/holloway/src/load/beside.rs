@@ -18,9 +18,12 @@ pub(super) fn damaged(
     profile: &Profile,
 ) -> Vec<String> {
     let is_trace = head.kind == KIND_TRACE;
-    let [usual, other] = match is_trace {
-        true => traces::TRACES,
+    let extensions = match is_trace {
+        true => Some(traces::TRACES),
         false => Made::extensions(head.kind),
+    };
+    let Some([usual, other]) = extensions else {
+        return Vec::new();
     };
     let there = [other, usual].map(|extension| file.with_extension(extension));
     let mut there: Vec<PathBuf> = there.into_iter().filter(|one| one.exists()).collect();

@@ -8,7 +8,7 @@ use holloway_format::{Outcome, Place};
 
 use super::Sheet;
 use super::bounds::{legend, marked};
-use super::outcome::{self, Branches};
+use super::outcome;
 use super::paint::{Ink, clip_start};
 use super::table::{Align, Table};
 use crate::numbers::{grouped, plural, share, signed};
@@ -104,8 +104,7 @@ fn led(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> String {
     if !is_choice(edge.edge.outcome) {
         return outcome::word(edge.edge.outcome).to_owned();
     }
-    let map = &sheet.run.function(edge.function).map;
-    let branches = Branches::new(map);
+    let branches = sheet.branches(sheet.run.function(edge.function));
     branches.beside(sheet, edge.number, start(sheet, edge), edge.to)
 }
 

@@ -356,10 +356,10 @@ fn write_branch(
 }
 
 /// A path of the sequences: its lines, with what was decided there.
-fn write_path(
-    sheet: &mut Sheet<'_>,
+fn write_path<'a>(
+    sheet: &mut Sheet<'a>,
     one: &Shown,
-    function: &Function,
+    function: &'a Function,
     number: u64,
 ) -> io::Result<()> {
     let Some(path) = path_of(function, number) else {

@@ -82,6 +82,8 @@ struct Sheet<'a> {
     names: Filter<'a>,
     /// Names of functions of more than one image.
     crowded: OnceCell<HashSet<Rc<str>>>,
+    /// Branches of the functions shown.
+    known: outcome::Known<'a>,
     page: Page<'a>,
 }
 
@@ -93,8 +95,14 @@ impl<'a> Sheet<'a> {
             options,
             names,
             crowded: OnceCell::new(),
+            known: outcome::Known::default(),
             page: Page::new(out, options.color, options.width),
         }
+    }
+
+    /// The branches of a function.
+    fn branches(&self, function: &'a Function) -> Rc<outcome::Branches<'a>> {
+        self.known.branches(function)
     }
 
     /// Rows to show.

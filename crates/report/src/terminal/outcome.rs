@@ -7,6 +7,11 @@
 //! decided at one line is listed in order, so that `a && b` shows which of them failed: `→ column
 //! 12, line 9`.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use holloway_analysis::Function;
 use holloway_analysis::directions::{Directions, Goes, Spot};
 use holloway_analysis::trail::{Step, first_place};
 use holloway_format::{FunctionMap, Outcome, Place, Text};
@@ -22,8 +27,23 @@ pub(super) struct Branches<'a> {
     directions: Directions<'a>,
 }
 
+/// The branches of all functions that a view shows, looked at once each: by map, since functions of
+/// two runs have the same ids.
+#[derive(Default)]
+pub(super) struct Known<'a>(RefCell<HashMap<*const FunctionMap, Rc<Branches<'a>>>>);
+
+impl<'a> Known<'a> {
+    /// The branches of a function.
+    pub(super) fn branches(&self, function: &'a Function) -> Rc<Branches<'a>> {
+        let map = &function.map;
+        let mut known = self.0.borrow_mut();
+        let branches = known.entry(std::ptr::from_ref(map));
+        Rc::clone(branches.or_insert_with(|| Rc::new(Branches::new(map))))
+    }
+}
+
 impl<'a> Branches<'a> {
-    pub(super) fn new(map: &'a FunctionMap) -> Self {
+    fn new(map: &'a FunctionMap) -> Self {
         Self {
             map,
             directions: Directions::new(map, is_library),

@@ -14,7 +14,7 @@ use holloway_flow::PathId;
 use holloway_format::Place;
 
 use super::Sheet;
-use super::outcome::{self, Branches};
+use super::outcome;
 use super::paint::{Ink, clip, clip_start};
 use super::table::{Align, Table};
 use crate::Options;
@@ -89,8 +89,8 @@ struct Comparison<'a> {
     found: Overlap,
 }
 
-impl Comparison<'_> {
-    fn write(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+impl<'a> Comparison<'a> {
+    fn write(&self, sheet: &mut Sheet<'a>) -> io::Result<()> {
         let Overlap { overlap, sides, .. } = &self.found;
         sheet.page.text(Ink::Strong, "Overlap of A and B")?;
         for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
@@ -228,7 +228,7 @@ impl Comparison<'_> {
         table.write(&mut sheet.page)
     }
 
-    fn differences(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+    fn differences(&self, sheet: &mut Sheet<'a>) -> io::Result<()> {
         let all = &self.found.differences;
         if all.is_empty() {
             return Ok(());
@@ -250,7 +250,7 @@ impl Comparison<'_> {
         table.write(&mut sheet.page)
     }
 
-    fn difference(&self, sheet: &Sheet<'_>, one: &Difference) -> Vec<(Ink, String)> {
+    fn difference(&self, sheet: &Sheet<'a>, one: &Difference) -> Vec<(Ink, String)> {
         let function = self.runs[one.side].function(one.function);
         let [which, from, to, branches] = match self.found.unit {
             Collected::Paths => path_ends(sheet, function, PathId(one.unit)),
@@ -347,7 +347,7 @@ fn kinds(run: &RunProfile) -> &'static str {
 }
 
 /// A path's number, its first place, how and where it ends, and its branches.
-fn path_ends(sheet: &Sheet<'_>, function: &Function, id: PathId) -> [String; 4] {
+fn path_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, id: PathId) -> [String; 4] {
     let Some(path) = regenerate(function, id) else {
         return Default::default();
     };
@@ -365,13 +365,13 @@ fn path_ends(sheet: &Sheet<'_>, function: &Function, id: PathId) -> [String; 4] 
 }
 
 /// What was decided on a path, and at which lines: `7 → line 10, 12 → leaves the loop`; with the file where it isn't the function's.
-fn branches(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
+fn branches<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> String {
     let scopes = &function.map.scopes;
     let line = |place: Place| match scopes.get(place.scope as usize) {
         Some(scope) if scope.file != function.map.file => sheet.place(&scope.file, place.line),
         _ => place.line.to_string(),
     };
-    let branches = Branches::new(&function.map);
+    let branches = sheet.branches(function);
     let decided = trail.steps.iter().filter(|step| !step.decisions.is_empty());
     let decided = decided.map(|step| {
         let decided = branches.decided(sheet, step);
@@ -382,7 +382,7 @@ fn branches(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
 }
 
 /// An edge's blocks, the places it leads from and to, and what was decided for it.
-fn edge_ends(sheet: &Sheet<'_>, function: &Function, unit: u64) -> [String; 4] {
+fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, unit: u64) -> [String; 4] {
     let Some((number, edge)) = edge_of(&function.map, unit) else {
         return Default::default();
     };
@@ -391,7 +391,7 @@ fn edge_ends(sheet: &Sheet<'_>, function: &Function, unit: u64) -> [String; 4] {
     let from = place(sheet, function, from);
     let target = target(&function.map, edge.to);
     let decided = if is_choice(edge.outcome) {
-        let branches = Branches::new(&function.map);
+        let branches = sheet.branches(function);
         branches.beside(sheet, number, edge.place, target)
     } else {
         String::new()

@@ -22,7 +22,7 @@ use holloway_format::{Outcome, Place};
 use unicode_width::UnicodeWidthStr;
 
 use super::Sheet;
-use super::outcome::{self, Branches};
+use super::outcome;
 use super::paint::{Ink, Line, clip, clip_start};
 use crate::numbers::{grouped, plural, share};
 
@@ -199,8 +199,12 @@ pub(super) fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Stri
 
 /// The lines of a path with what was decided at each, the file where it changes. Inlined code counts as its own lines. A decision is left out where
 /// what comes next says it.
-pub(super) fn in_brief(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Vec<String> {
-    let branches = Branches::new(&function.map);
+pub(super) fn in_brief<'a>(
+    sheet: &Sheet<'a>,
+    function: &'a Function,
+    trail: &Trail,
+) -> Vec<String> {
+    let branches = sheet.branches(function);
     let steps = shown(sheet, function, &trail.steps);
     let mut file = String::new();
     let mut places = Vec::new();
@@ -289,8 +293,8 @@ impl Row {
     }
 }
 
-fn rows(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Vec<Row> {
-    let branches = Branches::new(&function.map);
+fn rows<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Vec<Row> {
+    let branches = sheet.branches(function);
     let mut rows = Vec::new();
     let mut stack: Vec<u32> = Vec::new();
     for step in &shown(sheet, function, &trail.steps) {

@@ -216,7 +216,7 @@ impl Report<'_> {
     /// A path with its histogram and its lines.
     fn path(&self, sheet: &mut Sheet<'_>, place: usize) -> io::Result<()> {
         let rank = &self.ranking.paths[place];
-        let function = self.run.run.function(rank.function);
+        let function = sheet.run.function(rank.function);
         let mut head = Line::new();
         head.right(Ink::Faint, &(place + 1).to_string(), 3)
             .put(Ink::Plain, "  ")
@@ -327,7 +327,7 @@ pub(super) fn place_of(sheet: &Sheet<'_>, function: &Function, trail: &Trail) ->
 }
 
 /// `from the loop head: src/list.c:41, 43, and back`.
-fn on_the_way(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
+fn on_the_way<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> String {
     let start = match trail.start {
         Start::Entry => "from the entry: ",
         Start::Loop => "from the loop head: ",

@@ -19,7 +19,9 @@ pub(super) fn number(
 ) -> Result<Numbering, TooManyPaths> {
     let ordered = |numbering: Numbering| match options.collect {
         Collect::Loops => numbering.starts_last(),
-        _ => numbering,
+        Collect::Paths | Collect::Edges | Collect::Trace | Collect::Variation | Collect::Times => {
+            numbering
+        }
     };
     let order = SuccessorOrder::HottestFirst(weights);
     let mut edges = cfg.edges().iter();

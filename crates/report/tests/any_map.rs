@@ -6,6 +6,7 @@ mod build;
 
 use build::{count_edges, fact, function, image, module, profile, slide};
 use holloway_analysis::RunProfile;
+use holloway_analysis::loops::shape;
 use holloway_format::{EdgeKind, FunctionMap, Outcome, Place};
 use holloway_report::source::Nothing;
 use holloway_report::{Options, Sort, View, json, overlap, terminal};
@@ -119,6 +120,15 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     prop::collection::vec(change, 0..4)
 }
 
+/// Whether all places are in scopes of the map: the reader takes no others.
+fn has_its_scopes(map: &FunctionMap) -> bool {
+    let of_blocks = map.blocks.iter().flat_map(|block| &block.places);
+    let of_edges = map.edges.iter().filter_map(|edge| edge.place.as_ref());
+    of_blocks
+        .chain(of_edges)
+        .all(|place| (place.scope as usize) < map.scopes.len())
+}
+
 proptest! {
     #[test]
     fn every_view_of_any_map_is_written(
@@ -151,6 +161,9 @@ proptest! {
                 json::write(&run, &options, &mut out).unwrap();
                 let _: serde_json::Value = serde_json::from_slice(&out).unwrap();
             }
+        }
+        for function in run.functions.iter().filter(|function| has_its_scopes(&function.map)) {
+            shape::count(function);
         }
         let other = {
             let app = image("app", vec![module("a", vec![slide(), inlined(), fact().edges()])]);

@@ -159,7 +159,7 @@ impl Tree {
                 // As often as it is gone on from a block, it counts as reached: once more.
                 Uncounted::Again => -1,
             };
-            errors.blocks[block].add(sign * self.from_above(block) + gone_on);
+            errors.blocks[block].add(sign * self.error_from_above(block) + gone_on);
         }
         for &node in self.order.iter().rev().filter(|&&node| node != self.entry) {
             let Some(Up::Edge { edge, to, enters }) = self.up[node].filter(|_| has_frames[node])
@@ -170,8 +170,8 @@ impl Tree {
             errors.edges[edge].add(if enters { -sign } else { sign });
             // Into the upper half of a block come the edges.
             if to < map.blocks.len() {
-                let from_below = i8::from(!enters);
-                errors.blocks[to].add(sign * (from_below + self.from_above(to)));
+                let error_from_below = i8::from(!enters);
+                errors.blocks[to].add(sign * (error_from_below + self.error_from_above(to)));
             }
         }
         if has_frames[self.entry] {
@@ -181,7 +181,7 @@ impl Tree {
     }
 
     /// The error of what comes into a node from the one that it hangs on.
-    fn from_above(&self, node: usize) -> i8 {
+    fn error_from_above(&self, node: usize) -> i8 {
         match self.up[node] {
             Some(Up::Calls | Up::Edge { enters: true, .. }) => -1,
             Some(Up::Edge { enters: false, .. }) | None => 0,

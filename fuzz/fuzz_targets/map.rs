@@ -1,7 +1,12 @@
-//! An image's path map: as it is, and with the checksums put right.
+//! An image's path map: as it is, and with the checksums put right. What is read can be analyzed, whatever it says.
 #![no_main]
 
-use holloway_format::{decode_image, image::peek_image, repair};
+use holloway_analysis::directions::Directions;
+use holloway_analysis::loops::shape;
+use holloway_analysis::{RunProfile, lines};
+use holloway_format::{
+    FunctionCounts, ImageMap, Profile, decode_image, image::peek_image, repair,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,5 +18,42 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn read(bytes: &[u8]) {
     let id = peek_image(bytes);
-    assert_eq!(decode_image(bytes).map(|map| map.build_id), id);
+    let map = decode_image(bytes);
+    assert_eq!(map.as_ref().map(|map| map.build_id), id.as_ref().copied());
+    if let Ok(map) = map {
+        analyze(map);
+    }
+}
+
+/// What every report does with a function, all of whose first paths or edges ran.
+fn analyze(map: ImageMap) {
+    let modules = (0u32..).zip(&map.modules);
+    let functions = modules.flat_map(|(module, placed)| {
+        let functions = (0u32..).zip(&placed.module.functions);
+        functions.map(move |(function, map)| {
+            let many = map.path_count.max(map.counted.len() as u64).min(16);
+            FunctionCounts {
+                module,
+                function,
+                // The last of 16 does not fit into any sum.
+                counts: (0..many).map(|number| (number, u64::MAX >> (15 - number))).collect(),
+                ..FunctionCounts::default()
+            }
+        })
+    });
+    let profile = Profile {
+        build_id: map.build_id,
+        functions: functions.collect(),
+        ..Profile::default()
+    };
+    let run = RunProfile::new(vec![(map, vec![profile])]);
+    lines::counts(&run, &|_, _| true);
+    lines::bounds(&run, &|_, _| true);
+    for function in &run.functions {
+        shape::count(function);
+        let directions = Directions::new(&function.map, |_| false);
+        for edge in (0u32..).take(function.map.edges.len()) {
+            directions.goes(edge);
+        }
+    }
 }

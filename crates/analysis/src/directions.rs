@@ -659,8 +659,7 @@ impl<'a> Directions<'a> {
     fn chain(&self, place: Option<Place>) -> Vec<Place> {
         let mut chain = Vec::new();
         let mut next = place;
-        // As many frames as scopes at most: a damaged map may chain them in a ring.
-        while let Some(place) = next.filter(|_| chain.len() < self.map.scopes.len()) {
+        while let Some(place) = next {
             let Some(scope) = self.map.scopes.get(place.scope as usize) else {
                 break;
             };

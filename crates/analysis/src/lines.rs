@@ -53,30 +53,31 @@ pub fn counts(
 ) -> BTreeMap<String, Lines> {
     let mut files: BTreeMap<&str, Lines> = BTreeMap::new();
     for function in &run.functions {
-        let kept: Vec<bool> = function
-            .map
-            .scopes
-            .iter()
-            .map(|scope| keep(function, scope))
-            .collect();
+        let kept = kept(function, keep);
         if !kept.contains(&true) {
             continue;
         }
         for (frame, count) in arrivals(function) {
-            let scope = &function.map.scopes[frame.scope as usize];
-            if kept[frame.scope as usize] && !scope.file.is_empty() {
-                let sum = files
-                    .entry(&scope.file)
-                    .or_default()
-                    .entry(frame.line)
-                    .or_default();
-                *sum = sum.saturating_add(count);
+            if !kept[frame.scope as usize] {
+                continue;
             }
+            let scope = &function.map.scopes[frame.scope as usize];
+            let lines = files.entry(&scope.file).or_default();
+            let sum = lines.entry(frame.line).or_default();
+            *sum = sum.saturating_add(count);
         }
     }
     files
         .into_iter()
         .map(|(file, lines)| (file.to_owned(), lines))
+        .collect()
+}
+
+/// By scope of a function: whether its lines are wanted, and in a file.
+fn kept(function: &Function, keep: &dyn Fn(&Function, &Scope) -> bool) -> Vec<bool> {
+    let scopes = function.map.scopes.iter();
+    scopes
+        .map(|scope| !scope.file.is_empty() && keep(function, scope))
         .collect()
 }
 
@@ -87,6 +88,19 @@ enum Spot {
     Line(Frame),
     /// All of an inlined function's frame.
     Frame(u32),
+}
+
+impl Spot {
+    /// The line where it counts.
+    fn frame(self, map: &FunctionMap) -> Frame {
+        match self {
+            Spot::Line(frame) => frame,
+            Spot::Frame(scope) => Frame {
+                scope,
+                line: map.scopes[scope as usize].line,
+            },
+        }
+    }
 }
 
 /// A block that is on a spot.
@@ -113,34 +127,43 @@ pub fn bounds(
         if function.map.leaks.is_empty() {
             continue;
         }
+        let kept = kept(function, keep);
+        if !kept.contains(&true) {
+            continue;
+        }
         for (frame, bound) in frame_bounds(function) {
-            let scope = &function.map.scopes[frame.scope as usize];
-            if frame.line != 0 && !scope.file.is_empty() && keep(function, scope) {
-                let lines = files.entry(scope.file.to_string()).or_default();
-                let known = lines.entry(frame.line).or_default();
-                *known = known.and(bound);
+            if !kept[frame.scope as usize] {
+                continue;
             }
+            let scope = &function.map.scopes[frame.scope as usize];
+            let lines = files.entry(scope.file.to_string()).or_default();
+            let known = lines.entry(frame.line).or_default();
+            *known = known.and(bound);
         }
     }
     files
 }
 
-/// How the counts of a function's lines may differ from the executions, where they may. A frame is here
-/// once for each place in it.
-fn frame_bounds(function: &Function) -> Vec<(Frame, Bound)> {
-    let (map, bounds) = (&function.map, function.bounds());
-    let declaration = Frame {
-        scope: 0,
-        line: map.scopes[0].line,
-    };
-    let mut found = vec![(declaration, bounds.calls)];
-    for (block, places) in map.blocks.iter().map(|block| &block.places).enumerate() {
-        let bound = bounds.arriving(function, block);
-        let frames = places.iter().flat_map(|place| frames(map, place));
-        found.extend(frames.map(|frame| (frame, bound)));
+/// How the counts of a function's lines may differ from the executions, where they may: as all that
+/// [`arrivals`] adds up or compares for them.
+fn frame_bounds(function: &Function) -> BTreeMap<Frame, Bound> {
+    let map = &function.map;
+    let whole = Whole::new(function);
+    let mut bounds: BTreeMap<Frame, Bound> = BTreeMap::new();
+    for (block, parts) in whole.blocks.iter().enumerate() {
+        let into = whole.into[block].iter().map(|&arc| whole.arcs[arc].bound);
+        let into = Bound::of_all(into);
+        for part in parts {
+            let bound = part.bound.and(into);
+            let spots = part.places.iter().flat_map(|place| spots(map, place));
+            for spot in spots.filter(|_| bound != Bound::Exact) {
+                let known = bounds.entry(spot.frame(map)).or_default();
+                *known = known.and(bound);
+            }
+        }
     }
-    found.retain(|(_, bound)| *bound != Bound::Exact);
-    found
+    bounds.retain(|frame, _| frame.line != 0);
+    bounds
 }
 
 /// How often execution came to each line of each frame of a function.
@@ -160,13 +183,7 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
             count = count.saturating_add(arrivals_at(&whole, &is_member, member));
         }
         blocks.iter().for_each(|&block| is_member[block] = false);
-        let frame = match spot {
-            Spot::Line(frame) => frame,
-            Spot::Frame(scope) => Frame {
-                scope,
-                line: map.scopes[scope as usize].line,
-            },
-        };
+        let frame = spot.frame(map);
         if frame.line != 0 {
             let sum = counts.entry(frame).or_default();
             *sum = sum.saturating_add(count);
@@ -280,8 +297,7 @@ fn shared(map: &FunctionMap, mut one: u32, mut other: u32) -> Option<u32> {
 }
 
 fn parent(map: &FunctionMap, scope: u32) -> Option<u32> {
-    let parent = map.scopes.get(scope as usize)?.parent;
-    parent.filter(|&parent| parent < scope)
+    map.scopes.get(scope as usize)?.parent
 }
 
 /// Of the blocks on a spot, those that lie in one function inlined there, whole: their loops are

@@ -66,8 +66,7 @@ pub fn frames<'a>(map: &'a FunctionMap, place: &Place) -> impl Iterator<Item = F
         scope: place.scope,
         line: place.line,
     });
-    // As many frames as scopes at most: a damaged map may chain them in a ring.
-    (0..map.scopes.len()).map_while(move |_| {
+    std::iter::from_fn(move || {
         let frame = next?;
         let scope = map.scopes.get(frame.scope as usize)?;
         next = scope.parent.map(|parent| Frame {

@@ -3,13 +3,15 @@
 
 mod build;
 
-use build::{function, image, module, profile, slide};
+use build::{Build, count_edges, function, image, module, profile, slide};
 use holloway_analysis::RunProfile;
-use holloway_analysis::lines::counts;
+use holloway_analysis::bounds::Bound;
+use holloway_analysis::lines::{bounds, counts};
 use holloway_flow::PathId;
 use holloway_format::{FunctionMap, Outcome};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 fn run_of(map: FunctionMap, counts: &[(u64, u64)]) -> RunProfile {
     let image = image("app", vec![module("a", vec![map])]);
@@ -502,4 +504,102 @@ proptest! {
         let found: BTreeMap<u32, u64> = found.into_iter().map(|((_, line), count)| (line, count)).collect();
         prop_assert_eq!(found, arrivals);
     }
+}
+
+/// How the counts of lines are marked, where they are.
+fn marks(map: FunctionMap) -> Vec<(String, u32, Bound)> {
+    let files = bounds(&run_of(map, &[]), &|_, _| true).into_iter();
+    let lines = files.flat_map(|(file, lines)| {
+        let key = move |(line, bound)| (file.clone(), line, bound);
+        lines.into_iter().map(key)
+    });
+    lines.collect()
+}
+
+/// b0 calls what may not come back, in code inlined from line 2, whose declaration is line 1 of
+/// g.c; b1 is behind it. b2 is another way to the exit.
+fn leaking() -> Build {
+    function("f", "f.c", 1)
+        .inlined("g", "g.c", 0, 2)
+        .block(1, &[(0, 2)])
+        .block(1, &[(1, 8)])
+        .block(1, &[(0, 4)])
+        .block(1, &[(0, 5)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::True)
+        .edge(0, 2, Outcome::False)
+        .edge(1, 3, Outcome::Jump)
+        .at(0, 7)
+        .edge(2, 3, Outcome::Jump)
+        .edge(3, 4, Outcome::Return)
+}
+
+/// The declaration of an inlined function and the line of a jump are marked like the block's places.
+#[test]
+fn lines_are_marked_where_frames_may_be_left() {
+    let mut map = leaking().done();
+    assert_eq!(marks(map.clone()), []);
+    map.leaks = vec![1];
+    let at_least = |file: &str, line| (file.to_owned(), line, Bound::AtLeast);
+    let expect = [
+        at_least("f.c", 1),
+        at_least("f.c", 2),
+        // The inlined frame's declaration and its line.
+        at_least("g.c", 1),
+        at_least("g.c", 8),
+    ];
+    let found: Vec<_> = marks(map).into_iter().filter(|mark| mark.1 != 7).collect();
+    assert_eq!(found, expect);
+}
+
+/// Where edges were counted, the line of a jump behind the call shows too much, as the line of the
+/// call does.
+#[test]
+fn the_line_of_a_jump_is_marked_as_its_edge() {
+    // The jump (edge 2) follows from the edge into the block, which is counted.
+    let mut map = count_edges(&leaking().done(), &[1, 2, 9, 9, 9]).unwrap();
+    map.leaks = vec![1];
+    let run = run_of(map.clone(), &[]);
+    let known = run.functions[0].bounds();
+    let found = marks(map);
+    let bound = |line| {
+        let mark = found.iter().find(|mark| mark.0 == "f.c" && mark.1 == line);
+        mark.map_or(Bound::Exact, |mark| mark.2)
+    };
+    assert_eq!(known.edges[0], Bound::Exact);
+    assert_eq!((known.edges[2], bound(7)), (Bound::AtMost, Bound::AtMost));
+    assert_eq!(bound(2), Bound::AtMost);
+    assert_eq!(bound(1), known.calls);
+}
+
+/// A long chain of blocks without places, each of which the next stands for.
+#[test]
+fn a_long_chain_of_blocks_without_places_is_followed_once() {
+    let blocks = 100_000;
+    let mut build = function("f", "f.c", 1).block(1, &[(0, 2)]);
+    for _ in 1..blocks {
+        build = build.block(1, &[]);
+    }
+    build = build.block(1, &[(0, 3)]).block(0, &[]);
+    for block in 0..blocks {
+        build = build.edge(block, block + 1, Outcome::Jump);
+    }
+    let map = build.edge(blocks, blocks + 1, Outcome::Return).edges();
+    let counts: Vec<(u64, u64)> = (0..map.counted.len() as u64).map(|at| (at, 3)).collect();
+    let start = Instant::now();
+    let found = listed(&run_of(map, &counts));
+    check(&found, &[("f.c", 1, 3), ("f.c", 2, 3), ("f.c", 3, 3)]);
+    assert!(start.elapsed().as_secs() < 20);
+}
+
+/// A map may have no scopes at all.
+#[test]
+fn a_function_without_scopes_has_no_lines() {
+    let mut map = leaking().done();
+    map.scopes.clear();
+    map.blocks.iter_mut().for_each(|block| block.places.clear());
+    map.edges.iter_mut().for_each(|edge| edge.place = None);
+    map.leaks = vec![1];
+    assert_eq!(marks(map.clone()), []);
+    assert!(listed(&run_of(map, &[(0, 1)])).is_empty());
 }

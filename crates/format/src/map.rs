@@ -375,7 +375,8 @@ pub struct Scope {
     pub file: Text,
     /// Line of the declaration.
     pub line: u32,
-    /// The frame it is inlined into, an earlier one.
+    /// The frame it is inlined into. It always stands earlier in [`FunctionMap::scopes`] (the reader
+    /// rejects other maps), so that a walk from parent to parent ends.
     pub parent: Option<u32>,
     /// Line of the call in the parent.
     pub call_line: u32,

@@ -408,6 +408,35 @@ fn rare_sequences_where_asked_for() {
     assert_snapshot!(print(&run(), &options, how));
 }
 
+/// The first case calls what may not come back: the turn is missing then.
+#[test]
+fn loops_with_frames_left_uncounted_are_marked() {
+    let left = |block: u32| {
+        let map = FunctionMap {
+            leaks: vec![block],
+            ..scan()
+        };
+        let image = stream_image(vec![map]);
+        let words = Words::new(&image);
+        let names = names(&words);
+        let mut builder = LoopsBuilder::new(words, 2, Limits::default());
+        for _ in 0..3 {
+            builder.feed(0, &activation("scan", "2334", &names));
+        }
+        let profile = sealed(&image, builder);
+        LoopsRun::new(vec![((*image).clone(), vec![profile])])
+    };
+    let text = print(&left(2), &options(), LoopsOptions::default());
+    assert!(text.contains("≥3 executions, ≥12 iterations"), "{text}");
+    assert!(text.contains("≥ as many or more"), "{text}");
+    let json = print_json(&left(2), &options(), LoopsOptions::default());
+    assert!(json.contains("\"bound\": \"at_least\""), "{json}");
+    // No call comes behind a block that paths don't lead to from the loop.
+    let text = print(&left(0), &options(), LoopsOptions::default());
+    assert!(text.contains("3 executions, 12 iterations"), "{text}");
+    assert!(!text.contains('≥'), "{text}");
+}
+
 #[test]
 fn loops_as_json() {
     let options = Options {

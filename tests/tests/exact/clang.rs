@@ -285,8 +285,11 @@ fn branches(function: &Counted, flow: &Flow) -> Result<Vec<Branch>> {
         }
         outcomes.sort_unstable();
         let place = place.unwrap_or_default();
-        // Scope 0: what is inlined from elsewhere was counted elsewhere by clang. Without a line it can't be told.
-        if !outcomes.is_empty() && place.scope == 0 && place.line != 0 {
+        // The compiler counts inlined code elsewhere. Text that the function includes, as a macro's, is its own
+        // and has no parent either. Without a line none can tell.
+        let scope = function.map.scopes.get(place.scope as usize);
+        let is_own = scope.is_some_and(|scope| scope.parent.is_none());
+        if !outcomes.is_empty() && is_own && place.line != 0 {
             all.push(Branch {
                 line: place.line,
                 column: place.column,

@@ -9,12 +9,16 @@
 //!
 //! Cost: edges times the length of the cycles; linear where these share no edge.
 
+use crate::bounds::Bound;
+
 /// An edge between two blocks with its count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arc {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) count: u64,
+    /// How the count may differ from what ran.
+    pub(super) bound: Bound,
 }
 
 /// Edges by block, with what is left of their counts.
@@ -163,7 +167,12 @@ mod tests {
     fn rounds(blocks: usize, arcs: &[(usize, usize, u64)], inner: &[Vec<usize>]) -> u64 {
         let arcs: Vec<Arc> = arcs
             .iter()
-            .map(|&(from, to, count)| Arc { from, to, count })
+            .map(|&(from, to, count)| Arc {
+                from,
+                to,
+                count,
+                bound: Bound::Exact,
+            })
             .collect();
         let mut out = vec![Vec::new(); blocks];
         for (index, arc) in arcs.iter().enumerate() {

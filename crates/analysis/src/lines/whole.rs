@@ -16,8 +16,9 @@
 use holloway_format::{EdgeKind, EdgeMap, FunctionMap, Outcome, Place};
 
 use super::cycles::Arc;
+use crate::bounds::Bound;
 use crate::flow::{Through, is_before_call};
-use crate::run::Function;
+use crate::run::{Collected, Function};
 
 /// Places that follow one another, from somewhere where control may have come in or been lost.
 #[derive(Debug, Default)]
@@ -27,6 +28,8 @@ pub(super) struct Part {
     pub(super) reached: u64,
     /// Of these, times that a call in front of it came back once more.
     pub(super) again: u64,
+    /// How these two may differ from what ran.
+    pub(super) bound: Bound,
 }
 
 /// All blocks, each as its parts in order, and the flow between them.
@@ -54,23 +57,27 @@ impl Whole {
             line: map.scopes.first().map_or(0, |scope| scope.line),
             column: 0,
         };
+        let bounds = function.bounds();
         blocks.push(vec![Part {
             places: vec![declaration],
             reached: flow.calls,
             again: 0,
+            bound: bounds.calls,
         }]);
         let front = blocks.len() - 1;
         let mut arcs = vec![Arc {
             from: front,
             to: head[map.entry as usize],
             count: flow.calls,
+            bound: bounds.calls,
         }];
-        let between = map.edges.iter().zip(&flow.edges);
+        let between = map.edges.iter().zip(flow.edges.iter().zip(&bounds.edges));
         let between = between.filter(|(edge, _)| is_between_blocks(edge));
-        arcs.extend(between.map(|(edge, &count)| Arc {
+        arcs.extend(between.map(|(edge, (&count, &bound))| Arc {
             from: head[edge.from as usize],
             to: head[edge.to as usize],
             count: u64::try_from(count).unwrap_or(0),
+            bound,
         }));
         join_empty(&blocks, &mut arcs, map.exit as usize);
         arcs.retain(|arc| arc.to != map.exit as usize);
@@ -147,8 +154,11 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
     // By block: where the one branch is that leads to it.
     let mut came_from: Vec<Option<Option<Place>>> = vec![None; map.blocks.len()];
     let mut first_into = vec![true; map.blocks.len()];
-    let mut jumps: Vec<Option<(Place, u64)>> = vec![None; map.blocks.len()];
-    for (edge, &count) in map.edges.iter().zip(&flow.edges) {
+    let mut jumps: Vec<Option<(Place, u64, Bound)>> = vec![None; map.blocks.len()];
+    let known = Known::new(function);
+    let bounds = function.bounds();
+    let edges = map.edges.iter().zip(&bounds.edges);
+    for ((edge, &bound), &count) in edges.zip(&flow.edges) {
         let (from, to) = (edge.from as usize, edge.to as usize);
         after_again[to] |= edge.outcome == Outcome::Again;
         before_call[to] |= is_before_call(edge);
@@ -160,7 +170,7 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
         first_into[to] = false;
         if edge.outcome == Outcome::Jump {
             let count = u64::try_from(count).unwrap_or(0);
-            jumps[from] = edge.place.map(|place| (place, count));
+            jumps[from] = edge.place.map(|place| (place, count, bound));
         }
     }
     let mut blocks: Vec<Vec<Part>> = (0..map.blocks.len()).map(|_| Vec::new()).collect();
@@ -168,36 +178,89 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
         let (came, again) = (through.came(id), through.again(id));
         let more = came.saturating_add(again);
         let parts = &mut blocks[head[id]];
-        let mut add = |places: &[Place], reached, again| {
+        let mut add = |places: &[Place], reached, again, bound| {
             parts.push(Part {
                 places: places.to_vec(),
                 reached,
                 again,
+                bound,
             });
         };
+        let (once, all) = (known.once(id), known.again(id));
         match block.places.split_first() {
-            _ if after_again[id] => add(&block.places, more, again),
+            _ if after_again[id] => add(&block.places, more, again, all),
             // What is behind the call that it begins with is reached as often as that comes back.
             Some((call, behind)) if before_call[id] => {
-                add(&[*call], came, 0);
-                add(behind, more.saturating_sub(flow.left[id]), again);
+                add(&[*call], came, 0, once);
+                add(behind, more.saturating_sub(flow.left[id]), again, all);
             }
             _ => {
-                add(&block.places, came, 0);
+                add(&block.places, came, 0, once);
                 if has_exit[id] && again > 0 {
                     // The call that it ends with came back once more.
-                    add(&[], more, again);
+                    add(&[], more, again, all);
                 }
             }
         }
         // A jump behind a call is run as often as it is taken.
         let divides_edge =
             block.places.is_empty() && came_from[id] == Some(jumps[id].map(|jump| jump.0));
-        if let Some((place, count)) = jumps[id].filter(|_| !divides_edge) {
-            add(&[place], count, 0);
+        if let Some((place, count, bound)) = jumps[id].filter(|_| !divides_edge) {
+            add(&[place], count, 0, bound);
         }
     }
     blocks
+}
+
+/// How the counts that parts are made of may differ from what ran.
+struct Known {
+    /// By block: of what comes in.
+    into: Vec<Bound>,
+    /// By block: of what goes on.
+    on: Vec<Bound>,
+    /// By block: of what is behind a call that a frame may be left in.
+    behind: Vec<Bound>,
+}
+
+impl Known {
+    fn new(function: &Function) -> Known {
+        let (map, bounds) = (&function.map, function.bounds());
+        let mut known = Known {
+            into: vec![Bound::Exact; map.blocks.len()],
+            on: vec![Bound::Exact; map.blocks.len()],
+            behind: vec![Bound::Exact; map.blocks.len()],
+        };
+        known.into[map.entry as usize] = bounds.calls;
+        let edges = map.edges.iter().zip(&bounds.edges);
+        for (edge, &bound) in edges.filter(|(edge, _)| edge.kind != EdgeKind::Exit) {
+            for sum in [
+                &mut known.into[edge.to as usize],
+                &mut known.on[edge.from as usize],
+            ] {
+                *sum = sum.and(bound);
+            }
+        }
+        for &block in &map.leaks {
+            known.behind[block as usize] = match function.collected() {
+                // A frame that was left is in no path.
+                Collected::Paths => Bound::Exact,
+                // It seems to have run all of the block.
+                Collected::Edges => Bound::AtMost,
+            };
+        }
+        known
+    }
+
+    /// Of a part that is reached as often as its block is entered.
+    fn once(&self, block: usize) -> Bound {
+        self.into[block].and(self.behind[block])
+    }
+
+    /// Of a part that is also reached again: the more often, the more goes on and the less comes in.
+    fn again(&self, block: usize) -> Bound {
+        let again = self.on[block].and(self.into[block].opposite());
+        self.once(block).and(again)
+    }
 }
 
 /// Puts other blocks in the place of those without places, as far as the flow through these is
@@ -224,23 +287,29 @@ fn join_empty(blocks: &[Vec<Part>], arcs: &mut Vec<Arc>, exit: usize) {
             (Some(edge), _) if into[block] == 1 => (edge, arcs[edge].from),
             _ => continue,
         };
-        let end = found(&joined, other);
+        let end = found(&mut joined, other);
         if other != exit && end != block {
             joined[block] = end;
             inside[edge] = true;
         }
     }
     for arc in arcs.iter_mut() {
-        (arc.from, arc.to) = (found(&joined, arc.from), found(&joined, arc.to));
+        (arc.from, arc.to) = (found(&mut joined, arc.from), found(&mut joined, arc.to));
     }
     let mut inside = inside.into_iter();
     arcs.retain(|_| !inside.next().unwrap_or(false));
 }
 
-/// The block that stands for another.
-fn found(joined: &[usize], mut block: usize) -> usize {
-    while joined[block] != block {
-        block = joined[block];
+/// The block that stands for another. All on the way there then lead to it at once, so that a chain
+/// is followed in full only once.
+fn found(joined: &mut [usize], block: usize) -> usize {
+    let mut end = block;
+    while joined[end] != end {
+        end = joined[end];
     }
-    block
+    let mut at = block;
+    while joined[at] != end {
+        at = std::mem::replace(&mut joined[at], end);
+    }
+    end
 }

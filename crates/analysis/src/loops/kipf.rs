@@ -14,6 +14,7 @@
 use rustc_hash::FxHashMap;
 
 use super::forest::SlabForest;
+use crate::flow::add;
 
 /// A prefix forest of sequences of paths.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -264,10 +265,11 @@ impl Making<'_> {
             *end = Some(place(label));
         }
         for (node, count) in whole {
-            self.nodes[node as usize].count += count;
+            add(&mut self.nodes[node as usize].count, count);
         }
         for (end, &(_, _, count)) in self.ends.iter().zip(&self.source.nodes) {
-            self.nodes[end.expect("every label has a node") as usize].count += count;
+            let node = end.expect("every label has a node") as usize;
+            add(&mut self.nodes[node].count, count);
         }
     }
 
@@ -294,7 +296,7 @@ impl Making<'_> {
                     });
                     nodes.len() as u32 - 1
                 });
-                nodes[node as usize].count += count;
+                add(&mut nodes[node as usize].count, count);
                 node
             });
         }

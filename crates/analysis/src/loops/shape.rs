@@ -14,6 +14,8 @@ use super::condition::Loops;
 use super::kipf::{Kipf, KipfNode};
 use super::period::period;
 use super::run::Sequences;
+use crate::bounds::Bound;
+use crate::flow::add;
 use crate::run::Function;
 use crate::trail::first_place;
 
@@ -130,39 +132,47 @@ pub fn count(function: &Function) -> Vec<LoopCount> {
             let passed = passed.entry(block.0).or_default();
             let is_final = failed.contains(&block.0);
             if starts_at(block.0) {
-                passed.starts += count;
+                add(&mut passed.starts, count);
                 if !is_final {
                     one.turns.push((number, count));
                 }
             } else {
-                passed.entered += count;
+                add(&mut passed.entered, count);
                 if is_final {
-                    passed.empty += count;
+                    add(&mut passed.empty, count);
                 } else if back == Some(block.0) {
                     one.entering.push((number, count));
                 }
             }
         }
         for head in failed {
-            passed.entry(head).or_default().failed += count;
+            add(&mut passed.entry(head).or_default().failed, count);
         }
         if let Some(head) = back {
-            passed.entry(head).or_default().back += count;
+            add(&mut passed.entry(head).or_default().back, count);
         }
     }
     let mut loops: Vec<LoopCount> = loops.into_values().collect();
     for one in &mut loops {
         let passed = passed.remove(&one.head).unwrap_or_default();
         // Paths that start here without a back edge come over a cut edge.
-        let entered = passed.entered + passed.starts.saturating_sub(passed.back);
+        let from_cuts = passed.starts.saturating_sub(passed.back);
+        let entered = passed.entered.saturating_add(from_cuts);
         one.executions = entered.saturating_sub(passed.empty);
-        one.iterations = (entered + passed.back).saturating_sub(passed.failed);
+        one.iterations = entered
+            .saturating_add(passed.back)
+            .saturating_sub(passed.failed);
         for list in [&mut one.turns, &mut one.entering] {
             list.sort_by_key(|&(path, count)| (std::cmp::Reverse(count), path));
         }
     }
     loops.retain(|one| one.iterations > 0);
     loops
+}
+
+/// Counts come from files: a sum that doesn't fit stays at the largest.
+fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
 }
 
 /// How often paths came by a loop's head.
@@ -222,9 +232,25 @@ impl LoopCount {
         }
     }
 
+    /// How the executions may differ from what ran.
+    pub fn executions_bound(&self, function: &Function) -> Bound {
+        function.bounds().blocks[self.head as usize]
+    }
+
+    /// How the iterations may differ from what ran. A missing path that leaves the loop out of its
+    /// condition is a test that seems to have begun an iteration: one too many.
+    pub fn iterations_bound(&self, function: &Function) -> Bound {
+        let edges = function.map.edges.iter().zip(&function.bounds().edges);
+        let failed = edges.filter(|(edge, _)| {
+            self.condition.contains(&edge.from) && !self.blocks.contains(&edge.to)
+        });
+        let failed = Bound::of_all(failed.map(|(_, bound)| *bound));
+        self.executions_bound(function).and(failed.opposite())
+    }
+
     /// Turns: paths that start at the head and run the body.
     pub fn starts(&self) -> u64 {
-        self.turns.iter().map(|turn| turn.1).sum()
+        sum(self.turns.iter().map(|turn| turn.1))
     }
 
     /// The least count that a sequence must have to be looked at, where children of less than `least` of their root aren't and
@@ -311,7 +337,7 @@ impl LoopCount {
             .filter(|one| share(one.1, starts) >= 100)
             .copied()
             .unzip();
-        let share = share(counts.iter().sum(), starts);
+        let share = share(sum(counts), starts);
         (paths.len() > 1 && share >= MOST).then_some(Finding::Steady { paths, share })
     }
 
@@ -340,7 +366,7 @@ impl LoopCount {
         // What comes next must be the usual way, or the chain says nothing of it.
         let next = chain.get(last.level as usize);
         let goes_on = next.is_some_and(|node| u64::from(node.label) == usual);
-        let entered: u64 = self.entering.iter().map(|one| one.1).sum();
+        let entered = sum(self.entering.iter().map(|one| one.1));
         (turns > 0 && goes_on).then(|| Finding::FirstTurns {
             turns,
             share: share(next.map_or(0, |node| node.count), entered),
@@ -374,7 +400,7 @@ impl LoopCount {
 
     /// From the path that most executions begin with, on with what mostly follows.
     fn chain<'a>(&self, kipf: &'a Kipf) -> Option<Vec<&'a KipfNode>> {
-        let entered: u64 = self.entering.iter().map(|one| one.1).sum();
+        let entered = sum(self.entering.iter().map(|one| one.1));
         let &(path, count) = self.entering.first()?;
         if share(count, entered) < MOST {
             return None;
@@ -423,7 +449,13 @@ fn is_one_path(finding: &Finding) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::{share, sum};
+
+    #[test]
+    fn sums_stay_at_the_largest() {
+        assert_eq!(sum([u64::MAX, 1]), u64::MAX);
+        assert_eq!(sum([]), 0);
+    }
 
     #[test]
     fn shares_are_rounded_down() {

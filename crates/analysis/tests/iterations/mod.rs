@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use holloway_analysis::RunProfile;
 use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
@@ -9,7 +10,7 @@ use holloway_flow::{PathEnd, PathId, PathStart};
 use holloway_format::abi::KIND_LOOPS;
 use holloway_format::{FunctionMap, LoopMap, LoopsHead, Outcome, Place};
 
-use crate::build::{function, numbering_of};
+use crate::build::{function, image, module, numbering_of, profile};
 use crate::streams::placed;
 
 /// Blocks with the lines that they hold, the first the entry, the last the exit; edges, those of one block being True and False.
@@ -378,4 +379,28 @@ fn trips_are_iterations() {
             assert!(one.findings(function, &kipf).contains(&expect), "{trips}");
         }
     }
+}
+
+/// Counts come from files, which may be damaged.
+#[test]
+fn counts_that_do_not_fit_stay_at_the_largest() {
+    let map = graph(
+        &[&[1], &[2], &[3], &[4], &[5], &[]],
+        &[(0, 1), (1, 2), (1, 4), (2, 3), (2, 1), (3, 1), (4, 5)],
+    );
+    let numbering = numbering_of(&map);
+    let goes_round = |number: &u64| {
+        let path = numbering.regenerate(PathId(*number)).unwrap();
+        matches!(path.end, PathEnd::Back(_))
+    };
+    let numbers = (0..map.path_count).filter(goes_round);
+    let counts: Vec<(u64, u64)> = numbers.map(|number| (number, u64::MAX)).collect();
+    let app = image("app", vec![module("a", vec![map])]);
+    let profile = profile(&app, 1, &[(0, 0, &counts)]);
+    let run = RunProfile::new(vec![(app, vec![profile])]);
+    let found = shape::count(&run.functions[0]);
+    // Two ways round, each of which may come from before the loop too.
+    assert_eq!(found[0].turns.len(), 2);
+    assert_eq!(found[0].starts(), u64::MAX);
+    assert_eq!(found[0].iterations, u64::MAX);
 }

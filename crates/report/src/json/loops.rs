@@ -9,6 +9,7 @@ use holloway_analysis::loops::shape::{Finding, path_of};
 use holloway_analysis::paths::instructions;
 use serde::Serialize;
 
+use super::functions::bound;
 use super::{SCHEMA, places, places_of};
 use crate::Options;
 use crate::filter::Filter;
@@ -67,6 +68,8 @@ struct LoopRecord<'a> {
     head: Head,
     executions: u64,
     iterations: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<&'static str>,
     starts: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     copies: Option<u32>,
@@ -164,6 +167,11 @@ impl<'a> LoopRecord<'a> {
             },
             executions: one.count.executions,
             iterations: one.count.iterations,
+            bound: bound(
+                one.count
+                    .executions_bound(function)
+                    .and(one.count.iterations_bound(function)),
+            ),
             starts: one.count.starts(),
             copies: described.map(|one| one.copies).filter(|copies| *copies > 1),
             peeled: described.map(|one| one.peeled).filter(|peeled| *peeled > 0),

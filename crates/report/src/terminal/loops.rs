@@ -15,12 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::Function;
+use holloway_analysis::bounds::Bound;
 use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::loops::shape::{Finding, Thousandths, path_of};
 use holloway_analysis::trail::{End, trail};
 use holloway_format::LoopMap;
 
 use super::Sheet;
+use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
 use super::paths::{end, in_brief, where_to};
 use crate::Options;
@@ -87,6 +89,9 @@ fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io
     for (rank, (one, head)) in list.iter().zip(&heads).enumerate() {
         write_loop(sheet, rank + 1, one, head, how.min_share, list.len() == 1)?;
     }
+    let bounds = |one: &Shown| bounds(one, sheet.run.function(one.function));
+    let marks: Vec<Bound> = list.iter().flat_map(bounds).collect();
+    legend(sheet, marks)?;
     if how.stats {
         write_stats(loops, sheet)?;
     }
@@ -151,10 +156,11 @@ fn write_loop(
     sheet.page.gap()?;
     sheet.page.line(&head)?;
     let (executions, iterations) = (one.count.executions, one.count.iterations);
+    let [of_executions, of_iterations] = bounds(one, function);
     let text = format!(
         "{}, {}, {} each",
-        plural(executions, "execution"),
-        plural(iterations, "iteration"),
+        marked(of_executions, &plural(executions, "execution")),
+        marked(of_iterations, &plural(iterations, "iteration")),
         mean(iterations.into(), executions)
     );
     said(sheet, Ink::Plain, &text)?;
@@ -195,6 +201,15 @@ fn write_loop(
         write_path(sheet, one, function, path)?;
     }
     Ok(())
+}
+
+/// How executions and iterations may differ from what ran.
+fn bounds(one: &Shown, function: &Function) -> [Bound; 2] {
+    let count = &one.count;
+    [
+        count.executions_bound(function),
+        count.iterations_bound(function),
+    ]
 }
 
 /// A line below a loop's head.

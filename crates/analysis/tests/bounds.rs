@@ -1,0 +1,150 @@
+//! Bounds of counts where frames that are left early are not counted, held against single frames.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod build;
+
+use build::{Build, count_edges, function, image, module, profile};
+use holloway_analysis::RunProfile;
+use holloway_analysis::bounds::{Bound, Bounds};
+use holloway_flow::{EdgeCounters, EdgeId};
+use holloway_format::{EdgeKind, FunctionMap, Outcome};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use std::time::Instant;
+
+fn bounds_of(map: FunctionMap) -> Bounds {
+    let image = image("app", vec![module("a", vec![map])]);
+    let profile = profile(&image, 1, &[(0, 0, &[])]);
+    let run = RunProfile::new(vec![(image, vec![profile])]);
+    run.functions[0].bounds().clone()
+}
+
+/// A chain of blocks to the exit, with these edges besides, and exit edges out of some blocks.
+fn graph(blocks: u32, more: &[(u32, u32)], left: &[u32]) -> Build {
+    let mut build = function("f", "f.c", 1);
+    for block in 0..blocks {
+        build = build.block(1, &[(0, 2 + block)]);
+    }
+    build = build.block(0, &[]);
+    for block in 0..blocks {
+        build = build.edge(block, block + 1, Outcome::Jump);
+    }
+    for &(from, to) in more {
+        build = build.edge(from, to, Outcome::Case(to.into()));
+    }
+    left.iter().fold(build, |build, &block| build.left(block))
+}
+
+/// Edges of a way from the entry to a block.
+fn way(map: &FunctionMap, block: u32) -> Vec<usize> {
+    let mut last: Vec<Option<usize>> = vec![None; map.blocks.len()];
+    let mut open = VecDeque::from([map.entry]);
+    while let Some(at) = open.pop_front() {
+        for (index, edge) in map.edges.iter().enumerate() {
+            let is_new = edge.to != map.entry && last[edge.to as usize].is_none();
+            if edge.from == at && edge.kind != EdgeKind::Exit && is_new {
+                last[edge.to as usize] = Some(index);
+                open.push_back(edge.to);
+            }
+        }
+    }
+    let mut way = Vec::new();
+    let mut at = block;
+    while at != map.entry {
+        let edge = last[at as usize].unwrap();
+        way.push(edge);
+        at = map.edges[edge].from;
+    }
+    way
+}
+
+fn bound(error: i64) -> Bound {
+    match error {
+        0 => Bound::Exact,
+        1.. => Bound::AtMost,
+        _ => Bound::AtLeast,
+    }
+}
+
+/// One frame for each block that may be left: its counters are propagated, and compared with the way
+/// that it ran.
+fn naive(map: &FunctionMap) -> Bounds {
+    let cfg = build::cfg(map);
+    let ids = |edges: &[u32]| edges.iter().copied().map(EdgeId).collect();
+    let counters = EdgeCounters::from_parts(&cfg, ids(&map.counted), ids(&map.tree)).unwrap();
+    let mut bounds = Bounds {
+        calls: Bound::Exact,
+        blocks: vec![Bound::Exact; map.blocks.len()],
+        edges: vec![Bound::Exact; map.edges.len()],
+    };
+    for &block in &map.leaks {
+        let way = way(map, block);
+        let ran = |edge: usize| way.iter().filter(|&&other| other == edge).count() as i64;
+        let from = |edge: usize| map.edges[edge].from;
+        let gone_on = |block: u32| way.iter().filter(|&&edge| from(edge) == block).count() as u64;
+        let counts = map.counted.iter().map(|&edge| {
+            let of = &map.edges[edge as usize];
+            match of.kind {
+                // Its counter is in the middle of the block.
+                EdgeKind::Exit => gone_on(of.from),
+                EdgeKind::Plain | EdgeKind::Pinned | EdgeKind::Cut => {
+                    ran(edge as usize).cast_unsigned()
+                }
+            }
+        });
+        let found = counters.propagate(&cfg, &counts.collect::<Vec<u64>>());
+        bounds.calls = bounds.calls.and(bound(found.calls - 1));
+        let mut blocks = vec![0; map.blocks.len()];
+        blocks[map.entry as usize] += found.calls - 1;
+        for (index, edge) in map.edges.iter().enumerate() {
+            let error = found.edges[index] - ran(index);
+            bounds.edges[index] = bounds.edges[index].and(bound(error));
+            blocks[edge.to as usize] += error;
+        }
+        for (known, error) in bounds.blocks.iter_mut().zip(blocks) {
+            *known = known.and(bound(error));
+        }
+    }
+    bounds
+}
+
+proptest! {
+    #[test]
+    fn bounds_are_those_of_single_frames(
+        blocks in 1u32..9,
+        more in prop::collection::vec((0u32..9, 0u32..10), 0..9),
+        left in prop::collection::btree_set(0u32..9, 0..3),
+        leaks in prop::collection::btree_set(0u32..9, 0..5),
+        weights in prop::collection::vec(0u64..20, 0..20),
+    ) {
+        let more: Vec<(u32, u32)> = more
+            .into_iter()
+            .map(|(from, to)| (from % blocks, to % blocks + 1))
+            .collect();
+        let left: Vec<u32> = left.into_iter().filter(|block| *block < blocks).collect();
+        let map = graph(blocks, &more, &left).unfinished();
+        let Some(mut map) = count_edges(&map, &weights) else {
+            return Ok(());
+        };
+        map.leaks = leaks.into_iter().filter(|block| *block < blocks).collect();
+        prop_assert_eq!(bounds_of(map.clone()), naive(&map));
+    }
+}
+
+/// Reports of large functions must not take minutes: each block of this one may be left.
+#[test]
+fn large_functions_are_bounded_in_linear_time() {
+    let blocks = 50_000;
+    let more: Vec<(u32, u32)> = (0..blocks - 2).map(|block| (block, block + 2)).collect();
+    let mut map = graph(blocks, &more, &[]).edges();
+    map.leaks = (0..blocks).collect();
+    let start = Instant::now();
+    let by_edges = bounds_of(map.clone());
+    assert_ne!(by_edges.sum(), Bound::Exact);
+    // Paths: a chain has one.
+    let mut map = graph(blocks, &[], &[]).done();
+    map.leaks = (0..blocks).collect();
+    let by_paths = bounds_of(map);
+    assert_eq!(by_paths.calls, Bound::AtLeast);
+    assert!(start.elapsed().as_secs() < 20);
+}

@@ -140,18 +140,19 @@ fn count_left(function: &Function, coverage: &mut Coverage) {
     }
 }
 
-/// Names of the images with such functions that ran and in which frames may have been left uncounted. Where the map
-/// doesn't say which functions leak, any may, unless the image counts frames that are left.
+/// Names of the images that ran and in which frames of such functions may have been left uncounted. A function all of whose
+/// frames were left has no counts, so it need not have run. Where the map doesn't say which functions leak, any that ran may,
+/// unless the image counts frames that are left.
 fn without_exits(run: &RunProfile, collected: Collected) -> Vec<String> {
     let has_exits = run.exits_by_image();
     let image_of = |function: &&Function| run.module_of(function).image.index();
     let leaky = run.functions.iter().filter(|function| {
         let image = image_of(function);
         let leaks = match run.images[image].leaks_unknown {
-            true => !has_exits[image],
+            true => function.ran() && !has_exits[image],
             false => !function.map.leaks.is_empty(),
         };
-        function.ran() && function.collected() == collected && leaks
+        leaks && function.collected() == collected && !run.images[image].processes.is_empty()
     });
     let images: BTreeSet<usize> = leaky.map(|function| image_of(&function)).collect();
     let names = images.iter().map(|&image| run.images[image].name.clone());

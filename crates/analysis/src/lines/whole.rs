@@ -256,7 +256,7 @@ impl Known {
         self.into[block].and(self.behind[block])
     }
 
-    /// Of a part that is also reached again: the more often, the more goes on and the less comes in.
+    /// Of a part that is also reached again: the oftener, the more goes on and the less comes in.
     fn again(&self, block: usize) -> Bound {
         let again = self.on[block].and(self.into[block].opposite());
         self.once(block).and(again)

@@ -2,7 +2,7 @@
 //!
 //! They are in no stream. A process's file has for each of them, as a root, what its counter says:
 //! how often the call was *reached* that way, whether it came back or not (`graph`, "left path").
-//! What went on is taken off where the processes of a run are joined ([`net`]), since a fork's
+//! What went on is taken off where the processes of a run are joined (`net`), since a fork's
 //! child goes on in calls that its parent reached.
 //!
 //! Where words are missing, what went on isn't known, and every one of them would look like a frame

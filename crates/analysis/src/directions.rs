@@ -659,7 +659,8 @@ impl<'a> Directions<'a> {
     fn chain(&self, place: Option<Place>) -> Vec<Place> {
         let mut chain = Vec::new();
         let mut next = place;
-        while let Some(place) = next {
+        // As many frames as scopes at most: a map that no reader checked may chain them in a ring.
+        while let Some(place) = next.filter(|_| chain.len() < self.map.scopes.len()) {
             let Some(scope) = self.map.scopes.get(place.scope as usize) else {
                 break;
             };

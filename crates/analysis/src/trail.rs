@@ -66,7 +66,8 @@ pub fn frames<'a>(map: &'a FunctionMap, place: &Place) -> impl Iterator<Item = F
         scope: place.scope,
         line: place.line,
     });
-    std::iter::from_fn(move || {
+    // As many frames as scopes at most: a map that no reader checked may chain them in a ring.
+    (0..map.scopes.len()).map_while(move |_| {
         let frame = next?;
         let scope = map.scopes.get(frame.scope as usize)?;
         next = scope.parent.map(|parent| Frame {

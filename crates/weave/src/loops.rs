@@ -10,11 +10,13 @@
 //! It does not say by how much it unrolled a loop. In a turn of an unrolled loop each store and
 //! call stands as often as its body was copied, and a number grows by a multiple of that (the
 //! loop's own, or the one that counts turns). So the copies are the least number of times that a
-//! place's stores or calls stand in a loop; without such, its loads. The number is a hint to the
-//! reader of counts, and no count uses it: loops of arithmetic alone have no copies here, and a
-//! place that makes two stores in a loop of step two may look like two copies.
+//! place's stores or calls stand in a loop; without such, its loads. A branch that stands there once
+//! says that there is one copy: what stands more often was copied inside a turn, as an inner loop
+//! that was unrolled whole. The number is a hint to the reader of counts, and no count uses it: loops
+//! of arithmetic alone have no copies here, and a place that makes two stores in a loop of step two
+//! may look like two copies.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use holloway_flow::{BlockId, Dominators, EdgeId, Loops};
 use holloway_format::{LoopMap, Place};
@@ -33,6 +35,7 @@ pub(crate) fn loops<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<L
             blocks.entry(inside).or_default().push(block);
         }
     }
+    let outer: HashSet<usize> = natural.all().iter().filter_map(|one| one.parent).collect();
     let mut found: Vec<LoopMap> = Vec::new();
     for (index, one) in natural.all().iter().enumerate() {
         let closing = one.back_edges.iter().copied();
@@ -44,7 +47,12 @@ pub(crate) fn loops<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<L
             continue;
         };
         let said = Properties::of(node, scopes);
-        let copies = copies(lowered, &blocks[&index], scopes);
+        // The optimizer leaves loops around other loops as they are; what stands in them more than
+        // once was copied inside a turn.
+        let copies = match outer.contains(&index) {
+            true => 1,
+            false => copies(lowered, &blocks[&index], said.start, scopes),
+        };
         let described = LoopMap {
             head: one.head.0,
             start: said.start,
@@ -117,30 +125,42 @@ impl Properties {
     }
 }
 
-/// How often the code of a loop stands in a turn of it.
-fn copies<'m>(lowered: &Lowered<'m>, blocks: &[BlockId], scopes: &mut Scopes<'m>) -> u32 {
+/// How often the code of a loop that begins at `start` stands in a turn of it.
+fn copies<'m>(
+    lowered: &Lowered<'m>,
+    blocks: &[BlockId],
+    start: Option<Place>,
+    scopes: &mut Scopes<'m>,
+) -> u32 {
     let nodes = blocks.iter().map(|block| lowered.nodes[block.index()]);
     let instructions: Vec<Instruction<'m>> = nodes
         .flat_map(|node| &lowered.layout.blocks[node.block].instructions[node.from..node.to])
         .copied()
         .collect();
     let mut effects: HashMap<(Place, Opcode), u32> = HashMap::new();
-    let mut loads = effects.clone();
+    let (mut loads, mut branches) = (effects.clone(), effects.clone());
     for &instruction in &instructions {
         let opcode = instruction.opcode();
         let times = match opcode {
             Opcode::Store => &mut effects,
             Opcode::Call | Opcode::Invoke if instruction.intrinsic().is_none() => &mut effects,
             Opcode::Load => &mut loads,
+            Opcode::Br if instruction.successors().len() == 2 => &mut branches,
             _ => continue,
         };
         let location = instruction.location();
         if let Some(place) = location.and_then(|location| scopes.place(location)) {
+            // The loop's own condition is tested once in a turn, however many copies it has.
+            let is_condition = start.is_none_or(|start| is_on_line(place, start));
+            if opcode == Opcode::Br && is_condition {
+                continue;
+            }
             *times.entry((place, opcode)).or_default() += 1;
         }
     }
     let times = if effects.is_empty() { loads } else { effects };
     let copies = times.into_values().min().unwrap_or(1);
+    let copies = branches.into_values().fold(copies, u32::min);
     let steps = instructions.iter().any(|instruction| {
         let value = instruction.value();
         let step = || value.operand(1).as_int();
@@ -148,4 +168,8 @@ fn copies<'m>(lowered: &Lowered<'m>, blocks: &[BlockId], scopes: &mut Scopes<'m>
             && step().is_some_and(|step| step != 0 && step % i64::from(copies) == 0)
     });
     if steps { copies } else { 1 }
+}
+
+fn is_on_line(place: Place, other: Place) -> bool {
+    (place.scope, place.line) == (other.scope, other.line)
 }

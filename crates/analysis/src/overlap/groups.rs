@@ -2,6 +2,7 @@
 //!
 //! Cost: hashes of all graphs, tables of names; where paths are numbered otherwise, each is regenerated.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -43,6 +44,8 @@ pub(super) struct Group<'a> {
     unit: Collected,
     hash: u64,
     functions: Vec<(FunctionId, &'a Function)>,
+    /// The hash of each function's graph with its numbering, made on first use.
+    structures: OnceCell<Vec<u64>>,
 }
 
 impl<'a> Group<'a> {
@@ -55,10 +58,12 @@ impl<'a> Group<'a> {
 
     /// The copy whose paths are numbered so.
     pub(super) fn numbered(&self, structure: u64) -> Option<(FunctionId, &'a Function)> {
-        let mut copies = self.functions.iter();
-        copies
-            .find(|(_, function)| function.map.structure_hash() == structure)
-            .copied()
+        let structures = self.structures.get_or_init(|| {
+            let maps = self.functions.iter().map(|(_, function)| &function.map);
+            maps.map(FunctionMap::structure_hash).collect()
+        });
+        let copy = structures.iter().position(|known| *known == structure)?;
+        Some(self.functions[copy])
     }
 
     /// Whether it has exit edges.
@@ -160,6 +165,7 @@ pub(super) fn groups<'a>(
                 unit,
                 hash,
                 functions: Vec::new(),
+                structures: OnceCell::new(),
             });
         }
         groups[place].functions.push((id, function));

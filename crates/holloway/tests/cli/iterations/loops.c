@@ -1,5 +1,5 @@
 /* Loops of all kinds, with the iterations that each call has behind it. Nothing here is unrolled but
-   the last two. */
+   the last three. */
 #define QUIET _Pragma("clang loop unroll(disable) vectorize(disable) interleave(disable)")
 #define BARRIER __asm__ volatile("")
 #define OWN __attribute__((noinline))
@@ -135,6 +135,31 @@ OWN static int chosen(int n) {
     a = 8;
   return a;
 }
+/* Only the loop over k is unrolled, whole, inside the loop over j. */
+OWN static int holds_unrolled(int n) {
+  int total = 0;
+  for (int i = 0; i < n; i++) {
+    for (int j = 0; j < n; j++) {
+      if (j == 3)
+        continue;
+      if (j > i)
+        break;
+      int k = 0;
+      while (k < 4) {
+        sink += k;
+        if (sink == -12345)
+          goto out;
+        k++;
+      }
+      do {
+        sink--;
+      } while (--k > 1);
+      total++;
+    }
+  }
+out:
+  return total;
+}
 int main(int argc, char **argv) {
   QUIET for (int i = 0; i < 5; i++) {
     int none = argc - 1;
@@ -163,6 +188,7 @@ int main(int argc, char **argv) {
     again(7);           /* 7 */
     unrolled(103 + none);
     vectorized(103 + none, numbers);
+    holds_unrolled(6 + none);
     sink = chosen(argc + i);
   }
   return 0;

@@ -84,6 +84,11 @@ fn iterations_of_c_are_executions_of_the_body_at_every_level() {
 fn reshaped(loops: &[Value], level: &str) {
     let of = |name: &'static str| loops.iter().filter(move |one| one["function"] == name);
     let number = |one: &Value, field: &str| one[field].as_u64();
+    let holder = of("holds_unrolled").collect::<Vec<_>>();
+    assert!(
+        !holder.is_empty() && holder.iter().all(|one| one["copies"].is_null()),
+        "-O{level}: {holder:?}"
+    );
     if level == "0" {
         for name in ["unrolled", "vectorized"] {
             assert_eq!(of(name).count(), 1);

@@ -5,9 +5,7 @@
 use holloway_analysis::directions::Directions;
 use holloway_analysis::loops::shape;
 use holloway_analysis::{RunProfile, lines};
-use holloway_format::{
-    FunctionCounts, ImageMap, Profile, decode_image, image::peek_image, repair,
-};
+use holloway_format::{FunctionCounts, ImageMap, Profile, decode_image, image::peek_image, repair};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -37,7 +35,9 @@ fn analyze(map: ImageMap) {
                 module,
                 function,
                 // The last of 16 does not fit into any sum.
-                counts: (0..many).map(|number| (number, u64::MAX >> (15 - number))).collect(),
+                counts: (0..many)
+                    .map(|number| (number, u64::MAX >> (15 - number)))
+                    .collect(),
                 ..FunctionCounts::default()
             }
         })

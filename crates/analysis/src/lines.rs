@@ -300,8 +300,8 @@ fn parent(map: &FunctionMap, scope: u32) -> Option<u32> {
     map.scopes.get(scope as usize)?.parent
 }
 
-/// Of the blocks on a spot, those that lie in one function inlined there, whole: their loops are
-/// not the spot's.
+/// The blocks on a spot that belong to a function inlined there, by function. A loop that lies in
+/// one of these groups does not count at the spot.
 fn inner_loops(
     map: &FunctionMap,
     owners: &[Option<u32>],

@@ -180,7 +180,7 @@ impl Tree {
         errors
     }
 
-    /// The error of what comes into a node from the one that it hangs on.
+    /// The error of the flow into a node from its parent in the tree.
     fn error_from_above(&self, node: usize) -> i8 {
         match self.up[node] {
             Some(Up::Calls | Up::Edge { enters: true, .. }) => -1,

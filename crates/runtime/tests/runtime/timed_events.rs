@@ -336,7 +336,8 @@ fn no_space_for_samples() {
     let output = run(&mut command);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("larger than the limit on file sizes") && said.lines().count() == 1);
+    let limit = "larger than the limit on file sizes";
+    assert!(said.contains(limit) && said.lines().count() == 1, "{said}");
     let run = only(runs(&data));
     assert!(run.spools > 0, "no space for any spool");
     let words = only(run.threads).words();

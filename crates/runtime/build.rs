@@ -17,8 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-/// Everything the object is made from; `abi.rs` comes in by path.
-const SOURCES: [&str; 2] = ["src", "../format/src/abi.rs"];
+/// Where the source of `holloway-abi` is, as its build script says.
+const ABI_SOURCE: &str = "DEP_HOLLOWAY_ABI_SOURCE";
 
 /// Processors, the targets of which one will do, and features.
 const MACHINES: [(&str, &[&str], &str); 2] = [
@@ -35,7 +35,7 @@ const MACHINES: [(&str, &[&str], &str); 2] = [
 ];
 
 fn main() {
-    for source in SOURCES {
+    for source in ["src", &variable(ABI_SOURCE)] {
         println!("cargo::rerun-if-changed={source}");
     }
     // Rustup's list of what is installed, or all that a distribution has: a target that comes later is noticed.
@@ -77,27 +77,41 @@ fn asked(words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
+/// Compiles `holloway-abi` for a target, then the object with it.
 fn compile(target: &str, features: &str, out: &Path) {
-    let status = Command::new(variable("RUSTC"))
-        .args([
-            "--crate-name=holloway_rt",
-            "--crate-type=rlib",
-            "--edition=2024",
-        ])
+    let abi = out.with_file_name(format!("libholloway_abi-{target}.rlib"));
+    let source = Path::new(&variable(ABI_SOURCE)).join("lib.rs");
+    let mut abi_rustc = rustc("holloway_abi", target, features);
+    run(abi_rustc
+        .arg("--emit=link")
+        .arg(format!("-o{}", abi.display()))
+        .arg(source));
+    let mut object_rustc = rustc("holloway_rt", target, features);
+    run(object_rustc
+        .arg(format!("--emit=obj={}", out.display()))
+        .arg(format!("--extern=holloway_abi={}", abi.display()))
+        .arg("src/object.rs"));
+    hide_symbols(out);
+}
+
+/// The compiler of this build, with the options of both crates.
+fn rustc(name: &str, target: &str, features: &str) -> Command {
+    let mut rustc = Command::new(variable("RUSTC"));
+    rustc
+        .arg(format!("--crate-name={name}"))
+        .args(["--crate-type=rlib", "--edition=2024"])
         .args(["-Copt-level=2", "-Cpanic=abort", "-Crelocation-model=pic"])
         .args(["-Ccodegen-units=1", "-Cdebuginfo=0", "-Cembed-bitcode=no"])
-        .args([
-            "-Coverflow-checks=no",
-            "-Cdebug-assertions=no",
-            "-Cforce-unwind-tables=yes",
-        ])
+        .args(["-Coverflow-checks=no", "-Cdebug-assertions=no"])
+        .arg("-Cforce-unwind-tables=yes")
         .arg(format!("-Ctarget-feature={features}"))
-        .arg(format!("--target={target}"))
-        .arg(format!("--emit=obj={}", out.display()))
-        .arg("src/object.rs")
-        .status();
-    match status {
-        Ok(status) if status.success() => hide_symbols(out),
+        .arg(format!("--target={target}"));
+    rustc
+}
+
+fn run(rustc: &mut Command) {
+    match rustc.status() {
+        Ok(status) if status.success() => {}
         Ok(status) => fail(&format!(
             "rustc could not compile the runtime object: {status}"
         )),

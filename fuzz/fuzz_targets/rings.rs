@@ -2,7 +2,7 @@
 #![no_main]
 
 use holloway_format::RawProfile;
-use holloway_format::abi::RING_SIZE;
+use holloway_abi::RING_SIZE;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

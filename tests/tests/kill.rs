@@ -7,7 +7,7 @@
 //! loop must be those of the finished calls, and of one more at most.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use holloway_format::abi::{KIND_TIMES, KIND_TRACE, SAMPLE_WORDS};
+use holloway_abi::{KIND_TIMES, KIND_TRACE, SAMPLE_WORDS};
 use holloway_format::{RawProfile, peek_profile};
 use holloway_tests::corpus::Random;
 use holloway_tests::expect;

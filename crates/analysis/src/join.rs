@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use holloway_format::abi::{KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TRACE};
+use holloway_abi::{KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TRACE};
 use holloway_format::{FunctionMap, ImageMap, Profile};
 
 use crate::flow::Flow;

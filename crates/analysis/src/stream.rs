@@ -23,7 +23,7 @@
 mod effects;
 mod words;
 
-use holloway_format::abi::{KIND_TRACE, OPERAND, WORD_CAUGHT, WORD_OWNER};
+use holloway_abi::{KIND_TRACE, OPERAND, WORD_CAUGHT, WORD_OWNER};
 
 pub(crate) use effects::Effects;
 pub(crate) use words::closes;

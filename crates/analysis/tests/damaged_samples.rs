@@ -5,9 +5,9 @@ mod build;
 mod samples;
 
 use build::function;
+use holloway_abi::KIND_VARIATION;
 use holloway_analysis::variation::Timings;
 use holloway_format::Outcome;
-use holloway_format::abi::KIND_VARIATION;
 use samples::{Sample, clock, names, owner, read, sealed, timed};
 
 const BIAS: u64 = 26;

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use build::{function, number};
+use holloway_abi::KIND_LOOPS;
 use holloway_analysis::loops::{Kipf, Limits, LoopsBuilder, LoopsRun, SlabForest, paths, seal};
 use holloway_analysis::stream::{Met, Words};
 use holloway_flow::PathId;
-use holloway_format::abi::KIND_LOOPS;
 use holloway_format::{FunctionMap, ImageMap, LoopsHead, Outcome};
 use proptest::prelude::*;
 use streams::{Kind, Simulator, placed, program};

@@ -255,7 +255,7 @@ proptest! {
         let mut operands = 0;
         for &word in &simulator.stream {
             match word {
-                holloway_format::abi::WORD_CAUGHT => operands = 3,
+                holloway_abi::WORD_CAUGHT => operands = 3,
                 _ if operands > 0 => operands -= 1,
                 _ => expect.extend(known.word(word).map(|_| word)),
             }

@@ -8,15 +8,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use build::function;
+use holloway_abi::{
+    KIND_TIMES, KIND_VARIATION, OPERAND, SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
+    SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, WORD_CLOCK, WORD_CONTROL, WORD_OWNER,
+};
 use holloway_analysis::stream::Words;
 use holloway_analysis::variation::rank::{Disturbed, Rank, Time};
 use holloway_analysis::variation::stability::stability;
 use holloway_analysis::variation::{
     Certainty, How, Timings, VariationBuilder, VariationRun, join, rank,
-};
-use holloway_format::abi::{
-    KIND_TIMES, KIND_VARIATION, OPERAND, SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
-    SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, WORD_CLOCK, WORD_CONTROL, WORD_OWNER,
 };
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use proptest::collection::vec;

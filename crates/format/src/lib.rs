@@ -14,7 +14,6 @@
 //! claims, or takes more than `n log n` time. Damage inside a record costs that record and is listed as [`Damage`].
 #![forbid(unsafe_code)]
 
-pub mod abi;
 mod cursor;
 pub mod damage;
 pub mod error;

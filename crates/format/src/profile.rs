@@ -5,12 +5,12 @@
 
 mod sum;
 
-use crate::abi::{KIND_EDGES, KIND_PATHS, is_stream};
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::image::ImageMap;
 use crate::raw::{RawHead, RawProfile};
 use crate::sealed;
+use holloway_abi::{KIND_EDGES, KIND_PATHS, is_stream};
 
 pub(crate) use sum::add_up;
 

@@ -1,4 +1,4 @@
-//! Reads a raw profile: the file a woven program writes through a shared mapping. Layout: [`crate::abi`].
+//! Reads a raw profile: the file a woven program writes through a shared mapping. Layout: [`holloway_abi`].
 //!
 //! The file may be of a process that still runs or was killed: what lies behind [`RawHead::end`] is ignored. The raw form
 //! carries no checksums (the program only ever adds to counters), so a flipped bit in a counter can't be seen; one in a
@@ -11,14 +11,14 @@ mod beside;
 mod rings;
 mod writer;
 
-use crate::abi::{
-    ABI_VERSION, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, KIND_LOOPS,
-    PAGE, RAW_MAGIC, hash_slot,
-};
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::profile::ProfileHead;
+use holloway_abi::{
+    ABI_VERSION, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, KIND_LOOPS,
+    PAGE, RAW_MAGIC, hash_slot,
+};
 
 pub use beside::counted_beside;
 pub use rings::{Piece, Ring, RingWords, Spool};

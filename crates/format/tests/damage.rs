@@ -5,7 +5,7 @@
 mod common;
 
 use common::{image, small_modules};
-use holloway_format::abi::KIND_TIMES;
+use holloway_abi::KIND_TIMES;
 use holloway_format::trace::{
     Block, Head, StringHash, Symbol, Terminal, Token, TraceFile, TraceWriter,
 };

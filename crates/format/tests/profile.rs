@@ -6,10 +6,10 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{image, map_and_profile, small_modules};
+use holloway_abi::KIND_EDGES;
 use holloway_format::{
     FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile, RawWriter,
-    abi::KIND_EDGES, decode_image, encode_image, peek_profile, raw, read_profile, repair,
-    write_sealed,
+    decode_image, encode_image, peek_profile, raw, read_profile, repair, write_sealed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -168,7 +168,7 @@ fn other_files_and_formats_are_refused() {
     let mut sealed = write_sealed(&read_profile(&raw, &map).unwrap());
     raw[8] = 7;
     sealed[8] = 9;
-    let abi = holloway_format::abi::ABI_VERSION;
+    let abi = holloway_abi::ABI_VERSION;
     let version = |found, reads| FormatError::Version { found, reads };
     check(&raw, version(7, abi..=abi));
     check(&sealed, version(9, 2..=3));

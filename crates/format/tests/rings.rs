@@ -1,7 +1,7 @@
 //! Streams in raw profiles: rings and spools, put together in order; what damage costs.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use holloway_format::abi::{
+use holloway_abi::{
     CHUNK, KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION, PAGE, RING_SIZE, WORD_CONTROL,
 };
 use holloway_format::raw::{Piece, RingWords};

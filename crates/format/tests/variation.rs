@@ -1,7 +1,7 @@
 //! Timings of paths: histograms against sorted lists, round trips, damage that costs one function, and that any bytes are survived.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use holloway_format::abi::{KIND_TIMES, KIND_VARIATION};
+use holloway_abi::{KIND_TIMES, KIND_VARIATION};
 use holloway_format::{
     BlockMap, Bursts, Counters, Distribution, FormatError, FunctionMap, FunctionTimings, ImageMap,
     ModuleMap, PathTimings, PlacedModule, Timing, VariationHead, VariationProfile, VariationStats,

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use holloway_format::abi::{BURST, BURST_MOST, BURST_VARIABLE};
+use holloway_abi::{BURST, BURST_MOST, BURST_VARIABLE};
 
 use crate::failure::{Failure, Result};
 

@@ -13,7 +13,7 @@ use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use holloway_format::abi::is_stream;
+use holloway_abi::is_stream;
 use holloway_format::raw::RawHead;
 use holloway_format::{
     ImageMap, ProfileHead, decode_image, peek_profile, read_profile, write_sealed,

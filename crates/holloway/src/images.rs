@@ -3,7 +3,8 @@
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use holloway_format::{ProfileHead, abi, peek_profile};
+use holloway_abi as abi;
+use holloway_format::{ProfileHead, peek_profile};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
 use crate::failure::{Context, Failure, Result};

@@ -15,8 +15,8 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use holloway_abi::is_stream;
 use holloway_analysis::RunProfile;
-use holloway_format::abi::is_stream;
 use holloway_format::{
     ImageMap, Profile, ProfileHead, RawProfile, decode_image, peek_profile, read_profile,
 };

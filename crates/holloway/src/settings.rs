@@ -54,7 +54,7 @@ impl WeaveSettings {
         let mut text = format!(
             "holloway {} abi {}\n",
             env!("CARGO_PKG_VERSION"),
-            holloway_format::abi::ABI_VERSION
+            holloway_abi::ABI_VERSION
         );
         text.push_str(&executable_identity());
         text.push_str(&format!(

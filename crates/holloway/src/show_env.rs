@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holloway_format::abi::BURST_VARIABLE;
+use holloway_abi::BURST_VARIABLE;
 
 use crate::args::{EnvFormat, ShowEnvArgs};
 use crate::burst::Burst;

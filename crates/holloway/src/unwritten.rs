@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 
-use holloway_format::{ImageMap, abi};
+use holloway_abi as abi;
+use holloway_format::ImageMap;
 use holloway_report::grouped;
 
 use crate::{rundir, status};

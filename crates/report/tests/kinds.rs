@@ -7,10 +7,8 @@ mod build;
 use build::{
     SLIDE_FIRST, SLIDE_SECOND, count_edges, fact, function, image, module, profile, slide,
 };
+use holloway_abi::{KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TIMES, KIND_TRACE, KIND_VARIATION};
 use holloway_analysis::{Exits, RunProfile};
-use holloway_format::abi::{
-    KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TIMES, KIND_TRACE, KIND_VARIATION,
-};
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::{Options, Sort, Source, View, default_view, json, overlap, terminal};
 use insta::assert_snapshot;

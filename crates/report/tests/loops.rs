@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use build::{Build, function, image, mangled, module, numbering_of};
+use holloway_abi::KIND_LOOPS;
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
 use holloway_flow::PathId;
-use holloway_format::abi::KIND_LOOPS;
 use holloway_format::{
     Counters, FunctionMap, ImageMap, LoopMap, LoopsHead, LoopsProfile, Outcome, read_loops,
     write_loops,

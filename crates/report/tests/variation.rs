@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use build::{function, mangled};
+use holloway_abi::{KIND_TIMES, SAMPLE_CALLED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::{How, VariationRun};
-use holloway_format::abi::{KIND_TIMES, SAMPLE_CALLED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
 use holloway_format::{FunctionMap, ImageMap, Load, LoadShape, Outcome, Place};
 use holloway_report::source::Source;
 use holloway_report::{Options, json, terminal, variation};

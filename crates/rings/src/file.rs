@@ -5,10 +5,10 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use holloway_format::FormatError;
-use holloway_format::abi::{
+use holloway_abi::{
     CHUNK, EXTENT_MAGIC, EXTENT_RING, ExtentHeader, KIND_LOOPS, PAGE, RawHeader, is_stream,
 };
+use holloway_format::FormatError;
 use holloway_format::raw::RawHead;
 
 use crate::mapping::Mapping;

@@ -1,4 +1,4 @@
-//! The reading end of a running program's streams (`format::abi`, "Streams"): finds the rings in its raw profile, takes words
+//! The reading end of a running program's streams (`holloway_abi`, "Streams"): finds the rings in its raw profile, takes words
 //! out of them and makes room for more.
 //!
 //! A ring has one producer, a thread of the program, and one reader at a time: [`Ring::take`] and the like want `&mut`. The

@@ -8,7 +8,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
-use holloway_format::abi::{CHUNK, RESERVE, RING_WORDS, RingHeader};
+use holloway_abi::{CHUNK, RESERVE, RING_WORDS, RingHeader};
 use rustix::thread::futex;
 
 use crate::mapping::Mapping;

@@ -1,11 +1,11 @@
-//! A producer that appends as `format::abi` says, by writes to the file: they and the reader's mapping are the same pages.
+//! A producer that appends as `holloway_abi` says, by writes to the file: they and the reader's mapping are the same pages.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-use holloway_format::abi::{
+use holloway_abi::{
     CHUNK, EXTENT_MAGIC, EXTENT_RING, KIND_LOOPS, KIND_PATHS, KIND_TIMES, KIND_TRACE,
     KIND_VARIATION, PAGE,
 };

@@ -1,7 +1,7 @@
 //! The runtime inside a woven program: gives each thread its block of counters, and counts hashed paths; or gives it a ring for
 //! a stream of paths, and makes space in it.
 //!
-//! Woven code reaches it by six symbols (see `abi.rs`), which the processor's file (`x86_64.rs`, `aarch64.rs`) defines
+//! Woven code reaches it by six symbols (see `holloway_abi`), which the processor's file (`x86_64.rs`, `aarch64.rs`) defines
 //! in assembly around their bodies:
 //! - `__holloway_enter`: the thread's slot is null. [`enter`] finds or makes a block and stores it.
 //! - `__holloway_hash`: counts a path of a function with too many paths for an array. The way to a path that has its
@@ -45,15 +45,7 @@
 //!
 //! Cost (2 cores, busy, virtual): the first enter some 40 system calls, 0.3 ms with the file's creation; a new thread 2
 //! to 10 us; a hashed path 2 to 4 ns, at its first time 0.2 us; a fork twice the plain one's time; a word that repeats 2.5 ns with its spooling, a new
-//! ring of 1 MiB 0.4 ms; a timed path 150 to 275 cycles in a burst that goes on.
-
-#[allow(
-    unreachable_pub,
-    dead_code,
-    reason = "shared with holloway-format, which exports all of it"
-)]
-#[path = "../../format/src/abi.rs"]
-mod abi;
+//! ring of 2 MiB 0.4 ms; a timed path 150 to 275 cycles in a burst that goes on.
 
 #[cfg(target_arch = "aarch64")]
 #[path = "rt/aarch64.rs"]
@@ -80,7 +72,7 @@ mod sys;
 mod text;
 mod watch;
 
-use abi::ImageHeader;
+use holloway_abi::ImageHeader;
 use lock::{Lock, Masked};
 use page::Inner;
 use ring::Ring;

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use holloway_format::abi::{
+use holloway_abi::{
     COUNTDOWN_SYMBOL, IMAGE_SYMBOL, ImageHeader, KIND_VARIATION, MAP_SECTION, SLOT_SYMBOL,
 };
 use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};

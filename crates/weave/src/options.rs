@@ -3,10 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use holloway_abi::{KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TIMES, KIND_TRACE, KIND_VARIATION};
 use holloway_format::Guide;
-use holloway_format::abi::{
-    KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TIMES, KIND_TRACE, KIND_VARIATION,
-};
 
 use crate::filter::Filter;
 

@@ -1,9 +1,9 @@
 //! Streams of paths, read naively: the words that threads left in a raw profile, one after the other on a plain stack, by the rules that
-//! `format::abi` gives ("Streams"). No code of `analysis` takes part.
+//! `holloway_abi` gives ("Streams"). No code of `analysis` takes part.
 
 use crate::walk::walk;
 use anyhow::{Context, Result, ensure};
-use holloway_format::abi::{KIND_TRACE, OPERAND, WORD_CAUGHT, WORD_CONTROL, WORD_OWNER};
+use holloway_abi::{KIND_TRACE, OPERAND, WORD_CAUGHT, WORD_CONTROL, WORD_OWNER};
 use holloway_format::{
     Counters, DagKind, FunctionMap, ImageMap, Outcome, RawProfile, decode_image, peek_profile,
 };

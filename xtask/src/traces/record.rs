@@ -2,8 +2,8 @@
 
 use crate::bench::Shelf;
 use anyhow::{Context, Result, ensure};
+use holloway_abi::MAP_SECTION;
 use holloway_analysis::stream::{Activations, Ended, Listener, Words};
-use holloway_format::abi::MAP_SECTION;
 use holloway_format::raw::{Piece, RawProfile};
 use holloway_format::{ImageMap, decode_image};
 use holloway_tests::tool::scratch;

@@ -9,7 +9,7 @@
 //!
 //! Cost: a look-up and one or two histograms a sample, two look-ups in a burst.
 
-use holloway_format::abi::{
+use holloway_abi::{
     CLOCK_WORDS, OPERAND, SAMPLE_CALLED, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
     SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, SAMPLE_WORDS, WORD_CAUGHT, WORD_CLOCK, WORD_OWNER, digits,
 };

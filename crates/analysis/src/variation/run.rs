@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use holloway_format::abi::KIND_TIMES;
+use holloway_abi::KIND_TIMES;
 use holloway_format::{ImageMap, PathTimings, VariationProfile, VariationStats};
 
 use super::sealed::{executions, paths};

@@ -2,11 +2,11 @@
 #![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+use holloway_abi::{KIND_EDGES, KIND_PATHS};
 use holloway_flow::{
     BlockId, Cfg, Dag, DagEdge, DagEdgeId, DagEdgeKind, Edge, EdgeCounters, EdgeId, EdgeKind,
     Numbering, SuccessorOrder,
 };
-use holloway_format::abi::{KIND_EDGES, KIND_PATHS};
 use holloway_format::{
     BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap, Gone,
     ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped,

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use holloway_abi::KIND_LOOPS;
 use holloway_analysis::RunProfile;
 use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
 use holloway_flow::{PathEnd, PathId, PathStart};
-use holloway_format::abi::KIND_LOOPS;
 use holloway_format::{FunctionMap, LoopMap, LoopsHead, Outcome, Place};
 
 use crate::build::{function, image, module, numbering_of, profile};

@@ -1,9 +1,9 @@
 //! Periods of loops, held against streams: those of streams that repeat, of up to K paths, and none of streams without order.
 
+use holloway_abi::KIND_LOOPS;
 use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
-use holloway_format::abi::KIND_LOOPS;
 use holloway_format::{ImageMap, LoopsHead};
 use proptest::prelude::*;
 

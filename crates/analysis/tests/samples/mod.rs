@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use holloway_analysis::stream::Words;
-use holloway_analysis::variation::{Timings, VariationBuilder, VariationRun, seal};
-use holloway_flow::PathId;
-use holloway_format::abi::{
+use holloway_abi::{
     CLOCK_WORDS, KIND_VARIATION, OPERAND, SAMPLE_CHECK, SAMPLE_FLAG_BITS, WORD_CLOCK, WORD_OWNER,
     digits,
 };
+use holloway_analysis::stream::Words;
+use holloway_analysis::variation::{Timings, VariationBuilder, VariationRun, seal};
+use holloway_flow::PathId;
 use holloway_format::{
     Counters, FunctionMap, ImageMap, VariationHead, VariationProfile, read_variation,
     write_variation,

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
+use holloway_abi::{KIND_LOOPS, KIND_TRACE, OPERAND, WORD_CAUGHT, WORD_OWNER};
 use holloway_analysis::stream::Words;
 use holloway_flow::{BlockId, EdgeId, Numbering, Path, PathEnd, PathStart};
-use holloway_format::abi::{KIND_LOOPS, KIND_TRACE, OPERAND, WORD_CAUGHT, WORD_OWNER};
 use holloway_format::{Counters, DagKind, FunctionMap, ImageMap, ModuleMap, Outcome, PlacedModule};
 
 use crate::build::{Build, function, image, module, numbering_of};

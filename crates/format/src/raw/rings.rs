@@ -1,4 +1,4 @@
-//! Streams in a raw profile: the words in the threads' rings and those that threads spooled. Layout: [`crate::abi`], "Streams".
+//! Streams in a raw profile: the words in the threads' rings and those that threads spooled. Layout: [`holloway_abi`], "Streams".
 //!
 //! The words of a ring are found in pieces, by position: what was spooled, then what is in the ring still. What a collector
 //! took is in neither. A spool and its ring may overlap (the process was killed between publishing the one and moving
@@ -6,10 +6,10 @@
 //!
 //! Cost: linear in the words; spools are decompressed one at a time, a megabyte at most.
 
-use crate::abi::{CHUNK, PAGE, RING_SIZE, RingHeader};
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
 use crate::raw::EXTENT_HEAD;
+use holloway_abi::{CHUNK, PAGE, RING_SIZE, RingHeader};
 
 const RING_HEAD: usize = size_of::<RingHeader>();
 /// The ring header's `own`.

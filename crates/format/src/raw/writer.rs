@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::abi::{
-    ABI_VERSION, CHUNK, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL,
-    PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
-};
 use crate::image::ImageMap;
 use crate::map::Counters;
 use crate::profile::ProfileHead;
 use crate::raw::{EXTENT_HEAD, SLOT, block_size, segment_extent};
+use holloway_abi::{
+    ABI_VERSION, CHUNK, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL,
+    PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
+};
 
 /// A raw profile in the making.
 #[derive(Clone, Debug)]

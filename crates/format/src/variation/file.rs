@@ -13,13 +13,13 @@ use super::{
     Bursts, Distribution, FunctionTimings, PathTimings, Sums, Timing, VARIATION_NUMBERS,
     VariationHead, VariationProfile, VariationStats,
 };
-use crate::abi::{KIND_TIMES, KIND_VARIATION};
 use crate::cursor::Cursor;
 use crate::error::FormatError;
 use crate::frames::FrameWriter;
 use crate::head::{self, Head, Kind, Of, path_below, put_function};
 use crate::image::ImageMap;
 use crate::varint::put;
+use holloway_abi::{KIND_TIMES, KIND_VARIATION};
 
 /// First eight bytes of the file.
 pub const VARIATION_MAGIC: [u8; 8] = *b"HLWTIMES";

@@ -1,9 +1,9 @@
 //! What is being made of the streams of one ring, by the worker that reads it.
 
+use holloway_abi::{KIND_LOOPS, KIND_TRACE};
 use holloway_analysis::loops::{self, LoopsBuilder};
 use holloway_analysis::trace::{self, Recorded, TraceBuilder};
 use holloway_analysis::variation::VariationBuilder;
-use holloway_format::abi::{KIND_LOOPS, KIND_TRACE};
 
 use super::memory::Share;
 use super::pool::locked;

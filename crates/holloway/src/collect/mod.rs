@@ -25,7 +25,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use holloway_format::abi::COLLECTOR_VARIABLE;
+use holloway_abi::COLLECTOR_VARIABLE;
 
 use crate::args::StreamArgs;
 use crate::burst::Burst;

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use holloway_abi::CHUNK;
 use holloway_analysis::stream::Words;
-use holloway_format::abi::CHUNK;
 use holloway_rings::{Ring, RingFile};
 
 use super::Settings;

@@ -3,7 +3,7 @@
 //! A sample is made of *bursts*: the words of one chunk. What follows a burst is left out but for the words that say that another
 //! thread goes on.
 
-use holloway_format::abi::{CHUNK, OPERAND, WORD_CAUGHT, WORD_OWNER};
+use holloway_abi::{CHUNK, OPERAND, WORD_CAUGHT, WORD_OWNER};
 
 use super::making::Making;
 use super::subject::Subject;

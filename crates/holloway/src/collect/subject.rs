@@ -13,11 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use holloway_abi::{KIND_TIMES, KIND_TRACE, KIND_VARIATION, OPERAND, SAMPLE_WORDS, WORD_OWNER};
 use holloway_analysis::stream::Words;
 use holloway_analysis::{loops, variation};
-use holloway_format::abi::{
-    KIND_TIMES, KIND_TRACE, KIND_VARIATION, OPERAND, SAMPLE_WORDS, WORD_OWNER,
-};
 use holloway_format::raw::{Ring, RingWords, counted_beside};
 use holloway_format::{
     Damage, DamagedFile, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile,

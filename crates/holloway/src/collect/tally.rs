@@ -165,7 +165,7 @@ fn dropped_words(ring: &Ring<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use holloway_format::abi::{CHUNK, KIND_TRACE, PAGE};
+    use holloway_abi::{CHUNK, KIND_TRACE, PAGE};
     use holloway_format::{ProfileHead, RawProfile, RawWriter};
 
     use super::*;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use holloway_format::abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, PAGE};
+use holloway_abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, PAGE};
 use holloway_format::{ModuleMap, Skipped, encode_image};
 use holloway_weave::Collect;
 use holloway_weave::archive;

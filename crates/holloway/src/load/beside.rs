@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holloway_format::abi::{KIND_LOOPS, KIND_TRACE};
+use holloway_abi::{KIND_LOOPS, KIND_TRACE};
 use holloway_format::trace::TraceFile;
 use holloway_format::{FormatError, ImageMap, Profile, ProfileHead, read_loops, read_variation};
 

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use holloway_abi::{KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION};
 use holloway_analysis::RunProfile;
 use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::variation::VariationRun;
-use holloway_format::abi::{KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION};
 use holloway_format::{
     Damage, FunctionCounts, ImageMap, LoopsProfile, ProfileHead, VariationProfile, read_profile,
 };

@@ -86,7 +86,7 @@ global_asm!(
         "ands x3, x2, #-64\n",             // first record
         "b.eq 4f\n",
         "add x4, x1, #1\n",                // key
-        "movz x5, #0x7C15\nmovk x5, #0x7F4A, lsl #16\nmovk x5, #0x79B9, lsl #32\nmovk x5, #0x9E37, lsl #48\n", // abi::hash_slot
+        "movz x5, #0x7C15\nmovk x5, #0x7F4A, lsl #16\nmovk x5, #0x79B9, lsl #32\nmovk x5, #0x9E37, lsl #48\n", // holloway_abi::hash_slot
         "mul x5, x5, x4\n",
         "neg x6, x2\n",
         "lsr x5, x5, x6\n",                // by 64 - logarithm

@@ -1,4 +1,4 @@
-//! Timed paths: which paths are timed, and what is said of each (`abi.rs`, "Timed paths"; Perelman,
+//! Timed paths: which paths are timed, and what is said of each (`holloway_abi`, "Timed paths"; Perelman,
 //! Chilimbi, Calder 2005, section 4.1, with the two counters of Arnold and Ryder 2001, here nCheck
 //! in [`COUNTDOWN_SYMBOL`] and nInstr in [`State::remaining`]).
 //!
@@ -19,7 +19,7 @@
 //! # Warming up
 //! The first paths of a burst wait for their timed code, and for this file's, to come into the caches: a path of 15 cycles took 915 on average where bursts are of one path,
 //! 156 where they are of ten, 26 of a hundred (miniz_oxide's, after 10,000 paths each, measured once). So a burst begins with paths of which nothing is said
-//! ([`WARM_UP`](super::abi::WARM_UP)); the sample after them stands for them too. What is left (pulldown-cmark, measured once): times of one path are 5 to 20 % longer on average with 10000:1 and 1000:1 than
+//! ([`WARM_UP`](holloway_abi::WARM_UP)); the sample after them stands for them too. What is left (pulldown-cmark, measured once): times of one path are 5 to 20 % longer on average with 10000:1 and 1000:1 than
 //! with 100:1, about a step of the clock in the median, for the eight may have been other paths.
 //!
 //! # Short paths
@@ -35,13 +35,13 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-use super::abi::{
+use super::ring::Ring;
+use super::{arch, image, watch};
+use holloway_abi::{
     BurstState, CHUNK, CLOCK_AGE, KIND_TIMES, OPERAND, SAMPLE_CALLED, SAMPLE_CHECK,
     SAMPLE_FLAG_BITS, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNKNOWN, SAMPLE_UNWATCHED,
     SAMPLE_WORDS, WARM_EVERY, WARM_UP, digits,
 };
-use super::ring::Ring;
-use super::{arch, image, watch};
 
 /// A number of the state.
 #[repr(transparent)]

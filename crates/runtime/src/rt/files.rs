@@ -5,7 +5,6 @@
 //! what is gone is opened again by name. The directory is kept open, too: the path may mean nothing any more after a
 //! `chroot`.
 
-use super::abi::PAGE;
 use super::fork;
 use super::image;
 use super::page::Inner;
@@ -15,6 +14,7 @@ use super::sys::{
     EOPNOTSUPP, Errno, FOREIGN_RIGHTS, File,
 };
 use super::text::{Text, file_name, push_time, until_nul};
+use holloway_abi::PAGE;
 
 /// Where runs go by default, below the current directory.
 const DEFAULT_RUNS: &[u8] = b"target/holloway/runs";

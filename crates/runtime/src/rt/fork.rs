@@ -16,11 +16,11 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use super::abi::{ExtentHeader, PAGE};
 use super::lock::Masked;
 use super::page::Inner;
 use super::sys::{self, FOREIGN_RIGHTS, Where};
 use super::{RUNTIME, arch, measure, opening, proc, store};
+use holloway_abi::{ExtentHeader, PAGE};
 
 unsafe extern "C" {
     fn pthread_atfork(

@@ -5,14 +5,14 @@
 //!
 //! Cost: some 40 us for each ring.
 
-use super::abi::{
-    BURST, BURST_MOST, BURST_VARIABLE, BurstState, KIND_TIMES, KIND_VARIATION, OPERAND,
-};
 use super::burst::State;
 use super::page::Inner;
 use super::ring::Ring;
 use super::text::number;
 use super::{arch, image, proc, report, sys, watch};
+use holloway_abi::{
+    BURST, BURST_MOST, BURST_VARIABLE, BurstState, KIND_TIMES, KIND_VARIATION, OPERAND,
+};
 
 /// Empty probes whose mean is taken: the clock goes in steps, so one by itself says little.
 const ROUNDS: u64 = 16;

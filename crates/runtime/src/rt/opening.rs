@@ -4,12 +4,12 @@
 //! among the mappings and goes on with it. The page says which load it belongs to, by the address of the image's header;
 //! if that load is still there (`dlmopen` makes two at a time), the new one gets a file of its own.
 
-use super::abi::{ABI_VERSION, ImageHeader, PAGE};
 use super::page::{FirstPage, Inner, LIVE_STAMP, Live};
 use super::proc::{self, Mapping};
 use super::sys::{self, EFBIG, File, Where};
 use super::text::{copy_padded, file_name, same, starts_with, until_nul};
 use super::{files, fork, image, measure, report, ring, store, watch};
+use holloway_abi::{ABI_VERSION, ImageHeader, PAGE};
 
 /// Value of `RawHeader::flags` for a process that the program started with `exec`.
 pub(super) const STARTED: u32 = 0;

@@ -10,10 +10,10 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::abi::{BurstState, ExtentHeader, PAGE, RAW_MAGIC, RawHeader};
 use super::lz4;
 use super::sys::{Errno, File};
 use super::text::Text;
+use holloway_abi::{BurstState, ExtentHeader, PAGE, RAW_MAGIC, RawHeader};
 
 /// Tells a first page with [`Live`] of this layout from anything else.
 pub(super) const LIVE_STAMP: u64 = u64::from_le_bytes(*b"HLWLIVE2");

@@ -1,4 +1,4 @@
-//! Rings: the words that a thread appends where streams of paths are collected (`abi.rs`, "Streams"; Larus 1999, section 3,
+//! Rings: the words that a thread appends where streams of paths are collected (`holloway_abi`, "Streams"; Larus 1999, section 3,
 //! hands its trace to the compactor the same way, a buffer at a time).
 //!
 //! Woven code appends by itself. It comes here where it began a chunk ([`chunk`]), to make sure that the chunks after it are
@@ -22,16 +22,16 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-use super::abi::{
-    BURST_STATE, BurstState, CHUNK, COLLECTOR_VARIABLE, ExtentHeader, OPERAND, PAGE, RESERVE,
-    RING_SIZE, RING_WORDS, RingHeader, WORD_CAUGHT, WORD_OWNER, is_stream,
-};
 use super::lock::Masked;
 use super::page::{Collector, Inner};
 use super::store::Birth;
 use super::sys::{self, NO_COLLECTOR, Where};
 use super::text::number;
 use super::{RUNTIME, arch, fork, image, measure, proc, report, spool, watch};
+use holloway_abi::{
+    BURST_STATE, BurstState, CHUNK, COLLECTOR_VARIABLE, ExtentHeader, OPERAND, PAGE, RESERVE,
+    RING_SIZE, RING_WORDS, RingHeader, WORD_CAUGHT, WORD_OWNER, is_stream,
+};
 
 /// Bytes of a ring's extent, without counters behind it.
 pub(super) const EXTENT_SIZE: usize = (PAGE + RING_SIZE) as usize;

@@ -12,10 +12,10 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::abi::{EXTENT_MAGIC, EXTENT_SEGMENT, ExtentHeader, HashSlot, PAGE, hash_slot};
 use super::lock::Masked;
 use super::page::Inner;
 use super::{RUNTIME, arch, fork, store, sys};
+use holloway_abi::{EXTENT_MAGIC, EXTENT_SEGMENT, ExtentHeader, HashSlot, PAGE, hash_slot};
 
 /// Logarithm of the first segment's records: with the header, they fill half a page of the file.
 const FIRST: u32 = 7;

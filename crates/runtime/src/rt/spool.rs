@@ -4,17 +4,17 @@
 //! before the words leave the ring: whenever the process is killed, each word is found in one or the other.
 //!
 //! A hole in the ring is of a frame below the signal handler that runs now, or of one that a handler jumped out of. It is left in
-//! the ring if enough can be taken before it, else it goes into the spool as a 0 (see `abi.rs`).
+//! the ring if enough can be taken before it, else it goes into the spool as a 0 (see `holloway_abi`).
 //!
 //! Cost: about a nanosecond for four bytes of repetitive words, under the lock: threads that spool at once take turns.
 
 use core::sync::atomic::Ordering;
 
-use super::abi::{CHUNK, EXTENT_MAGIC, EXTENT_SPOOL, ExtentHeader, RESERVE, RING_SIZE};
 use super::page::Inner;
 use super::ring::Ring;
 use super::sys::{self, EFBIG, Errno};
 use super::{lz4, store};
+use holloway_abi::{CHUNK, EXTENT_MAGIC, EXTENT_SPOOL, ExtentHeader, RESERVE, RING_SIZE};
 
 /// Most bytes of words that go at a time: as much space must be free, however little of it they take in the end.
 const MOST: u64 = 10 * CHUNK;

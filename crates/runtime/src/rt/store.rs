@@ -11,14 +11,14 @@
 
 use core::sync::atomic::Ordering;
 
-use super::abi::{
-    self, BurstState, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, ExtentHeader, KIND_LOOPS, PAGE,
-    RING_SIZE,
-};
 use super::page::{Inner, Live};
 use super::ring::{self, Ring};
 use super::sys::{self, EBADF, EDQUOT, EFBIG, ENOMEM, ENOSPC, Errno, Where};
 use super::{files, image, measure, report};
+use holloway_abi::{
+    self, BurstState, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, ExtentHeader, KIND_LOOPS, PAGE,
+    RING_SIZE,
+};
 
 /// Blocks looked at for a dead owner, for each new thread: some 100 ns each.
 const CHECKS: usize = 48;
@@ -60,7 +60,7 @@ pub(super) fn block_for_thread(inner: &mut Inner) -> *mut u8 {
 
 /// Do threads append to rings, in place of counting in blocks? Rings are blocks in all that is said of blocks here.
 pub(super) fn is_stream() -> bool {
-    abi::is_stream(image().kind)
+    holloway_abi::is_stream(image().kind)
 }
 
 /// Bytes of a block's extent.

@@ -7,7 +7,7 @@
 //! and its processor say what did. Voluntary switches are the program's own doing, and part of how long its paths take, on whichever processor it goes on.
 //!
 //! Where another library uses the field, its value is left alone, and counts are compared at each visit; so they are in bursts where nothing is
-//! registered (musl, an old glibc). With every path timed that would cost too much: samples say [`SAMPLE_UNWATCHED`](super::abi::SAMPLE_UNWATCHED) then, and
+//! registered (musl, an old glibc). With every path timed that would cost too much: samples say [`SAMPLE_UNWATCHED`](holloway_abi::SAMPLE_UNWATCHED) then, and
 //! nothing else of preemption.
 //!
 //! Limits: with every path timed, nobody looks where a function begins, so what happened since the last path ended, in code that isn't woven, is said of the path
@@ -15,14 +15,14 @@
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use super::abi::{
-    CLOCK_AGE, CLOCK_WORDS, KIND_TIMES, OPERAND, PAGE, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
-    WORD_CLOCK,
-};
 use super::burst::State;
 use super::page::{Inner, Live};
 use super::ring::{self, Ring};
 use super::{arch, fork, image, sys};
+use holloway_abi::{
+    CLOCK_AGE, CLOCK_WORDS, KIND_TIMES, OPERAND, PAGE, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
+    WORD_CLOCK,
+};
 
 /// In place of the program time of a look: what happened was a probe's time.
 pub(super) const LEAVING: u64 = u64::MAX;

@@ -72,7 +72,7 @@ global_asm!(
     "movq %rdx, -24(%rsp)",
     "movq (%rdi), %rcx",
     "leaq 1(%rsi), %rdx",                   // key
-    "movabsq $0x9E3779B97F4A7C15, %rax",    // abi::hash_slot
+    "movabsq $0x9E3779B97F4A7C15, %rax",    // holloway_abi::hash_slot
     "imulq %rdx, %rax",
     "movq %rcx, %r11",
     "andq $-64, %r11",                      // first record

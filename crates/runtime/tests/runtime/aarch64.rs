@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use holloway_format::abi::RING_SIZE;
+use holloway_abi::RING_SIZE;
 
 use crate::common::{only, profiles, run, run_silently, source, workshop};
 

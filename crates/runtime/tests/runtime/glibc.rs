@@ -5,7 +5,7 @@ use crate::common::timed::{program, runs};
 use crate::common::{Profile, command, only, profiles, run_silently};
 use crate::libraries::{library_of, loading, loading_kind};
 use crate::timed_events::{KINDS, count, printed};
-use holloway_format::abi::SAMPLE_UNWATCHED;
+use holloway_abi::SAMPLE_UNWATCHED;
 
 /// A woven library and a program that loads it; their profiles after one scenario.
 fn load(test: &str) -> Vec<Profile> {

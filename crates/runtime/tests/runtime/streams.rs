@@ -2,7 +2,7 @@
 
 use crate::common::streams::{KINDS, MANY, Run, assert_series, paths, program, runs};
 use crate::common::{command, kill, only, run, run_silently};
-use holloway_format::abi::RING_SIZE;
+use holloway_abi::RING_SIZE;
 
 /// Runs a scenario silently; what its processes appended.
 fn spooled(name: &str) -> Vec<Run> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::common::timed::{Sample, TIMES, Thread, VARIATION, program, runs, scenario};
 use crate::common::{command, only, run, run_silently};
-use holloway_format::abi::{SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
+use holloway_abi::{SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
 
 /// Words of `loop(first, times)`.
 fn looped(first: u32, times: u32) -> Vec<u32> {

@@ -2,7 +2,7 @@
 
 use crate::common::timed::{Run, Sample, TIMES, Thread, VARIATION, program, runs, scenario};
 use crate::common::{command, gcc, kill, object, only, run, run_silently, source, workshop};
-use holloway_format::abi::{
+use holloway_abi::{
     SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED, SAMPLE_WORDS,
 };
 

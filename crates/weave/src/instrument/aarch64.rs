@@ -29,9 +29,9 @@
 //! 2:
 //! ```
 //! A path that may be alone in its activation is compared first, and counted beside the ring. All stores are plain: a word says all by itself,
-//! readers stop at a place that is 0 still, and the runtime's own stores tell them when to stop waiting for it (`format::abi`).
+//! readers stop at a place that is 0 still, and the runtime's own stores tell them when to stop waiting for it (`holloway_abi`).
 
-use holloway_format::abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
+use holloway_abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
 use holloway_llvm::{Builder, Module, Type, Value};
 
 /// What a call changes, and a linker's veneer on the way to it. LLVM knows x30 by this name only, and says nothing of unknown ones.

@@ -1,5 +1,5 @@
 //! Reading the clock where a path begins and where it ends (Perelman, Chilimbi, Calder 2005,
-//! section 4.2; `format::abi`, *Timed paths*).
+//! section 4.2; `holloway_abi`, *Timed paths*).
 //!
 //! # Where a path begins
 //! Behind a call of the runtime, which stopped the program's time:
@@ -38,7 +38,7 @@
 
 use std::cell::RefCell;
 
-use holloway_format::abi::{BURST_STATE, BURST_SYMBOL, OPERAND, SAMPLE_SYMBOL};
+use holloway_abi::{BURST_STATE, BURST_SYMBOL, OPERAND, SAMPLE_SYMBOL};
 use holloway_llvm::{AttributeKind, Block, Builder, Function, Instruction, Module, Type, Value};
 
 use super::definitions::Variable;

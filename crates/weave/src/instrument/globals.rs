@@ -1,6 +1,6 @@
 //! The symbols of a woven module: its counter base, the thread's slot, the runtime's functions.
 
-use holloway_format::abi::{
+use holloway_abi::{
     CAUGHT_SYMBOL, COUNTDOWN_SYMBOL, ENTER_SYMBOL, HASH_SYMBOL, PRESERVE_ALL, SLOT_SYMBOL,
 };
 use holloway_llvm::{

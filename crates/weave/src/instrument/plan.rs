@@ -6,9 +6,9 @@
 //! circle, the blocks they leave are cut before their terminator and everything starts again; each round cuts at least one block
 //! that wasn't, so it ends.
 
+use holloway_abi::{RING_SIZE, RING_WORDS};
 use holloway_flow::{BlockId, Dag, EdgeCounters, Numbering, Probes};
 use holloway_format::Counters;
-use holloway_format::abi::{RING_SIZE, RING_WORDS};
 use holloway_llvm::Function;
 
 use super::beside::{Alone, Place};

@@ -1,4 +1,4 @@
-//! Probes that append each path that ends to the thread's stream (`format::abi`, *Streams*).
+//! Probes that append each path that ends to the thread's stream (`holloway_abi`, *Streams*).
 //!
 //! # Appending
 //! One block of inline assembly, on x86-64 this ([`super::aarch64`] has the other). One instruction takes the place; what was in the cursor is read before it, and whether
@@ -58,9 +58,9 @@
 
 use std::collections::HashMap;
 
+use holloway_abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
 use holloway_flow::Action;
 use holloway_format::Counters;
-use holloway_format::abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
 use holloway_llvm::{Block, Builder, Module, Type, Value};
 
 use super::aarch64::{self, Low};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::link_support::linkers;
-use holloway_format::abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, MAP_SECTION};
+use holloway_abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, MAP_SECTION};
 use holloway_weave::image::{Machine, image_object};
 use object::{Object, ObjectSection, ObjectSymbol};
 

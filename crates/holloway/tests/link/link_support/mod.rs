@@ -141,7 +141,7 @@ impl Yard {
     pub(crate) fn maybe_map(&self, file: &str) -> Option<ImageMap> {
         let bytes = std::fs::read(self.path(file)).unwrap();
         let object = object::File::parse(&*bytes).unwrap();
-        let section = object.section_by_name(holloway_format::abi::MAP_SECTION)?;
+        let section = object.section_by_name(holloway_abi::MAP_SECTION)?;
         Some(decode_image(section.data().unwrap()).unwrap())
     }
 

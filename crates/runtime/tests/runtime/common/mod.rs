@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use holloway_format::abi::{ABI_VERSION, RING_SIZE};
+use holloway_abi::{ABI_VERSION, RING_SIZE};
 
 /// What a profile says, summed over blocks and segments.
 #[derive(Debug, Default)]

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
+use holloway_abi::{CHUNK, OPERAND, WORD_CAUGHT, WORD_CONTROL, WORD_OWNER};
 use holloway_format::RawProfile;
-use holloway_format::abi::{CHUNK, OPERAND, WORD_CAUGHT, WORD_CONTROL, WORD_OWNER};
 use holloway_format::raw::{Piece, RawHead};
 use holloway_rings::{Opened, Ring, RingFile};
 

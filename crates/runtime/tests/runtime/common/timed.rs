@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use holloway_format::RawProfile;
-use holloway_format::abi::{
+use holloway_abi::{
     CLOCK_WORDS, OPERAND, SAMPLE_CHECK, SAMPLE_FLAG_BITS, SAMPLE_WORDS, WORD_CLOCK, WORD_OWNER,
     digits,
 };
+use holloway_format::RawProfile;
 use holloway_format::raw::{Piece, RawHead};
 
 use super::streams::paths;

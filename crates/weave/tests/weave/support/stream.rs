@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path as FilePath;
 use std::process::Command;
 
+use holloway_abi::{OPERAND, RING_SIZE, RING_WORDS, WORD_CAUGHT, WORD_CONTROL};
 use holloway_flow::{BlockId, Numbering, PathEnd, PathId, PathStart};
-use holloway_format::abi::{OPERAND, RING_SIZE, RING_WORDS, WORD_CAUGHT, WORD_CONTROL};
 use holloway_format::{Counters, EdgeKind, FunctionMap, Outcome};
 
 use super::graph::numbering;

@@ -1,7 +1,7 @@
 //! What woven code, the runtime in the program and the readers agree on, byte for byte.
 //!
-//! This file is compiled twice: as a module of `holloway-format`, and by path into the runtime object
-//! (`no_std`, no dependency). So it holds constants and `repr(C)` records only.
+//! This crate is compiled twice: by cargo, and by the build script of `holloway-runtime` into the runtime object. So it is
+//! `no_std` without dependencies, and each function is `#[inline]`: the object links nothing but itself.
 //!
 //! # The image
 //! A woven program or shared object is an *image*. Its link adds one object with
@@ -99,6 +99,8 @@
 //!
 //! A *spool* extent is a piece of a ring's stream, taken out by the thread itself because no collector reads it: 64 bytes of
 //! [`ExtentHeader`], then an LZ4 block. A kill may come between the spool and the move of `taken`: a reader goes on in the ring where the last spool ends.
+#![no_std]
+#![forbid(unsafe_code)]
 
 /// Version of everything in this file. Woven objects, runtime and readers refuse another.
 pub const ABI_VERSION: u32 = 5;
@@ -143,6 +145,7 @@ pub const KIND_VARIATION: u32 = 4;
 pub const KIND_TIMES: u32 = 5;
 
 /// Do threads append to rings, for a profile of this kind, in place of counting in blocks?
+#[inline]
 pub const fn is_stream(kind: u32) -> bool {
     matches!(kind, KIND_LOOPS | KIND_TRACE | KIND_VARIATION | KIND_TIMES)
 }
@@ -441,7 +444,7 @@ pub const SAMPLE_FLAG_BITS: u32 = 9;
 pub const SAMPLE_CHECK: u32 = 4;
 
 /// The exclusive or of the hexadecimal digits of all words, of operands without their mark: 0 of a whole sample.
-#[inline(always)]
+#[inline]
 pub const fn digits(words: [u32; SAMPLE_WORDS]) -> u32 {
     let [a, b, c, d, e, f, g, h] = words;
     let all = (a ^ b ^ c ^ d ^ e ^ f ^ g ^ h) & !OPERAND;
@@ -464,7 +467,7 @@ pub struct HashSlot {
 }
 
 /// Slot where the search for `path` begins in a segment of `2^bits` slots (then linear, wrapping).
-#[inline(always)]
+#[inline]
 pub const fn hash_slot(path: u64, bits: u32) -> u64 {
     path.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits)
 }

@@ -5,14 +5,14 @@
 
 use holloway_flow::PathStart;
 
-use super::counts::{LoopCount, back_to, sum};
+use super::counts::{back_to, sum};
 use super::finding::{ALL, ENOUGH, MOST};
 use super::kipf::{Kipf, KipfNode};
 use super::period::period;
 use super::run::Sequences;
 use crate::run::Function;
 
-pub use super::counts::{count, path_of};
+pub use super::counts::{LoopCount, count, path_of};
 pub use super::finding::{Finding, Thousandths, share};
 
 impl LoopCount {

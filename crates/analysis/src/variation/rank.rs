@@ -41,7 +41,7 @@ use holloway_format::Distribution;
 use super::above::{self, Above, Evidence, of_bursts, together};
 use super::interruptions;
 use super::machine::Machine;
-use super::path::{Certainty, Rank};
+pub use super::path::{Certainty, Rank};
 use super::run::{TimedPath, VariationRun};
 use crate::run::FunctionId;
 

@@ -162,12 +162,24 @@ pub const BURST_SYMBOL: &str = "__holloway_burst";
 /// begins next (for `KIND_TIMES` always the ring); it takes that path's one from the countdown. Where no path begins at once, as the function returns or unwinds or calls `setjmp`, `word` has
 /// [`OPERAND`] set: nothing is taken away, and the result means nothing.
 pub const SAMPLE_SYMBOL: &str = "__holloway_sample";
-/// Environment variable: `N:M`, how many paths pass before a burst and how many a burst times, each at most [`BURST_MOST`]; `0:1` times all. Absent: [`BURST`].
+/// Environment variable: `N:M`, how many paths pass before a burst and how many a burst times, each at most [`BURST_MOST`]; `0:1` times all. Absent: [`DEFAULT_BURST_RATE`].
 pub const BURST_VARIABLE: &str = "HOLLOWAY_BURST";
 /// Greatest numbers in [`BURST_VARIABLE`]. M is 1 at least.
 pub const BURST_MOST: u32 = 1_000_000_000;
-/// Paths that pass before a burst, paths in it (Perelman, Chilimbi, Calder 2005: 10,000 and 1).
-pub const BURST: (u32, u32) = (10_000, 1);
+/// How often paths are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BurstRate {
+    /// Paths that pass before a burst, on average.
+    pub pass: u32,
+    /// Paths that a burst times; 1 at least.
+    pub timed: u32,
+}
+
+/// The rate where [`BURST_VARIABLE`] is absent (Perelman, Chilimbi, Calder 2005).
+pub const DEFAULT_BURST_RATE: BurstRate = BurstRate {
+    pass: 10_000,
+    timed: 1,
+};
 /// Paths at the beginning of a burst that run in the timed code with probes, and of which no sample is told; but no more than one for each [`WARM_EVERY`] that pass before
 /// a burst: where bursts are so near, the caches still hold their code.
 pub const WARM_UP: u32 = 8;

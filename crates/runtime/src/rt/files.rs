@@ -5,15 +5,13 @@
 //! what is gone is opened again by name. The directory is kept open, too: the path may mean nothing any more after a
 //! `chroot`.
 
-use super::fork;
-use super::image;
-use super::page::Inner;
-use super::proc;
+use super::runtime::Runtime;
 use super::sys::{
     self, At, EBADF, EEXIST, EFBIG, EINTR, EINVAL, ENAMETOOLONG, ENOENT, ENOSPC, ENOSYS,
     EOPNOTSUPP, Errno, FOREIGN_RIGHTS, File,
 };
-use super::text::{Text, file_name, push_time, until_nul};
+use super::{image, proc, process};
+use crate::text::{Text, file_name, push_time, until_nul};
 use holloway_abi::PAGE;
 
 /// Where runs go by default, below the current directory.
@@ -24,29 +22,33 @@ const FILES: u64 = 1_000_000;
 
 /// Finds the profile's directory and makes it: HOLLOWAY_DATA, or a directory of this process's own among the runs. None
 /// for a setuid program: whoever starts it could have it write where he may not.
-pub(super) fn make_directory(inner: &mut Inner, boot_start: u64) -> Result<(), Errno> {
-    if proc::has_foreign_rights(&mut inner.scratch) {
+pub(super) fn make_directory(runtime: &mut Runtime, boot_start: u64) -> Result<(), Errno> {
+    if proc::has_foreign_rights(&mut runtime.scratch) {
         return Err(FOREIGN_RIGHTS);
     }
-    if proc::variable(b"HOLLOWAY_DATA", &mut inner.scratch, &mut inner.directory) {
-        make_absolute(inner)?;
-        return make_path(&mut inner.directory);
+    if proc::variable(
+        b"HOLLOWAY_DATA",
+        &mut runtime.scratch,
+        &mut runtime.directory,
+    ) {
+        make_absolute(runtime)?;
+        return make_path(&mut runtime.directory);
     }
-    inner.directory.clear();
-    let runs = until_nul(&image().runs);
-    inner
+    runtime.directory.clear();
+    let runs = until_nul(&image::header().runs);
+    runtime
         .directory
         .push_all(if runs.is_empty() { DEFAULT_RUNS } else { runs });
-    make_absolute(inner)?;
-    make_path(&mut inner.directory)?;
-    make_run(inner, boot_start)
+    make_absolute(runtime)?;
+    make_path(&mut runtime.directory)?;
+    make_run(runtime, boot_start)
 }
 
 /// Puts the current directory before a relative path.
-fn make_absolute(inner: &mut Inner) -> Result<(), Errno> {
-    let Inner {
+fn make_absolute(runtime: &mut Runtime) -> Result<(), Errno> {
+    let Runtime {
         directory, scratch, ..
-    } = inner;
+    } = runtime;
     if directory.as_bytes().first() == Some(&b'/') {
         return if directory.is_whole() {
             Ok(())
@@ -91,7 +93,7 @@ fn make_path(path: &mut Text<4096>) -> Result<(), Errno> {
 /// The time is the process's start, so that every image of the process comes to the same name. It is found as
 /// now - time since boot + start on the boot clock, which may differ by a little from one image to the next: a directory
 /// a second away with the rest of the name equal is ours as well.
-fn make_run(inner: &mut Inner, boot_start: u64) -> Result<(), Errno> {
+fn make_run(runtime: &mut Runtime, boot_start: u64) -> Result<(), Errno> {
     const SECOND: u64 = 1_000_000_000;
     let now = sys::now();
     let start = if boot_start == 0 {
@@ -100,18 +102,18 @@ fn make_run(inner: &mut Inner, boot_start: u64) -> Result<(), Errno> {
         now.wrapping_sub(sys::since_boot()).wrapping_add(boot_start)
     };
     let start = start / SECOND;
-    let runs = inner.directory.len();
+    let runs = runtime.directory.len();
     for second in [start - 1, start + 1] {
-        name_run(inner, runs, second)?;
-        if let Ok(found) = sys::open_directory(&inner.directory) {
+        name_run(runtime, runs, second)?;
+        if let Ok(found) = sys::open_directory(&runtime.directory) {
             sys::close(found);
             return Ok(());
         }
     }
-    name_run(inner, runs, start)?;
-    match sys::make_directory(&inner.directory) {
+    name_run(runtime, runs, start)?;
+    match sys::make_directory(&runtime.directory) {
         Ok(()) => {
-            point_latest(inner, runs);
+            point_latest(runtime, runs);
             Ok(())
         }
         Err(EEXIST) => Ok(()),
@@ -120,14 +122,14 @@ fn make_run(inner: &mut Inner, boot_start: u64) -> Result<(), Errno> {
 }
 
 /// Appends the run's name to the path of the runs, which is `runs` bytes long.
-fn name_run(inner: &mut Inner, runs: usize, second: u64) -> Result<(), Errno> {
-    let Inner {
+fn name_run(runtime: &mut Runtime, runs: usize, second: u64) -> Result<(), Errno> {
+    let Runtime {
         directory, scratch, ..
-    } = inner;
+    } = runtime;
     let length = sys::read_link(c"/proc/self/exe", scratch.room()).unwrap_or(0);
     scratch.set_len(length);
     let program = match file_name(scratch.as_bytes()) {
-        [] => until_nul(&image().name),
+        [] => until_nul(&image::header().name),
         name => name,
     };
     directory.truncate(runs);
@@ -136,7 +138,7 @@ fn name_run(inner: &mut Inner, runs: usize, second: u64) -> Result<(), Errno> {
     directory.push(b'-');
     directory.push_all(program);
     directory.push(b'-');
-    directory.push_decimal(u64::from(fork::process().id), 1);
+    directory.push_decimal(u64::from(process::current().id), 1);
     if directory.is_whole() {
         Ok(())
     } else {
@@ -146,13 +148,13 @@ fn name_run(inner: &mut Inner, runs: usize, second: u64) -> Result<(), Errno> {
 
 /// Points `latest` at the run: a new link under a name of its own, renamed over the old one, so there always is one.
 /// Failing changes nothing but comfort.
-fn point_latest(inner: &mut Inner, runs: usize) {
-    let Inner {
+fn point_latest(runtime: &mut Runtime, runs: usize) {
+    let Runtime {
         directory,
         scratch,
         name,
         ..
-    } = inner;
+    } = runtime;
     name.clear();
     name.push_all(directory.as_bytes().get(runs + 1..).unwrap_or(&[]));
     scratch.clear();
@@ -160,7 +162,7 @@ fn point_latest(inner: &mut Inner, runs: usize) {
     let Ok(number) = sys::open_directory(scratch) else {
         return;
     };
-    let at = At::directory(&File::of(number));
+    let at = At::directory(&File::from_descriptor(number));
     scratch.clear();
     scratch.push_all(b".latest-");
     scratch.push_decimal(u64::from(sys::process_id()), 1);
@@ -173,22 +175,22 @@ fn point_latest(inner: &mut Inner, runs: usize) {
 }
 
 /// The directory, open; by name if the descriptor isn't ours any more.
-pub(super) fn directory(inner: &Inner, kept: &mut File) -> Result<At, Errno> {
+pub(super) fn directory(runtime: &Runtime, kept: &mut File) -> Result<At, Errno> {
     if !kept.is_ours() {
-        *kept = File::of(sys::move_high(sys::open_directory(&inner.directory)?)?);
+        *kept = File::from_descriptor(sys::move_high(sys::open_directory(&runtime.directory)?)?);
     }
     Ok(At::directory(kept))
 }
 
 /// Makes a file that nobody sees before it is complete; its name is in `scratch`.
-pub(super) fn create_hidden(inner: &mut Inner, at: At) -> Result<usize, Errno> {
+pub(super) fn create_hidden(runtime: &mut Runtime, at: At) -> Result<usize, Errno> {
     let mut result = Err(EEXIST);
     for count in 0..FILES {
-        inner.scratch.clear();
-        inner.scratch.push(b'.');
-        name_profile(&mut inner.scratch, count);
-        inner.scratch.push_all(b".new");
-        result = sys::create(at, &inner.scratch);
+        runtime.scratch.clear();
+        runtime.scratch.push(b'.');
+        name_profile(&mut runtime.scratch, count);
+        runtime.scratch.push_all(b".new");
+        result = sys::create(at, &runtime.scratch);
         if result != Err(EEXIST) {
             break;
         }
@@ -197,12 +199,12 @@ pub(super) fn create_hidden(inner: &mut Inner, at: At) -> Result<usize, Errno> {
 }
 
 /// Gives the file named in `scratch` its name, the first one free; it is in `name` then.
-pub(super) fn show(inner: &mut Inner, at: At) -> Result<(), Errno> {
+pub(super) fn show(runtime: &mut Runtime, at: At) -> Result<(), Errno> {
     let mut result = Err(EEXIST);
     for count in 0..FILES {
-        inner.name.clear();
-        name_profile(&mut inner.name, count);
-        result = sys::rename_new(at, &inner.scratch, &inner.name);
+        runtime.name.clear();
+        name_profile(&mut runtime.name, count);
+        result = sys::rename_new(at, &runtime.scratch, &runtime.name);
         if result != Err(EEXIST) {
             break;
         }
@@ -212,9 +214,9 @@ pub(super) fn show(inner: &mut Inner, at: At) -> Result<(), Errno> {
 
 /// `<pid>-<image>.hwp`, `<pid>-<image>-1.hwp` and so on.
 pub(super) fn name_profile<const N: usize>(name: &mut Text<N>, count: u64) {
-    name.push_decimal(u64::from(fork::process().id), 1);
+    name.push_decimal(u64::from(process::current().id), 1);
     name.push(b'-');
-    name.push_all(until_nul(&image().name));
+    name.push_all(until_nul(&image::header().name));
     if count > 0 {
         name.push(b'-');
         name.push_decimal(count, 1);
@@ -223,23 +225,23 @@ pub(super) fn name_profile<const N: usize>(name: &mut Text<N>, count: u64) {
 }
 
 /// The profile, open; by name if the descriptor isn't ours any more.
-pub(super) fn profile(inner: &mut Inner) -> Result<usize, Errno> {
-    let Some(page) = inner.page() else {
+pub(super) fn profile(runtime: &mut Runtime) -> Result<usize, Errno> {
+    let Some(page) = runtime.page() else {
         return Err(EBADF);
     };
-    let (file, mut kept) = (page.live.file, page.live.directory);
+    let (file, mut kept) = (page.notes.file, page.notes.directory);
     if file.is_ours() {
         return Ok(file.number as usize);
     }
-    let at = directory(inner, &mut kept)?;
-    let again = File::of(sys::open_existing(at, &inner.name)?);
+    let at = directory(runtime, &mut kept)?;
+    let again = File::from_descriptor(sys::open_existing(at, &runtime.name)?);
     if !again.is_same_file(&file) {
         sys::close(again.number as usize);
         return Err(EBADF);
     }
-    let again = File::of(sys::move_high(again.number as usize)?);
-    if let Some(page) = inner.page() {
-        (page.live.file, page.live.directory) = (again, kept);
+    let again = File::from_descriptor(sys::move_high(again.number as usize)?);
+    if let Some(page) = runtime.page() {
+        (page.notes.file, page.notes.directory) = (again, kept);
     }
     Ok(again.number as usize)
 }

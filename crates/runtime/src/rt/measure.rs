@@ -5,13 +5,13 @@
 //!
 //! Cost: some 40 us for each ring.
 
-use super::burst::State;
-use super::page::Inner;
 use super::ring::Ring;
-use super::text::number;
+use super::runtime::Runtime;
+use super::timing::TimingState;
 use super::{arch, image, proc, report, sys, watch};
+use crate::text::number;
 use holloway_abi::{
-    BURST, BURST_MOST, BURST_VARIABLE, BurstState, KIND_TIMES, KIND_VARIATION, OPERAND,
+    BURST_MOST, BURST_VARIABLE, BurstRate, BurstState, DEFAULT_BURST_RATE, OPERAND,
 };
 
 /// Empty probes whose mean is taken: the clock goes in steps, so one by itself says little.
@@ -23,37 +23,30 @@ const BATCHES: u32 = 16;
 /// Times of all lengths from none on, for the clock's steps to show between them.
 const LENGTHS: u32 = 64;
 
-/// Are paths timed?
-pub(super) fn is_timed() -> bool {
-    matches!(image().kind, KIND_VARIATION | KIND_TIMES)
-}
-
 /// Reads how often to burst, from the environment.
-pub(super) fn find_burst(inner: &mut Inner) {
-    inner.burst = BURST;
-    let Inner {
+pub(super) fn find_burst(runtime: &mut Runtime) {
+    runtime.burst = DEFAULT_BURST_RATE;
+    let Runtime {
         scratch, directory, ..
-    } = inner;
-    if image().kind != KIND_VARIATION
-        || !proc::variable(BURST_VARIABLE.as_bytes(), scratch, directory)
-    {
+    } = runtime;
+    if !image::has_bursts() || !proc::variable(BURST_VARIABLE.as_bytes(), scratch, directory) {
         return;
     }
     match parse(directory.as_bytes()) {
-        Some(burst) => inner.burst = burst,
-        None => report::refuse_burst(inner),
+        Some(rate) => runtime.burst = rate,
+        None => report::refuse_burst(runtime),
     }
 }
 
 /// `N:M`, or `N` for `N:1`.
-fn parse(text: &[u8]) -> Option<(u32, u32)> {
+fn parse(text: &[u8]) -> Option<BurstRate> {
     let (pass, rest) = decimal(text)?;
-    let (most, rest) = match rest.split_first() {
+    let (timed, rest) = match rest.split_first() {
         None => (1, rest),
         Some((b':', rest)) => decimal(rest)?,
         Some(_) => return None,
     };
-    (rest.is_empty() && most > 0).then_some((pass, most))
+    (rest.is_empty() && timed > 0).then_some(BurstRate { pass, timed })
 }
 
 /// A number of at most [`BURST_MOST`], and what follows.
@@ -71,31 +64,30 @@ fn decimal(text: &[u8]) -> Option<(u32, &[u8])> {
 /// The state of a ring that nobody has yet, whose words are all zero; the calling thread will have it. In the child of a fork
 /// (`parent`) the parent's program time goes on, and what the timed path stands for that both are in. Its way to the next burst does not: children that end before
 /// that would never be met.
-pub(super) fn begin(inner: &Inner, ring: Ring, parent: Option<BurstState>) {
+pub(super) fn begin(runtime: &Runtime, ring: Ring, parent: Option<BurstState>) {
     arch::set_slot(ring.header().cast());
-    let state = State::of(ring);
+    let state = TimingState::in_ring(ring);
     if let Some(parent) = parent {
         // SAFETY: the state's bytes, which nobody else uses.
         unsafe { ring.state().write(parent) };
-        watch::begin(inner, state);
+        watch::begin(runtime, state);
         state.random.set(seed());
         start_phase(state); // the parent goes on with what is left of its own
         return;
     }
-    let (pass, most) = inner.burst;
     state.random.set(seed());
-    watch::begin(inner, state);
+    watch::begin(runtime, state);
     calibrate(ring, state);
-    state.pass.set(pass);
-    state.most.set(most);
+    state.pass.set(runtime.burst.pass);
+    state.most.set(runtime.burst.timed);
     state.pending.set(0);
     start_phase(state);
 }
 
 /// Goes on with the ring of a dead thread.
-pub(super) fn hand_on(inner: &Inner, ring: Ring) {
-    let state = State::of(ring);
-    watch::begin(inner, state);
+pub(super) fn hand_on(runtime: &Runtime, ring: Ring) {
+    let state = TimingState::in_ring(ring);
+    watch::begin(runtime, state);
     state.pending.set(0);
     start_phase(state);
 }
@@ -107,7 +99,7 @@ fn seed() -> u64 {
 }
 
 /// Begins anywhere in an interval, a path that passes or one of a burst, also of those that warm it up: so each path is timed as often as if the thread had run forever.
-fn start_phase(state: &State) {
+fn start_phase(state: &TimingState) {
     let (pass, most) = (state.pass.get(), state.most.get());
     let burst = most + state.warm_up();
     let phase = state.below(pass + burst);
@@ -125,7 +117,7 @@ fn start_phase(state: &State) {
 }
 
 /// What the clock says of empty probes. No path has passed yet, so none warms up.
-fn calibrate(ring: Ring, state: &State) {
+fn calibrate(ring: Ring, state: &TimingState) {
     state.clock.set(arch::clock());
     state.most.set(1);
     state.remaining.set(u32::MAX);
@@ -133,7 +125,7 @@ fn calibrate(ring: Ring, state: &State) {
     let (bias, wavering) = least_samples(state);
     let overhead = least_ends(state);
     let resolution = step(bias).max(wavering);
-    let visit = if image().kind == KIND_VARIATION {
+    let visit = if image::has_bursts() {
         least_visits(state)
     } else {
         0
@@ -155,13 +147,13 @@ fn calibrate(ring: Ring, state: &State) {
 
 /// The program time.
 #[inline(always)]
-fn program_time(state: &State) -> u64 {
+fn program_time(state: &TimingState) -> u64 {
     arch::path_start().wrapping_sub(state.probe.get())
 }
 
 /// Begins a path behind a visit, as woven code does.
 #[inline(always)]
-fn go_on(state: &State) -> u64 {
+fn go_on(state: &TimingState) -> u64 {
     let (inner, start) = (state.inner.get(), state.resume.get());
     let now = arch::path_start();
     state.inner.set(inner);
@@ -170,7 +162,7 @@ fn go_on(state: &State) -> u64 {
 }
 
 /// Duration of an empty path; and how far durations waver, to both sides of their mean.
-fn least_samples(state: &State) -> (u64, u64) {
+fn least_samples(state: &TimingState) -> (u64, u64) {
     let (mut bias, mut all) = (u64::MAX, u64::MAX);
     for _ in 0..BATCHES {
         let (mut start, mut sum) = (program_time(state), 0_u64);
@@ -189,7 +181,7 @@ fn least_samples(state: &State) -> (u64, u64) {
 }
 
 /// What an empty path takes of the program time where none begins behind it.
-fn least_ends(state: &State) -> u64 {
+fn least_ends(state: &TimingState) -> u64 {
     let mut overhead = u64::MAX;
     for _ in 0..BATCHES {
         let since = program_time(state);
@@ -232,7 +224,7 @@ fn step(bias: u64) -> u64 {
 }
 
 /// What a visit of `__holloway_burst` takes before its clock read.
-fn least_visits(state: &State) -> u64 {
+fn least_visits(state: &TimingState) -> u64 {
     let mut visit = u64::MAX;
     for _ in 0..BATCHES {
         let since = program_time(state);
@@ -250,14 +242,14 @@ fn least_visits(state: &State) -> u64 {
 pub(super) fn present() -> Option<BurstState> {
     let block = arch::slot();
     // SAFETY: a ring's state, which stays mapped; any bytes are one.
-    (is_timed() && !block.is_null()).then(|| unsafe { Ring::of_block(block).state().read() })
+    (image::is_timed() && !block.is_null()).then(|| unsafe { Ring::at_slot(block).state().read() })
 }
 
 /// What the thread did since `since` in here was no program time.
 pub(super) fn leave_out(since: u64) {
     let block = arch::slot();
-    if is_timed() && !block.is_null() {
-        let state = State::of(Ring::of_block(block));
+    if image::is_timed() && !block.is_null() {
+        let state = TimingState::in_ring(Ring::at_slot(block));
         let taken = arch::clock().wrapping_sub(since);
         state.probe.set(state.probe.get().wrapping_add(taken));
     }

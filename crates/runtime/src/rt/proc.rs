@@ -1,8 +1,8 @@
 //! What `/proc` tells about the process. Where it is missing or closed, nothing is told, and the caller does without.
 
-use super::fork;
+use super::process;
 use super::sys;
-use super::text::{Text, aux_value, number, position, same, starts_with};
+use crate::text::{Text, aux_value, number, position, same, starts_with};
 
 /// Room for one record: a line of the maps is a path and some 100 bytes.
 pub(super) type Scratch = Text<8192>;
@@ -42,12 +42,22 @@ fn value_of<'a>(record: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 /// When the process started, on the boot clock in nanoseconds; 0 if unknown. All images of a process get the same.
 pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
     const TICK: u64 = 10_000_000; // USER_HZ is 100 for programs on every processor Linux runs on today
-    let (ticks, _) = life(fork::process().id, scratch);
-    ticks.wrapping_mul(TICK)
+    life(process::current().id, scratch)
+        .start
+        .wrapping_mul(TICK)
 }
 
-/// When a process started, in ticks of the boot clock (0 if unknown), and whether it has ended and waits to be reaped.
-pub(super) fn life(process: u32, scratch: &mut Scratch) -> (u64, bool) {
+/// The life of a process.
+#[derive(Clone, Copy)]
+pub(super) struct Life {
+    /// Start in ticks of the boot clock; 0: unknown.
+    pub(super) start: u64,
+    /// The process has ended, and perhaps waits to be reaped.
+    pub(super) has_ended: bool,
+}
+
+/// The life of a process, by its id.
+pub(super) fn life(process: u32, scratch: &mut Scratch) -> Life {
     let mut path: Text<48> = Text::new();
     if process != sys::process_id() {
         path.push_all(b"/proc/");
@@ -55,31 +65,37 @@ pub(super) fn life(process: u32, scratch: &mut Scratch) -> (u64, bool) {
         path.push_all(b"/stat");
         return stat(&path, scratch);
     }
-    // Its first thread's: an emulator (qemu) answers for `/proc/self/stat` itself, with another time than the kernel tells others.
+    // The first thread's file: an emulator (qemu) answers for `/proc/self/stat` itself, with another
+    // time than the kernel shows to other processes.
     path.push_all(b"/proc/self/task/");
     path.push_decimal(u64::from(process), 1);
     path.push_all(b"/stat");
-    match stat(&path, scratch) {
-        (0, _) => stat(c"/proc/self/stat", scratch), // in another namespace than /proc's
-        known => known,
+    let life = stat(&path, scratch);
+    if life.start == 0 {
+        return stat(c"/proc/self/stat", scratch); // in another namespace than /proc's
     }
+    life
 }
 
-/// The same by such a file.
-fn stat(path: &(impl sys::Path + ?Sized), scratch: &mut Scratch) -> (u64, bool) {
-    const FIELD_AFTER_NAME: usize = 19; // starttime is field 22; the name in parentheses (which may hold anything) is 2
-    let (mut ticks, mut ended) = (0, false);
+/// The life that a `stat` file shows.
+fn stat(path: &(impl sys::Path + ?Sized), scratch: &mut Scratch) -> Life {
+    // The start time is field 22. The name in parentheses, which may hold anything, is field 2.
+    const FIELD_AFTER_NAME: usize = 19;
+    let mut life = Life {
+        start: 0,
+        has_ended: false,
+    };
     each_record(path, b'\n', scratch, &mut |line| {
         let after = line.iter().rposition(|byte| *byte == b')').unwrap_or(0);
         let mut rest = line.get(after + 2..).unwrap_or(&[]);
-        ended = matches!(rest.first(), Some(b'Z' | b'X'));
+        life.has_ended = matches!(rest.first(), Some(b'Z' | b'X'));
         for _ in 0..FIELD_AFTER_NAME {
             rest = after_space(rest);
         }
-        ticks = number(rest, 10).0;
+        life.start = number(rest, 10).0;
         false
     });
-    (ticks, ended)
+    life
 }
 
 /// The PID namespace of the process, by its inode; 0 if unknown. In another one its id means nothing, or another process.

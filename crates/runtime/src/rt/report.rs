@@ -3,7 +3,7 @@
 //! On standard error, if that still is the file it was when the first thread entered (a daemon may have put a file of
 //! its own there), only if it takes the line without waiting, and without a SIGPIPE for the program.
 
-use super::page::Inner;
+use super::runtime::Runtime;
 use super::sys::{self, Errno, FOREIGN_RIGHTS, NO_COLLECTOR};
 
 const STDERR: i32 = 2;
@@ -20,21 +20,21 @@ const SETUID: &[u8] =
 /// What a program says whose collector is gone: nobody takes the words, and nobody would join a spool to what was taken.
 const LEFT: &[u8] = b"holloway: the collector of this run is gone; what this process does from now on is not recorded\n";
 
-/// Tells the trouble, if there is one and none was told before.
-pub(super) fn tell(inner: &mut Inner) {
-    let Some(error) = inner.trouble else { return };
-    if inner.told {
+/// Tells the failure, if there is one and none was told before.
+pub(super) fn print_failure(runtime: &mut Runtime) {
+    let Some(error) = runtime.failure else { return };
+    if runtime.told {
         return;
     }
-    inner.told = true;
-    let has_file = inner.page().is_some_and(|page| page.has_file());
-    let Inner {
+    runtime.told = true;
+    let has_file = runtime.page().is_some_and(|page| page.has_file());
+    let Runtime {
         scratch,
         directory,
         name,
         stderr,
         ..
-    } = inner;
+    } = runtime;
     if error == FOREIGN_RIGHTS || error == NO_COLLECTOR {
         if stderr.is_ours() {
             say(if error == NO_COLLECTOR { LEFT } else { SETUID });
@@ -70,13 +70,13 @@ pub(super) fn tell(inner: &mut Inner) {
 }
 
 /// Says that the environment's word on bursts can't be followed; it is in `directory`.
-pub(super) fn refuse_burst(inner: &mut Inner) {
-    let Inner {
+pub(super) fn refuse_burst(runtime: &mut Runtime) {
+    let Runtime {
         scratch,
         directory,
         stderr,
         ..
-    } = inner;
+    } = runtime;
     scratch.clear();
     scratch.push_all(b"holloway: HOLLOWAY_BURST is ");
     let text = directory.as_bytes();

@@ -13,8 +13,8 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::lock::Masked;
-use super::page::Inner;
-use super::{RUNTIME, arch, fork, store, sys};
+use super::runtime::{RUNTIME, Runtime};
+use super::{arch, extents, fork, sys};
 use holloway_abi::{EXTENT_MAGIC, EXTENT_SEGMENT, ExtentHeader, HashSlot, PAGE, hash_slot};
 
 /// Logarithm of the first segment's records: with the header, they fill half a page of the file.
@@ -142,8 +142,8 @@ unsafe fn add_to_new(head: *mut u64, path: u64) {
     // SAFETY: the caller's; no handler writes it now.
     let current = Segment::of(unsafe { head.read_volatile() });
     let bits = current.map_or(FIRST, |segment| (segment.bits + GROWTH).min(LARGEST));
-    let mut inner = RUNTIME.lock();
-    if let Some(segment) = new_segment(&mut inner, head, bits) {
+    let mut runtime = RUNTIME.lock();
+    if let Some(segment) = new_segment(&mut runtime, head, bits) {
         // SAFETY: as above.
         unsafe { head.write_volatile(segment.word()) };
         segment.add(path, segment.comfortable());
@@ -151,21 +151,21 @@ unsafe fn add_to_new(head: *mut u64, path: u64) {
     }
     // no memory: fill the old one to the brim
     if !current.is_some_and(|segment| segment.add(path, segment.possible()))
-        && let Some(mut page) = inner.page()
+        && let Some(mut page) = runtime.page()
     {
         page.add_lost();
     }
 }
 
 /// A new segment for the function at `head`, in the file if possible.
-fn new_segment(inner: &mut Inner, head: *mut u64, bits: u32) -> Option<Segment> {
+fn new_segment(runtime: &mut Runtime, head: *mut u64, bits: u32) -> Option<Segment> {
     let bytes = size_of::<ExtentHeader>() + (size_of::<HashSlot>() << bits);
     let size = bytes.div_ceil(PAGE as usize) * PAGE as usize;
-    let (extent, in_file) = match store::allocate(inner, size) {
+    let (extent, in_file) = match extents::allocate(runtime, size) {
         Ok(extent) => (extent, true),
-        Err(_) => (store::lost(inner, size)?, false),
+        Err(_) => (extents::private_extent(runtime, size)?, false),
     };
-    let page = inner.page()?;
+    let page = runtime.page()?;
     let header = ExtentHeader {
         magic: EXTENT_MAGIC,
         kind: EXTENT_SEGMENT,
@@ -174,13 +174,13 @@ fn new_segment(inner: &mut Inner, head: *mut u64, bits: u32) -> Option<Segment> 
         head: (head.addr() - arch::slot().addr()) as u64,
         slots: 1 << bits,
         used: 0,
-        reserved: store::link(page.live.segments),
+        reserved: extents::link(page.notes.segments),
     };
     // SAFETY: a new extent of `size` bytes, which nobody has yet.
     unsafe { extent.write(header) };
-    page.live.segments = extent;
+    page.notes.segments = extent;
     if in_file {
-        store::publish(inner, size);
+        extents::publish(runtime, size);
     }
     Some(Segment {
         records: extent.wrapping_add(1).cast(),

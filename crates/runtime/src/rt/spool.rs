@@ -10,38 +10,38 @@
 
 use core::sync::atomic::Ordering;
 
-use super::page::Inner;
 use super::ring::Ring;
+use super::runtime::Runtime;
 use super::sys::{self, EFBIG, Errno};
-use super::{lz4, store};
+use super::{extents, lz4, stream};
 use holloway_abi::{CHUNK, EXTENT_MAGIC, EXTENT_SPOOL, ExtentHeader, RESERVE, RING_SIZE};
 
 /// Most bytes of words that go at a time: as much space must be free, however little of it they take in the end.
 const MOST: u64 = 10 * CHUNK;
 
 /// Moves words out of the ring until the reserve is free; failing that, the stream ends. Signals are masked.
-pub(super) fn spool(inner: &mut Inner, ring: Ring) {
+pub(super) fn spool(runtime: &mut Runtime, ring: Ring) {
     while !ring.has(RESERVE) {
-        if let Err(error) = spool_piece(inner, ring) {
-            inner.trouble.get_or_insert(error);
-            ring.end_stream(inner);
+        if let Err(error) = spool_piece(runtime, ring) {
+            runtime.failure.get_or_insert(error);
+            stream::end(ring, runtime);
             return;
         }
     }
 }
 
 /// Moves one piece.
-fn spool_piece(inner: &mut Inner, ring: Ring) -> Result<(), Errno> {
+fn spool_piece(runtime: &mut Runtime, ring: Ring) -> Result<(), Errno> {
     let from = ring.taken().load(Ordering::Relaxed);
     let words = piece(ring, from);
-    let size = store::round_up(size_of::<ExtentHeader>() + lz4::bound(words.len()));
-    let extent = store::allocate(inner, size)?;
+    let size = extents::round_up(size_of::<ExtentHeader>() + lz4::bound(words.len()));
+    let extent = extents::allocate(runtime, size)?;
     let room = size - size_of::<ExtentHeader>();
     let block = extent.wrapping_add(1).cast();
     // SAFETY: the extent has so many bytes, zeros, and nobody else has it.
     let block = unsafe { core::slice::from_raw_parts_mut(block, room) };
-    let length = lz4::compress(words, block, &mut inner.table).ok_or(EFBIG)?;
-    let used = store::round_up(size_of::<ExtentHeader>() + length);
+    let length = lz4::compress(words, block, &mut runtime.table).ok_or(EFBIG)?;
+    let used = extents::round_up(size_of::<ExtentHeader>() + length);
     let bytes = 4 * words.len() as u64;
     let header = ExtentHeader {
         magic: EXTENT_MAGIC,
@@ -49,14 +49,14 @@ fn spool_piece(inner: &mut Inner, ring: Ring) -> Result<(), Errno> {
         // SAFETY: a ring's extent stays mapped, and its header is written under the lock only.
         tid: unsafe { (*ring.extent()).tid },
         size: used as u64,
-        head: ring.place(),
+        head: ring.file_offset(),
         slots: from,
         used: bytes << 32 | length as u64,
         reserved: [0; 2],
     };
     // SAFETY: as above.
     unsafe { extent.write(header) };
-    store::publish(inner, used);
+    extents::publish(runtime, used);
     for word in words {
         *word = 0; // not `fill`, which calls `memset`
     }

@@ -203,7 +203,7 @@ impl File {
     };
 
     /// The file behind a descriptor just opened.
-    pub(super) fn of(number: usize) -> File {
+    pub(super) fn from_descriptor(number: usize) -> File {
         match identity(number as i32) {
             Some((device, inode)) => File {
                 number: number as i32,
@@ -306,7 +306,7 @@ impl Path for core::ffi::CStr {
     }
 }
 
-impl<const N: usize> Path for super::text::Text<N> {
+impl<const N: usize> Path for crate::text::Text<N> {
     fn pointer(&self) -> *const u8 {
         self.as_ptr()
     }
@@ -513,18 +513,18 @@ pub(super) fn consume(signal: u32) {
 
 /// Where a mapping goes.
 #[derive(Clone, Copy)]
-pub(super) enum Where {
+pub(super) enum Placement {
     /// Wherever the kernel likes.
     Anywhere,
     /// Over what is there.
     Over(*mut u8),
 }
 
-impl Where {
+impl Placement {
     fn address_and_flag(self) -> (usize, usize) {
         match self {
-            Where::Anywhere => (0, 0),
-            Where::Over(address) => (address.addr(), MAP_FIXED),
+            Placement::Anywhere => (0, 0),
+            Placement::Over(address) => (address.addr(), MAP_FIXED),
         }
     }
 }
@@ -532,9 +532,9 @@ impl Where {
 /// Maps `length` bytes of a file, shared.
 ///
 /// # Safety
-/// With [`Where::Over`], nothing needs what was there.
+/// With [`Placement::Over`], nothing needs what was there.
 pub(super) unsafe fn map_file(
-    place: Where,
+    place: Placement,
     number: usize,
     offset: u64,
     length: usize,
@@ -555,8 +555,8 @@ pub(super) unsafe fn map_file(
 /// Maps memory of the process's own, zero.
 ///
 /// # Safety
-/// With [`Where::Over`], nothing needs what was there.
-pub(super) unsafe fn map_memory(place: Where, length: usize) -> Result<*mut u8, Errno> {
+/// With [`Placement::Over`], nothing needs what was there.
+pub(super) unsafe fn map_memory(place: Placement, length: usize) -> Result<*mut u8, Errno> {
     let (address, fixed) = place.address_and_flag();
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed;
     let result = call!(

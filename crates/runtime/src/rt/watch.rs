@@ -15,17 +15,11 @@
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use super::burst::State;
-use super::page::{Inner, Live};
-use super::ring::{self, Ring};
-use super::{arch, fork, image, sys};
-use holloway_abi::{
-    CLOCK_AGE, CLOCK_WORDS, KIND_TIMES, OPERAND, PAGE, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
-    WORD_CLOCK,
-};
-
-/// In place of the program time of a look: what happened was a probe's time.
-pub(super) const LEAVING: u64 = u64::MAX;
+use super::page::Notes;
+use super::runtime::Runtime;
+use super::timing::{LEAVING, TimingState};
+use super::{arch, image, sys};
+use holloway_abi::{PAGE, SAMPLE_MIGRATED, SAMPLE_PREEMPTED};
 
 /// Never anything else, so never quiet.
 static NOWHERE: AtomicU64 = AtomicU64::new(0);
@@ -46,11 +40,11 @@ struct Descriptor {
 /// Where the descriptor stands in the page of the notes, which stays mapped when the image is unloaded, and is there in a child of a fork.
 const DESCRIPTOR: usize = PAGE as usize - size_of::<Descriptor>();
 
-const _: () = assert!(size_of::<Live>() <= DESCRIPTOR && DESCRIPTOR.is_multiple_of(32));
+const _: () = assert!(size_of::<Notes>() <= DESCRIPTOR && DESCRIPTOR.is_multiple_of(32));
 
 /// Writes the descriptor into the page of the notes (or null).
-pub(super) fn make_descriptor(live: *mut Live) {
-    let descriptor = descriptor(live);
+pub(super) fn make_descriptor(notes: *mut Notes) {
+    let descriptor = descriptor(notes);
     if descriptor.is_null() {
         return;
     }
@@ -70,35 +64,22 @@ pub(super) fn make_descriptor(live: *mut Live) {
     }
 }
 
-fn descriptor(live: *mut Live) -> *mut Descriptor {
-    if live.is_null() {
+fn descriptor(notes: *mut Notes) -> *mut Descriptor {
+    if notes.is_null() {
         return core::ptr::null_mut();
     }
-    live.cast::<u8>().wrapping_add(DESCRIPTOR).cast()
-}
-
-/// What stands where the descriptor's address should.
-#[inline(always)]
-pub(super) fn load(state: &State) -> u64 {
-    // SAFETY: `begin` set it, to an aligned word that stays mapped as long as the thread runs code of this image.
-    unsafe { (state.place.get() as usize as *const u64).read_volatile() }
-}
-
-/// Can nothing be told of this thread?
-#[inline(always)]
-pub(super) fn is_blind(state: &State) -> bool {
-    state.place.get() == state.quiet.address()
+    notes.cast::<u8>().wrapping_add(DESCRIPTOR).cast()
 }
 
 /// Begins to watch the calling thread.
-pub(super) fn begin(inner: &Inner, state: &State) {
+pub(super) fn begin(runtime: &Runtime, state: &TimingState) {
     const RSEQ_CS: usize = 8;
-    let descriptor = descriptor(inner.live_address());
+    let descriptor = descriptor(runtime.notes_address());
     state.quiet.set(descriptor.addr() as u64);
     let area = arch::rseq_area();
     let place = if !area.is_null() && !descriptor.is_null() {
         area.wrapping_add(RSEQ_CS).addr() as u64
-    } else if image().kind == KIND_TIMES || descriptor.is_null() {
+    } else if image::times_all_paths() || descriptor.is_null() {
         state.quiet.address()
     } else {
         (&raw const NOWHERE).addr() as u64
@@ -107,27 +88,10 @@ pub(super) fn begin(inner: &Inner, state: &State) {
     look(state, LEAVING);
 }
 
-/// Body of the thunk that the hot code calls where it isn't quiet, or the last clock is old; flags of what happened.
-pub(super) extern "C" fn tend(at: u64) -> u32 {
-    fork::notice_raw_fork();
-    let block = arch::slot();
-    if block.is_null() {
-        return 0;
-    }
-    let ring = Ring::of_block(block);
-    let state = State::of(ring);
-    let flags = look(state, at);
-    if at != LEAVING && arch::clock().wrapping_sub(state.clock.get()) >= CLOCK_AGE {
-        append_clock(ring);
-        ring::make_space(ring);
-    }
-    flags
-}
-
 /// Looks at what happened, from here on quietly again.
-fn look(state: &State, at: u64) -> u32 {
+pub(super) fn look(state: &TimingState, at: u64) -> u32 {
     let place = state.place.get() as usize as *mut u64;
-    let is_area = !is_blind(state) && !core::ptr::eq(place, (&raw const NOWHERE).cast());
+    let is_area = !state.is_blind() && !core::ptr::eq(place, (&raw const NOWHERE).cast());
     // SAFETY: as in `load`; where it isn't 0, it is another library's.
     if is_area && unsafe { place.read_volatile() } == 0 {
         // SAFETY: the thread's own field for this, and a valid descriptor that stays mapped.
@@ -137,7 +101,7 @@ fn look(state: &State, at: u64) -> u32 {
     let (switches, processor) = (sys::involuntary_switches(), arch::processor());
     let mut flags = 0;
     // Who isn't watched is looked at by chance, long after.
-    if at != LEAVING && !is_blind(state) && switches != state.switches.get() {
+    if at != LEAVING && !state.is_blind() && switches != state.switches.get() {
         state.preempted.set(at);
         flags |= SAMPLE_PREEMPTED;
         // Without such a switch it woke up elsewhere than it had gone to sleep.
@@ -149,36 +113,4 @@ fn look(state: &State, at: u64) -> u32 {
     state.switches.set(switches);
     state.processor.set(processor);
     flags
-}
-
-/// Appends a [`WORD_CLOCK`].
-pub(super) fn append_clock(ring: Ring) {
-    let state = State::of(ring);
-    let before = arch::clock();
-    let now = sys::monotonic();
-    let stamp = before + arch::clock().wrapping_sub(before) / 2;
-    state.clock.set(stamp);
-    let low = |value: u64| OPERAND | value as u32;
-    let probe = state.probe.get();
-    let words = [
-        low(stamp),
-        low(stamp >> 31),
-        low(now),
-        low(now >> 31),
-        OPERAND | state.bias.get(),
-        OPERAND | state.switches.get(),
-        low(probe),
-        low(probe >> 31),
-        OPERAND | state.resolution.get(),
-    ];
-    let mut place = ring.take_controls(CLOCK_WORDS);
-    ring.put(place, WORD_CLOCK);
-    let mut all = 0;
-    // By reference: a copy of the array would be the C library's, with vector registers.
-    for word in &words {
-        place += 4;
-        ring.put(place, *word);
-        all ^= word;
-    }
-    ring.put(place + 4, OPERAND | all);
 }

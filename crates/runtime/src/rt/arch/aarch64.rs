@@ -1,117 +1,10 @@
-//! AArch64: the entry points, the thread's slot, the system call.
-//!
-//! Every entry point keeps every register but x0 where it is the result, x16 and x17 (which a linker's veneer may change on the way
-//! here) and x30 (`__holloway_hash` not x0 to x8 either); woven code calls with LLVM's `preserve_all`, or from inline assembly that says the same. The object is compiled
-//! for a target without vector registers, so their bodies can't touch any, of whatever width, and none is saved. The flags are not kept.
-//!
-//! Run under an emulator, not on such a machine yet. Kernels with pages larger than 4 KiB get memory of their own instead of a
-//! file (`mmap` refuses the file offsets), and the line on stderr.
+//! AArch64
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// All entry points: keep every register that the C convention lets their bodies change, call the body, give everything back.
-/// x0 is saved in all, at 16; one with a result overwrites it.
-macro_rules! keeping_registers {
-    ($call:literal) => {
-        concat!(
-            "stp x29, x30, [sp, #-160]!\n.cfi_def_cfa_offset 160\n",
-            ".cfi_offset x29, -160\n.cfi_offset x30, -152\n",
-            "mov x29, sp\n",
-            "stp x0, x1, [sp, #16]\nstp x2, x3, [sp, #32]\nstp x4, x5, [sp, #48]\nstp x6, x7, [sp, #64]\n",
-            "stp x8, x9, [sp, #80]\nstp x10, x11, [sp, #96]\nstp x12, x13, [sp, #112]\nstp x14, x15, [sp, #128]\n",
-            "str x18, [sp, #144]\n",
-            $call,
-            "ldr x18, [sp, #144]\n",
-            "ldp x14, x15, [sp, #128]\nldp x12, x13, [sp, #112]\nldp x10, x11, [sp, #96]\nldp x8, x9, [sp, #80]\n",
-            "ldp x6, x7, [sp, #64]\nldp x4, x5, [sp, #48]\nldp x2, x3, [sp, #32]\nldp x0, x1, [sp, #16]\n",
-            "ldp x29, x30, [sp], #160\n.cfi_def_cfa_offset 0\n.cfi_restore x29\n.cfi_restore x30\n",
-            "ret\n"
-        )
-    };
-}
-
-/// An entry point of this name.
-macro_rules! entry {
-    ($name:literal, $code:expr) => {
-        concat!(
-            ".pushsection .text.",
-            $name,
-            ", \"ax\", %progbits\n",
-            ".globl ",
-            $name,
-            "\n.hidden ",
-            $name,
-            "\n.type ",
-            $name,
-            ", %function\n.p2align 4\n",
-            $name,
-            ":\n.cfi_startproc\n",
-            $code,
-            ".cfi_endproc\n.size ",
-            $name,
-            ", . - ",
-            $name,
-            "\n.popsection\n"
-        )
-    };
-}
-
-global_asm!(
-    ".hidden __holloway_image",
-    ".hidden __holloway_slot",
-    ".hidden {enter}",
-    ".hidden {chunk}",
-    ".hidden {caught}",
-    ".hidden {burst}",
-    ".hidden {sample}",
-    entry!("__holloway_enter", keeping_registers!("bl {enter}\nstr x0, [sp, #16]\n")),
-    entry!("__holloway_chunk", keeping_registers!("bl {chunk}\n")),
-    entry!("__holloway_caught", keeping_registers!("bl {caught}\n")),
-    entry!("__holloway_burst", keeping_registers!("bl {burst}\nstr x0, [sp, #16]\n")),
-    entry!("__holloway_sample", keeping_registers!("bl {sample}\nstr x0, [sp, #16]\n")),
-    enter = sym super::enter,
-    chunk = sym super::ring::chunk,
-    caught = sym super::ring::caught,
-    burst = sym super::burst::burst,
-    sample = sym super::burst::sample,
-);
-
-// Words of a head: address of the segment's first record, plus the logarithm of its number of records in the low six
-// bits (the address is a multiple of 64; shifts look at no other bits). Records are 16 bytes. `preserve_all` leaves x0 to x8 to us.
-global_asm!(
-    ".hidden {body}",
-    entry!("__holloway_hash", concat!(
-        "ldr x2, [x0]\n",
-        "ands x3, x2, #-64\n",             // first record
-        "b.eq 4f\n",
-        "add x4, x1, #1\n",                // key
-        "movz x5, #0x7C15\nmovk x5, #0x7F4A, lsl #16\nmovk x5, #0x79B9, lsl #32\nmovk x5, #0x9E37, lsl #48\n", // holloway_abi::hash_slot
-        "mul x5, x5, x4\n",
-        "neg x6, x2\n",
-        "lsr x5, x5, x6\n",                // by 64 - logarithm
-        "lsl x5, x5, #4\n",
-        "mov x7, #16\nlsl x7, x7, x2\nsub x7, x7, #1\n", // bytes of the segment - 1
-        "1:\n",
-        "add x8, x3, x5\n",
-        "ldr x6, [x8]\n",
-        "cmp x6, x4\n",
-        "b.eq 2f\n",
-        "cbz x6, 4f\n",                    // not there
-        "add x5, x5, #16\nand x5, x5, x7\n", // search on, from record to record, around the end
-        "b 1b\n",
-        "2:\n",
-        "add x8, x8, #8\n",
-        "3:\n",
-        "ldxr x6, [x8]\nadd x6, x6, #1\nstxr w7, x6, [x8]\ncbnz w7, 3b\n",
-        "ret\n",
-        "4:\n",
-        keeping_registers!("bl {body}\n"),
-    )),
-    body = sym super::segment::count,
-);
-
-// The countdown is the image's own, 4 bytes for each thread.
+// The countdown is the image's own, 4 bytes for each thread. glibc defines the two variables of
+// restartable sequences; other C libraries do not.
 global_asm!(
     ".weak __rseq_offset",
     ".weak __rseq_size",
@@ -124,15 +17,10 @@ global_asm!(
     ".skip 4",
     ".size __holloway_countdown, 4",
     ".popsection",
-    ".pushsection .init_array.00000, \"aw\", %init_array",
-    ".p2align 3",
-    ".xword {constructor}",
-    ".popsection",
-    constructor = sym super::constructor,
 );
 
 /// The thread's slot: its block of counters, or null.
-pub(super) fn slot() -> *mut u8 {
+pub(crate) fn slot() -> *mut u8 {
     let block;
     // SAFETY: the link defines the thread-local `__holloway_slot`; this reads its 8 bytes.
     unsafe {
@@ -150,7 +38,7 @@ pub(super) fn slot() -> *mut u8 {
 }
 
 /// Sets the thread's slot.
-pub(super) fn set_slot(block: *mut u8) {
+pub(crate) fn set_slot(block: *mut u8) {
     // SAFETY: the link defines the thread-local `__holloway_slot`; this writes its 8 bytes, which only the runtime does.
     unsafe {
         asm!(
@@ -167,7 +55,7 @@ pub(super) fn set_slot(block: *mut u8) {
 }
 
 /// The thread's countdown.
-pub(super) fn countdown() -> u32 {
+pub(crate) fn countdown() -> u32 {
     let paths;
     // SAFETY: a thread-local of this file, 4 bytes.
     unsafe {
@@ -186,7 +74,7 @@ pub(super) fn countdown() -> u32 {
 }
 
 /// Sets the thread's countdown.
-pub(super) fn set_countdown(paths: u32) {
+pub(crate) fn set_countdown(paths: u32) {
     // SAFETY: a thread-local of this file, 4 bytes, which woven code expects to change.
     unsafe {
         asm!(
@@ -204,7 +92,7 @@ pub(super) fn set_countdown(paths: u32) {
 
 /// The clock where a path starts, as woven code reads it: nothing of what came before is left, nothing of what follows has begun.
 #[inline(always)]
-pub(super) fn path_start() -> u64 {
+pub(crate) fn path_start() -> u64 {
     let now;
     // SAFETY: reads a counter that the kernel lets programs read.
     unsafe {
@@ -221,12 +109,12 @@ pub(super) fn path_start() -> u64 {
 
 /// The clock where a path ends, as woven code reads it: nothing of the path is left. What follows is the probe's.
 #[inline(always)]
-pub(super) fn path_end() -> u64 {
+pub(crate) fn path_end() -> u64 {
     clock()
 }
 
 /// Takes so many turns, each at least as long as an addition.
-pub(super) fn spend(turns: u32) {
+pub(crate) fn spend(turns: u32) {
     // SAFETY: changes one register.
     unsafe {
         asm!(
@@ -242,7 +130,7 @@ pub(super) fn spend(turns: u32) {
 
 /// The clock when all before it is done.
 #[inline(always)]
-pub(super) fn clock() -> u64 {
+pub(crate) fn clock() -> u64 {
     let now;
     // SAFETY: as in `path_start`.
     unsafe {
@@ -257,7 +145,7 @@ pub(super) fn clock() -> u64 {
 }
 
 /// The processor that the thread runs on, as libc's area says it; 0 if there is none.
-pub(super) fn processor() -> u32 {
+pub(crate) fn processor() -> u32 {
     const PROCESSOR: usize = 4;
     let area = rseq_area();
     if area.is_null() {
@@ -271,28 +159,38 @@ pub(super) fn processor() -> u32 {
 ///
 /// # Safety
 /// A number of this thread's ring, mapped and aligned.
-pub(super) unsafe fn add(number: *mut u64, value: u64) -> u64 {
+pub(crate) unsafe fn add(number: *mut u64, value: u64) -> u64 {
     // SAFETY: the caller's.
     unsafe { AtomicU64::from_ptr(number) }.fetch_add(value, Ordering::Relaxed)
 }
 
-/// [`super::enter`]: here nothing has to be kept.
-pub(super) fn enter_first() -> *mut u8 {
-    super::enter()
+unsafe extern "C" {
+    // The entry points keep more registers than the C convention asks for, so Rust may call them.
+    fn __holloway_enter() -> *mut u8;
+    fn __holloway_chunk();
+    fn __holloway_tend(at: u64) -> u32;
 }
 
-/// `__holloway_chunk`'s body.
-pub(super) fn make_space() {
-    super::ring::chunk();
+/// Calls `__holloway_enter`.
+pub(crate) fn enter_first() -> *mut u8 {
+    // SAFETY: the entry point may be called anywhere.
+    unsafe { __holloway_enter() }
 }
 
-/// [`super::watch::tend`].
-pub(super) fn tend(at: u64) -> u32 {
-    super::watch::tend(at)
+/// Calls `__holloway_chunk`.
+pub(crate) fn make_space() {
+    // SAFETY: the entry point may be called anywhere.
+    unsafe { __holloway_chunk() };
+}
+
+/// Calls `tend::tend`, which the linker knows as `__holloway_tend`.
+pub(crate) fn tend(at: u64) -> u32 {
+    // SAFETY: the body of `tend` follows the C convention, and may be called anywhere.
+    unsafe { __holloway_tend(at) }
 }
 
 /// `__holloway_sample`, as woven code calls it.
-pub(super) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
+pub(crate) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
     // SAFETY: the entry point keeps every register but these.
     unsafe {
         asm!(
@@ -309,7 +207,7 @@ pub(super) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
 }
 
 /// `__holloway_burst`, as woven code calls it.
-pub(super) fn call_burst() {
+pub(crate) fn call_burst() {
     // SAFETY: the entry point keeps every register but these.
     unsafe {
         asm!("bl __holloway_burst", out("x0") _, out("x16") _, out("x17") _, out("x30") _);
@@ -317,10 +215,10 @@ pub(super) fn call_burst() {
 }
 
 /// What comes before the address of an abort in code, for the kernel to know it by.
-pub(super) const RSEQ_SIGNATURE: u32 = 0xD428_BC00;
+pub(crate) const RSEQ_SIGNATURE: u32 = 0xD428_BC00;
 
 /// What libc registered with the kernel as the thread's `struct rseq`; null if it didn't, or is no such libc.
-pub(super) fn rseq_area() -> *mut u8 {
+pub(crate) fn rseq_area() -> *mut u8 {
     let area;
     // SAFETY: where the two variables are, they have a size and an offset from the thread pointer.
     unsafe {
@@ -349,7 +247,7 @@ pub(super) fn rseq_area() -> *mut u8 {
 ///
 /// # Safety
 /// As the call demands.
-pub(super) unsafe fn system_call(number: usize, a: [usize; 6]) -> isize {
+pub(crate) unsafe fn system_call(number: usize, a: [usize; 6]) -> isize {
     let result;
     let [a0, a1, a2, a3, a4, a5] = a;
     // SAFETY: the instruction changes x0 and what the call is asked to change, which is the caller's care.
@@ -370,7 +268,7 @@ pub(super) unsafe fn system_call(number: usize, a: [usize; 6]) -> isize {
 }
 
 /// Numbers of the system calls.
-pub(super) mod number {
+pub(crate) mod number {
     pub(crate) const GETCWD: usize = 17;
     pub(crate) const FCNTL: usize = 25;
     pub(crate) const MKDIRAT: usize = 34;
@@ -413,6 +311,7 @@ pub(super) mod number {
 }
 
 /// `open` flags whose values differ between processors.
-pub(super) const O_DIRECTORY: usize = 0o40_000;
+pub(crate) const O_DIRECTORY: usize = 0o40_000;
+
 /// Do not follow a symbolic link.
-pub(super) const O_NOFOLLOW: usize = 0o100_000;
+pub(crate) const O_NOFOLLOW: usize = 0o100_000;

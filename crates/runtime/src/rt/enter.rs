@@ -1,0 +1,37 @@
+//! The first entry of a thread: its block, or its ring.
+
+use super::lock::Masked;
+use super::ring::Ring;
+use super::runtime::RUNTIME;
+use super::{arch, blocks, fork, image, opening, space};
+
+/// Body of `__holloway_enter`: the calling thread's block, stored in its slot as well.
+pub(super) extern "C" fn enter() -> *mut u8 {
+    let block = block();
+    if image::is_stream() {
+        space::make_space(Ring::at_slot(block)); // a dead thread may have left it full
+    }
+    block
+}
+
+fn block() -> *mut u8 {
+    let _masked = Masked::all();
+    fork::notice_raw_fork();
+    let known = arch::slot();
+    if !known.is_null() {
+        return known; // a signal handler entered between the caller's test and the mask
+    }
+    let mut runtime = RUNTIME.lock();
+    opening::open_once(&mut runtime);
+    let block = blocks::block_for_thread(&mut runtime);
+    arch::set_slot(block);
+    block
+}
+
+/// Runs before every other constructor of the image, so that fork handlers of the program come after ours: in the child
+/// ours has made the child's file before woven handlers count, in the parent ours locks last.
+///
+/// Not at the first [`enter`]: libc may use vector registers, which `enter` has to keep.
+pub(super) extern "C" fn constructor() {
+    fork::register();
+}

@@ -1,0 +1,151 @@
+//! A thread's state of timed paths, which lies behind the header of its ring.
+//!
+//! TimingState is reached by atomic loads and stores. They are relaxed, so they compile to plain moves,
+//! and the compiler does not join them into vector instructions (see `burst`).
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+use super::arch;
+use super::ring::Ring;
+use holloway_abi::{BurstState, WARM_EVERY, WARM_UP};
+
+/// In place of the program time of a look: the events happened in a probe's time.
+pub(super) const LEAVING: u64 = u64::MAX;
+
+/// Mark in `inner`, which woven code keeps for each timed path until it ends: the path is one of
+/// those that warm a burst up.
+pub(super) const WARMING: u64 = 1 << 63;
+
+/// A 64-bit number of the state.
+#[repr(transparent)]
+pub(super) struct Cell64(AtomicU64);
+
+impl Cell64 {
+    #[inline(always)]
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    pub(super) fn address(&self) -> u64 {
+        (&raw const *self).addr() as u64
+    }
+}
+
+/// A 32-bit number of the state.
+#[repr(transparent)]
+pub(super) struct Cell32(AtomicU32);
+
+impl Cell32 {
+    #[inline(always)]
+    pub(super) fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&self, value: u32) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+}
+
+/// A thread's [`BurstState`], with what is the runtime's own of it.
+#[repr(C)]
+pub(super) struct TimingState {
+    pub(super) probe: Cell64,
+    pub(super) inner: Cell64,
+    /// The program time at which the last visit began, and at which the program goes on behind it.
+    pub(super) resume: Cell64,
+    /// Cycles of a function's last sample that are neither the path's nor measured: those behind the last clock read, and the bias. Of others it is the bias.
+    pub(super) overhead: Cell32,
+    /// Cycles of a visit of [`burst`] before its clock read.
+    pub(super) visit: Cell32,
+    /// Duration of an empty path.
+    pub(super) bias: Cell32,
+    /// How far apart two times of the same length may come out.
+    pub(super) resolution: Cell32,
+    /// Time stamp of the last clock.
+    pub(super) clock: Cell64,
+    /// Program times at which the thread was found preempted, on another processor, to have begun a path that isn't timed.
+    pub(super) preempted: Cell64,
+    pub(super) migrated: Cell64,
+    pub(super) unsampled: Cell64,
+    /// See [`watch`]: where something stands as long as nothing happened, and what.
+    pub(super) place: Cell64,
+    pub(super) quiet: Cell64,
+    /// Involuntary switches, and processor, at the last look.
+    pub(super) switches: Cell32,
+    pub(super) processor: Cell32,
+    /// Paths that the burst still times; paths that pass between the last burst and the next.
+    pub(super) remaining: Cell32,
+    pub(super) due: Cell32,
+    /// Paths begun that no sample stands for yet; the countdown as the runtime left it.
+    pub(super) pending: Cell32,
+    pub(super) left: Cell32,
+    /// For the next threshold.
+    pub(super) random: Cell64,
+    /// Paths that pass before a burst, on average, and paths in one.
+    pub(super) pass: Cell32,
+    pub(super) most: Cell32,
+}
+
+const _: () = assert!(size_of::<TimingState>() == size_of::<BurstState>());
+
+impl TimingState {
+    /// The state behind a ring's header.
+    #[inline(always)]
+    pub(super) fn in_ring<'a>(ring: Ring) -> &'a TimingState {
+        // SAFETY: aligned, in the first page of a ring's extent, which stays mapped; any bytes are a valid state.
+        unsafe { &*ring.state().cast() }
+    }
+
+    /// Sets what the countdown starts from.
+    #[inline(always)]
+    pub(super) fn count_from(&self, paths: u32) {
+        self.left.set(paths);
+        arch::set_countdown(paths);
+    }
+
+    /// Paths that warm a burst up.
+    #[inline(always)]
+    pub(super) fn warm_up(&self) -> u32 {
+        (self.pass.get() / WARM_EVERY).min(WARM_UP)
+    }
+
+    /// A random number below this.
+    #[inline(always)]
+    pub(super) fn below(&self, limit: u32) -> u32 {
+        let mut random = self.random.get();
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        self.random.set(random);
+        (((random >> 32) * u64::from(limit)) >> 32) as u32
+    }
+
+    /// The program goes on at the program time `at`, when the clock is `now`.
+    #[inline(always)]
+    pub(super) fn resume_at(&self, at: u64, now: u64) {
+        self.resume.set(at);
+        compiler_fence(Ordering::SeqCst); // a handler between the two finds that the visit took no time
+        self.probe.set(now.wrapping_sub(at));
+    }
+
+    /// Did nothing happen to the thread since the last look (see `watch`)?
+    #[inline(always)]
+    pub(super) fn is_quiet(&self) -> bool {
+        // SAFETY: `watch::begin` set the address of an aligned word, which stays mapped as long as
+        // the thread runs code of this image.
+        let found = unsafe { (self.place.get() as usize as *const u64).read_volatile() };
+        found == self.quiet.get()
+    }
+
+    /// Is it unknown what happens to this thread?
+    #[inline(always)]
+    pub(super) fn is_blind(&self) -> bool {
+        self.place.get() == self.quiet.address()
+    }
+}

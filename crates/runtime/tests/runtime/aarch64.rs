@@ -7,7 +7,7 @@ use std::process::Command;
 
 use holloway_abi::RING_SIZE;
 
-use crate::common::{only, profiles, run, run_silently, source, workshop};
+use crate::harness::{Libc, only, profiles, run, run_silently, source, workshop};
 
 /// The object, as a file.
 fn object(workshop: &Path) -> PathBuf {
@@ -28,7 +28,7 @@ fn text_of(command: &mut Command) -> String {
 
 #[test]
 fn undefined_symbols() {
-    let object = object(&workshop("aarch64-symbols"));
+    let object = object(&workshop(Libc::Glibc, "aarch64-symbols"));
     let text = text_of(Command::new("aarch64-linux-gnu-nm").arg("-u").arg(object));
     let words = text.split_whitespace();
     let names: BTreeSet<&str> = words.filter(|word| !["U", "w"].contains(word)).collect();
@@ -39,7 +39,7 @@ fn undefined_symbols() {
 
 #[test]
 fn no_code_touches_a_vector_register() {
-    let object = object(&workshop("aarch64-vectors"));
+    let object = object(&workshop(Libc::Glibc, "aarch64-vectors"));
     let mut objdump = Command::new("aarch64-linux-gnu-objdump");
     let text = text_of(objdump.args(["-d", "--no-show-raw-insn"]).arg(object));
     let mut lines = 0;
@@ -59,7 +59,7 @@ fn no_code_touches_a_vector_register() {
 
 /// Runs `registers_aarch64.c` for a kind of profile; where its data went.
 fn registers(kind: u32) -> PathBuf {
-    let workshop = workshop(&format!("aarch64-registers-{kind}"));
+    let workshop = workshop(Libc::Glibc, &format!("aarch64-registers-{kind}"));
     let program = workshop.join("registers");
     let mut gcc = Command::new("aarch64-linux-gnu-gcc");
     gcc.args(["-O2", "-Wall", "-pthread"])

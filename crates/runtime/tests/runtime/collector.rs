@@ -1,17 +1,20 @@
 //! Streams are whole and in order with a collector, fast or slow, and say so when it is gone.
 
-use crate::common;
+use crate::harness;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::common::streams::{
+use crate::harness::streams::{
     Collector, KINDS, MANY, Run, assert_series, collect, collected, program, runs,
 };
-use crate::common::{command, only, run, run_silently};
+use crate::harness::{Libc, command, only, run, run_silently};
 
 /// Runs a scenario with a collector that looks after each pause only.
 fn run_collected(name: &str, pause: Duration) -> (Run, String) {
-    let (mut command, data) = collected(&program(&format!("collected-{name}-{pause:?}")), name);
+    let (mut command, data) = collected(
+        &program(Libc::Glibc, &format!("collected-{name}-{pause:?}")),
+        name,
+    );
     let child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut collector = Collector::default();
     let mut child = child;
@@ -97,7 +100,7 @@ fn has_ring(data: &std::path::Path) -> bool {
 #[test]
 fn the_collector_is_killed() {
     let mut collector = Command::new("sleep").arg("1000").spawn().unwrap();
-    let (mut command, data) = command(&program("orphan"), &["one"]);
+    let (mut command, data) = command(&program(Libc::Glibc, "orphan"), &["one"]);
     collect(&mut command, collector.id(), &data);
     let mut child = command
         .stderr(Stdio::piped())
@@ -137,7 +140,7 @@ fn no_such_collector() {
     let elsewhere = [format!("{own}"), format!("{own} "), format!("{own} DATA/a")];
     let none = ["0 DATA", "x DATA", "12x DATA"].map(str::to_owned);
     for named in elsewhere.into_iter().chain(none).chain([there]) {
-        let (mut command, data) = command(&program("no-collector"), &["one"]);
+        let (mut command, data) = command(&program(Libc::Glibc, "no-collector"), &["one"]);
         let named = named.replace("DATA", &data.display().to_string());
         command.env("HOLLOWAY_COLLECTOR", &named);
         run_silently(&mut command);
@@ -149,11 +152,11 @@ fn no_such_collector() {
 
 #[test]
 fn a_child_waits_for_the_same_collector() {
-    let (mut command, data) = collected(&program("collected-fork"), "forked");
+    let (mut command, data) = collected(&program(Libc::Glibc, "collected-fork"), "forked");
     let mut child = command.spawn().unwrap();
     let mut collectors: Vec<(std::path::PathBuf, Collector)> = Vec::new();
     while child.try_wait().unwrap().is_none() {
-        for path in common::streams::paths(&data) {
+        for path in harness::streams::paths(&data) {
             if !collectors.iter().any(|(known, _)| *known == path) {
                 let mut collector = Collector::default();
                 collector.open(&path);
@@ -167,7 +170,7 @@ fn a_child_waits_for_the_same_collector() {
     let mut runs: Vec<Run> = collectors
         .iter()
         .map(|(path, collector)| {
-            common::streams::read(&std::fs::read(path).unwrap(), &collector.taken)
+            harness::streams::read(&std::fs::read(path).unwrap(), &collector.taken)
         })
         .collect();
     runs.sort_by_key(|run| run.head.profile.forked);
@@ -186,12 +189,12 @@ fn run_names(runs: &[Run]) -> Vec<(bool, usize)> {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn timed_paths_and_a_collector() {
-    let program = common::timed::program("collected", common::timed::TIMES);
+    let program = harness::timed::program(Libc::Glibc, "collected", harness::timed::TIMES);
     let (mut command, data) = collected(&program, "many");
     let child = command.spawn().unwrap();
     let mut collector = Collector::default();
     let ended = collector.collect_from(child, &data, Duration::from_millis(5));
-    let run = common::timed::read(&ended, &collector.taken);
+    let run = harness::timed::read(&ended, &collector.taken);
     assert_eq!((run.spools, run.head.profile.lost), (0, 0));
     let thread = only(run.threads);
     assert_eq!((thread.samples.len(), thread.damaged), (100_001, 0));
@@ -202,7 +205,7 @@ fn timed_paths_and_a_collector() {
 /// Waiting changes nothing of the program: `run` is silent, and its signals stay as they were.
 #[test]
 fn a_run_that_needs_no_collector() {
-    let (mut command, data) = collected(&program("collected-few"), "few");
+    let (mut command, data) = collected(&program(Libc::Glibc, "collected-few"), "few");
     let output = run(&mut command);
     assert!(output.status.success() && output.stderr.is_empty());
     assert_series(&only(only(runs(&data)).streams), &[(0, 1000)]);

@@ -2,12 +2,32 @@
 
 use std::path::PathBuf;
 
-use crate::common::{Profile, command, compile, only, profiles, run, scenario, workshop};
+use crate::harness::{
+    Libc, Profile, command, compile, only, profiles, run, scenario, test_with_each_libc, workshop,
+};
+
+test_with_each_libc! {
+    directory_that_cannot_be,
+    directory_name_too_long,
+    read_only_file_system,
+    disk_that_fills_up,
+    limit_on_file_sizes,
+    no_room_for_a_header,
+    standard_error_of_the_program,
+    descriptors_closed_and_taken,
+    another_root,
+    few_descriptors,
+    no_proc,
+    sandbox_before_the_first_enter,
+    sandbox_later,
+    without_fallocate_and_renameat2,
+    address_space_runs_out,
+}
 
 /// Runs a scenario to a good end with nothing on stdout; what it said on stderr, and its directory.
-fn failing(name: &str, data: Option<&str>) -> (String, PathBuf) {
-    let workshop = workshop(&format!("failures-{name}"));
-    let program = compile(&workshop, &["failures.c"], &[]);
+fn failing(libc: Libc, name: &str, data: Option<&str>) -> (String, PathBuf) {
+    let workshop = workshop(libc, &format!("failures-{name}"));
+    let program = compile(libc, &workshop, &["failures.c"], &[]);
     let (mut command, _) = command(&program, &[name]);
     if let Some(data) = data {
         command.env("HOLLOWAY_DATA", data);
@@ -54,9 +74,8 @@ fn assert_some_missing(profile: &Profile, threads: u64) {
     assert!(profile.lost > 0);
 }
 
-#[test]
-fn directory_that_cannot_be() {
-    let (said, _) = failing("some-threads", Some("/dev/null/data"));
+fn directory_that_cannot_be(libc: Libc) {
+    let (said, _) = failing(libc, "some-threads", Some("/dev/null/data"));
     assert_says(
         &said,
         "/dev/null/data/",
@@ -65,9 +84,8 @@ fn directory_that_cannot_be() {
     );
 }
 
-#[test]
-fn directory_name_too_long() {
-    let (said, _) = failing("plain", Some(&format!("/tmp/{}", "x".repeat(300))));
+fn directory_name_too_long(libc: Libc) {
+    let (said, _) = failing(libc, "plain", Some(&format!("/tmp/{}", "x".repeat(300))));
     assert_says(
         &said,
         "/tmp/xxx",
@@ -76,9 +94,8 @@ fn directory_name_too_long() {
     );
 }
 
-#[test]
-fn read_only_file_system() {
-    let (said, _) = failing("read-only", None);
+fn read_only_file_system(libc: Libc) {
+    let (said, _) = failing(libc, "read-only", None);
     assert_says(
         &said,
         "/data/",
@@ -87,9 +104,8 @@ fn read_only_file_system() {
     );
 }
 
-#[test]
-fn disk_that_fills_up() {
-    let (said, workshop) = failing("full-disk", None);
+fn disk_that_fills_up(libc: Libc) {
+    let (said, workshop) = failing(libc, "full-disk", None);
     assert_says(
         &said,
         "/data/",
@@ -101,9 +117,8 @@ fn disk_that_fills_up() {
     assert_some_missing(parent, 11);
 }
 
-#[test]
-fn limit_on_file_sizes() {
-    let (said, workshop) = failing("size-limit", None);
+fn limit_on_file_sizes(libc: Libc) {
+    let (said, workshop) = failing(libc, "size-limit", None);
     assert_says(
         &said,
         "/data/",
@@ -113,9 +128,8 @@ fn limit_on_file_sizes() {
     assert_some_missing(&only(profiles(&workshop.join("data"))), 11);
 }
 
-#[test]
-fn no_room_for_a_header() {
-    let (said, workshop) = failing("no-room-at-all", None);
+fn no_room_for_a_header(libc: Libc) {
+    let (said, workshop) = failing(libc, "no-room-at-all", None);
     assert_says(
         &said,
         "/data/",
@@ -129,17 +143,15 @@ fn no_room_for_a_header() {
     );
 }
 
-#[test]
-fn standard_error_of_the_program() {
-    let (said, workshop) = failing("redirected", None);
+fn standard_error_of_the_program(libc: Libc) {
+    let (said, workshop) = failing(libc, "redirected", None);
     assert_eq!(said, "");
     assert_eq!(std::fs::read(workshop.join("mine")).unwrap(), b"");
     assert!(only(profiles(&workshop.join("data"))).lost > 0);
 }
 
-#[test]
-fn descriptors_closed_and_taken() {
-    let all = scenario("failures.c", "closed");
+fn descriptors_closed_and_taken(libc: Libc) {
+    let all = scenario(libc, "failures.c", "closed");
     let counts: Vec<_> = all
         .iter()
         .map(|profile| (profile.flags, profile.counter(1), profile.hash_sum(2)))
@@ -151,9 +163,8 @@ fn descriptors_closed_and_taken() {
     assert!(all.iter().all(|profile| profile.lost == 0));
 }
 
-#[test]
-fn another_root() {
-    let all = scenario("failures.c", "rooted");
+fn another_root(libc: Libc) {
+    let all = scenario(libc, "failures.c", "rooted");
     let counts: Vec<_> = all
         .iter()
         .map(|profile| (profile.flags, profile.counter(1), profile.lost))
@@ -164,15 +175,13 @@ fn another_root() {
     );
 }
 
-#[test]
-fn few_descriptors() {
-    let profile = only(scenario("failures.c", "few-descriptors"));
+fn few_descriptors(libc: Libc) {
+    let profile = only(scenario(libc, "failures.c", "few-descriptors"));
     assert_eq!((profile.counter(1), profile.lost), (110, 0));
 }
 
-#[test]
-fn no_proc() {
-    let (said, workshop) = failing("no-proc", None);
+fn no_proc(libc: Libc) {
+    let (said, workshop) = failing(libc, "no-proc", None);
     assert_eq!(said, "");
     let profile = only(profiles(&workshop.join("target/holloway/runs/latest")));
     assert_eq!(
@@ -185,9 +194,8 @@ fn no_proc() {
     );
 }
 
-#[test]
-fn sandbox_before_the_first_enter() {
-    let (said, workshop) = failing("sandboxed", None);
+fn sandbox_before_the_first_enter(libc: Libc) {
+    let (said, workshop) = failing(libc, "sandboxed", None);
     assert_eq!(
         said, "",
         "not even whether stderr takes a line can be asked"
@@ -195,9 +203,8 @@ fn sandbox_before_the_first_enter() {
     assert!(!workshop.join("data").exists());
 }
 
-#[test]
-fn sandbox_later() {
-    let (said, workshop) = failing("sandboxed-later", None);
+fn sandbox_later(libc: Libc) {
+    let (said, workshop) = failing(libc, "sandboxed-later", None);
     assert_says(
         &said,
         "/data/",
@@ -207,18 +214,16 @@ fn sandbox_later() {
     assert_some_missing(&only(profiles(&workshop.join("data"))), 11);
 }
 
-#[test]
-fn without_fallocate_and_renameat2() {
-    let profile = only(scenario("failures.c", "old-system"));
+fn without_fallocate_and_renameat2(libc: Libc) {
+    let profile = only(scenario(libc, "failures.c", "old-system"));
     assert_eq!(
         (profile.counter(1), profile.hash_sum(2), profile.lost),
         (110, 11_000, 0)
     );
 }
 
-#[test]
-fn address_space_runs_out() {
-    let (said, workshop) = failing("little-memory", None);
+fn address_space_runs_out(libc: Libc) {
+    let (said, workshop) = failing(libc, "little-memory", None);
     assert_says(&said, "/data/", "out of memory", "counts of some threads");
     let profile = only(profiles(&workshop.join("data")));
     assert_eq!(profile.counter(1), 20);

@@ -1,11 +1,11 @@
 //! Where profiles go: HOLLOWAY_DATA, the image's own directory of runs, or `target/holloway/runs`.
 
-use crate::common;
+use crate::harness;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{compile, only, profiles, run_silently, workshop};
+use crate::harness::{Libc, compile, only, profiles, run_silently, workshop};
 
 /// Runs `threads one` with or without HOLLOWAY_DATA.
 fn run_in(program: &Path, directory: &Path, data: Option<&str>) {
@@ -32,8 +32,8 @@ fn runs(directory: &Path) -> Vec<String> {
 
 #[test]
 fn below_the_current_directory() {
-    let workshop = workshop("places-default");
-    let program = compile(&workshop, &["threads.c"], &[]);
+    let workshop = workshop(Libc::Glibc, "places-default");
+    let program = compile(Libc::Glibc, &workshop, &["threads.c"], &[]);
     let directory = workshop.join("target/holloway/runs");
     for count in 1..=3 {
         run_in(&program, &workshop, None);
@@ -52,9 +52,10 @@ fn below_the_current_directory() {
 
 #[test]
 fn where_the_image_says() {
-    let workshop = workshop("places-baked");
+    let workshop = workshop(Libc::Glibc, "places-baked");
     let directory = workshop.join("deep/er/runs");
     let program = compile(
+        Libc::Glibc,
         &workshop,
         &["threads.c"],
         &[&format!("-DRUNS=\"{}\"", directory.display())],
@@ -65,8 +66,8 @@ fn where_the_image_says() {
 
 #[test]
 fn where_the_variable_says() {
-    let workshop = workshop("places-variable");
-    let program = compile(&workshop, &["threads.c"], &[]);
+    let workshop = workshop(Libc::Glibc, "places-variable");
+    let program = compile(Libc::Glibc, &workshop, &["threads.c"], &[]);
     run_in(&program, &workshop, Some("some/where/else/"));
     run_in(&program, &workshop, Some("some/where/else"));
     let all = profiles(&workshop.join("some/where/else"));
@@ -77,8 +78,8 @@ fn where_the_variable_says() {
 
 #[test]
 fn latest_that_is_not_a_link_is_left_alone() {
-    let workshop = workshop("places-latest");
-    let program = compile(&workshop, &["threads.c"], &[]);
+    let workshop = workshop(Libc::Glibc, "places-latest");
+    let program = compile(Libc::Glibc, &workshop, &["threads.c"], &[]);
     let directory = workshop.join("target/holloway/runs");
     fs::create_dir_all(directory.join("latest/mine")).unwrap();
     run_in(&program, &workshop, None);
@@ -92,11 +93,12 @@ fn latest_that_is_not_a_link_is_left_alone() {
 #[test]
 fn large_blocks() {
     let program = compile(
-        &workshop("places-large"),
+        Libc::Glibc,
+        &workshop(Libc::Glibc, "places-large"),
         &["threads.c"],
         &["-DBLOCK=(1048576*3-64)"],
     );
-    let (mut command, data) = common::command(&program, &["waves"]);
+    let (mut command, data) = harness::command(&program, &["waves"]);
     run_silently(&mut command);
     let profile = only(profiles(&data));
     assert_eq!(

@@ -1,12 +1,36 @@
 //! Streams are whole and in order without a collector: the threads spool.
 
-use crate::common::streams::{KINDS, MANY, Run, assert_series, paths, program, runs};
-use crate::common::{command, kill, only, run, run_silently};
+use crate::harness::streams::{KINDS, MANY, Run, assert_series, paths, program, runs};
+use crate::harness::{Libc, command, kill, only, run, run_silently, test_with_each_libc};
 use holloway_abi::RING_SIZE;
 
+test_with_each_libc! {
+    words_of_a_short_run_are_in_the_ring,
+    words_that_do_not_repeat,
+    words_that_repeat_take_little_space,
+    threads_have_streams_of_their_own,
+    rings_of_dead_threads_are_handed_on,
+    holes_of_dead_threads_stop_nothing,
+    a_child_begins_at_the_next_chunk,
+    the_child_of_a_vfork_appends_to_its_parents,
+    frames_that_were_come_back_to,
+    signals_while_main_appends,
+    a_signal_at_every_instruction,
+    handlers_at_the_boundaries_of_chunks,
+    spooling_takes_little_stack,
+    forks_among_threads,
+    raw_forks,
+    masks_are_kept,
+    handlers_that_jump_out,
+    kill_at_any_moment,
+    limit_on_file_sizes,
+    disk_that_fills_up,
+    disk_without_room_for_a_ring,
+}
+
 /// Runs a scenario silently; what its processes appended.
-fn spooled(name: &str) -> Vec<Run> {
-    let (mut command, data) = command(&program(name), &[name]);
+fn spooled(libc: Libc, name: &str) -> Vec<Run> {
+    let (mut command, data) = command(&program(libc, name), &[name]);
     run_silently(&mut command);
     let runs = runs(&data);
     for run in &runs {
@@ -17,9 +41,8 @@ fn spooled(name: &str) -> Vec<Run> {
     runs
 }
 
-#[test]
-fn words_of_a_short_run_are_in_the_ring() {
-    let run = only(spooled("few"));
+fn words_of_a_short_run_are_in_the_ring(libc: Libc) {
+    let run = only(spooled(libc, "few"));
     assert_eq!((run.spools, run.rings.len()), (0, 1));
     let pid = run.head.profile.pid;
     let stream = only(run.streams);
@@ -27,16 +50,14 @@ fn words_of_a_short_run_are_in_the_ring() {
     assert_eq!(stream.tid, pid);
 }
 
-#[test]
-fn words_that_do_not_repeat() {
-    let run = only(spooled("one"));
+fn words_that_do_not_repeat(libc: Libc) {
+    let run = only(spooled(libc, "one"));
     assert!(run.spools >= 4, "{} spools", run.spools);
     assert_series(&only(run.streams), &[(0, MANY)]);
 }
 
-#[test]
-fn words_that_repeat_take_little_space() {
-    let run = only(spooled("loops"));
+fn words_that_repeat_take_little_space(libc: Libc) {
+    let run = only(spooled(libc, "loops"));
     let stream = only(run.streams);
     assert_eq!(stream.words.len() as u32, 4 * MANY);
     assert!((0..).zip(&stream.words).all(|(i, word)| *word == 1 + i % 7));
@@ -48,9 +69,8 @@ fn words_that_repeat_take_little_space() {
     );
 }
 
-#[test]
-fn threads_have_streams_of_their_own() {
-    let run = only(spooled("threads"));
+fn threads_have_streams_of_their_own(libc: Libc) {
+    let run = only(spooled(libc, "threads"));
     assert_eq!(run.streams.len(), 4);
     let firsts: Vec<u32> = run.streams.iter().map(|s| s.words[0] - 1).collect();
     for (first, stream) in firsts.iter().zip(&run.streams) {
@@ -59,9 +79,8 @@ fn threads_have_streams_of_their_own() {
     assert_eq!(run.head.profile.threads, 4);
 }
 
-#[test]
-fn rings_of_dead_threads_are_handed_on() {
-    let run = only(spooled("in-turn"));
+fn rings_of_dead_threads_are_handed_on(libc: Libc) {
+    let run = only(spooled(libc, "in-turn"));
     assert!(run.rings.len() < 10, "{} rings", run.rings.len());
     let mut firsts: Vec<u32> = run.streams.iter().map(|s| s.words[0] - 1).collect();
     for (first, stream) in firsts.iter().zip(&run.streams) {
@@ -71,18 +90,16 @@ fn rings_of_dead_threads_are_handed_on() {
     assert_eq!(firsts, (0..100).map(|i| i * KINDS).collect::<Vec<_>>());
 }
 
-#[test]
-fn holes_of_dead_threads_stop_nothing() {
-    let run = only(spooled("holes"));
+fn holes_of_dead_threads_stop_nothing(libc: Libc) {
+    let run = only(spooled(libc, "holes"));
     let holes: usize = run.streams.iter().map(|stream| stream.holes).sum();
     assert_eq!((run.streams.len(), holes), (11, 10));
     let main = run.streams.iter().find(|s| s.holes == 0).unwrap();
     assert_series(main, &[(KINDS, MANY)]);
 }
 
-#[test]
-fn a_child_begins_at_the_next_chunk() {
-    let [parent, child] = &spooled("forked")[..] else {
+fn a_child_begins_at_the_next_chunk(libc: Libc) {
+    let [parent, child] = &spooled(libc, "forked")[..] else {
         panic!("two processes")
     };
     assert_series(&parent.streams[0], &[(0, 2 * MANY)]);
@@ -91,15 +108,13 @@ fn a_child_begins_at_the_next_chunk() {
     assert_eq!(child.streams[0].tid, child.head.profile.pid);
 }
 
-#[test]
-fn the_child_of_a_vfork_appends_to_its_parents() {
-    let run = only(spooled("vforked"));
+fn the_child_of_a_vfork_appends_to_its_parents(libc: Libc) {
+    let run = only(spooled(libc, "vforked"));
     assert_series(&run.streams[0], &[(0, 20), (KINDS, 1)]);
 }
 
-#[test]
-fn frames_that_were_come_back_to() {
-    let run = only(spooled("come-back"));
+fn frames_that_were_come_back_to(libc: Libc) {
+    let run = only(spooled(libc, "come-back"));
     let stream = only(run.streams);
     assert_series(&stream, &[(0, 100 + MANY)]);
     let (words, position) = (100 + MANY as usize, 8 + 4 * u64::from(104 + MANY));
@@ -111,8 +126,8 @@ fn frames_that_were_come_back_to() {
 }
 
 /// Runs a scenario that prints how many words main and its handlers appended.
-fn stormy(name: &str) {
-    let (mut command, data) = command(&program(name), &[name]);
+fn stormy(libc: Libc, name: &str) {
+    let (mut command, data) = command(&program(libc, name), &[name]);
     let output = run(&mut command);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -125,37 +140,32 @@ fn stormy(name: &str) {
     assert!(counts[1] > 50, "{} in handlers", counts[1]);
 }
 
-#[test]
-fn signals_while_main_appends() {
-    stormy("storm");
+fn signals_while_main_appends(libc: Libc) {
+    stormy(libc, "storm");
 }
 
-#[test]
-fn a_signal_at_every_instruction() {
-    stormy("every-instruction");
+fn a_signal_at_every_instruction(libc: Libc) {
+    stormy(libc, "every-instruction");
 }
 
-#[test]
-fn handlers_at_the_boundaries_of_chunks() {
-    let run = only(spooled("boundaries"));
+fn handlers_at_the_boundaries_of_chunks(libc: Libc) {
+    let run = only(spooled(libc, "boundaries"));
     let stream = only(run.streams);
     assert!(stream.words.len() as u32 > MANY);
     assert!((3..).zip(&stream.words).all(|(place, word)| *word == place));
     assert_eq!(stream.holes, 0);
 }
 
-#[test]
-fn spooling_takes_little_stack() {
-    let (mut command, data) = command(&program("stack"), &["on-small-stack"]);
+fn spooling_takes_little_stack(libc: Libc) {
+    let (mut command, data) = command(&program(libc, "stack"), &["on-small-stack"]);
     let text = String::from_utf8(run(&mut command).stdout).unwrap();
     let used: u64 = text.trim().parse().unwrap();
     assert!(used < 3072, "{used} bytes of stack");
     assert_series(&only(only(runs(&data)).streams), &[(0, MANY), (KINDS, 1)]);
 }
 
-#[test]
-fn forks_among_threads() {
-    let all = spooled("family");
+fn forks_among_threads(libc: Libc) {
+    let all = spooled(libc, "family");
     assert_eq!(all.len(), 21);
     for child in &all[1..] {
         let [main, thread] = &child.streams[..] else {
@@ -183,9 +193,8 @@ fn forks_among_threads() {
     }
 }
 
-#[test]
-fn raw_forks() {
-    let [parent, child] = &spooled("raw")[..] else {
+fn raw_forks(libc: Libc) {
+    let [parent, child] = &spooled(libc, "raw")[..] else {
         panic!("two processes")
     };
     assert_series(&parent.streams[0], &[(0, 100 + MANY)]);
@@ -193,14 +202,12 @@ fn raw_forks() {
     assert_eq!(child.streams[0].caught, [(0, 0, 1)]);
 }
 
-#[test]
-fn masks_are_kept() {
-    spooled("masks");
+fn masks_are_kept(libc: Libc) {
+    spooled(libc, "masks");
 }
 
-#[test]
-fn handlers_that_jump_out() {
-    let (mut command, data) = command(&program("jumped"), &["jumped"]);
+fn handlers_that_jump_out(libc: Libc) {
+    let (mut command, data) = command(&program(libc, "jumped"), &["jumped"]);
     run_silently(&mut command);
     let mut stream = only(only(runs(&data)).streams);
     stream.words.dedup(); // a word that was finished, but not marked as finished, comes once more
@@ -208,9 +215,8 @@ fn handlers_that_jump_out() {
     assert_series(&stream, &[(0, 3 * MANY)]);
 }
 
-#[test]
-fn kill_at_any_moment() {
-    let program = program("killed");
+fn kill_at_any_moment(libc: Libc) {
+    let program = program(libc, "killed");
     let mut seed = 12345_u64;
     for round in 0..100 {
         let (mut command, data) = command(&program, &["until-killed"]);
@@ -232,8 +238,8 @@ fn kill_at_any_moment() {
 }
 
 /// Runs a scenario for whose words there is no space; what is there is the front of each stream. Gives the number of spools.
-fn cut_short(name: &str, place: &str, reason: &str) -> usize {
-    let (mut command, data) = command(&program(name), &[name]);
+fn cut_short(libc: Libc, name: &str, place: &str, reason: &str) -> usize {
+    let (mut command, data) = command(&program(libc, name), &[name]);
     let output = run(&mut command);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
@@ -256,20 +262,22 @@ fn cut_short(name: &str, place: &str, reason: &str) -> usize {
     run.spools
 }
 
-#[test]
-fn limit_on_file_sizes() {
-    let spools = cut_short("size-limit", "data", "larger than the limit on file sizes");
+fn limit_on_file_sizes(libc: Libc) {
+    let spools = cut_short(
+        libc,
+        "size-limit",
+        "data",
+        "larger than the limit on file sizes",
+    );
     assert!(spools > 0);
 }
 
-#[test]
-fn disk_that_fills_up() {
-    let spools = cut_short("full-disk", "copy", "no space left on device");
+fn disk_that_fills_up(libc: Libc) {
+    let spools = cut_short(libc, "full-disk", "copy", "no space left on device");
     assert!(spools > 0);
 }
 
-#[test]
-fn disk_without_room_for_a_ring() {
-    let spools = cut_short("tiny-disk", "copy", "no space left on device");
+fn disk_without_room_for_a_ring(libc: Libc) {
+    let spools = cut_short(libc, "tiny-disk", "copy", "no space left on device");
     assert_eq!(spools, 0);
 }

@@ -3,9 +3,25 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::common::timed::{Sample, TIMES, Thread, VARIATION, program, runs, scenario};
-use crate::common::{command, only, run, run_silently};
+use crate::harness::timed::{Sample, TIMES, Thread, VARIATION, program, runs, scenario};
+use crate::harness::{Libc, command, only, run, run_silently, test_with_each_libc};
 use holloway_abi::{SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
+
+test_with_each_libc! {
+    all_paths_in_order,
+    bursts_meet_paths_as_often_as_they_run,
+    bursts_that_are_close,
+    bursts_are_never_in_step,
+    own_time_is_what_is_not_in_others,
+    time_of_probes_is_no_time_of_paths_around,
+    a_path_of_known_cost,
+    calls_that_are_not_timed_are_said,
+    short_threads_count_as_much_as_long_ones,
+    threads_are_timed_each_for_itself,
+    clocks_tell_the_cycles_of_a_second,
+    burst_of_the_environment,
+    without_registration_nothing_is_told_of_preemption,
+}
 
 /// Words of `loop(first, times)`.
 fn looped(first: u32, times: u32) -> Vec<u32> {
@@ -14,8 +30,8 @@ fn looped(first: u32, times: u32) -> Vec<u32> {
 }
 
 /// The only thread of the only process.
-fn single(name: &str, kind: &str, burst: Option<&str>) -> Thread {
-    let run = only(scenario(name, kind, burst));
+fn single(libc: Libc, name: &str, kind: &str, burst: Option<&str>) -> Thread {
+    let run = only(scenario(libc, name, kind, burst));
     assert_eq!(run.head.profile.lost, 0);
     let thread = only(run.threads);
     assert_eq!((thread.tid, thread.damaged), (run.head.profile.pid, 0));
@@ -23,8 +39,8 @@ fn single(name: &str, kind: &str, burst: Option<&str>) -> Thread {
 }
 
 /// Whether a sample has the flags it must: those of preemption are chance.
-fn is_plain(kind: &str, sample: &Sample) -> bool {
-    let is_watched = !crate::MUSL || kind != TIMES;
+fn is_plain(libc: Libc, kind: &str, sample: &Sample) -> bool {
+    let is_watched = !libc.is_musl() || kind != TIMES;
     let others = sample.flags & !(SAMPLE_PREEMPTED | SAMPLE_MIGRATED);
     others == if is_watched { 0 } else { SAMPLE_UNWATCHED }
 }
@@ -51,17 +67,21 @@ fn assert_sane(thread: &Thread) {
     }
 }
 
-#[test]
-fn all_paths_in_order() {
+fn all_paths_in_order(libc: Libc) {
     for (kind, burst) in [
         (TIMES, None),
         (VARIATION, Some("0:1")),
         (VARIATION, Some("0:1000000000")),
     ] {
-        let thread = single("many", kind, burst);
+        let thread = single(libc, "many", kind, burst);
         assert!(thread.words() == looped(1, 100_000));
         assert!(thread.samples.iter().all(|sample| sample.paths == 1));
-        assert!(thread.samples.iter().all(|sample| is_plain(kind, sample)));
+        assert!(
+            thread
+                .samples
+                .iter()
+                .all(|sample| is_plain(libc, kind, sample))
+        );
         let ordered = thread
             .samples
             .windows(2)
@@ -72,8 +92,8 @@ fn all_paths_in_order() {
 }
 
 /// Bursts of a run of `name`, of so many paths, as often as they are due.
-fn met(name: &str, total: u64, burst: Option<&str>, pass: u64, most: u64) {
-    let thread = single(name, VARIATION, burst);
+fn met(libc: Libc, name: &str, total: u64, burst: Option<&str>, pass: u64, most: u64) {
+    let thread = single(libc, name, VARIATION, burst);
     let due = total * most / (pass + most);
     let found = thread.samples.len() as u64;
     let weight = thread.weight();
@@ -96,24 +116,21 @@ fn met(name: &str, total: u64, burst: Option<&str>, pass: u64, most: u64) {
     assert_sane(&thread);
 }
 
-#[test]
-fn bursts_meet_paths_as_often_as_they_run() {
-    met("bursts", 30_000_001, None, 10_000, 1);
-    met("bursts", 30_000_001, Some("1000:1"), 1_000, 1);
-    met("bursts", 30_000_001, Some("2000:7"), 2_000, 7);
+fn bursts_meet_paths_as_often_as_they_run(libc: Libc) {
+    met(libc, "bursts", 30_000_001, None, 10_000, 1);
+    met(libc, "bursts", 30_000_001, Some("1000:1"), 1_000, 1);
+    met(libc, "bursts", 30_000_001, Some("2000:7"), 2_000, 7);
 }
 
-#[test]
-fn bursts_that_are_close() {
-    met("million", 1_000_001, Some("100:100"), 100, 100);
-    met("million", 1_000_001, Some("7:1"), 7, 1);
-    met("million", 1_000_001, Some("3"), 3, 1);
-    met("million", 1_000_001, Some("1:1"), 1, 1);
+fn bursts_that_are_close(libc: Libc) {
+    met(libc, "million", 1_000_001, Some("100:100"), 100, 100);
+    met(libc, "million", 1_000_001, Some("7:1"), 7, 1);
+    met(libc, "million", 1_000_001, Some("3"), 3, 1);
+    met(libc, "million", 1_000_001, Some("1:1"), 1, 1);
 }
 
-#[test]
-fn bursts_are_never_in_step() {
-    let thread = single("million", VARIATION, Some("100:1"));
+fn bursts_are_never_in_step(libc: Libc) {
+    let thread = single(libc, "million", VARIATION, Some("100:1"));
     let mut gaps: BTreeMap<u64, u32> = BTreeMap::new();
     for sample in &thread.samples[1..] {
         *gaps.entry(sample.paths).or_default() += 1;
@@ -125,10 +142,9 @@ fn bursts_are_never_in_step() {
     assert_eq!(gaps.len(), 51);
 }
 
-#[test]
-fn own_time_is_what_is_not_in_others() {
+fn own_time_is_what_is_not_in_others(libc: Libc) {
     for (kind, burst) in [(TIMES, None), (VARIATION, Some("0:1"))] {
-        let thread = single("nested", kind, burst);
+        let thread = single(libc, "nested", kind, burst);
         assert_sane(&thread);
         assert_eq!(thread.samples.len(), 4_000);
         let bias = thread.bias();
@@ -140,15 +156,14 @@ fn own_time_is_what_is_not_in_others() {
             assert_eq!([one.others, two.others, last.others], [0; 3]);
             let due = [one, two].map(|sample| sample.duration.saturating_sub(bias));
             assert_eq!(outer.others, due[0] + due[1]);
-            assert!(turn.iter().all(|sample| is_plain(kind, sample)));
+            assert!(turn.iter().all(|sample| is_plain(libc, kind, sample)));
         }
     }
 }
 
-#[test]
-fn time_of_probes_is_no_time_of_paths_around() {
+fn time_of_probes_is_no_time_of_paths_around(libc: Libc) {
     for (kind, burst) in [(TIMES, None), (VARIATION, Some("0:1"))] {
-        let thread = single("crowded", kind, burst);
+        let thread = single(libc, "crowded", kind, burst);
         let least = |word| *thread.durations(word).iter().min().unwrap();
         assert_eq!(least(1) / 64, 0, "an empty path takes no time");
         assert!(least(2) < 60 * 1000, "{} for 1,000 calls", least(2));
@@ -179,9 +194,8 @@ fn known(program: &Path) -> Known {
 
 /// Three tries, of three runs each: whoever else uses the machine makes times longer, so the least of a try counts. All is the same to the clock's resolution, but that the
 /// processor's own clock goes faster and slower than the one that is read.
-#[test]
-fn a_path_of_known_cost() {
-    let program = program("known", TIMES);
+fn a_path_of_known_cost(libc: Libc) {
+    let program = program(libc, "known", TIMES);
     let runs: Vec<Known> = (0..9).map(|_| known(&program)).collect();
     let resolutions: Vec<u64> = runs.iter().map(|run| run.resolution).collect();
     assert!(
@@ -213,9 +227,8 @@ fn a_path_of_known_cost() {
     alike(&costs);
 }
 
-#[test]
-fn calls_that_are_not_timed_are_said() {
-    let thread = single("calls", VARIATION, Some("1000:1"));
+fn calls_that_are_not_timed_are_said(libc: Libc) {
+    let thread = single(libc, "calls", VARIATION, Some("1000:1"));
     let mut seen = [0, 0];
     for sample in &thread.samples {
         if let word @ 1..=2 = sample.word {
@@ -225,7 +238,7 @@ fn calls_that_are_not_timed_are_said() {
         }
     }
     assert!(seen[0] > 1_000 && seen[1] > 1_000, "{seen:?}");
-    let thread = single("calls", VARIATION, Some("1000000:3000000"));
+    let thread = single(libc, "calls", VARIATION, Some("1000000:3000000"));
     let inside = thread
         .samples
         .iter()
@@ -233,10 +246,9 @@ fn calls_that_are_not_timed_are_said() {
     assert!(inside.count() * 100 > thread.samples.len() * 99);
 }
 
-#[test]
-fn short_threads_count_as_much_as_long_ones() {
+fn short_threads_count_as_much_as_long_ones(libc: Libc) {
     const TOTAL: u64 = 20_000 * 31;
-    let run = only(scenario("brief", VARIATION, Some("500:1")));
+    let run = only(scenario(libc, "brief", VARIATION, Some("500:1")));
     let weight: u64 = run.threads.iter().map(Thread::weight).sum();
     let samples: usize = run.threads.iter().map(|thread| thread.samples.len()).sum();
     assert!(samples > 900, "{samples} samples");
@@ -244,9 +256,8 @@ fn short_threads_count_as_much_as_long_ones() {
     assert_eq!(run.head.profile.threads, 20_000);
 }
 
-#[test]
-fn threads_are_timed_each_for_itself() {
-    let run = only(scenario("threads", TIMES, None));
+fn threads_are_timed_each_for_itself(libc: Libc) {
+    let run = only(scenario(libc, "threads", TIMES, None));
     let mut firsts: Vec<u32> = Vec::new();
     for thread in &run.threads {
         let first = thread.samples[0].word;
@@ -259,9 +270,8 @@ fn threads_are_timed_each_for_itself() {
     assert!(run.spools > 4, "{} spools", run.spools);
 }
 
-#[test]
-fn clocks_tell_the_cycles_of_a_second() {
-    let thread = single("million", VARIATION, Some("3:1"));
+fn clocks_tell_the_cycles_of_a_second(libc: Libc) {
+    let thread = single(libc, "million", VARIATION, Some("3:1"));
     let (first, last) = (thread.clocks[0], thread.clocks[thread.clocks.len() - 1]);
     let seconds = (last.nanoseconds - first.nanoseconds) as f64 / 1e9;
     let rate = (last.stamp - first.stamp) as f64 / seconds;
@@ -273,9 +283,8 @@ fn clocks_tell_the_cycles_of_a_second() {
     }
 }
 
-#[test]
-fn burst_of_the_environment() {
-    let program = program("environment", VARIATION);
+fn burst_of_the_environment(libc: Libc) {
+    let program = program(libc, "environment", VARIATION);
     for (value, good) in [
         ("", true),
         ("0:1", true),
@@ -311,11 +320,10 @@ fn burst_of_the_environment() {
     }
 }
 
-#[test]
-fn without_registration_nothing_is_told_of_preemption() {
+fn without_registration_nothing_is_told_of_preemption(libc: Libc) {
     for (kind, burst, blind) in [(TIMES, "", true), (VARIATION, "0:1", false)] {
         let name = format!("unregistered{kind}");
-        let (mut command, data) = command(&program(&name, kind), &["many"]);
+        let (mut command, data) = command(&program(libc, &name, kind), &["many"]);
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         run_silently(command.env("HOLLOWAY_BURST", burst));
         let thread = only(only(runs(&data)).threads);

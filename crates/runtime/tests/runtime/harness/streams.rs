@@ -1,10 +1,9 @@
 //! Runs programs of `streams.c` and puts their words together.
 
 #![allow(
-    dead_code,
     unreachable_pub,
     clippy::unwrap_used,
-    reason = "shared by tests that use a part of it; a test may panic"
+    reason = "shared by the tests of this target; a test may panic"
 )]
 
 use std::collections::BTreeMap;
@@ -18,7 +17,7 @@ use holloway_format::RawProfile;
 use holloway_format::raw::{Piece, RawHead};
 use holloway_rings::{Opened, Ring, RingFile};
 
-use super::{command, compile, workshop};
+use super::program::{Libc, command, compile, workshop};
 
 /// What the test program calls a series: words from a multiple of this on.
 pub const KINDS: u32 = 1 << 24;
@@ -47,8 +46,13 @@ pub struct Run {
 }
 
 /// The program of the streams with its data below.
-pub fn program(test: &str) -> PathBuf {
-    compile(&workshop(&format!("streams-{test}")), &["streams.c"], &[])
+pub fn program(libc: Libc, test: &str) -> PathBuf {
+    compile(
+        libc,
+        &workshop(libc, &format!("streams-{test}")),
+        &["streams.c"],
+        &[],
+    )
 }
 
 /// The profiles in a directory, the parent's first; `taken` has what a collector took, by ring.

@@ -1,10 +1,9 @@
 //! Runs programs of `timed.c` and reads their samples.
 
 #![allow(
-    dead_code,
     unreachable_pub,
     clippy::unwrap_used,
-    reason = "shared by tests that use a part of it; a test may panic"
+    reason = "shared by the tests of this target; a test may panic"
 )]
 
 use std::collections::BTreeMap;
@@ -18,8 +17,8 @@ use holloway_abi::{
 use holloway_format::RawProfile;
 use holloway_format::raw::{Piece, RawHead};
 
+use super::program::{Libc, command, compile, run_silently, workshop};
 use super::streams::paths;
-use super::{command, compile, run_silently, workshop};
 
 /// `KIND_VARIATION`.
 pub const VARIATION: &str = "-DKIND=4";
@@ -96,14 +95,19 @@ pub struct Run {
 }
 
 /// Compiles `timed.c` of a kind for one test.
-pub fn program(test: &str, kind: &str) -> PathBuf {
-    compile(&workshop(&format!("timed-{test}")), &["timed.c"], &[kind])
+pub fn program(libc: Libc, test: &str, kind: &str) -> PathBuf {
+    compile(
+        libc,
+        &workshop(libc, &format!("timed-{test}")),
+        &["timed.c"],
+        &[kind],
+    )
 }
 
 /// Compiles and runs a scenario silently, by the program's own HOLLOWAY_BURST; what its processes said, the parent first.
-pub fn scenario(name: &str, kind: &str, burst: Option<&str>) -> Vec<Run> {
+pub fn scenario(libc: Libc, name: &str, kind: &str, burst: Option<&str>) -> Vec<Run> {
     let test = format!("{name}{kind}-{}", burst.unwrap_or("").replace(':', "-"));
-    let (mut command, data) = command(&program(&test, kind), &[name]);
+    let (mut command, data) = command(&program(libc, &test, kind), &[name]);
     if let Some(burst) = burst {
         command.env("HOLLOWAY_BURST", burst);
     }

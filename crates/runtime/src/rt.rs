@@ -1,8 +1,8 @@
 //! The runtime inside a woven program. It gives each thread a block of counters and counts hashed
 //! paths, or it gives each thread a ring for a stream of paths and keeps space in the ring.
 //!
-//! Woven code calls six entry points (see `holloway_abi`). `entries` defines them in assembly around
-//! their bodies:
+//! Woven code calls six entry points (see `holloway_abi`). `entries` defines them in assembly
+//! around their bodies:
 //!
 //! | entry point | body | purpose |
 //! |---|---|---|
@@ -37,24 +37,24 @@
 //!
 //! # What it keeps
 //! - **Exact**: a thread counts in its own block, with one instruction for each count. So a signal
-//!   handler comes before the instruction or after it. Longer work (a new block or segment) runs with
-//!   every signal masked, under one lock. Words of streams stand in the thread's own ring, each at
-//!   its own place.
+//!   handler comes before the instruction or after it. Longer work (a new block or segment) runs
+//!   with every signal masked, under one lock. Words of streams stand in the thread's own ring,
+//!   each at its own place.
 //! - **Nothing lost at any end**: blocks and rings lie in a shared mapping of the file. The kernel
 //!   keeps the counts whether the process exits, execs, or is killed. Nothing runs at exit.
-//! - **No trace in the program**: no libc state (errno, malloc, stdio), no signal handler, descriptors
-//!   above 1,000, less than 4 KiB of stack. Whatever fails, the program runs on.
+//! - **No trace in the program**: no libc state (errno, malloc, stdio), no signal handler,
+//!   descriptors above 1,000, less than 4 KiB of stack. Whatever fails, the program runs on.
 //!
 //! # Limits
-//! - A child made by a raw `clone` or `_Fork` runs no fork handlers. It counts into its parent's file
-//!   until its first slow path. With streams it appends to its parent's ring until then, and words
-//!   that both append at the same time may be lost.
+//! - A child made by a raw `clone` or `_Fork` runs no fork handlers. It counts into its parent's
+//!   file until its first slow path. With streams it appends to its parent's ring until then, and
+//!   words that both append at the same time may be lost.
 //! - A `fork` in a signal handler that interrupted `__holloway_hash` between finding the record and
 //!   adding 1 loses that one path.
-//! - A program with rights that its caller does not have (setuid, setgid, file capabilities) counts in
-//!   memory and writes nothing.
-//! - A fiber that moves to another thread within one call of a woven function counts in the block of
-//!   the thread it started on.
+//! - A program with rights that its caller does not have (setuid, setgid, file capabilities) counts
+//!   in memory and writes nothing.
+//! - A fiber that moves to another thread within one call of a woven function counts in the block
+//!   of the thread it started on.
 //!
 //! # Cost (2 cores, busy, virtual)
 //! | event | cost |

@@ -1,10 +1,11 @@
 //! Bytes of bounded length, NUL terminated: paths and messages without an allocator.
 
-/// A string of at most `N - 1` bytes, always followed by a NUL. What does not fit is left out and remembered.
+/// A string of at most `N - 1` bytes, always followed by a NUL. Bytes that do not fit are dropped,
+/// and the string remembers that.
 pub(crate) struct Text<const N: usize> {
     bytes: [u8; N],
     len: usize,
-    cut: bool,
+    is_cut: bool,
     /// Where a NUL covers the byte beside it; see [`Text::cover`].
     covered: (usize, u8),
 }
@@ -14,14 +15,14 @@ impl<const N: usize> Text<N> {
         Text {
             bytes: [0; N],
             len: 0,
-            cut: false,
+            is_cut: false,
             covered: (0, 0),
         }
     }
 
     pub(crate) fn clear(&mut self) {
         self.truncate(0);
-        self.cut = false;
+        self.is_cut = false;
     }
 
     /// Shortens to `len` bytes.
@@ -32,7 +33,8 @@ impl<const N: usize> Text<N> {
         }
     }
 
-    /// Ends the string at `end` for a while: a system call sees only the part before, until [`Text::uncover`].
+    /// Ends the string at `end` for a while: until [`Text::uncover`], a system call sees only the
+    /// part before `end`.
     pub(crate) fn cover(&mut self, end: usize) {
         if let Some(place) = self.bytes.get_mut(end) {
             self.covered = (end, *place);
@@ -40,7 +42,7 @@ impl<const N: usize> Text<N> {
         }
     }
 
-    /// Takes back the last [`Text::cover`].
+    /// Undoes the last [`Text::cover`].
     pub(crate) fn uncover(&mut self) {
         let (end, byte) = self.covered;
         if let Some(place) = self.bytes.get_mut(end) {
@@ -50,7 +52,7 @@ impl<const N: usize> Text<N> {
 
     pub(crate) fn push(&mut self, byte: u8) {
         if self.len + 1 >= N {
-            self.cut = true;
+            self.is_cut = true;
             return;
         }
         if let Some(place) = self.bytes.get_mut(self.len) {
@@ -105,10 +107,11 @@ impl<const N: usize> Text<N> {
 
     /// Did everything pushed since [`Text::clear`] fit?
     pub(crate) fn is_whole(&self) -> bool {
-        !self.cut
+        !self.is_cut
     }
 
-    /// Room for a system call to write in, the last byte (the NUL's) left out; [`Text::set_len`] afterwards.
+    /// Room for a system call to write in, without the last byte, which is the NUL's. Call
+    /// [`Text::set_len`] afterwards.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         self.bytes.get_mut(..N - 1).unwrap_or(&mut [])
     }
@@ -119,7 +122,7 @@ impl<const N: usize> Text<N> {
         self.terminate();
     }
 
-    /// Takes away the first `count` bytes.
+    /// Removes the first `count` bytes.
     pub(crate) fn drop_front(&mut self, count: usize) {
         let count = count.min(self.len);
         let mut to = 0;
@@ -140,12 +143,12 @@ pub(crate) fn until_nul(bytes: &[u8]) -> &[u8] {
     bytes.get(..len).unwrap_or(bytes)
 }
 
-/// Where `wanted` first is.
+/// Position of the first `wanted` byte.
 pub(crate) fn position(bytes: &[u8], wanted: u8) -> Option<usize> {
     bytes.iter().position(|byte| *byte == wanted)
 }
 
-/// What follows the last slash.
+/// The part after the last slash.
 pub(crate) fn file_name(path: &[u8]) -> &[u8] {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(slash) => path.get(slash + 1..).unwrap_or(&[]),
@@ -153,14 +156,14 @@ pub(crate) fn file_name(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Copies as much of `from` as fits; the rest of `to` becomes zero.
+/// Copies as many bytes of `from` as fit. The rest of `to` becomes zero.
 pub(crate) fn copy_padded(to: &mut [u8], from: &[u8]) {
     for (index, place) in to.iter_mut().enumerate() {
         *place = from.get(index).copied().unwrap_or(0);
     }
 }
 
-/// Two slices of bytes, equal? (The `==` of slices is a call of `memcmp`.)
+/// Are two slices of bytes equal? (The `==` of slices calls `memcmp`.)
 pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y)
 }
@@ -171,7 +174,7 @@ pub(crate) fn starts_with(text: &[u8], start: &[u8]) -> bool {
         .is_some_and(|front| same(front, start))
 }
 
-/// The value of an entry of the auxiliary vector, as `/proc/self/auxv` has it: pairs of type and value.
+/// The value of an entry of the auxiliary vector: pairs of type and value, as in `/proc/self/auxv`.
 pub(crate) fn aux_value(vector: &[u8], wanted: u64) -> Option<u64> {
     let (words, _) = vector.as_chunks::<8>();
     let (pairs, _) = words.as_chunks::<2>();
@@ -181,7 +184,7 @@ pub(crate) fn aux_value(vector: &[u8], wanted: u64) -> Option<u64> {
     pairs.find_map(|(kind, value)| (kind == wanted).then_some(value))
 }
 
-/// A number at the front of `text` in `radix` (10 or 16), and what follows it.
+/// Splits a number in `radix` (10 or 16) off the front of `text`.
 pub(crate) fn number(text: &[u8], radix: u64) -> (u64, &[u8]) {
     let mut value: u64 = 0;
     let mut used = 0;
@@ -199,8 +202,8 @@ pub(crate) fn number(text: &[u8], radix: u64) -> (u64, &[u8]) {
 
 /// `YYYYMMDD-HHMMSS` of `seconds` since 1970, UTC.
 ///
-/// Days to year, month, day: years begin on 1 March, so that the leap day is the last one, and come in eras of 400
-/// years of 146,097 days (H. Hinnant, "chrono-compatible low-level date algorithms").
+/// Years begin on 1 March here, so that the leap day is a year's last day. They come in eras of 400
+/// years with 146,097 days (H. Hinnant, "chrono-compatible low-level date algorithms").
 pub(crate) fn push_time<const N: usize>(text: &mut Text<N>, seconds: u64) {
     let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, day) = (days / 146_097, days % 146_097);

@@ -16,21 +16,22 @@ use super::sys::{self, EBADF, Errno, Placement};
 use super::{extents, files, image, measure, report};
 use holloway_abi::{EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, ExtentHeader, RING_SIZE};
 
-/// Blocks looked at for a dead owner, for each new thread: some 100 ns each.
+/// Blocks that a new thread checks for a dead owner, at some 100 ns each.
 const CHECKS: usize = 48;
 
-/// Owner of a block that anyone may have.
+/// Owner of a block that any thread may take.
 const NOBODY: u32 = 0;
 
-/// Owner of a block that is never handed on: it was given out in the child of a `vfork`, whose thread has an id of its own
-/// but the slot of the parent's thread, which goes on with the block.
+/// Owner of a block that is never handed on. The child of a `vfork` got it: its thread has its own
+/// id, but the slot of the parent's thread, which goes on with the block.
 const UNKNOWN: u32 = u32::MAX;
 
-/// A block for the calling thread: a dead thread's, a new one, or, if there is no memory at all, a living thread's.
+/// A block for the calling thread: a dead thread's block, a new block, or, if there is no memory at
+/// all, a living thread's block.
 pub(super) fn block_for_thread(runtime: &mut Runtime) -> *mut u8 {
     let tid = sys::thread_id();
     let Some(page) = runtime.page() else {
-        report::die()
+        report::exit_without_memory()
     };
     page.header.threads = page.header.threads.wrapping_add(1);
     let pid = page.header.pid;
@@ -63,9 +64,9 @@ fn block_extent_size() -> usize {
     }
 }
 
-/// Hands on the block of a thread that is gone.
+/// Takes the block of a thread that is gone.
 fn take_dead(notes: &mut Notes, pid: u32, owner: u32) -> Option<*mut ExtentHeader> {
-    let first = notes.cursor;
+    let first = notes.next_candidate;
     let mut block = first;
     for _ in 0..CHECKS {
         if block.is_null() {
@@ -74,10 +75,11 @@ fn take_dead(notes: &mut Notes, pid: u32, owner: u32) -> Option<*mut ExtentHeade
         if block.is_null() {
             return None;
         }
-        // SAFETY: a block of the list; blocks stay mapped, and under the lock nobody else writes their headers.
+        // SAFETY: a block of the list. Blocks stay mapped, and only the holder of the lock writes
+        // their headers.
         let (header, after) = unsafe { (&mut *block, extents::next(block)) };
-        notes.cursor = after;
-        // a thread without a slot that has the id of a block's owner is not that owner
+        notes.next_candidate = after;
+        // this thread has no slot, so it is not the owner even if it has the owner's id
         let free = match header.tid {
             NOBODY => true,
             UNKNOWN => false,
@@ -90,17 +92,17 @@ fn take_dead(notes: &mut Notes, pid: u32, owner: u32) -> Option<*mut ExtentHeade
         }
         block = after;
         if block == first {
-            return None; // once round
+            return None; // all blocks checked
         }
     }
     None
 }
 
-/// A block in a new extent, or of the process's own memory.
+/// A block in a new extent, or in private memory.
 fn new_block(runtime: &mut Runtime, owner: u32) -> *mut ExtentHeader {
     let size = block_extent_size();
     let Ok(block) = extents::allocate(runtime, size) else {
-        return lost_block(runtime, owner, size);
+        return private_block(runtime, owner, size);
     };
     let file_offset = runtime
         .page()
@@ -114,15 +116,16 @@ fn new_block(runtime: &mut Runtime, owner: u32) -> *mut ExtentHeader {
     block
 }
 
-/// A block outside the file; if there is no memory either, the first thread's block, whose counts may then suffer.
-fn lost_block(runtime: &mut Runtime, owner: u32, size: usize) -> *mut ExtentHeader {
+/// A block in private memory. If there is no memory either, the result is the first thread's block,
+/// whose counts may then suffer.
+fn private_block(runtime: &mut Runtime, owner: u32, size: usize) -> *mut ExtentHeader {
     let block = match extents::private_extent(runtime, size) {
         Some(block) => block,
         None => {
             let block = runtime
                 .page()
                 .map_or(core::ptr::null_mut(), |page| page.notes.blocks)
-                .or_die();
+                .non_null_or_exit();
             if image::is_stream() {
                 stream::end(Ring::in_extent(block), runtime);
             }
@@ -133,14 +136,18 @@ fn lost_block(runtime: &mut Runtime, owner: u32, size: usize) -> *mut ExtentHead
     block
 }
 
-/// A pointer that must not be null for the program to go on.
-trait OrDie {
-    fn or_die(self) -> Self;
+/// A pointer without which the program cannot go on.
+trait NonNullOrExit {
+    fn non_null_or_exit(self) -> Self;
 }
 
-impl OrDie for *mut ExtentHeader {
-    fn or_die(self) -> Self {
-        if self.is_null() { report::die() } else { self }
+impl NonNullOrExit for *mut ExtentHeader {
+    fn non_null_or_exit(self) -> Self {
+        if self.is_null() {
+            report::exit_without_memory()
+        } else {
+            self
+        }
     }
 }
 
@@ -167,7 +174,7 @@ fn write_block(
         used: 1,
         reserved: extents::link(page.notes.blocks),
     };
-    // SAFETY: a new extent of `size` bytes, which nobody has yet.
+    // SAFETY: a new extent of `size` bytes, which no other thread knows yet.
     unsafe { block.write(header) };
     if image::is_stream() {
         stream::begin(Ring::in_extent(block), start, runtime);
@@ -177,7 +184,7 @@ fn write_block(
     }
 }
 
-/// Gives every block back: no code of the image is left that could count.
+/// Frees every block. No code of the image is left that could count.
 pub(super) fn free_all_blocks(notes: &mut Notes) {
     let mut block = notes.blocks;
     while !block.is_null() {
@@ -187,17 +194,17 @@ pub(super) fn free_all_blocks(notes: &mut Notes) {
             block = extents::next(block);
         }
     }
-    notes.cursor = core::ptr::null_mut();
+    notes.next_candidate = core::ptr::null_mut();
 }
 
-/// Puts a fresh block of the (new, empty) file over the block at `block`, in the child of a fork.
+/// Maps a new block of the (new, empty) file over the block at `block`, in the child of a fork.
 pub(super) fn replace_block(runtime: &mut Runtime, block: *mut ExtentHeader, size: usize) {
     let origin = if image::is_stream() {
         Ring::in_extent(block).next_chunk()
     } else {
         0
     };
-    // After a raw fork, what the parent may have gone on to.
+    // After a raw fork, the parent may have gone on since the fork.
     let parent = runtime.forking_state.take().or_else(measure::present);
     let file_offset = match map_over(runtime, block.cast(), size) {
         Ok(offset) => Some(offset),
@@ -207,7 +214,8 @@ pub(super) fn replace_block(runtime: &mut Runtime, block: *mut ExtentHeader, siz
                 page.add_lost();
             }
             report::print_failure(runtime);
-            // SAFETY: the block's counts are the parent's, in the parent's file; the child's start at zero.
+            // SAFETY: the block's counts are the parent's, in the parent's file; the child's start
+            // at zero.
             if unsafe { sys::map_memory(Placement::Over(block.cast()), size) }.is_err() {
                 return;
             }
@@ -227,7 +235,7 @@ pub(super) fn replace_block(runtime: &mut Runtime, block: *mut ExtentHeader, siz
     }
 }
 
-/// Maps a new piece of the file over the block; its offset.
+/// Maps a new piece of the file over the block, and returns the piece's offset.
 fn map_over(runtime: &mut Runtime, address: *mut u8, size: usize) -> Result<u64, Errno> {
     if !runtime.page().is_some_and(|page| page.has_file()) {
         return Err(EBADF);

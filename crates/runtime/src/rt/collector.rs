@@ -9,9 +9,9 @@ use holloway_abi::COLLECTOR_VARIABLE;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Collector {
-    /// When it started, in ticks of the boot clock, to tell a reused id; 0: unknown.
+    /// Start of the process in ticks of the boot clock, which tells a reused id; 0: unknown.
     pub(super) start: u64,
-    /// Its id; 0: there is none, threads spool.
+    /// Process id; 0: there is no collector, and threads spool.
     pub(super) id: u32,
 }
 

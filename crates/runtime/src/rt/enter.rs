@@ -5,11 +5,12 @@ use super::ring::Ring;
 use super::runtime::RUNTIME;
 use super::{arch, blocks, fork, image, opening, space};
 
-/// Body of `__holloway_enter`: the calling thread's block, stored in its slot as well.
+/// Body of `__holloway_enter`: returns the calling thread's block, and stores it in the thread's
+/// slot.
 pub(super) extern "C" fn enter() -> *mut u8 {
     let block = block();
     if image::is_stream() {
-        space::make_space(Ring::at_slot(block)); // a dead thread may have left it full
+        space::make_space(Ring::at_slot(block)); // a dead thread may have left the ring full
     }
     block
 }
@@ -28,10 +29,12 @@ fn block() -> *mut u8 {
     block
 }
 
-/// Runs before every other constructor of the image, so that fork handlers of the program come after ours: in the child
-/// ours has made the child's file before woven handlers count, in the parent ours locks last.
+/// Registers the fork handlers.
 ///
-/// Not at the first [`enter`]: libc may use vector registers, which `enter` has to keep.
+/// This runs before every other constructor of the image, so that the program's fork handlers come
+/// after ours. In the child, our handler has made the child's file before woven handlers count. In
+/// the parent, our handler locks last. The first [`enter`] would be too late, and libc may use
+/// vector registers, which `enter` has to keep.
 pub(super) extern "C" fn constructor() {
     fork::register();
 }

@@ -12,15 +12,15 @@ use super::sys::{self, EBADF, EDQUOT, EFBIG, ENOMEM, ENOSPC, Errno, Placement};
 use super::{files, report};
 use holloway_abi::{ExtentHeader, PAGE};
 
-/// Most room taken beyond what is needed.
-const ROOM: u64 = 1 << 20;
+/// Greatest spare room.
+const SPARE_ROOM: u64 = 1 << 20;
 
 pub(super) fn round_up(size: usize) -> usize {
     let page = PAGE as usize;
     size.div_ceil(page) * page
 }
 
-/// Next of a list of extents.
+/// Next extent of a list.
 ///
 /// # Safety
 /// `extent` is an extent of this process (not null).
@@ -30,22 +30,22 @@ pub(super) unsafe fn next(extent: *mut ExtentHeader) -> *mut ExtentHeader {
     next as usize as *mut ExtentHeader
 }
 
-/// A link to the next of a list, for `reserved`.
+/// A link to the next extent of a list, for the field `reserved`.
 pub(super) fn link(next: *mut ExtentHeader) -> [u64; 2] {
     [next.addr() as u64, 0]
 }
 
-/// `size` bytes of zeros at the end of the file, mapped; [`publish`] makes them part of it. Failing leaves the reason in
-/// `failure`.
+/// Maps `size` bytes of zeros at the end of the file. [`publish`] makes them part of the profile.
+/// An error is also noted in `failure`.
 pub(super) fn allocate(runtime: &mut Runtime, size: usize) -> Result<*mut ExtentHeader, Errno> {
-    let result = cut(runtime, size);
+    let result = take_from_room(runtime, size);
     if let Err(error) = result {
         runtime.failure.get_or_insert(error);
     }
     result.map(<*mut u8>::cast)
 }
 
-fn cut(runtime: &mut Runtime, size: usize) -> Result<*mut u8, Errno> {
+fn take_from_room(runtime: &mut Runtime, size: usize) -> Result<*mut u8, Errno> {
     let Some(page) = runtime.page() else {
         return Err(EBADF);
     };
@@ -58,7 +58,7 @@ fn cut(runtime: &mut Runtime, size: usize) -> Result<*mut u8, Errno> {
     runtime.page().map(|page| page.notes.room).ok_or(EBADF)
 }
 
-/// Makes the extent at the front of the room a part of the file. Everything in it is written.
+/// Makes the extent at the front of the room a part of the profile. Its contents are complete.
 pub(super) fn publish(runtime: &mut Runtime, size: usize) {
     let Some(mut page) = runtime.page() else {
         return;
@@ -68,14 +68,15 @@ pub(super) fn publish(runtime: &mut Runtime, size: usize) {
     page.end().fetch_add(size as u64, Ordering::Release);
 }
 
-/// Reserves and maps the file from `end` on: `size` bytes and some to spare, or if there is no space for that, `size`.
+/// Reserves and maps the file from `end` on: `size` bytes and some to spare, or only `size` bytes
+/// if there is no space for more.
 fn make_room(runtime: &mut Runtime, size: usize) -> Result<(), Errno> {
     let number = files::profile(runtime)?;
     let Some(mut page) = runtime.page() else {
         return Err(EBADF);
     };
     let end = page.end().load(Ordering::Relaxed);
-    let spare = round_up((end / 4).min(ROOM) as usize);
+    let spare = round_up((end / 4).min(SPARE_ROOM) as usize);
     let wanted = size.max(spare);
     let length = match files::reserve(number, end, wanted as u64) {
         Ok(()) => wanted,
@@ -92,11 +93,13 @@ fn make_room(runtime: &mut Runtime, size: usize) -> Result<(), Errno> {
     };
     // SAFETY: the rest of the old room holds no extent.
     unsafe { sys::unmap(page.notes.room, page.notes.room_size) };
-    (page.notes.room, page.notes.room_size) = (room, length);
+    page.notes.room = room;
+    page.notes.room_size = length;
     Ok(())
 }
 
-/// Memory of the process's own, in place of an extent that can't be had. It counts as lost, and the reason is told.
+/// Private memory in place of an extent of the file. Its counts are lost; the reason goes to
+/// stderr.
 pub(super) fn private_extent(runtime: &mut Runtime, size: usize) -> Option<*mut ExtentHeader> {
     if let Some(mut page) = runtime.page() {
         page.add_lost();

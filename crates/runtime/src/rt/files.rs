@@ -1,14 +1,14 @@
 //! The profile's directory and file.
 //!
-//! Descriptors live at 1,000 and above, close on exec, and are not trusted: a program may close every descriptor
-//! ("closefrom(3)") and open its own files with the same numbers, so device and inode are compared before each use, and
-//! what is gone is opened again by name. The directory is kept open, too: the path may mean nothing any more after a
-//! `chroot`.
+//! Descriptors live at 1,000 and above, and close on exec. The runtime does not trust them: a
+//! program may close every descriptor ("closefrom(3)") and open its own files with the same
+//! numbers. So each use first compares device and inode, and opens a lost file again by its name.
+//! The directory stays open, too: its path may mean nothing any more after a `chroot`.
 
 use super::runtime::Runtime;
 use super::sys::{
-    self, At, EBADF, EEXIST, EFBIG, EINTR, EINVAL, ENAMETOOLONG, ENOENT, ENOSPC, ENOSYS,
-    EOPNOTSUPP, Errno, FOREIGN_RIGHTS, File,
+    self, DirectoryHandle, EBADF, EEXIST, EFBIG, EINTR, EINVAL, ENAMETOOLONG, ENOENT, ENOSPC,
+    ENOSYS, EOPNOTSUPP, Errno, FOREIGN_RIGHTS, File,
 };
 use super::{image, proc, process};
 use crate::text::{Text, file_name, push_time, until_nul};
@@ -17,11 +17,12 @@ use holloway_abi::PAGE;
 /// Where runs go by default, below the current directory.
 const DEFAULT_RUNS: &[u8] = b"target/holloway/runs";
 
-/// Files of one process and image, at most (`exec` of the same program again and again).
-const FILES: u64 = 1_000_000;
+/// Greatest number of files of one process and image (`exec` of the same program again and again).
+const MAX_FILES: u64 = 1_000_000;
 
-/// Finds the profile's directory and makes it: HOLLOWAY_DATA, or a directory of this process's own among the runs. None
-/// for a setuid program: whoever starts it could have it write where he may not.
+/// Finds the profile's directory and makes it: HOLLOWAY_DATA, or a new directory of this process
+/// among the runs. A setuid program gets none: its caller could make it write where the caller may
+/// not.
 pub(super) fn make_directory(runtime: &mut Runtime, boot_start: u64) -> Result<(), Errno> {
     if proc::has_foreign_rights(&mut runtime.scratch) {
         return Err(FOREIGN_RIGHTS);
@@ -71,13 +72,13 @@ fn make_absolute(runtime: &mut Runtime) -> Result<(), Errno> {
     }
 }
 
-/// `mkdir -p`. What is there already is fine; whether it is a directory shows when it is opened.
+/// `mkdir -p`. An existing path is fine; opening it shows whether it is a directory.
 fn make_path(path: &mut Text<4096>) -> Result<(), Errno> {
     if sys::make_directory(path) == Err(ENOENT) {
         for end in 1..path.len() {
             if path.as_bytes().get(end) == Some(&b'/') {
                 path.cover(end);
-                let _ = sys::make_directory(path); // the last one's answer will do
+                let _ = sys::make_directory(path); // the result of the last call is enough
                 path.uncover();
             }
         }
@@ -90,9 +91,10 @@ fn make_path(path: &mut Text<4096>) -> Result<(), Errno> {
 
 /// `<runs>/<YYYYMMDD-HHMMSS>-<program>-<pid>`, and the link `latest` to it.
 ///
-/// The time is the process's start, so that every image of the process comes to the same name. It is found as
-/// now - time since boot + start on the boot clock, which may differ by a little from one image to the next: a directory
-/// a second away with the rest of the name equal is ours as well.
+/// The time is the process's start, so that every image of the process has the same run. It is
+/// now - time since boot + start on the boot clock, which may differ a little from one image to the
+/// next. So a directory whose time is one second off, with the rest of the name equal, is this
+/// process's as well.
 fn make_run(runtime: &mut Runtime, boot_start: u64) -> Result<(), Errno> {
     const SECOND: u64 = 1_000_000_000;
     let now = sys::now();
@@ -146,8 +148,8 @@ fn name_run(runtime: &mut Runtime, runs: usize, second: u64) -> Result<(), Errno
     }
 }
 
-/// Points `latest` at the run: a new link under a name of its own, renamed over the old one, so there always is one.
-/// Failing changes nothing but comfort.
+/// Points `latest` at the run: makes a new link under another name and renames it over the old
+/// link, so there always is a link. A failure only costs comfort.
 fn point_latest(runtime: &mut Runtime, runs: usize) {
     let Runtime {
         directory,
@@ -162,35 +164,39 @@ fn point_latest(runtime: &mut Runtime, runs: usize) {
     let Ok(number) = sys::open_directory(scratch) else {
         return;
     };
-    let at = At::directory(&File::from_descriptor(number));
+    let parent = DirectoryHandle::directory(&File::from_descriptor(number));
     scratch.clear();
     scratch.push_all(b".latest-");
     scratch.push_decimal(u64::from(sys::process_id()), 1);
-    sys::unlink(at, scratch);
-    if sys::symlink(name, at, scratch).is_ok() && sys::rename_over(at, scratch, c"latest").is_err()
+    sys::unlink(parent, scratch);
+    if sys::symlink(name, parent, scratch).is_ok()
+        && sys::rename_over(parent, scratch, c"latest").is_err()
     {
-        sys::unlink(at, scratch);
+        sys::unlink(parent, scratch);
     }
     sys::close(number);
 }
 
-/// The directory, open; by name if the descriptor isn't ours any more.
-pub(super) fn directory(runtime: &Runtime, kept: &mut File) -> Result<At, Errno> {
+/// The open directory. It is opened again by name if the descriptor is not ours any more.
+pub(super) fn directory(runtime: &Runtime, kept: &mut File) -> Result<DirectoryHandle, Errno> {
     if !kept.is_ours() {
         *kept = File::from_descriptor(sys::move_high(sys::open_directory(&runtime.directory)?)?);
     }
-    Ok(At::directory(kept))
+    Ok(DirectoryHandle::directory(kept))
 }
 
-/// Makes a file that nobody sees before it is complete; its name is in `scratch`.
-pub(super) fn create_hidden(runtime: &mut Runtime, at: At) -> Result<usize, Errno> {
+/// Makes a hidden file, which is shown when it is complete. Its name is in `scratch`.
+pub(super) fn create_hidden(
+    runtime: &mut Runtime,
+    parent: DirectoryHandle,
+) -> Result<usize, Errno> {
     let mut result = Err(EEXIST);
-    for count in 0..FILES {
+    for count in 0..MAX_FILES {
         runtime.scratch.clear();
         runtime.scratch.push(b'.');
         name_profile(&mut runtime.scratch, count);
         runtime.scratch.push_all(b".new");
-        result = sys::create(at, &runtime.scratch);
+        result = sys::create(parent, &runtime.scratch);
         if result != Err(EEXIST) {
             break;
         }
@@ -198,13 +204,13 @@ pub(super) fn create_hidden(runtime: &mut Runtime, at: At) -> Result<usize, Errn
     result.and_then(sys::move_high)
 }
 
-/// Gives the file named in `scratch` its name, the first one free; it is in `name` then.
-pub(super) fn show(runtime: &mut Runtime, at: At) -> Result<(), Errno> {
+/// Gives the hidden file in `scratch` its name: the first free name, which is in `name` then.
+pub(super) fn reveal(runtime: &mut Runtime, parent: DirectoryHandle) -> Result<(), Errno> {
     let mut result = Err(EEXIST);
-    for count in 0..FILES {
+    for count in 0..MAX_FILES {
         runtime.name.clear();
         name_profile(&mut runtime.name, count);
-        result = sys::rename_new(at, &runtime.scratch, &runtime.name);
+        result = sys::rename_new(parent, &runtime.scratch, &runtime.name);
         if result != Err(EEXIST) {
             break;
         }
@@ -224,7 +230,7 @@ pub(super) fn name_profile<const N: usize>(name: &mut Text<N>, count: u64) {
     name.push_all(b".hwp");
 }
 
-/// The profile, open; by name if the descriptor isn't ours any more.
+/// The open profile. It is opened again by name if the descriptor is not ours any more.
 pub(super) fn profile(runtime: &mut Runtime) -> Result<usize, Errno> {
     let Some(page) = runtime.page() else {
         return Err(EBADF);
@@ -233,20 +239,22 @@ pub(super) fn profile(runtime: &mut Runtime) -> Result<usize, Errno> {
     if file.is_ours() {
         return Ok(file.number as usize);
     }
-    let at = directory(runtime, &mut kept)?;
-    let again = File::from_descriptor(sys::open_existing(at, &runtime.name)?);
+    let parent = directory(runtime, &mut kept)?;
+    let again = File::from_descriptor(sys::open_existing(parent, &runtime.name)?);
     if !again.is_same_file(&file) {
         sys::close(again.number as usize);
         return Err(EBADF);
     }
     let again = File::from_descriptor(sys::move_high(again.number as usize)?);
     if let Some(page) = runtime.page() {
-        (page.notes.file, page.notes.directory) = (again, kept);
+        page.notes.file = again;
+        page.notes.directory = kept;
     }
     Ok(again.number as usize)
 }
 
-/// Lengthens a file with space that is really there: later stores through a mapping can't fail (SIGBUS) for a full disk.
+/// Lengthens a file with reserved space, so that later stores through a mapping cannot fail
+/// (SIGBUS) for a full disk.
 pub(super) fn reserve(number: usize, offset: u64, length: u64) -> Result<(), Errno> {
     if offset.saturating_add(length) > sys::file_size_limit() {
         return Err(EFBIG); // the kernel would send SIGXFSZ

@@ -12,9 +12,9 @@
 //! `prepare` to the end of the other two, so that no handler counts in the child before the child's
 //! file is there.
 //!
-//! `vfork` runs no handlers and shares memory: the child counts for the parent, even where the child
-//! is the first to enter (see `process`). A raw `clone` or `_Fork` runs no handlers either. Its child
-//! finds the wiped token (see `token`) at its next slow path.
+//! `vfork` runs no handlers and shares memory: the child counts for the parent, even where the
+//! child is the first to enter (see `process`). A raw `clone` or `_Fork` runs no handlers either.
+//! Its child finds the wiped token (see `token`) at its next slow path.
 
 use super::lock::Masked;
 use super::runtime::{RUNTIME, Runtime};
@@ -30,14 +30,15 @@ unsafe extern "C" {
     ) -> i32;
 }
 
-/// Asks libc to call the handlers. It forgets them when the image is unloaded.
+/// Asks libc to call the handlers. libc forgets them when the image is unloaded.
 pub(super) fn register() {
     process::set_home();
-    // SAFETY: three functions without arguments, as it wants. If it has no memory, children count for their parent.
+    // SAFETY: three functions without arguments, as `pthread_atfork` wants. If it has no memory,
+    // children count for their parent.
     let _ = unsafe { pthread_atfork(prepare, parent, child) };
 }
 
-/// Locks, so that the state is whole when it is copied.
+/// Takes the lock, so that the state is whole when the fork copies it.
 extern "C" fn prepare() {
     let masked = Masked::all();
     let mut runtime = RUNTIME.lock();
@@ -48,28 +49,28 @@ extern "C" fn prepare() {
 
 extern "C" fn parent() {
     // SAFETY: this thread has held the lock since `prepare`.
-    let runtime = unsafe { RUNTIME.held() };
+    let runtime = unsafe { RUNTIME.take_over() };
     let _masked = Masked::from_mask(runtime.forking_mask);
     drop(runtime);
 }
 
 extern "C" fn child() {
     // SAFETY: this thread has held the lock since `prepare`, and is the only one.
-    let mut runtime = unsafe { RUNTIME.held() };
+    let mut runtime = unsafe { RUNTIME.take_over() };
     let _masked = Masked::from_mask(runtime.forking_mask);
     start_anew(&mut runtime);
     drop(runtime);
 }
 
-/// Starts anew in the child of a raw fork, at its first slow path. It has one thread then, in all likelihood: whoever
-/// forks raw does little before `exec`.
+/// Starts anew in the child of a raw fork, at its first slow path. The child almost certainly has
+/// one thread then: programs that fork raw do little before `exec`.
 pub(super) fn notice_raw_fork() {
     if !token::is_wiped() {
         return;
     }
     let _masked = Masked::all();
-    // SAFETY: the thread that may have held the lock is the parent's, and not here.
-    let mut runtime = unsafe { RUNTIME.held() };
+    // SAFETY: a thread that held the lock is the parent's, and not in this process.
+    let mut runtime = unsafe { RUNTIME.take_over() };
     start_anew(&mut runtime);
 }
 
@@ -88,13 +89,13 @@ fn start_anew(runtime: &mut Runtime) {
     };
     // SAFETY: null, or the thread's block, which is mapped.
     let size = unsafe { block.as_ref() }.map_or(0, |header| header.size as usize);
-    // SAFETY: these are mappings of the parent's; the one thread there is uses none of them but its own block, and
-    // perhaps, in an interrupted frame, a segment.
-    let graves = unsafe {
+    // SAFETY: these are mappings of the parent's. The only thread of this process uses none of them
+    // but its own block and perhaps, in an interrupted frame, a segment.
+    let zeroed_segments = unsafe {
         sys::unmap(old.room, old.room_size);
-        unmap_all(old.graves, core::ptr::null_mut());
+        unmap_all(old.zeroed_segments, core::ptr::null_mut());
         unmap_all(old.blocks, block);
-        bury_all(old.segments)
+        cover_all(old.segments)
     };
     old.file.close();
     runtime.failure = runtime.failure.filter(|error| *error == FOREIGN_RIGHTS);
@@ -103,30 +104,31 @@ fn start_anew(runtime: &mut Runtime) {
         runtime,
         runtime.notes_address(),
         &mut old.directory,
-        opening::FORKED,
+        opening::Origin::Fork,
         start,
     );
-    // SAFETY: the parent's page, in use no more.
+    // SAFETY: no code uses the parent's page any more.
     unsafe { sys::unmap(old_page.cast(), PAGE as usize) };
     token::set(old.token);
     if let Some(page) = runtime.page() {
-        (page.notes.graves, page.notes.token) = (graves, old.token);
+        page.notes.zeroed_segments = zeroed_segments;
+        page.notes.token = old.token;
         page.header.threads = u32::from(!block.is_null());
     }
     if !block.is_null() {
         blocks::replace_block(runtime, block, size);
-        measure::leave_out(since);
+        measure::exclude_since(since);
     }
 }
 
 /// Unmaps a list of extents, except one.
 ///
 /// # Safety
-/// Nothing needs them any more.
+/// No code needs these extents any more.
 unsafe fn unmap_all(list: *mut ExtentHeader, except: *mut ExtentHeader) {
     let mut extent = list;
     while !extent.is_null() {
-        // SAFETY: an extent of the list, mapped until here.
+        // SAFETY: an extent of the list, still mapped.
         let (size, next) = unsafe { ((*extent).size as usize, extents::next(extent)) };
         if extent != except {
             // SAFETY: the caller's.
@@ -136,25 +138,25 @@ unsafe fn unmap_all(list: *mut ExtentHeader, except: *mut ExtentHeader) {
     }
 }
 
-/// Puts zeros over a list of segments; the list of what is there then.
+/// Covers a list of segments with zeroed memory, and returns the list of that memory.
 ///
 /// # Safety
-/// Nothing needs their counts any more.
-unsafe fn bury_all(list: *mut ExtentHeader) -> *mut ExtentHeader {
-    let mut graves = core::ptr::null_mut();
+/// No code needs the counts of the segments any more.
+unsafe fn cover_all(list: *mut ExtentHeader) -> *mut ExtentHeader {
+    let mut covered = core::ptr::null_mut();
     let mut extent = list;
     while !extent.is_null() {
-        // SAFETY: an extent of the list, mapped until here.
+        // SAFETY: an extent of the list, still mapped.
         let (mut header, next) = unsafe { (*extent, extents::next(extent)) };
         // SAFETY: the caller's.
         if unsafe { sys::map_memory(Placement::Over(extent.cast()), header.size as usize) }.is_ok()
         {
-            header.reserved = extents::link(graves);
+            header.reserved = extents::link(covered);
             // SAFETY: fresh memory of the header's size at least.
             unsafe { extent.write(header) };
-            graves = extent;
+            covered = extent;
         }
         extent = next;
     }
-    graves
+    covered
 }

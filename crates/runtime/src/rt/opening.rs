@@ -1,8 +1,9 @@
-//! The first enter of an image: directory, file, first page.
+//! The first entry of an image: directory, file, first page.
 //!
-//! An image that is loaded again into the same process (`dlopen` after `dlclose`) finds the page of its earlier load
-//! among the mappings and goes on with it. The page says which load it belongs to, by the address of the image's header;
-//! if that load is still there (`dlmopen` makes two at a time), the new one gets a file of its own.
+//! An image that is loaded again into the same process (`dlopen` after `dlclose`) finds the page of
+//! its earlier load among the mappings, and goes on with it. The page names its load by the address
+//! of the image's header. If that load is still there (`dlmopen` makes two at a time), the new load
+//! gets a file of its own.
 
 use super::collector::Collector;
 use super::page::{FirstPage, NOTES_STAMP, Notes};
@@ -13,12 +14,26 @@ use super::{blocks, files, image, measure, process, report, token, watch};
 use crate::text::{copy_padded, file_name, same, starts_with, until_nul};
 use holloway_abi::{ABI_VERSION, ImageHeader, PAGE};
 
-/// Value of `RawHeader::flags` for a process that the program started with `exec`.
-pub(super) const STARTED: u32 = 0;
-/// Value of `RawHeader::flags` for the child of a fork.
-pub(super) const FORKED: u32 = 1;
+/// How a process began.
+#[derive(Clone, Copy)]
+pub(super) enum Origin {
+    /// The process started the program with `exec`.
+    Exec,
+    /// The process is the child of a fork.
+    Fork,
+}
 
-/// Earlier loads looked at.
+impl Origin {
+    /// Value of `RawHeader::flags`.
+    fn flags(self) -> u32 {
+        match self {
+            Origin::Exec => 0,
+            Origin::Fork => 1,
+        }
+    }
+}
+
+/// Greatest number of earlier loads to look at.
 const CANDIDATES: usize = 8;
 
 /// Opens the profile at the first call in a process.
@@ -43,34 +58,40 @@ pub(super) fn open_once(runtime: &mut Runtime) {
     let notes = unsafe { sys::map_memory(Placement::Anywhere, PAGE as usize) }
         .unwrap_or(core::ptr::null_mut());
     watch::make_descriptor(notes.cast());
-    new_page(runtime, notes.cast(), &mut { File::NONE }, STARTED, start);
+    new_page(
+        runtime,
+        notes.cast(),
+        &mut { File::NONE },
+        Origin::Exec,
+        start,
+    );
     if let Some(page) = runtime.page() {
         page.notes.token = token::make();
     }
     report::print_failure(runtime);
 }
 
-/// Makes a file with its first page, writes the notes and sets both; without a file if none can be made (`failure` says
-/// why).
+/// Makes a file with its first page, writes the notes, and sets both. If no file can be made, the
+/// page lies in memory, and `failure` says why.
 pub(super) fn new_page(
     runtime: &mut Runtime,
     notes: *mut Notes,
     directory: &mut File,
-    flags: u32,
+    origin: Origin,
     boot_start: u64,
 ) {
     let result = match runtime.failure {
         Some(error) => Err(error),
-        None => file_page(runtime, notes, directory, flags, boot_start),
+        None => file_page(runtime, notes, directory, origin, boot_start),
     };
     let (page, file) = match result {
         Ok(made) => made,
         Err(error) => {
             runtime.failure = Some(error);
-            (memory_page(runtime, notes, flags, boot_start), File::NONE)
+            (memory_page(runtime, notes, origin, boot_start), File::NONE)
         }
     };
-    // SAFETY: null, or a page just made; null, or a page of memory for the notes.
+    // SAFETY: null, or a new page; null, or a page of memory for the notes.
     unsafe { runtime.set_page(page, notes) };
     let collector = runtime.collector;
     if let Some(page) = runtime.page() {
@@ -84,28 +105,30 @@ pub(super) fn new_page(
     }
 }
 
-/// A page of a new file. The file gets its name when it is complete.
+/// Makes a new file and maps its first page. The file gets its name when it is complete.
 fn file_page(
     runtime: &mut Runtime,
     notes: *mut Notes,
     directory: &mut File,
-    flags: u32,
+    origin: Origin,
     boot_start: u64,
 ) -> Result<(*mut FirstPage, File), sys::Errno> {
     runtime.name.clear();
     files::name_profile(&mut runtime.name, 0); // for the message, if it fails
-    let at = files::directory(runtime, directory)?;
-    let number = files::create_hidden(runtime, at)?;
+    let parent = files::directory(runtime, directory)?;
+    let number = files::create_hidden(runtime, parent)?;
     let result = map_first_page(number).and_then(|address| {
         let page = address.cast::<FirstPage>();
-        fill(page, runtime, notes, flags, boot_start);
-        files::show(runtime, at).map(|()| page).inspect_err(|_| {
-            // SAFETY: nobody has seen this page yet.
-            unsafe { sys::unmap(address, PAGE as usize) };
-        })
+        fill(page, runtime, notes, origin, boot_start);
+        files::reveal(runtime, parent)
+            .map(|()| page)
+            .inspect_err(|_| {
+                // SAFETY: no other thread knows this page yet.
+                unsafe { sys::unmap(address, PAGE as usize) };
+            })
     });
     let page = result.inspect_err(|_| {
-        sys::unlink(at, &runtime.scratch);
+        sys::unlink(parent, &runtime.scratch);
         sys::close(number);
     })?;
     Ok((page, File::from_descriptor(number)))
@@ -117,11 +140,12 @@ fn map_first_page(number: usize) -> Result<*mut u8, sys::Errno> {
     unsafe { sys::map_file(Placement::Anywhere, number, 0, PAGE as usize) }
 }
 
-/// A page of memory; named, so that a later load of the image finds it. Null if there is no memory at all.
+/// Makes a first page in memory. The memory has a name, so that a later load of the image finds it.
+/// The result is null if there is no memory at all.
 fn memory_page(
     runtime: &mut Runtime,
     notes: *mut Notes,
-    flags: u32,
+    origin: Origin,
     boot_start: u64,
 ) -> *mut FirstPage {
     runtime.name.clear();
@@ -132,7 +156,7 @@ fn memory_page(
             .unwrap_or(core::ptr::null_mut())
     });
     let page = address.cast();
-    fill(page, runtime, notes, flags, boot_start);
+    fill(page, runtime, notes, origin, boot_start);
     page
 }
 
@@ -148,9 +172,16 @@ fn named_memory(runtime: &Runtime) -> Result<*mut u8, sys::Errno> {
     result
 }
 
-/// Writes the header into a page just mapped (or null).
-fn fill(page: *mut FirstPage, runtime: &Runtime, notes: *mut Notes, flags: u32, boot_start: u64) {
-    // SAFETY: null, or a mapping of a whole page that nobody else has yet; zeros are a valid page.
+/// Writes the header into a new page (or null).
+fn fill(
+    page: *mut FirstPage,
+    runtime: &Runtime,
+    notes: *mut Notes,
+    origin: Origin,
+    boot_start: u64,
+) {
+    // SAFETY: null, or the mapping of a whole page that no other thread knows yet; zeros are a
+    // valid page.
     let Some(page) = (unsafe { page.as_mut() }) else {
         return;
     };
@@ -162,9 +193,10 @@ fn fill(page: *mut FirstPage, runtime: &Runtime, notes: *mut Notes, flags: u32, 
     header.block_size = image.block_size;
     header.end = PAGE;
     let process = process::current();
-    (header.pid, header.ppid) = (process.id, process.parent);
+    header.pid = process.id;
+    header.ppid = process.parent;
     header.start = sys::now();
-    header.flags = flags;
+    header.flags = origin.flags();
     header.boot_start = boot_start;
     header.collector = runtime.collector.id;
     header.pid_namespace = proc::pid_namespace();
@@ -172,11 +204,13 @@ fn fill(page: *mut FirstPage, runtime: &Runtime, notes: *mut Notes, flags: u32, 
     if runtime.image_path.is_whole() {
         copy_padded(&mut header.path, runtime.image_path.as_bytes());
     }
-    (page.stamp, page.notes) = (NOTES_STAMP, notes);
+    page.stamp = NOTES_STAMP;
+    page.notes = notes;
     page.seal();
 }
 
-/// Looks the image up in the maps: sets its path, and takes over from an earlier load of it in this process.
+/// Looks the image up in `/proc/self/maps`: sets its path, and takes over from an earlier load of
+/// the image in this process.
 fn adopt(runtime: &mut Runtime) -> bool {
     let Runtime {
         scratch,
@@ -211,7 +245,7 @@ fn holds(mapping: &Mapping<'_>, address: usize) -> bool {
     mapping.start <= address && address < mapping.end
 }
 
-/// The first page of one of our profiles, by its name?
+/// Is this the first page of a profile of this process and image, by its name?
 fn is_profile(mapping: &Mapping<'_>, name: &[u8]) -> bool {
     let file = file_name(mapping.path);
     let file = file
@@ -221,11 +255,11 @@ fn is_profile(mapping: &Mapping<'_>, name: &[u8]) -> bool {
     mapping.offset == 0 && starts_with(file, name)
 }
 
-/// Goes on with the page at `address`, if it is this image's and the load that made it is gone.
+/// Goes on with the page at `address`, if the page belongs to this image and its load is gone.
 fn take_over(runtime: &mut Runtime, address: usize) -> bool {
     let address = address as *mut FirstPage;
-    // SAFETY: a mapping of a file with the name of a profile of this process and image, so a page of this layout or of
-    // another version; any bytes are a valid page.
+    // SAFETY: the mapped file has the name of a profile of this process and image. So the page has
+    // this layout, or that of another version; any bytes are a valid page.
     let Some(page) = (unsafe { address.as_mut() }) else {
         return false;
     };
@@ -234,7 +268,7 @@ fn take_over(runtime: &mut Runtime, address: usize) -> bool {
         && page.stamp == NOTES_STAMP
         && page.header.block_size == image::header().block_size
         && same(&page.header.build_id, &image::header().build_id);
-    // SAFETY: by its stamp, the page has the address of notes that stay mapped.
+    // SAFETY: the stamp says that the page has the address of notes, which stay mapped.
     let Some(notes) = (unsafe { page.notes.as_mut() }).filter(|_| ours) else {
         return false;
     };
@@ -246,7 +280,7 @@ fn take_over(runtime: &mut Runtime, address: usize) -> bool {
     blocks::free_all_blocks(notes);
     token::keep(notes.token);
     set_paths(runtime, address.addr());
-    // SAFETY: page and notes of this layout (stamp and version), whose image is gone from memory.
+    // SAFETY: page and notes have this layout (stamp and version), and their load is gone.
     unsafe { runtime.set_page(address, notes) };
     true
 }
@@ -263,8 +297,8 @@ fn is_loaded(runtime: &mut Runtime, address: usize) -> bool {
             && mapping.end - address >= size_of::<ImageHeader>();
         !readable
     });
-    // SAFETY: mapped and readable, all of it; any bytes are a valid header. (A library that is unloaded at this moment
-    // by another thread could take it away: that thread would be unloading an image while it is being loaded.)
+    // SAFETY: all of it is mapped and readable; any bytes are a valid header. (Another thread could
+    // unmap it now, but only by unloading an image while this thread is loading it.)
     readable && unsafe { is_image(&*(address as *const ImageHeader)) }
 }
 
@@ -273,7 +307,7 @@ fn is_image(header: &ImageHeader) -> bool {
     same(&header.magic, &image::header().magic) && same(&header.build_id, &image::header().build_id)
 }
 
-/// Sets directory and name of the profile mapped at `address`, for opening it again.
+/// Sets directory and name of the profile that is mapped at `address`, for opening the file again.
 fn set_paths(runtime: &mut Runtime, address: usize) {
     let Runtime {
         scratch,

@@ -5,11 +5,11 @@
 //! private memory. They are not in the file's page because a fork shares that page with the
 //! parent, and the parent goes on while the child makes a file of its own.
 //!
-//! OpenPage and notes are not variables of the image, for the sake of libraries: `dlclose` takes the
-//! variables away but leaves the mappings. When the library is loaded again, the runtime finds
-//! page, notes, blocks, and file through `/proc/self/maps`, and goes on with them (see
-//! `opening`). So 2,000 loads make one file and one block. Nothing has to be unmapped at
-//! `dlclose`, which looks the same as the exit of the process, when code may still run.
+//! OpenPage and notes are not variables of the image, for the sake of libraries: `dlclose` takes
+//! the variables away but leaves the mappings. When the library is loaded again, the runtime finds
+//! page, notes, blocks, and file through `/proc/self/maps`, and goes on with them (see `opening`).
+//! So 2,000 loads make one file and one block. Nothing has to be unmapped at `dlclose`, which looks
+//! the same as the exit of the process, when code may still run.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ use super::collector::Collector;
 use super::sys::File;
 use holloway_abi::{ExtentHeader, PAGE, RAW_MAGIC, RawHeader};
 
-/// Tells a first page with [`Notes`] of this layout from anything else.
+/// Tells a first page with [`Notes`] of this layout from other pages.
 pub(super) const NOTES_STAMP: u64 = u64::from_le_bytes(*b"HLWLIVE2");
 
 /// The runtime's notes about its own file. Addresses are of this process.
@@ -26,25 +26,25 @@ pub(super) const NOTES_STAMP: u64 = u64::from_le_bytes(*b"HLWLIVE2");
 pub(super) struct Notes {
     /// Address of the image's header: which load of the image this belongs to.
     pub(super) image: usize,
-    /// First of the list of blocks, linked by `reserved[0]`.
+    /// First extent of the list of blocks, linked by `reserved[0]`.
     pub(super) blocks: *mut ExtentHeader,
-    /// First of the list of segments, linked by `reserved[0]`.
+    /// First extent of the list of segments, linked by `reserved[0]`.
     pub(super) segments: *mut ExtentHeader,
-    /// Where a parent's segments were, in the child of a fork; linked alike.
-    pub(super) graves: *mut ExtentHeader,
+    /// In the child of a fork: the list of zeroed memory that covers the parent's segments.
+    pub(super) zeroed_segments: *mut ExtentHeader,
     /// Next block to look at for a dead owner.
-    pub(super) cursor: *mut ExtentHeader,
+    pub(super) next_candidate: *mut ExtentHeader,
     /// Mapped room for extents: the address of file offset `end`.
     pub(super) room: *mut u8,
     /// Bytes of room.
     pub(super) room_size: usize,
-    /// A word that a fork wipes; see [`super::fork`].
+    /// A word that a fork wipes; see `token`.
     pub(super) token: *mut u32,
-    /// The profile; none if it could not be made.
+    /// The profile file; none if it could not be made.
     pub(super) file: File,
-    /// Its directory.
+    /// The directory of the profile file.
     pub(super) directory: File,
-    /// Who takes words out of the rings.
+    /// The process that takes words out of the rings.
     pub(super) collector: Collector,
 }
 
@@ -53,8 +53,8 @@ impl Notes {
         image: 0,
         blocks: core::ptr::null_mut(),
         segments: core::ptr::null_mut(),
-        graves: core::ptr::null_mut(),
-        cursor: core::ptr::null_mut(),
+        zeroed_segments: core::ptr::null_mut(),
+        next_candidate: core::ptr::null_mut(),
         room: core::ptr::null_mut(),
         room_size: 0,
         token: core::ptr::null_mut(),
@@ -78,10 +78,11 @@ const _: () = assert!(size_of::<FirstPage>() <= PAGE as usize);
 const _: () = assert!(size_of::<Notes>() <= PAGE as usize);
 
 impl FirstPage {
-    /// Makes the header valid: the magic goes in last.
+    /// Makes the header valid by writing the magic last.
     pub(super) fn seal(&mut self) {
         let magic = (&raw mut self.header.magic).cast::<u64>();
-        // SAFETY: the magic is the page's first 8 bytes, aligned, and reached by atomic means only from here on.
+        // SAFETY: the magic is the page's first 8 bytes and aligned. From here on, all accesses to
+        // it are atomic.
         unsafe { AtomicU64::from_ptr(magic) }
             .store(u64::from_ne_bytes(RAW_MAGIC), Ordering::Release);
     }
@@ -96,16 +97,16 @@ pub(super) struct OpenPage<'a> {
 impl OpenPage<'_> {
     /// Offset after the last complete extent.
     pub(super) fn end(&mut self) -> &AtomicU64 {
-        // SAFETY: aligned, inside the page, and reached by atomic means only.
+        // SAFETY: the field is aligned and inside the page, and all accesses to it are atomic.
         unsafe { AtomicU64::from_ptr(&raw mut self.header.end) }
     }
 
-    /// Is there a file behind the page?
+    /// Does the page belong to a file?
     pub(super) fn has_file(&self) -> bool {
         self.notes.file.exists()
     }
 
-    /// One more block or segment whose counts are not in the file.
+    /// Counts one more block or segment whose counts are not in the file.
     pub(super) fn add_lost(&mut self) {
         self.header.lost = self.header.lost.wrapping_add(1);
     }

@@ -1,4 +1,5 @@
-//! What `/proc` tells about the process. Where it is missing or closed, nothing is told, and the caller does without.
+//! Facts about processes from `/proc`. Where `/proc` is missing or closed, the facts are unknown,
+//! and the caller does without them.
 
 use super::process;
 use super::sys;
@@ -7,9 +8,10 @@ use crate::text::{Text, aux_value, number, position, same, starts_with};
 /// Room for one record: a line of the maps is a path and some 100 bytes.
 pub(super) type Scratch = Text<8192>;
 
-/// The value of a variable of the environment the process was started with; false if it isn't there or is empty.
+/// Finds a variable of the environment that the process started with. False: the variable is absent
+/// or empty.
 ///
-/// Not libc's `environ`: it is not ours to name, and may be changing.
+/// The runtime does not read libc's `environ`: it is not a symbol of ours, and may be changing.
 pub(super) fn variable(name: &[u8], scratch: &mut Scratch, value: &mut Text<4096>) -> bool {
     value.clear();
     each_record(c"/proc/self/environ", 0, scratch, &mut |record| {
@@ -20,18 +22,18 @@ pub(super) fn variable(name: &[u8], scratch: &mut Scratch, value: &mut Text<4096
     value.len() > 0
 }
 
-/// Has a variable of the same environment just this value?
+/// Has a variable of the same environment exactly this value?
 pub(super) fn variable_is(name: &[u8], value: &[u8], scratch: &mut Scratch) -> bool {
-    let mut is = false;
+    let mut is_equal = false;
     each_record(c"/proc/self/environ", 0, scratch, &mut |record| {
         let found = value_of(record, name);
-        is = found.is_some_and(|found| same(found, value));
+        is_equal = found.is_some_and(|found| same(found, value));
         found.is_none()
     });
-    is
+    is_equal
 }
 
-/// The value in `name=value`, if it is this name's.
+/// The value in `name=value`, if the record has this name.
 fn value_of<'a>(record: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     if !starts_with(record, name) || record.get(name.len()) != Some(&b'=') {
         return None;
@@ -39,7 +41,8 @@ fn value_of<'a>(record: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     record.get(name.len() + 1..)
 }
 
-/// When the process started, on the boot clock in nanoseconds; 0 if unknown. All images of a process get the same.
+/// Start of the process on the boot clock in nanoseconds; 0 if unknown. All images of a process get
+/// the same result.
 pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
     const TICK: u64 = 10_000_000; // USER_HZ is 100 for programs on every processor Linux runs on today
     life(process::current().id, scratch)
@@ -65,8 +68,8 @@ pub(super) fn life(process: u32, scratch: &mut Scratch) -> Life {
         path.push_all(b"/stat");
         return stat(&path, scratch);
     }
-    // The first thread's file: an emulator (qemu) answers for `/proc/self/stat` itself, with another
-    // time than the kernel shows to other processes.
+    // The first thread's file: an emulator (qemu) answers for `/proc/self/stat` itself, with
+    // another time than the kernel shows to other processes.
     path.push_all(b"/proc/self/task/");
     path.push_decimal(u64::from(process), 1);
     path.push_all(b"/stat");
@@ -98,7 +101,8 @@ fn stat(path: &(impl sys::Path + ?Sized), scratch: &mut Scratch) -> Life {
     life
 }
 
-/// The PID namespace of the process, by its inode; 0 if unknown. In another one its id means nothing, or another process.
+/// The PID namespace of the process, by its inode; 0 if unknown. In another namespace the process's
+/// id names no process, or another one.
 pub(super) fn pid_namespace() -> u64 {
     const NAME: &[u8] = b"pid:["; // pid:[4026531836]
     let mut link = [0; 64];
@@ -110,8 +114,9 @@ pub(super) fn pid_namespace() -> u64 {
     }
 }
 
-/// Does the process have rights that whoever started it may not have (setuid, setgid, file capabilities)? The kernel says
-/// so at its start; where `/proc` is closed (as it is to such a program that isn't root's), its ids do.
+/// Does the process have rights that its caller may not have (setuid, setgid, file capabilities)?
+/// The kernel says so at the process's start. Where `/proc` is closed (as to such a program that is
+/// not root's), the process's ids tell.
 pub(super) fn has_foreign_rights(scratch: &mut Scratch) -> bool {
     const AT_SECURE: u64 = 23;
     scratch.clear();
@@ -159,7 +164,7 @@ fn mapping(line: &[u8]) -> Mapping<'_> {
     }
 }
 
-/// What follows the first space.
+/// The text after the first space.
 fn after_space(text: &[u8]) -> &[u8] {
     match position(text, b' ') {
         Some(space) => text.get(space + 1..).unwrap_or(&[]),
@@ -167,7 +172,8 @@ fn after_space(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Calls `visit` with each record of a file until it returns false. Records longer than the scratch are left out.
+/// Calls `visit` with each record of a file until it returns false. Records longer than the scratch
+/// are left out.
 fn each_record(
     path: &(impl sys::Path + ?Sized),
     separator: u8,

@@ -15,7 +15,7 @@ use holloway_abi::{
 /// Bytes of a ring's extent, without counters behind it.
 pub(super) const EXTENT_SIZE: usize = (PAGE + RING_SIZE) as usize;
 
-/// Value of `missing` while nothing is.
+/// Value of `missing` while no words are missing.
 pub(super) const NOTHING_MISSING: u64 = u64::MAX;
 
 /// A thread's ring, which stays mapped as blocks do.
@@ -23,12 +23,12 @@ pub(super) const NOTHING_MISSING: u64 = u64::MAX;
 pub(super) struct Ring(*mut RingHeader);
 
 impl Ring {
-    /// The ring in an extent of one.
+    /// The ring in a ring extent.
     pub(super) fn in_extent(extent: *mut ExtentHeader) -> Ring {
         Ring(extent.wrapping_add(1).cast())
     }
 
-    /// The ring that a slot points to.
+    /// The ring that a thread's slot points to.
     #[inline(always)]
     pub(super) fn at_slot(block: *mut u8) -> Ring {
         Ring(block.cast())
@@ -42,14 +42,16 @@ impl Ring {
         self.0
     }
 
-    /// Takes places for words that are then [put](Ring::put) there, all with one instruction: no handler's come between.
+    /// Takes places with one instruction, so no handler's words come between them. The caller then
+    /// [puts](Ring::put) words there. The result is the first position.
     #[inline(always)]
     pub(super) fn take_places(self, bytes: u64) -> u64 {
         // SAFETY: the cursor of a mapped ring, which this thread owns.
         unsafe { arch::add(&raw mut (*self.0).cursor, bytes) }
     }
 
-    /// The same for so many words that end no path. They are counted first: if the process is killed in between, nobody takes them for paths.
+    /// Takes places for `words` words that end no path. They are counted first: if the process is
+    /// killed in between, readers do not mistake them for paths.
     #[inline(always)]
     pub(super) fn take_controls(self, words: usize) -> u64 {
         // SAFETY: as in `take_places`.
@@ -73,12 +75,14 @@ impl Ring {
     #[inline(always)]
     fn word<'a>(self, position: u64) -> &'a AtomicU32 {
         let index = (position & (RING_SIZE - 1)) / 4;
-        // SAFETY: inside the ring, aligned; rings stay mapped, and their words are reached by atomic means, or by woven code.
+        // SAFETY: inside the ring and aligned. Rings stay mapped, and all accesses to words are
+        // atomic, here and in woven code.
         unsafe { AtomicU32::from_ptr(self.words().wrapping_add(index as usize)) }
     }
 
     pub(super) fn cursor<'a>(self) -> &'a AtomicU64 {
-        // SAFETY: a ring's header, aligned, which stays mapped; reached by atomic means, and by woven code's one instruction.
+        // SAFETY: a ring's header is aligned and stays mapped. All accesses are atomic, or are the
+        // one instruction of woven code.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0).cursor) }
     }
 
@@ -105,14 +109,15 @@ impl Ring {
 
     /// Offset of the ring's extent in the file.
     pub(super) fn file_offset(self) -> u64 {
-        // SAFETY: a ring's header, which stays mapped; this field is written once, before anyone has the ring.
-        let [place, ..] = unsafe { (*self.0).own };
-        place
+        // SAFETY: a ring's header stays mapped. This field is written once, before any other thread
+        // knows the ring.
+        let [offset, ..] = unsafe { (*self.0).own };
+        offset
     }
 
-    /// Who takes words out of this ring.
+    /// The process that takes words out of this ring.
     pub(super) fn collector(self) -> Collector {
-        // SAFETY: as in `place`.
+        // SAFETY: as in `file_offset`.
         let [_, id, start, _] = unsafe { (*self.0).own };
         let id = id as u32;
         Collector { start, id }
@@ -124,29 +129,30 @@ impl Ring {
         cursor.saturating_sub(4) & !(CHUNK - 1)
     }
 
-    /// Are so many bytes free from the start of the present chunk on, which of course may be written already?
-    pub(super) fn has(self, bytes: u64) -> bool {
+    /// Are this many bytes free from the start of the present chunk on? Words of the chunk itself
+    /// may be written already.
+    pub(super) fn has_free(self, bytes: u64) -> bool {
         let taken = self.taken().load(Ordering::Acquire);
         self.chunk_start() + bytes <= taken + RING_SIZE
     }
 
-    /// The first position of the next chunk, where a child of fork goes on.
+    /// The first position of the next chunk, where the child of a fork goes on.
     pub(super) fn next_chunk(self) -> u64 {
         self.cursor()
             .load(Ordering::Relaxed)
             .next_multiple_of(CHUNK)
     }
 
-    /// Takes back all words of a ring that nobody has yet. There are less than a chunk.
+    /// Removes all words of a ring that no other thread knows yet. They fill less than a chunk.
     pub(super) fn clear_words(self) {
-        // SAFETY: as in `place`.
+        // SAFETY: as in `file_offset`.
         let origin = unsafe { (*self.0).origin };
         let end = self.cursor().load(Ordering::Relaxed);
         for position in (origin..end).step_by(4) {
             self.put(position, 0);
         }
         self.cursor().store(origin, Ordering::Relaxed);
-        // SAFETY: nobody else has the ring yet.
+        // SAFETY: no other thread knows the ring yet.
         unsafe { (*self.0).controls = 0 };
     }
 
@@ -158,7 +164,7 @@ impl Ring {
             .cast()
     }
 
-    /// Appends words that stand together. The caller makes space afterwards.
+    /// Appends a record: words that stand together. The caller makes space afterwards.
     pub(super) fn append(self, words: &[u32]) {
         let place = self.take_controls(words.len());
         for (position, word) in (place..).step_by(4).zip(words) {

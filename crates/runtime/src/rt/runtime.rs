@@ -11,34 +11,36 @@ use holloway_abi::{BurstRate, BurstState};
 /// All state of this image's runtime.
 pub(super) static RUNTIME: Lock<Runtime> = Lock::new(Runtime::new());
 
-/// What the image keeps in its own memory. All zero at first.
+/// The variables of the image. All are zero at first, so they take no space in the image's file.
 pub(super) struct Runtime {
     /// Null until the first thread enters.
     page: *mut FirstPage,
-    /// Null until the first thread enters; never changed afterwards.
+    /// Null until the first thread enters; never changed after that.
     notes: *mut Notes,
     /// Directory of the profile, absolute.
     pub(super) directory: Text<4096>,
-    /// Name of the profile in it.
+    /// Name of the profile in that directory.
     pub(super) name: Text<256>,
     /// Path of the image's file.
     pub(super) image_path: Text<1024>,
-    /// For whoever needs room for a moment.
+    /// A buffer for short use.
     pub(super) scratch: Text<8192>,
-    /// The first failure, and whether it has been told.
+    /// The first failure.
     pub(super) failure: Option<Errno>,
-    pub(super) told: bool,
-    /// Standard error, as it was at the first enter.
+    /// The failure is on stderr already.
+    pub(super) failure_printed: bool,
+    /// Standard error, as it was at the first entry.
     pub(super) stderr: File,
-    /// Signal mask of the thread that forks.
+    /// Signal mask of the thread that forks, during the fork.
     pub(super) forking_mask: u64,
-    /// How far its timed paths have come then: the ring is shared with the child, and the parent goes on in it.
+    /// State of the timed paths of the thread that forks, as it was at the fork. The child shares
+    /// the ring, in which the parent goes on.
     pub(super) forking_state: Option<BurstState>,
-    /// Who takes words out of the rings.
+    /// The process that takes words out of the rings.
     pub(super) collector: Collector,
-    /// Paths that pass before a burst, and paths in one.
+    /// How often paths are timed.
     pub(super) burst: BurstRate,
-    /// For whoever compresses.
+    /// Working memory of the compression.
     pub(super) table: lz4::Table,
 }
 
@@ -52,7 +54,7 @@ impl Runtime {
             image_path: Text::new(),
             scratch: Text::new(),
             failure: None,
-            told: false,
+            failure_printed: false,
             stderr: File::NONE,
             forking_mask: 0,
             forking_state: None,
@@ -69,14 +71,16 @@ impl Runtime {
     /// Sets the page and the notes that are in use from now on.
     ///
     /// # Safety
-    /// Null, or mapped memory of these layouts, nobody else's, that stays mapped until others are set.
+    /// Both are null, or mapped memory of these layouts. Only this runtime writes the memory, and
+    /// it stays mapped until the next call.
     pub(super) unsafe fn set_page(&mut self, page: *mut FirstPage, notes: *mut Notes) {
-        (self.page, self.notes) = (page, notes);
+        self.page = page;
+        self.notes = notes;
     }
 
     /// The page and the notes, once the image is open.
     pub(super) fn page(&mut self) -> Option<OpenPage<'_>> {
-        // SAFETY: null, or as `set_page` demands; readers in other processes only read the page.
+        // SAFETY: null, or as `set_page` demands. Other processes only read the page.
         let (page, notes) = unsafe { (self.page.as_mut()?, self.notes.as_mut()?) };
         Some(OpenPage {
             header: &mut page.header,

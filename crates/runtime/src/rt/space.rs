@@ -1,10 +1,10 @@
 //! Free places in a ring for the words to come (`holloway_abi`, "Streams"). Larus 1999, section 3,
 //! hands its trace to the compactor the same way, a buffer at a time.
 //!
-//! Woven code appends words by itring. It calls [`chunk`] where it began a chunk, to make sure that
+//! Woven code appends words by itself. It calls [`chunk`] where it began a chunk, to make sure that
 //! the next chunks are free. It calls [`caught`] where control came back to a frame. A ring is full
-//! when the collector has fallen behind, or when there is no collector. Then the ring's owner waits,
-//! or spools (see `spool`).
+//! when the collector has fallen behind, or when there is no collector. Then the ring's owner
+//! waits, or spools (see `spool`).
 //!
 //! # Waiting
 //! A wait may be long: the collector may be stopped, or the machine busy. So the program's signals
@@ -13,8 +13,8 @@
 //!   the next chunk.
 //! - A handler may jump out of a wait, since there is nothing to undo.
 //!
-//! Both use up the reserve. With less than [`MASK_BELOW`] of it left, every signal is masked for the
-//! rest of the wait, and nobody appends.
+//! Both use up the reserve. With less than [`MASK_BELOW`] of it left, every signal is masked for
+//! the rest of the wait, and nobody appends.
 //!
 //! # When words could be overwritten
 //! Words in use are overwritten only after one of two sequences:
@@ -26,8 +26,8 @@
 //! are touched beforehand. A record ([`caught`]) lacks words if a handler jumps out while it is
 //! written. Then the frames that the record ends stay open until the next word of an older frame.
 //!
-//! Cost: two loads for each 16,384 words while the collector keeps up. A wait takes two system calls
-//! and a look into `/proc` for each 20 ms.
+//! Cost: two loads for each 16,384 words while the collector keeps up. A wait takes two system
+//! calls and a look into `/proc` for each 20 ms.
 
 use core::sync::atomic::{Ordering, fence};
 
@@ -38,13 +38,14 @@ use super::sys::{self, NO_COLLECTOR};
 use super::{arch, fork, spool, stream};
 use holloway_abi::{CHUNK, OPERAND, RESERVE, RING_SIZE, WORD_CAUGHT};
 
-/// Bytes that are free from the present chunk's start on while signals come during a wait.
+/// Signals stay unmasked during a wait while this many bytes are free from the present chunk's
+/// start on.
 const MASK_BELOW: u64 = 4 * CHUNK;
 
-/// Looks at `taken`, with other threads' yields between, before the thread sleeps.
+/// Looks at `taken`, each after a yield to other threads, before the thread sleeps.
 const YIELDS: u32 = 16;
 
-/// Longest sleep before the collector is looked at: 20 ms.
+/// Longest sleep before the thread checks that the collector lives: 20 ms.
 const SLEEP: u64 = 20_000_000;
 
 /// Body of `__holloway_chunk`.
@@ -56,7 +57,8 @@ pub(super) extern "C" fn chunk() {
     }
 }
 
-/// Body of `__holloway_caught`: says that a frame was come back to whose function was entered at `position`.
+/// Body of `__holloway_caught`: control came back to a frame whose function was entered when the
+/// cursor was `position`.
 pub(super) extern "C" fn caught(position: u64, catcher: u32) {
     fork::notice_raw_fork();
     let block = arch::slot();
@@ -65,7 +67,8 @@ pub(super) extern "C" fn caught(position: u64, catcher: u32) {
     }
     let ring = Ring::at_slot(block);
     let place = position / 4;
-    // All places are taken at once, so what a handler appends meanwhile comes behind them: no signal is masked, which would take longer than the rest.
+    // All places are taken at once, so the words of a handler come behind them. Masking signals
+    // would take longer than everything else here.
     ring.append(&[
         WORD_CAUGHT,
         OPERAND | place as u32,
@@ -75,11 +78,12 @@ pub(super) extern "C" fn caught(position: u64, catcher: u32) {
     make_space(ring);
 }
 
-/// Waits or spools until [`RESERVE`] bytes are free from the start of the present chunk on, or words are dropped.
+/// Waits or spools until [`RESERVE`] bytes are free from the start of the present chunk on. Returns
+/// at once if the stream has ended.
 pub(super) fn make_space(ring: Ring) {
     let (mut yields, mut masked) = (0, None);
-    while !ring.has(RESERVE) && ring.missing().load(Ordering::Relaxed) == NOTHING_MISSING {
-        if ring.has(MASK_BELOW) {
+    while !ring.has_free(RESERVE) && ring.missing().load(Ordering::Relaxed) == NOTHING_MISSING {
+        if ring.has_free(MASK_BELOW) {
             masked = None;
         } else if masked.is_none() {
             masked = Some(Masked::all());
@@ -100,9 +104,10 @@ pub(super) fn make_space(ring: Ring) {
     drop(masked);
 }
 
-/// Sleeps until the collector has taken something, or 20 ms are over; true if they are.
+/// Sleeps until the collector has taken words, or 20 ms are over. True: the time is over.
 fn sleep(ring: Ring) -> bool {
-    // What was written before is there for a collector that sees this: a place that is 0 still is a hole.
+    // A collector that sees this store also sees all earlier words: a place that is still 0 is a
+    // hole.
     ring.waiting().store(1, Ordering::Release);
     fence(Ordering::SeqCst);
     let taken = ring.taken().load(Ordering::Acquire);

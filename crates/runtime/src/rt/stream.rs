@@ -11,18 +11,18 @@ use holloway_abi::{
     BurstState, CHUNK, CLOCK_WORDS, OPERAND, RING_SIZE, RingHeader, WORD_CLOCK, WORD_OWNER,
 };
 
-/// What only rings have of a block.
+/// Where a stream of words starts.
 #[derive(Clone, Copy, Default)]
 pub(super) struct StreamStart {
     /// Position of the first word.
     pub(super) origin: u64,
-    /// Offset in the file; none for memory of the process's own.
+    /// Offset of the ring in the file; none for private memory.
     pub(super) file_offset: Option<u64>,
-    /// How far timed paths have come in the parent, of whose ring this is the child's.
+    /// In the child of a fork: the state of timed paths in the parent's ring.
     pub(super) parent: Option<BurstState>,
 }
 
-/// Makes a ring, with its first word, of zeros; nobody has it yet.
+/// Begins a stream in a ring of zeros that no other thread knows yet.
 pub(super) fn begin(ring: Ring, start: StreamStart, runtime: &Runtime) {
     let StreamStart {
         origin,
@@ -54,10 +54,10 @@ pub(super) fn begin(ring: Ring, start: StreamStart, runtime: &Runtime) {
         holes: 0,
         more: [0; 2],
     };
-    // SAFETY: an extent of a ring's size, which nobody has yet.
+    // SAFETY: an extent of a ring's size, which no other thread knows yet.
     unsafe { ring.header().write(header) };
     for first in (0..RING_SIZE).step_by(CHUNK as usize) {
-        ring.put(first, 0); // a signal comes easily where a page is missing
+        ring.put(first, 0); // signals often arrive during page faults
     }
     if image::is_timed() {
         measure::begin(runtime, ring, parent);
@@ -65,10 +65,11 @@ pub(super) fn begin(ring: Ring, start: StreamStart, runtime: &Runtime) {
     append_owner(ring, sys::thread_id());
 }
 
-/// Gives the ring to another thread. What the old one took and never wrote stays a hole, which readers know by `start`.
+/// Gives the ring to another thread. Places that the old owner took and never wrote stay holes,
+/// which readers know by `start`.
 pub(super) fn hand_on(ring: Ring, tid: u32, runtime: &Runtime) {
     let cursor = ring.cursor().load(Ordering::Relaxed);
-    // SAFETY: as in `cursor`.
+    // SAFETY: as in `Ring::cursor`.
     let start = unsafe { AtomicU64::from_ptr(&raw mut (*ring.header()).start) };
     start.store(cursor, Ordering::Release);
     if image::is_timed() {
@@ -77,7 +78,7 @@ pub(super) fn hand_on(ring: Ring, tid: u32, runtime: &Runtime) {
     append_owner(ring, tid);
 }
 
-/// The word that a stream begins with; of timed paths, the clock as well.
+/// Appends the first word of a stream. With timed paths, a clock follows.
 fn append_owner(ring: Ring, tid: u32) {
     ring.append(&[WORD_OWNER, OPERAND | tid]);
     if image::is_timed() {
@@ -92,33 +93,34 @@ pub(super) fn append_clock(ring: Ring) {
     let now = sys::monotonic();
     let stamp = before + arch::clock().wrapping_sub(before) / 2;
     state.clock.set(stamp);
-    let low = |value: u64| OPERAND | value as u32;
+    let operand = |value: u64| OPERAND | value as u32;
     let probe = state.probe.get();
     let words = [
-        low(stamp),
-        low(stamp >> 31),
-        low(now),
-        low(now >> 31),
+        operand(stamp),
+        operand(stamp >> 31),
+        operand(now),
+        operand(now >> 31),
         OPERAND | state.bias.get(),
         OPERAND | state.switches.get(),
-        low(probe),
-        low(probe >> 31),
+        operand(probe),
+        operand(probe >> 31),
         OPERAND | state.resolution.get(),
     ];
     let mut place = ring.take_controls(CLOCK_WORDS);
     ring.put(place, WORD_CLOCK);
-    let mut all = 0;
-    // By reference: a copy of the array would be the C library's, with vector registers.
+    let mut check = 0;
+    // By reference: copying the array may call `memcpy`, which uses vector registers.
     for word in &words {
         place += 4;
         ring.put(place, *word);
-        all ^= word;
+        check ^= word;
     }
-    ring.put(place + 4, OPERAND | all);
+    ring.put(place + 4, OPERAND | check);
 }
 
-/// Drops words from here on. Those in the ring stay in the file: memory of the process's own goes over them. Where there is
-/// none, they are written over, and missing as well. Signals are masked; `failure` says why.
+/// Ends the stream: later words are dropped. The words in the ring stay in the file, since private
+/// memory goes over them. If there is no memory, later words overwrite them, and they are missing
+/// as well. Signals are masked; `failure` says why the stream ends.
 pub(super) fn end(ring: Ring, runtime: &mut Runtime) {
     if ring.missing().load(Ordering::Relaxed) != NOTHING_MISSING {
         return;
@@ -127,7 +129,7 @@ pub(super) fn end(ring: Ring, runtime: &mut Runtime) {
     let taken = ring.taken().load(Ordering::Acquire);
     let whole = cursor <= taken + RING_SIZE && {
         let words = Placement::Over(ring.words().cast());
-        // SAFETY: words are written there and, by this process, never read again.
+        // SAFETY: this process goes on writing words there, and never reads them again.
         unsafe { sys::map_memory(words, RING_SIZE as usize) }.is_ok()
     };
     let missing = if whole { cursor } else { taken };

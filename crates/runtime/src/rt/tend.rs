@@ -5,7 +5,8 @@ use super::timing::{LEAVING, TimingState};
 use super::{arch, fork, space, stream, watch};
 use holloway_abi::CLOCK_AGE;
 
-/// Body of the thunk that the hot code calls where it isn't quiet, or the last clock is old; flags of what happened.
+/// Body of `__holloway_tend`, which the hot code calls where the word of `watch` is not quiet, or
+/// the last clock is old. The result is the flags of the sample.
 pub(super) extern "C" fn tend(at: u64) -> u32 {
     fork::notice_raw_fork();
     let block = arch::slot();

@@ -1,7 +1,7 @@
 //! A thread's state of timed paths, which lies behind the header of its ring.
 //!
-//! TimingState is reached by atomic loads and stores. They are relaxed, so they compile to plain moves,
-//! and the compiler does not join them into vector instructions (see `burst`).
+//! TimingState is reached by atomic loads and stores. They are relaxed, so they compile to plain
+//! moves, and the compiler does not join them into vector instructions (see `burst`).
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
@@ -52,44 +52,52 @@ impl Cell32 {
     }
 }
 
-/// A thread's [`BurstState`], with what is the runtime's own of it.
+/// A thread's [`BurstState`] with the runtime's own fields.
 #[repr(C)]
 pub(super) struct TimingState {
     pub(super) probe: Cell64,
     pub(super) inner: Cell64,
-    /// The program time at which the last visit began, and at which the program goes on behind it.
+    /// The program time at which the last visit began, and at which the program goes on after it.
     pub(super) resume: Cell64,
-    /// Cycles of a function's last sample that are neither the path's nor measured: those behind the last clock read, and the bias. Of others it is the bias.
+    /// Cost of a sample after which no path begins: the cycles after the last clock read, and the
+    /// bias. (The cost of any other sample is the bias.)
     pub(super) overhead: Cell32,
-    /// Cycles of a visit of [`burst`] before its clock read.
+    /// Cycles of a visit of `burst::burst` before its clock read.
     pub(super) visit: Cell32,
     /// Duration of an empty path.
     pub(super) bias: Cell32,
-    /// How far apart two times of the same length may come out.
+    /// Greatest difference of two measurements of the same time.
     pub(super) resolution: Cell32,
-    /// Time stamp of the last clock.
+    /// Time stamp of the last clock in the stream.
     pub(super) clock: Cell64,
-    /// Program times at which the thread was found preempted, on another processor, to have begun a path that isn't timed.
+    /// Program time at which the thread was last found preempted.
     pub(super) preempted: Cell64,
+    /// Program time at which the thread was last found on another processor.
     pub(super) migrated: Cell64,
+    /// Program time at which the thread last began an untimed path.
     pub(super) unsampled: Cell64,
-    /// See [`watch`]: where something stands as long as nothing happened, and what.
+    /// Address of the word that `watch` looks at.
     pub(super) place: Cell64,
+    /// Value of that word as long as nothing happened to the thread.
     pub(super) quiet: Cell64,
-    /// Involuntary switches, and processor, at the last look.
+    /// Involuntary switches at the last look.
     pub(super) switches: Cell32,
+    /// Processor at the last look.
     pub(super) processor: Cell32,
-    /// Paths that the burst still times; paths that pass between the last burst and the next.
+    /// Paths that the burst still times.
     pub(super) remaining: Cell32,
+    /// Paths that pass between the last burst and the next.
     pub(super) due: Cell32,
-    /// Paths begun that no sample stands for yet; the countdown as the runtime left it.
+    /// Paths begun that no sample stands for yet.
     pub(super) pending: Cell32,
+    /// The countdown as the runtime left it.
     pub(super) left: Cell32,
-    /// For the next threshold.
+    /// State of the random numbers.
     pub(super) random: Cell64,
-    /// Paths that pass before a burst, on average, and paths in one.
+    /// Paths that pass before a burst, on average.
     pub(super) pass: Cell32,
-    pub(super) most: Cell32,
+    /// Paths that a burst times.
+    pub(super) timed: Cell32,
 }
 
 const _: () = assert!(size_of::<TimingState>() == size_of::<BurstState>());
@@ -98,11 +106,12 @@ impl TimingState {
     /// The state behind a ring's header.
     #[inline(always)]
     pub(super) fn in_ring<'a>(ring: Ring) -> &'a TimingState {
-        // SAFETY: aligned, in the first page of a ring's extent, which stays mapped; any bytes are a valid state.
+        // SAFETY: aligned, in the first page of a ring's extent, which stays mapped; any bytes are
+        // a valid state.
         unsafe { &*ring.state().cast() }
     }
 
-    /// Sets what the countdown starts from.
+    /// Sets the countdown.
     #[inline(always)]
     pub(super) fn count_from(&self, paths: u32) {
         self.left.set(paths);
@@ -115,7 +124,7 @@ impl TimingState {
         (self.pass.get() / WARM_EVERY).min(WARM_UP)
     }
 
-    /// A random number below this.
+    /// A random number below `limit`.
     #[inline(always)]
     pub(super) fn below(&self, limit: u32) -> u32 {
         let mut random = self.random.get();
@@ -126,11 +135,11 @@ impl TimingState {
         (((random >> 32) * u64::from(limit)) >> 32) as u32
     }
 
-    /// The program goes on at the program time `at`, when the clock is `now`.
+    /// Lets the program go on at the program time `at`, when the clock is `now`.
     #[inline(always)]
     pub(super) fn resume_at(&self, at: u64, now: u64) {
         self.resume.set(at);
-        compiler_fence(Ordering::SeqCst); // a handler between the two finds that the visit took no time
+        compiler_fence(Ordering::SeqCst); // a handler between the two stores finds that the visit took no time
         self.probe.set(now.wrapping_sub(at));
     }
 

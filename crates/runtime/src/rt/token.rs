@@ -8,17 +8,18 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use super::sys::{self, Placement};
 use holloway_abi::PAGE;
 
-/// The token, for a look without the lock; null before the first enter.
+/// The token's address, for a look without the lock; null before the first entry.
 static TOKEN: AtomicPtr<u32> = AtomicPtr::new(core::ptr::null_mut());
 
-/// A word that is 1 in this process and 0 in a child, however it was forked; null if the kernel can't.
+/// Makes a token: a word that is 1 in this process, and 0 in a child however it was forked. The
+/// result is null if the kernel cannot do this.
 pub(super) fn make() -> *mut u32 {
     // SAFETY: a new mapping, over nothing.
     let Ok(page) = (unsafe { sys::map_memory(Placement::Anywhere, PAGE as usize) }) else {
         return core::ptr::null_mut();
     };
     if sys::wipe_on_fork(page, PAGE as usize).is_err() {
-        // SAFETY: nobody has it yet.
+        // SAFETY: no other thread knows the page yet.
         unsafe { sys::unmap(page, PAGE as usize) };
         return core::ptr::null_mut();
     }
@@ -33,6 +34,7 @@ pub(super) fn keep(token: *mut u32) {
     TOKEN.store(token, Ordering::Release);
 }
 
+/// Marks the token (or null) as this process's own.
 pub(super) fn set(token: *mut u32) {
     if !token.is_null() {
         // SAFETY: the token's page stays mapped.

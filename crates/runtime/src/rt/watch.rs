@@ -1,17 +1,24 @@
-//! Was the thread preempted, or moved to another processor, since the last look? Asked at each visit of the timed paths, so almost always without a
-//! system call.
+//! Was the thread preempted, or moved to another processor, since the last look? Each visit of
+//! timed paths asks this, almost always without a system call.
 //!
-//! The kernel takes the address out of a thread's `rseq_cs` field whenever the thread goes on, after a switch or a signal, at an instruction outside of the
-//! critical section that the address describes. (glibc registers the field's area for every thread.) So each visit leaves there the address of a [`Descriptor`]
-//! of a section that holds no instruction. Still there at the next visit: nothing happened. Else the thread's count of involuntary switches
-//! and its processor say what did. Voluntary switches are the program's own doing, and part of how long its paths take, on whichever processor it goes on.
+//! The kernel clears a thread's `rseq_cs` field whenever the thread goes on, after a switch or a
+//! signal, at an instruction outside of the critical section whose descriptor the field names.
+//! (glibc registers the field's area for every thread.) So each visit leaves there the address of a
+//! [`Descriptor`] of a section without instructions. If the address is still there at the next
+//! visit, nothing happened. Otherwise the thread's count of involuntary switches and its processor
+//! tell what happened. Voluntary switches are the program's own doing: they are part of how long
+//! its paths take, on whichever processor the thread goes on.
 //!
-//! Where another library uses the field, its value is left alone, and counts are compared at each visit; so they are in bursts where nothing is
-//! registered (musl, an old glibc). With every path timed that would cost too much: samples say [`SAMPLE_UNWATCHED`](holloway_abi::SAMPLE_UNWATCHED) then, and
-//! nothing else of preemption.
+//! Where another library uses the field, its value stays, and each visit compares the counts. So do
+//! the visits of bursts where nothing is registered (musl, an old glibc). With every path timed
+//! that would cost too much: samples then have the flag
+//! [`SAMPLE_UNWATCHED`](holloway_abi::SAMPLE_UNWATCHED), and no other flag about preemption.
 //!
-//! Limits: with every path timed, nobody looks where a function begins, so what happened since the last path ended, in code that isn't woven, is said of the path
-//! that ends next. `sched_yield` counts as an involuntary switch for the kernel. A hypervisor's pauses are seen by nobody.
+//! # Limits
+//! - With every path timed, nobody looks where a function begins. So an event in code that is not
+//!   woven, since the last path ended, counts for the path that ends next.
+//! - `sched_yield` counts as an involuntary switch for the kernel.
+//! - Nobody sees a hypervisor's pauses.
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
@@ -21,10 +28,11 @@ use super::timing::{LEAVING, TimingState};
 use super::{arch, image, sys};
 use holloway_abi::{PAGE, SAMPLE_MIGRATED, SAMPLE_PREEMPTED};
 
-/// Never anything else, so never quiet.
+/// Always 0, so never quiet.
 static NOWHERE: AtomicU64 = AtomicU64::new(0);
 
-/// What the kernel calls `struct rseq_cs`, and the signature it wants before the address of an abort. Sections are given by addresses in here, which is no code.
+/// The kernel's `struct rseq_cs`, and the signature that the kernel wants before the address of an
+/// abort. The section's addresses lie in the descriptor itself, which is not code.
 #[repr(C, align(32))]
 struct Descriptor {
     version: u32,
@@ -37,7 +45,8 @@ struct Descriptor {
     section: u64,
 }
 
-/// Where the descriptor stands in the page of the notes, which stays mapped when the image is unloaded, and is there in a child of a fork.
+/// Offset of the descriptor in the page of the notes. The page stays mapped when the image is
+/// unloaded, and in the child of a fork.
 const DESCRIPTOR: usize = PAGE as usize - size_of::<Descriptor>();
 
 const _: () = assert!(size_of::<Notes>() <= DESCRIPTOR && DESCRIPTOR.is_multiple_of(32));
@@ -49,7 +58,7 @@ pub(super) fn make_descriptor(notes: *mut Notes) {
         return;
     }
     let at = descriptor.addr() as u64;
-    // SAFETY: in a page of memory that nobody else has yet.
+    // SAFETY: in a page of memory that no other thread knows yet.
     unsafe {
         descriptor.write(Descriptor {
             version: 0,
@@ -88,23 +97,23 @@ pub(super) fn begin(runtime: &Runtime, state: &TimingState) {
     look(state, LEAVING);
 }
 
-/// Looks at what happened, from here on quietly again.
+/// Looks for events, and sets the word to quiet again. The result is flags of a sample.
 pub(super) fn look(state: &TimingState, at: u64) -> u32 {
     let place = state.place.get() as usize as *mut u64;
     let is_area = !state.is_blind() && !core::ptr::eq(place, (&raw const NOWHERE).cast());
-    // SAFETY: as in `load`; where it isn't 0, it is another library's.
+    // SAFETY: as in `TimingState::is_quiet`. If the value is not 0, it is another library's.
     if is_area && unsafe { place.read_volatile() } == 0 {
         // SAFETY: the thread's own field for this, and a valid descriptor that stays mapped.
         unsafe { place.write_volatile(state.quiet.get()) };
     }
-    compiler_fence(Ordering::SeqCst); // what happens from here on is seen at the next look
+    compiler_fence(Ordering::SeqCst); // the next look sees all later events
     let (switches, processor) = (sys::involuntary_switches(), arch::processor());
     let mut flags = 0;
-    // Who isn't watched is looked at by chance, long after.
+    // An unwatched thread gets here by chance, long after the event.
     if at != LEAVING && !state.is_blind() && switches != state.switches.get() {
         state.preempted.set(at);
         flags |= SAMPLE_PREEMPTED;
-        // Without such a switch it woke up elsewhere than it had gone to sleep.
+        // Without such a switch the thread woke up on another processor than it slept on.
         if processor != state.processor.get() {
             state.migrated.set(at);
             flags |= SAMPLE_MIGRATED;

@@ -39,7 +39,8 @@ pub(crate) fn slot() -> *mut u8 {
 
 /// Sets the thread's slot.
 pub(crate) fn set_slot(block: *mut u8) {
-    // SAFETY: the link defines the thread-local `__holloway_slot`; this writes its 8 bytes, which only the runtime does.
+    // SAFETY: the link defines the thread-local `__holloway_slot`; this writes its 8 bytes, which
+    // only the runtime does.
     unsafe {
         asm!(
             "mrs {thread}, tpidr_el0",
@@ -90,7 +91,8 @@ pub(crate) fn set_countdown(paths: u32) {
     }
 }
 
-/// The clock where a path starts, as woven code reads it: nothing of what came before is left, nothing of what follows has begun.
+/// The clock where a path starts, as woven code reads it: nothing of what came before is left,
+/// nothing of what follows has begun.
 #[inline(always)]
 pub(crate) fn path_start() -> u64 {
     let now;
@@ -107,7 +109,8 @@ pub(crate) fn path_start() -> u64 {
     now
 }
 
-/// The clock where a path ends, as woven code reads it: nothing of the path is left. What follows is the probe's.
+/// The clock where a path ends, as woven code reads it: nothing of the path is left. What follows
+/// is the probe's.
 #[inline(always)]
 pub(crate) fn path_end() -> u64 {
     clock()
@@ -217,7 +220,8 @@ pub(crate) fn call_burst() {
 /// What comes before the address of an abort in code, for the kernel to know it by.
 pub(crate) const RSEQ_SIGNATURE: u32 = 0xD428_BC00;
 
-/// What libc registered with the kernel as the thread's `struct rseq`; null if it didn't, or is no such libc.
+/// What libc registered with the kernel as the thread's `struct rseq`; null if it didn't, or is no
+/// such libc.
 pub(crate) fn rseq_area() -> *mut u8 {
     let area;
     // SAFETY: where the two variables are, they have a size and an offset from the thread pointer.
@@ -250,7 +254,8 @@ pub(crate) fn rseq_area() -> *mut u8 {
 pub(crate) unsafe fn system_call(number: usize, a: [usize; 6]) -> isize {
     let result;
     let [a0, a1, a2, a3, a4, a5] = a;
-    // SAFETY: the instruction changes x0 and what the call is asked to change, which is the caller's care.
+    // SAFETY: the instruction changes x0 and what the call is asked to change, which is the
+    // caller's care.
     unsafe {
         asm!(
             "svc 0",

@@ -2,8 +2,8 @@
 
 use core::arch::global_asm;
 
-/// All entry points: keep every register that the C convention lets their bodies change, call the body, give everything back.
-/// x0 is saved in all, at 16; one with a result overwrites it.
+/// All entry points: keep every register that the C convention lets their bodies change, call the
+/// body, give everything back. x0 is saved in all, at 16; one with a result overwrites it.
 macro_rules! keeping_registers {
     ($call:literal) => {
         concat!(
@@ -74,8 +74,9 @@ global_asm!(
     tend = sym super::super::tend::tend,
 );
 
-// Words of a head: address of the segment's first record, plus the logarithm of its number of records in the low six
-// bits (the address is a multiple of 64; shifts look at no other bits). Records are 16 bytes. `preserve_all` leaves x0 to x8 to us.
+// Words of a head: address of the segment's first record, plus the logarithm of its number of
+// records in the low six bits (the address is a multiple of 64; shifts look at no other bits).
+// Records are 16 bytes. `preserve_all` leaves x0 to x8 to us.
 global_asm!(
     ".hidden {body}",
     entry!("__holloway_hash", concat!(

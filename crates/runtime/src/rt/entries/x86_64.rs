@@ -47,9 +47,10 @@ global_asm!(
     options(att_syntax)
 );
 
-// Words of a head: address of the segment's first record, plus the logarithm of its number of records in the low six
-// bits (the address is a multiple of 64), so that one load gives both, whenever a signal comes. Records are 16 bytes.
-// rax, rcx and rdx wait in the red zone; rsi is path = key - 1, so it can be made again.
+// Words of a head: address of the segment's first record, plus the logarithm of its number of
+// records in the low six bits (the address is a multiple of 64), so that one load gives both,
+// whenever a signal comes. Records are 16 bytes. rax, rcx and rdx wait in the red zone; rsi is path
+// = key - 1, so it can be made again.
 global_asm!(
     ".hidden {body}",
     ".pushsection .text.__holloway_hash, \"ax\", @progbits",
@@ -138,8 +139,11 @@ global_asm!(
     options(att_syntax)
 );
 
-/// Entry points whose bodies touch no vector register (`burst.rs`): r11 and rax are theirs, the other general registers are kept. They stand beside the bodies: a burst finds all of it out of the
-/// caches, and the fewer lines and pages it is in, the better (of what the probes of a burst take in Lua, 3,658 cycles at least in 16 runs, 2,886 are left; medians 4,295 and 3,742; measured once).
+/// Entry points whose bodies touch no vector register (`burst.rs`): r11 and rax are theirs, the
+/// other general registers are kept. They stand beside the bodies: a burst finds all of it out of
+/// the caches, and the fewer lines and pages it is in, the better (of what the probes of a burst
+/// take in Lua, 3,658 cycles at least in 16 runs, 2,886 are left; medians 4,295 and 3,742; measured
+/// once).
 macro_rules! keeping_general {
     ($call:literal) => {
         concat!(
@@ -156,8 +160,8 @@ macro_rules! keeping_general {
     };
 }
 
-// Timed paths, and the thunk by which their bodies reach what may use vector registers. The countdown is the image's own,
-// 4 bytes for each thread.
+// Timed paths, and the thunk by which their bodies reach what may use vector registers. The
+// countdown is the image's own, 4 bytes for each thread.
 global_asm!(
     ".hidden {burst}",
     ".hidden {sample}",

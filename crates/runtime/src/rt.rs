@@ -4,36 +4,40 @@
 //! Woven code calls six entry points (see `holloway_abi`). `entries` defines them in assembly
 //! around their bodies:
 //!
-//! | entry point | body | purpose |
-//! |---|---|---|
-//! | `__holloway_enter` | `enter::enter` | the thread's slot is null: finds or makes a block |
-//! | `__holloway_hash` | `segment::count` | counts a path of a function with too many paths for an array; the usual case is all in assembly |
-//! | `__holloway_chunk` | `space::chunk` | a chunk of the ring was begun: keeps the next chunks free |
-//! | `__holloway_caught` | `space::caught` | control came back to a frame, by an exception or `longjmp` |
-//! | `__holloway_burst` | `burst::burst` | is the path that begins here timed? |
-//! | `__holloway_sample` | `burst::sample` | a timed path ended |
+//! - `__holloway_enter` (`enter::enter`): the thread's slot is null. Finds or makes a block.
+//! - `__holloway_hash` (`segment::count`): counts a path of a function with too many paths for an
+//!   array. The usual case, a path that has its record already, is all in assembly.
+//! - `__holloway_chunk` (`space::chunk`): a chunk of the ring was begun. Keeps the next chunks free.
+//! - `__holloway_caught` (`space::caught`): control came back to a frame, by an exception or
+//!   `longjmp`.
+//! - `__holloway_burst` (`burst::burst`): is the path that begins here timed?
+//! - `__holloway_sample` (`burst::sample`): a timed path ended.
 //!
 //! # Modules, from the top down
 //! A module imports only modules below its own row.
 //!
-//! | module | contents |
+//! | modules | contents |
 //! |---|---|
 //! | `entries` | the entry points, for each processor |
 //! | `enter` | the first entry of a thread |
-//! | `segment` | hash counters |
-//! | `burst` | which paths are timed, and their samples |
 //! | `tend` | the work that a visit of a timed path seldom has |
+//! | `segment` | hash counters |
 //! | `space` | free places in a ring: waiting for the collector, or spooling |
 //! | `fork` | a profile file for the child of a fork |
-//! | `opening` | the first use in a process: directory and file, or taking over from an unloaded library |
-//! | `blocks`, `spool`, `lz4` | threads' blocks and the pool of blocks of dead threads; words moved to the file where no collector takes them |
-//! | `stream`, `extents` | beginning and end of a thread's words; extents of the profile file |
+//! | `opening` | the first use in a process: a new file, or that of an unloaded library |
+//! | `spool`, `lz4` | words moved to the file where no collector takes them |
+//! | `blocks` | threads' blocks, and the pool of blocks of dead threads |
+//! | `stream` | beginning and end of a thread's words |
+//! | `extents` | extents of the profile file |
 //! | `measure` | how often to burst, the cost of a probe |
-//! | `files`, `report`, `watch` | directory and file of the profile; the line on stderr when counts are lost; preemption and migration |
-//! | `runtime`, `timing` | the state of the image's runtime; the state of a thread's timed paths |
-//! | `page`, `ring` | the file's first page and the runtime's notes; the words of a thread |
-//! | `collector`, `proc`, `process`, `token` | the process that takes words; `/proc`; the process to count for; a word that a fork wipes |
-//! | `image`, `lock`, `sys`, `arch` | the image's header; signal mask and lock; system calls; the processor |
+//! | `burst` | which paths are timed, and their samples |
+//! | `watch` | preemption and migration |
+//! | `files`, `report` | directory and file of the profile; the line on stderr |
+//! | `timing`, `runtime` | the state of a thread's timed paths; the state of the runtime |
+//! | `ring`, `page` | the words of a thread; the file's first page |
+//! | `collector` | the process that takes words out of the rings |
+//! | `proc`, `process`, `token` | `/proc`; the process to count for; a word that a fork wipes |
+//! | `lock`, `sys`, `image`, `arch` | mask and lock; system calls; the image's header; the processor |
 //!
 //! # What it keeps
 //! - **Exact**: a thread counts in its own block, with one instruction for each count. So a signal

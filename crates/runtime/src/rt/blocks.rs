@@ -124,8 +124,10 @@ fn private_block(runtime: &mut Runtime, owner: u32, size: usize) -> *mut ExtentH
         None => {
             let block = runtime
                 .page()
-                .map_or(core::ptr::null_mut(), |page| page.notes.blocks)
-                .non_null_or_exit();
+                .map_or(core::ptr::null_mut(), |page| page.notes.blocks);
+            if block.is_null() {
+                report::exit_without_memory();
+            }
             if image::is_stream() {
                 stream::end(Ring::in_extent(block), runtime);
             }
@@ -136,22 +138,7 @@ fn private_block(runtime: &mut Runtime, owner: u32, size: usize) -> *mut ExtentH
     block
 }
 
-/// A pointer without which the program cannot go on.
-trait NonNullOrExit {
-    fn non_null_or_exit(self) -> Self;
-}
-
-impl NonNullOrExit for *mut ExtentHeader {
-    fn non_null_or_exit(self) -> Self {
-        if self.is_null() {
-            report::exit_without_memory()
-        } else {
-            self
-        }
-    }
-}
-
-/// Fills in the header of a new block and puts it in the list.
+/// Writes the header of a new block and puts the block into the list.
 fn write_block(
     runtime: &mut Runtime,
     block: *mut ExtentHeader,

@@ -44,7 +44,8 @@ fn value_of<'a>(record: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 /// Start of the process on the boot clock in nanoseconds; 0 if unknown. All images of a process get
 /// the same result.
 pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
-    const TICK: u64 = 10_000_000; // USER_HZ is 100 for programs on every processor Linux runs on today
+    // USER_HZ is 100 for programs on every processor that Linux runs on today.
+    const TICK: u64 = 10_000_000;
     life(process::current().id, scratch)
         .start
         .wrapping_mul(TICK)

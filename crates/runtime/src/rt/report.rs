@@ -20,7 +20,8 @@ const FOREIGN_RIGHTS_MESSAGE: &[u8] =
 
 /// Message of a program whose collector is gone: nobody takes the words, and nobody would join a
 /// spool to the words that the collector took.
-const COLLECTOR_GONE_MESSAGE: &[u8] = b"holloway: the collector of this run is gone; what this process does from now on is not recorded\n";
+const COLLECTOR_GONE_MESSAGE: &[u8] = b"holloway: the collector of this run is gone; \
+    what this process does from now on is not recorded\n";
 
 /// Prints the failure, if there is one and none was printed before.
 pub(super) fn print_failure(runtime: &mut Runtime) {
@@ -66,9 +67,12 @@ pub(super) fn print_failure(runtime: &mut Runtime) {
         }
     }
     scratch.push_all(if has_file {
-        b"; counts of some threads of this process are lost (make room, or set HOLLOWAY_DATA to another directory)\n"
+        b"; counts of some threads of this process are lost \
+            (make room, or set HOLLOWAY_DATA to another directory)\n"
+            .as_slice()
     } else {
-        b"; nothing of this process is recorded (set HOLLOWAY_DATA to a directory that can be written)\n"
+        b"; nothing of this process is recorded \
+            (set HOLLOWAY_DATA to a directory that can be written)\n"
     });
     if stderr.is_ours() {
         print(scratch.as_bytes());
@@ -108,7 +112,10 @@ fn print(line: &[u8]) {
 
 /// Ends the process: there is no memory for the counters of the first thread.
 pub(super) fn exit_without_memory() -> ! {
-    print(b"holloway: no memory for the counters of this program; run it with a higher memory limit\n");
+    print(
+        b"holloway: no memory for the counters of this program; \
+        run it with a higher memory limit\n",
+    );
     sys::exit(125)
 }
 

@@ -52,7 +52,7 @@ const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
 
 /// # Safety
-/// As the call demands.
+/// The arguments are valid for the call.
 unsafe fn call(number: usize, arguments: [usize; 6]) -> Result<usize, Errno> {
     // SAFETY: the caller's.
     let result = unsafe { arch::system_call(number, arguments) };

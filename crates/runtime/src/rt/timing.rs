@@ -139,7 +139,8 @@ impl TimingState {
     #[inline(always)]
     pub(super) fn resume_at(&self, at: u64, now: u64) {
         self.resume.set(at);
-        compiler_fence(Ordering::SeqCst); // a handler between the two stores finds that the visit took no time
+        // A handler between the two stores finds that the visit took no time.
+        compiler_fence(Ordering::SeqCst);
         self.probe.set(now.wrapping_sub(at));
     }
 

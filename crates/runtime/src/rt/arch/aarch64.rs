@@ -1,4 +1,4 @@
-//! AArch64
+//! AArch64: thread-local words, clocks, system calls, and calls of the entry points.
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -91,8 +91,8 @@ pub(crate) fn set_countdown(paths: u32) {
     }
 }
 
-/// The clock where a path starts, as woven code reads it: nothing of what came before is left,
-/// nothing of what follows has begun.
+/// Reads the clock where a path starts, as woven code does: all earlier instructions are done, and
+/// no later instruction has begun.
 #[inline(always)]
 pub(crate) fn path_start() -> u64 {
     let now;
@@ -109,29 +109,29 @@ pub(crate) fn path_start() -> u64 {
     now
 }
 
-/// The clock where a path ends, as woven code reads it: nothing of the path is left. What follows
-/// is the probe's.
+/// Reads the clock where a path ends, as woven code does: all instructions of the path are done.
+/// Later instructions belong to the probe.
 #[inline(always)]
 pub(crate) fn path_end() -> u64 {
     clock()
 }
 
-/// Takes so many turns, each at least as long as an addition.
-pub(crate) fn spend(turns: u32) {
+/// Runs a loop this many times, each at least as long as an addition.
+pub(crate) fn spend(rounds: u32) {
     // SAFETY: changes one register.
     unsafe {
         asm!(
-            "add {turns:w}, {turns:w}, #1",
+            "add {rounds:w}, {rounds:w}, #1",
             "2:",
-            "subs {turns:w}, {turns:w}, #1",
+            "subs {rounds:w}, {rounds:w}, #1",
             "b.ne 2b",
-            turns = inout(reg) turns => _,
+            rounds = inout(reg) rounds => _,
             options(nomem, nostack)
         );
     }
 }
 
-/// The clock when all before it is done.
+/// Reads the clock when all earlier instructions are done.
 #[inline(always)]
 pub(crate) fn clock() -> u64 {
     let now;
@@ -147,7 +147,7 @@ pub(crate) fn clock() -> u64 {
     now
 }
 
-/// The processor that the thread runs on, as libc's area says it; 0 if there is none.
+/// The processor that the thread runs on, as libc's `struct rseq` shows it; 0 if there is none.
 pub(crate) fn processor() -> u32 {
     const PROCESSOR: usize = 4;
     let area = rseq_area();
@@ -158,10 +158,10 @@ pub(crate) fn processor() -> u32 {
     unsafe { area.wrapping_add(PROCESSOR).cast::<u32>().read_volatile() }
 }
 
-/// Adds to a number that no other thread adds to; the number before.
+/// Adds to a number that no other thread adds to. The result is the number before.
 ///
 /// # Safety
-/// A number of this thread's ring, mapped and aligned.
+/// The number belongs to this thread's ring, and is mapped and aligned.
 pub(crate) unsafe fn add(number: *mut u64, value: u64) -> u64 {
     // SAFETY: the caller's.
     unsafe { AtomicU64::from_ptr(number) }.fetch_add(value, Ordering::Relaxed)
@@ -192,7 +192,7 @@ pub(crate) fn tend(at: u64) -> u32 {
     unsafe { __holloway_tend(at) }
 }
 
-/// `__holloway_sample`, as woven code calls it.
+/// Calls `__holloway_sample` as woven code does.
 pub(crate) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
     // SAFETY: the entry point keeps every register but these.
     unsafe {
@@ -209,7 +209,7 @@ pub(crate) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
     }
 }
 
-/// `__holloway_burst`, as woven code calls it.
+/// Calls `__holloway_burst` as woven code does.
 pub(crate) fn call_burst() {
     // SAFETY: the entry point keeps every register but these.
     unsafe {
@@ -217,14 +217,13 @@ pub(crate) fn call_burst() {
     }
 }
 
-/// What comes before the address of an abort in code, for the kernel to know it by.
+/// The kernel expects this value before the address of an abort.
 pub(crate) const RSEQ_SIGNATURE: u32 = 0xD428_BC00;
 
-/// What libc registered with the kernel as the thread's `struct rseq`; null if it didn't, or is no
-/// such libc.
+/// The thread's `struct rseq` that libc registered with the kernel; null if libc registers none.
 pub(crate) fn rseq_area() -> *mut u8 {
     let area;
-    // SAFETY: where the two variables are, they have a size and an offset from the thread pointer.
+    // SAFETY: if the two variables exist, they hold a size and an offset from the thread pointer.
     unsafe {
         asm!(
             "adrp {area}, :got:__rseq_size",
@@ -250,12 +249,12 @@ pub(crate) fn rseq_area() -> *mut u8 {
 /// A system call: the result, or the negated error number.
 ///
 /// # Safety
-/// As the call demands.
-pub(crate) unsafe fn system_call(number: usize, a: [usize; 6]) -> isize {
+/// The arguments are valid for the call.
+pub(crate) unsafe fn system_call(number: usize, arguments: [usize; 6]) -> isize {
     let result;
-    let [a0, a1, a2, a3, a4, a5] = a;
-    // SAFETY: the instruction changes x0 and what the call is asked to change, which is the
-    // caller's care.
+    let [a0, a1, a2, a3, a4, a5] = arguments;
+    // SAFETY: the instruction changes x0 and the memory that the call changes, for which the caller
+    // is responsible.
     unsafe {
         asm!(
             "svc 0",

@@ -1,4 +1,4 @@
-//! x86-64
+//! x86-64: thread-local words, clocks, system calls, and calls of the entry points.
 
 use core::arch::{asm, global_asm};
 
@@ -81,8 +81,8 @@ pub(crate) fn set_countdown(paths: u32) {
     }
 }
 
-/// The clock where a path starts, as woven code reads it: nothing of what came before is left,
-/// nothing of what follows has begun.
+/// Reads the clock where a path starts, as woven code does: all earlier instructions are done, and
+/// no later instruction has begun.
 #[inline(always)]
 pub(crate) fn path_start() -> u64 {
     let (low, high): (u64, u64);
@@ -100,8 +100,8 @@ pub(crate) fn path_start() -> u64 {
     high << 32 | low
 }
 
-/// The clock where a path ends, as woven code reads it: nothing of the path is left. What follows
-/// is the probe's.
+/// Reads the clock where a path ends, as woven code does: all instructions of the path are done.
+/// Later instructions belong to the probe.
 #[inline(always)]
 pub(crate) fn path_end() -> u64 {
     let (low, high): (u64, u64);
@@ -118,7 +118,7 @@ pub(crate) fn path_end() -> u64 {
     high << 32 | low
 }
 
-/// The clock when all before it is done.
+/// Reads the clock when all earlier instructions are done.
 #[inline(always)]
 pub(crate) fn clock() -> u64 {
     let (low, high): (u64, u64);
@@ -135,16 +135,16 @@ pub(crate) fn clock() -> u64 {
     high << 32 | low
 }
 
-/// Takes so many turns, each at least as long as an addition.
-pub(crate) fn spend(turns: u32) {
+/// Runs a loop this many times, each at least as long as an addition.
+pub(crate) fn spend(rounds: u32) {
     // SAFETY: changes two registers.
     unsafe {
         asm!(
-            "incl {turns:e}",
+            "incl {rounds:e}",
             "2:",
-            "decl {turns:e}",
+            "decl {rounds:e}",
             "jne 2b",
-            turns = inout(reg) turns => _,
+            rounds = inout(reg) rounds => _,
             options(att_syntax, nomem, nostack)
         );
     }
@@ -166,11 +166,11 @@ pub(crate) fn processor() -> u32 {
     processor
 }
 
-/// Adds to a number with one instruction, which no signal of this thread divides; the number
-/// before.
+/// Adds to a number with one instruction, which no signal of this thread divides. The result is the
+/// number before.
 ///
 /// # Safety
-/// A number of this thread's ring: nobody else adds to it.
+/// The number belongs to this thread's ring: no other thread adds to it.
 #[inline(always)]
 pub(crate) unsafe fn add(number: *mut u64, mut value: u64) -> u64 {
     // SAFETY: the caller's.
@@ -185,7 +185,7 @@ pub(crate) unsafe fn add(number: *mut u64, mut value: u64) -> u64 {
     value
 }
 
-/// `__holloway_enter`, from code that keeps vector registers.
+/// Calls `__holloway_enter` from code that keeps vector registers.
 #[inline(always)]
 pub(crate) fn enter_first() -> *mut u8 {
     let block;
@@ -196,25 +196,25 @@ pub(crate) fn enter_first() -> *mut u8 {
     block
 }
 
-/// `__holloway_chunk`, from code that keeps vector registers.
+/// Calls `__holloway_chunk` from code that keeps vector registers.
 #[inline(always)]
 pub(crate) fn make_space() {
     // SAFETY: the entry point keeps every register.
     unsafe { asm!("call __holloway_chunk") };
 }
 
-/// [`super::watch::tend`], from code that keeps vector registers.
+/// Calls `__holloway_tend` from code that keeps vector registers.
 #[inline(always)]
 pub(crate) fn tend(at: u64) -> u32 {
     let flags;
-    // SAFETY: the thunk keeps every register but the result's.
+    // SAFETY: the entry point keeps every register but the result's.
     unsafe {
         asm!("call __holloway_tend", in("rdi") at, out("eax") flags);
     }
     flags
 }
 
-/// `__holloway_sample`, as woven code calls it.
+/// Calls `__holloway_sample` as woven code does.
 pub(crate) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
     // SAFETY: the entry point keeps every register but these.
     unsafe {
@@ -230,20 +230,19 @@ pub(crate) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
     }
 }
 
-/// `__holloway_burst`, as woven code calls it.
+/// Calls `__holloway_burst` as woven code does.
 pub(crate) fn call_burst() {
     // SAFETY: the entry point keeps every register but these.
     unsafe { asm!("call __holloway_burst", out("rax") _, out("r11") _) };
 }
 
-/// What comes before the address of an abort in code, for the kernel to know it by.
+/// The kernel expects this value before the address of an abort.
 pub(crate) const RSEQ_SIGNATURE: u32 = 0x5305_3053;
 
-/// What libc registered with the kernel as the thread's `struct rseq`; null if it didn't, or is no
-/// such libc.
+/// The thread's `struct rseq` that libc registered with the kernel; null if libc registers none.
 pub(crate) fn rseq_area() -> *mut u8 {
     let area;
-    // SAFETY: where the two variables are, they have a size and an offset from the thread pointer.
+    // SAFETY: if the two variables exist, they hold a size and an offset from the thread pointer.
     unsafe {
         asm!(
             "movq __rseq_size@gotpcrel(%rip), {area}",
@@ -268,12 +267,12 @@ pub(crate) fn rseq_area() -> *mut u8 {
 /// A system call: the result, or the negated error number.
 ///
 /// # Safety
-/// As the call demands.
-pub(crate) unsafe fn system_call(number: usize, a: [usize; 6]) -> isize {
+/// The arguments are valid for the call.
+pub(crate) unsafe fn system_call(number: usize, arguments: [usize; 6]) -> isize {
     let result;
-    let [a0, a1, a2, a3, a4, a5] = a;
-    // SAFETY: the instruction changes rax, rcx and r11 and what the call is asked to change, which
-    // is the caller's care.
+    let [a0, a1, a2, a3, a4, a5] = arguments;
+    // SAFETY: the instruction changes rax, rcx and r11 and the memory that the call changes, for
+    // which the caller is responsible.
     unsafe {
         asm!(
             "syscall",

@@ -1,29 +1,45 @@
-//! AArch64
+//! The entry points for AArch64.
+//!
+//! Every entry point keeps every register but `x0` where it is the result, `x16` and `x17` (which a
+//! linker's veneer may change on the way here), and `x30`. `__holloway_hash` does not keep `x0` to
+//! `x8` either. Woven code calls with LLVM's `preserve_all`, or from inline assembly with the same
+//! effects. The object is compiled for a target without vector registers. So the bodies cannot
+//! touch any vector register of any width, and the entry points save none. They do not keep the
+//! flags.
+//!
+//! This code ran under an emulator, not yet on such a machine. On kernels with pages larger than 4
+//! KiB, `mmap` refuses the file offsets. The runtime then uses private memory in place of a file,
+//! and prints the line on stderr.
 
 use core::arch::global_asm;
 
-/// All entry points: keep every register that the C convention lets their bodies change, call the
-/// body, give everything back. x0 is saved in all, at 16; one with a result overwrites it.
+/// Saves every register that the C convention lets the body change, calls the body, and restores
+/// the registers. `x0` is saved, too, at `sp + 16`. An entry point with a result overwrites the
+/// saved value.
 macro_rules! keeping_registers {
     ($call:literal) => {
         concat!(
             "stp x29, x30, [sp, #-160]!\n.cfi_def_cfa_offset 160\n",
             ".cfi_offset x29, -160\n.cfi_offset x30, -152\n",
             "mov x29, sp\n",
-            "stp x0, x1, [sp, #16]\nstp x2, x3, [sp, #32]\nstp x4, x5, [sp, #48]\nstp x6, x7, [sp, #64]\n",
-            "stp x8, x9, [sp, #80]\nstp x10, x11, [sp, #96]\nstp x12, x13, [sp, #112]\nstp x14, x15, [sp, #128]\n",
+            "stp x0, x1, [sp, #16]\nstp x2, x3, [sp, #32]\n",
+            "stp x4, x5, [sp, #48]\nstp x6, x7, [sp, #64]\n",
+            "stp x8, x9, [sp, #80]\nstp x10, x11, [sp, #96]\n",
+            "stp x12, x13, [sp, #112]\nstp x14, x15, [sp, #128]\n",
             "str x18, [sp, #144]\n",
             $call,
             "ldr x18, [sp, #144]\n",
-            "ldp x14, x15, [sp, #128]\nldp x12, x13, [sp, #112]\nldp x10, x11, [sp, #96]\nldp x8, x9, [sp, #80]\n",
-            "ldp x6, x7, [sp, #64]\nldp x4, x5, [sp, #48]\nldp x2, x3, [sp, #32]\nldp x0, x1, [sp, #16]\n",
+            "ldp x14, x15, [sp, #128]\nldp x12, x13, [sp, #112]\n",
+            "ldp x10, x11, [sp, #96]\nldp x8, x9, [sp, #80]\n",
+            "ldp x6, x7, [sp, #64]\nldp x4, x5, [sp, #48]\n",
+            "ldp x2, x3, [sp, #32]\nldp x0, x1, [sp, #16]\n",
             "ldp x29, x30, [sp], #160\n.cfi_def_cfa_offset 0\n.cfi_restore x29\n.cfi_restore x30\n",
             "ret\n"
         )
     };
 }
 
-/// An entry point of this name.
+/// Defines a hidden function in a section of its own.
 macro_rules! entry {
     ($name:literal, $code:expr) => {
         concat!(
@@ -84,7 +100,8 @@ global_asm!(
         "ands x3, x2, #-64\n",             // first record
         "b.eq 4f\n",
         "add x4, x1, #1\n",                // key
-        "movz x5, #0x7C15\nmovk x5, #0x7F4A, lsl #16\nmovk x5, #0x79B9, lsl #32\nmovk x5, #0x9E37, lsl #48\n", // holloway_abi::hash_slot
+        "movz x5, #0x7C15\nmovk x5, #0x7F4A, lsl #16\n", // holloway_abi::hash_slot
+        "movk x5, #0x79B9, lsl #32\nmovk x5, #0x9E37, lsl #48\n",
         "mul x5, x5, x4\n",
         "neg x6, x2\n",
         "lsr x5, x5, x6\n",                // by 64 - logarithm

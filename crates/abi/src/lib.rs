@@ -6,6 +6,8 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `kind` | the kinds of collection |
+//! | [`environment`] | the environment variables |
 //! | `image` | the header of a woven program or shared object |
 //! | `symbols` | names of sections, symbols, and entry points |
 //! | `profile` | the raw profile and its head |
@@ -16,14 +18,16 @@
 //! | `burst` | which paths are timed, and the program time |
 //! | `sample` | records of timed paths, clocks |
 //!
-//! The modules are private: all items are at the crate's root. Numbers are little-endian.
+//! All modules but [`environment`] are private: their items are at the crate's root. Numbers are little-endian.
 #![no_std]
 #![forbid(unsafe_code)]
 
 mod burst;
+pub mod environment;
 mod extent;
 mod hash;
 mod image;
+mod kind;
 mod profile;
 mod ring;
 mod sample;
@@ -39,6 +43,10 @@ pub use extent::{
 };
 pub use hash::{HashSlot, hash_slot};
 pub use image::{IMAGE_MAGIC, ImageHeader};
+pub use kind::{
+    InlineCounts, Kind, LeftFrames, PathEnds, Storage, StreamFile, Timing, Traits, Unit,
+    UnknownKind,
+};
 pub use profile::{PAGE, RAW_MAGIC, RawHeader};
 pub use ring::{CHUNK, COLLECTOR_VARIABLE, RESERVE, RING_SIZE, RING_WORDS, RingHeader};
 pub use sample::{
@@ -53,25 +61,3 @@ pub use word::{OPERAND, WORD_CAUGHT, WORD_CLOCK, WORD_CONTROL, WORD_OWNER};
 
 /// Version of everything in this crate. Woven objects, runtime, and readers refuse another.
 pub const ABI_VERSION: u32 = 5;
-
-/// Kind of profile: acyclic paths.
-pub const KIND_PATHS: u32 = 0;
-/// Kind of profile: edges. Functions whose edges can't be counted have paths; the map says which.
-pub const KIND_EDGES: u32 = 1;
-/// Kind of profile: a stream of paths, for sequences over loop iterations (D'Elia, Demetrescu,
-/// Finocchi 2013).
-pub const KIND_LOOPS: u32 = 2;
-/// Kind of profile: a stream of paths that end at calls, for whole program paths (Larus 1999).
-pub const KIND_TRACE: u32 = 3;
-
-/// Kind of profile: a stream of timed paths, a few of each 10,000 (Perelman, Chilimbi, Calder
-/// 2005).
-pub const KIND_VARIATION: u32 = 4;
-/// Kind of profile: a stream of timed paths, all of them.
-pub const KIND_TIMES: u32 = 5;
-
-/// Do threads append to rings, for a profile of this kind, in place of counting in blocks?
-#[inline]
-pub const fn is_stream(kind: u32) -> bool {
-    matches!(kind, KIND_LOOPS | KIND_TRACE | KIND_VARIATION | KIND_TIMES)
-}

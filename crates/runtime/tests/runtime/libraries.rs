@@ -12,7 +12,7 @@ test_with_each_libc! {
     nothing_is_exported,
 }
 
-/// `KIND_PATHS`.
+/// `Kind::Paths`.
 const COUNTS: &str = "-DKIND=0";
 
 /// The command that does it, and where the data goes.

@@ -20,9 +20,9 @@ use holloway_format::raw::{Piece, RawHead};
 use super::program::{Libc, command, compile, run_silently, workshop};
 use super::streams::paths;
 
-/// `KIND_VARIATION`.
+/// `Kind::Variation`.
 pub const VARIATION: &str = "-DKIND=4";
-/// `KIND_TIMES`.
+/// `Kind::Times`.
 pub const TIMES: &str = "-DKIND=5";
 
 /// A sample, as `abi.rs` has it.

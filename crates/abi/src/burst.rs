@@ -24,13 +24,14 @@
 //! cntvct_el0`. There, "cycles" are ticks of that counter, and "time stamp counter" means that
 //! counter.
 
+use crate::environment;
 use crate::ring::RingHeader;
 
 /// Environment variable: `N:M`, the number of paths that pass before a burst and the number that a
 /// burst times.
 ///
 /// Each is at most [`BURST_MOST`]; `0:1` times all paths. Absent: [`DEFAULT_BURST_RATE`].
-pub const BURST_VARIABLE: &str = "HOLLOWAY_BURST";
+pub const BURST_VARIABLE: &str = environment::BURST.name;
 
 /// Greatest numbers in [`BURST_VARIABLE`]. M is at least 1.
 pub const BURST_MOST: u32 = 1_000_000_000;

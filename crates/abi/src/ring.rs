@@ -59,6 +59,7 @@
 //! stderr, and adds 1 to `lost`. The file keeps the ring's words up to there: the thread's later
 //! words go to private memory. Only the cursor goes on.
 
+use crate::environment;
 use crate::profile::PAGE;
 
 /// Bytes of a chunk of a ring.
@@ -85,7 +86,7 @@ pub const RING_WORDS: u64 = PAGE - 64;
 /// and the directory where the collector finds them.
 ///
 /// Threads spool if the variable is absent, or if HOLLOWAY_DATA names another directory.
-pub const COLLECTOR_VARIABLE: &str = "HOLLOWAY_COLLECTOR";
+pub const COLLECTOR_VARIABLE: &str = environment::internal::COLLECTOR;
 
 /// Head of a ring, at offset 64 of a ring extent.
 ///

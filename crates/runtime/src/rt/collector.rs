@@ -3,7 +3,7 @@
 use super::proc::{self, Scratch};
 use super::{image, sys};
 use crate::text::{Text, number};
-use holloway_abi::COLLECTOR_VARIABLE;
+use holloway_abi::{COLLECTOR_VARIABLE, environment};
 
 /// A process that takes words out of the rings.
 #[repr(C)]
@@ -34,7 +34,9 @@ impl Collector {
         else {
             return Collector::NONE;
         };
-        if !proc::variable_is(b"HOLLOWAY_DATA", data, scratch) || sys::is_dead(id, id) {
+        if !proc::variable_is(environment::DATA.name.as_bytes(), data, scratch)
+            || sys::is_dead(id, id)
+        {
             return Collector::NONE;
         }
         let life = proc::life(id, scratch);

@@ -12,7 +12,7 @@ use super::sys::{
 };
 use super::{image, proc, process};
 use crate::text::{Text, file_name, push_time, until_nul};
-use holloway_abi::PAGE;
+use holloway_abi::{PAGE, environment};
 
 /// Where runs go by default, below the current directory.
 const DEFAULT_RUNS: &[u8] = b"target/holloway/runs";
@@ -28,7 +28,7 @@ pub(super) fn make_directory(runtime: &mut Runtime, boot_start: u64) -> Result<(
         return Err(FOREIGN_RIGHTS);
     }
     if proc::variable(
-        b"HOLLOWAY_DATA",
+        environment::DATA.name.as_bytes(),
         &mut runtime.scratch,
         &mut runtime.directory,
     ) {

@@ -129,20 +129,20 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
     if duration > LONGEST_DURATION {
         (duration, flags) = (bias, flags | SAMPLE_UNKNOWN);
     }
-    let others = known.wrapping_sub(inner & !WARMING).min(duration);
+    let timed_inside = known.wrapping_sub(inner & !WARMING).min(duration);
     let flags = flags | flags_of(state, start, at);
     if inner & WARMING == 0 {
         let sample = Sample {
             word: word & !OPERAND,
             start,
             duration,
-            others,
+            timed_inside,
             flags,
             paths: pending(state),
         };
         write(ring, sample);
     }
-    let own = (duration - others).saturating_sub(bias);
+    let own = (duration - timed_inside).saturating_sub(bias);
     state.inner.set(known.wrapping_add(own));
     let is_timed = image::times_all_paths() || (!is_last && state.next_is_timed(at));
     let next = if is_timed && !is_last {
@@ -212,7 +212,7 @@ struct Sample {
     word: u32,
     start: u64,
     duration: u64,
-    others: u64,
+    timed_inside: u64,
     flags: u32,
     paths: u32,
 }
@@ -225,7 +225,7 @@ fn write(ring: Ring, sample: Sample) {
         word,
         start,
         duration,
-        others,
+        timed_inside,
         flags,
         paths,
     } = sample;
@@ -235,8 +235,8 @@ fn write(ring: Ring, sample: Sample) {
         OPERAND | (start >> 31) as u32,
         OPERAND | duration as u32,
         OPERAND | ((duration >> 31) as u32) << SAMPLE_FLAG_BITS | flags,
-        OPERAND | others as u32,
-        OPERAND | (others >> 31) as u32,
+        OPERAND | timed_inside as u32,
+        OPERAND | (timed_inside >> 31) as u32,
         OPERAND | paths,
     ];
     words[4] |= digits(words) << SAMPLE_CHECK;

@@ -1,4 +1,5 @@
-//! Calls the woven `work` from threads, and where panics unwind, from a destructor that runs while one does.
+//! Calls the woven `work` from threads, and where panics unwind, from a destructor that runs while
+//! one does.
 
 use std::thread;
 

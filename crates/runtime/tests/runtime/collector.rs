@@ -1,15 +1,16 @@
-//! Streams are whole and in order with a collector, fast or slow, and say so when it is gone.
+//! With a collector, fast or slow, streams are complete and in order. When the collector is gone,
+//! the program prints so.
 
 use crate::harness;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::harness::streams::{
-    Collector, KINDS, MANY, Run, assert_series, collect, collected, program, runs,
+    Collector, MANY, Run, SERIES, assert_series, collect, collected, program, runs,
 };
 use crate::harness::{Libc, command, only, run, run_silently};
 
-/// Runs a scenario with a collector that looks after each pause only.
+/// Runs a scenario with a collector that pauses after each look.
 fn run_collected(name: &str, pause: Duration) -> (Run, String) {
     let (mut command, data) = collected(
         &program(Libc::Glibc, &format!("collected-{name}-{pause:?}")),
@@ -56,7 +57,7 @@ fn signals_while_main_waits() {
         .split_whitespace()
         .map(|n| n.parse().unwrap())
         .collect();
-    assert_series(&only(run.streams), &[(0, counts[0]), (KINDS, counts[1])]);
+    assert_series(&only(run.streams), &[(0, counts[0]), (SERIES, counts[1])]);
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn holes_are_passed_over() {
     assert_eq!(run.streams.iter().map(|s| s.holes).sum::<usize>(), 10);
 }
 
-/// Whether the program has come so far that it appends.
+/// Does the program append words already?
 fn has_ring(data: &std::path::Path) -> bool {
     let Ok(files) = std::fs::read_dir(data) else {
         return false;
@@ -110,8 +111,8 @@ fn the_collector_is_killed() {
     while !has_ring(&data) && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
-    std::thread::sleep(Duration::from_millis(100)); // until it waits, most of the time
-    collector.kill().unwrap(); // and remains a zombie for a while
+    std::thread::sleep(Duration::from_millis(100)); // by then the program waits, most of the time
+    collector.kill().unwrap(); // it remains a zombie for a while
     let output = child.wait_with_output().unwrap();
     collector.wait().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -130,7 +131,8 @@ fn the_collector_is_killed() {
     assert_eq!(run.head.profile.lost, 1);
 }
 
-/// A collector that is gone before the program starts is none, nor is one that looks elsewhere.
+/// Two processes do not count as collectors: one that ended before the program starts, and one that
+/// reads another directory.
 #[test]
 fn no_such_collector() {
     let mut ended = Command::new("true").spawn().unwrap();
@@ -176,7 +178,7 @@ fn a_child_waits_for_the_same_collector() {
     runs.sort_by_key(|run| run.head.profile.forked);
     assert_eq!(run_names(&runs), [(false, 0), (true, 0)]);
     assert_series(&runs[0].streams[0], &[(0, 2 * MANY)]);
-    assert_series(&runs[1].streams[0], &[(KINDS, MANY)]);
+    assert_series(&runs[1].streams[0], &[(SERIES, MANY)]);
 }
 
 fn run_names(runs: &[Run]) -> Vec<(bool, usize)> {
@@ -185,7 +187,7 @@ fn run_names(runs: &[Run]) -> Vec<(bool, usize)> {
         .collect()
 }
 
-/// Samples by a collector, which is slow; they stand in no order with the batches it takes.
+/// A slow collector takes the samples. Samples cross the borders of its batches.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn timed_paths_and_a_collector() {
@@ -202,7 +204,7 @@ fn timed_paths_and_a_collector() {
     assert!(words.take(100_000).eq((0..100_000).map(|i| 1 + i % 3)));
 }
 
-/// Waiting changes nothing of the program: `run` is silent, and its signals stay as they were.
+/// A wait changes nothing in the program: `run` is silent, and its signals stay as they were.
 #[test]
 fn a_run_that_needs_no_collector() {
     let (mut command, data) = collected(&program(Libc::Glibc, "collected-few"), "few");

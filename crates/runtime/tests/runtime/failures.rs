@@ -1,9 +1,10 @@
-//! Whatever fails, the program ends well, says one line, and what was recorded is right.
+//! Whatever fails, the program ends well and prints one line, and the recorded counts are right.
 
 use std::path::PathBuf;
 
 use crate::harness::{
-    Libc, Profile, command, compile, only, profiles, run, scenario, test_with_each_libc, workshop,
+    Libc, Profile, command, compile, only, profiles, run, scenario, test_directory,
+    test_with_each_libc,
 };
 
 test_with_each_libc! {
@@ -24,40 +25,42 @@ test_with_each_libc! {
     address_space_runs_out,
 }
 
-/// Runs a scenario to a good end with nothing on stdout; what it said on stderr, and its directory.
+/// Runs a scenario to a good end with nothing on stdout. The result is its stderr and its
+/// directory.
 fn failing(libc: Libc, name: &str, data: Option<&str>) -> (String, PathBuf) {
-    let workshop = workshop(libc, &format!("failures-{name}"));
-    let program = compile(libc, &workshop, &["failures.c"], &[]);
+    let test_directory = test_directory(libc, &format!("failures-{name}"));
+    let program = compile(libc, &test_directory, &["failures.c"], &[]);
     let (mut command, _) = command(&program, &[name]);
     if let Some(data) = data {
         command.env("HOLLOWAY_DATA", data);
     }
     let output = run(&mut command);
-    let said = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
         output.status.success(),
-        "{}: {}{said}",
+        "{}: {}{stderr}",
         output.status,
         String::from_utf8_lossy(&output.stdout)
     );
     assert_eq!(output.stdout, b"");
-    (said, workshop)
+    (stderr, test_directory)
 }
 
-/// One line that names the file and the reason.
-fn assert_says(said: &str, file: &str, reason: &str, ending: &str) {
+/// Checks for one line that names the file and the reason.
+fn assert_stderr(stderr: &str, file: &str, reason: &str, ending: &str) {
     assert!(
-        said.starts_with("holloway: cannot write ") && said.ends_with('\n'),
-        "{said:?}"
+        stderr.starts_with("holloway: cannot write ") && stderr.ends_with('\n'),
+        "{stderr:?}"
     );
-    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
     assert!(
-        said.contains(file) && said.contains(reason) && said.contains(ending),
-        "{said}"
+        stderr.contains(file) && stderr.contains(reason) && stderr.contains(ending),
+        "{stderr}"
     );
 }
 
-/// Some counts are missing, and what is there is right: each thread counts 10, and once each of 1,000 paths.
+/// Some counts are missing, and the others are right: each thread counts 10, and counts each of
+/// 1,000 paths once.
 fn assert_some_missing(profile: &Profile, threads: u64) {
     assert!(
         profile.counter(1).is_multiple_of(10) && profile.counter(1) <= threads * 10,
@@ -75,9 +78,9 @@ fn assert_some_missing(profile: &Profile, threads: u64) {
 }
 
 fn directory_that_cannot_be(libc: Libc) {
-    let (said, _) = failing(libc, "some-threads", Some("/dev/null/data"));
-    assert_says(
-        &said,
+    let (stderr, _) = failing(libc, "some-threads", Some("/dev/null/data"));
+    assert_stderr(
+        &stderr,
         "/dev/null/data/",
         "not a directory",
         "nothing of this process is recorded",
@@ -85,9 +88,9 @@ fn directory_that_cannot_be(libc: Libc) {
 }
 
 fn directory_name_too_long(libc: Libc) {
-    let (said, _) = failing(libc, "plain", Some(&format!("/tmp/{}", "x".repeat(300))));
-    assert_says(
-        &said,
+    let (stderr, _) = failing(libc, "plain", Some(&format!("/tmp/{}", "x".repeat(300))));
+    assert_stderr(
+        &stderr,
         "/tmp/xxx",
         "name too long",
         "nothing of this process is recorded",
@@ -95,9 +98,9 @@ fn directory_name_too_long(libc: Libc) {
 }
 
 fn read_only_file_system(libc: Libc) {
-    let (said, _) = failing(libc, "read-only", None);
-    assert_says(
-        &said,
+    let (stderr, _) = failing(libc, "read-only", None);
+    assert_stderr(
+        &stderr,
         "/data/",
         "read-only file system",
         "nothing of this process is recorded",
@@ -105,49 +108,51 @@ fn read_only_file_system(libc: Libc) {
 }
 
 fn disk_that_fills_up(libc: Libc) {
-    let (said, workshop) = failing(libc, "full-disk", None);
-    assert_says(
-        &said,
+    let (stderr, test_directory) = failing(libc, "full-disk", None);
+    assert_stderr(
+        &stderr,
         "/data/",
         "no space left on device",
         "counts of some threads of this process are lost",
     );
-    let all = profiles(&workshop.join("copy"));
+    let all = profiles(&test_directory.join("copy"));
     let parent = all.iter().find(|profile| profile.flags == 0).unwrap();
     assert_some_missing(parent, 11);
 }
 
 fn limit_on_file_sizes(libc: Libc) {
-    let (said, workshop) = failing(libc, "size-limit", None);
-    assert_says(
-        &said,
+    let (stderr, test_directory) = failing(libc, "size-limit", None);
+    assert_stderr(
+        &stderr,
         "/data/",
         "larger than the limit on file sizes",
         "counts of some threads",
     );
-    assert_some_missing(&only(profiles(&workshop.join("data"))), 11);
+    assert_some_missing(&only(profiles(&test_directory.join("data"))), 11);
 }
 
 fn no_room_for_a_header(libc: Libc) {
-    let (said, workshop) = failing(libc, "no-room-at-all", None);
-    assert_says(
-        &said,
+    let (stderr, test_directory) = failing(libc, "no-room-at-all", None);
+    assert_stderr(
+        &stderr,
         "/data/",
         "larger than the limit on file sizes",
         "nothing of this process is recorded",
     );
     assert_eq!(
-        std::fs::read_dir(workshop.join("data")).unwrap().count(),
+        std::fs::read_dir(test_directory.join("data"))
+            .unwrap()
+            .count(),
         0,
         "nothing half written"
     );
 }
 
 fn standard_error_of_the_program(libc: Libc) {
-    let (said, workshop) = failing(libc, "redirected", None);
-    assert_eq!(said, "");
-    assert_eq!(std::fs::read(workshop.join("mine")).unwrap(), b"");
-    assert!(only(profiles(&workshop.join("data"))).lost > 0);
+    let (stderr, test_directory) = failing(libc, "redirected", None);
+    assert_eq!(stderr, "");
+    assert_eq!(std::fs::read(test_directory.join("mine")).unwrap(), b"");
+    assert!(only(profiles(&test_directory.join("data"))).lost > 0);
 }
 
 fn descriptors_closed_and_taken(libc: Libc) {
@@ -181,9 +186,11 @@ fn few_descriptors(libc: Libc) {
 }
 
 fn no_proc(libc: Libc) {
-    let (said, workshop) = failing(libc, "no-proc", None);
-    assert_eq!(said, "");
-    let profile = only(profiles(&workshop.join("target/holloway/runs/latest")));
+    let (stderr, test_directory) = failing(libc, "no-proc", None);
+    assert_eq!(stderr, "");
+    let profile = only(profiles(
+        &test_directory.join("target/holloway/runs/latest"),
+    ));
     assert_eq!(
         (
             profile.counter(1),
@@ -195,23 +202,23 @@ fn no_proc(libc: Libc) {
 }
 
 fn sandbox_before_the_first_enter(libc: Libc) {
-    let (said, workshop) = failing(libc, "sandboxed", None);
+    let (stderr, test_directory) = failing(libc, "sandboxed", None);
     assert_eq!(
-        said, "",
+        stderr, "",
         "not even whether stderr takes a line can be asked"
     );
-    assert!(!workshop.join("data").exists());
+    assert!(!test_directory.join("data").exists());
 }
 
 fn sandbox_later(libc: Libc) {
-    let (said, workshop) = failing(libc, "sandboxed-later", None);
-    assert_says(
-        &said,
+    let (stderr, test_directory) = failing(libc, "sandboxed-later", None);
+    assert_stderr(
+        &stderr,
         "/data/",
         "operation not permitted",
         "counts of some threads",
     );
-    assert_some_missing(&only(profiles(&workshop.join("data"))), 11);
+    assert_some_missing(&only(profiles(&test_directory.join("data"))), 11);
 }
 
 fn without_fallocate_and_renameat2(libc: Libc) {
@@ -223,9 +230,9 @@ fn without_fallocate_and_renameat2(libc: Libc) {
 }
 
 fn address_space_runs_out(libc: Libc) {
-    let (said, workshop) = failing(libc, "little-memory", None);
-    assert_says(&said, "/data/", "out of memory", "counts of some threads");
-    let profile = only(profiles(&workshop.join("data")));
+    let (stderr, test_directory) = failing(libc, "little-memory", None);
+    assert_stderr(&stderr, "/data/", "out of memory", "counts of some threads");
+    let profile = only(profiles(&test_directory.join("data")));
     assert_eq!(profile.counter(1), 20);
     assert!(profile.lost > 0);
 }

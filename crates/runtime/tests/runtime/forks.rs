@@ -1,4 +1,4 @@
-//! Parent and child are each exact, however the child was made.
+//! Parent and child are both exact, however the child was made.
 
 use crate::harness::{Libc, Profile, only, scenario, test_with_each_libc};
 
@@ -19,8 +19,8 @@ test_with_each_libc! {
     a_hundred_generations,
 }
 
-/// Profiles of one scenario: the first process's, then its children's.
-fn family(libc: Libc, name: &str) -> (Profile, Vec<Profile>) {
+/// The profiles of one scenario: that of the first process, then those of its children.
+fn parent_and_children(libc: Libc, name: &str) -> (Profile, Vec<Profile>) {
     let mut all = scenario(libc, "forks.c", name);
     all.sort_by_key(|profile| profile.flags);
     let parent = all.remove(0);
@@ -30,7 +30,7 @@ fn family(libc: Libc, name: &str) -> (Profile, Vec<Profile>) {
 }
 
 fn parent_and_child(libc: Libc) {
-    let (parent, children) = family(libc, "simple");
+    let (parent, children) = parent_and_children(libc, "simple");
     let child = only(children);
     assert_eq!(
         (&parent.counters, parent.hashed(2, 1), parent.hash_sum(2)),
@@ -49,7 +49,7 @@ fn parent_and_child(libc: Libc) {
 }
 
 fn grandchildren(libc: Libc) {
-    let (parent, children) = family(libc, "nested");
+    let (parent, children) = parent_and_children(libc, "nested");
     let [child, grandchild] = &children[..] else {
         panic!("{children:?}")
     };
@@ -74,7 +74,7 @@ fn grandchildren(libc: Libc) {
 }
 
 fn forks_among_threads(libc: Libc) {
-    let (parent, children) = family(libc, "threaded");
+    let (parent, children) = parent_and_children(libc, "threaded");
     assert_eq!(
         (parent.counter(1), parent.counter(2), parent.counter(5)),
         (180, 0, 60)
@@ -88,7 +88,7 @@ fn forks_among_threads(libc: Libc) {
 }
 
 fn a_thread_that_never_entered_forks(libc: Libc) {
-    let (parent, children) = family(libc, "fresh-thread");
+    let (parent, children) = parent_and_children(libc, "fresh-thread");
     assert_eq!(parent.counters, [(1, 100), (5, 1)].into());
     assert_eq!(only(children).counters, [(1, 7)].into());
 }
@@ -104,24 +104,24 @@ fn a_process_that_never_entered_forks(libc: Libc) {
 }
 
 fn fork_handlers_of_the_program(libc: Libc) {
-    let (parent, children) = family(libc, "handlers");
+    let (parent, children) = parent_and_children(libc, "handlers");
     assert_eq!(parent.counters, [(1, 1), (2, 1)].into());
     assert_eq!(only(children).counters, [(3, 1)].into());
 }
 
 fn signal_masks(libc: Libc) {
-    let (parent, children) = family(libc, "masks");
+    let (parent, children) = parent_and_children(libc, "masks");
     assert_eq!((parent.counter(1), only(children).counter(1)), (1, 0));
 }
 
 fn fork_in_a_signal_handler(libc: Libc) {
-    let (parent, children) = family(libc, "in-signal-handler");
+    let (parent, children) = parent_and_children(libc, "in-signal-handler");
     assert_eq!(parent.counters, [(1, 1), (2, 100), (3, 10)].into());
     assert_eq!(only(children).counters, [(2, 7)].into());
 }
 
 fn vfork_and_exec(libc: Libc) {
-    let (parent, children) = family(libc, "vforked");
+    let (parent, children) = parent_and_children(libc, "vforked");
     assert_eq!(parent.counters, [(1, 2), (2, 1)].into());
     assert!(children.is_empty());
 }
@@ -129,14 +129,14 @@ fn vfork_and_exec(libc: Libc) {
 fn first_enter_in_a_vfork(libc: Libc) {
     let profile = only(scenario(libc, "forks.c", "vfork-enters"));
     assert_eq!(profile.counters, [(1, 200_001), (5, 20)].into());
-    // The block that the child was given stays the main thread's: the 20 threads have others.
+    // The child's block stays the main thread's block: the 20 threads have others.
     assert!(profile.blocks > 1, "{} blocks", profile.blocks);
-    // What is recorded is the process whose memory it is, not its child.
+    // The profile names the process that owns the memory, not its child.
     assert_eq!(profile.ppid, std::process::id());
 }
 
 fn spawn_and_system(libc: Libc) {
-    let (parent, children) = family(libc, "spawned");
+    let (parent, children) = parent_and_children(libc, "spawned");
     assert_eq!(parent.counters, [(1, 2)].into());
     assert!(children.is_empty());
 }
@@ -156,7 +156,7 @@ fn exec_of_itself(libc: Libc) {
 }
 
 fn raw_clone(libc: Libc) {
-    let (parent, children) = family(libc, "raw");
+    let (parent, children) = parent_and_children(libc, "raw");
     let child = only(children);
     assert_eq!(
         (&parent.counters, parent.hashed(2, 1), parent.hash_sum(2)),

@@ -8,6 +8,6 @@ pub(crate) mod timed;
 
 pub(crate) use profile::{Profile, profiles, scenario};
 pub(crate) use program::{
-    Libc, command, compile, gcc, kill, object, only, run, run_silently, source,
-    test_with_each_libc, workshop,
+    Libc, command, compile, gcc, kill, object, only, run, run_silently, source, test_directory,
+    test_with_each_libc,
 };

@@ -6,7 +6,7 @@ use crate::harness::{Libc, only, scenario};
 fn a_million_paths() {
     let profile = only(scenario(Libc::Glibc, "hashes.c", "million"));
     assert_eq!(profile.hashes[&2].len(), 1_000_000);
-    // path p comes at i = p', p' + 10^6, p' + 2·10^6 and is counted while i < 10^6 + p
+    // path p runs at i = p', p' + 10^6, p' + 2·10^6, and is counted while i < 10^6 + p
     let mut wanted = vec![0_u64; 1_000_000];
     for i in 0..3_000_000_u64 {
         let path = i.wrapping_mul(2_654_435_761) % 1_000_000;

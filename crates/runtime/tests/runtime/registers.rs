@@ -1,12 +1,13 @@
-//! `preserve_all`: the entry points give back every register, with SSE, AVX and AVX-512, at any stack alignment.
+//! `preserve_all`: the entry points keep every register, with SSE, AVX, and AVX-512, at any stack
+//! alignment.
 
-use crate::harness::{Libc, command, compile, only, profiles, run_silently, workshop};
+use crate::harness::{Libc, command, compile, only, profiles, run_silently, test_directory};
 
 #[test]
 fn every_register_survives() {
     let program = compile(
         Libc::Glibc,
-        &workshop(Libc::Glibc, "registers"),
+        &test_directory(Libc::Glibc, "registers"),
         &["registers.c", "probe.S"],
         &[],
     );
@@ -17,10 +18,10 @@ fn every_register_survives() {
 
 #[test]
 fn every_register_survives_streams() {
-    let workshop = workshop(Libc::Glibc, "registers-streams");
+    let test_directory = test_directory(Libc::Glibc, "registers-streams");
     let program = compile(
         Libc::Glibc,
-        &workshop,
+        &test_directory,
         &["registers.c", "probe.S"],
         &["-DKIND=2"],
     );
@@ -30,11 +31,11 @@ fn every_register_survives_streams() {
 #[test]
 fn every_register_survives_timed_paths() {
     for kind in ["4", "5"] {
-        let workshop = workshop(Libc::Glibc, &format!("registers-timed-{kind}"));
+        let test_directory = test_directory(Libc::Glibc, &format!("registers-timed-{kind}"));
         let kind = format!("-DKIND={kind}");
         let program = compile(
             Libc::Glibc,
-            &workshop,
+            &test_directory,
             &["registers.c", "probe.S"],
             &[&kind],
         );

@@ -1,7 +1,8 @@
-//! Counts stay exact under signals at any instruction, and a kill at any moment loses no finished path.
+//! Counts stay exact under signals at any instruction, and a kill at any moment loses no finished
+//! path.
 
 use crate::harness::{
-    Libc, Profile, command, compile, kill, only, profiles, run, test_with_each_libc, workshop,
+    Libc, Profile, command, compile, kill, only, profiles, run, test_directory, test_with_each_libc,
 };
 
 test_with_each_libc! {
@@ -13,11 +14,11 @@ test_with_each_libc! {
     kill_at_random_moments,
 }
 
-/// Runs a scenario; the numbers it printed, and its profile.
-fn storm(libc: Libc, name: &str) -> (Vec<u64>, Profile) {
+/// Runs a scenario. The result is the numbers that it printed, and its profile.
+fn run_storm(libc: Libc, name: &str) -> (Vec<u64>, Profile) {
     let program = compile(
         libc,
-        &workshop(libc, &format!("signals-{name}")),
+        &test_directory(libc, &format!("signals-{name}")),
         &["signals.c"],
         &[],
     );
@@ -33,7 +34,7 @@ fn storm(libc: Libc, name: &str) -> (Vec<u64>, Profile) {
 }
 
 fn signals_while_main_counts(libc: Libc) {
-    let (numbers, profile) = storm(libc, "storm");
+    let (numbers, profile) = run_storm(libc, "storm");
     let (in_main, in_handler) = (numbers[0], numbers[1]);
     assert_eq!(profile.counter(1), in_main + in_handler);
     assert_eq!(profile.hash_sum(2), in_main + in_handler);
@@ -51,7 +52,7 @@ fn signals_while_main_counts(libc: Libc) {
 }
 
 fn a_signal_at_every_instruction(libc: Libc) {
-    let (numbers, profile) = storm(libc, "every-instruction");
+    let (numbers, profile) = run_storm(libc, "every-instruction");
     let (in_main, in_handler) = (numbers[0], numbers[1]);
     assert_eq!(in_main, 500);
     assert!(in_handler > 500 * 30, "{in_handler} traps");
@@ -61,7 +62,7 @@ fn a_signal_at_every_instruction(libc: Libc) {
 }
 
 fn a_signal_at_every_instruction_of_a_new_record(libc: Libc) {
-    let (mut numbers, profile) = storm(libc, "every-instruction-of-new");
+    let (mut numbers, profile) = run_storm(libc, "every-instruction-of-new");
     let in_handler = numbers.pop().unwrap();
     for (path, traps) in (0..).zip(numbers) {
         assert_eq!(profile.hashed(4, path), traps + 1, "path {path}");
@@ -71,17 +72,17 @@ fn a_signal_at_every_instruction_of_a_new_record(libc: Libc) {
 }
 
 fn signals_while_threads_enter(libc: Libc) {
-    let (numbers, profile) = storm(libc, "storm-of-threads");
+    let (numbers, profile) = run_storm(libc, "storm-of-threads");
     assert_eq!(profile.counter(1), numbers[0] + numbers[1]);
     assert_eq!(profile.hash_sum(2), numbers[0] + numbers[1]);
 }
 
 fn first_enter_in_a_handler_takes_little_stack(libc: Libc) {
-    let (used, profile) = storm(libc, "on-small-stack");
+    let (used, profile) = run_storm(libc, "on-small-stack");
     assert_eq!((profile.counter(1), profile.hash_sum(2)), (1, 1));
     let program = compile(
         libc,
-        &workshop(libc, "signals-empty-handler"),
+        &test_directory(libc, "signals-empty-handler"),
         &["signals.c"],
         &[],
     );
@@ -99,8 +100,8 @@ fn first_enter_in_a_handler_takes_little_stack(libc: Libc) {
 }
 
 fn kill_at_random_moments(libc: Libc) {
-    let workshop = workshop(libc, "signals-killed");
-    let program = compile(libc, &workshop, &["signals.c"], &[]);
+    let test_directory = test_directory(libc, "signals-killed");
+    let program = compile(libc, &test_directory, &["signals.c"], &[]);
     let mut seed = 12345_u64;
     for round in 0..50 {
         let (mut command, data) = command(&program, &["until-killed"]);

@@ -1,6 +1,6 @@
-//! Streams are whole and in order without a collector: the threads spool.
+//! Without a collector, the threads spool, and streams are complete and in order.
 
-use crate::harness::streams::{KINDS, MANY, Run, assert_series, paths, program, runs};
+use crate::harness::streams::{MANY, Run, SERIES, assert_series, paths, program, runs};
 use crate::harness::{Libc, command, kill, only, run, run_silently, test_with_each_libc};
 use holloway_abi::Kind;
 use holloway_abi::RING_SIZE;
@@ -14,7 +14,7 @@ test_with_each_libc! {
     holes_of_dead_threads_stop_nothing,
     a_child_begins_at_the_next_chunk,
     the_child_of_a_vfork_appends_to_its_parents,
-    frames_that_were_come_back_to,
+    frames_that_catch,
     signals_while_main_appends,
     a_signal_at_every_instruction,
     handlers_at_the_boundaries_of_chunks,
@@ -29,8 +29,8 @@ test_with_each_libc! {
     disk_without_room_for_a_ring,
 }
 
-/// Runs a scenario silently; what its processes appended.
-fn spooled(libc: Libc, name: &str) -> Vec<Run> {
+/// Runs a scenario silently. The result is the streams of its processes.
+fn run_spooled(libc: Libc, name: &str) -> Vec<Run> {
     let (mut command, data) = command(&program(libc, name), &[name]);
     run_silently(&mut command);
     let runs = runs(&data);
@@ -46,7 +46,7 @@ fn spooled(libc: Libc, name: &str) -> Vec<Run> {
 }
 
 fn words_of_a_short_run_are_in_the_ring(libc: Libc) {
-    let run = only(spooled(libc, "few"));
+    let run = only(run_spooled(libc, "few"));
     assert_eq!((run.spools, run.rings.len()), (0, 1));
     let pid = run.head.profile.pid;
     let stream = only(run.streams);
@@ -55,13 +55,13 @@ fn words_of_a_short_run_are_in_the_ring(libc: Libc) {
 }
 
 fn words_that_do_not_repeat(libc: Libc) {
-    let run = only(spooled(libc, "one"));
+    let run = only(run_spooled(libc, "one"));
     assert!(run.spools >= 4, "{} spools", run.spools);
     assert_series(&only(run.streams), &[(0, MANY)]);
 }
 
 fn words_that_repeat_take_little_space(libc: Libc) {
-    let run = only(spooled(libc, "loops"));
+    let run = only(run_spooled(libc, "loops"));
     let stream = only(run.streams);
     assert_eq!(stream.words.len() as u32, 4 * MANY);
     assert!((0..).zip(&stream.words).all(|(i, word)| *word == 1 + i % 7));
@@ -74,7 +74,7 @@ fn words_that_repeat_take_little_space(libc: Libc) {
 }
 
 fn threads_have_streams_of_their_own(libc: Libc) {
-    let run = only(spooled(libc, "threads"));
+    let run = only(run_spooled(libc, "threads"));
     assert_eq!(run.streams.len(), 4);
     let firsts: Vec<u32> = run.streams.iter().map(|s| s.words[0] - 1).collect();
     for (first, stream) in firsts.iter().zip(&run.streams) {
@@ -84,41 +84,41 @@ fn threads_have_streams_of_their_own(libc: Libc) {
 }
 
 fn rings_of_dead_threads_are_handed_on(libc: Libc) {
-    let run = only(spooled(libc, "in-turn"));
+    let run = only(run_spooled(libc, "in-turn"));
     assert!(run.rings.len() < 10, "{} rings", run.rings.len());
     let mut firsts: Vec<u32> = run.streams.iter().map(|s| s.words[0] - 1).collect();
     for (first, stream) in firsts.iter().zip(&run.streams) {
         assert_series(stream, &[(*first, 1000)]);
     }
     firsts.sort_unstable();
-    assert_eq!(firsts, (0..100).map(|i| i * KINDS).collect::<Vec<_>>());
+    assert_eq!(firsts, (0..100).map(|i| i * SERIES).collect::<Vec<_>>());
 }
 
 fn holes_of_dead_threads_stop_nothing(libc: Libc) {
-    let run = only(spooled(libc, "holes"));
+    let run = only(run_spooled(libc, "holes"));
     let holes: usize = run.streams.iter().map(|stream| stream.holes).sum();
     assert_eq!((run.streams.len(), holes), (11, 10));
     let main = run.streams.iter().find(|s| s.holes == 0).unwrap();
-    assert_series(main, &[(KINDS, MANY)]);
+    assert_series(main, &[(SERIES, MANY)]);
 }
 
 fn a_child_begins_at_the_next_chunk(libc: Libc) {
-    let [parent, child] = &spooled(libc, "forked")[..] else {
+    let [parent, child] = &run_spooled(libc, "forked")[..] else {
         panic!("two processes")
     };
     assert_series(&parent.streams[0], &[(0, 2 * MANY)]);
-    assert_series(&child.streams[0], &[(KINDS, MANY)]);
+    assert_series(&child.streams[0], &[(SERIES, MANY)]);
     assert!(child.rings[0].0 >= u64::from(4 * MANY));
     assert_eq!(child.streams[0].tid, child.head.profile.pid);
 }
 
 fn the_child_of_a_vfork_appends_to_its_parents(libc: Libc) {
-    let run = only(spooled(libc, "vforked"));
-    assert_series(&run.streams[0], &[(0, 20), (KINDS, 1)]);
+    let run = only(run_spooled(libc, "vforked"));
+    assert_series(&run.streams[0], &[(0, 20), (SERIES, 1)]);
 }
 
-fn frames_that_were_come_back_to(libc: Libc) {
-    let run = only(spooled(libc, "come-back"));
+fn frames_that_catch(libc: Libc) {
+    let run = only(run_spooled(libc, "come-back"));
     let stream = only(run.streams);
     assert_series(&stream, &[(0, 100 + MANY)]);
     let (words, position) = (100 + MANY as usize, 8 + 4 * u64::from(104 + MANY));
@@ -129,8 +129,8 @@ fn frames_that_were_come_back_to(libc: Libc) {
     assert_eq!(stream.caught.len(), 30_002);
 }
 
-/// Runs a scenario that prints how many words main and its handlers appended.
-fn stormy(libc: Libc, name: &str) {
+/// Runs a scenario that prints the numbers of words that main and its handlers appended.
+fn run_storm(libc: Libc, name: &str) {
     let (mut command, data) = command(&program(libc, name), &[name]);
     let output = run(&mut command);
     assert!(output.status.success(), "{output:?}");
@@ -140,20 +140,20 @@ fn stormy(libc: Libc, name: &str) {
         .map(|n| n.parse().unwrap())
         .collect();
     let run = only(runs(&data));
-    assert_series(&only(run.streams), &[(0, counts[0]), (KINDS, counts[1])]);
+    assert_series(&only(run.streams), &[(0, counts[0]), (SERIES, counts[1])]);
     assert!(counts[1] > 50, "{} in handlers", counts[1]);
 }
 
 fn signals_while_main_appends(libc: Libc) {
-    stormy(libc, "storm");
+    run_storm(libc, "storm");
 }
 
 fn a_signal_at_every_instruction(libc: Libc) {
-    stormy(libc, "every-instruction");
+    run_storm(libc, "every-instruction");
 }
 
 fn handlers_at_the_boundaries_of_chunks(libc: Libc) {
-    let run = only(spooled(libc, "boundaries"));
+    let run = only(run_spooled(libc, "boundaries"));
     let stream = only(run.streams);
     assert!(stream.words.len() as u32 > MANY);
     assert!((3..).zip(&stream.words).all(|(place, word)| *word == place));
@@ -165,23 +165,23 @@ fn spooling_takes_little_stack(libc: Libc) {
     let text = String::from_utf8(run(&mut command).stdout).unwrap();
     let used: u64 = text.trim().parse().unwrap();
     assert!(used < 3072, "{used} bytes of stack");
-    assert_series(&only(only(runs(&data)).streams), &[(0, MANY), (KINDS, 1)]);
+    assert_series(&only(only(runs(&data)).streams), &[(0, MANY), (SERIES, 1)]);
 }
 
 fn forks_among_threads(libc: Libc) {
-    let all = spooled(libc, "family");
+    let all = run_spooled(libc, "family");
     assert_eq!(all.len(), 21);
     for child in &all[1..] {
         let [main, thread] = &child.streams[..] else {
             panic!("{} streams", child.streams.len())
         };
-        assert_series(main, &[(20 * KINDS, 30_000)]);
+        assert_series(main, &[(20 * SERIES, 30_000)]);
         assert_series(thread, &[(0, MANY)]);
     }
     assert_eq!(all[0].streams.len(), 4);
     for stream in &all[0].streams {
-        let first = (stream.words[0] - 1) / KINDS * KINDS;
-        if first < 12 * KINDS {
+        let first = (stream.words[0] - 1) / SERIES * SERIES;
+        if first < 12 * SERIES {
             let due = (1..).map(|i| first + 1 + i % 1000);
             assert!(
                 stream
@@ -198,23 +198,24 @@ fn forks_among_threads(libc: Libc) {
 }
 
 fn raw_forks(libc: Libc) {
-    let [parent, child] = &spooled(libc, "raw")[..] else {
+    let [parent, child] = &run_spooled(libc, "raw")[..] else {
         panic!("two processes")
     };
     assert_series(&parent.streams[0], &[(0, 100 + MANY)]);
-    assert_series(&child.streams[0], &[(KINDS, MANY)]);
+    assert_series(&child.streams[0], &[(SERIES, MANY)]);
     assert_eq!(child.streams[0].caught, [(0, 0, 1)]);
 }
 
 fn masks_are_kept(libc: Libc) {
-    spooled(libc, "masks");
+    run_spooled(libc, "masks");
 }
 
 fn handlers_that_jump_out(libc: Libc) {
     let (mut command, data) = command(&program(libc, "jumped"), &["jumped"]);
     run_silently(&mut command);
     let mut stream = only(only(runs(&data)).streams);
-    stream.words.dedup(); // a word that was finished, but not marked as finished, comes once more
+    // A word that was written, but not yet noted as written, is appended again.
+    stream.words.dedup();
     stream.holes = 0;
     assert_series(&stream, &[(0, 3 * MANY)]);
 }
@@ -241,8 +242,9 @@ fn kill_at_any_moment(libc: Libc) {
     }
 }
 
-/// Runs a scenario for whose words there is no space; what is there is the front of each stream. Gives the number of spools.
-fn cut_short(libc: Libc, name: &str, place: &str, reason: &str) -> usize {
+/// Runs a scenario without enough space for its words. The file has the beginning of each stream.
+/// The result is the number of spools.
+fn run_without_space(libc: Libc, name: &str, place: &str, reason: &str) -> usize {
     let (mut command, data) = command(&program(libc, name), &[name]);
     let output = run(&mut command);
     let said = String::from_utf8(output.stderr).unwrap();
@@ -257,7 +259,7 @@ fn cut_short(libc: Libc, name: &str, place: &str, reason: &str) -> usize {
     let run = only(runs(&directory));
     assert!(run.head.profile.lost > 0);
     for (stream, (_, missing)) in run.streams.iter().zip(&run.rings) {
-        // There was space for all words of a thread that was early.
+        // An early thread had space for all its words.
         let Some(missing) = *missing else { continue };
         let words = stream.words.len() as u32;
         assert_eq!(u64::from(8 + 4 * words), missing);
@@ -267,7 +269,7 @@ fn cut_short(libc: Libc, name: &str, place: &str, reason: &str) -> usize {
 }
 
 fn limit_on_file_sizes(libc: Libc) {
-    let spools = cut_short(
+    let spools = run_without_space(
         libc,
         "size-limit",
         "data",
@@ -277,11 +279,11 @@ fn limit_on_file_sizes(libc: Libc) {
 }
 
 fn disk_that_fills_up(libc: Libc) {
-    let spools = cut_short(libc, "full-disk", "copy", "no space left on device");
+    let spools = run_without_space(libc, "full-disk", "copy", "no space left on device");
     assert!(spools > 0);
 }
 
 fn disk_without_room_for_a_ring(libc: Libc) {
-    let spools = cut_short(libc, "tiny-disk", "copy", "no space left on device");
+    let spools = run_without_space(libc, "tiny-disk", "copy", "no space left on device");
     assert_eq!(spools, 0);
 }

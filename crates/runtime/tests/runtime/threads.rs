@@ -1,4 +1,4 @@
-//! Sums over threads are exact, whatever started them and in whatever order they end.
+//! Sums over threads are exact, whatever started the threads, and in whatever order they end.
 
 use crate::harness::{Libc, only, scenario, test_with_each_libc};
 

@@ -1,9 +1,9 @@
-//! Timed paths while something happens: preemption, signals, forks, kills, libraries that go.
+//! Timed paths during preemption, signals, forks, kills, and the unloading of libraries.
 
 use crate::harness::timed::{Run, Sample, TIMES, Thread, VARIATION, program, runs, scenario};
 use crate::harness::{
-    Libc, command, gcc, kill, object, only, run, run_silently, source, test_with_each_libc,
-    workshop,
+    Libc, command, gcc, kill, object, only, run, run_silently, source, test_directory,
+    test_with_each_libc,
 };
 use holloway_abi::{
     SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED, SAMPLE_WORDS,
@@ -34,13 +34,15 @@ test_with_each_libc! {
 /// Each kind, with every path timed.
 pub(crate) const KINDS: [(&str, &str); 2] = [(TIMES, ""), (VARIATION, "0:1")];
 
-/// Those that tell of preemption: musl registers no area, and all paths are too many for a system call each.
+/// The kinds that notice preemption. With musl, which registers no area, the runtime would need a
+/// system call for each path, so it does not watch where all paths are timed.
 fn watched(libc: Libc) -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_watched = move |kind: &str| !libc.is_musl() || kind != TIMES;
     KINDS.into_iter().filter(move |(kind, _)| is_watched(kind))
 }
 
-/// Runs a scenario with every path timed; what it printed as numbers, and what its processes said.
+/// Runs a scenario with every path timed. The result is the numbers that it printed, and the
+/// samples of its processes.
 pub(crate) fn printed(
     libc: Libc,
     name: &str,
@@ -62,15 +64,15 @@ pub(crate) fn printed(
 }
 
 pub(crate) fn count(thread: &Thread, word: u32) -> usize {
-    thread.of(word).count()
+    thread.samples_of(word).count()
 }
 
 pub(crate) fn flags(thread: &Thread, word: u32) -> Vec<u32> {
-    thread.of(word).map(|sample| sample.flags).collect()
+    thread.samples_of(word).map(|sample| sample.flags).collect()
 }
 
 /// Words of `loop(first, times)`.
-fn looped(first: u32, times: u32) -> Vec<u32> {
+fn loop_words(first: u32, times: u32) -> Vec<u32> {
     (0..times)
         .map(|i| first + i % 3)
         .chain([first + 3])
@@ -88,7 +90,7 @@ fn preemption_is_seen(libc: Libc) {
         let (quiet, hit) = (flags(&thread, 1), flags(&thread, 2));
         assert!(hit.len() >= 10 && hit.iter().all(|flags| flags & SAMPLE_PREEMPTED != 0));
         let wrong = quiet.iter().filter(|flags| **flags & SAMPLE_PREEMPTED != 0);
-        // Between the program's own look and the path's end.
+        // Events between the program's own look and the path's end.
         assert!(
             wrong.count() <= 1 + quiet.len() / 50,
             "{} paths",
@@ -102,7 +104,7 @@ fn preemption_is_seen(libc: Libc) {
     }
 }
 
-/// No sample is said to be preempted on a look that comes by chance, for nobody looked where its path began.
+/// An unwatched path is never marked as preempted: nobody looked where it began.
 fn unwatched_paths_are_not_marked(libc: Libc) {
     let mut runs = printed(libc, "preempted", TIMES, "", "glibc.pthread.rseq=0").1;
     let thread = only(runs.swap_remove(0).threads);
@@ -148,7 +150,7 @@ fn waking_up_elsewhere_is_the_programs_own_doing(libc: Libc) {
         let thread = only(only(printed(libc, "woken", kind, burst, "").1).threads);
         let slept = flags(&thread, 1);
         let moved = slept.iter().filter(|flags| **flags & SAMPLE_MIGRATED != 0);
-        // Between the program's own look and the path's end, or before it began.
+        // Events between the program's own look and the path's end, or before the path began.
         assert!(moved.count() <= 1 + slept.len() / 20, "{slept:?}");
     }
 }
@@ -161,7 +163,7 @@ fn a_path_may_go_on_in_another_thread(libc: Libc) {
             panic!("two threads")
         };
         assert_eq!((count(first, 1), count(first, 2)), (1, 1000));
-        // Of the path that went over, nothing can be said; in bursts, nor of the one behind it.
+        // The path that changed threads is unknown; in bursts, the next path is unknown, too.
         let timed = if kind == TIMES { 1000 } else { 999 };
         assert_eq!((count(second, 6), count(second, 7)), (timed, 1), "{kind}");
         for thread in &threads {
@@ -181,15 +183,19 @@ fn a_child_goes_on_with_its_parents_time(libc: Libc) {
             panic!("two processes")
         };
         let (parent, child) = (&parent.threads[0], &child.threads[0]);
-        let both = looped(1, 1000);
-        assert!(parent.words() == [both, vec![20], looped(21, 1000)].concat());
-        assert!(child.words() == [vec![10], looped(11, 1000)].concat());
+        let both = loop_words(1, 1000);
+        assert!(parent.words() == [both, vec![20], loop_words(21, 1000)].concat());
+        assert!(child.words() == [vec![10], loop_words(11, 1000)].concat());
         assert_eq!((parent.damaged, child.damaged), (0, 0));
         assert_eq!(parent.bias(), child.bias());
-        // The path that the fork is in began in the parent, which counts it; the child's copy of it counts as well.
+        // The path around the fork began in the parent, which counts it; the child's copy counts as
+        // well.
         assert_eq!((parent.weight(), child.weight()), (2003, 1002), "{kind}");
-        // The same path began before the fork, and took the child less than a second.
-        let (one, other) = (parent.of(20).next().unwrap(), child.of(10).next().unwrap());
+        // The same path began before the fork, and took less than a second in the child.
+        let (one, other) = (
+            parent.samples_of(20).next().unwrap(),
+            child.samples_of(10).next().unwrap(),
+        );
         assert_eq!(one.start, other.start);
         assert!(other.duration < 1 << 32, "{other:?}");
         assert!(child.clocks[0].probes >= parent.clocks[0].probes);
@@ -206,7 +212,7 @@ fn a_child_goes_on_with_its_parents_time(libc: Libc) {
     }
 }
 
-/// Each begins anywhere in an interval: one in so many is met, and stands for the others.
+/// Each child begins anywhere in an interval. A few children are sampled, and stand for the others.
 fn short_children_count_as_much_as_long_ones(libc: Libc) {
     const TOTAL: f64 = 1000.0 * 31.0;
     for (burst, passes, most) in [("100:1", 100.0, 1.0), ("60:20", 60.0, 20.0)] {
@@ -216,7 +222,7 @@ fn short_children_count_as_much_as_long_ones(libc: Libc) {
         let weight: u64 = threads.iter().map(|thread| thread.weight()).sum();
         let samples: usize = threads.iter().map(|thread| thread.samples.len()).sum();
         let due = TOTAL * most / (passes + most);
-        // Six standard errors, each child by itself all or nothing.
+        // Six standard errors, with each child all or nothing.
         assert!(
             (samples as f64 / due - 1.0).abs() < 0.4,
             "{samples} for {due}"
@@ -240,14 +246,14 @@ fn raw_forks(libc: Libc) {
         let [parent, child] = &printed(libc, "raw", kind, burst, "").1[..] else {
             panic!("two processes")
         };
-        let words = [looped(1, 1000), vec![20], looped(21, 1000)].concat();
+        let words = [loop_words(1, 1000), vec![20], loop_words(21, 1000)].concat();
         assert!(parent.threads[0].words() == words);
-        let words = [vec![10], looped(11, 100_000)].concat();
+        let words = [vec![10], loop_words(11, 100_000)].concat();
         assert!(child.threads[0].words() == words);
     }
 }
 
-/// What main and handlers did is all there, each in order.
+/// Checks that the paths of main and of its handlers are complete, each in order.
 fn assert_mixed(thread: &Thread, first: &[u32], handled: u64) {
     let mut words = thread.words();
     words.retain(|word| *word != 100);
@@ -255,7 +261,7 @@ fn assert_mixed(thread: &Thread, first: &[u32], handled: u64) {
     assert_eq!((count(thread, 100) as u64, thread.damaged), (handled, 0));
     for sample in &thread.samples {
         assert!(
-            sample.others <= sample.duration && sample.duration < 1 << 40,
+            sample.timed_inside <= sample.duration && sample.duration < 1 << 40,
             "{sample:?}"
         );
     }
@@ -266,7 +272,7 @@ fn signals_while_paths_are_timed(libc: Libc) {
         let (numbers, runs) = printed(libc, "storm", kind, burst, "");
         assert!(numbers[0] > 50, "{} signals", numbers[0]);
         let thread = only(only(runs).threads);
-        assert_mixed(&thread, &looped(1, 1_000_000), numbers[0]);
+        assert_mixed(&thread, &loop_words(1, 1_000_000), numbers[0]);
         let disturbed = thread
             .samples
             .iter()
@@ -284,7 +290,7 @@ fn a_path_after_each_instruction(libc: Libc) {
     for (kind, burst) in KINDS {
         let (numbers, runs) = printed(libc, "every-instruction", kind, burst, "");
         assert!(numbers[0] > 5_000, "{} traps", numbers[0]);
-        let words = [vec![99], looped(1, 30)].concat();
+        let words = [vec![99], loop_words(1, 30)].concat();
         assert_mixed(&only(only(runs).threads), &words, numbers[0]);
     }
 }
@@ -313,7 +319,7 @@ fn handlers_that_jump_out_of_timed_paths(libc: Libc) {
             .iter()
             .all(|sample| sample.duration < 1 << 40);
         assert!(sane);
-        // Of a sample that a jump cut off, each word may stand alone.
+        // A jump may cut a sample between any two words.
         let damaged = thread.damaged as u64;
         let most = SAMPLE_WORDS as u64 * jumped;
         assert!(damaged <= most, "{damaged} damaged, {jumped} jumps");
@@ -360,7 +366,7 @@ fn no_space_for_samples(libc: Libc) {
     assert!(
         words
             .iter()
-            .eq(looped(1, 1_000_000).iter().take(words.len()))
+            .eq(loop_words(1, 1_000_000).iter().take(words.len()))
     );
 }
 
@@ -371,11 +377,11 @@ fn visits_take_little_stack(libc: Libc) {
     }
 }
 
-/// A static program asks for no registration; its paths are timed all the same.
+/// A static program has no registration. Its paths are timed nevertheless.
 fn static_programs(libc: Libc) {
     for (kind, burst) in KINDS {
-        let workshop = workshop(libc, &format!("timed-static{kind}"));
-        let program = workshop.join("timed");
+        let test_directory = test_directory(libc, &format!("timed-static{kind}"));
+        let program = test_directory.join("timed");
         let mut gcc = gcc(libc);
         gcc.args([
             "-O2",
@@ -388,12 +394,12 @@ fn static_programs(libc: Libc) {
         ]);
         gcc.arg(&program)
             .arg(source("timed.c"))
-            .arg(object(&workshop));
+            .arg(object(&test_directory));
         assert!(run(&mut gcc).status.success());
         let (mut command, data) = command(&program, &["many"]);
         run_silently(command.env("HOLLOWAY_BURST", burst));
         let thread = only(only(runs(&data)).threads);
-        assert!(thread.words() == looped(1, 100_000));
+        assert!(thread.words() == loop_words(1, 100_000));
         let known = SAMPLE_PREEMPTED | SAMPLE_MIGRATED | SAMPLE_UNWATCHED;
         assert!(
             thread
@@ -410,15 +416,15 @@ fn static_programs(libc: Libc) {
     }
 }
 
-/// The parent goes on at once, in a ring that the child still sees.
+/// The parent goes on at once, in a ring that the child still shares.
 fn a_child_has_the_state_of_the_fork(libc: Libc) {
     for (kind, burst) in KINDS {
         let runs = printed(libc, "fork-at-once", kind, burst, "").1;
         assert_eq!(runs.len(), 21);
         for run in &runs[1..] {
             let thread = &run.threads[0];
-            let path = thread.of(10).next().unwrap();
-            assert_eq!((path.others, thread.weight()), (0, 1), "{path:?}");
+            let path = thread.samples_of(10).next().unwrap();
+            assert_eq!((path.timed_inside, thread.weight()), (0, 1), "{path:?}");
         }
     }
 }

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 
 use holloway_abi::ABI_VERSION;
 
-use super::program::{Libc, command, compile, run_silently, workshop};
+use super::program::{Libc, command, compile, run_silently, test_directory};
 
-/// What a profile says, summed over blocks and segments.
+/// The contents of a profile, summed over blocks and segments.
 #[derive(Debug, Default)]
 pub struct Profile {
     pub pid: u32,
@@ -31,9 +31,9 @@ pub struct Profile {
     pub path: String,
     pub blocks: usize,
     pub segments: usize,
-    /// Sums of the words of the blocks; those of heads are left out.
+    /// Sums of the counters of the blocks, without the heads of hashed functions.
     pub counters: BTreeMap<u64, u64>,
-    /// By head (as index of a word): path and count.
+    /// Counts by the index of the head, then by path.
     pub hashes: BTreeMap<u64, BTreeMap<u64, u64>>,
 }
 
@@ -68,12 +68,12 @@ pub fn profiles(directory: &Path) -> Vec<Profile> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// Compiles, runs one scenario silently, reads the profiles.
+/// Compiles a program, runs one scenario silently, and reads the profiles.
 pub fn scenario(libc: Libc, source: &str, name: &str) -> Vec<Profile> {
     let stem = source.split('.').next().unwrap();
     let program = compile(
         libc,
-        &workshop(libc, &format!("{stem}-{name}")),
+        &test_directory(libc, &format!("{stem}-{name}")),
         &[source],
         &[],
     );

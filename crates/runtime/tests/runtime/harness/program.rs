@@ -60,8 +60,8 @@ macro_rules! test_with_each_libc {
 }
 pub(crate) use test_with_each_libc;
 
-/// A directory for one test, empty.
-pub fn workshop(libc: Libc, test: &str) -> PathBuf {
+/// Makes an empty directory for one test.
+pub fn test_directory(libc: Libc, test: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("runtime")
         .join(libc.folder())
@@ -80,9 +80,9 @@ pub fn source(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The runtime object, as a file.
-pub fn object(workshop: &Path) -> PathBuf {
-    let path = workshop.join("holloway_rt.o");
+/// Writes the runtime object to a file.
+pub fn object(test_directory: &Path) -> PathBuf {
+    let path = test_directory.join("holloway_rt.o");
     fs::write(&path, holloway_runtime::OBJECT).unwrap();
     path
 }
@@ -93,7 +93,7 @@ pub fn run(command: &mut Command) -> Output {
         .unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
-/// Runs to a good end, with nothing on stdout or stderr.
+/// Runs a command to a good end, with nothing on stdout or stderr.
 pub fn run_silently(command: &mut Command) {
     let output = run(command);
     let (stdout, stderr) = (
@@ -111,7 +111,7 @@ pub fn run_silently(command: &mut Command) {
 /// The compiler of `tests/programs`.
 pub fn gcc(libc: Libc) -> Command {
     let mut gcc = Command::new(if libc.is_musl() { "musl-gcc" } else { "gcc" });
-    // musl leaves the kernel's headers to the system.
+    // musl has no copy of the kernel's headers.
     let kernel = ["/usr/include", "/usr/include/x86_64-linux-gnu"];
     for headers in kernel.iter().filter(|_| libc.is_musl()) {
         gcc.args(["-idirafter", headers]);
@@ -120,20 +120,20 @@ pub fn gcc(libc: Libc) -> Command {
     gcc
 }
 
-/// Compiles a program of `tests/programs` with the runtime; its path.
-pub fn compile(libc: Libc, workshop: &Path, sources: &[&str], flags: &[&str]) -> PathBuf {
-    let program = workshop.join(sources[0].split('.').next().unwrap());
+/// Compiles a program of `tests/programs` with the runtime. The result is its path.
+pub fn compile(libc: Libc, test_directory: &Path, sources: &[&str], flags: &[&str]) -> PathBuf {
+    let program = test_directory.join(sources[0].split('.').next().unwrap());
     let mut gcc = gcc(libc);
     gcc.args(["-O2", "-g", "-Wall", "-mno-red-zone", "-pthread", "-o"])
         .arg(&program);
     gcc.args(sources.iter().map(|name| source(name)))
-        .arg(object(workshop))
+        .arg(object(test_directory))
         .args(flags);
     run_silently(&mut gcc);
     program
 }
 
-/// A program run with its data in `data` below the workshop.
+/// The command of a program, and the directory of its data.
 pub fn command(program: &Path, arguments: &[&str]) -> (Command, PathBuf) {
     let data = program.parent().unwrap().join("data");
     let mut command = Command::new(program);
@@ -144,7 +144,8 @@ pub fn command(program: &Path, arguments: &[&str]) -> (Command, PathBuf) {
     (command, data)
 }
 
-/// Runs a program that notes on its stdin how far it is, kills it some 200 microseconds to `micros` later, and gives how far it was.
+/// Runs a program that writes its progress to the file on its stdin, and kills it 200 microseconds
+/// or up to `micros` more later. The result is its progress.
 pub fn kill(command: &mut Command, seed: &mut u64, micros: u64) -> u64 {
     let finished = Path::new(command.get_program()).with_file_name("finished");
     let mut options = fs::File::options();

@@ -309,12 +309,13 @@ fn burst_of_the_environment(libc: Libc) {
     ] {
         let (mut command, data) = command(&program, &["many"]);
         let output = run(command.env("HOLLOWAY_BURST", value));
-        let said = String::from_utf8(output.stderr).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success());
         let line = format!(
-            "holloway: HOLLOWAY_BURST is {value}, which is no N:M with N at most 1000000000 and M from 1 to that; this run takes 10000:1\n"
+            "holloway: HOLLOWAY_BURST is {value}, which is no N:M with N at most 1000000000 and M from 1 to that; \
+             this run takes 10000:1\n"
         );
-        assert_eq!(said, if good { "" } else { &line });
+        assert_eq!(stderr, if good { "" } else { &line });
         let found = only(only(runs(&data)).threads).samples.len();
         let due = match value {
             "0:1" => 100_001..=100_001,

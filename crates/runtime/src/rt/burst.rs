@@ -85,16 +85,16 @@ pub(super) extern "C" fn burst() -> *mut u8 {
     }
     let state = TimingState::in_ring(Ring::at_slot(block));
     let (probe, since) = state.probe_at(since);
-    let at = state.time_at(probe, since, state.visit.get());
+    let time = state.time_at(probe, since, state.visit.get());
     if !state.is_quiet() {
-        arch::tend(at);
+        arch::tend(time);
     }
     let interval_passed = state.remaining.get() == 0 && state.due.get() != 0;
     if interval_passed || arch::countdown().wrapping_add(1) != state.left.get() {
-        state.unsampled.set(at);
+        state.unsampled.set(time);
     }
     state.begin_timed_path();
-    state.leave(at, NextPath::Timed);
+    state.leave(time, NextPath::Timed);
     block
 }
 
@@ -112,25 +112,25 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
     let ring = Ring::at_slot(block);
     let state = TimingState::in_ring(ring);
     let (probe, end) = state.probe_at(end);
-    let known = state.inner();
+    let inner_before = state.inner();
     let is_last = word & OPERAND != 0;
     let cost = if is_last {
         &state.overhead
     } else {
         &state.bias
     };
-    let at = state.time_at(probe, end, cost.get());
+    let time = state.time_at(probe, end, cost.get());
     let mut flags = 0;
     if !state.is_quiet() || end.wrapping_sub(state.clock.get()) >= CLOCK_AGE {
-        flags = arch::tend(at);
+        flags = arch::tend(time);
     }
     let bias = u64::from(state.bias.get());
     let mut duration = end.wrapping_sub(probe).wrapping_sub(start);
     if duration > LONGEST_DURATION {
         (duration, flags) = (bias, flags | SAMPLE_UNKNOWN);
     }
-    let timed_inside = known.wrapping_sub(inner & !WARMING).min(duration);
-    let flags = flags | flags_of(state, start, at);
+    let timed_inside = inner_before.wrapping_sub(inner & !WARMING).min(duration);
+    let flags = flags | event_flags(state, start, time);
     if inner & WARMING == 0 {
         let sample = Sample {
             word: word & !OPERAND,
@@ -138,19 +138,19 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
             duration,
             timed_inside,
             flags,
-            paths: pending(state),
+            paths: take_pending(state),
         };
         write(ring, sample);
     }
     let own = (duration - timed_inside).saturating_sub(bias);
-    state.inner.set(known.wrapping_add(own));
-    let is_timed = image::times_all_paths() || (!is_last && state.next_is_timed(at));
+    state.inner.set(inner_before.wrapping_add(own));
+    let is_timed = image::times_all_paths() || (!is_last && state.next_is_timed(time));
     let next = if is_timed && !is_last {
         NextPath::Timed
     } else {
         NextPath::Untimed
     };
-    state.leave(at, next);
+    state.leave(time, next);
     if is_timed {
         block
     } else {
@@ -160,7 +160,7 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
 
 /// Paths that a sample stands for; none stay pending.
 #[inline(always)]
-fn pending(state: &TimingState) -> u32 {
+fn take_pending(state: &TimingState) -> u32 {
     if image::times_all_paths() {
         return 1;
     }
@@ -171,20 +171,20 @@ fn pending(state: &TimingState) -> u32 {
 
 /// Flags for the events since a path's start.
 #[inline(always)]
-fn flags_of(state: &TimingState, start: u64, at: u64) -> u32 {
+fn event_flags(state: &TimingState, start: u64, time: u64) -> u32 {
     let mut flags = 0;
     if arch::countdown() != state.left.get() {
-        state.unsampled.set(at);
+        state.unsampled.set(time);
         state.left.set(arch::countdown());
         flags |= SAMPLE_CALLED;
     }
-    let mut since = |time: &Cell64, flag| {
-        if is_after(time.get(), start) {
+    let mut since = |event: &Cell64, flag| {
+        if is_after(event.get(), start) {
             flags |= flag;
-            if is_after(time.get(), at) {
+            if is_after(event.get(), time) {
                 // A handler that was timed during a visit found the event. Program time went back
                 // to the visit's, so the path after the visit has the flag, too.
-                time.set(at);
+                event.set(time);
             }
         }
     };
@@ -259,7 +259,7 @@ impl TimingState {
     /// Paths that pass before the next burst: on average as many as asked for, at random, so that
     /// bursts are never in step with the program.
     #[inline(always)]
-    fn threshold(&self) -> u32 {
+    fn next_threshold(&self) -> u32 {
         let pass = self.pass.get();
         let spread = (pass / 4).max(pass.min(4));
         pass - spread + self.below(2 * spread + 1)
@@ -282,7 +282,7 @@ impl TimingState {
         if remaining > 1 {
             self.count_from(0);
         } else {
-            let due = self.threshold();
+            let due = self.next_threshold();
             self.due.set(due);
             self.count_from(due);
         }
@@ -290,12 +290,12 @@ impl TimingState {
 
     /// Does a timed path begin where a timed path has just ended?
     #[inline(always)]
-    fn next_is_timed(&self, at: u64) -> bool {
+    fn next_is_timed(&self, time: u64) -> bool {
         if self.remaining.get() == 0 {
             let left = arch::countdown().wrapping_sub(1);
             if left as i32 >= 0 {
                 self.count_from(left);
-                self.unsampled.set(at);
+                self.unsampled.set(time);
                 return false;
             }
         }
@@ -303,16 +303,16 @@ impl TimingState {
         true
     }
 
-    /// Ends a visit that began at the program time `at`: goes on watching, and lets program time go
-    /// on.
+    /// Ends a visit that began at the program time `time`: goes on watching, and lets program time
+    /// go on.
     #[inline(always)]
-    fn leave(&self, at: u64, next: NextPath) {
+    fn leave(&self, time: u64, next: NextPath) {
         if !self.is_quiet() {
             arch::tend(LEAVING);
         }
         match next {
-            NextPath::Timed => self.resume.set(at), // woven code reads the clock
-            NextPath::Untimed => self.resume_at(at, arch::clock()),
+            NextPath::Timed => self.resume.set(time), // woven code reads the clock
+            NextPath::Untimed => self.resume_at(time, arch::clock()),
         }
     }
 

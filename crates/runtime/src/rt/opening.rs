@@ -43,7 +43,7 @@ pub(super) fn open_once(runtime: &mut Runtime) {
     }
     runtime.stderr = File::from_descriptor(2);
     measure::find_burst(runtime);
-    if adopt(runtime) {
+    if adopt_earlier_load(runtime) {
         return;
     }
     let Runtime {
@@ -119,7 +119,7 @@ fn file_page(
     let number = files::create_hidden(runtime, parent)?;
     let result = map_first_page(number).and_then(|address| {
         let page = address.cast::<FirstPage>();
-        fill(page, runtime, notes, origin, boot_start);
+        write_header(page, runtime, notes, origin, boot_start);
         files::reveal(runtime, parent)
             .map(|()| page)
             .inspect_err(|_| {
@@ -156,7 +156,7 @@ fn memory_page(
             .unwrap_or(core::ptr::null_mut())
     });
     let page = address.cast();
-    fill(page, runtime, notes, origin, boot_start);
+    write_header(page, runtime, notes, origin, boot_start);
     page
 }
 
@@ -173,7 +173,7 @@ fn named_memory(runtime: &Runtime) -> Result<*mut u8, sys::Errno> {
 }
 
 /// Writes the header into a new page (or null).
-fn fill(
+fn write_header(
     page: *mut FirstPage,
     runtime: &Runtime,
     notes: *mut Notes,
@@ -211,7 +211,7 @@ fn fill(
 
 /// Looks the image up in `/proc/self/maps`: sets its path, and takes over from an earlier load of
 /// the image in this process.
-fn adopt(runtime: &mut Runtime) -> bool {
+fn adopt_earlier_load(runtime: &mut Runtime) -> bool {
     let Runtime {
         scratch,
         image_path,
@@ -225,7 +225,7 @@ fn adopt(runtime: &mut Runtime) -> bool {
     let mut found = [0_usize; CANDIDATES];
     let mut places = found.iter_mut();
     proc::each_mapping(scratch, &mut |mapping| {
-        if holds(mapping, image::address()) {
+        if contains(mapping, image::address()) {
             image_path.clear();
             image_path.push_all(mapping.path);
         }
@@ -241,7 +241,7 @@ fn adopt(runtime: &mut Runtime) -> bool {
         .any(|address| address != 0 && take_over(runtime, address))
 }
 
-fn holds(mapping: &Mapping<'_>, address: usize) -> bool {
+fn contains(mapping: &Mapping<'_>, address: usize) -> bool {
     mapping.start <= address && address < mapping.end
 }
 
@@ -293,7 +293,7 @@ fn is_loaded(runtime: &mut Runtime, address: usize) -> bool {
     let mut readable = false;
     proc::each_mapping(&mut runtime.scratch, &mut |mapping| {
         readable |= mapping.readable
-            && holds(mapping, address)
+            && contains(mapping, address)
             && mapping.end - address >= size_of::<ImageHeader>();
         !readable
     });
@@ -317,7 +317,7 @@ fn set_paths(runtime: &mut Runtime, address: usize) {
     } = runtime;
     directory.clear();
     proc::each_mapping(scratch, &mut |mapping| {
-        if !holds(mapping, address) {
+        if !contains(mapping, address) {
             return true;
         }
         let file = file_name(mapping.path);

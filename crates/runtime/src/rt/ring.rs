@@ -71,7 +71,7 @@ impl Ring {
         self.0.cast::<u8>().wrapping_add(RING_WORDS as usize).cast()
     }
 
-    /// The place of a position.
+    /// The word at a position.
     #[inline(always)]
     fn word<'a>(self, position: u64) -> &'a AtomicU32 {
         let index = (position & (RING_SIZE - 1)) / 4;

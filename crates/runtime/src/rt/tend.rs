@@ -7,7 +7,7 @@ use holloway_abi::CLOCK_AGE;
 
 /// Body of `__holloway_tend`, which the hot code calls where the word of `watch` is not quiet, or
 /// the last clock is old. The result is the flags of the sample.
-pub(super) extern "C" fn tend(at: u64) -> u32 {
+pub(super) extern "C" fn tend(time: u64) -> u32 {
     fork::notice_raw_fork();
     let block = arch::slot();
     if block.is_null() {
@@ -15,8 +15,8 @@ pub(super) extern "C" fn tend(at: u64) -> u32 {
     }
     let ring = Ring::at_slot(block);
     let state = TimingState::in_ring(ring);
-    let flags = watch::look(state, at);
-    if at != LEAVING && arch::clock().wrapping_sub(state.clock.get()) >= CLOCK_AGE {
+    let flags = watch::look(state, time);
+    if time != LEAVING && arch::clock().wrapping_sub(state.clock.get()) >= CLOCK_AGE {
         stream::append_clock(ring);
         space::make_space(ring);
     }

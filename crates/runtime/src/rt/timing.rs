@@ -1,6 +1,6 @@
 //! A thread's state of timed paths, which lies behind the header of its ring.
 //!
-//! TimingState is reached by atomic loads and stores. They are relaxed, so they compile to plain
+//! The state is reached by atomic loads and stores. They are relaxed, so they compile to plain
 //! moves, and the compiler does not join them into vector instructions (see `burst`).
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
@@ -135,13 +135,13 @@ impl TimingState {
         (((random >> 32) * u64::from(limit)) >> 32) as u32
     }
 
-    /// Lets the program go on at the program time `at`, when the clock is `now`.
+    /// Lets the program go on at the program time `time`, when the clock is `now`.
     #[inline(always)]
-    pub(super) fn resume_at(&self, at: u64, now: u64) {
-        self.resume.set(at);
+    pub(super) fn resume_at(&self, time: u64, now: u64) {
+        self.resume.set(time);
         // A handler between the two stores finds that the visit took no time.
         compiler_fence(Ordering::SeqCst);
-        self.probe.set(now.wrapping_sub(at));
+        self.probe.set(now.wrapping_sub(time));
     }
 
     /// Did nothing happen to the thread since the last look (see `watch`)?

@@ -57,15 +57,15 @@ pub(super) fn make_descriptor(notes: *mut Notes) {
     if descriptor.is_null() {
         return;
     }
-    let at = descriptor.addr() as u64;
+    let address = descriptor.addr() as u64;
     // SAFETY: in a page of memory that no other thread knows yet.
     unsafe {
         descriptor.write(Descriptor {
             version: 0,
             flags: 0,
-            start: at + core::mem::offset_of!(Descriptor, section) as u64,
+            start: address + core::mem::offset_of!(Descriptor, section) as u64,
             length: 1,
-            abort: at + core::mem::offset_of!(Descriptor, after) as u64,
+            abort: address + core::mem::offset_of!(Descriptor, after) as u64,
             signature: arch::RSEQ_SIGNATURE,
             after: 0,
             section: 0,
@@ -98,7 +98,7 @@ pub(super) fn begin(runtime: &Runtime, state: &TimingState) {
 }
 
 /// Looks for events, and sets the word to quiet again. The result is flags of a sample.
-pub(super) fn look(state: &TimingState, at: u64) -> u32 {
+pub(super) fn look(state: &TimingState, time: u64) -> u32 {
     let place = state.place.get() as usize as *mut u64;
     let is_area = !state.is_blind() && !core::ptr::eq(place, (&raw const NOWHERE).cast());
     // SAFETY: as in `TimingState::is_quiet`. If the value is not 0, it is another library's.
@@ -110,12 +110,13 @@ pub(super) fn look(state: &TimingState, at: u64) -> u32 {
     let (switches, processor) = (sys::involuntary_switches(), arch::processor());
     let mut flags = 0;
     // An unwatched thread gets here by chance, long after the event.
-    if at != LEAVING && !state.is_blind() && switches != state.switches.get() {
-        state.preempted.set(at);
+    if time != LEAVING && !state.is_blind() && switches != state.switches.get() {
+        state.preempted.set(time);
         flags |= SAMPLE_PREEMPTED;
-        // Without such a switch the thread woke up on another processor than it slept on.
+        // Another processor without an involuntary switch is a wake-up there: the program's own
+        // doing.
         if processor != state.processor.get() {
-            state.migrated.set(at);
+            state.migrated.set(time);
             flags |= SAMPLE_MIGRATED;
         }
     }

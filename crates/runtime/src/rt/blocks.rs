@@ -227,12 +227,12 @@ fn map_over(runtime: &mut Runtime, address: *mut u8, size: usize) -> Result<u64,
     if !runtime.page().is_some_and(|page| page.has_file()) {
         return Err(EBADF);
     }
-    let number = files::profile(runtime)?;
+    let descriptor = files::profile(runtime)?;
     let Some(mut page) = runtime.page() else {
         return Err(EBADF);
     };
     let end = page.end().load(Ordering::Relaxed);
-    files::reserve(number, end, size as u64)?;
+    files::reserve(descriptor, end, size as u64)?;
     // SAFETY: the block's counts are the parent's, in the parent's file; the child's start at zero.
-    unsafe { sys::map_file(Placement::Over(address), number, end, size) }.map(|_| end)
+    unsafe { sys::map_file(Placement::Over(address), descriptor, end, size) }.map(|_| end)
 }

@@ -71,22 +71,22 @@ pub(super) fn publish(runtime: &mut Runtime, size: usize) {
 /// Reserves and maps the file from `end` on: `size` bytes and some to spare, or only `size` bytes
 /// if there is no space for more.
 fn make_room(runtime: &mut Runtime, size: usize) -> Result<(), Errno> {
-    let number = files::profile(runtime)?;
+    let descriptor = files::profile(runtime)?;
     let Some(mut page) = runtime.page() else {
         return Err(EBADF);
     };
     let end = page.end().load(Ordering::Relaxed);
     let spare = round_up((end / 4).min(SPARE_ROOM) as usize);
     let wanted = size.max(spare);
-    let length = match files::reserve(number, end, wanted as u64) {
+    let length = match files::reserve(descriptor, end, wanted as u64) {
         Ok(()) => wanted,
         Err(ENOSPC | EDQUOT | EFBIG) if wanted > size => {
-            files::reserve(number, end, size as u64).map(|()| size)?
+            files::reserve(descriptor, end, size as u64).map(|()| size)?
         }
         Err(error) => return Err(error),
     };
     // SAFETY: a new mapping, over nothing.
-    let map = |length| unsafe { sys::map_file(Placement::Anywhere, number, end, length) };
+    let map = |length| unsafe { sys::map_file(Placement::Anywhere, descriptor, end, length) };
     let (room, length) = match map(length) {
         Err(ENOMEM) if length > size => (map(size)?, size),
         result => (result?, length),

@@ -7,8 +7,8 @@
 
 use super::runtime::Runtime;
 use super::sys::{
-    self, DirectoryHandle, EBADF, EEXIST, EFBIG, EINTR, EINVAL, ENAMETOOLONG, ENOENT, ENOSPC,
-    ENOSYS, EOPNOTSUPP, Errno, FOREIGN_RIGHTS, File,
+    self, Descriptor, DirectoryHandle, EBADF, EEXIST, EFBIG, EINTR, EINVAL, ENAMETOOLONG, ENOENT,
+    ENOSPC, ENOSYS, EOPNOTSUPP, Errno, FOREIGN_RIGHTS, File,
 };
 use super::{image, proc, process};
 use crate::text::{Text, file_name, push_time, until_nul};
@@ -161,10 +161,10 @@ fn point_latest(runtime: &mut Runtime, runs: usize) {
     name.push_all(directory.as_bytes().get(runs + 1..).unwrap_or(&[]));
     scratch.clear();
     scratch.push_all(directory.as_bytes().get(..runs).unwrap_or(&[]));
-    let Ok(number) = sys::open_directory(scratch) else {
+    let Ok(descriptor) = sys::open_directory(scratch) else {
         return;
     };
-    let parent = DirectoryHandle::directory(&File::from_descriptor(number));
+    let parent = DirectoryHandle::directory(&File::from_descriptor(descriptor));
     scratch.clear();
     scratch.push_all(b".latest-");
     scratch.push_decimal(u64::from(sys::process_id()), 1);
@@ -174,7 +174,7 @@ fn point_latest(runtime: &mut Runtime, runs: usize) {
     {
         sys::unlink(parent, scratch);
     }
-    sys::close(number);
+    sys::close(descriptor);
 }
 
 /// The open directory. It is opened again by name if the descriptor is not ours any more.
@@ -189,7 +189,7 @@ pub(super) fn directory(runtime: &Runtime, kept: &mut File) -> Result<DirectoryH
 pub(super) fn create_hidden(
     runtime: &mut Runtime,
     parent: DirectoryHandle,
-) -> Result<usize, Errno> {
+) -> Result<Descriptor, Errno> {
     let mut result = Err(EEXIST);
     for count in 0..MAX_FILES {
         runtime.scratch.clear();
@@ -231,50 +231,50 @@ pub(super) fn name_profile<const N: usize>(name: &mut Text<N>, count: u64) {
 }
 
 /// The open profile. It is opened again by name if the descriptor is not ours any more.
-pub(super) fn profile(runtime: &mut Runtime) -> Result<usize, Errno> {
+pub(super) fn profile(runtime: &mut Runtime) -> Result<Descriptor, Errno> {
     let Some(page) = runtime.page() else {
         return Err(EBADF);
     };
     let (file, mut kept) = (page.notes.file, page.notes.directory);
     if file.is_ours() {
-        return Ok(file.number as usize);
+        return Ok(file.descriptor);
     }
     let parent = directory(runtime, &mut kept)?;
     let again = File::from_descriptor(sys::open_existing(parent, &runtime.name)?);
     if !again.is_same_file(&file) {
-        sys::close(again.number as usize);
+        sys::close(again.descriptor);
         return Err(EBADF);
     }
-    let again = File::from_descriptor(sys::move_high(again.number as usize)?);
+    let again = File::from_descriptor(sys::move_high(again.descriptor)?);
     if let Some(page) = runtime.page() {
         page.notes.file = again;
         page.notes.directory = kept;
     }
-    Ok(again.number as usize)
+    Ok(again.descriptor)
 }
 
 /// Lengthens a file with reserved space, so that later stores through a mapping cannot fail
 /// (SIGBUS) for a full disk.
-pub(super) fn reserve(number: usize, offset: u64, length: u64) -> Result<(), Errno> {
+pub(super) fn reserve(descriptor: Descriptor, offset: u64, length: u64) -> Result<(), Errno> {
     if offset.saturating_add(length) > sys::file_size_limit() {
         return Err(EFBIG); // the kernel would send SIGXFSZ
     }
     loop {
-        match sys::allocate(number, offset, length) {
+        match sys::allocate(descriptor, offset, length) {
             Err(EINTR) => {}
-            Err(EOPNOTSUPP | ENOSYS | EINVAL) => return write_zeros(number, offset, length),
+            Err(EOPNOTSUPP | ENOSYS | EINVAL) => return write_zeros(descriptor, offset, length),
             result => return result,
         }
     }
 }
 
 /// For file systems without `fallocate`.
-fn write_zeros(number: usize, offset: u64, length: u64) -> Result<(), Errno> {
+fn write_zeros(descriptor: Descriptor, offset: u64, length: u64) -> Result<(), Errno> {
     const ZEROS: &[u8; PAGE as usize] = &[0; PAGE as usize];
     let mut done = 0;
     while done < length {
         let now = ZEROS.get(..(length - done) as usize).unwrap_or(ZEROS);
-        match sys::write_at(number, now, offset + done) {
+        match sys::write_at(descriptor, now, offset + done) {
             Ok(0) => return Err(ENOSPC),
             Ok(count) => done += count as u64,
             Err(EINTR) => {}

@@ -9,7 +9,7 @@ use super::collector::Collector;
 use super::page::{FirstPage, NOTES_STAMP, Notes};
 use super::proc::{self, Mapping};
 use super::runtime::Runtime;
-use super::sys::{self, EFBIG, File, Placement};
+use super::sys::{self, Descriptor, EFBIG, File, Placement};
 use super::{blocks, files, image, measure, process, report, token, watch};
 use crate::text::{copy_padded, file_name, same, starts_with, until_nul};
 use holloway_abi::{ABI_VERSION, ImageHeader, PAGE};
@@ -41,7 +41,7 @@ pub(super) fn open_once(runtime: &mut Runtime) {
     if runtime.is_open() {
         return;
     }
-    runtime.stderr = File::from_descriptor(2);
+    runtime.stderr = File::from_descriptor(Descriptor::STDERR);
     measure::find_burst(runtime);
     if adopt_earlier_load(runtime) {
         return;
@@ -57,7 +57,7 @@ pub(super) fn open_once(runtime: &mut Runtime) {
     // SAFETY: a new mapping, over nothing.
     let notes = unsafe { sys::map_memory(Placement::Anywhere, PAGE as usize) }
         .unwrap_or(core::ptr::null_mut());
-    watch::make_descriptor(notes.cast());
+    watch::make_critical_section(notes.cast());
     new_page(
         runtime,
         notes.cast(),
@@ -116,8 +116,8 @@ fn file_page(
     runtime.name.clear();
     files::name_profile(&mut runtime.name, 0); // for the message, if it fails
     let parent = files::directory(runtime, directory)?;
-    let number = files::create_hidden(runtime, parent)?;
-    let result = map_first_page(number).and_then(|address| {
+    let descriptor = files::create_hidden(runtime, parent)?;
+    let result = map_first_page(descriptor).and_then(|address| {
         let page = address.cast::<FirstPage>();
         write_header(page, runtime, notes, origin, boot_start);
         files::reveal(runtime, parent)
@@ -129,15 +129,15 @@ fn file_page(
     });
     let page = result.inspect_err(|_| {
         sys::unlink(parent, &runtime.scratch);
-        sys::close(number);
+        sys::close(descriptor);
     })?;
-    Ok((page, File::from_descriptor(number)))
+    Ok((page, File::from_descriptor(descriptor)))
 }
 
-fn map_first_page(number: usize) -> Result<*mut u8, sys::Errno> {
-    files::reserve(number, 0, PAGE)?;
+fn map_first_page(descriptor: Descriptor) -> Result<*mut u8, sys::Errno> {
+    files::reserve(descriptor, 0, PAGE)?;
     // SAFETY: a new mapping, over nothing.
-    unsafe { sys::map_file(Placement::Anywhere, number, 0, PAGE as usize) }
+    unsafe { sys::map_file(Placement::Anywhere, descriptor, 0, PAGE as usize) }
 }
 
 /// Makes a first page in memory. The memory has a name, so that a later load of the image finds it.
@@ -164,11 +164,11 @@ fn named_memory(runtime: &Runtime) -> Result<*mut u8, sys::Errno> {
     if sys::file_size_limit() < PAGE {
         return Err(EFBIG); // the kernel would send SIGXFSZ
     }
-    let number = sys::create_in_memory(&runtime.name)?;
+    let descriptor = sys::create_in_memory(&runtime.name)?;
     // SAFETY: a new mapping, over nothing.
-    let map = || unsafe { sys::map_file(Placement::Anywhere, number, 0, PAGE as usize) };
-    let result = sys::set_length(number, PAGE).and_then(|()| map());
-    sys::close(number);
+    let map = || unsafe { sys::map_file(Placement::Anywhere, descriptor, 0, PAGE as usize) };
+    let result = sys::set_length(descriptor, PAGE).and_then(|()| map());
+    sys::close(descriptor);
     result
 }
 

@@ -5,9 +5,8 @@
 //! without waiting, and the program gets no SIGPIPE.
 
 use super::runtime::Runtime;
-use super::sys::{self, Errno, FOREIGN_RIGHTS, NO_COLLECTOR};
+use super::sys::{self, Descriptor, Errno, FOREIGN_RIGHTS, NO_COLLECTOR};
 
-const STDERR: i32 = 2;
 const SIGPIPE: u32 = 13;
 
 /// Longest path in a message.
@@ -100,11 +99,11 @@ pub(super) fn reject_burst(runtime: &mut Runtime) {
 
 /// Writes a line to standard error, if it takes the line.
 fn print(line: &[u8]) {
-    if !sys::is_writable(STDERR) {
+    if !sys::is_writable(Descriptor::STDERR) {
         return;
     }
     let pending = sys::is_pending(SIGPIPE);
-    let written = sys::write(STDERR as usize, line);
+    let written = sys::write(Descriptor::STDERR, line);
     if written.is_err() && !pending {
         sys::consume(SIGPIPE); // every signal is masked here, so SIGPIPE is still pending
     }

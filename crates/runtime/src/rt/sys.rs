@@ -187,37 +187,51 @@ pub(super) fn exit(code: u32) -> ! {
     }
 }
 
+/// A file descriptor.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(super) struct Descriptor(i32);
+
+impl Descriptor {
+    /// Standard error.
+    pub(super) const STDERR: Descriptor = Descriptor(2);
+
+    /// The result of a system call that opens a file.
+    fn from_result(result: usize) -> Descriptor {
+        Descriptor(result as i32)
+    }
+
+    /// The argument of a system call.
+    fn argument(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// An open file: its descriptor, with device and inode, which tell whether the descriptor is still
 /// this file.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct File {
     /// The descriptor; perhaps not open any more.
-    pub(super) number: i32,
+    pub(super) descriptor: Descriptor,
     device: u64,
     inode: u64,
 }
 
 impl File {
     pub(super) const NONE: File = File {
-        number: 0,
+        descriptor: Descriptor(0),
         device: 0,
         inode: 0,
     };
 
     /// The file behind a descriptor just opened.
-    pub(super) fn from_descriptor(number: usize) -> File {
-        match identity(number as i32) {
-            Some((device, inode)) => File {
-                number: number as i32,
-                device,
-                inode,
-            },
-            None => File {
-                number: number as i32,
-                device: 0,
-                inode: 0,
-            },
+    pub(super) fn from_descriptor(descriptor: Descriptor) -> File {
+        let (device, inode) = identity(descriptor).unwrap_or((0, 0));
+        File {
+            descriptor,
+            device,
+            inode,
         }
     }
 
@@ -229,7 +243,7 @@ impl File {
     /// Is the descriptor still this file? A program may close every descriptor, and open its own
     /// files with the same numbers.
     pub(super) fn is_ours(&self) -> bool {
-        self.exists() && identity(self.number) == Some((self.device, self.inode))
+        self.exists() && identity(self.descriptor) == Some((self.device, self.inode))
     }
 
     /// Is this the same file, whatever the descriptor?
@@ -240,43 +254,43 @@ impl File {
     /// Closes the descriptor if it still is this file.
     pub(super) fn close(&self) {
         if self.is_ours() {
-            close(self.number as usize);
+            close(self.descriptor);
         }
     }
 }
 
 /// Device and inode of a descriptor.
-fn identity(number: i32) -> Option<(u64, u64)> {
+fn identity(descriptor: Descriptor) -> Option<(u64, u64)> {
     let mut stat = [0_u64; 18]; // struct stat begins with st_dev and st_ino everywhere
-    call!(number::FSTAT, number as usize, stat.as_mut_ptr()).ok()?;
+    call!(number::FSTAT, descriptor.argument(), stat.as_mut_ptr()).ok()?;
     let [device, inode, ..] = stat;
     Some((device, inode))
 }
 
-pub(super) fn close(number: usize) {
-    let _ = call!(number::CLOSE, number);
+pub(super) fn close(descriptor: Descriptor) {
+    let _ = call!(number::CLOSE, descriptor.argument());
 }
 
 /// Moves a descriptor out of the program's way, to 1,000 or as high as the limit allows. If there
 /// is no room, the descriptor stays. But it never stays as standard input, output, or error, which
 /// the program may use without opening them.
-pub(super) fn move_high(number: usize) -> Result<usize, Errno> {
+pub(super) fn move_high(descriptor: Descriptor) -> Result<Descriptor, Errno> {
     let limit = limit(RLIMIT_NOFILE);
     let from = if limit > 1_016 {
         1_000
     } else {
         limit.saturating_sub(16) as usize
     };
-    match call!(number::FCNTL, number, F_DUPFD_CLOEXEC, from) {
+    match call!(number::FCNTL, descriptor.argument(), F_DUPFD_CLOEXEC, from) {
         Ok(high) => {
-            close(number);
-            Ok(high)
+            close(descriptor);
+            Ok(Descriptor::from_result(high))
         }
-        Err(error) if number <= 2 => {
-            close(number);
+        Err(error) if descriptor.0 <= Descriptor::STDERR.0 => {
+            close(descriptor);
             Err(error)
         }
-        Err(_) => Ok(number),
+        Err(_) => Ok(descriptor),
     }
 }
 
@@ -318,15 +332,15 @@ impl<const N: usize> Path for crate::text::Text<N> {
 
 /// The directory a path is relative to.
 #[derive(Clone, Copy)]
-pub(super) struct DirectoryHandle(usize);
+pub(super) struct DirectoryHandle(Descriptor);
 
 impl DirectoryHandle {
     pub(super) fn directory(file: &File) -> DirectoryHandle {
-        DirectoryHandle(file.number as usize)
+        DirectoryHandle(file.descriptor)
     }
 }
 
-pub(super) fn open_to_read(path: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+pub(super) fn open_to_read(path: &(impl Path + ?Sized)) -> Result<Descriptor, Errno> {
     call!(
         number::OPENAT,
         AT_FDCWD,
@@ -334,10 +348,11 @@ pub(super) fn open_to_read(path: &(impl Path + ?Sized)) -> Result<usize, Errno> 
         O_RDONLY | O_CLOEXEC,
         0_usize
     )
+    .map(Descriptor::from_result)
 }
 
 /// A directory, to name files in it.
-pub(super) fn open_directory(path: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+pub(super) fn open_directory(path: &(impl Path + ?Sized)) -> Result<Descriptor, Errno> {
     call!(
         number::OPENAT,
         AT_FDCWD,
@@ -345,32 +360,44 @@ pub(super) fn open_directory(path: &(impl Path + ?Sized)) -> Result<usize, Errno
         O_PATH | arch::O_DIRECTORY | O_CLOEXEC,
         0_usize
     )
+    .map(Descriptor::from_result)
 }
 
 /// A file that exists, to read and write.
 pub(super) fn open_existing(
     parent: DirectoryHandle,
     path: &(impl Path + ?Sized),
-) -> Result<usize, Errno> {
+) -> Result<Descriptor, Errno> {
     call!(
         number::OPENAT,
-        parent.0,
+        parent.0.argument(),
         path.pointer(),
         O_RDWR | arch::O_NOFOLLOW | O_CLOEXEC,
         0_usize
     )
+    .map(Descriptor::from_result)
 }
 
 /// A file that must not exist yet, to read and write.
-pub(super) fn create(parent: DirectoryHandle, path: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+pub(super) fn create(
+    parent: DirectoryHandle,
+    path: &(impl Path + ?Sized),
+) -> Result<Descriptor, Errno> {
     let flags = O_RDWR | O_CREAT | O_EXCL | arch::O_NOFOLLOW | O_CLOEXEC;
-    call!(number::OPENAT, parent.0, path.pointer(), flags, 0o666_usize)
+    call!(
+        number::OPENAT,
+        parent.0.argument(),
+        path.pointer(),
+        flags,
+        0o666_usize
+    )
+    .map(Descriptor::from_result)
 }
 
 /// A file in memory, which `/proc/self/maps` shows as `name`.
-pub(super) fn create_in_memory(name: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+pub(super) fn create_in_memory(name: &(impl Path + ?Sized)) -> Result<Descriptor, Errno> {
     const MFD_CLOEXEC: usize = 1;
-    call!(number::MEMFD_CREATE, name.pointer(), MFD_CLOEXEC)
+    call!(number::MEMFD_CREATE, name.pointer(), MFD_CLOEXEC).map(Descriptor::from_result)
 }
 
 /// Renames a file, if no file has the new name yet.
@@ -382,9 +409,9 @@ pub(super) fn rename_new(
     const NOREPLACE: usize = 1;
     match call!(
         number::RENAMEAT2,
-        parent.0,
+        parent.0.argument(),
         from.pointer(),
-        parent.0,
+        parent.0.argument(),
         to.pointer(),
         NOREPLACE
     ) {
@@ -392,9 +419,9 @@ pub(super) fn rename_new(
         Err(EINVAL | ENOSYS) => {
             call!(
                 number::LINKAT,
-                parent.0,
+                parent.0.argument(),
                 from.pointer(),
-                parent.0,
+                parent.0.argument(),
                 to.pointer(),
                 0_usize
             )?;
@@ -413,16 +440,21 @@ pub(super) fn rename_over(
 ) -> Result<(), Errno> {
     call!(
         number::RENAMEAT,
-        parent.0,
+        parent.0.argument(),
         from.pointer(),
-        parent.0,
+        parent.0.argument(),
         to.pointer()
     )
     .map(|_| ())
 }
 
 pub(super) fn unlink(parent: DirectoryHandle, path: &(impl Path + ?Sized)) {
-    let _ = call!(number::UNLINKAT, parent.0, path.pointer(), 0_usize);
+    let _ = call!(
+        number::UNLINKAT,
+        parent.0.argument(),
+        path.pointer(),
+        0_usize
+    );
 }
 
 /// Makes a symbolic link at `path` to `target`.
@@ -434,7 +466,7 @@ pub(super) fn symlink(
     call!(
         number::SYMLINKAT,
         target.pointer(),
-        parent.0,
+        parent.0.argument(),
         path.pointer()
     )
     .map(|_| ())
@@ -461,49 +493,66 @@ pub(super) fn current_directory(to: &mut [u8]) -> Result<usize, Errno> {
 }
 
 /// Reads at the descriptor's position; 0 at the end.
-pub(super) fn read(number: usize, to: &mut [u8]) -> Result<usize, Errno> {
+pub(super) fn read(descriptor: Descriptor, to: &mut [u8]) -> Result<usize, Errno> {
     loop {
-        match call!(number::READ, number, to.as_mut_ptr(), to.len()) {
+        match call!(
+            number::READ,
+            descriptor.argument(),
+            to.as_mut_ptr(),
+            to.len()
+        ) {
             Err(EINTR) => {}
             result => return result,
         }
     }
 }
 
-pub(super) fn write(number: usize, bytes: &[u8]) -> Result<usize, Errno> {
-    call!(number::WRITE, number, bytes.as_ptr(), bytes.len())
+pub(super) fn write(descriptor: Descriptor, bytes: &[u8]) -> Result<usize, Errno> {
+    call!(
+        number::WRITE,
+        descriptor.argument(),
+        bytes.as_ptr(),
+        bytes.len()
+    )
 }
 
-pub(super) fn write_at(number: usize, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
+pub(super) fn write_at(descriptor: Descriptor, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
     call!(
         number::PWRITE64,
-        number,
+        descriptor.argument(),
         bytes.as_ptr(),
         bytes.len(),
         offset
     )
 }
 
-pub(super) fn set_length(number: usize, length: u64) -> Result<(), Errno> {
-    call!(number::FTRUNCATE, number, length).map(|_| ())
+pub(super) fn set_length(descriptor: Descriptor, length: u64) -> Result<(), Errno> {
+    call!(number::FTRUNCATE, descriptor.argument(), length).map(|_| ())
 }
 
 /// Reserves space, which reads as zeros, and lengthens the file over it.
-pub(super) fn allocate(number: usize, offset: u64, length: u64) -> Result<(), Errno> {
-    call!(number::FALLOCATE, number, 0_usize, offset, length).map(|_| ())
+pub(super) fn allocate(descriptor: Descriptor, offset: u64, length: u64) -> Result<(), Errno> {
+    call!(
+        number::FALLOCATE,
+        descriptor.argument(),
+        0_usize,
+        offset,
+        length
+    )
+    .map(|_| ())
 }
 
 /// Can the descriptor take a line now, without waiting?
-pub(super) fn is_writable(number: i32) -> bool {
+pub(super) fn is_writable(descriptor: Descriptor) -> bool {
     const POLLOUT: i16 = 4;
     #[repr(C)]
     struct Poll {
-        number: i32,
+        descriptor: i32,
         requested: i16,
         returned: i16,
     }
     let mut poll = Poll {
-        number,
+        descriptor: descriptor.0,
         requested: POLLOUT,
         returned: 0,
     };
@@ -563,7 +612,7 @@ impl Placement {
 /// With [`Placement::Over`], no code needs the old contents.
 pub(super) unsafe fn map_file(
     place: Placement,
-    number: usize,
+    descriptor: Descriptor,
     offset: u64,
     length: usize,
 ) -> Result<*mut u8, Errno> {
@@ -574,7 +623,7 @@ pub(super) unsafe fn map_file(
         length,
         PROT_READ_WRITE,
         MAP_SHARED | fixed,
-        number,
+        descriptor.argument(),
         offset
     );
     result.map(|address| address as *mut u8)

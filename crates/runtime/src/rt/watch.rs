@@ -4,7 +4,7 @@
 //! The kernel clears a thread's `rseq_cs` field whenever the thread goes on, after a switch or a
 //! signal, at an instruction outside of the critical section whose descriptor the field names.
 //! (glibc registers the field's area for every thread.) So each visit leaves there the address of a
-//! [`Descriptor`] of a section without instructions. If the address is still there at the next
+//! [`CriticalSection`] of a section without instructions. If the address is still there at the next
 //! visit, nothing happened. Otherwise the thread's count of involuntary switches and its processor
 //! tell what happened. Voluntary switches are the program's own doing: they are part of how long
 //! its paths take, on whichever processor the thread goes on.
@@ -32,9 +32,9 @@ use holloway_abi::{PAGE, SAMPLE_MIGRATED, SAMPLE_PREEMPTED};
 static NOWHERE: AtomicU64 = AtomicU64::new(0);
 
 /// The kernel's `struct rseq_cs`, and the signature that the kernel wants before the address of an
-/// abort. The section's addresses lie in the descriptor itself, which is not code.
+/// abort. The section's addresses lie in this record itself, which is not code.
 #[repr(C, align(32))]
-struct Descriptor {
+struct CriticalSection {
     version: u32,
     flags: u32,
     start: u64,
@@ -45,27 +45,27 @@ struct Descriptor {
     section: u64,
 }
 
-/// Offset of the descriptor in the page of the notes. The page stays mapped when the image is
-/// unloaded, and in the child of a fork.
-const DESCRIPTOR: usize = PAGE as usize - size_of::<Descriptor>();
+/// Offset of the [`CriticalSection`] in the page of the notes. The page stays mapped when the image
+/// is unloaded, and in the child of a fork.
+const SECTION_OFFSET: usize = PAGE as usize - size_of::<CriticalSection>();
 
-const _: () = assert!(size_of::<Notes>() <= DESCRIPTOR && DESCRIPTOR.is_multiple_of(32));
+const _: () = assert!(size_of::<Notes>() <= SECTION_OFFSET && SECTION_OFFSET.is_multiple_of(32));
 
-/// Writes the descriptor into the page of the notes (or null).
-pub(super) fn make_descriptor(notes: *mut Notes) {
-    let descriptor = descriptor(notes);
-    if descriptor.is_null() {
+/// Writes the [`CriticalSection`] into the page of the notes (or null).
+pub(super) fn make_critical_section(notes: *mut Notes) {
+    let section = critical_section(notes);
+    if section.is_null() {
         return;
     }
-    let address = descriptor.addr() as u64;
+    let address = section.addr() as u64;
     // SAFETY: in a page of memory that no other thread knows yet.
     unsafe {
-        descriptor.write(Descriptor {
+        section.write(CriticalSection {
             version: 0,
             flags: 0,
-            start: address + core::mem::offset_of!(Descriptor, section) as u64,
+            start: address + core::mem::offset_of!(CriticalSection, section) as u64,
             length: 1,
-            abort: address + core::mem::offset_of!(Descriptor, after) as u64,
+            abort: address + core::mem::offset_of!(CriticalSection, after) as u64,
             signature: arch::RSEQ_SIGNATURE,
             after: 0,
             section: 0,
@@ -73,22 +73,22 @@ pub(super) fn make_descriptor(notes: *mut Notes) {
     }
 }
 
-fn descriptor(notes: *mut Notes) -> *mut Descriptor {
+fn critical_section(notes: *mut Notes) -> *mut CriticalSection {
     if notes.is_null() {
         return core::ptr::null_mut();
     }
-    notes.cast::<u8>().wrapping_add(DESCRIPTOR).cast()
+    notes.cast::<u8>().wrapping_add(SECTION_OFFSET).cast()
 }
 
 /// Begins to watch the calling thread.
 pub(super) fn begin(runtime: &Runtime, state: &TimingState) {
     const RSEQ_CS: usize = 8;
-    let descriptor = descriptor(runtime.notes_address());
-    state.quiet.set(descriptor.addr() as u64);
+    let section = critical_section(runtime.notes_address());
+    state.quiet.set(section.addr() as u64);
     let area = arch::rseq_area();
-    let place = if !area.is_null() && !descriptor.is_null() {
+    let place = if !area.is_null() && !section.is_null() {
         area.wrapping_add(RSEQ_CS).addr() as u64
-    } else if image::times_all_paths() || descriptor.is_null() {
+    } else if image::times_all_paths() || section.is_null() {
         state.quiet.address()
     } else {
         (&raw const NOWHERE).addr() as u64
@@ -103,7 +103,7 @@ pub(super) fn look(state: &TimingState, time: u64) -> u32 {
     let is_area = !state.is_blind() && !core::ptr::eq(place, (&raw const NOWHERE).cast());
     // SAFETY: as in `TimingState::is_quiet`. If the value is not 0, it is another library's.
     if is_area && unsafe { place.read_volatile() } == 0 {
-        // SAFETY: the thread's own field for this, and a valid descriptor that stays mapped.
+        // SAFETY: the thread's own field for this, and a valid record that stays mapped.
         unsafe { place.write_volatile(state.quiet.get()) };
     }
     compiler_fence(Ordering::SeqCst); // the next look sees all later events

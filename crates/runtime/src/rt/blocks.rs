@@ -83,7 +83,7 @@ fn take_dead(notes: &mut Notes, pid: u32, owner: u32) -> Option<*mut ExtentHeade
         let free = match header.tid {
             NOBODY => true,
             UNKNOWN => false,
-            known => known == owner || sys::is_dead(pid, known),
+            tid => tid == owner || sys::is_dead(pid, tid),
         };
         if free {
             header.tid = owner;

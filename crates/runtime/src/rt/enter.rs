@@ -18,9 +18,9 @@ pub(super) extern "C" fn enter() -> *mut u8 {
 fn block() -> *mut u8 {
     let _masked = Masked::all();
     fork::notice_raw_fork();
-    let known = arch::slot();
-    if !known.is_null() {
-        return known; // a signal handler entered between the caller's test and the mask
+    let present = arch::slot();
+    if !present.is_null() {
+        return present; // a signal handler entered between the caller's test and the mask
     }
     let mut runtime = RUNTIME.lock();
     opening::open_once(&mut runtime);

@@ -107,8 +107,8 @@ fn make_run(runtime: &mut Runtime, boot_start: u64) -> Result<(), Errno> {
     let runs = runtime.directory.len();
     for second in [start - 1, start + 1] {
         name_run(runtime, runs, second)?;
-        if let Ok(found) = sys::open_directory(&runtime.directory) {
-            sys::close(found);
+        if let Ok(directory) = sys::open_directory(&runtime.directory) {
+            sys::close(directory);
             return Ok(());
         }
     }

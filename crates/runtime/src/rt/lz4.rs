@@ -43,10 +43,13 @@ pub(super) fn compress(words: &[u32], out: &mut [u8], table: &mut Table) -> Opti
     };
     let (mut literals, mut at) = (0, 0);
     while at + MATCH_MARGIN <= words.len() {
-        let found = pair(words, at);
-        let place = table.get_mut(hash(found))?;
+        let current_pair = pair(words, at);
+        let place = table.get_mut(hash(current_pair))?;
         let candidate = core::mem::replace(place, at as u32) as usize;
-        if candidate >= at || at - candidate > MAX_DISTANCE || pair(words, candidate) != found {
+        if candidate >= at
+            || at - candidate > MAX_DISTANCE
+            || pair(words, candidate) != current_pair
+        {
             at += 1 + ((at - literals) >> 6);
             continue;
         }

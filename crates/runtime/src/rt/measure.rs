@@ -99,8 +99,8 @@ pub(super) fn hand_on(runtime: &Runtime, ring: Ring) {
 
 /// Start of the random numbers, different for each thread and process.
 fn seed() -> u64 {
-    let places = u64::from(sys::thread_id()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (arch::clock() ^ places) | 1
+    let spread = u64::from(sys::thread_id()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (arch::clock() ^ spread) | 1
 }
 
 /// Begins anywhere in an interval: at a path that passes, at a path that warms a burst up, or at a
@@ -206,20 +206,20 @@ fn least_ends(state: &TimingState) -> u64 {
 /// The clock's step: the largest gap between two measured times, among short times of all lengths.
 /// Nothing is measured between two steps.
 fn step(bias: u64) -> u64 {
-    let mut found = 1_u128; // bit n: n cycles more than the empty path occurred
+    let mut occurred = 1_u128; // bit n: n cycles more than the empty path occurred
     for length in 0..LENGTHS {
         let start = arch::path_start();
         arch::spend(length);
         let over = arch::path_end().wrapping_sub(start).wrapping_sub(bias);
         if over < u64::from(u128::BITS) {
-            found |= 1 << over;
+            occurred |= 1 << over;
         }
     }
     let (mut gap, mut largest) = (0, 0);
-    while found > 1 {
-        found >>= 1;
+    while occurred > 1 {
+        occurred >>= 1;
         gap += 1;
-        if found & 1 == 1 {
+        if occurred & 1 == 1 {
             largest = gap.max(largest);
             gap = 0;
         }

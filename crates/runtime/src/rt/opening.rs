@@ -85,7 +85,7 @@ pub(super) fn new_page(
         None => file_page(runtime, notes, directory, origin, boot_start),
     };
     let (page, file) = match result {
-        Ok(made) => made,
+        Ok(page_and_file) => page_and_file,
         Err(error) => {
             runtime.failure = Some(error);
             (memory_page(runtime, notes, origin, boot_start), File::NONE)
@@ -222,8 +222,8 @@ fn adopt_earlier_load(runtime: &mut Runtime) -> bool {
     name.push_decimal(u64::from(process::current().id), 1);
     name.push(b'-');
     name.push_all(until_nul(&image::header().name));
-    let mut found = [0_usize; CANDIDATES];
-    let mut places = found.iter_mut();
+    let mut page_addresses = [0_usize; CANDIDATES];
+    let mut places = page_addresses.iter_mut();
     proc::each_mapping(scratch, &mut |mapping| {
         if contains(mapping, image::address()) {
             image_path.clear();
@@ -236,7 +236,7 @@ fn adopt_earlier_load(runtime: &mut Runtime) -> bool {
         }
         true
     });
-    found
+    page_addresses
         .into_iter()
         .any(|address| address != 0 && take_over(runtime, address))
 }

@@ -15,9 +15,9 @@ pub(super) type Scratch = Text<8192>;
 pub(super) fn variable(name: &[u8], scratch: &mut Scratch, value: &mut Text<4096>) -> bool {
     value.clear();
     each_record(c"/proc/self/environ", 0, scratch, &mut |record| {
-        let found = value_of(record, name);
-        value.push_all(found.unwrap_or(&[]));
-        found.is_none()
+        let record_value = value_of(record, name);
+        value.push_all(record_value.unwrap_or(&[]));
+        record_value.is_none()
     });
     value.len() > 0
 }
@@ -26,9 +26,9 @@ pub(super) fn variable(name: &[u8], scratch: &mut Scratch, value: &mut Text<4096
 pub(super) fn variable_is(name: &[u8], value: &[u8], scratch: &mut Scratch) -> bool {
     let mut is_equal = false;
     each_record(c"/proc/self/environ", 0, scratch, &mut |record| {
-        let found = value_of(record, name);
-        is_equal = found.is_some_and(|found| same(found, value));
-        found.is_none()
+        let record_value = value_of(record, name);
+        is_equal = record_value.is_some_and(|record_value| same(record_value, value));
+        record_value.is_none()
     });
     is_equal
 }

@@ -59,12 +59,12 @@ impl Segment {
         let mut index = hash_slot(path, self.bits);
         loop {
             let (place, count) = self.record(index);
-            let found = match place.load(Ordering::Relaxed) {
+            let present_key = match place.load(Ordering::Relaxed) {
                 0 if self.used().load(Ordering::Relaxed) >= limit => return false,
                 0 => self.claim(place, key),
-                found => found,
+                present_key => present_key,
             };
-            if found == key {
+            if present_key == key {
                 count.fetch_add(1, Ordering::Relaxed);
                 return true;
             }

@@ -149,8 +149,8 @@ impl TimingState {
     pub(super) fn is_quiet(&self) -> bool {
         // SAFETY: `watch::begin` set the address of an aligned word, which stays mapped as long as
         // the thread runs code of this image.
-        let found = unsafe { (self.place.get() as usize as *const u64).read_volatile() };
-        found == self.quiet.get()
+        let present = unsafe { (self.place.get() as usize as *const u64).read_volatile() };
+        present == self.quiet.get()
     }
 
     /// Is it unknown what happens to this thread?

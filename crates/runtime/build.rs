@@ -67,7 +67,8 @@ fn main() {
         match targets.iter().find(|target| is_installed(target)) {
             Some(target) => compile(target, features, &out),
             None if name == variable("CARGO_CFG_TARGET_ARCH") => fail(&format!(
-                "cannot compile the runtime object: {} has no core library for {}; `rustup target add {}`, \
+                "cannot compile the runtime object: {} has no core library for {}; \
+                 `rustup target add {}`, \
                  or without rustup the package of your distribution that brings it, \
                  or a rustc of rustup's",
                 variable("RUSTC"),

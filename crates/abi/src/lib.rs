@@ -18,7 +18,8 @@
 //! | `burst` | which paths are timed, and the program time |
 //! | `sample` | records of timed paths, clocks |
 //!
-//! All modules but [`environment`] are private: their items are at the crate's root. Numbers are little-endian.
+//! All modules but [`environment`] are private: their items are at the crate's root.
+//! Numbers are little-endian.
 #![no_std]
 #![forbid(unsafe_code)]
 

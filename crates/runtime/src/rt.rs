@@ -7,7 +7,8 @@
 //! - `__holloway_enter` (`enter::enter`): the thread's slot is null. Finds or makes a block.
 //! - `__holloway_hash` (`segment::count`): counts a path of a function with too many paths for an
 //!   array. The usual case, a path that has its record already, is all in assembly.
-//! - `__holloway_chunk` (`space::chunk`): a chunk of the ring was begun. Keeps the next chunks free.
+//! - `__holloway_chunk` (`space::chunk`): a chunk of the ring was begun. Keeps the next
+//!   chunks free.
 //! - `__holloway_caught` (`space::caught`): control came back to a frame, by an exception or
 //!   `longjmp`.
 //! - `__holloway_burst` (`burst::burst`): is the path that begins here timed?
@@ -37,7 +38,7 @@
 //! | `ring`, `page` | the words of a thread; the file's first page |
 //! | `collector` | the process that takes words out of the rings |
 //! | `proc`, `process`, `token` | `/proc`; the process to count for; a word that a fork wipes |
-//! | `lock`, `sys`, `image`, `arch` | mask and lock; system calls; the image's header; the processor |
+//! | `lock`, `sys`, `image`, `arch` | lock; system calls; the image's header; the processor |
 //!
 //! # What it keeps
 //! - **Exact**: a thread counts in its own block, with one instruction for each count. So a signal

@@ -312,8 +312,8 @@ fn burst_of_the_environment(libc: Libc) {
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success());
         let line = format!(
-            "holloway: HOLLOWAY_BURST is {value}, which is no N:M with N at most 1000000000 and M from 1 to that; \
-             this run takes 10000:1\n"
+            "holloway: HOLLOWAY_BURST is {value}, which is no N:M with N at most 1000000000 \
+             and M from 1 to that; this run takes 10000:1\n"
         );
         assert_eq!(stderr, if good { "" } else { &line });
         let found = only(only(runs(&data)).threads).samples.len();

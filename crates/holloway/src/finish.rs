@@ -1,7 +1,7 @@
 //! After a run: what the run's directory needs to be read later and elsewhere.
 //!
 //! - the path map of each image met, as `<build id>.hwm`, taken from the program's file (or, for programs that are
-//!   gone by now like doctests, from what the links [left](Linked));
+//!   gone by now like doctests, from what the links left);
 //! - each profile of a process that has ended sealed: compact and checksummed, in place of the raw mapping.
 //!
 //! Of streams (loops, trace, times) that no collector took, what they come to is made here, beside the profile.
@@ -20,7 +20,6 @@ use holloway_format::{
 
 use crate::collect::{self, Subject};
 use crate::failure::{Context, Failure, Result};
-use crate::linked::Linked;
 use crate::rundir::write_atomically;
 use crate::{images, status};
 
@@ -41,7 +40,7 @@ pub(crate) struct Outcome {
 ///
 /// # Errors
 /// The directory cannot be read.
-pub(crate) fn finish(directory: &Path, linked: Option<&Linked>) -> Result<Outcome> {
+pub(crate) fn finish(directory: &Path, linked: Option<&Path>) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let mut maps: HashMap<[u8; 16], Option<Arc<ImageMap>>> = HashMap::new();
     let mut unfinished: Option<Failure> = None;
@@ -56,7 +55,7 @@ pub(crate) fn finish(directory: &Path, linked: Option<&Linked>) -> Result<Outcom
         let map = match maps.entry(head.build_id) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let kept = keep_map(directory, &head, linked.map(Linked::directory));
+                let kept = keep_map(directory, &head, linked);
                 let map = kept.unwrap_or_else(|failure| {
                     unfinished.get_or_insert(failure);
                     map_of_image(&head).ok().map(|(map, _)| map)

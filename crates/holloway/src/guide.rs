@@ -12,9 +12,11 @@ use std::path::{Path, PathBuf};
 use holloway_analysis::RunProfile;
 use holloway_format::guide::GUIDE_MAGIC;
 use holloway_format::{Guide, GuideFunction};
+use holloway_link::guide::hash;
+use holloway_link::records::leave_warning;
 
 use crate::failure::{Context, Failure, Result};
-use crate::{images, linked, load, rundir};
+use crate::{images, load, rundir, status};
 
 /// File in holloway's build directory: the guide of the last build.
 const FILE: &str = ".holloway-guide";
@@ -54,10 +56,12 @@ pub(crate) fn read(named: &Path) -> Result<Guide> {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        linked::warn(&format!(
+        let warning = format!(
             "the guide {} is damaged, the rest of it is used: {first}{more}",
             run.display()
-        ));
+        );
+        status::warn(&warning);
+        leave_warning(&warning);
     }
     Ok(of(&profile))
 }
@@ -97,11 +101,6 @@ pub(crate) fn keep(named: &Path, home: &Path) -> Result<(PathBuf, String)> {
     std::fs::create_dir_all(home).cannot(|| format!("create {}", home.display()))?;
     rundir::write_atomically(&file, &bytes)?;
     Ok((file, hash(&bytes)))
-}
-
-/// What tells one guide from another.
-pub(crate) fn hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
 }
 
 /// The counts of all functions that ran.

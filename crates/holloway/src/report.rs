@@ -17,8 +17,8 @@ use crate::collect::Settings;
 use crate::failure::{Failure, Result};
 use crate::kinds::Page;
 use crate::load::Loaded;
-use crate::toolchain::Rustc;
 use crate::{kinds, load, rundir, status, trace};
+use holloway_link::toolchain::Rustc;
 
 /// Reports the run named, or the latest.
 ///

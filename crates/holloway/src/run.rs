@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use holloway_format::{ImageMap, decode_image};
+use holloway_link::program::find_program;
 use signal_hook::consts::SIGSEGV;
 
 use crate::args::RunArgs;
 use crate::burst::Burst;
 use crate::failure::{Failure, Result};
-use crate::{child, collect, finish, images, kinds, report, rundir, rustc, status, unwritten};
+use crate::{child, collect, finish, images, kinds, report, rundir, status, unwritten};
 
 /// Runs the program.
 ///
@@ -23,7 +24,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         ));
     }
     let (program, program_args) = args.program.split_first().expect("clap requires a program");
-    let file = crate::link::find_program(program);
+    let file = find_program(program);
     let woven = file.as_deref().and_then(|file| images::inspect(file).ok());
     let runs = woven
         .as_ref()
@@ -40,7 +41,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             .spawn()
             .err()
             .unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into());
-        return Err(rustc::cannot_run(program, &error));
+        return Err(Failure::cannot_run(program, &error));
     }
     if let Some(kind) = woven.as_ref().and_then(|image| image.kind) {
         kinds::check(
@@ -58,7 +59,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         Ok(done) => done?,
         Err(error) => {
             rundir::discard_if_empty(&directory);
-            return Err(rustc::cannot_run(program, &error));
+            return Err(Failure::cannot_run(program, &error));
         }
     };
     if status.signal() == Some(SIGSEGV) && woven.as_ref().is_some_and(|file| file.opens_by_musl) {

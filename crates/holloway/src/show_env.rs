@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use holloway_abi::BURST_VARIABLE;
+use holloway_link::collect_options::{COLLECT, CollectOptions, EXITS, GUIDE};
+use holloway_link::toolchain::Rustc;
+use holloway_link::tools::{CLANG, CLANGXX, RUSTC, tools_dir};
 
 use crate::args::{EnvFormat, ShowEnvArgs};
 use crate::burst::Burst;
 use crate::clean::shared_cache;
 use crate::failure::{Context, Result};
-use crate::link::{self, CLANG, CLANGXX, RUSTC};
 use crate::rundir::{DATA, DEFAULT_RUNS};
-use crate::toolchain::Rustc;
-use crate::wanted::{COLLECT, EXITS, GUIDE, Wanted};
 
 /// A variable, or a setting that has no value.
 struct Setting {
@@ -39,7 +39,7 @@ pub(crate) fn main(args: &ShowEnvArgs) -> Result<ExitCode> {
 
 fn settings() -> Result<Vec<Setting>> {
     let exe = std::env::current_exe().cannot(|| "find holloway's own executable".to_owned())?;
-    let tools = link::tools_dir()?;
+    let tools = tools_dir()?;
     let tool = |name: &str| tools.join(name).display().to_string();
     let mut settings = vec![
         given("CC", format!("{} cc", exe.display()), "this holloway"),
@@ -58,11 +58,11 @@ fn settings() -> Result<Vec<Setting>> {
         "rustc --print sysroot",
     ));
     settings.push(environment_or("HOLLOWAY_CACHE", shared_cache(), "default"));
-    let wanted = Wanted::default().or_environment()?;
+    let options = CollectOptions::default().or_environment()?;
     Burst::check_environment()?;
     settings.push(environment_or(
         COLLECT,
-        Some(wanted.collection().to_string().into()),
+        Some(options.collection().to_string().into()),
         "default",
     ));
     for (name, unset) in UNSET {

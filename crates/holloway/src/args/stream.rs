@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use crate::burst::Burst;
-use crate::wanted::parse_k;
+use holloway_link::collect_options::parse_k;
 
 /// Where a run's data goes and whether it is reported at once.
 #[derive(Debug, Clone, Default, Args)]

@@ -12,7 +12,7 @@ use holloway_format::{
 
 use super::tally::Tally;
 use crate::images;
-use crate::wanted::DEFAULT_K;
+use holloway_link::collect_options::DEFAULT_K;
 
 /// Extension of sequences of paths over iterations.
 pub(crate) const LOOPS: &str = "hwl";

@@ -31,8 +31,8 @@ use super::tally::Tally;
 use super::timings::{self, Timings};
 use super::traces::{self, Traces, Wanted};
 use crate::failure::{Context, Result};
-use crate::wanted::DEFAULT_K;
 use crate::{images, rundir};
+use holloway_link::collect_options::DEFAULT_K;
 
 /// The streams of one image in one process.
 pub(crate) struct Subject {

@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use clap::Parser as _;
+use holloway_collect::burst::Burst;
+use holloway_collect::error::RunError;
+use holloway_collect::{Collector, child, collector, run_directory};
 use holloway_llvm::Library;
 use holloway_weave::Pattern;
 
 use crate::args::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
-use crate::burst::Burst;
-use crate::collect::{self, Collector};
 use crate::failure::{Context, Failure, Result};
 use crate::link::{self, RUST_LINKER, RUSTC};
 use crate::linked::{self, Linked};
@@ -24,7 +25,7 @@ use crate::project::Project;
 use crate::settings::{self, WeaveSettings};
 use crate::split::{Split, split};
 use crate::wanted::Wanted;
-use crate::{child, clean, finish, guide, kinds, report, rundir, rustc, status, unwritten};
+use crate::{clean, guide, kinds, loading, notices, report, rustc, status, unwritten};
 
 /// A verb of cargo's that we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,10 +186,11 @@ impl CargoCall {
     /// `run`, `test`, `bench`: records, finishes the run's directory, reports.
     fn run(mut self, ours: &CargoArgs) -> Result<ExitCode> {
         let name = self.project.run_name(&self.split.cargo, self.verb.name());
-        let directory = rundir::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
+        let directory =
+            run_directory::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
         let (status, _collector) = self.spawn_into(&directory, &ours.stream)?;
         self.repeat(status);
-        let outcome = finish::finish(&directory, Some(&self.linked))?;
+        let outcome = loading::finish(&directory, Some(self.linked.directory()))?;
         if outcome.profiles == 0 {
             // A pattern is the likelier reason, and is named.
             let maps = match &self.patterns[..] {
@@ -198,7 +200,7 @@ impl CargoCall {
             let why = unwritten::uninstrumented(&name, &maps)
                 .or_else(|| unwritten::reason(&directory, &self.project.runs()))
                 .unwrap_or_else(|| self.nothing_woven());
-            rundir::discard_if_empty(&directory);
+            run_directory::discard_if_empty(&directory);
             if status.success() {
                 status::warn(&format!("no profile was written: {why}"));
             }
@@ -235,8 +237,7 @@ impl CargoCall {
     }
 
     fn spawn(&mut self) -> Result<ExitStatus> {
-        child::run(&mut self.command)
-            .map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?
+        child::run(&mut self.command).map_err(|error| self.not_run(error))
     }
 
     /// Runs what is planned, without saying more than cargo does, into a given run directory.
@@ -254,11 +255,18 @@ impl CargoCall {
         directory: &Path,
         stream: &StreamArgs,
     ) -> Result<(ExitStatus, Collector)> {
-        self.command.env(rundir::DATA, directory);
+        self.command.env(run_directory::DATA, directory);
         self.append_program_args();
-        let settings = collect::Settings::new(stream, Some(self.linked.directory()));
-        collect::run(&mut self.command, directory, settings)
-            .map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?
+        let settings = stream.settings(Some(self.linked.directory()));
+        collector::run(&mut self.command, directory, settings, notices::warn)
+            .map_err(|error| self.not_run(error))
+    }
+
+    fn not_run(&self, error: RunError) -> Failure {
+        match error {
+            RunError::Start(error) => rustc::cannot_run(&self.project.cargo, &error),
+            RunError::Wait(_) => Failure::new(error),
+        }
     }
 }
 

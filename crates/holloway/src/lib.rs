@@ -14,29 +14,25 @@
 //! A command is a file; exit codes are in `failure.rs`.
 
 mod args;
-mod burst;
 mod cargo_verb;
 mod cc;
-mod child;
 mod clang;
 mod clean;
-mod collect;
 mod demo;
 mod doctor;
 mod failure;
-mod finish;
 mod guide;
-mod images;
 mod kinds;
+mod latest;
 mod link;
 mod linked;
-mod load;
+mod loading;
 mod manual;
+mod notices;
 mod overlap;
 mod project;
 mod report;
 mod run;
-mod rundir;
 mod rustc;
 mod settings;
 mod show_env;

@@ -12,12 +12,14 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use holloway_collect::files::{self, write_atomically};
+use holloway_collect::image;
+use holloway_collect::path_map::read_map_file;
 use holloway_format::{ImageMap, decode_image};
 use holloway_report::grouped;
 
 use crate::failure::{Context, Failure, Result};
-use crate::rundir::write_atomically;
-use crate::{finish, images, status};
+use crate::status;
 
 /// Environment variable: the directory.
 pub(crate) const LINKED: &str = "HOLLOWAY_LINKED";
@@ -54,9 +56,8 @@ impl Linked {
     pub(crate) fn maps(&self) -> Vec<ImageMap> {
         let files = std::fs::read_dir(self.directory()).into_iter().flatten();
         let files = files.filter_map(|file| Some(file.ok()?.path()));
-        let maps = files.filter(|file| file.extension().is_some_and(|kind| kind == finish::MAP));
-        maps.filter_map(|file| finish::read_map_file(&file).ok())
-            .collect()
+        let maps = files.filter(|file| file.extension().is_some_and(|kind| kind == files::MAP));
+        maps.filter_map(|file| read_map_file(&file).ok()).collect()
     }
 
     /// Says each warning of the links, once.
@@ -294,9 +295,11 @@ pub(crate) fn store_map(linker_args: &[OsString]) {
     let (Some(store), Some(output)) = (directory(), output_of_link(linker_args)) else {
         return;
     };
-    let stored = images::read_map(&output).and_then(|bytes| {
+    let map = image::read_map(&output).map_err(Failure::from);
+    let stored = map.and_then(|bytes| {
         let map = decode_image(&bytes).map_err(Failure::new)?;
-        write_atomically(&store.join(finish::map_name(&map.build_id)), &bytes)
+        let file = store.join(files::map_name(&map.build_id));
+        write_atomically(&file, &bytes).map_err(Failure::from)
     });
     drop(stored);
 }

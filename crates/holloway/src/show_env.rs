@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use holloway_abi::BURST_VARIABLE;
+use holloway_collect::burst::Burst;
+use holloway_collect::run_directory::{DATA, DEFAULT_RUNS};
 
 use crate::args::{EnvFormat, ShowEnvArgs};
-use crate::burst::Burst;
 use crate::clean::shared_cache;
 use crate::failure::{Context, Result};
 use crate::link::{self, CLANG, CLANGXX, RUSTC};
-use crate::rundir::{DATA, DEFAULT_RUNS};
 use crate::toolchain::Rustc;
 use crate::wanted::{COLLECT, EXITS, GUIDE, Wanted};
 

@@ -4,9 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use holloway_collect::child;
+
 use super::line::Flavour;
 use super::response;
-use crate::child;
 use crate::failure::{Failure, Result};
 
 /// The linker behind ours: `HOLLOWAY_LINKER` (default `cc`) for a compiler driver's line, `HOLLOWAY_LD` (default

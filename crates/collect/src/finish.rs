@@ -14,7 +14,6 @@ use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
-use holloway_abi::is_stream;
 use holloway_format::raw::RawHead;
 use holloway_format::{ImageMap, ProfileHead, peek_profile, read_profile, write_sealed};
 
@@ -88,7 +87,7 @@ fn seal(
     if !map.damage.is_empty() {
         return Ok(());
     }
-    if is_stream(map.kind) {
+    if map.kind.is_stream() {
         return Subject::resume(path, head, map, Settings::default()).seal();
     }
     match read_profile(raw, map) {

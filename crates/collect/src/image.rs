@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use holloway_abi as abi;
+use holloway_abi::{self as abi, Kind};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
 use crate::error::ImageError;
@@ -16,8 +16,8 @@ pub struct WovenFile {
     pub is_woven: bool,
     /// Directory for runs that was chosen when it was linked.
     pub runs: Option<PathBuf>,
-    /// Kind of its profiles (`abi::KIND_…`).
-    pub kind: Option<u32>,
+    /// Kind of its profiles.
+    pub kind: Option<Kind>,
     /// Iterations that sequences of loops span, if it was woven for loops.
     pub k: Option<u32>,
     /// Whether it imports musl's `dlopen`. Known for every program, woven or not.
@@ -71,7 +71,7 @@ fn opens_by_musl(file: &object::File<'_>) -> bool {
 #[derive(Default)]
 struct Header {
     runs: Option<PathBuf>,
-    kind: Option<u32>,
+    kind: Option<Kind>,
     k: Option<u32>,
 }
 
@@ -98,7 +98,7 @@ impl Header {
         let k = u64::from_ne_bytes(*header[40..].first_chunk()?);
         Some(Self {
             runs,
-            kind: Some(u32::from_ne_bytes(*header[12..].first_chunk()?)),
+            kind: Kind::from_number(u32::from_ne_bytes(*header[12..].first_chunk()?)),
             k: u32::try_from(k).ok().filter(|&k| k > 0),
         })
     }

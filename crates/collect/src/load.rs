@@ -15,7 +15,6 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use holloway_abi::is_stream;
 use holloway_analysis::RunProfile;
 use holloway_format::{ImageMap, Profile, ProfileHead, RawProfile, peek_profile, read_profile};
 use holloway_report::plural;
@@ -178,7 +177,7 @@ fn add(
             Vec::new(),
         )),
     };
-    let profile = match is_stream(head.kind) {
+    let profile = match head.kind.is_stream() {
         true => add_streams(file, &head, &bytes, map, found, settings),
         false => read_profile(&bytes, map).map_err(|error| error.to_string()),
     };
@@ -290,7 +289,7 @@ struct Waiting {
 impl Waiting {
     fn of(file: &Path) -> Option<Self> {
         let head = profile_head(file)?;
-        if head.sealed || !is_stream(head.kind) {
+        if head.sealed || !head.kind.is_stream() {
             return None;
         }
         let bytes = read_regular(file).ok()?;

@@ -5,30 +5,20 @@
 use std::fmt;
 
 use clap::ValueEnum as _;
+use holloway_abi::Kind;
 use holloway_collect::recorded::RecordedKinds;
-use holloway_weave::Collect;
 
 use crate::args::{OutputFormat, StreamArgs, View, ViewArgs};
 use crate::failure::{Failure, Result};
 
-/// All that there are.
-pub(crate) const ALL: [Collect; 6] = [
-    Collect::Paths,
-    Collect::Edges,
-    Collect::Loops,
-    Collect::Trace,
-    Collect::Variation,
-    Collect::Times,
-];
-
 /// What shows a kind.
-fn command(kind: Collect) -> &'static str {
+fn command(kind: Kind) -> &'static str {
     match kind {
-        Collect::Paths => "holloway report --view paths",
-        Collect::Edges => "holloway report --view edges",
-        Collect::Loops => "holloway report --view loops",
-        Collect::Trace => "holloway trace stats",
-        Collect::Variation | Collect::Times => "holloway report --view variation",
+        Kind::Paths => "holloway report --view paths",
+        Kind::Edges => "holloway report --view edges",
+        Kind::Loops => "holloway report --view loops",
+        Kind::Trace => "holloway trace stats",
+        Kind::Variation | Kind::Times => "holloway report --view variation",
     }
 }
 
@@ -58,7 +48,7 @@ pub(crate) fn others(recorded: &RecordedKinds, page: Page, is_asked_for: bool) -
 }
 
 /// What is said to one who asks for `what`, which only a build with `--collect build` has.
-pub(crate) fn lack(recorded: &RecordedKinds, what: &str, build: Collect) -> String {
+pub(crate) fn lack(recorded: &RecordedKinds, what: &str, build: Kind) -> String {
     let there = recorded
         .iter()
         .map(|(kind, _)| format!("{kind} (`{}`)", command(kind)));
@@ -91,20 +81,20 @@ impl Page {
             Some(View::Variation) => Self::Variation,
             Some(_) => Self::Counts,
             None if view.list.format == OutputFormat::Json => Self::Counts,
-            None if kinds.has(Collect::Loops) => Self::Loops,
+            None if kinds.has(Kind::Loops) => Self::Loops,
             None if kinds.is_timed() => Self::Variation,
             // Where a function went is said with the counts.
-            None if kinds.has(Collect::Trace) && view.list.function.is_none() => Self::Trace,
+            None if kinds.has(Kind::Trace) && view.list.function.is_none() => Self::Trace,
             None => Self::Counts,
         }
     }
 
     /// Whether it has all of a kind: of any kind there are counts, but they aren't all there is.
-    fn shows(self, kind: Collect) -> bool {
+    fn shows(self, kind: Kind) -> bool {
         match self {
             Self::Counts => !kind.is_stream(),
-            Self::Loops => kind == Collect::Loops,
-            Self::Trace => kind == Collect::Trace,
+            Self::Loops => kind == Kind::Loops,
+            Self::Trace => kind == Kind::Trace,
             Self::Variation => kind.is_timed(),
         }
     }
@@ -126,17 +116,17 @@ impl fmt::Display for Page {
 ///
 /// # Errors
 /// There is one.
-fn check_stream(kind: Collect, args: &StreamArgs) -> Result<()> {
-    const STREAMS: &[Collect] = &[Collect::Loops, Collect::Trace];
+fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
+    const STREAMS: &[Kind] = &[Kind::Loops, Kind::Trace];
     let given = [
-        ("--k", args.k.is_some(), &[Collect::Loops][..]),
+        ("--k", args.k.is_some(), &[Kind::Loops][..]),
         ("--sample", args.sample.is_some(), STREAMS),
         ("--memory", args.memory.is_some(), STREAMS),
-        ("--burst", args.burst.is_some(), &[Collect::Variation]),
+        ("--burst", args.burst.is_some(), &[Kind::Variation]),
     ];
     for (option, is_given, with) in given {
         if is_given && !with.contains(&kind) {
-            let with: Vec<String> = with.iter().map(Collect::to_string).collect();
+            let with: Vec<String> = with.iter().map(ToString::to_string).collect();
             return Err(Failure::usage(format_args!(
                 "{option} goes with --collect {}, not {kind}: leave it out, or build with that",
                 with.join(" or ")
@@ -152,19 +142,19 @@ fn check_stream(kind: Collect, args: &StreamArgs) -> Result<()> {
 /// There is one.
 pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
     match view.view {
-        Some(View::Loops) if !kinds.has(Collect::Loops) && kinds.has(Collect::Trace) => {
+        Some(View::Loops) if !kinds.has(Kind::Loops) && kinds.has(Kind::Trace) => {
             return Err(Failure::usage(
                 "a trace was recorded: `holloway trace loops 8` shows its loops",
             ));
         }
-        Some(View::Loops) if !kinds.has(Collect::Loops) => {
-            return Err(Failure::usage(lack(kinds, "loops", Collect::Loops)));
+        Some(View::Loops) if !kinds.has(Kind::Loops) => {
+            return Err(Failure::usage(lack(kinds, "loops", Kind::Loops)));
         }
         Some(View::Variation) if !kinds.is_timed() => {
             return Err(Failure::usage(lack(
                 kinds,
                 "times of paths",
-                Collect::Variation,
+                Kind::Variation,
             )));
         }
         _ => {}
@@ -212,10 +202,10 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
 ///
 /// # Errors
 /// There is an option that this kind has no use for, or a view that it has not.
-pub(crate) fn check(kind: Collect, stream: &StreamArgs, view: Option<&ViewArgs>) -> Result<()> {
+pub(crate) fn check(kind: Kind, stream: &StreamArgs, view: Option<&ViewArgs>) -> Result<()> {
     check_stream(kind, stream)?;
     let Some(view) = view else { return Ok(()) };
     let mut kinds = RecordedKinds::default();
-    kinds.add(kind.kind(), "");
+    kinds.add(kind, "");
     check_view(&kinds, view)
 }

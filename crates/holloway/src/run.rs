@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use holloway_collect::burst::Burst;
 use holloway_collect::error::RunError;
-use holloway_collect::{child, collector, image, recorded, run_directory};
+use holloway_collect::{child, collector, image, run_directory};
 use holloway_format::{ImageMap, decode_image};
 use signal_hook::consts::SIGSEGV;
 
@@ -44,7 +44,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             .unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into());
         return Err(rustc::cannot_run(program, &error));
     }
-    if let Some(kind) = woven.as_ref().and_then(|image| recorded::of(image.kind?)) {
+    if let Some(kind) = woven.as_ref().and_then(|image| image.kind) {
         kinds::check(
             kind,
             &args.stream,

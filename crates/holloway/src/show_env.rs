@@ -62,7 +62,7 @@ fn settings() -> Result<Vec<Setting>> {
     Burst::check_environment()?;
     settings.push(environment_or(
         COLLECT,
-        Some(wanted.whole_kind().to_string().into()),
+        Some(wanted.collection().to_string().into()),
         "default",
     ));
     for (name, unset) in UNSET {

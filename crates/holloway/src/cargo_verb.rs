@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use clap::Parser as _;
+use holloway_collect::burst::Burst;
+use holloway_collect::error::RunError;
+use holloway_collect::{Collector, child, collector, run_directory};
 use holloway_link::build_settings::{self, BuildSettings};
 use holloway_link::collect_options::CollectOptions;
 use holloway_link::llvm::named_llvm;
@@ -22,12 +25,10 @@ use holloway_llvm::Library;
 use holloway_weave::Pattern;
 
 use crate::args::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
-use crate::burst::Burst;
-use crate::collect::{self, Collector};
 use crate::failure::{Context, Failure, Result};
 use crate::project::Project;
 use crate::split::{Split, split};
-use crate::{child, clean, finish, guide, kinds, link_host, report, rundir, status, unwritten};
+use crate::{clean, guide, kinds, link_host, loading, notices, report, status, unwritten};
 
 /// A verb of cargo's that we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,10 +189,11 @@ impl CargoCall {
     /// `run`, `test`, `bench`: records, finishes the run's directory, reports.
     fn run(mut self, ours: &CargoArgs) -> Result<ExitCode> {
         let name = self.project.run_name(&self.split.cargo, self.verb.name());
-        let directory = rundir::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
+        let directory =
+            run_directory::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
         let (status, _collector) = self.spawn_into(&directory, &ours.stream)?;
         self.repeat(status);
-        let outcome = finish::finish(&directory, Some(self.records.directory()))?;
+        let outcome = loading::finish(&directory, Some(self.records.directory()))?;
         if outcome.profiles == 0 {
             // A pattern is the likelier reason, and is named.
             let maps = match &self.patterns[..] {
@@ -201,7 +203,7 @@ impl CargoCall {
             let why = unwritten::uninstrumented(&name, &maps)
                 .or_else(|| unwritten::reason(&directory, &self.project.runs()))
                 .unwrap_or_else(|| self.nothing_woven());
-            rundir::discard_if_empty(&directory);
+            run_directory::discard_if_empty(&directory);
             if status.success() {
                 status::warn(&format!("no profile was written: {why}"));
             }
@@ -243,8 +245,7 @@ impl CargoCall {
     }
 
     fn spawn(&mut self) -> Result<ExitStatus> {
-        child::run(&mut self.command)
-            .map_err(|error| Failure::cannot_run(&self.project.cargo, &error))?
+        child::run(&mut self.command).map_err(|error| self.not_run(error))
     }
 
     /// Runs what is planned, without saying more than cargo does, into a given run directory.
@@ -262,11 +263,18 @@ impl CargoCall {
         directory: &Path,
         stream: &StreamArgs,
     ) -> Result<(ExitStatus, Collector)> {
-        self.command.env(rundir::DATA, directory);
+        self.command.env(run_directory::DATA, directory);
         self.append_program_args();
-        let settings = collect::Settings::new(stream, Some(self.records.directory()));
-        collect::run(&mut self.command, directory, settings)
-            .map_err(|error| Failure::cannot_run(&self.project.cargo, &error))?
+        let settings = stream.settings(Some(self.records.directory()));
+        collector::run(&mut self.command, directory, settings, notices::warn)
+            .map_err(|error| self.not_run(error))
+    }
+
+    fn not_run(&self, error: RunError) -> Failure {
+        match error {
+            RunError::Start(error) => Failure::cannot_run(&self.project.cargo, &error),
+            RunError::Wait(_) => Failure::new(error),
+        }
     }
 }
 

@@ -14,6 +14,8 @@
 use std::ffi::OsStr;
 use std::fmt;
 
+use holloway_collect::burst::BurstVariableError;
+use holloway_collect::error::{ImageError, LoadError, MapError, RunDirectoryError, StoreError};
 use holloway_link::Fault;
 
 /// Holloway itself could not do its work.
@@ -92,6 +94,32 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
+}
+
+/// The exit code of an error of the crates below.
+macro_rules! failures {
+    ($($error:ty => $code:expr),* $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::with_code($code(&error), error)
+            }
+        })*
+    };
+}
+
+failures! {
+    ImageError => |_: &ImageError| FAILED,
+    MapError => |_: &MapError| FAILED,
+    StoreError => |_: &StoreError| FAILED,
+    RunDirectoryError => |_: &RunDirectoryError| FAILED,
+    BurstVariableError => |_: &BurstVariableError| USAGE,
+    LoadError => |error: &LoadError| match error {
+        LoadError::PathMap { .. } => USAGE,
+        LoadError::NoRun { .. }
+        | LoadError::NoProfile { .. }
+        | LoadError::NoReadableProfile { .. }
+        | LoadError::Store(_) => FAILED,
+    },
 }
 
 /// Says what was being done, in the form `cannot …: cause`.

@@ -10,13 +10,16 @@
 use std::path::{Path, PathBuf};
 
 use holloway_analysis::RunProfile;
+use holloway_collect::files::{read_regular, write_atomically};
+use holloway_collect::load::profile_files;
+use holloway_collect::run_directory::LATEST;
 use holloway_format::guide::GUIDE_MAGIC;
 use holloway_format::{Guide, GuideFunction};
 use holloway_link::guide::hash;
 use holloway_link::records::leave_warning;
 
 use crate::failure::{Context, Failure, Result};
-use crate::{images, load, rundir, status};
+use crate::{latest, loading, status};
 
 /// File in holloway's build directory: the guide of the last build.
 const FILE: &str = ".holloway-guide";
@@ -26,10 +29,10 @@ const FILE: &str = ".holloway-guide";
 /// # Errors
 /// There is not.
 pub(crate) fn check(named: &Path) -> Result<()> {
-    if named == Path::new(rundir::LATEST) {
+    if named == Path::new(LATEST) {
         return Ok(());
     }
-    load::profile_files(named)
+    profile_files(named)
         .map(drop)
         .map_err(|failure| unusable(named, failure))
 }
@@ -77,15 +80,15 @@ enum Source {
 fn open(named: &Path) -> Result<Source> {
     let is_file = std::fs::metadata(named).is_ok_and(|metadata| metadata.is_file());
     if is_file
-        && let Ok(bytes) = images::read_regular(named)
+        && let Ok(bytes) = read_regular(named)
         && bytes.starts_with(&GUIDE_MAGIC)
     {
         return Guide::decode(&bytes)
             .map(Source::Kept)
             .map_err(|error| unusable(named, error));
     }
-    let run = rundir::named(named)?;
-    let profile = load::load(&run).map_err(|failure| unusable(&run, failure))?;
+    let run = latest::named(named)?;
+    let profile = loading::load(&run).map_err(|failure| unusable(&run, failure))?;
     Ok(Source::Run(run, profile))
 }
 
@@ -99,7 +102,7 @@ pub(crate) fn keep(named: &Path, home: &Path) -> Result<(PathBuf, String)> {
     let file = home.join(FILE);
     // The first build of all has no directory yet.
     std::fs::create_dir_all(home).cannot(|| format!("create {}", home.display()))?;
-    rundir::write_atomically(&file, &bytes)?;
+    write_atomically(&file, &bytes)?;
     Ok((file, hash(&bytes)))
 }
 

@@ -14,26 +14,22 @@
 //! A command is a file; exit codes are in `failure.rs`.
 
 mod args;
-mod burst;
 mod cargo_verb;
-mod child;
 mod clean;
-mod collect;
 mod demo;
 mod doctor;
 mod failure;
-mod finish;
 mod guide;
-mod images;
 mod kinds;
+mod latest;
 mod link_host;
-mod load;
+mod loading;
 mod manual;
+mod notices;
 mod overlap;
 mod project;
 mod report;
 mod run;
-mod rundir;
 mod show_env;
 mod split;
 mod stability;

@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 
+use holloway_collect::child;
 use holloway_format::Guide;
 use holloway_link::{GuideCheck, GuideError, Host, Message, Severity};
 
 use crate::failure::{Failure, Result};
-use crate::{child, guide, status};
+use crate::{guide, status};
 
 /// Prints the messages of links, and reads runs for them.
 pub(crate) struct LinkHost;

@@ -74,7 +74,7 @@ impl Project {
 
     /// Where runs are recorded.
     pub(crate) fn runs(&self) -> PathBuf {
-        self.home.join(crate::rundir::RUNS)
+        self.home.join(holloway_collect::run_directory::RUNS)
     }
 
     /// A name for a run of this project: the binary, example, test or bench chosen, else the package's, else the directory's.

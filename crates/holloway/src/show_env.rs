@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use holloway_abi::BURST_VARIABLE;
+use holloway_collect::burst::Burst;
+use holloway_collect::run_directory::{DATA, DEFAULT_RUNS};
 use holloway_link::collect_options::{COLLECT, CollectOptions, EXITS, GUIDE};
 use holloway_link::toolchain::Rustc;
 use holloway_link::tools::{CLANG, CLANGXX, RUSTC, tools_dir};
 
 use crate::args::{EnvFormat, ShowEnvArgs};
-use crate::burst::Burst;
 use crate::clean::shared_cache;
 use crate::failure::{Context, Result};
-use crate::rundir::{DATA, DEFAULT_RUNS};
 
 /// A variable, or a setting that has no value.
 struct Setting {

@@ -14,6 +14,8 @@ use std::process::ExitCode;
 use holloway_abi::Kind;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
+use holloway_collect::load::{Loaded, Streams};
+use holloway_collect::traces::{ThreadTrace, Wanted};
 use holloway_format::ProfileHead;
 use holloway_report::trace::{
     Account, AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
@@ -21,12 +23,9 @@ use holloway_report::trace::{
 use holloway_report::{Options, grouped, plural};
 
 use crate::args::OutputFormat;
-use crate::collect::Settings;
-use crate::collect::traces::{ThreadTrace, Wanted};
 use crate::failure::{Failure, Result};
-use crate::load::{self, Loaded, Streams};
 use crate::report::{of_all, source, write_out};
-use crate::{rundir, status};
+use crate::{kinds, latest, loading, status};
 use args::{
     ChoiceArgs, CostKey, HotArgs, MethodKey, Question as Asked, ThreadName, TraceArgs, UnitKey,
     WhichArgs,
@@ -80,8 +79,8 @@ fn hot(args: &HotArgs) -> Hot {
 
 fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
     let run = match &which.run {
-        Some(run) => rundir::named(run)?,
-        None => rundir::latest()?,
+        Some(run) => latest::named(run)?,
+        None => latest::latest()?,
     };
     let wanted = match question {
         Question::Cat { from, count } => Wanted::Events {
@@ -184,7 +183,7 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
 
 fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
     let read = |named: &Path| -> Result<(PathBuf, Found)> {
-        let run = rundir::named(named)?;
+        let run = latest::named(named)?;
         let found = Found::read(&run, Wanted::All)?;
         Ok((run, found))
     };
@@ -277,14 +276,14 @@ struct Place {
 impl Found {
     fn read(run: &Path, wanted: Wanted) -> Result<Self> {
         let load = match wanted {
-            Wanted::Check => load::load_what_is_left,
-            _ => load::load_with_streams,
+            Wanted::Check => loading::load_what_is_left,
+            _ => loading::load_with_streams,
         };
-        let loaded = load(run, &Settings::default())?;
+        let loaded = load(run)?;
         let shown = run.display();
         let is_left = !loaded.profile.images.is_empty();
         if is_left && !loaded.kinds.has(Kind::Trace) {
-            let why = loaded.kinds.lack("traces", Kind::Trace);
+            let why = kinds::lack(&loaded.kinds, "traces", Kind::Trace);
             return Err(Failure::usage(format_args!("{shown}: {why}")));
         }
         let found = Self::of(loaded, wanted);

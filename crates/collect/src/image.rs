@@ -1,58 +1,35 @@
-//! Woven programs and shared objects as files: their path map, and where their runs go by default.
+//! Woven programs and shared objects: their path map, and the settings that the link left in them.
 
-use std::io::{self, Read as _};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use holloway_abi::{self as abi, Kind};
-use holloway_format::{ProfileHead, peek_profile};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
-use crate::failure::{Context, Failure, Result};
+use crate::error::ImageError;
+use crate::files::read_regular;
 
-/// What an ELF file says of itself.
+/// What an ELF file tells about itself.
 #[derive(Debug, Default)]
-pub(crate) struct WovenFile {
+pub struct WovenFile {
     /// Whether it has a path map.
-    pub(crate) is_woven: bool,
-    /// Directory for runs baked into it.
-    pub(crate) runs: Option<PathBuf>,
+    pub is_woven: bool,
+    /// Directory for runs that was chosen when it was linked.
+    pub runs: Option<PathBuf>,
     /// Kind of its profiles.
-    pub(crate) kind: Option<Kind>,
-    /// Iterations that loops are seen over, if it was woven for them.
-    pub(crate) k: Option<u32>,
-    /// Whether it imports musl's `dlopen`; of any program.
-    pub(crate) opens_by_musl: bool,
+    pub kind: Option<Kind>,
+    /// Iterations that sequences of loops span, if it was woven for loops.
+    pub k: Option<u32>,
+    /// Whether it imports musl's `dlopen`. Known for every program, woven or not.
+    pub opens_by_musl: bool,
 }
 
-/// Reads a file whole. Opening a FIFO would wait for a writer and a device may do anything, so neither is opened.
+/// Inspects a program. A script, or anything else that is no object file, counts as not woven.
 ///
 /// # Errors
-/// It cannot be read, or is no regular file.
-pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
-    let kind = std::fs::metadata(path)?.file_type();
-    if kind.is_file() || kind.is_dir() {
-        return std::fs::read(path);
-    }
-    Err(io::Error::other("not a regular file"))
-}
-
-/// The head of a profile, of which no more is read: of a program that runs still it may be long.
-pub(crate) fn head(profile: &Path) -> Option<ProfileHead> {
-    if !std::fs::metadata(profile).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(profile).ok()?;
-    file.take(4096).read_to_end(&mut bytes).ok()?;
-    peek_profile(&bytes).ok()
-}
-
-/// Looks at a program. A script or anything else that is no object file is simply not woven.
-///
-/// # Errors
-/// It cannot be read.
-pub(crate) fn inspect(path: &Path) -> Result<WovenFile> {
-    let bytes = read_regular(path).cannot(|| format!("read {}", path.display()))?;
+/// The file cannot be read.
+pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
+    let bytes = read(path)?;
     let Ok(file) = object::File::parse(bytes.as_slice()) else {
         return Ok(WovenFile::default());
     };
@@ -90,7 +67,7 @@ fn opens_by_musl(file: &object::File<'_>) -> bool {
             .any(|symbol| symbol.is_undefined() && symbol.name() == Ok("dlopen"))
 }
 
-/// What is wanted of an [`abi::ImageHeader`].
+/// The fields of an [`abi::ImageHeader`] that matter here.
 #[derive(Default)]
 struct Header {
     runs: Option<PathBuf>,
@@ -99,7 +76,16 @@ struct Header {
 }
 
 impl Header {
-    /// The header somewhere in `data`: eight bytes of magic, the version, the kind at 12, the parameter at 40, and the directory at 128.
+    /// Finds the header in `data`.
+    ///
+    /// ```text
+    /// OFFSET  SIZE  MEANING
+    ///      0     8  magic
+    ///      8     4  version of the ABI
+    ///     12     4  kind
+    ///     40     8  iterations of loops, or 0
+    ///    128     -  directory for runs, ends with a zero
+    /// ```
     fn find(data: &[u8]) -> Option<Self> {
         let header = data.chunks(8).position(|chunk| chunk == abi::IMAGE_MAGIC)? * 8;
         let header = data.get(header..header + size_of::<abi::ImageHeader>())?;
@@ -122,19 +108,27 @@ impl Header {
 ///
 /// # Errors
 /// The file cannot be read, or was not built by holloway.
-pub(crate) fn read_map(path: &Path) -> Result<Vec<u8>> {
-    let shown = path.display();
-    let bytes = read_regular(path).cannot(|| format!("read {shown}"))?;
-    let file =
-        object::File::parse(bytes.as_slice()).cannot(|| format!("read {shown} as a program"))?;
-    let section = file.section_by_name(abi::MAP_SECTION);
-    let section = section.ok_or_else(|| {
-        Failure::new(format_args!(
-            "cannot find a path map in {shown}: it was not built by holloway"
-        ))
+pub fn read_map(path: &Path) -> Result<Vec<u8>, ImageError> {
+    let bytes = read(path)?;
+    let file = object::File::parse(bytes.as_slice()).map_err(|source| ImageError::NoProgram {
+        path: path.to_owned(),
+        source,
     })?;
-    section
-        .uncompressed_data()
-        .map(std::borrow::Cow::into_owned)
-        .cannot(|| format!("read the path map of {shown}"))
+    let section = file.section_by_name(abi::MAP_SECTION);
+    let section = section.ok_or_else(|| ImageError::NotWoven {
+        path: path.to_owned(),
+    })?;
+    let data = section.uncompressed_data();
+    data.map(Cow::into_owned)
+        .map_err(|source| ImageError::Section {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
+    read_regular(path).map_err(|source| ImageError::Read {
+        path: path.to_owned(),
+        source,
+    })
 }

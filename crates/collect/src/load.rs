@@ -16,17 +16,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use holloway_analysis::RunProfile;
-use holloway_format::{
-    ImageMap, Profile, ProfileHead, RawProfile, decode_image, peek_profile, read_profile,
-};
-use holloway_report::{grouped, plural};
+use holloway_format::{ImageMap, Profile, ProfileHead, RawProfile, peek_profile, read_profile};
+use holloway_report::plural;
 
-use crate::collect::{self, Results, Settings, Subject, forests, timings, traces};
-use crate::failure::{Failure, Result};
-use crate::kinds::Kinds;
-use crate::{finish, images, rundir, show_env, status};
+use crate::error::LoadError;
+use crate::files::{MAP, PROFILE, files, profile_head, profiles, read_regular};
+use crate::lock::{Access, hold};
+use crate::path_map::find_map;
+use crate::process::has_ended;
+use crate::recorded::RecordedKinds;
+use crate::settings::Settings;
+use crate::subject::{Results, Subject};
+use crate::{forests, timings, traces};
 
-pub(crate) use streams::{Loaded, Streams};
+type Result<T> = std::result::Result<T, LoadError>;
+
+pub use streams::{Loaded, Streams};
 
 /// Profiles by build id, each group with its map.
 type Images = BTreeMap<[u8; 16], (Arc<ImageMap>, Vec<Profile>)>;
@@ -43,7 +48,7 @@ struct Found {
 ///
 /// # Errors
 /// It does not exist, or nothing in it can be read.
-pub(crate) fn load(run: &Path) -> Result<RunProfile> {
+pub fn load(run: &Path) -> Result<RunProfile> {
     load_with_streams(run, &Settings::default()).map(|loaded| loaded.profile)
 }
 
@@ -51,7 +56,7 @@ pub(crate) fn load(run: &Path) -> Result<RunProfile> {
 ///
 /// # Errors
 /// As [`load`].
-pub(crate) fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loaded> {
+pub fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loaded> {
     let loaded = load_what_is_left(run, settings)?;
     if loaded.profile.images.is_empty() {
         return Err(nothing_readable(run, &loaded.profile.damage));
@@ -63,13 +68,12 @@ pub(crate) fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loade
 ///
 /// # Errors
 /// The run does not exist, or is an empty directory.
-pub(crate) fn load_what_is_left(run: &Path, settings: &Settings) -> Result<Loaded> {
+pub fn load_what_is_left(run: &Path, settings: &Settings) -> Result<Loaded> {
     let files = profile_files(run)?;
     let mut images = Images::new();
     let mut unreadable = Vec::new();
     let mut damaged = Vec::new();
     let mut found = Found::default();
-    say_what_is_made(run, &files);
     for file in &files {
         match add(file, &mut images, &mut found, settings) {
             Ok(0) => {}
@@ -87,7 +91,7 @@ pub(crate) fn load_what_is_left(run: &Path, settings: &Settings) -> Result<Loade
     if images.is_empty() && unreadable.is_empty() {
         return Err(nothing_readable(run, &[]));
     }
-    let mut kinds = Kinds::default();
+    let mut kinds = RecordedKinds::default();
     for (map, profiles) in images.values().filter(|(_, profiles)| !profiles.is_empty()) {
         let image = profiles.first().map_or(&map.name, |profile| &profile.image);
         kinds.add(map.kind, image);
@@ -109,25 +113,18 @@ pub(crate) fn load_what_is_left(run: &Path, settings: &Settings) -> Result<Loade
 ///
 /// # Errors
 /// There is no such run, or it cannot be read.
-pub(crate) fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
-    let metadata = std::fs::metadata(run).map_err(|error| {
-        Failure::new(format_args!(
-            "cannot read the run {}: {error}; name a run's directory, as in target/holloway/runs",
-            run.display()
-        ))
+pub fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
+    let metadata = std::fs::metadata(run).map_err(|source| LoadError::NoRun {
+        run: run.to_owned(),
+        source,
     })?;
     if metadata.is_dir() {
-        return finish::profiles(run);
+        return Ok(profiles(run)?);
     }
-    if run
-        .extension()
-        .is_some_and(|extension| extension == finish::MAP)
-    {
-        return Err(Failure::usage(format_args!(
-            "{} is a path map, which has no counts: name the run's directory, or a profile in it (.{})",
-            run.display(),
-            finish::PROFILE
-        )));
+    if run.extension().is_some_and(|extension| extension == MAP) {
+        return Err(LoadError::PathMap {
+            file: run.to_owned(),
+        });
     }
     Ok(vec![profile_of(run).unwrap_or_else(|| run.to_owned())])
 }
@@ -142,12 +139,12 @@ fn profile_of(file: &Path) -> Option<PathBuf> {
     let stem = beside
         .iter()
         .find_map(|extension| name.strip_suffix(&format!(".{extension}")))?;
-    Some(file.with_file_name(format!("{stem}.{}", finish::PROFILE)))
+    Some(file.with_file_name(format!("{stem}.{}", PROFILE)))
 }
 
 /// What lies in a run's directory beside profiles that are not there any more, a sentence each.
 fn without_profile(directory: &Path) -> Result<Vec<String>> {
-    let mut sentences: Vec<String> = finish::files(directory)?
+    let mut sentences: Vec<String> = files(directory)?
         .filter_map(|file| {
             // A profile is there before what is made of it.
             let profile = profile_of(&file).filter(|profile| !profile.exists())?;
@@ -170,12 +167,15 @@ fn add(
     settings: &Settings,
 ) -> std::result::Result<usize, String> {
     // What lies beside it is of the same moment.
-    let _held = collect::hold(file, false);
-    let bytes = images::read_regular(file).map_err(|error| error.to_string())?;
+    let _held = hold(file, Access::Read);
+    let bytes = read_regular(file).map_err(|error| error.to_string())?;
     let head = peek_profile(&bytes).map_err(|error| error.to_string())?;
     let (map, profiles) = match images.entry(head.build_id) {
         Entry::Occupied(known) => known.into_mut(),
-        Entry::Vacant(new) => new.insert((Arc::new(find_map(file, &head)?), Vec::new())),
+        Entry::Vacant(new) => new.insert((
+            Arc::new(find_map(file, &head).map_err(|error| error.to_string())?),
+            Vec::new(),
+        )),
     };
     let profile = match head.kind.is_stream() {
         true => add_streams(file, &head, &bytes, map, found, settings),
@@ -251,40 +251,31 @@ fn read_streams(
     Ok(subject.result(&raw))
 }
 
-/// Words that take a second or two.
-const MANY: u64 = 10_000_000;
+/// The streams of a run that no collector took.
+#[derive(Debug)]
+pub struct Untaken {
+    /// The first process with such streams.
+    pub head: ProfileHead,
+    /// Number of profiles with such streams.
+    pub profiles: u64,
+    /// Number of words in them.
+    pub words: u64,
+    /// Whether all their processes have ended. Then finishing the run analyzes them once and for all.
+    pub has_ended: bool,
+}
 
-/// Says that one has to wait for what is made of a run's raw profiles' streams, and how to wait once.
-fn say_what_is_made(run: &Path, files: &[PathBuf]) {
+/// Looks for streams that no collector took: loading the run analyzes them first. Nothing where there
+/// are none, or where the run cannot be read.
+pub fn untaken(run: &Path) -> Option<Untaken> {
+    let files = profile_files(run).ok()?;
     let waiting: Vec<Waiting> = files.iter().filter_map(|file| Waiting::of(file)).collect();
-    let words = waiting.iter().map(|one| one.words);
-    let words = words.fold(0, u64::saturating_add);
-    if words < MANY {
-        return;
-    }
-    let of = match &waiting[..] {
-        [one] => format!("{}, process {},", one.head.image, one.head.pid),
-        all => plural(all.len() as u64, "profile"),
-    };
-    let directory = match run.is_dir() {
-        true => run,
-        false => run.parent().unwrap_or(run),
-    };
-    let directory = match directory.as_os_str().is_empty() {
-        true => ".".to_owned(),
-        false => show_env::word(&directory.to_string_lossy()),
-    };
-    let once = match waiting.iter().all(|one| one.has_ended) {
-        true => format!(
-            "; each question does so: `HOLLOWAY_DATA={directory} holloway run --no-report -- true` does it once for all"
-        ),
-        false => String::new(),
-    };
-    let words = grouped(words);
-    status::line(
-        "Analysing",
-        &format!("{words} words of {of} that no collector took{once}"),
-    );
+    let words = waiting.iter().map(|profile| profile.words);
+    Some(Untaken {
+        head: waiting.first()?.head.clone(),
+        profiles: waiting.len() as u64,
+        words: words.fold(0, u64::saturating_add),
+        has_ended: waiting.iter().all(|profile| profile.has_ended),
+    })
 }
 
 /// A raw profile of which something has to be made.
@@ -297,11 +288,11 @@ struct Waiting {
 
 impl Waiting {
     fn of(file: &Path) -> Option<Self> {
-        let head = images::head(file)?;
+        let head = profile_head(file)?;
         if head.sealed || !head.kind.is_stream() {
             return None;
         }
-        let bytes = images::read_regular(file).ok()?;
+        let bytes = read_regular(file).ok()?;
         let raw = RawProfile::parse(&bytes).ok()?;
         let words = raw.ring_words().iter().fold(0u64, |sum, ring| {
             let spooled = ring.spools.iter().map(|spool| spool.length);
@@ -311,46 +302,8 @@ impl Waiting {
         (words > 0).then(|| Self {
             head,
             words,
-            has_ended: finish::has_ended(raw.header()),
+            has_ended: has_ended(raw.header()),
         })
-    }
-}
-
-/// The path map beside the profile, else that in the image's file, which is put beside the profile.
-fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, String> {
-    let beside = file.with_file_name(finish::map_name(&head.build_id));
-    if beside.exists() {
-        let bytes = images::read_regular(&beside)
-            .map_err(|error| format!("cannot read {}: {error}", beside.display()))?;
-        let map = decode_image(&bytes)
-            .map_err(|error| format!("cannot read {}: {error}", beside.display()))?;
-        if map.build_id == head.build_id {
-            return with_functions(map, &beside);
-        }
-        return Err(format!(
-            "{} is of build {}",
-            beside.display(),
-            holloway_format::error::short_id(&map.build_id)
-        ));
-    }
-    let (map, bytes) = finish::map_of_image(head)?;
-    let map = with_functions(map, Path::new(&head.image_path))?;
-    // Someone else's run may be read-only: it is shown all the same.
-    rundir::write_atomically(&beside, &bytes).ok();
-    Ok(map)
-}
-
-/// The map, unless all that it held of functions is lost: a report of it would be of zeros.
-fn with_functions(map: ImageMap, file: &Path) -> std::result::Result<ImageMap, String> {
-    let mut modules = map.modules.iter();
-    let has_any = modules.any(|placed| !placed.module.functions.is_empty());
-    match map.damage.first() {
-        Some(damage) if !has_any => Err(format!(
-            "no function can be read of {}: {}; delete it if the program is there as it was built, else record the run again",
-            file.display(),
-            damage.what
-        )),
-        _ => Ok(map),
     }
 }
 
@@ -370,16 +323,14 @@ fn in_order(images: Images) -> Vec<(ImageMap, Vec<Profile>)> {
     images
 }
 
-fn nothing_readable(run: &Path, unreadable: &[String]) -> Failure {
-    let shown = run.display();
+fn nothing_readable(run: &Path, unreadable: &[String]) -> LoadError {
+    let run = run.to_owned();
     match unreadable {
-        [] => Failure::new(format_args!(
-            "cannot find a profile in {shown}: no .hwp file there; record a run with `holloway run -- ./app` or `cargo holloway run`"
-        )),
-        [only] => Failure::new(format_args!("cannot read {only}")),
-        [first, others @ ..] => Failure::new(format_args!(
-            "cannot read any profile in {shown}: {first}; and {} more",
-            others.len()
-        )),
+        [] => LoadError::NoProfile { run },
+        [first, others @ ..] => LoadError::NoReadableProfile {
+            run,
+            first: first.clone(),
+            others: others.len(),
+        },
     }
 }

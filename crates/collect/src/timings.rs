@@ -8,8 +8,8 @@ use holloway_format::{
     ImageMap, ProfileHead, VariationHead, VariationProfile, VariationStats, read_variation,
 };
 
-use super::tally::Tally;
-use crate::images;
+use crate::files::read_regular;
+use crate::tally::Tally;
 
 /// Extension of timings.
 pub(crate) const TIMINGS: &str = "hwv";
@@ -26,7 +26,7 @@ pub(crate) struct Timings {
 
 /// What lies beside a profile, a raw or a sealed one.
 pub(crate) fn read(profile: &Path, is_sealed: bool, map: &ImageMap) -> Option<VariationProfile> {
-    let read = |extension| images::read_regular(&profile.with_extension(extension)).ok();
+    let read = |extension| read_regular(&profile.with_extension(extension)).ok();
     let sealed = is_sealed.then(|| read(SEALED_TIMINGS)).flatten();
     read_variation(&sealed.or_else(|| read(TIMINGS))?, map).ok()
 }

@@ -16,7 +16,7 @@ const LEAST: u64 = 4 << 20;
 
 /// The memory of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory {
+pub struct Memory {
     bytes: u64,
     is_asked_for: bool,
     streams: Arc<AtomicU64>,
@@ -28,7 +28,7 @@ pub(crate) struct Share(Memory);
 
 impl Memory {
     /// So many bytes, or the usual, of which nobody has a share.
-    pub(crate) fn new(bytes: Option<u64>) -> Self {
+    pub fn new(bytes: Option<u64>) -> Self {
         Self {
             bytes: bytes.unwrap_or(USUAL),
             is_asked_for: bytes.is_some(),

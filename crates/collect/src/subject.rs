@@ -1,6 +1,6 @@
 //! What is made of the streams of one image in one process, and where that goes.
 //!
-//! While the process runs, what a thread did is with the worker that reads its ring ([`Making`](super::making::Making)); from there it goes to the forests or the
+//! While the process runs, what a thread did is with the worker that reads its ring ([`Making`](crate::making::Making)); from there it goes to the forests or the
 //! traces of the process. When that has ended, they lie beside its profile ([`Subject::seal`]), and the profile gives way to a
 //! sealed one: its head, how often each path ran, and what is missing.
 //!
@@ -8,7 +8,6 @@
 //! count only beside a sealed one, so both give way to them in one step.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,16 +22,18 @@ use holloway_format::{
 };
 use holloway_report::{SAMPLE, grouped, plural};
 
-use super::Settings;
-use super::forests::{self, Forests, ProcessForests};
-use super::pool::locked;
-use super::stream::Stream;
-use super::tally::Tally;
-use super::timings::{self, Timings};
-use super::traces::{self, Traces, Wanted};
-use crate::failure::{Context, Result};
-use crate::{images, rundir};
-use holloway_link::collect_options::DEFAULT_K;
+use crate::error::StoreError;
+use crate::files::{read_regular, write_atomically};
+use crate::forests::{self, DEFAULT_K, Forests, ProcessForests};
+use crate::image;
+use crate::lock::{Access, hold, locked};
+use crate::settings::Settings;
+use crate::stream::Stream;
+use crate::tally::Tally;
+use crate::timings::{self, Timings};
+use crate::traces::{self, Traces, Wanted};
+
+type Result<T> = std::result::Result<T, StoreError>;
 
 /// The streams of one image in one process.
 pub(crate) struct Subject {
@@ -153,7 +154,7 @@ impl Subject {
         settings: Settings,
     ) -> Self {
         let k = settings.k.or_else(|| {
-            let image = images::inspect(Path::new(&head.image_path));
+            let image = image::inspect(Path::new(&head.image_path));
             image.ok()?.k
         });
         Self {
@@ -343,7 +344,7 @@ impl Subject {
         let extensions = Made::extensions(self.head.kind);
         if let Some((made, extensions)) = made.as_ref().zip(extensions) {
             let file = self.profile.with_extension(which(extensions));
-            rundir::write_atomically(&file, &made.write())?;
+            write_atomically(&file, &made.write())?;
         }
         Ok(made)
     }
@@ -371,9 +372,11 @@ impl Subject {
         let Some(words) = &self.words else {
             return Ok(());
         };
-        let _alone = hold(&self.profile, true);
-        let raw = images::read_regular(&self.profile);
-        let raw = raw.cannot(|| format!("read {}", self.profile.display()))?;
+        let _alone = hold(&self.profile, Access::Finish);
+        let raw = read_regular(&self.profile).map_err(|source| StoreError::Read {
+            path: self.profile.clone(),
+            source,
+        })?;
         // Another may have sealed it meanwhile.
         let Ok(raw) = RawProfile::parse(&raw) else {
             return Ok(());
@@ -387,8 +390,7 @@ impl Subject {
         let mut rest = Traces::of_rest();
         rest.count(locked(&self.traces).take_counts());
         *locked(&self.traces) = rest;
-        let cannot = || format!("write the trace of {}", self.profile.display());
-        traces::forget_rest(&self.profile).cannot(cannot)?;
+        traces::forget_rest(&self.profile).map_err(|error| self.unwritten_trace(error))?;
         let damage = self.absorb(&raw);
         let mut profile = Profile::of_head(raw.header().profile.clone());
         if self.count_beside(&raw) || self.is_resumed || self.tally() != taken {
@@ -405,7 +407,7 @@ impl Subject {
             profile.functions = locked(&self.traces).path_counts(words.image());
         }
         self.say_missing(&raw, damage, &mut profile);
-        rundir::write_atomically(&self.profile, &write_sealed(&profile))?;
+        write_atomically(&self.profile, &write_sealed(&profile))?;
         forests::settle(&self.profile);
         timings::settle(&self.profile);
         traces::settle(&self.profile);
@@ -451,8 +453,16 @@ impl Subject {
     /// The run's directory can't be written.
     pub(crate) fn finish_traces(&self) -> Result<()> {
         let finished = locked(&self.traces).finish();
-        let finished = finished.map(drop);
-        finished.cannot(|| format!("write the trace of {}", self.profile.display()))
+        finished
+            .map(drop)
+            .map_err(|error| self.unwritten_trace(error))
+    }
+
+    fn unwritten_trace(&self, source: std::io::Error) -> StoreError {
+        StoreError::WriteTrace {
+            profile: self.profile.clone(),
+            source,
+        }
     }
 
     /// Adds how often paths ran by files of traces that a collector left, and says what is wrong with these.
@@ -504,17 +514,4 @@ fn paths_among(words: &[u32], each: u64) -> u64 {
         _ => 0,
     };
     words.iter().map(of_path).sum()
-}
-
-/// Keeps others from finishing a profile as long as the file is open: for reading it, or `alone`, for finishing it. A file system without
-/// locks goes without.
-pub(crate) fn hold(profile: &Path, alone: bool) -> Option<File> {
-    let is_file = profile.metadata().is_ok_and(|file| file.is_file());
-    let file = is_file.then(|| File::open(profile).ok()).flatten()?;
-    let held = if alone {
-        file.lock()
-    } else {
-        file.lock_shared()
-    };
-    held.is_ok().then_some(file)
 }

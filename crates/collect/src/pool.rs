@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -15,12 +15,14 @@ use holloway_abi::CHUNK;
 use holloway_analysis::stream::Words;
 use holloway_rings::{Ring, RingFile};
 
-use super::Settings;
-use super::stream::Stream;
-use super::subject::Subject;
-use super::watch::{News, Watch};
-use crate::failure::Result;
-use crate::{finish, status};
+use crate::error::StoreError;
+use crate::lock::locked;
+use crate::notice::{Notice, Notify};
+use crate::path_map::keep_map;
+use crate::settings::Settings;
+use crate::stream::Stream;
+use crate::subject::Subject;
+use crate::watch::{News, Watch};
 
 /// How long a ring's last words may lie there.
 const IDLE: Duration = Duration::from_millis(3);
@@ -35,7 +37,7 @@ const RUNS: u8 = 0;
 const ENDS: u8 = 1;
 
 /// The collector of a run; its threads end when it is dropped.
-pub(crate) struct Collector {
+pub struct Collector {
     shared: Arc<Shared>,
     watcher: Option<JoinHandle<()>>,
 }
@@ -52,6 +54,7 @@ struct Shared {
     seals: Mutex<()>,
     /// By build id; none where there is no map.
     words: Mutex<HashMap<[u8; 16], Option<Words>>>,
+    notify: Notify,
 }
 
 /// A ring that is being emptied.
@@ -70,17 +73,22 @@ impl Collector {
     ///
     /// # Errors
     /// No thread can be started.
-    pub(crate) fn start(directory: &Path, settings: Settings) -> std::io::Result<Self> {
+    pub(crate) fn start(
+        directory: &Path,
+        settings: Settings,
+        notify: Notify,
+    ) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             directory: directory.to_owned(),
             settings,
             phase: AtomicU8::new(RUNS),
-            watch: Mutex::new(Watch::new(directory)),
+            watch: Mutex::new(Watch::new(directory, notify)),
             taps: Mutex::default(),
             subjects: Mutex::default(),
             ended: Mutex::default(),
             seals: Mutex::default(),
             words: Mutex::default(),
+            notify,
         });
         let watched = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("collector".to_owned());
@@ -92,12 +100,12 @@ impl Collector {
     }
 
     /// The program has ended: takes what is left of it, and writes down what there is of processes that go on.
-    pub(crate) fn settle(&self) {
+    pub(crate) fn drain(&self) {
         self.shared.look(true);
         self.shared.seal();
         for (_, subject) in self.shared.open_subjects() {
             self.shared.empty(&subject, false);
-            said(subject.keep().map(drop));
+            self.shared.check(subject.keep().map(drop));
         }
     }
 }
@@ -110,9 +118,9 @@ impl Drop for Collector {
             // One that panicked has said so.
             watcher.join().ok();
         }
-        self.settle();
+        self.drain();
         for (_, subject) in self.shared.open_subjects() {
-            said(subject.finish_traces());
+            self.shared.check(subject.finish_traces());
         }
     }
 }
@@ -182,7 +190,7 @@ impl Shared {
             let next = locked(&self.ended).pop_front();
             let Some(subject) = next else { break };
             self.empty(&subject, true);
-            said(subject.seal());
+            self.check(subject.seal());
         }
     }
 
@@ -191,9 +199,9 @@ impl Shared {
         let mut known = locked(&self.words);
         let words = known.entry(head.build_id).or_insert_with(|| {
             let linked = self.settings.linked.as_deref();
-            let map = finish::keep_map(&self.directory, head, linked);
-            let map = map.unwrap_or_else(|failure| {
-                status::warn(&failure.message);
+            let map = keep_map(&self.directory, head, linked);
+            let map = map.unwrap_or_else(|error| {
+                (self.notify)(Notice::Unwritten(error));
                 None
             });
             map.map(|map| Words::new(&Arc::new(map)))
@@ -219,6 +227,13 @@ impl Shared {
         }
         if is_gone {
             locked(&self.taps).retain(|tap| !Arc::ptr_eq(&locked(tap).subject, subject));
+        }
+    }
+
+    /// Tells that a file could not be written. The program goes on.
+    fn check(&self, stored: Result<(), StoreError>) {
+        if let Err(error) = stored {
+            (self.notify)(Notice::Unwritten(error));
         }
     }
 
@@ -322,16 +337,4 @@ impl Tap {
         }
         self.stream.pause(&self.subject);
     }
-}
-
-/// The run's directory can't be written: said, the program goes on.
-fn said(result: Result<()>) {
-    if let Err(failure) = result {
-        status::warn(&failure.message);
-    }
-}
-
-/// What a thread that panicked leaves is whole: each word is fed or not.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

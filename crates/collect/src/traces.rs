@@ -15,43 +15,46 @@ use holloway_format::{FunctionCounts, ImageMap, ProfileHead};
 use holloway_report::trace::Part;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::images;
+use crate::files::read_regular;
 
 /// Extensions of traces: what the collector wrote, and what came of the rest.
-pub(crate) const TRACES: [&str; 2] = ["hwt", "rest.hwt"];
+pub const TRACES: [&str; 2] = ["hwt", "rest.hwt"];
 
 /// What is read of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
+    /// All events.
     All,
-    /// Whether it stands for what came, and numbers.
+    /// Whether the file stands for the events that came, and numbers.
     Check,
-    /// So many events from a position on, and what comes with them.
+    /// A part of the events.
     Events {
+        /// Position of the first.
         from: u64,
+        /// Number of events.
         count: u64,
     },
 }
 
 /// What one thread did.
-pub(crate) struct ThreadTrace {
+pub struct ThreadTrace {
     /// Its id.
-    pub(crate) thread: u32,
+    pub thread: u32,
     /// What it did.
-    pub(crate) trace: Trace,
+    pub trace: Trace,
     /// Which part of that, if not all was asked for.
-    pub(crate) part: Option<Part>,
+    pub part: Option<Part>,
     /// What a check found, if that was asked for: then the grammar is empty.
-    pub(crate) checked: Option<Checked>,
+    pub checked: Option<Checked>,
     /// Bytes in the file of traces.
-    pub(crate) file_bytes: Option<u64>,
+    pub file_bytes: Option<u64>,
     /// What of it could not be read.
-    pub(crate) damage: Vec<String>,
+    pub damage: Vec<String>,
 }
 
 impl ThreadTrace {
     /// Paths run, of one that was [checked](Wanted::Check).
-    pub(crate) fn paths(&self) -> u64 {
+    pub fn paths(&self) -> u64 {
         let counts = self.counts().map(|(_, count)| count);
         counts.fold(0, u64::saturating_add)
     }
@@ -287,7 +290,7 @@ fn paths(profile: &Path) -> [PathBuf; 2] {
 pub(crate) fn beside(profile: &Path, is_sealed: bool) -> Vec<Vec<u8>> {
     let files = paths(profile);
     let files = &files[..if is_sealed { 2 } else { 1 }];
-    let files = files.iter().map(|file| images::read_regular(file));
+    let files = files.iter().map(|file| read_regular(file));
     files.filter_map(Result::ok).collect()
 }
 

@@ -14,27 +14,28 @@ use holloway_format::{
 use holloway_report::SAMPLE;
 use holloway_report::trace::Account;
 
-use crate::collect::traces::{self, ThreadTrace, Wanted};
-use crate::collect::{Made, Results, forests, timings};
-use crate::images;
-use crate::kinds::Kinds;
+use crate::files::read_regular;
+use crate::recorded::RecordedKinds;
+use crate::subject::{Made, Results};
+use crate::traces::{self, ThreadTrace, Wanted};
+use crate::{forests, timings};
 
 /// A run, with what was made of its streams.
-pub(crate) struct Loaded {
+pub struct Loaded {
     /// How often its paths (or edges) ran.
-    pub(crate) profile: RunProfile,
+    pub profile: RunProfile,
     /// What there is.
-    pub(crate) kinds: Kinds,
+    pub kinds: RecordedKinds,
     /// What was made of streams, of each process and image that has them.
-    pub(crate) streams: Vec<Streams>,
+    pub streams: Vec<Streams>,
 }
 
 /// What was made of the streams of one image in one process.
-pub(crate) struct Streams {
+pub struct Streams {
     /// Of which.
-    pub(crate) head: ProfileHead,
+    pub head: ProfileHead,
     /// The image.
-    pub(crate) map: Arc<ImageMap>,
+    pub map: Arc<ImageMap>,
     /// The profile.
     pub(super) file: PathBuf,
     /// What was made of a raw profile now; otherwise it lies beside the profile.
@@ -43,7 +44,7 @@ pub(crate) struct Streams {
 
 impl Loaded {
     /// The sequences of paths over iterations. Of processes whose sequences can't be read only that they were there is known.
-    pub(crate) fn into_loops(self) -> LoopsRun {
+    pub fn into_loops(self) -> LoopsRun {
         let streams = self.streams.into_iter();
         let streams = streams.filter(|one| one.head.kind == Kind::Loops).collect();
         let mut loops = LoopsRun::new(by_image(streams, |one| one.loops().unwrap_or_default()));
@@ -52,7 +53,7 @@ impl Loaded {
     }
 
     /// How long paths took. Of processes whose timings can't be read only that they were there is known.
-    pub(crate) fn into_variation(self) -> VariationRun {
+    pub fn into_variation(self) -> VariationRun {
         let timed = |one: &Streams| one.head.kind.is_timed();
         let streams = self.streams.into_iter().filter(timed).collect();
         let timings = |one: &Streams| {
@@ -127,7 +128,7 @@ fn beyond(
 
 impl Streams {
     /// How often paths followed one another, if loops were collected.
-    pub(crate) fn loops(&self) -> Option<LoopsProfile> {
+    pub fn loops(&self) -> Option<LoopsProfile> {
         match &self.now {
             Some(Results {
                 made: Some(Made::Loops(loops)),
@@ -139,7 +140,7 @@ impl Streams {
     }
 
     /// How long paths took, if they were timed.
-    pub(crate) fn timings(&self) -> Option<VariationProfile> {
+    pub fn timings(&self) -> Option<VariationProfile> {
         match &self.now {
             Some(Results {
                 made: Some(Made::Timings(timings)),
@@ -151,7 +152,7 @@ impl Streams {
     }
 
     /// What each thread did, if a trace was collected.
-    pub(crate) fn traces(&self, wanted: Wanted) -> Vec<ThreadTrace> {
+    pub fn traces(&self, wanted: Wanted) -> Vec<ThreadTrace> {
         match &self.now {
             Some(now) => traces::read(&now.traces, &self.head, wanted),
             None => {
@@ -162,11 +163,11 @@ impl Streams {
     }
 
     /// The traces held against what the profile counted. Nothing of a profile that is raw still: its counts are made of the traces.
-    pub(crate) fn account(&self, traces: &[ThreadTrace]) -> Option<Account> {
+    pub fn account(&self, traces: &[ThreadTrace]) -> Option<Account> {
         if self.now.is_some() || self.head.kind != Kind::Trace {
             return None;
         }
-        let profile = images::read_regular(&self.file).ok()?;
+        let profile = read_regular(&self.file).ok()?;
         let profile = read_profile(&profile, &self.map).ok()?;
         let counts = traces::in_order(&traces::path_counts(traces), &self.map);
         let counted = &profile.functions;

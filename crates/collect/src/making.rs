@@ -5,10 +5,10 @@ use holloway_analysis::loops::{self, LoopsBuilder};
 use holloway_analysis::trace::{self, Recorded, TraceBuilder};
 use holloway_analysis::variation::VariationBuilder;
 
-use super::memory::Share;
-use super::pool::locked;
-use super::subject::Subject;
-use super::traces::{self, ThreadStream};
+use crate::lock::locked;
+use crate::memory::Share;
+use crate::subject::Subject;
+use crate::traces::{self, ThreadStream};
 
 /// Bytes of a node of a slab forest while it grows, with what is counted until it is made.
 const NODE: u64 = 64;

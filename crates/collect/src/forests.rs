@@ -10,9 +10,11 @@ use holloway_format::{
     ProfileHead, read_loops,
 };
 
-use super::tally::Tally;
-use crate::images;
-use holloway_link::collect_options::DEFAULT_K;
+use crate::files::read_regular;
+use crate::tally::Tally;
+
+/// Iterations that sequences span, unless the build or the run says otherwise.
+pub(crate) const DEFAULT_K: u32 = 8;
 
 /// Extension of sequences of paths over iterations.
 pub(crate) const LOOPS: &str = "hwl";
@@ -41,7 +43,7 @@ pub(crate) struct Forests {
 
 /// What lies beside a profile, a raw or a sealed one.
 pub(crate) fn read(profile: &Path, is_sealed: bool, map: &ImageMap) -> Option<LoopsProfile> {
-    let read = |extension| images::read_regular(&profile.with_extension(extension)).ok();
+    let read = |extension| read_regular(&profile.with_extension(extension)).ok();
     let sealed = is_sealed.then(|| read(SEALED_LOOPS)).flatten();
     read_loops(&sealed.or_else(|| read(LOOPS))?, map).ok()
 }

@@ -6,8 +6,9 @@ use holloway_abi::Kind;
 use holloway_format::trace::TraceFile;
 use holloway_format::{FormatError, ImageMap, Profile, ProfileHead, read_loops, read_variation};
 
-use crate::collect::{Made, traces};
-use crate::images;
+use crate::files::read_regular;
+use crate::subject::Made;
+use crate::traces;
 
 /// What is wrong with the files that lie beside a profile, as far as they can't be read at all: that has
 /// their parts.
@@ -41,7 +42,7 @@ pub(super) fn damaged(
         )];
     }
     let read = |path: &PathBuf| {
-        let bytes = images::read_regular(path).map_err(|error| error.to_string())?;
+        let bytes = read_regular(path).map_err(|error| error.to_string())?;
         let of = match head.kind {
             Kind::Loops => read_loops(&bytes, map).map(|loops| (loops.head.build_id, head.pid)),
             Kind::Trace => {

@@ -1,33 +1,37 @@
 //! Running the program to profile: its signals, its exit code.
 //!
-//! Ctrl-C goes to the whole foreground process group, so the program gets it from the terminal; holloway only has
-//! to stay alive to report. A signal sent to holloway alone is handed on: SIGTERM always, the terminal's own ones
-//! (SIGINT, SIGQUIT, SIGHUP) where holloway is in the background. What arrives just after the program's end was meant for it too: the results
-//! are still being written then. Later ones end holloway as usual.
+//! Ctrl-C goes to the whole foreground process group, so the program gets it from the terminal;
+//! holloway only has to stay alive to report. A signal sent to holloway alone is forwarded: SIGTERM
+//! always, the terminal's own signals (SIGINT, SIGQUIT, SIGHUP) if holloway runs in the background.
+//! A signal that arrives just after the program's end was meant for the program too, and is ignored:
+//! the results are still being written then. Later signals end holloway as usual.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 
-use crate::failure::{Context, Result};
+use crate::error::RunError;
 
-/// Runs `command` to its end, whatever signals arrive meanwhile. Its start may fail in ways the caller words.
-pub(crate) fn run(command: &mut Command) -> std::io::Result<Result<ExitStatus>> {
-    let forwarder = forward::Forwarder::start()?;
+/// Runs `command` to its end, whatever signals arrive meanwhile.
+///
+/// # Errors
+/// The program cannot be started, or its end cannot be waited for.
+pub fn run(command: &mut Command) -> Result<ExitStatus, RunError> {
+    let forwarder = forward::Forwarder::start().map_err(RunError::Start)?;
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
             forwarder.stop();
-            return Err(error);
+            return Err(RunError::Start(error));
         }
     };
-    forwarder.hand_on_to(child.id());
-    let status = child.wait().cannot(|| "wait for the program".to_owned());
+    forwarder.forward_to(child.id());
+    let status = child.wait().map_err(RunError::Wait);
     forwarder.stop();
-    Ok(status)
+    status
 }
 
 /// The exit code to end with: the program's own, or 128+n when signal n killed it.
-pub(crate) fn exit_code(status: ExitStatus) -> u8 {
+pub fn exit_code(status: ExitStatus) -> u8 {
     let code = match status.signal() {
         Some(signal) => Some(128 + signal),
         None => status.code(),
@@ -37,7 +41,7 @@ pub(crate) fn exit_code(status: ExitStatus) -> u8 {
 }
 
 mod forward {
-    //! A thread that receives our signals and hands on those the program did not get itself.
+    //! A thread that receives our signals and forwards those that the program did not get itself.
 
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Arc, OnceLock};
@@ -52,10 +56,11 @@ mod forward {
     /// In place of a process id: the child is being started, and may run before its id is known here.
     const STARTING: u32 = u32::MAX;
 
-    /// So long after the program's end a signal still counts as its own: `timeout` and terminals send the same one to both, some twice.
+    /// For this long after the program's end, a signal still counts as the program's: `timeout` and
+    /// terminals send the same signal to both, some of them twice.
     const AFTERMATH: Duration = Duration::from_secs(1);
 
-    /// The thread stays to the end of the process: once there is no child, a signal does what it does by default.
+    /// The thread stays to the end of the process: without a child, a signal has its default effect.
     pub(super) struct Forwarder {
         child: Arc<AtomicU32>,
         ended: Arc<OnceLock<Instant>>,
@@ -74,14 +79,14 @@ mod forward {
                         match started(&receiver) {
                             NONE if end.get().is_some_and(|end| end.elapsed() < AFTERMATH) => {}
                             NONE => drop(signal_hook::low_level::emulate_default_handler(signal)),
-                            child => hand_on(signal, child),
+                            child => forward(signal, child),
                         }
                     }
                 })?;
             Ok(Self { child, ended })
         }
 
-        pub(super) fn hand_on_to(&self, child: u32) {
+        pub(super) fn forward_to(&self, child: u32) {
             self.child.store(child, Ordering::SeqCst);
         }
 
@@ -101,7 +106,7 @@ mod forward {
         }
     }
 
-    fn hand_on(signal: i32, child: u32) {
+    fn forward(signal: i32, child: u32) {
         // The terminal's own signals reach the foreground group's every process.
         if signal != SIGTERM && in_foreground() {
             return;
@@ -113,7 +118,7 @@ mod forward {
             _ => Signal::TERM,
         };
         if let Some(pid) = i32::try_from(child).ok().and_then(Pid::from_raw) {
-            // The child may have ended just now; then there is nobody to tell.
+            // The child may have ended just now.
             kill_process(pid, named).ok();
         }
     }

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use holloway_rings::{Opened, Ring, RingFile};
 
-use crate::finish::{self, PROFILE};
-use crate::status;
+use crate::files::is_profile;
+use crate::notice::{Notice, Notify};
+use crate::process::has_ended;
 
 /// Between two looks, while there are streams and while there are none.
 const INTERVAL: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(10)];
@@ -25,6 +26,7 @@ pub(super) struct Watch {
     files: HashMap<PathBuf, RingFile>,
     others: HashSet<PathBuf>,
     asked: Instant,
+    notify: Notify,
 }
 
 /// What has come or gone.
@@ -37,12 +39,13 @@ pub(super) enum News<'a> {
 }
 
 impl Watch {
-    pub(super) fn new(directory: &Path) -> Self {
+    pub(super) fn new(directory: &Path, notify: Notify) -> Self {
         Self {
             directory: directory.to_owned(),
             files: HashMap::new(),
             others: HashSet::new(),
             asked: Instant::now(),
+            notify,
         }
     }
 
@@ -53,7 +56,7 @@ impl Watch {
         let asks = self.asked.elapsed() >= ENDED_INTERVAL;
         let mut ended = Vec::new();
         for (path, file) in &mut self.files {
-            let has_ended = asks && finish::has_ended(file.head());
+            let has_ended = asks && has_ended(file.head());
             // Behind the question: what a process made before its end is told before it.
             let rings = file.new_rings().unwrap_or_default();
             rings
@@ -86,8 +89,7 @@ impl Watch {
     fn find_files(&mut self) {
         let entries = std::fs::read_dir(&self.directory).into_iter().flatten();
         for path in entries.flatten().map(|entry| entry.path()) {
-            let is_profile = path.extension().is_some_and(|it| it == PROFILE);
-            if !is_profile || self.files.contains_key(&path) || self.others.contains(&path) {
+            if !is_profile(&path) || self.files.contains_key(&path) || self.others.contains(&path) {
                 continue;
             }
             match RingFile::open(&path) {
@@ -98,22 +100,14 @@ impl Watch {
                     self.others.insert(path);
                 }
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                    status::warn(&refused(&path));
-                    self.others.insert(path);
+                    self.others.insert(path.clone());
+                    (self.notify)(Notice::PermissionDenied { profile: path });
                 }
                 // It may be that too many files are open: its threads wait for us.
                 Ok(Opened::Unfinished) | Err(_) => {}
             }
         }
     }
-}
-
-/// Whether its program has streams can't be known.
-fn refused(path: &Path) -> String {
-    format!(
-        "cannot take the paths out of {}: permission denied; if its program collects loops, a trace or times, it waits as long as holloway runs: end it, and run both as one user",
-        path.display()
-    )
 }
 
 /// Whether the process has us for its collector: other streams are not ours to take.

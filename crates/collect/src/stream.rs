@@ -5,8 +5,8 @@
 
 use holloway_abi::{CHUNK, OPERAND, WORD_CAUGHT, WORD_OWNER};
 
-use super::making::Making;
-use super::subject::Subject;
+use crate::making::Making;
+use crate::subject::Subject;
 
 /// The streams of a ring, one after the other.
 pub(crate) struct Stream {

@@ -1,35 +1,54 @@
-//! `--burst N[:M]`: how often a program woven for variation times its paths. It is told to the program when that runs, by the variable
-//! [`BURST_VARIABLE`], so no build depends on it.
+//! `--burst N[:M]`: how often a program woven for variation times its paths.
+//!
+//! The program reads the variable [`BURST_VARIABLE`] when it starts, so no build depends on it.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
 
 use holloway_abi::{BURST, BURST_MOST, BURST_VARIABLE};
 
-use crate::failure::{Failure, Result};
-
-/// So many paths pass, then so many are timed.
+/// `pass` paths run untimed, then `timed` paths are timed, and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Burst {
+pub struct Burst {
     pass: u32,
     timed: u32,
 }
 
+/// A text that is no burst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "give N or N:M, at most {BURST_MOST} each, M at least 1: N paths pass, then M are timed, as in {}",
+    Burst::default()
+)]
+pub struct BurstError;
+
+/// [`BURST_VARIABLE`] holds no burst.
+#[derive(Debug, thiserror::Error)]
+#[error("{BURST_VARIABLE}={}: {source}", value.display())]
+pub struct BurstVariableError {
+    /// The variable's value.
+    pub value: OsString,
+    /// What a burst looks like.
+    pub source: BurstError,
+}
+
 impl Burst {
-    /// Looks at what the environment says.
+    /// Checks the environment's burst, if it has one.
     ///
     /// # Errors
-    /// [`BURST_VARIABLE`] makes no sense.
-    pub(crate) fn check_environment() -> Result<()> {
+    /// [`BURST_VARIABLE`] holds no burst.
+    pub fn check_environment() -> Result<(), BurstVariableError> {
         let value = std::env::var_os(BURST_VARIABLE).filter(|value| !value.is_empty());
         let Some(value) = value else { return Ok(()) };
-        let (shown, read) = (value.display(), value.to_string_lossy().parse::<Self>());
-        read.map(drop)
-            .map_err(|why| Failure::usage(format_args!("{BURST_VARIABLE}={shown}: {why}")))
+        match value.to_string_lossy().parse::<Self>() {
+            Ok(_) => Ok(()),
+            Err(source) => Err(BurstVariableError { value, source }),
+        }
     }
 
-    /// The variable that tells a program.
-    pub(crate) fn variable(self) -> (&'static str, String) {
+    /// The variable for a program's environment.
+    pub fn variable(self) -> (&'static str, String) {
         (BURST_VARIABLE, self.to_string())
     }
 }
@@ -49,10 +68,10 @@ impl fmt::Display for Burst {
 }
 
 impl FromStr for Burst {
-    type Err = String;
+    type Err = BurstError;
 
     /// `N:M`, or `N` for bursts of one path.
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, BurstError> {
         let number = |word: &str| {
             let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
             let number = word.parse().ok().filter(|_| is_number);
@@ -63,12 +82,7 @@ impl FromStr for Burst {
         let burst = number(pass).zip(timed);
         burst
             .map(|(pass, timed)| Self { pass, timed })
-            .ok_or_else(|| {
-                format!(
-                    "give N or N:M, at most {BURST_MOST} each, M at least 1: N paths pass, then M are timed, as in {}",
-                    Self::default()
-                )
-            })
+            .ok_or(BurstError)
     }
 }
 
@@ -105,7 +119,7 @@ mod tests {
             "1000000001",
             "99999999999999999999",
         ] {
-            let why = text.parse::<Burst>().expect_err(text);
+            let why = text.parse::<Burst>().expect_err(text).to_string();
             assert!(why.contains("as in 10000:1"), "{text}: {why}");
         }
     }

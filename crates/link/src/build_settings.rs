@@ -3,9 +3,9 @@
 //!
 //! Cargo does not know our options: after `--collect`, `--only`, or another holloway it would find
 //! everything fresh. So the settings of the last build are written to a file. When they differ, the
-//! linked files (programs, test binaries, shared objects) of the woven build are deleted. Cargo then
-//! compiles the last crate of each and links again (1.4 s on ripgrep). Only files in holloway's own
-//! build directory are touched.
+//! linked files (programs, test binaries, shared objects) of the woven build are deleted. Cargo
+//! then compiles the last crate of each and links again (1.4 s on ripgrep). Only files in
+//! holloway's own build directory are touched.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::records::SELECTIONS;
 /// File in holloway's build directory.
 const FILE: &str = ".holloway-settings";
 
-/// Everything that decides what a link weaves.
+/// The settings that decide what the links of a build weave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BuildSettings {
     /// The kind of profile. The guide is a file of ours.

@@ -1,11 +1,12 @@
-//! `holloway cc` and `holloway c++`: clang, with bitcode in its objects and our link step behind it.
+//! `holloway cc` and `holloway c++`: clang, with bitcode in its objects and our link step behind
+//! it.
 //!
 //! When clang compiles, the user's words stay as they are and ours follow. The result is a *fat*
 //! object: machine code with the bitcode in a section beside it, so that ar, nm, libtool, and other
-//! linkers see what they know. When clang links, it gets our ld (`--ld-path`), and our ld gets the one
-//! that clang would have called. A call that neither compiles nor links (`--version`, `-E`, `-S`,
-//! `-print-…`, a header to precompile) goes to clang untouched, so that configure scripts and CMake
-//! recognize it.
+//! linkers see what they know. When clang links, it gets our ld (`--ld-path`), and our ld gets the
+//! one that clang would have called. A call that neither compiles nor links (`--version`, `-E`,
+//! `-S`, `-print-…`, a header to precompile) goes to clang untouched, so that configure scripts and
+//! CMake recognize it.
 
 mod words;
 
@@ -32,9 +33,9 @@ pub enum Language {
     Cxx,
 }
 
-/// The words that follow the user's when something is compiled. Split LTO units are off because they
-/// are two modules in one file, which the C API cannot read. Whole-program vtables are off because
-/// they hold for merged modules only.
+/// The words that follow the user's when something is compiled. Split LTO units are off because
+/// they are two modules in one file, which the C API cannot read. Whole-program vtables are off
+/// because they hold for merged modules only.
 const COMPILE: [&str; 4] = [
     "-flto",
     "-ffat-lto-objects",
@@ -48,11 +49,12 @@ const LINES: &str = "-gline-tables-only";
 /// crashes.
 const EMBEDDED: &str = "-fembed-bitcode=off";
 
-/// With a sanitizer clang warns that the second half of a fat object needs no second instrumentation.
+/// With a sanitizer clang warns that the second half of a fat object needs no second
+/// instrumentation.
 const REDUNDANT: &str = "-Wno-backend-plugin";
 
-/// Becomes clang with `args`, among which our own options may stand. Returns only if clang cannot be
-/// started.
+/// Becomes clang with `args`, among which our own options may stand. Returns only if clang cannot
+/// be started.
 ///
 /// # Errors
 /// An option makes no sense, there is no clang to call, or it cannot be run.

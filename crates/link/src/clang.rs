@@ -1,8 +1,8 @@
-//! Which clang compiles C and C++: one whose bitcode our libLLVM can read.
+//! Finds the clang that compiles C and C++: our libLLVM must be able to read its bitcode.
 //!
-//! Bitcode is readable by LLVM of its own and later versions, so clang must not be newer than libLLVM. Names with a
-//! version (`clang-22`) tell theirs without being run; asking the others costs 30 ms, so a compilation asks only
-//! where there is a choice, and a link always.
+//! LLVM reads bitcode of its own version and of earlier versions, so clang must not be newer than
+//! libLLVM. A name with a version (`clang-22`) is enough to know it. Asking another clang for its
+//! version costs 30 ms, so a compilation asks only if there is a choice. A link always asks.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::program::find_program;
 pub struct Clang {
     /// Where it is.
     pub path: PathBuf,
-    /// The Rust toolchain that was asked for its libLLVM, when one was.
+    /// The sysroot of the Rust toolchain that libLLVM was looked for in, if one was.
     pub sysroot: Option<PathBuf>,
 }
 
@@ -53,8 +53,9 @@ pub fn find_clang(purpose: Purpose) -> Result<Clang> {
     }
 }
 
-/// The clangs that may be called, in the order of preference, each file once: the one `HOLLOWAY_CLANG` names, else every
-/// `clang-N` in `PATH`, newest first, and `clang`. At least one.
+/// The clangs that may be called, in the order of preference, each file once: the clang that
+/// `HOLLOWAY_CLANG` names, or else every `clang-N` in `PATH`, newest first, and `clang`. The list
+/// is not empty.
 ///
 /// # Errors
 /// When there is none.
@@ -76,25 +77,25 @@ pub fn candidates() -> Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|(path, _)| path).collect())
 }
 
-/// Whether the bitcode of a clang is readable by LLVM `limit`. A program that doesn't tell its version is believed: the
-/// link will say what it can't read.
+/// Whether LLVM of the major version `limit` can read the bitcode of a clang. A clang without a
+/// known version is accepted: the link reports what it cannot read.
 pub fn fits(clang: &Path, limit: u32) -> bool {
     major(clang).is_none_or(|version| version <= limit)
 }
 
-/// `19.1.7`, as a clang says of itself.
+/// The version that a clang reports: `19.1.7`.
 pub fn version(clang: &Path) -> Option<String> {
     let output = Command::new(clang).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let (_, rest) = text.split_once("clang version ")?;
-    let number = |c: char| c.is_ascii_digit() || c == '.';
-    let version: String = rest.chars().take_while(|&c| number(c)).collect();
+    let is_version = |c: char| c.is_ascii_digit() || c == '.';
+    let version: String = rest.chars().take_while(|&c| is_version(c)).collect();
     (!version.is_empty()).then_some(version)
 }
 
 /// The version of its bitcode.
 fn major(clang: &Path) -> Option<u32> {
-    let named = clang.file_name().and_then(suffix);
+    let named = clang.file_name().and_then(version_in_name);
     named.or_else(|| version(clang)?.split('.').next()?.parse().ok())
 }
 
@@ -104,7 +105,7 @@ fn names() -> Vec<OsString> {
     let mut versioned: Vec<(u32, OsString)> = std::env::split_paths(&dirs)
         .filter_map(|dir| std::fs::read_dir(dir).ok())
         .flat_map(|entries| entries.flatten().map(|entry| entry.file_name()))
-        .filter_map(|name| Some((suffix(&name)?, name)))
+        .filter_map(|name| Some((version_in_name(&name)?, name)))
         .collect();
     versioned.sort_unstable_by(|left, right| right.cmp(left));
     versioned.dedup();
@@ -112,8 +113,8 @@ fn names() -> Vec<OsString> {
     names.chain([OsString::from("clang")]).collect()
 }
 
-/// The end of a program's name: `22` of `clang-22`.
-fn suffix(name: &OsStr) -> Option<u32> {
+/// The version in a program's name: `22` in `clang-22`.
+fn version_in_name(name: &OsStr) -> Option<u32> {
     name.to_str()?.strip_prefix("clang-")?.parse().ok()
 }
 

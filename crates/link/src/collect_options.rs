@@ -27,9 +27,9 @@ const OPTIONS: [(&str, &str, &str); 3] = [
     ("--guide", GUIDE, "a run: --guide latest"),
 ];
 
-/// Iterations in a row that loops are seen over, unless asked otherwise.
+/// Default number of iterations in a row that loops are followed over.
 pub const DEFAULT_K: u32 = 8;
-/// Iterations that can be asked for: with one there is nothing in a row.
+/// Numbers of iterations that `loops=K` accepts. A single iteration makes no row.
 const K_RANGE: std::ops::RangeInclusive<u32> = 2..=1024;
 
 /// What `--collect` asks for: a kind, and for loops the length of their sequences.
@@ -87,8 +87,9 @@ impl CollectOptions {
         Ok((options, Vec::new()))
     }
 
-    /// Takes our own options out of a compiler's words, wherever they stand before a lone `--`; no compiler has options of
-    /// these names. What is another option's value stays.
+    /// Takes our own options out of a compiler's words, wherever they stand before a lone `--`. No
+    /// compiler has options of these names. A value of another option stays, whatever it looks
+    /// like.
     ///
     /// # Errors
     /// One of them makes no sense.
@@ -100,12 +101,12 @@ impl CollectOptions {
             if options.take_option(&word, &mut args)? {
                 continue;
             }
-            let ends = word == "--";
+            let is_last_option = word == "--";
             let has_value = word
                 .to_str()
                 .is_some_and(|word| takes_value(word) || COMPILER_VALUES.contains(&word));
             rest.push(word);
-            if ends {
+            if is_last_option {
                 break;
             }
             rest.extend(has_value.then(|| args.next()).flatten());
@@ -114,13 +115,14 @@ impl CollectOptions {
         Ok((options, rest))
     }
 
-    /// Sets what `word` says if it is an option of ours, its value perhaps the next of `args`; whether it is.
+    /// Sets the option in `word`, if it is ours, and returns whether it is. The value may be the
+    /// next of `args`.
     fn take_option(
         &mut self,
         word: &OsStr,
         args: &mut impl Iterator<Item = OsString>,
     ) -> Result<bool> {
-        let (name, attached) = split(word);
+        let (name, attached) = split_value(word);
         let Some((name, ..)) = OPTIONS.into_iter().find(|option| name == option.0) else {
             return Ok(false);
         };
@@ -129,14 +131,14 @@ impl CollectOptions {
         Ok(true)
     }
 
-    /// What is not said yet, from the environment.
+    /// Completes the options from the environment.
     ///
     /// # Errors
-    /// A variable makes no sense, or what is asked for doesn't go together.
+    /// A variable makes no sense, or the options contradict each other.
     pub fn or_environment(mut self) -> Result<Self> {
         for (option, variable, _) in OPTIONS {
             let value = std::env::var_os(variable).filter(|value| !value.is_empty());
-            if let Some(value) = value.filter(|_| !self.says(option)) {
+            if let Some(value) = value.filter(|_| !self.has(option)) {
                 self.assign(option, &value)
                     .map_err(|reason| OptionError::Variable {
                         variable,
@@ -162,7 +164,7 @@ impl CollectOptions {
         Ok(self)
     }
 
-    /// The variables that say it to a process of ours.
+    /// The options as variables, for processes that call holloway again.
     pub fn environment(&self) -> impl Iterator<Item = (&'static str, OsString)> {
         let collect = self.collect.map(|kind| (COLLECT, kind.to_string().into()));
         let exits = self.exits.map(|exits| (EXITS, exits.to_string().into()));
@@ -175,7 +177,7 @@ impl CollectOptions {
         self.collection().kind
     }
 
-    /// The same with how far loops are seen over.
+    /// Kind of profile, and for loops the number of iterations.
     pub fn collection(&self) -> Collection {
         self.collect.unwrap_or(Kind::Paths.into())
     }
@@ -186,7 +188,7 @@ impl CollectOptions {
             .map_or(self.kind().counts_exits(), |exits| exits == Switch::On)
     }
 
-    fn says(&self, option: &str) -> bool {
+    fn has(&self, option: &str) -> bool {
         match option {
             "--collect" => self.collect.is_some(),
             "--exits" => self.exits.is_some(),
@@ -194,7 +196,7 @@ impl CollectOptions {
         }
     }
 
-    /// Sets what `--collect`, `--exits` or `--guide` says.
+    /// Sets `--collect`, `--exits`, or `--guide`.
     ///
     /// # Errors
     /// The value makes no sense, or is the next option.
@@ -255,7 +257,7 @@ pub fn parse_collection(text: &str) -> std::result::Result<Collection, OptionErr
 /// Reads a number of iterations.
 ///
 /// # Errors
-/// It is none, or out of range.
+/// It is no number, or out of range.
 pub fn parse_k(text: &str) -> std::result::Result<u32, OptionError> {
     let k = text.parse().ok().filter(|k| K_RANGE.contains(k));
     k.ok_or(OptionError::Iterations {
@@ -306,7 +308,7 @@ fn example(option: &str) -> &'static str {
 }
 
 /// `--name=value` split at the equals sign.
-fn split(word: &OsStr) -> (&OsStr, Option<&OsStr>) {
+fn split_value(word: &OsStr) -> (&OsStr, Option<&OsStr>) {
     use std::os::unix::ffi::OsStrExt as _;
     let bytes = word.as_bytes();
     match bytes.iter().position(|&byte| byte == b'=') {
@@ -391,7 +393,7 @@ mod tests {
             None,
             "a.c -- --collect edges",
         );
-        // Not ours: values of other options.
+        // Values of other options are not our options.
         let other = "-o --guide -Xlinker --exits -Xclang --collect a.c";
         check(other, None, None, None, other);
         check("-c", None, None, None, "-c");

@@ -1,5 +1,5 @@
-//! Gives each module a base: the offset of its counters in a thread's block. The base is written into
-//! the code (x86-64), or is a constant that the image object defines.
+//! Gives each module a base: the offset of its counters in a thread's block. The base is written
+//! into the code (x86-64), or is a constant that the image object defines.
 //!
 //! Bases are multiples of a cache line, so that two modules never share one. Three sorts of modules
 //! get no base, and lose their probes but nothing else:
@@ -20,16 +20,17 @@ use holloway_weave::symbols::changed;
 use crate::error::Result;
 use crate::inputs::{Inputs, read_part};
 use crate::message::{Message, grouped};
+use crate::outcome::Outcome;
 use crate::records::Recorder;
 use crate::settings::LinkSettings;
-use crate::weaver::{Outcome, Weaver};
+use crate::weaver::Weaver;
 
 /// Bytes of a cache line.
 pub(crate) const LINE: u64 = 64;
 /// Woven x86-64 code reaches its counters by 31 bits.
 const LIMIT: u64 = 1 << 31;
 
-/// Where the counters of a link's modules are.
+/// The bases of a link's modules.
 #[derive(Default)]
 pub(crate) struct CounterBases {
     /// The base of each module. Modules without probes have none.
@@ -70,8 +71,8 @@ fn counters_size(outcome: &Outcome) -> u64 {
 }
 
 impl CounterBases {
-    /// Gives each woven module of `outcomes` a base. A module that can't have one is compiled without
-    /// probes, or linked as it is.
+    /// Gives each woven module of `outcomes` a base. A module that can't have one is compiled
+    /// without probes, or linked as it is.
     ///
     /// # Errors
     /// A file cannot be read any more, or a module can neither have probes nor be linked without.
@@ -93,8 +94,8 @@ impl CounterBases {
         Self::place_all(outcomes, settings.collect, without_probes)
     }
 
-    /// Gives each woven module a base. `without_probes` replaces a module, by number, that a base can't
-    /// be written into. It gets the reason.
+    /// Gives each woven module a base. `without_probes` replaces a module, by number, that a base
+    /// can't be written into. It gets the reason.
     fn place_all(
         outcomes: &mut [Outcome],
         collect: Kind,
@@ -117,7 +118,7 @@ impl CounterBases {
     /// Reserves room for a module's counters and writes the base into its code. Returns the base.
     ///
     /// # Errors
-    /// The object does not look like one of the weaver's. No room is reserved.
+    /// The weaver did not write the object. No room is reserved.
     fn add(
         &mut self,
         woven: &mut WovenModule,
@@ -165,8 +166,8 @@ fn room(counters_size: u64) -> u64 {
     counters_size.saturating_add(LINE - 1) / LINE * LINE
 }
 
-/// The modules without room in an image, and the reason: the largest ones, as few as possible. `sizes`
-/// are the bytes of counters of all modules.
+/// The modules without room in an image, and the reason: the largest ones, as few as possible.
+/// `sizes` are the bytes of counters of all modules.
 fn too_many(sizes: &[u64]) -> Vec<(usize, String)> {
     let mib = |bytes: u64| grouped(usize::try_from(bytes.div_ceil(1 << 20)).unwrap_or(usize::MAX));
     let sum = |sizes: &[u64]| {

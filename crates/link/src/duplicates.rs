@@ -1,11 +1,12 @@
 //! Functions that a link has twice: woven, and without probes in an object that is linked as it is.
 //!
 //! An inline function or template is compiled into each object that uses it, as a weak symbol. The
-//! linker keeps one of the copies: the first on the line, or a strong one. If it keeps a copy without
-//! probes, the woven copy counts nothing, and a report would say that the function did not run. So
-//! such functions are listed.
+//! linker keeps one of the copies: the first on the line, or a strong one. If it keeps a copy
+//! without probes, the woven copy counts nothing, and a report would say that the function did not
+//! run. So such functions are listed.
 //!
-//! - A copy behind a woven object of the line is not listed, because that object's own copy is kept.
+//! - A copy behind a woven object of the line is not listed, because that object's own copy is
+//!   kept.
 //! - Woven members of archives are linked when something needs them, in an order that only the
 //!   linker knows. Their functions are listed wherever the other copy stands.
 
@@ -115,8 +116,8 @@ impl<'a> Duplicates<'a> {
     }
 }
 
-/// Whether the linker may take a weak function of the object at `copy` in place of the same function
-/// of the object at `woven`.
+/// Whether the linker may take a weak function of the object at `copy` in place of the same
+/// function of the object at `woven`.
 fn comes_first(copy: Position, woven: Position) -> bool {
     match (copy, woven) {
         (Position::Line(copy) | Position::Archive(copy), Position::Line(woven)) => copy < woven,

@@ -7,7 +7,7 @@ use holloway_format::{Guide, ModuleMap};
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::message::GuideMatch;
-use crate::weaver::Outcome;
+use crate::outcome::Outcome;
 
 /// A guide, and where its workers find it.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
-//! The inputs of a link: which bitcode modules they hold, and what holds none.
+//! Finds the bitcode modules in the inputs of a link, and lists the inputs without bitcode.
 //!
-//! Inputs are objects, archives, and rlibs named on the line, and archives behind `-l`. Each is read
-//! once, however often it stands there. An input with code but without bitcode is linked as it is and
-//! listed in the map, so that no code disappears silently. Files that cannot be found are left to the
-//! linker, whose message the user knows.
+//! Inputs are objects, archives, and rlibs named on the line, and archives behind `-l`. Each is
+//! read once, however often it stands there. An input with code but without bitcode is linked as it
+//! is and listed in the map, so that no code disappears silently. Files that cannot be found are
+//! left to the linker, whose message the user knows.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -32,14 +32,16 @@ pub(crate) struct Inputs {
     pub(crate) files: Vec<InputFile>,
     /// Inputs without bitcode: name and reason.
     pub(crate) without: Vec<(String, String)>,
-    /// The inputs among them with bitcode that cannot be used. The objects of an archive with the same
-    /// reason share an entry.
+    /// The inputs among them with bitcode that cannot be used. The objects of an archive with the
+    /// same reason share an entry.
     pub(crate) unusable: Vec<(String, NoBitcode)>,
     /// The objects without bitcode, with their functions.
     pub(crate) unwoven: Vec<UnwovenObject>,
-    /// The image's own objects go before this word of the line: the first input that is no start file.
+    /// The image's own objects go before this word of the line: the first input that is no start
+    /// file.
     pub(crate) first_input: Option<usize>,
-    /// The module that is a whole Rust program, std included (with `lto = "fat"` rustc merges them).
+    /// The module that is a whole Rust program, std included (with `lto = "fat"` rustc merges
+    /// them).
     pub(crate) whole_program: Option<usize>,
 }
 
@@ -75,7 +77,7 @@ pub(crate) enum FileKind {
 pub(crate) struct Module {
     /// Crate or object: `regex_automata`, `a.o`.
     pub(crate) name: String,
-    /// The file it is read from, and where in it.
+    /// The file with its bitcode.
     pub(crate) path: PathBuf,
     /// Range of the bitcode in the file.
     pub(crate) range: Range<usize>,
@@ -136,7 +138,7 @@ pub(crate) fn gather(line: &Line, settings: &LinkSettings) -> Result<Inputs> {
     Ok(inputs)
 }
 
-/// The one Rust module of a link, when it stands on the line itself.
+/// The only Rust module of a link, if its object stands on the line itself.
 fn only_rust_object(modules: &[Module]) -> Option<usize> {
     let mut rust = modules
         .iter()
@@ -380,8 +382,8 @@ const STD: &str = "machine code of the standard library (--std instruments it)";
 /// language.
 const SCRIPT: &str = "a linker script: what it names is linked as it is";
 
-/// Whether an input is a linker script: a text file. Scripts named like shared libraries (`libc.so`)
-/// don't count, because they mostly name shared libraries.
+/// Whether an input is a linker script: a text file. Scripts named like shared libraries
+/// (`libc.so`) don't count, because they mostly name shared libraries.
 fn is_script(path: &Path) -> bool {
     let shared = path.extension().is_some_and(|extension| extension == "so");
     let mut head = Vec::new();
@@ -391,7 +393,8 @@ fn is_script(path: &Path) -> bool {
     !shared && read.is_ok() && !head.is_empty() && !head.starts_with(b"!<") && head.iter().all(text)
 }
 
-/// Reads a whole file if it may hold modules. Shared libraries are not read: they are large and many.
+/// Reads a whole file if it may hold modules. Shared libraries are not read: they are large and
+/// many.
 fn read_linkable(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -415,10 +418,10 @@ fn read_linkable(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// A part of a file.
+/// Reads a part of a file.
 ///
 /// # Errors
-/// It can't be read any more.
+/// The file cannot be read any more.
 pub(crate) fn read_part(path: &Path, range: &Range<usize>) -> Result<Vec<u8>> {
     let mut bytes = vec![0; range.len()];
     let file = File::open(path).map_err(Error::reading(path))?;
@@ -464,7 +467,8 @@ fn names_std(word: &OsStr) -> bool {
     name.starts_with("libcore-") || name.starts_with("libstd-") || name.starts_with("-lstd-")
 }
 
-/// `regex_automata` of `regex_automata-0a1b2c3d4e5f6071.….rcgu.o`; other objects keep their file name.
+/// `regex_automata` of `regex_automata-0a1b2c3d4e5f6071.….rcgu.o`; other objects keep their file
+/// name.
 fn module_name(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or(file);
     if !name.ends_with(".rcgu.o") {

@@ -1,11 +1,16 @@
-//! The jobserver of cargo or make: how many processes the whole build may run, the workers of a link among them.
+//! Client of the jobserver of cargo or make, which limits the processes of a whole build. The
+//! workers of a link count among them.
 //!
-//! A jobserver is a pipe that holds a byte for each process more that may run: who wants to start one reads a byte, and
-//! writes it back when that process has ended (GNU make manual, "Sharing job slots"). The link itself was started with a
-//! slot of its own, so its first worker needs none. Cargo names the pipe in `CARGO_MAKEFLAGS`, make in `MAKEFLAGS`: as
-//! two open file descriptors (`--jobserver-auth=6,7`; rustc leaves cargo's open to its linker) or as a FIFO
-//! (`--jobserver-auth=fifo:PATH`, make 4.4). Descriptors are opened anew by way of `/proc/self/fd`: that is a file of our
-//! own, which can be read without blocking, and whatever else has the number is left alone.
+//! A jobserver is a pipe that holds a byte for each additional process that may run. A program
+//! reads a byte before it starts a process, and writes the byte back when the process has ended
+//! (GNU make manual, "Sharing job slots"). The link itself was started with a slot of its own, so
+//! its first worker needs none.
+//!
+//! Cargo names the pipe in `CARGO_MAKEFLAGS`, make in `MAKEFLAGS`: as two open file descriptors
+//! (`--jobserver-auth=6,7`; rustc leaves cargo's open to its linker) or as a FIFO
+//! (`--jobserver-auth=fifo:PATH`, make 4.4). Descriptors are opened again through `/proc/self/fd`.
+//! The new file can be read without blocking, and an unrelated file with the same number is left
+//! alone.
 //!
 //! A link that is killed keeps the bytes it holds, as a killed rustc does.
 
@@ -19,10 +24,10 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
-/// How long a wait for a slot lasts before it is asked whether there is still something to do.
+/// How long a thread waits for a slot before it checks whether there is still a module to weave.
 const TURN: Duration = Duration::from_millis(50);
 
-/// A jobserver that can be asked.
+/// A connection to a jobserver.
 #[derive(Debug)]
 pub(crate) struct Jobserver {
     read: File,
@@ -68,7 +73,7 @@ impl Jobserver {
         })
     }
 
-    /// Waits for a slot; nothing once `needless` says so, or when the jobserver has gone.
+    /// Waits for a slot. Returns nothing once `needless` holds, or if the jobserver has gone.
     pub(crate) fn slot(&self, needless: impl Fn() -> bool) -> Option<Slot<'_>> {
         let turn = Timespec::try_from(TURN).expect("a short time");
         let mut byte = [0];
@@ -79,7 +84,7 @@ impl Jobserver {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let mut ready = [PollFd::new(&self.read, PollFlags::IN)];
-                    // Interrupted or not: the next read tells.
+                    // Interrupted or not, the next read shows whether there is a byte.
                     let _ = poll(&mut ready, Some(&turn));
                 }
                 Err(_) => return None,
@@ -96,11 +101,11 @@ impl Drop for Slot<'_> {
     }
 }
 
-/// The pipe's two ends as paths: of several flags the last one counts, as in make.
+/// The pipe's two ends as paths. If there are several flags, the last counts, as in make.
 fn pipe(flags: &str) -> Option<(PathBuf, PathBuf)> {
     let named = flags
         .split_ascii_whitespace()
-        // What follows `--` are make's variables.
+        // Make's variables follow `--`.
         .take_while(|&word| word != "--")
         .filter_map(|word| {
             word.strip_prefix("--jobserver-auth=")
@@ -111,7 +116,7 @@ fn pipe(flags: &str) -> Option<(PathBuf, PathBuf)> {
         return Some((path.into(), path.into()));
     }
     let (read, write) = named.split_once(',')?;
-    // Make says -1 or -2 where it doesn't let this command have it.
+    // Make passes -1 or -2 to commands that may not use the jobserver.
     let path = |number: &str| {
         let number: u32 = number.parse().ok()?;
         Some(PathBuf::from(format!("/proc/self/fd/{number}")))

@@ -29,6 +29,7 @@ mod line;
 mod linker;
 pub mod llvm;
 mod message;
+mod outcome;
 mod patterns;
 pub mod program;
 pub mod records;

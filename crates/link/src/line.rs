@@ -1,5 +1,5 @@
-//! A link line, understood as far as weaving needs it: its inputs, the directories of libraries, and
-//! its output.
+//! A link line, understood as far as weaving needs it: its inputs, the directories of libraries,
+//! and its output.
 //!
 //! Two flavors exist: a compiler driver's line (rustc calls us in place of `cc`) and a raw ld line
 //! (clang's `--ld-path`). A driver's line carries words for the linker in `-Wl,a,b` and

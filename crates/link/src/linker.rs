@@ -9,8 +9,8 @@ use crate::line::Flavor;
 use crate::program::find_program;
 use crate::response;
 
-/// The linker behind ours: `HOLLOWAY_LINKER` (default `cc`) for a compiler driver's line, `HOLLOWAY_LD` (default
-/// `ld`) for a raw one.
+/// The real linker: `HOLLOWAY_LINKER` (default `cc`) for a compiler driver's line, `HOLLOWAY_LD`
+/// (default `ld`) for a raw line.
 ///
 /// # Errors
 /// When there is no such program.

@@ -1,4 +1,4 @@
-//! Which libLLVM weaves: `HOLLOWAY_LLVM`, else that of the Rust toolchain, else the system's.
+//! Finds the libLLVM that weaves: `HOLLOWAY_LLVM`, else the Rust toolchain's, else the system's.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +14,8 @@ use crate::toolchain;
 pub struct Llvm {
     /// The library.
     pub library: Library,
-    /// The toolchain that was looked in first, when one was: `HOLLOWAY_SYSROOT`, or what `rustc` says.
+    /// The toolchain that was searched first, if there was one: `HOLLOWAY_SYSROOT`, or `rustc`'s
+    /// answer.
     pub sysroot: Option<PathBuf>,
 }
 
@@ -23,16 +24,16 @@ pub struct Llvm {
 /// # Errors
 /// When none is found or can be loaded.
 pub fn find_llvm() -> Result<Llvm> {
-    let explicit = named_llvm();
+    let named = named_llvm();
     let sysroot = path("HOLLOWAY_SYSROOT").or_else(|| {
-        if explicit.is_some() {
+        if named.is_some() {
             None
         } else {
             rustc_sysroot()
         }
     });
-    let library = Library::find(explicit.as_deref(), sysroot.as_deref());
-    let library = library.map_err(|source| match explicit {
+    let library = Library::find(named.as_deref(), sysroot.as_deref());
+    let library = library.map_err(|source| match named {
         Some(_) => Error::NamedLlvm { source },
         None => Error::Llvm { source },
     })?;
@@ -50,7 +51,7 @@ pub fn named_llvm() -> Option<PathBuf> {
     path("HOLLOWAY_LLVM")
 }
 
-/// The sysroot of the `rustc` in `PATH` (commonly rustup's, which looks at the directory).
+/// The sysroot of the `rustc` in `PATH`. It is often rustup's, which chooses by directory.
 fn rustc_sysroot() -> Option<PathBuf> {
     let rustc = find_program("rustc".as_ref())?;
     toolchain::sysroot(&Command::new(rustc)).ok()

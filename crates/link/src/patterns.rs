@@ -1,5 +1,5 @@
-//! What the user's patterns (`HOLLOWAY_ONLY`, `HOLLOWAY_SKIP`) select in a link. A misspelled pattern
-//! would silently weave nothing, or weave code that was to be left out.
+//! What the user's patterns (`HOLLOWAY_ONLY`, `HOLLOWAY_SKIP`) select in a link. A misspelled
+//! pattern would silently weave nothing, or weave code that was to be left out.
 
 use holloway_format::ModuleMap;
 use holloway_weave::filter::{Candidate, demangle};
@@ -7,8 +7,8 @@ use holloway_weave::{Filter, Pattern};
 
 use crate::error::{Error, Result};
 use crate::message::PatternMatch;
+use crate::outcome::Outcome;
 use crate::records::Selection;
-use crate::weaver::Outcome;
 
 /// A pattern whose matches are being collected.
 struct Search {

@@ -176,8 +176,8 @@ impl Selection {
     }
 }
 
-/// The link's end of the records: shows messages and leaves them for the cargo call around the link,
-/// if there is one.
+/// The link's end of the records: shows messages and leaves them for the cargo call around the
+/// link, if there is one.
 pub(crate) struct Recorder<'a> {
     host: &'a dyn Host,
     directory: Option<PathBuf>,
@@ -215,10 +215,10 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Leaves what the patterns select in the link of `output`. The cargo call warns of patterns that
-    /// fit none of its links. A link without a cargo call may be one of many, in a build system or
-    /// in configure's tests, and patterns may be meant for the others. It warns only if `--only`
-    /// leaves it nothing.
+    /// Leaves what the patterns select in the link of `output`. The cargo call warns of patterns
+    /// that fit none of its links. A link without a cargo call may be one of many, in a build
+    /// system or in configure's tests, and patterns may be meant for the others. It warns only if
+    /// `--only` leaves it nothing.
     pub(crate) fn patterns(&self, selections: &[Selection], output: &str) {
         let file = self.directory.as_deref().and_then(selections_file);
         let is_left = file.is_some_and(|file| {

@@ -1,8 +1,9 @@
 //! Response files: `@file` on a command line stands for the words in that file.
 //!
-//! gcc, clang, ld and rustc agree on one quoting: white space separates words, a backslash takes the next character
-//! as it is (inside quotes too), and `'…'` and `"…"` hold white space. A file that cannot be read leaves the word
-//! `@file` as it is (libiberty's rule).
+//! gcc, clang, ld, and rustc agree on libiberty's quoting. White space separates words. A backslash
+//! takes the next character as it is. `'…'` and `"…"` hold white space. Unlike in a shell, a
+//! backslash escapes inside `'…'` too, and `#` begins no comment, so the `shlex` crate does not
+//! fit. If a file cannot be read, the word `@file` stays as it is.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,10 +11,10 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Longest line handed to the kernel as it is: its limit is a quarter of the stack limit, commonly 2 MiB, and the
-/// environment counts too.
+/// Length of the longest line that is passed to the kernel directly. The kernel's limit is a
+/// quarter of the stack limit, commonly 2 MiB, and the environment counts too.
 const LONGEST: usize = 1 << 20;
-/// Files that name each other would never end.
+/// The deepest nesting of files. Files that name each other would never end.
 const DEEPEST: u32 = 64;
 
 /// Replaces every `@file` by the words of the file, files in files too.

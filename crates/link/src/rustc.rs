@@ -1,10 +1,11 @@
-//! `holloway-rustc`: what cargo calls in place of rustc (`RUSTC_WRAPPER`).
+//! `holloway-rustc`: the rustc wrapper that cargo calls (`RUSTC_WRAPPER`).
 //!
-//! It appends our code generation options to rustc's own, so the user's RUSTFLAGS, rustflags in configuration files
-//! and linker stay as they are (RUSTFLAGS in the environment would *replace* those of the configuration). Build
-//! scripts and proc macros are told apart by `--target`: cargo passes it only for what is to run on the target.
+//! The wrapper appends our code generation options to rustc's own. The user's RUSTFLAGS, rustflags
+//! in configuration files, and linker stay as they are. (RUSTFLAGS in the environment would
+//! *replace* those of the configuration.) Build scripts and proc macros are recognized by a missing
+//! `--target`: cargo passes it only for code that runs on the target.
 //!
-//! Per call: a look at some dozens of words, then `exec`.
+//! A call reads some dozens of words, then calls `exec`.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -14,10 +15,11 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::tools::{RUST_LINKER, tools_dir};
 
-/// The user's own rustc wrapper, called behind ours.
+/// Variable: the user's own rustc wrapper, which ours calls.
 pub const INNER_WRAPPER: &str = "HOLLOWAY_INNER_WRAPPER";
 
-/// Runs `argv[1..]` (rustc, or a workspace wrapper and rustc) with our options appended where code is to be woven.
+/// Becomes `argv[1..]` (rustc, or a workspace wrapper and rustc), with our options appended if the
+/// crate is woven.
 ///
 /// # Errors
 /// The program is missing or cannot be run.
@@ -45,7 +47,7 @@ pub fn wrap(argv: &[OsString]) -> Result<Infallible> {
     replace_process(command)
 }
 
-/// Our linker's name lies beside the name we were called by.
+/// The path of our linker: beside the name that this program was called by.
 fn linker_beside(own_name: &OsStr) -> Result<PathBuf> {
     match Path::new(own_name)
         .parent()
@@ -66,7 +68,7 @@ fn replace_process(mut command: Command) -> Result<Infallible> {
     })
 }
 
-/// What we need to know of a rustc command line.
+/// The parts of a rustc command line that decide which options we add.
 #[derive(Debug, Default)]
 struct RustcCall {
     is_query: bool,
@@ -79,7 +81,7 @@ struct RustcCall {
 }
 
 impl RustcCall {
-    /// Reads the words; of `@file` the words in it too.
+    /// Reads the words, and those in argument files.
     fn read(args: &[OsString]) -> Self {
         let mut call = Self::default();
         let expanded = expand(args);
@@ -135,7 +137,8 @@ impl RustcCall {
         self.has_target && !self.is_query && !self.is_proc_macro
     }
 
-    /// Options that make rustc leave code generation to the link step, and keep what the map needs.
+    /// Options that make rustc leave code generation to the link step, and keep the line tables
+    /// that the map needs.
     fn extra_options(&self, our_linker: &Path) -> Vec<OsString> {
         let mut options: Vec<OsString> = woven_options(our_linker);
         if !self.has_line_tables() {
@@ -185,7 +188,8 @@ pub fn woven_options(our_linker: &Path) -> Vec<OsString> {
     ]
 }
 
-/// rustc takes the flavor of a linker from its file name; ours hides that of a bare linker, so it is said aloud.
+/// The flavor of a bare linker. rustc takes the flavor from the linker's file name, which ours
+/// hides, so an option must name it.
 fn bare_flavor(linker: &str) -> Option<&'static str> {
     let stem = Path::new(linker).file_stem()?.to_str()?;
     if linker.ends_with("ld.lld") || stem == "rust-lld" || stem == "lld" || stem.ends_with("-lld") {
@@ -198,7 +202,8 @@ fn bare_flavor(linker: &str) -> Option<&'static str> {
     .then_some("ld")
 }
 
-/// The words as text, those in argument files in place of `@file` (rustc: one a line, nothing quoted).
+/// The words as text, with the words of an argument file in place of `@file`. rustc's argument
+/// files have one word a line and no quoting.
 fn expand(args: &[OsString]) -> Vec<String> {
     let mut words = Vec::new();
     for arg in args {

@@ -1,10 +1,10 @@
 //! Finds the file a `-l` means, as the linker will: an archive found this way may hold bitcode.
 //!
 //! Directories are tried in order. In each, the shared library comes before the archive, unless the
-//! line asks for static libraries at that place. `-L=dir` and `-L$SYSROOT/dir` lie below the sysroot.
-//! After the line's own directories come those of `LIBRARY_PATH` (for a driver) and the system's:
-//! archives in `/usr/local/lib` may well be built by `holloway cc`. Files for another machine are
-//! passed over, because a cross linker looks in the host's directories too.
+//! line asks for static libraries at that place. `-L=dir` and `-L$SYSROOT/dir` lie below the
+//! sysroot. After the line's own directories come those of `LIBRARY_PATH` (for a driver) and the
+//! system's: archives in `/usr/local/lib` may well be built by `holloway cc`. Files for another
+//! machine are passed over, because a cross linker looks in the host's directories too.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -121,8 +121,8 @@ impl Search {
 /// Bytes of an ELF header up to the end of `e_machine`.
 const HEAD: usize = 20;
 
-/// The machine (ELF's number) of a shared library, or of an archive by its first object. Nothing for
-/// linker scripts and bitcode.
+/// The machine (ELF's number) of a shared library, or of an archive by its first object. Nothing
+/// for linker scripts and bitcode.
 fn machine_of(path: &Path) -> Option<u16> {
     let file = File::open(path).ok()?;
     if let Some(own) = head(&file, 0).filter(is_elf) {
@@ -187,7 +187,8 @@ mod tests {
         head
     }
 
-    /// The archive that a line finds for `-lfoo` in `first/` and `second/`, and whether it finds musl.
+    /// The archive that a line finds for `-lfoo` in `first/` and `second/`, and whether it finds
+    /// musl.
     fn find(words: &str, files: &[(&str, Vec<u8>)]) -> (Option<String>, bool) {
         let home = tempfile::tempdir().expect("a temporary directory");
         let dirs = ["first", "second"].map(|dir| home.path().join(dir));

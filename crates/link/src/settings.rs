@@ -1,9 +1,9 @@
-//! The settings of a link step, from the environment: `cargo holloway`, `holloway cc`, or the user set
-//! the variables.
+//! The settings of a link step, from the environment: `cargo holloway`, `holloway cc`, or the user
+//! set the variables.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `HOLLOWAY_COLLECT` | kind of profile: `paths` (the default), `loops=K` with a number of iterations |
+//! | `HOLLOWAY_COLLECT` | kind of profile, `paths` by default; `loops=K` follows K iterations |
 //! | `HOLLOWAY_EXITS` | `on`, `off`: frames that are left early count or not |
 //! | `HOLLOWAY_GUIDE` | earlier run that guides the placing of probes |
 //! | `HOLLOWAY_STD` | 1: weave the standard library's embedded bitcode too |
@@ -91,7 +91,7 @@ impl LinkSettings {
     }
 }
 
-/// The number of worker processes; nothing set: one for each processor.
+/// The number of worker processes. By default there is one for each processor.
 fn jobs(value: String) -> Result<usize> {
     if value.is_empty() {
         return Ok(std::thread::available_parallelism().map_or(1, usize::from));

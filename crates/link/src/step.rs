@@ -40,8 +40,8 @@ use crate::weaver::Weaver;
 use crate::woven_files::WovenFiles;
 use crate::{inputs, linker, patterns, response};
 
-/// `holloway-cc`: linker of rustc. Takes a compiler driver's line, or a raw ld line when rustc hands
-/// one over.
+/// `holloway-cc`: linker of rustc. Takes a compiler driver's line, or a raw ld line when rustc
+/// hands one over.
 ///
 /// # Errors
 /// When an input cannot be read or woven, or the real linker not run.
@@ -50,7 +50,8 @@ pub fn rust_linker(args: Vec<OsString>, host: &dyn Host) -> Result<ExitStatus> {
     link(guess_flavor(&args), &args, CollectOptions::default(), host)
 }
 
-/// `holloway-ld`: linker of clang, and `holloway ld`. Takes a raw ld line, our own options in front.
+/// `holloway-ld`: linker of clang, and `holloway ld`. Takes a raw ld line, our own options in
+/// front.
 ///
 /// # Errors
 /// As [`rust_linker`], or an option of ours makes no sense.
@@ -160,8 +161,8 @@ fn weave(
     WovenFiles::write(line, inputs, outcomes, bases, settings, scratch)
 }
 
-/// A note on shared objects for musl, whose `dlopen` refuses thread-local storage of the static kind.
-/// If the storage's symbol has no name, musl even crashes while it reports the refusal.
+/// A note on shared objects for musl, whose `dlopen` refuses thread-local storage of the static
+/// kind. If the storage's symbol has no name, musl even crashes while it reports the refusal.
 fn note_musl(line: &Line, host: &dyn Host) {
     if line.output_kind == Output::SharedObject && Search::new(line).finds_musl() {
         let output = line.output_name();
@@ -186,8 +187,8 @@ fn link_plainly(linker: &Path, line: &Line) -> Result<ExitStatus> {
     linker::run(linker, &args, Some(scratch.path()))
 }
 
-/// A private directory for the files that only this link needs. It goes when the link ends, and when
-/// the user interrupts the link.
+/// A private directory for the files that only this link needs. It goes when the link ends, and
+/// when the user interrupts the link.
 fn scratch() -> Result<TempDir> {
     let directory = tempfile::Builder::new().prefix("holloway-link-").tempdir();
     let directory = directory.map_err(|source| Error::ScratchDirectory {

@@ -1,4 +1,4 @@
-//! Compilers and linkers on this machine, as `doctor` and `show-env` name them.
+//! The Rust toolchain and the versions of other tools on this machine.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::error::{Error, Result};
 
-/// A rustc, as it says of itself.
+/// A rustc, as it describes itself.
 #[derive(Debug, Clone)]
 pub struct Rustc {
     /// `rustc 1.95.0 (…)`.
@@ -18,7 +18,8 @@ pub struct Rustc {
 }
 
 impl Rustc {
-    /// Asks `$RUSTC`, else the rustc in `PATH` (rustup's proxy chooses by directory and `RUSTUP_TOOLCHAIN`).
+    /// Asks `$RUSTC`, or else the rustc in `PATH`. Rustup's proxy chooses by directory and
+    /// `RUSTUP_TOOLCHAIN`.
     pub fn find() -> Option<Self> {
         let program = std::env::var_os("RUSTC")
             .filter(|rustc| !rustc.is_empty())
@@ -29,7 +30,7 @@ impl Rustc {
     /// Asks this rustc.
     ///
     /// # Errors
-    /// It cannot be run, or does not answer as a rustc does.
+    /// It cannot be run, or does not answer like a rustc.
     pub fn ask(rustc: &Command) -> Result<Self> {
         let verbose = output_of(rustc, &["-vV"])?;
         let host = verbose
@@ -50,7 +51,7 @@ impl Rustc {
     }
 }
 
-/// What a rustc calls its sysroot; 20 ms.
+/// The sysroot of a rustc. Costs 20 ms.
 ///
 /// # Errors
 /// It cannot be run.
@@ -59,13 +60,13 @@ pub fn sysroot(rustc: &Command) -> Result<PathBuf> {
     Ok(PathBuf::from(sysroot.trim_end()))
 }
 
-/// First line of what a program says to `--version`.
+/// First line of a program's answer to `--version`.
 pub fn version_line(program: &Path) -> Option<String> {
     let text = first_output(program.as_os_str(), &["--version"])?;
     text.lines().next().map(str::to_owned)
 }
 
-/// What a program prints on stdout when given `args` besides its own.
+/// The stdout of a program with additional arguments.
 fn output_of(program: &Command, args: &[&str]) -> Result<String> {
     let name = program.get_program();
     let mut command = Command::new(name);
@@ -84,7 +85,7 @@ fn output_of(program: &Command, args: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Stdout of a program that succeeds.
+/// The stdout of a program, if it succeeds.
 fn first_output(program: &OsStr, args: &[&str]) -> Option<String> {
     let output = Command::new(program).args(args).output().ok()?;
     output

@@ -1,8 +1,9 @@
 //! The directory of names under which other programs call holloway.
 //!
-//! rustc and clang take a linker (and cargo a wrapper) as *one path*, and rustc judges a linker by its file name. So
-//! the one executable gets symlinks, and looks at the name it was called by. They live in a private directory, one
-//! for each place the executable lies in, so that several installed versions don't fight over them.
+//! rustc and clang take a linker (and cargo a wrapper) as *one path*, and rustc judges a linker by
+//! its file name. So the one executable gets symlinks, and looks at the name it was called by. The
+//! symlinks are in a private directory. Each installed executable has its own, so that several
+//! versions can be installed.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
@@ -10,25 +11,26 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Name of the linker that rustc calls in place of `cc`. It must not look like an `ld`: rustc would
-/// then pass a raw line.
+/// Name of the linker that rustc calls in place of `cc`. If it looked like an `ld`, rustc would
+/// pass a raw line.
 pub const RUST_LINKER: &str = "holloway-cc";
 /// Name of the linker that clang calls in place of `ld`.
 pub const LD: &str = "holloway-ld";
 /// Name of the wrapper that cargo calls in place of `rustc`.
 pub const RUSTC: &str = "holloway-rustc";
 
-/// `holloway cc` as one word, for build systems that take no more.
+/// `holloway cc` as a single word, for build systems that accept only that.
 pub const CLANG: &str = "holloway-clang";
-/// `holloway c++` as one word.
+/// `holloway c++` as a single word.
 pub const CLANGXX: &str = "holloway-clang++";
 
-/// What the directories' names begin with.
+/// Prefix of the directories' names.
 const PREFIX: &str = "bin-";
 
 const NAMES: [&str; 5] = [RUST_LINKER, LD, RUSTC, CLANG, CLANGXX];
 
-/// The directory with the symlinks to this executable, one for each of its names, made or mended first. Safe when several processes do it at once.
+/// The directory with the symlinks to this executable, one for each of its names. Missing symlinks
+/// are created first. Several processes may do so at the same time.
 ///
 /// # Errors
 /// When neither the user's cache directory nor the temporary directory can be written.
@@ -39,7 +41,7 @@ pub fn tools_dir() -> Result<PathBuf> {
     let mut last_error = None;
     for home in homes() {
         let path = home.join(&leaf);
-        match fill(&path, &exe) {
+        match create_links(&path, &exe) {
             Ok(()) => return Ok(path),
             Err(source) => last_error = Some(Error::ToolsDirectory { path, source }),
         }
@@ -47,7 +49,8 @@ pub fn tools_dir() -> Result<PathBuf> {
     Err(last_error.expect("the temporary directory is always tried"))
 }
 
-/// Directory for what may be thrown away: `$XDG_CACHE_HOME/holloway`, else `~/.cache/holloway`.
+/// Directory for files that can be created again: `$XDG_CACHE_HOME/holloway`, else
+/// `~/.cache/holloway`.
 pub fn cache_home() -> Option<PathBuf> {
     let absolute = |name| {
         std::env::var_os(name)
@@ -58,18 +61,19 @@ pub fn cache_home() -> Option<PathBuf> {
     Some(cache.join("holloway"))
 }
 
-/// Directories of such symlinks whose executable is gone: of versions that were deinstalled. Those of others are not looked at.
+/// Directories of symlinks whose executable is gone, because its version was uninstalled. Other
+/// users' directories are skipped.
 pub fn dead_tools() -> Vec<PathBuf> {
-    let homes = homes().filter(|home| own(home).is_ok());
+    let homes = homes().filter(|home| check_owner(home).is_ok());
     let listed = homes.filter_map(|home| std::fs::read_dir(home).ok());
     let entries = listed.flatten().flatten().map(|entry| entry.path());
     entries.filter(|dir| is_dead(dir)).collect()
 }
 
-/// Removes such a directory: names that we make, and nothing else.
+/// Removes a directory of symlinks. Removes only files with our tools' names.
 ///
 /// # Errors
-/// Something else came into it, or it can't be written.
+/// The directory has other files, or it cannot be written.
 pub fn remove_tools(dir: &Path) -> io::Result<()> {
     for name in NAMES {
         match std::fs::remove_file(dir.join(name)) {
@@ -80,22 +84,26 @@ pub fn remove_tools(dir: &Path) -> io::Result<()> {
     std::fs::remove_dir(dir)
 }
 
-/// Whether a directory is one of ours, with nothing but our names in it, that lead to an executable that was deleted.
+/// Whether a directory holds only our symlinks, and their executable was deleted.
 fn is_dead(dir: &Path) -> bool {
     let name = dir.file_name().and_then(|name| name.to_str());
-    if !name.is_some_and(|name| name.starts_with(PREFIX)) || dir.is_symlink() || own(dir).is_err() {
+    if !name.is_some_and(|name| name.starts_with(PREFIX))
+        || dir.is_symlink()
+        || check_owner(dir).is_err()
+    {
         return false;
     }
     let entries = std::fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let entries = entries.unwrap_or_default();
     !entries.is_empty()
         && entries.iter().all(|entry| {
-            NAMES.iter().any(|&name| entry.file_name() == name) && leads_nowhere(&entry.path())
+            NAMES.iter().any(|&name| entry.file_name() == name) && target_is_deleted(&entry.path())
         })
 }
 
-/// Whether a symlink's target was deleted. A directory that isn't there, or can't be looked into, may be back tomorrow: a disk that isn't mounted.
-fn leads_nowhere(link: &Path) -> bool {
+/// Whether a symlink's target was deleted. If the target's directory is missing or unreadable, its
+/// disk may be unmounted only, so the target doesn't count as deleted.
+fn target_is_deleted(link: &Path) -> bool {
     let Ok(target) = std::fs::read_link(link) else {
         return false;
     };
@@ -111,21 +119,21 @@ fn homes() -> impl Iterator<Item = PathBuf> {
         .chain([std::env::temp_dir().join(format!("holloway-{user}"))])
 }
 
-fn fill(dir: &Path, exe: &Path) -> io::Result<()> {
+fn create_links(dir: &Path, exe: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(dir)?;
-    own(dir)?;
+    check_owner(dir)?;
     NAMES
         .iter()
-        .try_for_each(|name| point(&dir.join(name), exe))
+        .try_for_each(|name| point_link(&dir.join(name), exe))
 }
 
-/// Refuses a directory that belongs to someone else: in `/tmp` he could swap the linker.
-fn own(dir: &Path) -> io::Result<()> {
-    let me = std::fs::metadata("/proc/self")?.uid();
-    if std::fs::metadata(dir)?.uid() == me {
+/// Refuses a directory of another user, who could swap the linker in `/tmp`.
+fn check_owner(dir: &Path) -> io::Result<()> {
+    let user = std::fs::metadata("/proc/self")?.uid();
+    if std::fs::metadata(dir)?.uid() == user {
         return Ok(());
     }
     Err(io::Error::new(
@@ -134,8 +142,9 @@ fn own(dir: &Path) -> io::Result<()> {
     ))
 }
 
-/// Makes `link` point at `exe`: under a name of this process first, then renamed, so nobody ever misses it.
-fn point(link: &Path, exe: &Path) -> io::Result<()> {
+/// Makes `link` point at `exe`. A symlink under a temporary name is renamed, so that `link` is
+/// never missing.
+fn point_link(link: &Path, exe: &Path) -> io::Result<()> {
     if std::fs::read_link(link).is_ok_and(|target| target == exe) {
         return Ok(());
     }
@@ -157,7 +166,7 @@ mod tests {
         let exe = place.join("holloway");
         std::fs::write(&exe, "").expect("written");
         for name in ["bin-0", "woven", "bin-2"] {
-            fill(&home.path().join(name), &exe).expect("filled");
+            create_links(&home.path().join(name), &exe).expect("filled");
         }
         std::fs::create_dir(home.path().join("bin-1")).expect("made");
         std::fs::write(home.path().join("bin-2/notes"), "a user's").expect("written");

@@ -1,14 +1,15 @@
-//! Weaves the modules of a link: from the cache, or each in a worker process of its own, several at a
-//! time.
+//! Weaves the modules of a link: from the cache, or each in a worker process of its own, several at
+//! a time.
 //!
 //! Each module has its own process because LLVM may abort, and because processes run in parallel
-//! without sharing anything. The largest module goes first, so that it does not run alone at the end.
+//! without sharing anything. The largest module goes first, so that it does not run alone at the
+//! end.
 //!
-//! A worker writes the name of the function it works on into a file. If the worker dies, the message
-//! names that function, and the module is compiled again without probes, then without optimization.
-//! An object with machine code beside its bitcode falls back to the machine code. So a link fails only
-//! where nothing can be linked in a module's place. Every module that was not woven is reported on
-//! stderr and listed in the map.
+//! A worker writes the name of the function it works on into a file. If the worker dies, the
+//! message names that function, and the module is compiled again without probes, then without
+//! optimization. An object with machine code beside its bitcode falls back to the machine code. So
+//! a link fails only where nothing can be linked in a module's place. Every module that was not
+//! woven is reported on stderr and listed in the map.
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -31,20 +32,10 @@ use crate::jobserver::Jobserver;
 use crate::level;
 use crate::llvm::find_llvm;
 use crate::message::Message;
+use crate::outcome::Outcome;
 use crate::records::Recorder;
 use crate::settings::LinkSettings;
 use crate::worker;
-
-/// The result of weaving a module.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    /// Woven with probes.
-    Woven(WovenModule),
-    /// Compiled without probes, and the reason.
-    Plain(WovenModule, String),
-    /// Its own machine code is linked, and the reason.
-    MachineCode(String),
-}
 
 /// Weaves the modules of a link.
 pub(crate) struct Weaver<'a> {
@@ -145,7 +136,7 @@ impl<'a> Weaver<'a> {
         self.inputs
     }
 
-    /// Weaves every module; the result has one outcome a module, in order.
+    /// Weaves every module. The result has an outcome for each module, in order.
     ///
     /// # Errors
     /// When a module can neither be compiled nor linked as it is.
@@ -198,8 +189,9 @@ impl<'a> Weaver<'a> {
         }
     }
 
-    /// Weaves the modules of `queue` on as many threads as jobs. Each thread waits for one worker process.
-    /// All threads but the first ask the build's jobserver, if there is one, for a slot per module.
+    /// Weaves the modules of `queue` on as many threads as jobs. Each thread waits for one worker
+    /// process. All threads but the first ask the build's jobserver, if there is one, for a slot
+    /// per module.
     fn run(&self, queue: &[usize]) -> Result<Vec<(usize, Outcome)>> {
         let jobserver = Jobserver::from_env().filter(|_| queue.len() > 1);
         let next = AtomicUsize::new(0);
@@ -421,8 +413,9 @@ fn read_woven(out: &Path) -> Option<WovenModule> {
     cache::decode(&std::fs::read(out).ok()?)
 }
 
-/// How a worker died, as the middle of a sentence: `crashed in LLVM at function f`. A worker writes its
-/// progress file before it first calls LLVM. If the file is missing, LLVM did not cause the death.
+/// How a worker died, as the middle of a sentence: `crashed in LLVM at function f`. A worker writes
+/// its progress file before it first calls LLVM. If the file is missing, LLVM did not cause the
+/// death.
 fn crash(status: ExitStatus, stderr: &str, progress: &Path) -> String {
     const PANIC: i32 = 101;
     let stage = std::fs::read_to_string(progress).unwrap_or_default();
@@ -464,8 +457,8 @@ fn panic_message(stderr: &str) -> String {
     }
 }
 
-/// The last line of a worker's stderr, cut if it is long. LLVM's verifier may repeat a message for a
-/// thousand instructions.
+/// The last line of a worker's stderr, cut if it is long. LLVM's verifier may repeat a message for
+/// a thousand instructions.
 fn last_line(message: &str) -> String {
     const LONGEST: usize = 400;
     let line = message

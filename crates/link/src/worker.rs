@@ -2,8 +2,8 @@
 //! (`weaver`).
 //!
 //! The subcommand is not for users. The link step passes the options, and the result is a cache
-//! entry (`holloway_weave::cache`). The worker keeps the name of the function it works on in a file,
-//! for the message when LLVM kills the process.
+//! entry (`holloway_weave::cache`). The worker keeps the name of the function it works on in a
+//! file, for the message when LLVM kills the process.
 //!
 //! | exit code | meaning |
 //! |---|---|

@@ -1,8 +1,8 @@
-//! Writes the files of a woven link: the image object with the path map, the runtime object, and woven
-//! files in the places of the inputs.
+//! Writes the files of a woven link: the image object with the path map, the runtime object, and
+//! woven files in the places of the inputs.
 //!
-//! Woven files keep the names of their inputs, in numbered directories, because `--exclude-libs` and
-//! linker scripts go by name.
+//! Woven files keep the names of their inputs, in numbered directories, because `--exclude-libs`
+//! and linker scripts go by name.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,9 +19,9 @@ use crate::duplicates::{DroppedFunction, Duplicates, UnwovenObject};
 use crate::error::{Error, Result};
 use crate::inputs::{FileKind, InputFile, Inputs, read_part, without_hash};
 use crate::line::Line;
+use crate::outcome::Outcome;
 use crate::records::StoredMap;
 use crate::settings::LinkSettings;
-use crate::weaver::Outcome;
 
 /// Bytes in front of a block (`abi::ExtentHeader`).
 const BLOCK_HEAD: u64 = 64;
@@ -40,8 +40,8 @@ pub(crate) struct WovenFiles {
 }
 
 impl WovenFiles {
-    /// Writes the files of a link into `scratch`. `outcomes` has one entry for each module of `inputs`,
-    /// and `bases` has the bases of their counters.
+    /// Writes the files of a link into `scratch`. `outcomes` has one entry for each module of
+    /// `inputs`, and `bases` has the bases of their counters.
     ///
     /// # Errors
     /// When a file cannot be written, or modules are for different machines.

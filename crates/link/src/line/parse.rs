@@ -1,8 +1,8 @@
 //! Parses a link line, word by word.
 //!
-//! Two state machines read the words: the driver's and the linker's. On a driver's line the linker's
-//! machine sees only what `-Wl,` and `-Xlinker` carry. Each may be waiting for the value of the option
-//! before.
+//! Two state machines read the words: the driver's and the linker's. On a driver's line the
+//! linker's machine sees only what `-Wl,` and `-Xlinker` carry. Each may be waiting for the value
+//! of the option before.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -290,7 +290,8 @@ impl Parser {
         );
     }
 
-    /// Plugin options go no further: the plugin may not be installed, and there is no bitcode left for it.
+    /// Plugin options are dropped, because the plugin may not be installed, and no bitcode is left
+    /// for it.
     fn plugin_option(&mut self, option: &[u8]) {
         let option = option.strip_prefix(b"-").unwrap_or(option);
         match option {
@@ -337,7 +338,8 @@ fn bare(text: &OsStr) -> &[u8] {
 /// `-oFILE`. ld reads `-omagic` and `-oformat` so too, as output files.
 fn joined_output(bytes: &[u8], reader: Reader) -> Option<OsString> {
     let value = bytes.strip_prefix(b"-o")?;
-    // clang's driver has options that begin with -o for other targets only (`-object`, `-objcmt-…`).
+    // clang's driver has options that begin with -o for other targets only (`-object`,
+    // `-objcmt-…`).
     let option = reader == Reader::Driver && (value.starts_with(b"bj"));
     (!option && !value.is_empty()).then(|| OsStr::from_bytes(value).to_owned())
 }

@@ -24,8 +24,8 @@ impl ExtraObjects<'_> {
 }
 
 impl Line {
-    /// The line as arguments of the real linker. `replacement(i)` is the file to link in the place of
-    /// word `i`.
+    /// The line as arguments of the real linker. `replacement(i)` is the file to link in the place
+    /// of word `i`.
     pub(crate) fn write(
         &self,
         replacement: &dyn Fn(usize) -> Option<PathBuf>,

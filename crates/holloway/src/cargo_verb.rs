@@ -1,8 +1,8 @@
 //! `cargo holloway build|test|bench|run`: cargo with our rustc wrapper, in a build directory of its own.
 //!
-//! 1. part our options from cargo's (`split.rs`);
+//! 1. separate our options from cargo's (`split.rs`);
 //! 2. look at the project (`project.rs`);
-//! 3. forget what was linked with other settings (`settings.rs`);
+//! 3. delete programs that were linked with other settings (`holloway_link::build_settings`);
 //! 4. call cargo with the environment the rustc wrapper and the link step read;
 //! 5. finish the run's directory and report.
 
@@ -27,7 +27,7 @@ use holloway_weave::Pattern;
 use crate::args::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
 use crate::failure::{Context, Failure, Result};
 use crate::project::Project;
-use crate::split::{Split, split};
+use crate::split::{Positional, Split, split};
 use crate::{clean, guide, kinds, link_host, loading, notices, report, status, unwritten};
 
 /// A verb of cargo's that we know.
@@ -51,6 +51,13 @@ impl Verb {
         }
     }
 
+    fn positional(self) -> Positional {
+        match self {
+            Self::Run => Positional::Program,
+            Self::Build | Self::Test | Self::Bench => Positional::Cargo,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Build => "build",
@@ -66,7 +73,7 @@ impl Verb {
 /// # Errors
 /// No project, an unwritable directory, cargo cannot be run, nothing can be reported.
 pub(crate) fn main(verb: Verb, args: &[OsString]) -> Result<ExitCode> {
-    let split = split(args, verb == Verb::Run);
+    let split = split(args, verb.positional());
     let ours = parse_ours(verb, &split.ours);
     let only_builds = verb == Verb::Build || split.cargo.iter().any(|arg| arg == "--no-run");
     let call = CargoCall::plan(verb, split, &ours)?;

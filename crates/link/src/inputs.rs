@@ -31,7 +31,7 @@ pub(crate) struct Inputs {
     /// The files they come from.
     pub(crate) files: Vec<InputFile>,
     /// Inputs without bitcode: name and reason.
-    pub(crate) without: Vec<(String, String)>,
+    pub(crate) without_bitcode: Vec<(String, String)>,
     /// The inputs among them with bitcode that cannot be used. The objects of an archive with the
     /// same reason share an entry.
     pub(crate) unusable: Vec<(String, NoBitcode)>,
@@ -199,7 +199,7 @@ impl Gatherer<'_> {
                     let functions = UnwovenObject::new(shown, Position::Line(word), &bytes);
                     self.inputs.unwoven.push(functions);
                     self.unusable(path.display().to_string(), why);
-                    self.without(&path, why, 1);
+                    self.list_without_bitcode(&path, why, 1);
                 }
                 return Ok(None);
             }
@@ -274,7 +274,7 @@ impl Gatherer<'_> {
             first,
         } in machine
         {
-            self.without(path, why, objects);
+            self.list_without_bitcode(path, why, objects);
             let shown = match objects {
                 1 => first,
                 _ => format!("{shown} ({} objects)", grouped(objects)),
@@ -339,8 +339,8 @@ impl Gatherer<'_> {
 
     fn script(&mut self, path: &Path) {
         let script = (file_name(path).to_owned(), SCRIPT.to_owned());
-        if !self.inputs.without.contains(&script) {
-            self.inputs.without.push(script);
+        if !self.inputs.without_bitcode.contains(&script) {
+            self.inputs.without_bitcode.push(script);
         }
     }
 
@@ -353,7 +353,7 @@ impl Gatherer<'_> {
         }
     }
 
-    fn without(&mut self, path: &Path, why: NoBitcode, count: usize) {
+    fn list_without_bitcode(&mut self, path: &Path, why: NoBitcode, count: usize) {
         let mut name = file_name(path).to_owned();
         if count > 1 {
             name.push_str(&format!(" ({count} objects)"));
@@ -363,7 +363,7 @@ impl Gatherer<'_> {
             NoBitcode::Embedded if sysroot && !is_builtins(path) => STD.to_owned(),
             _ => why.to_string(),
         };
-        self.inputs.without.push((name, why));
+        self.inputs.without_bitcode.push((name, why));
     }
 }
 

@@ -247,8 +247,8 @@ impl<'a> Weaver<'a> {
                 }
                 return Ok(self.outcome(woven));
             }
-            End::Refused(why) => return self.machine_code(number, why),
-            End::Unfit(why) | End::Error(why) => format!("{shown}: {why}"),
+            End::Refused(message) => return self.machine_code(number, message),
+            End::Unfit(message) | End::Error(message) => format!("{shown}: {message}"),
             End::Crash(at) => format!("weaving {shown} {at}"),
         };
         self.without_probes(number, &reason)
@@ -269,8 +269,8 @@ impl<'a> Weaver<'a> {
                     self.warn_unwoven(&plain_reason);
                     return Ok(Outcome::Plain(woven, plain_reason));
                 }
-                End::Refused(why) => return self.machine_code(number, why),
-                End::Unfit(why) | End::Error(why) => broken = Some(why),
+                End::Refused(message) => return self.machine_code(number, message),
+                End::Unfit(message) | End::Error(message) => broken = Some(message),
                 End::Crash(_) => {}
             }
         }

@@ -8,11 +8,11 @@
 //! | exit code | meaning |
 //! |---|---|
 //! | 0 | the result is written |
-//! | [`NOT_KEPT`] | the result is written; it must not be cached |
-//! | [`ERROR`] | an error; the last line on stderr is its message |
-//! | [`REFUSED`] | the module can neither be woven nor compiled alone; it can be linked as it is |
-//! | [`UNFIT`] | the module cannot be woven; it can be compiled without probes |
-//! | [`INTERNAL`] | a bug of the weaver; the module can be compiled without probes |
+//! | `NOT_KEPT` | the result is written; it must not be cached |
+//! | `ERROR` | an error; the last line on stderr is its message |
+//! | `REFUSED` | the module can neither be woven nor compiled alone; it can be linked as it is |
+//! | `UNFIT` | the module cannot be woven; it can be compiled without probes |
+//! | `INTERNAL` | a bug of the weaver; the module can be compiled without probes |
 //! | other | a crash |
 
 use std::ffi::OsString;

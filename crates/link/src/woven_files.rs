@@ -64,7 +64,7 @@ impl WovenFiles {
         for (number, outcome) in outcomes.into_iter().enumerate() {
             objects.push(image.module(inputs, number, outcome, &duplicates)?);
         }
-        for (name, reason) in &inputs.without {
+        for (name, reason) in &inputs.without_bitcode {
             image.skip(name, reason);
         }
         let mut files = Self {

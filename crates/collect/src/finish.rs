@@ -15,14 +15,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use holloway_format::raw::RawHead;
-use holloway_format::{ImageMap, ProfileHead, peek_profile, read_profile, write_sealed};
+use holloway_format::{ImageMap, ProfileHead, peek_profile, write_sealed};
 
 use crate::error::StoreError;
 use crate::files::{profiles, read_regular, write_atomically};
+use crate::kinds::{HostKind, host_kind};
 use crate::path_map::{keep_map, map_of_image};
 use crate::process::{has_ended, is_collected};
+use crate::process_streams::ProcessStreams;
 use crate::settings::Settings;
-use crate::subject::Subject;
 
 /// The result of finishing a run's directory.
 #[derive(Debug, Default)]
@@ -87,11 +88,13 @@ fn seal(
     if !map.damage.is_empty() {
         return Ok(());
     }
-    if map.kind.is_stream() {
-        return Subject::resume(path, head, map, Settings::default()).seal();
-    }
-    match read_profile(raw, map) {
-        Ok(profile) if profile.damage.is_empty() => write_atomically(path, &write_sealed(&profile)),
-        _ => Ok(()),
+    match host_kind(map.kind) {
+        HostKind::Streams(_) => ProcessStreams::resume(path, head, map, Settings::default()).seal(),
+        HostKind::Counters(counters) => match counters.read(raw, map) {
+            Ok(profile) if profile.damage.is_empty() => {
+                write_atomically(path, &write_sealed(&profile))
+            }
+            Ok(_) | Err(_) => Ok(()),
+        },
     }
 }

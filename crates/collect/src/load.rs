@@ -15,19 +15,21 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
 use holloway_format::{ImageMap, Profile, ProfileHead, RawProfile, peek_profile, read_profile};
 use holloway_report::plural;
 
 use crate::error::LoadError;
 use crate::files::{MAP, PROFILE, files, profile_head, profiles, read_regular};
+use crate::kinds::stream_kind::StreamKind;
+use crate::kinds::{HostKind, host_kind, stream_kind_of};
 use crate::lock::{Access, hold};
 use crate::path_map::find_map;
 use crate::process::has_ended;
+use crate::process_streams::{ProcessStreams, RawResult};
 use crate::recorded::RecordedKinds;
 use crate::settings::Settings;
-use crate::subject::{Results, Subject};
-use crate::{forests, timings, traces};
 
 type Result<T> = std::result::Result<T, LoadError>;
 
@@ -131,14 +133,13 @@ pub fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
 
 /// The profile that a file of loops, traces or times lies beside, if it is one.
 fn profile_of(file: &Path) -> Option<PathBuf> {
-    let [taken, rest] = traces::TRACES;
-    let [timings, sealed_timings] = [timings::TIMINGS, timings::SEALED_TIMINGS];
-    let [loops, sealed_loops] = [forests::LOOPS, forests::SEALED_LOOPS];
-    let beside = [sealed_loops, loops, rest, taken, sealed_timings, timings];
+    let kinds = Kind::ALL.into_iter().filter_map(stream_kind_of);
+    let mut extensions = kinds.flat_map(|kind| kind.files().extensions());
     let name = file.file_name()?.to_string_lossy();
-    let stem = beside
-        .iter()
-        .find_map(|extension| name.strip_suffix(&format!(".{extension}")))?;
+    let stem = extensions.find_map(|extension| {
+        name.strip_suffix(&format!(".{extension}"))
+            .map(str::to_owned)
+    })?;
     Some(file.with_file_name(format!("{stem}.{}", PROFILE)))
 }
 
@@ -177,9 +178,9 @@ fn add(
             Vec::new(),
         )),
     };
-    let profile = match head.kind.is_stream() {
-        true => add_streams(file, &head, &bytes, map, found, settings),
-        false => read_profile(&bytes, map).map_err(|error| error.to_string()),
+    let profile = match host_kind(head.kind) {
+        HostKind::Streams(kind) => add_streams(file, &head, kind, &bytes, map, found, settings),
+        HostKind::Counters(kind) => kind.read(&bytes, map).map_err(|error| error.to_string()),
     };
     match profile {
         Ok(profile) => {
@@ -200,6 +201,7 @@ fn add(
 fn add_streams(
     file: &Path,
     head: &ProfileHead,
+    kind: &'static dyn StreamKind,
     bytes: &[u8],
     map: &Arc<ImageMap>,
     found: &mut Found,
@@ -208,13 +210,13 @@ fn add_streams(
     let mut profile = read_profile(bytes, map).map_err(|error| error.to_string())?;
     let mut now = None;
     if !head.sealed {
-        let results = now.insert(read_streams(file, head, bytes, map, settings)?);
-        profile = std::mem::take(&mut results.profile);
+        let result = read_streams(file, head, bytes, map, settings)?;
+        (profile, now) = (result.profile, result.data);
     }
     let of = format!("{}, process {}", head.image, head.pid);
     found
         .missing
-        .extend(beside::damaged(file, head, map, &profile));
+        .extend(beside::damaged(file, head, kind, map, &profile));
     if profile.lost > 0 {
         found.missing.push(format!("{of}: {}", lost(profile.lost)));
     }
@@ -223,6 +225,7 @@ fn add_streams(
     found.missing.extend(missing);
     found.streams.push(Streams {
         head: head.clone(),
+        kind,
         map: Arc::clone(map),
         file: file.to_owned(),
         now,
@@ -245,10 +248,11 @@ fn read_streams(
     bytes: &[u8],
     map: &Arc<ImageMap>,
     settings: &Settings,
-) -> std::result::Result<Results, String> {
+) -> std::result::Result<RawResult, String> {
     let raw = RawProfile::parse(bytes).map_err(|error| error.to_string())?;
-    let subject = Subject::resume(file, head, map, settings.clone());
-    Ok(subject.result(&raw))
+    let streams = ProcessStreams::resume(file, head, map, settings.clone());
+    let result = streams.into_result(&raw);
+    result.map_err(|error| error.to_string())
 }
 
 /// The streams of a run that no collector took.

@@ -19,9 +19,9 @@ use crate::error::StoreError;
 use crate::lock::locked;
 use crate::notice::{Notice, Notify};
 use crate::path_map::keep_map;
+use crate::process_streams::ProcessStreams;
+use crate::ring_stream::RingStream;
 use crate::settings::Settings;
-use crate::stream::Stream;
-use crate::subject::Subject;
 use crate::watch::{News, Watch};
 
 /// How long a ring's last words may lie there.
@@ -48,9 +48,9 @@ struct Shared {
     phase: AtomicU8,
     watch: Mutex<Watch>,
     taps: Mutex<Vec<Arc<Mutex<Tap>>>>,
-    subjects: Mutex<HashMap<PathBuf, Arc<Subject>>>,
+    processes: Mutex<HashMap<PathBuf, Arc<ProcessStreams>>>,
     /// Of processes that are gone, to be sealed; who does it holds `seals`.
-    ended: Mutex<VecDeque<Arc<Subject>>>,
+    ended: Mutex<VecDeque<Arc<ProcessStreams>>>,
     seals: Mutex<()>,
     /// By build id; none where there is no map.
     words: Mutex<HashMap<[u8; 16], Option<Words>>>,
@@ -60,8 +60,8 @@ struct Shared {
 /// A ring that is being emptied.
 struct Tap {
     ring: Ring,
-    subject: Arc<Subject>,
-    stream: Stream,
+    process: Arc<ProcessStreams>,
+    stream: RingStream,
     words: Vec<u32>,
     /// Bytes that waited when it was last looked at, and since when they are no more.
     seen: u64,
@@ -84,7 +84,7 @@ impl Collector {
             phase: AtomicU8::new(RUNS),
             watch: Mutex::new(Watch::new(directory, notify)),
             taps: Mutex::default(),
-            subjects: Mutex::default(),
+            processes: Mutex::default(),
             ended: Mutex::default(),
             seals: Mutex::default(),
             words: Mutex::default(),
@@ -103,9 +103,9 @@ impl Collector {
     pub(crate) fn drain(&self) {
         self.shared.look(true);
         self.shared.seal();
-        for (_, subject) in self.shared.open_subjects() {
-            self.shared.empty(&subject, false);
-            self.shared.check(subject.keep().map(drop));
+        for (_, process) in self.shared.running_processes() {
+            self.shared.empty(&process, false);
+            self.shared.check(process.keep());
         }
     }
 }
@@ -119,8 +119,8 @@ impl Drop for Collector {
             watcher.join().ok();
         }
         self.drain();
-        for (_, subject) in self.shared.open_subjects() {
-            self.shared.check(subject.finish_traces());
+        for (_, process) in self.shared.running_processes() {
+            self.shared.check(process.close());
         }
     }
 }
@@ -160,11 +160,11 @@ impl Shared {
         let mut ended = Vec::new();
         let tell = |news: News<'_>| match news {
             News::Ring(path, file, ring) => {
-                let mut subjects = locked(&self.subjects);
-                let subject = subjects
+                let mut processes = locked(&self.processes);
+                let process = processes
                     .entry(path.to_owned())
-                    .or_insert_with(|| Arc::new(self.subject(path, file)));
-                let tap = Tap::new(ring, Arc::clone(subject));
+                    .or_insert_with(|| Arc::new(self.process(path, file)));
+                let tap = Tap::new(ring, Arc::clone(process));
                 locked(&self.taps).push(Arc::new(Mutex::new(tap)));
             }
             News::Ended(path) => ended.push(path.to_owned()),
@@ -177,8 +177,8 @@ impl Shared {
             watch.look(tell)
         };
         for path in ended {
-            let subject = locked(&self.subjects).remove(&path);
-            locked(&self.ended).extend(subject);
+            let process = locked(&self.processes).remove(&path);
+            locked(&self.ended).extend(process);
         }
         pause
     }
@@ -188,13 +188,13 @@ impl Shared {
         let _one = locked(&self.seals);
         loop {
             let next = locked(&self.ended).pop_front();
-            let Some(subject) = next else { break };
-            self.empty(&subject, true);
-            self.check(subject.seal());
+            let Some(process) = next else { break };
+            self.empty(&process, true);
+            self.check(process.seal());
         }
     }
 
-    fn subject(&self, path: &Path, file: &RingFile) -> Subject {
+    fn process(&self, path: &Path, file: &RingFile) -> ProcessStreams {
         let head = &file.head().profile;
         let mut known = locked(&self.words);
         let words = known.entry(head.build_id).or_insert_with(|| {
@@ -206,27 +206,27 @@ impl Shared {
             });
             map.map(|map| Words::new(&Arc::new(map)))
         });
-        Subject::new(path, head, words.clone(), self.settings.clone())
+        ProcessStreams::live(path, head, words.clone(), self.settings.clone())
     }
 
-    fn open_subjects(&self) -> Vec<(PathBuf, Arc<Subject>)> {
-        let subjects = locked(&self.subjects);
-        let pairs = subjects.iter();
+    fn running_processes(&self) -> Vec<(PathBuf, Arc<ProcessStreams>)> {
+        let processes = locked(&self.processes);
+        let pairs = processes.iter();
         pairs
-            .map(|(path, subject)| (path.clone(), Arc::clone(subject)))
+            .map(|(path, process)| (path.clone(), Arc::clone(process)))
             .collect()
     }
 
     /// Takes all that is left in the rings of a process; of one that is gone they are not looked at again.
-    fn empty(&self, subject: &Arc<Subject>, is_gone: bool) {
+    fn empty(&self, process: &Arc<ProcessStreams>, is_gone: bool) {
         for tap in self.taps_now() {
             let mut tap = locked(&tap);
-            if Arc::ptr_eq(&tap.subject, subject) {
+            if Arc::ptr_eq(&tap.process, process) {
                 tap.empty(is_gone);
             }
         }
         if is_gone {
-            locked(&self.taps).retain(|tap| !Arc::ptr_eq(&locked(tap).subject, subject));
+            locked(&self.taps).retain(|tap| !Arc::ptr_eq(&locked(tap).process, process));
         }
     }
 
@@ -272,11 +272,11 @@ impl Shared {
 }
 
 impl Tap {
-    fn new(ring: Ring, subject: Arc<Subject>) -> Self {
-        let stream = Stream::new(&subject, ring.tid());
+    fn new(ring: Ring, process: Arc<ProcessStreams>) -> Self {
+        let stream = process.ring(ring.tid());
         Self {
             ring,
-            subject,
+            process,
             stream,
             words: Vec::new(),
             seen: 0,
@@ -311,8 +311,8 @@ impl Tap {
     }
 
     fn feed(&mut self, batch: holloway_rings::Batch) -> bool {
-        self.subject.lost(batch.lost / 4);
-        let left_out = self.stream.feed(&self.subject, batch.at, &self.words);
+        self.process.recording().lose(batch.lost / 4);
+        let left_out = self.stream.feed(batch.at, &self.words);
         if left_out > 0 {
             self.ring.leave_out(left_out);
         }
@@ -335,6 +335,6 @@ impl Tap {
                 break;
             }
         }
-        self.stream.pause(&self.subject);
+        self.stream.hand_over();
     }
 }

@@ -2,60 +2,49 @@
 
 use std::path::{Path, PathBuf};
 
-use holloway_abi::Kind;
-use holloway_format::trace::TraceFile;
-use holloway_format::{FormatError, ImageMap, Profile, ProfileHead, read_loops, read_variation};
+use holloway_format::{FormatError, ImageMap, Profile, ProfileHead};
 
 use crate::files::read_regular;
-use crate::subject::Made;
-use crate::traces;
+use crate::kinds::stream_kind::{Owner, StreamKind};
+use crate::side_files::SecondFile;
 
 /// What is wrong with the files that lie beside a profile, as far as they can't be read at all: that has
 /// their parts.
 pub(super) fn damaged(
     file: &Path,
     head: &ProfileHead,
+    kind: &dyn StreamKind,
     map: &ImageMap,
     profile: &Profile,
 ) -> Vec<String> {
-    let is_trace = head.kind == Kind::Trace;
-    let extensions = match is_trace {
-        true => Some(traces::TRACES),
-        false => Made::extensions(head.kind),
+    let files = kind.files();
+    let (first, second) = (files.first(file), files.second(file));
+    let mut there: Vec<PathBuf> = vec![second.clone(), first.clone()];
+    there.retain(|path| path.exists());
+    let needs_file = match files.second {
+        SecondFile::Continuation => !profile.functions.is_empty(),
+        SecondFile::Replacement => {
+            // A replacement doesn't count before sealing has ended.
+            there.retain(|path| head.sealed || *path != second);
+            there.truncate(1);
+            true
+        }
     };
-    let Some([usual, other]) = extensions else {
-        return Vec::new();
-    };
-    let there = [other, usual].map(|extension| file.with_extension(extension));
-    let mut there: Vec<PathBuf> = there.into_iter().filter(|one| one.exists()).collect();
-    if !is_trace {
-        // One goes in place of the other; what is there before sealing has ended doesn't count.
-        let unfinished = file.with_extension(other);
-        there.retain(|one| head.sealed || *one != unfinished);
-        there.truncate(1);
-    }
-    if there.is_empty() && head.sealed && (!is_trace || !profile.functions.is_empty()) {
-        let missing = file.with_extension(usual);
+    if there.is_empty() && head.sealed && needs_file {
         return vec![format!(
             "{} is not there: what was collected is lost with it; record it again",
-            missing.display()
+            first.display()
         )];
     }
     let read = |path: &PathBuf| {
         let bytes = read_regular(path).map_err(|error| error.to_string())?;
-        let of = match head.kind {
-            Kind::Loops => read_loops(&bytes, map).map(|loops| (loops.head.build_id, head.pid)),
-            Kind::Trace => {
-                let of = TraceFile::read(&bytes).map(|traces| traces.head);
-                of.map(|of| (of.build_id, of.process))
+        match kind.owner(&bytes, map, head) {
+            Ok(Owner { build_id, process }) if build_id == map.build_id => {
+                if process != head.pid {
+                    return Err(format!("it is of process {process}, not {}", head.pid));
+                }
+                return Ok(());
             }
-            _ => read_variation(&bytes, map).map(|timings| (timings.head.build_id, head.pid)),
-        };
-        match of {
-            Ok((id, process)) if id == map.build_id && process != head.pid => {
-                return Err(format!("it is of process {process}, not {}", head.pid));
-            }
-            Ok((id, _)) if id == map.build_id => Ok(()),
             Ok(_) | Err(FormatError::BuildMismatch { .. }) => Err("it is of another build"),
             Err(FormatError::Version { .. }) => Err("it is of another version of holloway"),
             Err(FormatError::Truncated { .. }) => Err("it is cut short"),
@@ -75,9 +64,11 @@ pub(super) fn damaged(
 
 #[cfg(test)]
 mod tests {
+    use holloway_abi::Kind;
     use holloway_format::LoopsProfile;
 
     use super::*;
+    use crate::kinds::stream_kind_of;
 
     /// What is said of files beside a sealed profile of `kind`.
     fn said(kind: Kind, files: &[(&str, &[u8])]) -> Vec<String> {
@@ -96,7 +87,8 @@ mod tests {
             functions,
             ..Profile::default()
         };
-        let said = damaged(&profile, &head, &ImageMap::default(), &counts);
+        let kind = stream_kind_of(kind).expect("a stream kind");
+        let said = damaged(&profile, &head, kind, &ImageMap::default(), &counts);
         let there = directory.path().display().to_string();
         said.iter().map(|one| one.replace(&there, "")).collect()
     }

@@ -1,5 +1,6 @@
 //! What was made of a run's streams: sequences over iterations, traces, times of paths.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,10 +16,10 @@ use holloway_report::SAMPLE;
 use holloway_report::trace::Account;
 
 use crate::files::read_regular;
+use crate::kinds::stream_kind::{StreamData, StreamKind};
 use crate::recorded::RecordedKinds;
-use crate::subject::{Made, Results};
-use crate::traces::{self, ThreadTrace, Wanted};
-use crate::{forests, timings};
+use crate::side_files::ProfileState;
+use crate::thread_traces::{self, ThreadTrace, TraceSelection};
 
 /// A run, with what was made of its streams.
 pub struct Loaded {
@@ -38,8 +39,10 @@ pub struct Streams {
     pub map: Arc<ImageMap>,
     /// The profile.
     pub(super) file: PathBuf,
-    /// What was made of a raw profile now; otherwise it lies beside the profile.
-    pub(super) now: Option<Results>,
+    /// The profile's kind.
+    pub(super) kind: &'static dyn StreamKind,
+    /// What the streams of a raw profile became now. Otherwise the data lie beside the profile.
+    pub(super) now: Option<StreamData>,
 }
 
 impl Loaded {
@@ -127,38 +130,36 @@ fn beyond(
 }
 
 impl Streams {
+    /// What the streams became.
+    fn data(&self) -> Option<Cow<'_, StreamData>> {
+        let stored = || {
+            let contents = self.kind.files().read(&self.file, ProfileState::Sealed);
+            self.kind.read(contents, &self.map).map(Cow::Owned)
+        };
+        self.now.as_ref().map(Cow::Borrowed).or_else(stored)
+    }
+
     /// How often paths followed one another, if loops were collected.
     pub fn loops(&self) -> Option<LoopsProfile> {
-        match &self.now {
-            Some(Results {
-                made: Some(Made::Loops(loops)),
-                ..
-            }) => Some(loops.profile.clone()),
-            Some(_) => None,
-            None => forests::read(&self.file, true, &self.map),
+        match self.data()?.into_owned() {
+            StreamData::Loops(loops) => Some(loops),
+            StreamData::Trace(_) | StreamData::Timings(_) => None,
         }
     }
 
     /// How long paths took, if they were timed.
     pub fn timings(&self) -> Option<VariationProfile> {
-        match &self.now {
-            Some(Results {
-                made: Some(Made::Timings(timings)),
-                ..
-            }) => Some(timings.clone()),
-            Some(_) => None,
-            None => timings::read(&self.file, true, &self.map),
+        match self.data()?.into_owned() {
+            StreamData::Timings(timings) => Some(timings),
+            StreamData::Loops(_) | StreamData::Trace(_) => None,
         }
     }
 
-    /// What each thread did, if a trace was collected.
-    pub fn traces(&self, wanted: Wanted) -> Vec<ThreadTrace> {
-        match &self.now {
-            Some(now) => traces::read(&now.traces, &self.head, wanted),
-            None => {
-                let files = traces::beside(&self.file, true);
-                traces::read(&files, &self.head, wanted)
-            }
+    /// The traces of each thread, if traces were collected.
+    pub fn traces(&self, selection: TraceSelection) -> Vec<ThreadTrace> {
+        match self.data().as_deref() {
+            Some(StreamData::Trace(files)) => thread_traces::read(files, &self.head, selection),
+            Some(StreamData::Loops(_) | StreamData::Timings(_)) | None => Vec::new(),
         }
     }
 
@@ -169,7 +170,7 @@ impl Streams {
         }
         let profile = read_regular(&self.file).ok()?;
         let profile = read_profile(&profile, &self.map).ok()?;
-        let counts = traces::in_order(&traces::path_counts(traces), &self.map);
+        let counts = thread_traces::by_function(&thread_traces::path_counts(traces), &self.map);
         let counted = &profile.functions;
         // The counts of a function whose record is damaged are not there; which function it is may not be known. What is said of
         // all streams, of a sample for example, stands at offset 0 and costs no record.

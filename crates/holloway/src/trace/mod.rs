@@ -15,7 +15,7 @@ use holloway_abi::Kind;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
 use holloway_collect::load::{Loaded, Streams};
-use holloway_collect::traces::{ThreadTrace, Wanted};
+use holloway_collect::thread_traces::{ThreadTrace, TraceSelection};
 use holloway_format::ProfileHead;
 use holloway_report::trace::{
     Account, AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
@@ -82,15 +82,15 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
         Some(run) => latest::named(run)?,
         None => latest::latest()?,
     };
-    let wanted = match question {
-        Question::Cat { from, count } => Wanted::Events {
+    let selection = match question {
+        Question::Cat { from, count } => TraceSelection::Events {
             from,
             count: count.unwrap_or(u64::MAX),
         },
-        Question::Verify => Wanted::Check,
-        _ => Wanted::All,
+        Question::Verify => TraceSelection::Check,
+        _ => TraceSelection::All,
     };
-    let found = Found::read(&run, wanted)?;
+    let found = Found::read(&run, selection)?;
     let damage = &found.damage;
     let chosen = found.choose(&run, &which.choice)?;
     let codes = found.codes();
@@ -130,7 +130,7 @@ const SUMMED: usize = 10;
 /// # Errors
 /// Stdout can't be written.
 pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
-    let found = Found::of(loaded, Wanted::All);
+    let found = Found::of(loaded, TraceSelection::All);
     let codes = found.codes();
     let mut places = found.places(&ChoiceArgs::default());
     let events = |place: &Place| found.streams[place.of].1[place.thread].trace.grammar.len();
@@ -184,7 +184,7 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
 fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
     let read = |named: &Path| -> Result<(PathBuf, Found)> {
         let run = latest::named(named)?;
-        let found = Found::read(&run, Wanted::All)?;
+        let found = Found::read(&run, TraceSelection::All)?;
         Ok((run, found))
     };
     let [(first, a), (second, b)] = [read(&args.first)?, read(&args.second)?];
@@ -274,9 +274,9 @@ struct Place {
 }
 
 impl Found {
-    fn read(run: &Path, wanted: Wanted) -> Result<Self> {
-        let load = match wanted {
-            Wanted::Check => loading::load_what_is_left,
+    fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
+        let load = match selection {
+            TraceSelection::Check => loading::load_what_is_left,
             _ => loading::load_with_streams,
         };
         let loaded = load(run)?;
@@ -286,9 +286,9 @@ impl Found {
             let why = kinds::lack(&loaded.kinds, "traces", Kind::Trace);
             return Err(Failure::usage(format_args!("{shown}: {why}")));
         }
-        let found = Self::of(loaded, wanted);
+        let found = Self::of(loaded, selection);
         // What is not there is what a check looks for.
-        let is_answered = wanted == Wanted::Check && !found.damage.is_empty();
+        let is_answered = selection == TraceSelection::Check && !found.damage.is_empty();
         if found.streams.is_empty() && !is_answered {
             let why = found.damage.first().map_or("nothing ran", String::as_str);
             return Err(Failure::new(format_args!(
@@ -298,17 +298,17 @@ impl Found {
         Ok(found)
     }
 
-    fn of(loaded: Loaded, wanted: Wanted) -> Self {
+    fn of(loaded: Loaded, selection: TraceSelection) -> Self {
         let mut streams = loaded.streams;
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
         let with_traces = streams.into_iter().map(|streams| {
-            let mut traces = streams.traces(wanted);
+            let mut traces = streams.traces(selection);
             // Ids are given one after the other, from the process's own on, and begin anew at their end.
             traces.sort_by_key(|one| one.thread.wrapping_sub(streams.head.pid));
             (streams, traces)
         });
         let mut with_traces: Vec<_> = with_traces.collect();
-        let is_checked = wanted == Wanted::Check;
+        let is_checked = selection == TraceSelection::Check;
         let checked = with_traces.iter().filter(|_| is_checked);
         let accounts = checked.filter_map(|(streams, traces)| streams.account(traces));
         let accounts: Vec<Account> = accounts.collect();

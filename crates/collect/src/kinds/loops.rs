@@ -1,90 +1,76 @@
-//! The forests of sequences of paths over iterations of one image in one process, all threads together.
+//! `--collect loops`: sequences of paths over loop iterations, as forests of slabs, all threads of a
+//! recording together.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
-use holloway_analysis::loops::{self, SlabForest};
+use holloway_abi::Kind;
+use holloway_analysis::loops::{self, Limits, LoopsBuilder, SlabForest};
 use holloway_analysis::stream::{Met, Words};
+use holloway_format::raw::counted_beside;
 use holloway_format::{
-    ForestNode, FunctionCounts, FunctionForest, ImageMap, LoopsHead, LoopsProfile, LoopsStats,
-    ProfileHead, read_loops,
+    Damage, DamagedFile, ForestNode, FormatError, FunctionCounts, FunctionForest, ImageMap,
+    LoopsHead, LoopsProfile, LoopsStats, ProfileHead, RawProfile, read_loops, write_loops,
 };
 
-use crate::files::read_regular;
+use super::single_file::{SingleFile, Sums};
+use super::stream_kind::{InlineCounts, RingAnalysis, StreamData};
+use crate::image;
+use crate::lock::locked;
+use crate::memory::{Memory, Share};
+use crate::recording::Recording;
+use crate::side_files::extension;
 use crate::tally::Tally;
 
-/// Iterations that sequences span, unless the build or the run says otherwise.
-pub(crate) const DEFAULT_K: u32 = 8;
+/// The kind.
+pub(super) static LOOPS: SingleFile<Forests> = SingleFile::new();
 
-/// Extension of sequences of paths over iterations.
-pub(crate) const LOOPS: &str = "hwl";
-/// The same with what the raw profile still had when it was sealed: it counts, in place of the other, from then on.
-pub(crate) const SEALED_LOOPS: &str = "sealed.hwl";
+/// Iterations that sequences span, unless the build or the run says otherwise.
+const DEFAULT_K: u32 = 8;
+
+/// Bytes of a node of a slab forest while it grows, with what is counted until it is sealed.
+const NODE: u64 = 64;
 
 /// The forests of a process.
 #[derive(Clone)]
-pub(crate) struct ProcessForests {
-    /// What its file holds.
-    pub(crate) profile: LoopsProfile,
-    /// Frames that were left early are not counted in it, in functions that may have some: words are missing.
-    pub(crate) is_closed: bool,
+pub(super) struct ProcessForests {
+    /// What the file holds.
+    profile: LoopsProfile,
+    /// Some functions lack counts of frames that were left early, because words are missing.
+    is_closed: bool,
 }
 
-/// The forests of the streams that have ended.
+/// The forests of the streams that were handed over.
 #[derive(Default)]
-pub(crate) struct Forests {
+pub(super) struct Forests {
     forest: Option<SlabForest>,
     met: Met,
-    /// What was written down before.
+    /// The forests that an earlier collector stored.
     earlier: Option<LoopsProfile>,
-    /// Paths that were counted beside the rings. They are known when the process has ended, or is looked at.
-    beside: Vec<FunctionCounts>,
-}
-
-/// What lies beside a profile, a raw or a sealed one.
-pub(crate) fn read(profile: &Path, is_sealed: bool, map: &ImageMap) -> Option<LoopsProfile> {
-    let read = |extension| read_regular(&profile.with_extension(extension)).ok();
-    let sealed = is_sealed.then(|| read(SEALED_LOOPS)).flatten();
-    read_loops(&sealed.or_else(|| read(LOOPS))?, map).ok()
-}
-
-/// The profile is sealed: what was made when it was gets the usual name.
-pub(crate) fn settle(profile: &Path) {
-    let [from, to] = [SEALED_LOOPS, LOOPS].map(|extension| profile.with_extension(extension));
-    std::fs::rename(from, to).ok();
+    /// Paths that threads counted inline. They are read when the process has ended, or is looked at.
+    inline: Vec<FunctionCounts>,
+    /// Iterations that sequences span, once a ring was started.
+    k: Option<u32>,
 }
 
 impl Forests {
-    /// Goes on with what lies beside a profile.
-    pub(crate) fn resume(profile: &Path, map: &ImageMap) -> Self {
-        let mut earlier = read(profile, false, map);
-        if let Some(earlier) = &mut earlier {
-            earlier.head.stats.lost_words = 0; // known anew, from all that was appended
-        }
-        Self {
-            earlier,
-            ..Self::default()
-        }
+    /// Iterations that sequences span. All forests of a process span the same number.
+    fn k(&mut self, recording: &Recording) -> u32 {
+        let earlier = self.earlier.as_ref().map(|earlier| earlier.head.k);
+        *self.k.get_or_insert_with(|| {
+            let chosen = earlier.or(recording.settings.k);
+            let woven = || {
+                image::inspect(Path::new(&recording.head.image_path))
+                    .ok()?
+                    .k
+            };
+            chosen.or_else(woven).unwrap_or(DEFAULT_K)
+        })
     }
 
-    /// Whether nothing was made yet.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.forest.is_none() && self.earlier.is_none()
-    }
-
-    /// Words of paths of which something was made before.
-    pub(crate) fn known(&self) -> u64 {
-        let earlier = self.earlier.as_ref();
-        earlier.map_or(0, |earlier| earlier.head.stats.words)
-    }
-
-    /// Iterations of what was made before.
-    pub(crate) fn k(&self) -> Option<u32> {
-        self.earlier.as_ref().map(|earlier| earlier.head.k)
-    }
-
-    /// Adds a stream's forest, with what was met on the way. All together have `limits`.
-    pub(crate) fn add(&mut self, mut forest: SlabForest, met: Met, limits: loops::Limits) {
+    /// Adds a stream's forest, with what its builder met. All forests together have `limits`.
+    fn add(&mut self, mut forest: SlabForest, met: Met, limits: Limits) {
         forest.limit(limits);
         match &mut self.forest {
             Some(sum) => sum.merge(&forest),
@@ -101,19 +87,8 @@ impl Forests {
         }
     }
 
-    /// Takes what was counted beside the rings, in place of what was before; whether there is anything.
-    pub(crate) fn count(&mut self, beside: Vec<FunctionCounts>) -> bool {
-        self.beside = beside;
-        !self.beside.is_empty()
-    }
-
-    /// The forests of the process that `head` is of.
-    pub(crate) fn profile(
-        &self,
-        head: &ProfileHead,
-        words: &Words,
-        tally: Tally,
-    ) -> ProcessForests {
+    /// The forests of the process that `head` describes.
+    fn profile(&self, head: &ProfileHead, words: &Words, tally: Tally) -> ProcessForests {
         let head = LoopsHead {
             build_id: head.build_id,
             image: head.image.clone(),
@@ -149,7 +124,7 @@ impl Forests {
                 ..LoopsProfile::default()
             },
         };
-        join(&mut profile, counted(&self.beside, words, tally));
+        join(&mut profile, counted(&self.inline, words, tally));
         let stats = &profile.head.stats;
         let lacks_words = tally.is_partial() || stats.lost_words > 0 || stats.gaps > 0;
         ProcessForests {
@@ -159,8 +134,165 @@ impl Forests {
     }
 }
 
-/// Paths that were counted, as what their words would have made: activations of one path each. Of a sample the analysed share, so that counts compare.
-/// Left paths are roots as well, with what their counters say ([`loops::left`]).
+impl Sums for Forests {
+    const EXTENSION: &'static str = extension(Kind::Loops);
+    type Content = ProcessForests;
+    type Ring = LoopsRing;
+
+    fn resume(earlier: ProcessForests, recording: &Recording) -> Self {
+        let mut earlier = earlier.profile;
+        // Known anew, from all that was appended.
+        earlier.head.stats.lost_words = 0;
+        recording.know(earlier.head.stats.words);
+        recording.analyze(earlier.head.stats.words);
+        Self {
+            earlier: Some(earlier),
+            ..Self::default()
+        }
+    }
+
+    fn ring(recording: Arc<Recording>, words: Words, sums: Arc<Mutex<Self>>) -> LoopsRing {
+        let k = locked(&sums).k(&recording);
+        LoopsRing {
+            growing: Some(Growing::new(&recording, words.clone(), k)),
+            open: Activations::Closed,
+            recording,
+            words,
+            sums,
+            k,
+        }
+    }
+
+    fn take_inline_counts(&mut self, raw: &RawProfile<'_>, words: &Words) -> InlineCounts {
+        self.inline = counted_beside(raw, words.image());
+        match self.inline.is_empty() {
+            true => InlineCounts::None,
+            false => InlineCounts::Some,
+        }
+    }
+
+    fn content(&self, head: &ProfileHead, words: &Words, tally: Tally) -> ProcessForests {
+        self.profile(head, words, tally)
+    }
+
+    fn counts(content: &ProcessForests) -> Vec<FunctionCounts> {
+        loops::paths(&content.profile).functions
+    }
+
+    fn damage(content: &ProcessForests) -> Vec<Damage> {
+        let what = "frames that were left early are not counted: that takes all words of a stream";
+        let closed = content.is_closed.then_some(what).into_iter();
+        closed
+            .map(|what| Damage::of_file(DamagedFile::Profile, 0, what))
+            .collect()
+    }
+
+    fn encode(content: &ProcessForests) -> Vec<u8> {
+        write_loops(&content.profile)
+    }
+
+    fn decode(bytes: &[u8], map: &ImageMap) -> Result<ProcessForests, FormatError> {
+        let profile = read_loops(bytes, map)?;
+        Ok(ProcessForests {
+            profile,
+            is_closed: false,
+        })
+    }
+
+    fn build_id(content: &ProcessForests) -> [u8; 16] {
+        content.profile.head.build_id
+    }
+
+    fn into_data(content: ProcessForests) -> StreamData {
+        StreamData::Loops(content.profile)
+    }
+}
+
+/// The forest of one ring's streams.
+pub(super) struct LoopsRing {
+    recording: Arc<Recording>,
+    words: Words,
+    sums: Arc<Mutex<Forests>>,
+    k: u32,
+    /// None: nothing was fed since the last forest was handed over.
+    growing: Option<Growing>,
+    /// Activations when the last forest was handed over.
+    open: Activations,
+}
+
+/// A forest that grows, and its share of the memory.
+struct Growing {
+    builder: LoopsBuilder,
+    share: Share,
+}
+
+/// Whether activations were open when a forest was handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activations {
+    /// None was.
+    Closed,
+    /// Some were: sequences across that point are lost.
+    Open,
+}
+
+impl Growing {
+    fn new(recording: &Recording, words: Words, k: u32) -> Self {
+        let memory = &recording.settings.memory;
+        let share = memory.share();
+        let limits = limits(memory, share.capacity(NODE));
+        Self {
+            builder: LoopsBuilder::new(words, k, limits),
+            share,
+        }
+    }
+}
+
+impl RingAnalysis for LoopsRing {
+    fn feed(&mut self, at: u64, words: &[u32]) {
+        if self.growing.is_none() && self.open == Activations::Open && !words.is_empty() {
+            self.recording.cut();
+        }
+        let Self {
+            recording,
+            words: codes,
+            k,
+            growing,
+            ..
+        } = self;
+        let Growing { builder, share } =
+            growing.get_or_insert_with(|| Growing::new(recording, codes.clone(), *k));
+        builder.limit(limits(&recording.settings.memory, share.capacity(NODE)));
+        builder.feed(at, words);
+    }
+
+    fn hand_over(&mut self) {
+        let Some(Growing { builder, .. }) = self.growing.take() else {
+            return;
+        };
+        self.open = match builder.open() {
+            0 => Activations::Closed,
+            _ => Activations::Open,
+        };
+        let memory = &self.recording.settings.memory;
+        let met = builder.met();
+        let limits = limits(memory, memory.capacity(NODE));
+        locked(&self.sums).add(builder.finish(), met, limits);
+    }
+}
+
+/// Nodes of a forest: as many as fit if the user chose the memory, else no more than is fast.
+fn limits(memory: &Memory, fitting: usize) -> Limits {
+    let usual = Limits::default();
+    let nodes = match memory.is_chosen() {
+        true => fitting,
+        false => fitting.min(usual.nodes),
+    };
+    Limits { nodes }
+}
+
+/// The forests of paths that were counted inline, as if they had come as words: activations of one path
+/// each. In a sample, the analyzed share of them, so that counts compare. Paths that were left early are
+/// roots as well, with the counts of their counters ([`loops::left`]).
 fn counted(functions: &[FunctionCounts], words: &Words, tally: Tally) -> LoopsProfile {
     let part = u128::from(tally.analysed);
     let all = part + u128::from(tally.left_out);
@@ -197,7 +329,8 @@ fn counted(functions: &[FunctionCounts], words: &Words, tally: Tally) -> LoopsPr
     made
 }
 
-/// Adds forests of the same process. A forest may have several roots of one path: they count together.
+/// Adds forests of the same process. A forest may have several roots with the same path, which count
+/// together.
 fn join(sum: &mut LoopsProfile, more: LoopsProfile) {
     sum.head.stats.add(&more.head.stats);
     sum.damage.extend(more.damage);
@@ -287,7 +420,7 @@ mod tests {
         tally: Tally,
     ) -> (Vec<(u64, u64)>, bool) {
         let map = image(has_exits);
-        let beside = FunctionCounts {
+        let inline = FunctionCounts {
             module: 0,
             function: 0,
             hash: 0,
@@ -297,7 +430,7 @@ mod tests {
         earlier.head.stats.gaps = gaps;
         let forests = Forests {
             earlier: Some(earlier),
-            beside: vec![beside],
+            inline: vec![inline],
             ..Forests::default()
         };
         let made = forests.profile(&ProfileHead::default(), &Words::new(&map), tally);

@@ -1,22 +1,26 @@
-//! One ring's words on their way into the analysis, as far as they are of the sample.
+//! One ring's words on their way into the analysis, as far as the sample contains them.
 //!
-//! A sample is made of *bursts*: the words of one chunk. What follows a burst is left out but for the words that say that another
-//! thread goes on.
+//! A sample consists of *bursts*: the words of one chunk each. The words between two bursts are left out,
+//! except those that tell that another thread goes on.
+
+use std::sync::Arc;
 
 use holloway_abi::{CHUNK, OPERAND, WORD_CAUGHT, WORD_OWNER};
 
-use crate::making::Making;
-use crate::subject::Subject;
+use crate::kinds::stream_kind::RingAnalysis;
+use crate::recording::Recording;
 
 /// The streams of a ring, one after the other.
-pub(crate) struct Stream {
-    making: Making,
-    /// What may follow what was fed or left out last, which ended at `next`.
+pub(crate) struct RingStream {
+    recording: Arc<Recording>,
+    /// None: nothing can be analyzed.
+    analysis: Option<Box<dyn RingAnalysis>>,
+    /// Operands that may follow the last words, which ended at `next`.
     operands: Operands,
     next: u64,
 }
 
-/// Operands of a control word that are still to come.
+/// The operands of a control word that are still to come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Operands {
     left: u8,
@@ -24,7 +28,8 @@ struct Operands {
 }
 
 impl Operands {
-    /// Passes a word; whether it is a [`WORD_OWNER`] or the operand of one. An operand may look like any control word.
+    /// Passes a word. Tells whether the word is a [`WORD_OWNER`] or its operand. An operand may look like
+    /// any control word.
     fn pass(&mut self, word: u32) -> bool {
         let (left, of_owner) = match word {
             word if word & OPERAND == 0 => (0, false),
@@ -37,7 +42,7 @@ impl Operands {
         of_owner
     }
 
-    /// Passes many words, of which only the last ones matter.
+    /// Passes many words, of which only the last matter.
     fn pass_all(&mut self, words: &[u32]) {
         let plain = words.iter().rposition(|word| word & OPERAND == 0);
         for word in &words[plain.unwrap_or(0)..] {
@@ -46,39 +51,41 @@ impl Operands {
     }
 }
 
-impl Stream {
-    /// The streams of a ring; what comes before another owner is said is `thread`'s.
-    pub(crate) fn new(subject: &Subject, thread: u32) -> Self {
+impl RingStream {
+    /// The streams of a ring, at their beginning.
+    pub(crate) fn new(recording: Arc<Recording>, analysis: Option<Box<dyn RingAnalysis>>) -> Self {
         Self {
-            making: subject.begin(thread),
+            recording,
+            analysis,
             operands: Operands::default(),
             next: 0,
         }
     }
 
-    /// Feeds what stands at position `at`; gives how many words of paths were left out.
-    pub(crate) fn feed(&mut self, subject: &Subject, mut at: u64, mut words: &[u32]) -> u64 {
-        if subject.sample() == 1 {
-            subject.taken(words.len() as u64, true);
-            self.making.feed(subject, at, words);
+    /// Feeds the words at position `at`. Gives how many words of paths were left out.
+    pub(crate) fn feed(&mut self, mut at: u64, mut words: &[u32]) -> u64 {
+        let sample = self.recording.sample();
+        if sample == 1 {
+            self.recording.analyze(words.len() as u64);
+            self.analyze(at, words);
             return 0;
         }
         let mut left_out = 0;
         while !words.is_empty() {
             let to_chunks_end = (CHUNK - at % CHUNK).div_ceil(4) as usize;
             let (piece, rest) = words.split_at(words.len().min(to_chunks_end));
-            let is_chosen = (at / CHUNK).is_multiple_of(subject.sample());
             let is_path = |word: &&u32| **word != 0 && **word & OPERAND == 0;
             let paths = piece.iter().filter(is_path).count() as u64;
-            subject.taken(paths, is_chosen);
             if at != self.next {
                 self.operands = Operands::default();
             }
-            if is_chosen {
-                self.making.feed(subject, at, piece);
+            if (at / CHUNK).is_multiple_of(sample) {
+                self.recording.analyze(paths);
+                self.analyze(at, piece);
                 self.operands.pass_all(piece);
             } else {
-                self.feed_owners(subject, at, piece);
+                self.recording.leave_out(paths);
+                self.analyze_owners(at, piece);
                 left_out += paths;
             }
             at = at.wrapping_add(4 * piece.len() as u64);
@@ -88,17 +95,25 @@ impl Stream {
         left_out
     }
 
-    fn feed_owners(&mut self, subject: &Subject, at: u64, words: &[u32]) {
+    fn analyze_owners(&mut self, at: u64, words: &[u32]) {
         for (at, word) in (at..).step_by(4).zip(words) {
             if self.operands.pass(*word) {
-                self.making.feed(subject, at, std::slice::from_ref(word));
+                self.analyze(at, std::slice::from_ref(word));
             }
         }
     }
 
-    /// Hands over what was made so far. More words may follow.
-    pub(crate) fn pause(&mut self, subject: &Subject) {
-        self.making.pause(subject);
+    fn analyze(&mut self, at: u64, words: &[u32]) {
+        if let Some(analysis) = &mut self.analysis {
+            analysis.feed(at, words);
+        }
+    }
+
+    /// Hands everything over to the process's analysis. More words may follow.
+    pub(crate) fn hand_over(&mut self) {
+        if let Some(analysis) = &mut self.analysis {
+            analysis.hand_over();
+        }
     }
 }
 

@@ -12,6 +12,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use holloway_abi::environment;
+
 use crate::collect_options::{CollectOptions, Switch};
 use crate::error::{Error, Result};
 use crate::records::SELECTIONS;
@@ -38,9 +40,9 @@ impl BuildSettings {
     /// The environment of the link step.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let mut environment: Vec<_> = self.options.environment().collect();
-        environment.extend(self.std.then(|| ("HOLLOWAY_STD", "1".into())));
-        environment.push(("HOLLOWAY_ONLY", self.only.join("\n").into()));
-        environment.push(("HOLLOWAY_SKIP", self.skip.join("\n").into()));
+        environment.extend(self.std.then(|| (environment::STD.name, "1".into())));
+        environment.push((environment::ONLY.name, self.only.join("\n").into()));
+        environment.push((environment::SKIP.name, self.skip.join("\n").into()));
         environment
     }
 
@@ -61,7 +63,7 @@ impl BuildSettings {
         text.push_str(&executable_identity());
         text.push_str(&format!(
             "llvm {}\n",
-            std::env::var("HOLLOWAY_LLVM").unwrap_or_default()
+            std::env::var(environment::LLVM.name).unwrap_or_default()
         ));
         text.push_str(&format!(
             "collect {} exits {} guide {:?} std {} only {:?} skip {:?}\n",

@@ -17,6 +17,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use holloway_abi::environment;
+
 use crate::clang::{Purpose, find_clang};
 use crate::collect_options::CollectOptions;
 use crate::error::{Error, Result};
@@ -90,10 +92,10 @@ pub fn cc(language: Language, args: Vec<OsString>, host: &dyn Host) -> Result<In
         let mut ld = OsString::from("--ld-path=");
         ld.push(tools_dir()?.join(LD));
         command.arg(ld);
-        command.env("HOLLOWAY_LD", real_ld(&clang.path, language, &args)?);
+        command.env(environment::LD.name, real_ld(&clang.path, language, &args)?);
         command.envs(options.environment());
-        command.envs(call.opt.map(|level| ("HOLLOWAY_OPT", level)));
-        command.envs(clang.sysroot.map(|path| ("HOLLOWAY_SYSROOT", path)));
+        command.envs(call.opt.map(|level| (environment::internal::OPT, level)));
+        command.envs(clang.sysroot.map(|path| (environment::SYSROOT.name, path)));
     }
     let source = command.args(&args[end..]).exec();
     Err(cannot_run(&clang.path, source))
@@ -125,7 +127,7 @@ fn check_guide(call: &CompilerCall, options: CollectOptions, host: &dyn Host) ->
 
 /// The linker that clang would have called: the program of the last job it would run (`-###`).
 fn real_ld(clang: &Path, language: Language, args: &[OsString]) -> Result<OsString> {
-    if let Some(set) = std::env::var_os("HOLLOWAY_LD").filter(|set| !set.is_empty()) {
+    if let Some(set) = std::env::var_os(environment::LD.name).filter(|set| !set.is_empty()) {
         return Ok(set);
     }
     let mut command = Command::new(clang);

@@ -8,6 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use holloway_abi::environment;
+
 use crate::error::{Error, Result};
 use crate::llvm::{Llvm, find_llvm};
 use crate::program::find_program;
@@ -60,7 +62,7 @@ pub fn find_clang(purpose: Purpose) -> Result<Clang> {
 /// # Errors
 /// When there is none.
 pub fn candidates() -> Result<Vec<PathBuf>> {
-    if let Some(name) = std::env::var_os("HOLLOWAY_CLANG").filter(|name| !name.is_empty()) {
+    if let Some(name) = std::env::var_os(environment::CLANG.name).filter(|name| !name.is_empty()) {
         let named = find_program(&name);
         return Ok(vec![named.ok_or(Error::NoNamedClang { name })?]);
     }

@@ -8,23 +8,21 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 
+use holloway_abi::environment::{COLLECT, EXITS, GUIDE};
 use holloway_abi::{Kind, LeftFrames};
 
 use crate::error::{OptionError, Result};
 use crate::line::takes_value;
 
-/// Variable: kind of profile.
-pub const COLLECT: &str = "HOLLOWAY_COLLECT";
-/// Variable: whether frames that are left early are counted.
-pub const EXITS: &str = "HOLLOWAY_EXITS";
-/// Variable: an earlier run that guides the placing of probes, or a guide made from one.
-pub const GUIDE: &str = "HOLLOWAY_GUIDE";
-
 /// Our options of a compiler's line: name, variable, and the expected value with an example.
 const OPTIONS: [(&str, &str, &str); 3] = [
-    ("--collect", COLLECT, "a kind of profile: --collect paths"),
-    ("--exits", EXITS, "on or off: --exits on"),
-    ("--guide", GUIDE, "a run: --guide latest"),
+    (
+        "--collect",
+        COLLECT.name,
+        "a kind of profile: --collect paths",
+    ),
+    ("--exits", EXITS.name, "on or off: --exits on"),
+    ("--guide", GUIDE.name, "a run: --guide latest"),
 ];
 
 /// Default number of iterations in a row that loops are followed over.
@@ -155,7 +153,7 @@ impl CollectOptions {
         };
         if self.exits.is_some() {
             return Err(OptionError::ExitsOfKind {
-                variable: EXITS,
+                variable: EXITS.name,
                 kind: kind.to_string(),
                 reason,
             }
@@ -166,9 +164,13 @@ impl CollectOptions {
 
     /// The options as variables, for processes that call holloway again.
     pub fn environment(&self) -> impl Iterator<Item = (&'static str, OsString)> {
-        let collect = self.collect.map(|kind| (COLLECT, kind.to_string().into()));
-        let exits = self.exits.map(|exits| (EXITS, exits.to_string().into()));
-        let guide = self.guide.clone().map(|run| (GUIDE, run.into()));
+        let collect = self
+            .collect
+            .map(|kind| (COLLECT.name, kind.to_string().into()));
+        let exits = self
+            .exits
+            .map(|exits| (EXITS.name, exits.to_string().into()));
+        let guide = self.guide.clone().map(|run| (GUIDE.name, run.into()));
         [collect, exits, guide].into_iter().flatten()
     }
 

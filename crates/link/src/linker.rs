@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
+use holloway_abi::environment;
+
 use crate::error::{Error, Result};
 use crate::line::Flavor;
 use crate::program::find_program;
@@ -16,8 +18,8 @@ use crate::response;
 /// When there is no such program.
 pub(crate) fn real_linker(flavor: Flavor) -> Result<PathBuf> {
     let (variable, default) = match flavor {
-        Flavor::Driver => ("HOLLOWAY_LINKER", "cc"),
-        Flavor::Ld => ("HOLLOWAY_LD", "ld"),
+        Flavor::Driver => (environment::LINKER.name, "cc"),
+        Flavor::Ld => (environment::LD.name, "ld"),
     };
     let set = std::env::var_os(variable).filter(|value| !value.is_empty());
     let name = set.clone().unwrap_or_else(|| default.into());

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use holloway_abi::environment;
 use holloway_llvm::Library;
 
 use crate::error::{Error, Result};
@@ -25,7 +26,7 @@ pub struct Llvm {
 /// When none is found or can be loaded.
 pub fn find_llvm() -> Result<Llvm> {
     let named = named_llvm();
-    let sysroot = path("HOLLOWAY_SYSROOT").or_else(|| {
+    let sysroot = path(environment::SYSROOT.name).or_else(|| {
         if named.is_some() {
             None
         } else {
@@ -48,7 +49,7 @@ fn path(name: &str) -> Option<PathBuf> {
 
 /// The libLLVM that the user names.
 pub fn named_llvm() -> Option<PathBuf> {
-    path("HOLLOWAY_LLVM")
+    path(environment::LLVM.name)
 }
 
 /// The sysroot of the `rustc` in `PATH`. It is often rustup's, which chooses by directory.

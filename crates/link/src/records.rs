@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use holloway_abi::environment;
 use holloway_format::{ImageMap, decode_image};
 
 use crate::error::{Error, Result};
@@ -22,7 +23,7 @@ use crate::message::{
 };
 
 /// Environment variable: the directory of records.
-pub const RECORDS: &str = "HOLLOWAY_LINKED";
+pub const RECORDS: &str = environment::internal::LINKED;
 /// Extension of path maps.
 const MAP: &str = "hwm";
 /// File of messages.
@@ -286,7 +287,7 @@ fn nothing_left(selections: &[Selection], output: &str) -> Option<UnmatchedPatte
     let selected = only().map(|selection| selection.selected).max()?;
     let patterns: Vec<_> = only().map(|selection| selection.pattern.as_str()).collect();
     (selected != PatternMatch::Code).then(|| UnmatchedPatterns {
-        given: format!("HOLLOWAY_ONLY={}", patterns.join(" ")),
+        given: format!("{}={}", environment::ONLY.name, patterns.join(" ")),
         selected,
         scope: PatternScope::Link(output.to_owned()),
     })

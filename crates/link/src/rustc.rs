@@ -12,11 +12,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use holloway_abi::environment;
+
 use crate::error::{Error, Result};
 use crate::tools::{RUST_LINKER, tools_dir};
 
 /// Variable: the user's own rustc wrapper, which ours calls.
-pub const INNER_WRAPPER: &str = "HOLLOWAY_INNER_WRAPPER";
+pub const INNER_WRAPPER: &str = environment::internal::INNER_WRAPPER;
 
 /// Becomes `argv[1..]` (rustc, or a workspace wrapper and rustc), with our options appended if the
 /// crate is woven.
@@ -158,7 +160,8 @@ impl RustcCall {
     }
 
     fn extra_environment(&self) -> Option<(&'static str, &str)> {
-        self.user_linker().map(|linker| ("HOLLOWAY_LINKER", linker))
+        self.user_linker()
+            .map(|linker| (environment::LINKER.name, linker))
     }
 
     /// The linker the user chose, if any.

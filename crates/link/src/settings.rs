@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use holloway_abi::Kind;
+use holloway_abi::environment;
 use holloway_weave::{OptLevel, Pattern};
 
 use crate::collect_options::CollectOptions;
@@ -67,21 +68,21 @@ impl LinkSettings {
     /// When a variable makes no sense.
     pub(crate) fn new(line: &Line, options: CollectOptions) -> Result<Self> {
         let options = options.or_environment()?;
-        let jobs = jobs(text("HOLLOWAY_JOBS")?)?;
-        let opt = text("HOLLOWAY_OPT")?;
+        let jobs = jobs(text(environment::JOBS.name)?)?;
+        let opt = text(environment::internal::OPT)?;
         Ok(Self {
             collect: options.kind(),
             k: options.collection().k,
             exits: options.counts_exits(),
             guide: options.guide,
-            std: matches!(text("HOLLOWAY_STD")?.as_str(), "1" | "true" | "yes"),
-            only: patterns("HOLLOWAY_ONLY")?,
-            skip: patterns("HOLLOWAY_SKIP")?,
-            cache: match std::env::var_os("HOLLOWAY_CACHE") {
+            std: matches!(text(environment::STD.name)?.as_str(), "1" | "true" | "yes"),
+            only: patterns(environment::ONLY.name)?,
+            skip: patterns(environment::SKIP.name)?,
+            cache: match std::env::var_os(environment::CACHE.name) {
                 Some(directory) => (!directory.is_empty()).then(|| directory.into()),
                 None => cache_home().map(|home| home.join("woven")),
             },
-            runs: std::env::var_os("HOLLOWAY_RUNS").unwrap_or_default(),
+            runs: std::env::var_os(environment::RUNS.name).unwrap_or_default(),
             jobs,
             opt: line.opt.or_else(|| level::parse(&opt)),
             shared: line.output_kind != Output::Executable,

@@ -35,7 +35,7 @@ use crate::message::Message;
 use crate::outcome::Outcome;
 use crate::records::Recorder;
 use crate::settings::LinkSettings;
-use crate::worker;
+use crate::worker::{self, WorkerExit};
 
 /// Weaves the modules of a link.
 pub(crate) struct Weaver<'a> {
@@ -341,26 +341,23 @@ impl<'a> Weaver<'a> {
             source,
         })?;
         let message = String::from_utf8_lossy(&ended.stderr).into_owned();
-        let end = match ended.status.code() {
-            Some(code) if code == 0 || code == i32::from(worker::NOT_KEPT) => {
-                match read_woven(&out) {
-                    Some(woven) => End::Done(WovenModule {
-                        reads_files: code != 0,
-                        ..woven
-                    }),
-                    None => End::Error(format!(
-                        "its worker left no object in {}; is the disk full?",
-                        self.scratch.display()
-                    )),
-                }
-            }
-            Some(code) if code == i32::from(worker::ERROR) => End::Error(last_line(&message)),
-            Some(code) if code == i32::from(worker::REFUSED) => End::Refused(last_line(&message)),
-            Some(code) if code == i32::from(worker::UNFIT) => End::Unfit(last_line(&message)),
-            Some(code) if code == i32::from(worker::INTERNAL) => {
-                End::Crash(format!("failed: {}", last_line(&message)))
-            }
-            _ => End::Crash(crash(ended.status, &message, &progress)),
+        let exit = ended.status.code().and_then(WorkerExit::from_code);
+        let end = match exit {
+            Some(WorkerExit::Written | WorkerExit::WrittenNotCached) => match read_woven(&out) {
+                Some(woven) => End::Done(WovenModule {
+                    reads_files: exit == Some(WorkerExit::WrittenNotCached),
+                    ..woven
+                }),
+                None => End::Error(format!(
+                    "its worker left no object in {}; is the disk full?",
+                    self.scratch.display()
+                )),
+            },
+            Some(WorkerExit::Error) => End::Error(last_line(&message)),
+            Some(WorkerExit::Refused) => End::Refused(last_line(&message)),
+            Some(WorkerExit::Unfit) => End::Unfit(last_line(&message)),
+            Some(WorkerExit::Internal) => End::Crash(format!("failed: {}", last_line(&message))),
+            None => End::Crash(crash(ended.status, &message, &progress)),
         };
         let _ = std::fs::remove_file(&out);
         Ok(end)

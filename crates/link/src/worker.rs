@@ -5,15 +5,7 @@
 //! entry (`holloway_weave::cache`). The worker keeps the name of the function it works on in a
 //! file, for the message when LLVM kills the process.
 //!
-//! | exit code | meaning |
-//! |---|---|
-//! | 0 | the result is written |
-//! | `NOT_KEPT` | the result is written; it must not be cached |
-//! | `ERROR` | an error; the last line on stderr is its message |
-//! | `REFUSED` | the module can neither be woven nor compiled alone; it can be linked as it is |
-//! | `UNFIT` | the module cannot be woven; it can be compiled without probes |
-//! | `INTERNAL` | a bug of the weaver; the module can be compiled without probes |
-//! | other | a crash |
+//! [`WorkerExit`] lists the exit codes. If the worker fails, the last line on stderr is its message.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -38,25 +30,53 @@ use crate::level;
 
 /// The hidden subcommand.
 pub const COMMAND: &str = "__weave-module";
-/// The module or the request is wrong.
-pub(crate) const ERROR: u8 = 3;
-/// The module is sound, but can only be linked as it is.
-pub(crate) const REFUSED: u8 = 4;
-/// Weaving broke one of its own rules: the module can be compiled without probes.
-pub(crate) const INTERNAL: u8 = 5;
+/// How a worker ends, as its exit code. With any other code it crashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum WorkerExit {
+    /// The result is written.
+    Written = 0,
+    /// The module or the request is wrong.
+    Error = 3,
+    /// The module can neither be woven nor compiled alone. It can be linked as it is.
+    Refused = 4,
+    /// The weaver broke one of its own rules. The module can be compiled without probes.
+    Internal = 5,
+    /// The result is written, but must not be cached: the module's assembly includes files, so
+    /// another run may give another result.
+    WrittenNotCached = 6,
+    /// The module cannot be woven exactly. It can be compiled without probes.
+    Unfit = 7,
+}
 
-/// The module is woven. Its assembly includes files, so another run may give another result.
-pub(crate) const NOT_KEPT: u8 = 6;
-/// The module is sound, and can be compiled without probes.
-pub(crate) const UNFIT: u8 = 7;
+impl WorkerExit {
+    /// The meaning of an exit code. Nothing for a crash.
+    pub(crate) fn from_code(code: i32) -> Option<Self> {
+        const ALL: [WorkerExit; 6] = [
+            WorkerExit::Written,
+            WorkerExit::Error,
+            WorkerExit::Refused,
+            WorkerExit::Internal,
+            WorkerExit::WrittenNotCached,
+            WorkerExit::Unfit,
+        ];
+        ALL.into_iter().find(|&exit| i32::from(exit as u8) == code)
+    }
+}
+
+impl From<WorkerExit> for ExitCode {
+    fn from(exit: WorkerExit) -> Self {
+        Self::from(exit as u8)
+    }
+}
 
 /// Runs the worker; `args` are the words after [`COMMAND`].
 pub fn run(args: Vec<OsString>) -> ExitCode {
     match Request::parse(args).and_then(|request| request.serve()) {
-        Ok(code) => ExitCode::from(code),
+        Ok(exit) => exit.into(),
         Err(error) => {
             report(&error);
-            ExitCode::from(ERROR)
+            WorkerExit::Error.into()
         }
     }
 }
@@ -159,7 +179,7 @@ impl Request {
         Ok(())
     }
 
-    fn serve(&self) -> Result<u8> {
+    fn serve(&self) -> Result<WorkerExit> {
         no_core_files();
         let bitcode = self.read()?;
         let options = self.module_options()?;
@@ -210,9 +230,13 @@ impl Request {
         Ok(options)
     }
 
-    fn write(&self, woven: &WovenModule) -> Result<u8> {
+    fn write(&self, woven: &WovenModule) -> Result<WorkerExit> {
         std::fs::write(&self.out, cache::encode(woven)).map_err(writing(&self.out))?;
-        Ok(if woven.reads_files { NOT_KEPT } else { 0 })
+        Ok(if woven.reads_files {
+            WorkerExit::WrittenNotCached
+        } else {
+            WorkerExit::Written
+        })
     }
 }
 
@@ -260,28 +284,32 @@ fn no_core_files() {
 
 /// Reports why the module is not woven. The message leaves out the module's name, because the link
 /// step knows a better one. The exit code says how the module can be linked.
-fn report_weaving(error: &WeaveError) -> u8 {
+fn report_weaving(error: &WeaveError) -> WorkerExit {
     match error {
         WeaveError::Refused {
             reason, instead, ..
         } => {
             report(reason);
             match instead {
-                Instead::AsItIs => REFUSED,
-                Instead::Compiled => UNFIT,
+                Instead::AsItIs => WorkerExit::Refused,
+                Instead::Compiled => WorkerExit::Unfit,
             }
         }
         WeaveError::Internal { .. } => {
             report(error);
-            INTERNAL
+            WorkerExit::Internal
         }
         WeaveError::Llvm(llvm) => {
             report(&llvm.reason());
-            if error.is_refusal() { REFUSED } else { ERROR }
+            if error.is_refusal() {
+                WorkerExit::Refused
+            } else {
+                WorkerExit::Error
+            }
         }
         _ => {
             report(error);
-            ERROR
+            WorkerExit::Error
         }
     }
 }

@@ -102,6 +102,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod environment;
 mod kind;
 
 pub use kind::{

@@ -3,8 +3,9 @@
 //! The command line turns these errors into its failures, with an exit status.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use holloway_abi::environment;
 use holloway_format::FormatError;
 use holloway_format::error::short_id;
 
@@ -180,7 +181,7 @@ pub enum RunDirectoryError {
     #[error(
         "cannot create the run's directory {} ({}): {source}",
         directory.display(),
-        crate::run_directory::DATA
+        environment::DATA.name
     )]
     CreateShared {
         /// The directory.
@@ -192,7 +193,7 @@ pub enum RunDirectoryError {
     #[error(
         "cannot create the directory of runs {}: {kind}; name another directory with -o or {}",
         runs.display(),
-        crate::run_directory::DATA
+        environment::DATA.name
     )]
     CreateRuns {
         /// The directory.
@@ -215,7 +216,7 @@ pub enum RunDirectoryError {
     #[error(
         "cannot write into the run's directory {}: {kind}; name another directory with -o or {}",
         directory.display(),
-        crate::run_directory::DATA
+        environment::DATA.name
     )]
     NotWritable {
         /// The directory.
@@ -260,9 +261,8 @@ pub enum LoadError {
     },
     /// A path map was named, which holds no counts.
     #[error(
-        "{} is a path map, which has no counts: name the run's directory, or a profile in it (.{})",
-        file.display(),
-        crate::files::PROFILE
+        "{} is a path map, which has no counts: name the run's directory, or a profile in it (.hwp)",
+        file.display()
     )]
     PathMap {
         /// The file as it was named.
@@ -292,7 +292,7 @@ pub enum LoadError {
     Store(#[from] StoreError),
 }
 
-fn unreadable(run: &std::path::Path, first: &str, others: usize) -> String {
+fn unreadable(run: &Path, first: &str, others: usize) -> String {
     match others {
         0 => format!("cannot read {first}"),
         _ => format!(

@@ -177,7 +177,7 @@ pub enum FormatError {
 
 /// Why the blocks of a trace make no grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GrammarError {
+pub enum AssembleError {
     /// A right side begins and does not end, or ends and did not begin.
     #[error("a right side has no beginning or no end")]
     Unbalanced,

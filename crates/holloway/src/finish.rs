@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use holloway_abi::is_stream;
+use holloway_analysis::note::Unreadable;
 use holloway_format::raw::RawHead;
 use holloway_format::{
     ImageMap, ProfileHead, decode_image, peek_profile, read_profile, write_sealed,
@@ -146,19 +147,24 @@ pub(crate) fn read_map_file(path: &Path) -> std::result::Result<ImageMap, String
 }
 
 /// The path map in the image's file, if that is still the build the profile was recorded from.
-pub(crate) fn map_of_image(head: &ProfileHead) -> std::result::Result<(ImageMap, Vec<u8>), String> {
+pub(crate) fn map_of_image(
+    head: &ProfileHead,
+) -> std::result::Result<(ImageMap, Vec<u8>), Unreadable> {
     let path = Path::new(&head.image_path);
-    let bytes = images::read_map(path).map_err(|failure| failure.message)?;
-    let map = decode_image(&bytes)
-        .map_err(|error| format!("cannot read the path map of {}: {error}", path.display()))?;
+    let bytes = images::read_map(path).map_err(|failure| Unreadable::NoMapInProgram {
+        message: failure.message,
+    })?;
+    let map = decode_image(&bytes).map_err(|error| Unreadable::MapInProgram {
+        file: path.to_owned(),
+        error,
+    })?;
     if map.build_id != head.build_id {
-        return Err(format!(
-            "the profile is of build {} of {}, {} is build {} now; record it again",
-            holloway_format::error::short_id(&head.build_id),
-            head.image,
-            path.display(),
-            holloway_format::error::short_id(&map.build_id),
-        ));
+        return Err(Unreadable::Rebuilt {
+            profile: head.build_id,
+            image: head.image.clone(),
+            file: path.to_owned(),
+            program: map.build_id,
+        });
     }
     Ok((map, bytes))
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use holloway_analysis::RunProfile;
 use holloway_format::guide::GUIDE_MAGIC;
 use holloway_format::{Guide, GuideFunction};
+use holloway_report::notes::sentence;
 
 use crate::failure::{Context, Failure, Result};
 use crate::{images, linked, load, rundir};
@@ -55,8 +56,9 @@ pub(crate) fn read(named: &Path) -> Result<Guide> {
             more => format!("; and {more} more"),
         };
         linked::warn(&format!(
-            "the guide {} is damaged, the rest of it is used: {first}{more}",
-            run.display()
+            "the guide {} is damaged, the rest of it is used: {}{more}",
+            run.display(),
+            sentence(first)
         ));
     }
     Ok(of(&profile))

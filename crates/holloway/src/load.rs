@@ -17,9 +17,11 @@ use std::sync::Arc;
 
 use holloway_abi::is_stream;
 use holloway_analysis::RunProfile;
+use holloway_analysis::note::{Note, Origin, Unreadable};
 use holloway_format::{
     ImageMap, Profile, ProfileHead, RawProfile, decode_image, peek_profile, read_profile,
 };
+use holloway_report::notes::sentence;
 use holloway_report::{grouped, plural};
 
 use crate::collect::{self, Results, Settings, Subject, forests, timings, traces};
@@ -36,8 +38,8 @@ type Images = BTreeMap<[u8; 16], (Arc<ImageMap>, Vec<Profile>)>;
 #[derive(Default)]
 struct Found {
     streams: Vec<Streams>,
-    /// What is missing of streams, a sentence each.
-    missing: Vec<String>,
+    /// What is missing of streams.
+    missing: Vec<Note>,
 }
 
 /// Reads `run`: a run's directory, or one `.hwp` file.
@@ -74,12 +76,14 @@ pub(crate) fn load_what_is_left(run: &Path, settings: &Settings) -> Result<Loade
     for file in &files {
         match add(file, &mut images, &mut found, settings) {
             Ok(0) => {}
-            Ok(records) => {
-                let are = if records == 1 { "is" } else { "are" };
-                let records = plural(records as u64, "damaged record");
-                damaged.push(format!("{}: {records} {are} left out", file.display()));
-            }
-            Err(why) => unreadable.push(format!("{}: {why}", file.display())),
+            Ok(records) => damaged.push(Note::DamagedRecords {
+                file: file.clone(),
+                records: records as u64,
+            }),
+            Err(why) => unreadable.push(Note::Unreadable {
+                file: file.clone(),
+                why,
+            }),
         }
     }
     if run.is_dir() {
@@ -146,21 +150,20 @@ fn profile_of(file: &Path) -> Option<PathBuf> {
     Some(file.with_file_name(format!("{stem}.{}", finish::PROFILE)))
 }
 
-/// What lies in a run's directory beside profiles that are not there any more, a sentence each.
-fn without_profile(directory: &Path) -> Result<Vec<String>> {
-    let mut sentences: Vec<String> = finish::files(directory)?
+/// What lies in a run's directory beside profiles that are not there any more.
+fn without_profile(directory: &Path) -> Result<Vec<Note>> {
+    let mut notes: Vec<Note> = finish::files(directory)?
         .filter_map(|file| {
             // A profile is there before what is made of it.
             let profile = profile_of(&file).filter(|profile| !profile.exists())?;
-            Some(format!(
-                "{}: its profile {} is not there: what was collected can't be read without it; put it back, or record it again",
-                file.display(),
-                profile.file_name()?.display()
-            ))
+            Some(Note::NoProfile {
+                profile: profile.file_name()?.display().to_string(),
+                file,
+            })
         })
         .collect();
-    sentences.sort();
-    Ok(sentences)
+    notes.sort_by_cached_key(sentence);
+    Ok(notes)
 }
 
 /// Reads one profile and puts it to the others of its image. Gives the number of its damaged records.
@@ -169,18 +172,20 @@ fn add(
     images: &mut Images,
     found: &mut Found,
     settings: &Settings,
-) -> std::result::Result<usize, String> {
+) -> std::result::Result<usize, Unreadable> {
     // What lies beside it is of the same moment.
     let _held = collect::hold(file, false);
-    let bytes = images::read_regular(file).map_err(|error| error.to_string())?;
-    let head = peek_profile(&bytes).map_err(|error| error.to_string())?;
+    let bytes = images::read_regular(file).map_err(|error| Unreadable::System {
+        message: error.to_string(),
+    })?;
+    let head = peek_profile(&bytes).map_err(Unreadable::Format)?;
     let (map, profiles) = match images.entry(head.build_id) {
         Entry::Occupied(known) => known.into_mut(),
         Entry::Vacant(new) => new.insert((Arc::new(find_map(file, &head)?), Vec::new())),
     };
     let profile = match is_stream(head.kind) {
         true => add_streams(file, &head, &bytes, map, found, settings),
-        false => read_profile(&bytes, map).map_err(|error| error.to_string()),
+        false => read_profile(&bytes, map).map_err(Unreadable::Format),
     };
     match profile {
         Ok(profile) => {
@@ -205,23 +210,31 @@ fn add_streams(
     map: &Arc<ImageMap>,
     found: &mut Found,
     settings: &Settings,
-) -> std::result::Result<Profile, String> {
-    let mut profile = read_profile(bytes, map).map_err(|error| error.to_string())?;
+) -> std::result::Result<Profile, Unreadable> {
+    let mut profile = read_profile(bytes, map).map_err(Unreadable::Format)?;
     let mut now = None;
     if !head.sealed {
         let results = now.insert(read_streams(file, head, bytes, map, settings)?);
         profile = std::mem::take(&mut results.profile);
     }
-    let of = format!("{}, process {}", head.image, head.pid);
+    let origin = Origin {
+        image: head.image.clone(),
+        process: head.pid,
+    };
     found
         .missing
         .extend(beside::damaged(file, head, map, &profile));
     if profile.lost > 0 {
-        found.missing.push(format!("{of}: {}", lost(profile.lost)));
+        found.missing.push(Note::LostThreads {
+            origin: origin.clone(),
+            threads: profile.lost,
+        });
     }
-    let missing = std::mem::take(&mut profile.damage);
-    let missing = missing.iter().map(|one| format!("{of}: {}", one.what));
-    found.missing.extend(missing);
+    let facts = std::mem::take(&mut profile.damage).into_iter();
+    found.missing.extend(facts.map(|damage| Note::Streams {
+        origin: origin.clone(),
+        fact: damage.fact,
+    }));
     found.streams.push(Streams {
         head: head.clone(),
         map: Arc::clone(map),
@@ -231,14 +244,6 @@ fn add_streams(
     Ok(profile)
 }
 
-/// Threads whose words went nowhere. Others may have come after them, to the same memory.
-fn lost(threads: u64) -> String {
-    let threads = plural(threads, "thread");
-    format!(
-        "what ran in {threads} or more is lost: the profile could not be written (disk full, or a limit on file sizes); make room, or set HOLLOWAY_DATA to another directory, and record it again"
-    )
-}
-
 /// Makes of a raw profile's streams what can be made of them now; the file stays as it is.
 fn read_streams(
     file: &Path,
@@ -246,8 +251,8 @@ fn read_streams(
     bytes: &[u8],
     map: &Arc<ImageMap>,
     settings: &Settings,
-) -> std::result::Result<Results, String> {
-    let raw = RawProfile::parse(bytes).map_err(|error| error.to_string())?;
+) -> std::result::Result<Results, Unreadable> {
+    let raw = RawProfile::parse(bytes).map_err(Unreadable::Format)?;
     let subject = Subject::resume(file, head, map, settings.clone());
     Ok(subject.result(&raw))
 }
@@ -318,21 +323,24 @@ impl Waiting {
 }
 
 /// The path map beside the profile, else that in the image's file, which is put beside the profile.
-fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, String> {
+fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, Unreadable> {
     let beside = file.with_file_name(finish::map_name(&head.build_id));
     if beside.exists() {
-        let bytes = images::read_regular(&beside)
-            .map_err(|error| format!("cannot read {}: {error}", beside.display()))?;
-        let map = decode_image(&bytes)
-            .map_err(|error| format!("cannot read {}: {error}", beside.display()))?;
+        let bytes = images::read_regular(&beside).map_err(|error| Unreadable::MapFile {
+            file: beside.clone(),
+            message: error.to_string(),
+        })?;
+        let map = decode_image(&bytes).map_err(|error| Unreadable::MapFormat {
+            file: beside.clone(),
+            error,
+        })?;
         if map.build_id == head.build_id {
             return with_functions(map, &beside);
         }
-        return Err(format!(
-            "{} is of build {}",
-            beside.display(),
-            holloway_format::error::short_id(&map.build_id)
-        ));
+        return Err(Unreadable::MapOfOtherBuild {
+            file: beside,
+            build_id: map.build_id,
+        });
     }
     let (map, bytes) = finish::map_of_image(head)?;
     let map = with_functions(map, Path::new(&head.image_path))?;
@@ -342,15 +350,14 @@ fn find_map(file: &Path, head: &ProfileHead) -> std::result::Result<ImageMap, St
 }
 
 /// The map, unless all that it held of functions is lost: a report of it would be of zeros.
-fn with_functions(map: ImageMap, file: &Path) -> std::result::Result<ImageMap, String> {
+fn with_functions(map: ImageMap, file: &Path) -> std::result::Result<ImageMap, Unreadable> {
     let mut modules = map.modules.iter();
     let has_any = modules.any(|placed| !placed.module.functions.is_empty());
     match map.damage.first() {
-        Some(damage) if !has_any => Err(format!(
-            "no function can be read of {}: {}; delete it if the program is there as it was built, else record the run again",
-            file.display(),
-            damage.what
-        )),
+        Some(damage) if !has_any => Err(Unreadable::NoFunctions {
+            file: file.to_owned(),
+            fact: damage.fact.clone(),
+        }),
         _ => Ok(map),
     }
 }
@@ -371,15 +378,16 @@ fn in_order(images: Images) -> Vec<(ImageMap, Vec<Profile>)> {
     images
 }
 
-fn nothing_readable(run: &Path, unreadable: &[String]) -> Failure {
+fn nothing_readable(run: &Path, unreadable: &[Note]) -> Failure {
     let shown = run.display();
     match unreadable {
         [] => Failure::new(format_args!(
             "cannot find a profile in {shown}: no .hwp file there; record a run with `holloway run -- ./app` or `cargo holloway run`"
         )),
-        [only] => Failure::new(format_args!("cannot read {only}")),
+        [only] => Failure::new(format_args!("cannot read {}", sentence(only))),
         [first, others @ ..] => Failure::new(format_args!(
-            "cannot read any profile in {shown}: {first}; and {} more",
+            "cannot read any profile in {shown}: {}; and {} more",
+            sentence(first),
             others.len()
         )),
     }

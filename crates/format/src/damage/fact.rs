@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::error::{FormatError, GrammarError};
+use crate::error::{FormatError, AssembleError};
 use crate::words::{grouped, is_or_are, plural};
 
 /// What a reader found lost or damaged in a file, or what is missing of a profile's streams.
@@ -102,7 +102,7 @@ pub enum Fact {
     /// A block of a thread's trace can't be read; its trace ends before it.
     TraceBlock(FormatError),
     /// The blocks of a thread's trace make no grammar.
-    TraceGrammar(GrammarError),
+    TraceGrammar(AssembleError),
     /// A process's file of traces can't be read to its end.
     CutTraces {
         /// The process.

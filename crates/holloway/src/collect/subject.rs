@@ -7,7 +7,7 @@
 //! No word is counted twice, wherever finishing is interrupted: what is made of words that the raw profile still has lies in files that
 //! count only beside a sealed one, so both give way to them in one step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -16,12 +16,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use holloway_abi::{KIND_TIMES, KIND_TRACE, KIND_VARIATION, OPERAND, SAMPLE_WORDS, WORD_OWNER};
 use holloway_analysis::stream::Words;
 use holloway_analysis::{loops, variation};
+use holloway_format::damage::Sample;
 use holloway_format::raw::{Ring, RingWords, counted_beside};
 use holloway_format::{
-    Damage, DamagedFile, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile,
-    VariationProfile, VariationStats, write_loops, write_sealed, write_variation,
+    Damage, Fact, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile, VariationProfile,
+    VariationStats, write_loops, write_sealed, write_variation,
 };
-use holloway_report::{SAMPLE, grouped, plural};
 use holloway_weave::Collect;
 
 use super::Settings;
@@ -103,12 +103,8 @@ impl Made {
         let timings = match self {
             Self::Timings(timings) => timings,
             Self::Loops(loops) => {
-                let what =
-                    "frames that were left early are not counted: that takes all words of a stream";
-                let said = loops.is_closed.then_some(what).into_iter();
-                return said
-                    .map(|what| Damage::of_file(DamagedFile::Profile, 0, what))
-                    .collect();
+                let closed = loops.is_closed.then_some(Fact::UncountedLeftFrames);
+                return closed.map(Damage::of_streams).into_iter().collect();
             }
         };
         let VariationStats {
@@ -117,21 +113,13 @@ impl Made {
             damaged,
             ..
         } = timings.head.stats;
-        let begun = grouped(begun);
-        let sample = (timings.head.kind == KIND_VARIATION).then(|| {
-            format!(
-                "{SAMPLE}: counts are estimates, made from {} of {begun} that ran",
-                plural(samples, "timed path")
-            )
+        let sample = (timings.head.kind == KIND_VARIATION).then_some(Sample::TimedPaths {
+            timed: samples,
+            executed: begun,
         });
-        let damaged = (damaged > 0).then(|| {
-            let are = if damaged == 1 { "is" } else { "are" };
-            let samples = plural(damaged, "sample");
-            format!("{samples} {are} damaged, and left out; record it again")
-        });
-        let said = [sample, damaged].into_iter().flatten();
-        said.map(|what| Damage::of_file(DamagedFile::Profile, 0, what))
-            .collect()
+        let damaged = (damaged > 0).then_some(Fact::DamagedSamples { samples: damaged });
+        let facts = sample.map(Fact::Sample).into_iter().chain(damaged);
+        facts.map(Damage::of_streams).collect()
     }
 
     /// What its file is called: beside a raw profile, and beside a sealed one until it has the
@@ -474,11 +462,12 @@ impl Subject {
             let paths = written.entry(trace.thread).or_default();
             *paths = paths.saturating_add(trace.paths());
         }
-        let damage = traces.iter().flat_map(|trace| &trace.damage);
-        let damage: BTreeSet<&String> = damage.collect();
-        let damage = damage.into_iter();
-        let damage = damage.map(|what| Damage::of_file(DamagedFile::Profile, 0, what));
-        profile.damage.extend(damage);
+        // Threads of one file share its damage. The order is that of the notes' text.
+        let facts = traces.into_iter().flat_map(|trace| trace.damage);
+        let facts: BTreeMap<String, Fact> = facts.map(|fact| (fact.to_string(), fact)).collect();
+        profile
+            .damage
+            .extend(facts.into_values().map(Damage::of_streams));
     }
 
     fn say_missing(&self, raw: &RawProfile<'_>, damage: Vec<Damage>, profile: &mut Profile) {

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use holloway_analysis::trace::{AssembleError, Checked, Excerpt, Recorded, Terminal, Trace, check};
+use holloway_analysis::trace::{
+    AssembleError, Checked, Excerpt, Extent, Recorded, Terminal, Trace, check,
+};
 use holloway_format::trace::{Block, Head, StreamId, TraceFile, TraceStream, TraceWriter};
-use holloway_format::{FunctionCounts, ImageMap, ProfileHead};
-use holloway_report::trace::Part;
+use holloway_format::{Fact, FunctionCounts, ImageMap, ProfileHead};
 use std::collections::{BTreeMap, HashMap};
 
 use crate::images;
@@ -40,13 +41,13 @@ pub(crate) struct ThreadTrace {
     /// What it did.
     pub(crate) trace: Trace,
     /// Which part of that, if not all was asked for.
-    pub(crate) part: Option<Part>,
+    pub(crate) part: Option<Extent>,
     /// What a check found, if that was asked for: then the grammar is empty.
     pub(crate) checked: Option<Checked>,
     /// Bytes in the file of traces.
     pub(crate) file_bytes: Option<u64>,
     /// What of it could not be read.
-    pub(crate) damage: Vec<String>,
+    pub(crate) damage: Vec<Fact>,
 }
 
 impl ThreadTrace {
@@ -319,10 +320,6 @@ pub(crate) fn head(of: &ProfileHead) -> Head {
     }
 }
 
-/// What there is to say of a file that nobody ended.
-const UNFINISHED: &str =
-    "the trace was not ended: what its collector took last is not written, or lost with it";
-
 /// The traces in files, of those that are this process's.
 pub(crate) fn read(files: &[Vec<u8>], of: &ProfileHead, wanted: Wanted) -> Vec<ThreadTrace> {
     let mut traces = Vec::new();
@@ -340,15 +337,13 @@ pub(crate) fn read(files: &[Vec<u8>], of: &ProfileHead, wanted: Wanted) -> Vec<T
                 checked,
                 damage,
             } = read_stream(stream, wanted);
-            let cut = file.damage.as_ref().map(|why| {
-                let process = file.head.process;
-                format!(
-                    "of process {process}'s traces {why}: paths behind that place are missing, of this thread or of others, and threads that began behind it; record the run again"
-                )
+            let cut = file.damage.clone().map(|why| Fact::CutTraces {
+                process: file.head.process,
+                why,
             });
             let damage = damage.into_iter().chain(cut);
-            let unfinished =
-                (!file.is_finished && file.damage.is_none()).then(|| UNFINISHED.to_owned());
+            let is_unfinished = !file.is_finished && file.damage.is_none();
+            let unfinished = is_unfinished.then_some(Fact::UnfinishedTraces);
             traces.push(ThreadTrace {
                 thread: stream.thread,
                 trace,
@@ -366,9 +361,9 @@ pub(crate) fn read(files: &[Vec<u8>], of: &ProfileHead, wanted: Wanted) -> Vec<T
 #[derive(Default)]
 struct Read {
     trace: Trace,
-    part: Option<Part>,
+    part: Option<Extent>,
     checked: Option<Checked>,
-    damage: Option<String>,
+    damage: Option<Fact>,
 }
 
 /// Where a part can't be read, all that can is.
@@ -381,7 +376,7 @@ fn read_stream(stream: &TraceStream<'_>, wanted: Wanted) -> Read {
                 let events = stream.length;
                 Ok(Read {
                     trace,
-                    part: Some(Part { before, events }),
+                    part: Some(Extent { before, events }),
                     ..Read::default()
                 })
             }
@@ -390,7 +385,7 @@ fn read_stream(stream: &TraceStream<'_>, wanted: Wanted) -> Read {
         },
     };
     read.unwrap_or_else(|why| Read {
-        damage: Some(why.to_string()),
+        damage: Some(Fact::TraceGrammar(why)),
         ..Read::default()
     })
 }
@@ -399,7 +394,7 @@ fn read_all(stream: &TraceStream<'_>) -> Result<Read, AssembleError> {
     let (trace, damage) = Trace::read(stream)?;
     Ok(Read {
         trace,
-        damage: damage.map(|why| why.to_string()),
+        damage: damage.map(Fact::TraceBlock),
         ..Read::default()
     })
 }
@@ -411,7 +406,7 @@ fn check_stream(stream: &TraceStream<'_>) -> Result<Read, AssembleError> {
             terminals: stream.terminals.clone(),
             ..Trace::default()
         },
-        damage: checked.damage.as_ref().map(ToString::to_string),
+        damage: checked.damage.clone().map(Fact::TraceBlock),
         checked: Some(checked),
         ..Read::default()
     })

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use holloway_abi::{KIND_LOOPS, KIND_TRACE};
+use holloway_analysis::note::{FileDamage, Note};
 use holloway_format::trace::TraceFile;
 use holloway_format::{FormatError, ImageMap, Profile, ProfileHead, read_loops, read_variation};
 
@@ -16,7 +17,7 @@ pub(super) fn damaged(
     head: &ProfileHead,
     map: &ImageMap,
     profile: &Profile,
-) -> Vec<String> {
+) -> Vec<Note> {
     let is_trace = head.kind == KIND_TRACE;
     let extensions = match is_trace {
         true => Some(traces::TRACES),
@@ -35,13 +36,12 @@ pub(super) fn damaged(
     }
     if there.is_empty() && head.sealed && (!is_trace || !profile.functions.is_empty()) {
         let missing = file.with_extension(usual);
-        return vec![format!(
-            "{} is not there: what was collected is lost with it; record it again",
-            missing.display()
-        )];
+        return vec![Note::MissingFile { file: missing }];
     }
     let read = |path: &PathBuf| {
-        let bytes = images::read_regular(path).map_err(|error| error.to_string())?;
+        let bytes = images::read_regular(path).map_err(|error| FileDamage::System {
+            message: error.to_string(),
+        })?;
         let of = match head.kind {
             KIND_LOOPS => read_loops(&bytes, map).map(|loops| (loops.head.build_id, head.pid)),
             KIND_TRACE => {
@@ -52,22 +52,23 @@ pub(super) fn damaged(
         };
         match of {
             Ok((id, process)) if id == map.build_id && process != head.pid => {
-                return Err(format!("it is of process {process}, not {}", head.pid));
+                Err(FileDamage::OtherProcess {
+                    file: process,
+                    profile: head.pid,
+                })
             }
             Ok((id, _)) if id == map.build_id => Ok(()),
-            Ok(_) | Err(FormatError::BuildMismatch { .. }) => Err("it is of another build"),
-            Err(FormatError::Version { .. }) => Err("it is of another version of holloway"),
-            Err(FormatError::Truncated { .. }) => Err("it is cut short"),
-            Err(_) => Err("its head is damaged"),
+            Ok(_) | Err(FormatError::BuildMismatch { .. }) => Err(FileDamage::OtherBuild),
+            Err(FormatError::Version { .. }) => Err(FileDamage::OtherVersion),
+            Err(FormatError::Truncated { .. }) => Err(FileDamage::Truncated),
+            Err(_) => Err(FileDamage::Head),
         }
-        .map_err(str::to_owned)
     };
     let damaged = there.iter().filter_map(|path| {
-        let why: String = read(path).err()?;
-        let shown = path.display();
-        Some(format!(
-            "{shown} can't be read ({why}): what was collected is lost with it; record it again"
-        ))
+        Some(Note::UnreadableFile {
+            file: path.clone(),
+            why: read(path).err()?,
+        })
     });
     damaged.collect()
 }
@@ -75,6 +76,7 @@ pub(super) fn damaged(
 #[cfg(test)]
 mod tests {
     use holloway_format::LoopsProfile;
+    use holloway_report::notes::sentence;
 
     use super::*;
 
@@ -97,7 +99,9 @@ mod tests {
         };
         let said = damaged(&profile, &head, &ImageMap::default(), &counts);
         let there = directory.path().display().to_string();
-        said.iter().map(|one| one.replace(&there, "")).collect()
+        said.iter()
+            .map(|note| sentence(note).replace(&there, ""))
+            .collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Two runs compared, as JSON: `overlap` of docs/json.md.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use holloway_analysis::edges::block_number;
 use holloway_analysis::overlap::{
@@ -11,9 +11,11 @@ use holloway_analysis::{Collected, Function, RunProfile};
 use holloway_flow::PathId;
 use serde::Serialize;
 
-use super::{SCHEMA, collected, exits, places_of};
+use super::document::{self, SCHEMA};
+use super::{collected, exits, places_of};
 use crate::Options;
 use crate::filter::Filter;
+use crate::notes::Sentences;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -46,7 +48,7 @@ struct RunRecord<'a> {
     #[serde(flatten)]
     counts: SideRecord,
     alone: Vec<AloneRecord<'a>>,
-    damage: &'a [String],
+    damage: Sentences<'a>,
 }
 
 #[derive(Serialize)]
@@ -102,10 +104,7 @@ pub(crate) fn write(
     let names = Filter::new(options.function.as_ref());
     let keep = |function: &Function| names.matches(&function.map.linkage_name, &function.map.name);
     let found = overlap(runs, &keep, &|function| names.name(function));
-    let mut out = BufWriter::new(out);
-    serde_json::to_writer(&mut out, &document(runs, &names, &found, options.top))?;
-    writeln!(out)?;
-    out.flush()
+    document::write(&document(runs, &names, &found, options.top), out)
 }
 
 fn document<'a>(
@@ -123,7 +122,7 @@ fn document<'a>(
             .iter()
             .map(|one| alone(runs[side], names, one))
             .collect(),
-        damage: &runs[side].damage,
+        damage: Sentences(&runs[side].damage),
     };
     let differences = found.differences.iter();
     Document {

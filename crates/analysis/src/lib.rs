@@ -40,6 +40,4 @@ mod walk;
 pub use flow::Flow;
 pub use note::Note;
 pub use paths::Sort;
-pub use run::{
-    Collected, Exits, Function, FunctionId, Image, ImageId, Module, ModuleId, Process, RunProfile,
-};
+pub use run::{Exits, Function, FunctionId, Image, ImageId, Module, ModuleId, Process, RunProfile};

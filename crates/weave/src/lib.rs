@@ -32,6 +32,4 @@ pub mod symbols;
 pub use error::{Instead, WeaveError};
 pub use filter::{Filter, Pattern};
 pub use module::{WovenModule, weave_module};
-pub use options::{
-    ARRAY_LIMIT, Collect, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT,
-};
+pub use options::{ARRAY_LIMIT, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT};

@@ -18,10 +18,11 @@ use crate::instrument::beside::Beside;
 use crate::instrument::globals::Globals;
 use crate::instrument::plan::{Plan, plan};
 use crate::lower::{Attributes, Described};
-use crate::options::{Collect, ModuleOptions, OptLevel};
+use crate::options::{ModuleOptions, OptLevel};
 use crate::patch::{self, Reference};
 use crate::selection::Selection;
 use crate::{constructors, emit, fragment, refusal};
+use holloway_abi::Kind;
 
 /// A woven module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -273,14 +274,14 @@ fn instrument(
         let single = level == OptLevel::O0 || changed.is_optnone(function);
         let first = first_word(counters.offset());
         let inserted = match options.collect {
-            Collect::Loops if let Some(place) = place => {
+            Kind::Loops if let Some(place) = place => {
                 let beside = globals.beside(module, base_symbol);
                 plan.insert_stream_beside((first, &globals), (place, &beside), single)
             }
-            Collect::Paths | Collect::Edges => plan.insert(counters, &globals, single),
-            Collect::Loops | Collect::Trace => plan.insert_stream(first, &globals, single),
-            Collect::Variation => plan.insert_bursts(first, &globals, &leaves),
-            Collect::Times => plan.insert_times(first, &globals),
+            Kind::Paths | Kind::Edges => plan.insert(counters, &globals, single),
+            Kind::Loops | Kind::Trace => plan.insert_stream(first, &globals, single),
+            Kind::Variation => plan.insert_bursts(first, &globals, &leaves),
+            Kind::Times => plan.insert_times(first, &globals),
         };
         inserted.map_err(|what| WeaveError::Internal {
             function: function.name(),

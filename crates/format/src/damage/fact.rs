@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::error::{FormatError, AssembleError};
+use crate::error::{AssembleError, FormatError};
 use crate::words::{grouped, is_or_are, plural};
 
 /// What a reader found lost or damaged in a file, or what is missing of a profile's streams.

@@ -23,7 +23,8 @@ use std::collections::HashMap;
 
 use super::plan::{Counted, Plan};
 use crate::lower::Lowered;
-use crate::options::{Collect, ModuleOptions};
+use crate::options::ModuleOptions;
+use holloway_abi::Kind;
 
 /// Places a module's counters beside the ring, one function after the other.
 pub(crate) struct Beside {
@@ -45,7 +46,7 @@ pub(crate) struct Place {
 impl Beside {
     pub(crate) fn new(options: &ModuleOptions) -> Self {
         Self {
-            is_wanted: options.collect == Collect::Loops,
+            is_wanted: options.collect == Kind::Loops,
             most: options.array_limit,
             end: 0,
         }

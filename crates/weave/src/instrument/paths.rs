@@ -2,7 +2,8 @@
 
 use holloway_flow::{Cfg, Dag, EdgeKind, Numbering, SuccessorOrder, TooManyPaths};
 
-use crate::options::{Collect, ModuleOptions, STREAM_LIMIT};
+use crate::options::{ModuleOptions, STREAM_LIMIT};
+use holloway_abi::Kind;
 
 /// Numbers the paths. A function with loops is cut until an array holds its counters, if it can be: paths then end at
 /// a few cold edges (of loop exits, mostly), and no loop pays for hashing. One without loops is counted once a call
@@ -18,10 +19,8 @@ pub(super) fn number(
     options: &ModuleOptions,
 ) -> Result<Numbering, TooManyPaths> {
     let ordered = |numbering: Numbering| match options.collect {
-        Collect::Loops => numbering.starts_last(),
-        Collect::Paths | Collect::Edges | Collect::Trace | Collect::Variation | Collect::Times => {
-            numbering
-        }
+        Kind::Loops => numbering.starts_last(),
+        Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => numbering,
     };
     let order = SuccessorOrder::HottestFirst(weights);
     let mut edges = cfg.edges().iter();

@@ -19,7 +19,8 @@ use super::likely::Heat;
 use super::weights::weights;
 use super::{bursts, edges, insert, paths, sites, stream, times};
 use crate::lower::{Attributes, Lowered, Wanted, lower};
-use crate::options::{Collect, ModuleOptions};
+use crate::options::ModuleOptions;
+use holloway_abi::Kind;
 
 /// What is known of a function before anything is inserted.
 pub(crate) struct Plan<'m> {
@@ -52,16 +53,16 @@ pub(crate) fn plan<'m>(
         let wanted = Wanted {
             split: &split,
             exits: options.has_exit_edges(),
-            calls: options.collect == Collect::Trace,
+            calls: options.collect == Kind::Trace,
         };
         let lowered = lower(function, attributes, wanted)?;
-        if options.collect == Collect::Variation
+        if options.collect == Kind::Variation
             && let Some(reason) = refusal(&lowered.layout, attributes)
         {
             return Err(reason);
         }
         let weights = weights(&lowered, options.guide.as_ref());
-        if options.collect == Collect::Edges
+        if options.collect == Kind::Edges
             && let Some(counters) = edges::counters(&lowered, &weights)
         {
             return Ok(Plan {
@@ -100,7 +101,7 @@ impl<'m> Plan<'m> {
         if numbering.path_count() == 0 {
             return Err("it has no path that ends (an endless loop without a turn)".into());
         }
-        if options.collect == Collect::Variation {
+        if options.collect == Kind::Variation {
             is_timed(&lowered.layout, &numbering)?;
         }
         // A path's time ends where the path does, so it is never decided before.

@@ -179,7 +179,8 @@ mod tests {
     use crate::instrument::globals::Globals;
     use crate::instrument::plan::plan;
     use crate::lower::Attributes;
-    use crate::{Collect, LinkKind, ModuleOptions};
+    use crate::{LinkKind, ModuleOptions};
+    use holloway_abi::Kind;
 
     /// A function's text, with its second code.
     fn woven(text: &str, name: &str) -> String {
@@ -192,7 +193,7 @@ mod tests {
         let llvm = Library::find(None, Some(Path::new("rustc"))).unwrap();
         let context = Context::new(&llvm);
         let module = Module::parse(&context, "a", &std::fs::read(bitcode).unwrap()).unwrap();
-        let options = ModuleOptions::new("a", LinkKind::Executable, Collect::Variation);
+        let options = ModuleOptions::new("a", LinkKind::Executable, Kind::Variation);
         let attributes = Attributes::of(&module);
         let function = module.function(name).unwrap();
         let Ok(plan) = plan(function, &attributes, &options) else {

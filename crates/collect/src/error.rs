@@ -3,11 +3,10 @@
 //! The command line turns these errors into its failures, with an exit status.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use holloway_abi::environment;
-use holloway_format::FormatError;
-use holloway_format::error::short_id;
+use holloway_analysis::note::Note;
 
 /// A program or shared object could not be inspected.
 #[derive(Debug, thiserror::Error)]
@@ -41,74 +40,6 @@ pub enum ImageError {
         path: PathBuf,
         /// The reason.
         source: object::Error,
-    },
-}
-
-/// A path map could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum MapError {
-    /// The image that should contain the map could not be read.
-    #[error(transparent)]
-    Image(#[from] ImageError),
-    /// The map's file could not be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-    /// The map's file is no map, or a damaged one.
-    #[error("cannot read {}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: FormatError,
-    },
-    /// The map in an image is damaged.
-    #[error("cannot read the path map of {}: {source}", path.display())]
-    Embedded {
-        /// The image.
-        path: PathBuf,
-        /// The reason.
-        source: FormatError,
-    },
-    /// The map's file belongs to another build than the profile.
-    #[error("{} is of build {}", path.display(), short_id(build))]
-    FileOfAnotherBuild {
-        /// The file.
-        path: PathBuf,
-        /// Its build.
-        build: [u8; 16],
-    },
-    /// The image was built again after the profile was recorded.
-    #[error(
-        "the profile is of build {} of {image}, {} is build {} now; record it again",
-        short_id(recorded),
-        path.display(),
-        short_id(found)
-    )]
-    ImageOfAnotherBuild {
-        /// Build that the profile was recorded from.
-        recorded: [u8; 16],
-        /// Name of the image in the profile.
-        image: String,
-        /// The image.
-        path: PathBuf,
-        /// Its build.
-        found: [u8; 16],
-    },
-    /// Every function record of the map is damaged.
-    #[error(
-        "no function can be read of {}: {damage}; delete it if the program is there as it was built, else record the run again",
-        path.display()
-    )]
-    NoFunction {
-        /// The map's file, or the image.
-        path: PathBuf,
-        /// The first damage.
-        damage: String,
     },
 }
 
@@ -278,26 +209,16 @@ pub enum LoadError {
         run: PathBuf,
     },
     /// None of the run's profiles could be read.
-    #[error("{}", unreadable(run, first, *others))]
+    #[error("cannot read any profile in {}", run.display())]
     NoReadableProfile {
         /// The run.
         run: PathBuf,
         /// Why the first profile could not be read.
-        first: String,
+        first: Box<Note>,
         /// Number of the other profiles.
         others: usize,
     },
     /// The run's directory could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-fn unreadable(run: &Path, first: &str, others: usize) -> String {
-    match others {
-        0 => format!("cannot read {first}"),
-        _ => format!(
-            "cannot read any profile in {}: {first}; and {others} more",
-            run.display()
-        ),
-    }
 }

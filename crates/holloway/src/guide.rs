@@ -15,6 +15,7 @@ use holloway_collect::load::profile_files;
 use holloway_collect::run_directory::LATEST;
 use holloway_format::guide::GUIDE_MAGIC;
 use holloway_format::{Guide, GuideFunction};
+use holloway_report::notes::sentence;
 
 use crate::failure::{Context, Failure, Result};
 use crate::{latest, linked, loading};
@@ -58,8 +59,9 @@ pub(crate) fn read(named: &Path) -> Result<Guide> {
             more => format!("; and {more} more"),
         };
         linked::warn(&format!(
-            "the guide {} is damaged, the rest of it is used: {first}{more}",
-            run.display()
+            "the guide {} is damaged, the rest of it is used: {}{more}",
+            run.display(),
+            sentence(first)
         ));
     }
     Ok(of(&profile))

@@ -5,8 +5,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use holloway_format::FormatError;
-use holloway_format::error::short_id;
+use holloway_abi::environment;
+use holloway_analysis::note::Note;
 
 /// A program or shared object could not be inspected.
 #[derive(Debug, thiserror::Error)]
@@ -40,74 +40,6 @@ pub enum ImageError {
         path: PathBuf,
         /// The reason.
         source: object::Error,
-    },
-}
-
-/// A path map could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum MapError {
-    /// The image that should contain the map could not be read.
-    #[error(transparent)]
-    Image(#[from] ImageError),
-    /// The map's file could not be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-    /// The map's file is no map, or a damaged one.
-    #[error("cannot read {}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: FormatError,
-    },
-    /// The map in an image is damaged.
-    #[error("cannot read the path map of {}: {source}", path.display())]
-    Embedded {
-        /// The image.
-        path: PathBuf,
-        /// The reason.
-        source: FormatError,
-    },
-    /// The map's file belongs to another build than the profile.
-    #[error("{} is of build {}", path.display(), short_id(build))]
-    FileOfAnotherBuild {
-        /// The file.
-        path: PathBuf,
-        /// Its build.
-        build: [u8; 16],
-    },
-    /// The image was built again after the profile was recorded.
-    #[error(
-        "the profile is of build {} of {image}, {} is build {} now; record it again",
-        short_id(recorded),
-        path.display(),
-        short_id(found)
-    )]
-    ImageOfAnotherBuild {
-        /// Build that the profile was recorded from.
-        recorded: [u8; 16],
-        /// Name of the image in the profile.
-        image: String,
-        /// The image.
-        path: PathBuf,
-        /// Its build.
-        found: [u8; 16],
-    },
-    /// Every function record of the map is damaged.
-    #[error(
-        "no function can be read of {}: {damage}; delete it if the program is there as it was built, else record the run again",
-        path.display()
-    )]
-    NoFunction {
-        /// The map's file, or the image.
-        path: PathBuf,
-        /// The first damage.
-        damage: String,
     },
 }
 
@@ -180,7 +112,7 @@ pub enum RunDirectoryError {
     #[error(
         "cannot create the run's directory {} ({}): {source}",
         directory.display(),
-        crate::run_directory::DATA
+        environment::DATA.name
     )]
     CreateShared {
         /// The directory.
@@ -192,7 +124,7 @@ pub enum RunDirectoryError {
     #[error(
         "cannot create the directory of runs {}: {kind}; name another directory with -o or {}",
         runs.display(),
-        crate::run_directory::DATA
+        environment::DATA.name
     )]
     CreateRuns {
         /// The directory.
@@ -215,7 +147,7 @@ pub enum RunDirectoryError {
     #[error(
         "cannot write into the run's directory {}: {kind}; name another directory with -o or {}",
         directory.display(),
-        crate::run_directory::DATA
+        environment::DATA.name
     )]
     NotWritable {
         /// The directory.
@@ -260,9 +192,8 @@ pub enum LoadError {
     },
     /// A path map was named, which holds no counts.
     #[error(
-        "{} is a path map, which has no counts: name the run's directory, or a profile in it (.{})",
-        file.display(),
-        crate::files::PROFILE
+        "{} is a path map, which has no counts: name the run's directory, or a profile in it (.hwp)",
+        file.display()
     )]
     PathMap {
         /// The file as it was named.
@@ -278,26 +209,16 @@ pub enum LoadError {
         run: PathBuf,
     },
     /// None of the run's profiles could be read.
-    #[error("{}", unreadable(run, first, *others))]
+    #[error("cannot read any profile in {}", run.display())]
     NoReadableProfile {
         /// The run.
         run: PathBuf,
         /// Why the first profile could not be read.
-        first: String,
+        first: Box<Note>,
         /// Number of the other profiles.
         others: usize,
     },
     /// The run's directory could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-fn unreadable(run: &std::path::Path, first: &str, others: usize) -> String {
-    match others {
-        0 => format!("cannot read {first}"),
-        _ => format!(
-            "cannot read any profile in {}: {first}; and {others} more",
-            run.display()
-        ),
-    }
 }

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
+use holloway_analysis::note::{Note, Origin, Unreadable};
 use holloway_format::{ImageMap, Profile, ProfileHead, RawProfile, peek_profile, read_profile};
-use holloway_report::plural;
 
 use crate::error::LoadError;
 use crate::files::{MAP, PROFILE, files, profile_head, profiles, read_regular};
@@ -42,8 +42,8 @@ type Images = BTreeMap<[u8; 16], (Arc<ImageMap>, Vec<Profile>)>;
 #[derive(Default)]
 struct Found {
     streams: Vec<Streams>,
-    /// What is missing of streams, a sentence each.
-    missing: Vec<String>,
+    /// What is missing of streams.
+    missing: Vec<Note>,
 }
 
 /// Reads `run`: a run's directory, or one `.hwp` file.
@@ -79,12 +79,14 @@ pub fn load_what_is_left(run: &Path, settings: &Settings) -> Result<Loaded> {
     for file in &files {
         match add(file, &mut images, &mut found, settings) {
             Ok(0) => {}
-            Ok(records) => {
-                let are = if records == 1 { "is" } else { "are" };
-                let records = plural(records as u64, "damaged record");
-                damaged.push(format!("{}: {records} {are} left out", file.display()));
-            }
-            Err(why) => unreadable.push(format!("{}: {why}", file.display())),
+            Ok(records) => damaged.push(Note::DamagedRecords {
+                file: file.clone(),
+                records: records as u64,
+            }),
+            Err(why) => unreadable.push(Note::Unreadable {
+                file: file.clone(),
+                why,
+            }),
         }
     }
     if run.is_dir() {
@@ -143,21 +145,25 @@ fn profile_of(file: &Path) -> Option<PathBuf> {
     Some(file.with_file_name(format!("{stem}.{}", PROFILE)))
 }
 
-/// What lies in a run's directory beside profiles that are not there any more, a sentence each.
-fn without_profile(directory: &Path) -> Result<Vec<String>> {
-    let mut sentences: Vec<String> = files(directory)?
+/// What lies in a run's directory beside profiles that are not there any more.
+fn without_profile(directory: &Path) -> Result<Vec<Note>> {
+    let mut orphans: Vec<(PathBuf, PathBuf)> = files(directory)?
         .filter_map(|file| {
-            // A profile is there before what is made of it.
+            // A profile is there before the files beside it.
             let profile = profile_of(&file).filter(|profile| !profile.exists())?;
-            Some(format!(
-                "{}: its profile {} is not there: what was collected can't be read without it; put it back, or record it again",
-                file.display(),
-                profile.file_name()?.display()
-            ))
+            Some((file, profile))
         })
         .collect();
-    sentences.sort();
-    Ok(sentences)
+    orphans.sort();
+    let notes = orphans.into_iter().map(|(file, profile)| Note::NoProfile {
+        profile: profile
+            .file_name()
+            .unwrap_or_default()
+            .display()
+            .to_string(),
+        file,
+    });
+    Ok(notes.collect())
 }
 
 /// Reads one profile and puts it to the others of its image. Gives the number of its damaged records.
@@ -166,21 +172,20 @@ fn add(
     images: &mut Images,
     found: &mut Found,
     settings: &Settings,
-) -> std::result::Result<usize, String> {
+) -> std::result::Result<usize, Unreadable> {
     // What lies beside it is of the same moment.
     let _held = hold(file, Access::Read);
-    let bytes = read_regular(file).map_err(|error| error.to_string())?;
-    let head = peek_profile(&bytes).map_err(|error| error.to_string())?;
+    let bytes = read_regular(file).map_err(|error| Unreadable::System {
+        message: error.to_string(),
+    })?;
+    let head = peek_profile(&bytes).map_err(Unreadable::Format)?;
     let (map, profiles) = match images.entry(head.build_id) {
         Entry::Occupied(known) => known.into_mut(),
-        Entry::Vacant(new) => new.insert((
-            Arc::new(find_map(file, &head).map_err(|error| error.to_string())?),
-            Vec::new(),
-        )),
+        Entry::Vacant(new) => new.insert((Arc::new(find_map(file, &head)?), Vec::new())),
     };
     let profile = match host_kind(head.kind) {
         HostKind::Streams(kind) => add_streams(file, &head, kind, &bytes, map, found, settings),
-        HostKind::Counters(kind) => kind.read(&bytes, map).map_err(|error| error.to_string()),
+        HostKind::Counters(kind) => kind.read(&bytes, map).map_err(Unreadable::Format),
     };
     match profile {
         Ok(profile) => {
@@ -206,23 +211,31 @@ fn add_streams(
     map: &Arc<ImageMap>,
     found: &mut Found,
     settings: &Settings,
-) -> std::result::Result<Profile, String> {
-    let mut profile = read_profile(bytes, map).map_err(|error| error.to_string())?;
+) -> std::result::Result<Profile, Unreadable> {
+    let mut profile = read_profile(bytes, map).map_err(Unreadable::Format)?;
     let mut now = None;
     if !head.sealed {
         let result = read_streams(file, head, bytes, map, settings)?;
         (profile, now) = (result.profile, result.data);
     }
-    let of = format!("{}, process {}", head.image, head.pid);
+    let origin = Origin {
+        image: head.image.clone(),
+        process: head.pid,
+    };
     found
         .missing
         .extend(beside::damaged(file, head, kind, map, &profile));
     if profile.lost > 0 {
-        found.missing.push(format!("{of}: {}", lost(profile.lost)));
+        found.missing.push(Note::LostThreads {
+            origin: origin.clone(),
+            threads: profile.lost,
+        });
     }
-    let missing = std::mem::take(&mut profile.damage);
-    let missing = missing.iter().map(|one| format!("{of}: {}", one.what));
-    found.missing.extend(missing);
+    let facts = std::mem::take(&mut profile.damage).into_iter();
+    found.missing.extend(facts.map(|damage| Note::Streams {
+        origin: origin.clone(),
+        fact: damage.fact,
+    }));
     found.streams.push(Streams {
         head: head.clone(),
         kind,
@@ -233,14 +246,6 @@ fn add_streams(
     Ok(profile)
 }
 
-/// Threads whose words went nowhere. Others may have come after them, to the same memory.
-fn lost(threads: u64) -> String {
-    let threads = plural(threads, "thread");
-    format!(
-        "what ran in {threads} or more is lost: the profile could not be written (disk full, or a limit on file sizes); make room, or set HOLLOWAY_DATA to another directory, and record it again"
-    )
-}
-
 /// Makes of a raw profile's streams what can be made of them now; the file stays as it is.
 fn read_streams(
     file: &Path,
@@ -248,11 +253,13 @@ fn read_streams(
     bytes: &[u8],
     map: &Arc<ImageMap>,
     settings: &Settings,
-) -> std::result::Result<RawResult, String> {
-    let raw = RawProfile::parse(bytes).map_err(|error| error.to_string())?;
+) -> std::result::Result<RawResult, Unreadable> {
+    let raw = RawProfile::parse(bytes).map_err(Unreadable::Format)?;
     let streams = ProcessStreams::resume(file, head, map, settings.clone());
     let result = streams.into_result(&raw);
-    result.map_err(|error| error.to_string())
+    result.map_err(|error| Unreadable::System {
+        message: error.to_string(),
+    })
 }
 
 /// The streams of a run that no collector took.
@@ -327,13 +334,13 @@ fn in_order(images: Images) -> Vec<(ImageMap, Vec<Profile>)> {
     images
 }
 
-fn nothing_readable(run: &Path, unreadable: &[String]) -> LoadError {
+fn nothing_readable(run: &Path, unreadable: &[Note]) -> LoadError {
     let run = run.to_owned();
     match unreadable {
         [] => LoadError::NoProfile { run },
         [first, others @ ..] => LoadError::NoReadableProfile {
             run,
-            first: first.clone(),
+            first: Box::new(first.clone()),
             others: others.len(),
         },
     }

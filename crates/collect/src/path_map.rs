@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use holloway_analysis::note::Unreadable;
 use holloway_format::{ImageMap, ProfileHead, decode_image};
 
-use crate::error::{MapError, StoreError};
+use crate::error::StoreError;
 use crate::files::{map_name, read_regular, write_atomically};
 use crate::image;
 
@@ -39,14 +40,14 @@ pub(crate) fn keep_map(
 ///
 /// # Errors
 /// The file cannot be read, or is no path map.
-pub fn read_map_file(path: &Path) -> Result<ImageMap, MapError> {
-    let bytes = read_regular(path).map_err(|source| MapError::Read {
-        path: path.to_owned(),
-        source,
+pub fn read_map_file(path: &Path) -> Result<ImageMap, Unreadable> {
+    let bytes = read_regular(path).map_err(|error| Unreadable::MapFile {
+        file: path.to_owned(),
+        message: error.to_string(),
     })?;
-    decode_image(&bytes).map_err(|source| MapError::File {
-        path: path.to_owned(),
-        source,
+    decode_image(&bytes).map_err(|error| Unreadable::MapFormat {
+        file: path.to_owned(),
+        error,
     })
 }
 
@@ -54,19 +55,21 @@ pub fn read_map_file(path: &Path) -> Result<ImageMap, MapError> {
 ///
 /// # Errors
 /// There is none, or the image is no longer the build that the profile was recorded from.
-pub(crate) fn map_of_image(head: &ProfileHead) -> Result<(ImageMap, Vec<u8>), MapError> {
+pub(crate) fn map_of_image(head: &ProfileHead) -> Result<(ImageMap, Vec<u8>), Unreadable> {
     let path = Path::new(&head.image_path);
-    let bytes = image::read_map(path)?;
-    let map = decode_image(&bytes).map_err(|source| MapError::Embedded {
-        path: path.to_owned(),
-        source,
+    let bytes = image::read_map(path).map_err(|error| Unreadable::NoMapInProgram {
+        message: error.to_string(),
+    })?;
+    let map = decode_image(&bytes).map_err(|error| Unreadable::MapInProgram {
+        file: path.to_owned(),
+        error,
     })?;
     if map.build_id != head.build_id {
-        return Err(MapError::ImageOfAnotherBuild {
-            recorded: head.build_id,
+        return Err(Unreadable::Rebuilt {
+            profile: head.build_id,
             image: head.image.clone(),
-            path: path.to_owned(),
-            found: map.build_id,
+            file: path.to_owned(),
+            program: map.build_id,
         });
     }
     Ok((map, bytes))
@@ -77,16 +80,16 @@ pub(crate) fn map_of_image(head: &ProfileHead) -> Result<(ImageMap, Vec<u8>), Ma
 ///
 /// # Errors
 /// There is no readable map of the profile's build.
-pub(crate) fn find_map(profile: &Path, head: &ProfileHead) -> Result<ImageMap, MapError> {
+pub(crate) fn find_map(profile: &Path, head: &ProfileHead) -> Result<ImageMap, Unreadable> {
     let kept = profile.with_file_name(map_name(&head.build_id));
     if kept.exists() {
         let map = read_map_file(&kept)?;
         if map.build_id == head.build_id {
             return with_functions(map, &kept);
         }
-        return Err(MapError::FileOfAnotherBuild {
-            path: kept,
-            build: map.build_id,
+        return Err(Unreadable::MapOfOtherBuild {
+            file: kept,
+            build_id: map.build_id,
         });
     }
     let (map, bytes) = map_of_image(head)?;
@@ -97,13 +100,13 @@ pub(crate) fn find_map(profile: &Path, head: &ProfileHead) -> Result<ImageMap, M
 }
 
 /// The map, unless all its functions are lost: a report of such a map would show only zeros.
-fn with_functions(map: ImageMap, file: &Path) -> Result<ImageMap, MapError> {
+fn with_functions(map: ImageMap, file: &Path) -> Result<ImageMap, Unreadable> {
     let mut modules = map.modules.iter();
     let has_any = modules.any(|placed| !placed.module.functions.is_empty());
     match map.damage.first() {
-        Some(damage) if !has_any => Err(MapError::NoFunction {
-            path: file.to_owned(),
-            damage: damage.what.clone(),
+        Some(damage) if !has_any => Err(Unreadable::NoFunctions {
+            file: file.to_owned(),
+            fact: damage.fact.clone(),
         }),
         _ => Ok(map),
     }

@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use holloway_abi::environment;
 use jiff::Timestamp;
 
 use crate::error::RunDirectoryError;
@@ -27,7 +28,7 @@ pub const LATEST: &str = "latest";
 /// Where programs put runs when nothing else is said, below the current directory.
 pub const DEFAULT_RUNS: &str = "target/holloway/runs";
 /// Environment variable that names the run's directory itself.
-pub const DATA: &str = "HOLLOWAY_DATA";
+pub const DATA: &str = environment::DATA.name;
 
 /// Makes the directory of a new run: `-o` if given, else `$HOLLOWAY_DATA`, else a new one in `runs`.
 ///

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use holloway_format::damage::{MissingPart, MissingPaths, Percent, Sample};
 use holloway_format::raw::Ring;
-use holloway_format::{Damage, DamagedFile};
-use holloway_report::{SAMPLE, SAMPLED, grouped, plural};
+use holloway_format::{Damage, Fact};
 
 /// Words of streams, by what became of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Tally {
         self.lost > 0 || self.left_out > 0
     }
 
-    /// What is missing, in words, and which of these rings. `written`: of a trace, how many paths of each thread are written down;
+    /// What is missing, and which of these rings. `written`: of a trace, how many paths of each thread are written down;
     /// `None` where that is not known, as of other kinds: then missing words have numbers, and paths have none.
     pub(crate) fn damage(
         self,
@@ -38,27 +38,14 @@ impl Tally {
             lost,
             cut,
         } = self;
-        let lost = (lost > 0).then(|| {
-            let are = if lost == 1 { "is" } else { "are" };
-            format!(
-                "{} {are} missing: not taken in time, or not written down by their collector{}",
-                plural(lost, "path"),
-                which(rings, written, lost)
-            )
-        });
+        let missing = (lost > 0).then(|| Fact::MissingPaths(missing_paths(rings, written, lost)));
         let sample = (left_out > 0).then(|| {
-            let share = 100.0 * analysed as f64 / (analysed as f64 + left_out as f64);
-            format!(
-                "{SAMPLE}: {share:.1} % of what ran was analysed {SAMPLED}, counts are of that part"
-            )
+            let analyzed = Percent::of(analysed, left_out);
+            Fact::Sample(Sample::Streams { analyzed })
         });
-        let cut = (cut > 0).then(|| {
-            let times = plural(cut, "time");
-            format!("the process outlived its run: its streams were taken in parts, no sequence spans where one ends ({times})")
-        });
-        let said = lost.into_iter().chain(sample).chain(cut);
-        said.map(|what| Damage::of_file(DamagedFile::Profile, 0, what))
-            .collect()
+        let parts = (cut > 0).then_some(Fact::StreamsInParts { cuts: cut });
+        let facts = missing.into_iter().chain(sample).chain(parts);
+        facts.map(Damage::of_streams).collect()
     }
 }
 
@@ -68,7 +55,11 @@ const NAMED: usize = 3;
 const BEGINNING: u64 = 2;
 
 /// Which paths are missing: by their numbers among their threads', if these account for all that are, else from which word on.
-fn which(rings: &[Ring<'_>], written: Option<&BTreeMap<u32, u64>>, lost: u64) -> String {
+fn missing_paths(
+    rings: &[Ring<'_>],
+    written: Option<&BTreeMap<u32, u64>>,
+    lost: u64,
+) -> MissingPaths {
     let missing = rings.iter().map(|ring| Missing::of(ring, written?));
     let missing: Option<Vec<Missing>> = missing.collect();
     let is_all = |all: &Vec<Missing>| {
@@ -78,16 +69,16 @@ fn which(rings: &[Ring<'_>], written: Option<&BTreeMap<u32, u64>>, lost: u64) ->
         };
         all.iter().fold(0, sum) == lost
     };
-    let ends: Vec<String> = match missing.filter(is_all) {
-        Some(all) => all.iter().filter_map(Missing::shown).collect(),
+    let mut parts: Vec<MissingPart> = match missing.filter(is_all) {
+        Some(all) => all.iter().filter_map(Missing::part).collect(),
         None => rings.iter().filter_map(dropped_words).collect(),
     };
-    let named = ends.iter().take(NAMED).map(|one| format!("; {one}"));
-    let named: String = named.collect();
-    match ends.len().saturating_sub(NAMED) {
-        0 => named,
-        1 => format!("{named}; and some of 1 more thread"),
-        more => format!("{named}; and some of {} more threads", grouped(more as u64)),
+    let more_threads = parts.len().saturating_sub(NAMED) as u64;
+    parts.truncate(NAMED);
+    MissingPaths {
+        paths: lost,
+        parts,
+        more_threads,
     }
 }
 
@@ -123,42 +114,24 @@ impl Missing {
         })
     }
 
-    fn shown(&self) -> Option<String> {
-        let first = grouped(self.written + 1);
-        let last = grouped(self.written + self.unwritten);
-        let behind = format!(
-            "from {} on ({})",
-            grouped(self.kept + 1),
-            grouped(self.dropped)
-        );
-        let unwritten = match self.unwritten {
-            0 => String::new(),
-            1 => format!("its path {first}"),
-            _ => format!("its paths {first} to {last}"),
-        };
-        let which = match (self.unwritten, self.dropped) {
-            (0, 0) => return None,
-            (0, _) => format!("all its paths {behind}"),
-            (_, 0) => unwritten,
-            _ => format!("{unwritten}, and all {behind}"),
-        };
-        Some(format!("of thread {} {which}", self.thread))
+    fn part(&self) -> Option<MissingPart> {
+        (self.unwritten > 0 || self.dropped > 0).then_some(MissingPart::Paths {
+            thread: self.thread,
+            unwritten_from: self.written + 1,
+            unwritten: self.unwritten,
+            dropped_from: self.kept + 1,
+            dropped: self.dropped,
+        })
     }
 }
 
 /// From which word on all of a ring's are missing: they are all that its threads appended, from 1.
-fn dropped_words(ring: &Ring<'_>) -> Option<String> {
-    let first = grouped(ring.dropped_from()?);
-    let words = plural((ring.cursor - ring.end()) / 4, "word");
-    let thread = ring.tid;
-    Some(match ring.owners {
-        0 | 1 => format!("of thread {thread} all {words} from its word {first} on"),
-        owners => {
-            let before = grouped(owners - 1); // in the same ring
-            format!(
-                "of thread {thread} and {before} before it all {words} from their word {first} on"
-            )
-        }
+fn dropped_words(ring: &Ring<'_>) -> Option<MissingPart> {
+    Some(MissingPart::Words {
+        thread: ring.tid,
+        earlier_threads: ring.owners.saturating_sub(1),
+        from: ring.dropped_from()?,
+        words: (ring.cursor - ring.end()) / 4,
     })
 }
 
@@ -205,7 +178,7 @@ mod tests {
         };
         let written = written.map(|paths| (7..).zip(vec![paths; rings.len()]).collect());
         let damage = tally.damage(&read, written.as_ref());
-        let said: String = damage.into_iter().map(|one| one.what).collect();
+        let said: String = damage.into_iter().map(|one| one.fact.to_string()).collect();
         match said.split_once("collector") {
             Some((_, which)) => which.to_owned(),
             None => said,

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use holloway_analysis::trace::{AssembleError, Checked, Excerpt, Terminal, Trace, check};
+use holloway_analysis::trace::{AssembleError, Checked, Excerpt, Extent, Terminal, Trace, check};
 use holloway_format::trace::{Head, TraceFile, TraceStream};
-use holloway_format::{FunctionCounts, ImageMap, ProfileHead};
-use holloway_report::trace::Part;
+use holloway_format::{Fact, FunctionCounts, ImageMap, ProfileHead};
 
 /// Which part of the traces is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +29,13 @@ pub struct ThreadTrace {
     /// Its events.
     pub trace: Trace,
     /// Which part of the events this is, unless it is all of them.
-    pub part: Option<Part>,
+    pub part: Option<Extent>,
     /// The result of a [check](TraceSelection::Check). Then the grammar is empty.
     pub checked: Option<Checked>,
     /// Bytes in the file of traces.
     pub file_bytes: Option<u64>,
     /// Why a part of the trace could not be read.
-    pub damage: Vec<String>,
+    pub damage: Vec<Fact>,
 }
 
 impl ThreadTrace {
@@ -68,10 +67,6 @@ pub(crate) fn head(profile: &ProfileHead) -> Head {
     }
 }
 
-/// Damage of a file whose writer did not end it.
-const UNFINISHED: &str =
-    "the trace was not ended: what its collector took last is not written, or lost with it";
-
 /// Reads the traces in files. Files of other processes are skipped.
 pub(crate) fn read(
     files: &[Vec<u8>],
@@ -93,15 +88,13 @@ pub(crate) fn read(
                 checked,
                 damage,
             } = read_stream(stream, selection);
-            let cut = file.damage.as_ref().map(|why| {
-                let process = file.head.process;
-                format!(
-                    "of process {process}'s traces {why}: paths behind that place are missing, of this thread or of others, and threads that began behind it; record the run again"
-                )
+            let cut = file.damage.clone().map(|why| Fact::CutTraces {
+                process: file.head.process,
+                why,
             });
             let damage = damage.into_iter().chain(cut);
-            let unfinished =
-                (!file.is_finished && file.damage.is_none()).then(|| UNFINISHED.to_owned());
+            let is_unfinished = !file.is_finished && file.damage.is_none();
+            let unfinished = is_unfinished.then_some(Fact::UnfinishedTraces);
             traces.push(ThreadTrace {
                 thread: stream.thread,
                 trace,
@@ -119,9 +112,9 @@ pub(crate) fn read(
 #[derive(Default)]
 struct Read {
     trace: Trace,
-    part: Option<Part>,
+    part: Option<Extent>,
     checked: Option<Checked>,
-    damage: Option<String>,
+    damage: Option<Fact>,
 }
 
 /// Reads a stream. If only a part can be read, the part is read, with the damage.
@@ -134,7 +127,7 @@ fn read_stream(stream: &TraceStream<'_>, selection: TraceSelection) -> Read {
                 let events = stream.length;
                 Ok(Read {
                     trace,
-                    part: Some(Part { before, events }),
+                    part: Some(Extent { before, events }),
                     ..Read::default()
                 })
             }
@@ -143,7 +136,7 @@ fn read_stream(stream: &TraceStream<'_>, selection: TraceSelection) -> Read {
         },
     };
     read.unwrap_or_else(|why| Read {
-        damage: Some(why.to_string()),
+        damage: Some(Fact::TraceGrammar(why)),
         ..Read::default()
     })
 }
@@ -152,7 +145,7 @@ fn read_all(stream: &TraceStream<'_>) -> Result<Read, AssembleError> {
     let (trace, damage) = Trace::read(stream)?;
     Ok(Read {
         trace,
-        damage: damage.map(|why| why.to_string()),
+        damage: damage.map(Fact::TraceBlock),
         ..Read::default()
     })
 }
@@ -164,7 +157,7 @@ fn check_stream(stream: &TraceStream<'_>) -> Result<Read, AssembleError> {
             terminals: stream.terminals.clone(),
             ..Trace::default()
         },
-        damage: checked.damage.as_ref().map(ToString::to_string),
+        damage: checked.damage.clone().map(Fact::TraceBlock),
         checked: Some(checked),
         ..Read::default()
     })

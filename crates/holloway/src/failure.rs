@@ -15,8 +15,9 @@ use std::ffi::OsStr;
 use std::fmt;
 
 use holloway_collect::burst::BurstVariableError;
-use holloway_collect::error::{ImageError, LoadError, MapError, RunDirectoryError, StoreError};
+use holloway_collect::error::{ImageError, LoadError, RunDirectoryError, StoreError};
 use holloway_link::Fault;
+use holloway_report::notes::sentence;
 
 /// Holloway itself could not do its work.
 pub(crate) const FAILED: u8 = 125;
@@ -109,17 +110,28 @@ macro_rules! failures {
 
 failures! {
     ImageError => |_: &ImageError| FAILED,
-    MapError => |_: &MapError| FAILED,
     StoreError => |_: &StoreError| FAILED,
     RunDirectoryError => |_: &RunDirectoryError| FAILED,
     BurstVariableError => |_: &BurstVariableError| USAGE,
-    LoadError => |error: &LoadError| match error {
-        LoadError::PathMap { .. } => USAGE,
-        LoadError::NoRun { .. }
-        | LoadError::NoProfile { .. }
-        | LoadError::NoReadableProfile { .. }
-        | LoadError::Store(_) => FAILED,
-    },
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::PathMap { .. } => Self::usage(error),
+            LoadError::NoReadableProfile { run, first, others } => match others {
+                0 => Self::new(format_args!("cannot read {}", sentence(&first))),
+                _ => Self::new(format_args!(
+                    "cannot read any profile in {}: {}; and {others} more",
+                    run.display(),
+                    sentence(&first)
+                )),
+            },
+            LoadError::NoRun { .. } | LoadError::NoProfile { .. } | LoadError::Store(_) => {
+                Self::new(error)
+            }
+        }
+    }
 }
 
 /// Says what was being done, in the form `cannot …: cause`.

@@ -17,6 +17,7 @@ use holloway_format::guide::GUIDE_MAGIC;
 use holloway_format::{Guide, GuideFunction};
 use holloway_link::guide::hash;
 use holloway_link::records::leave_warning;
+use holloway_report::notes::sentence;
 
 use crate::failure::{Context, Failure, Result};
 use crate::{latest, loading, status};
@@ -60,8 +61,9 @@ pub(crate) fn read(named: &Path) -> Result<Guide> {
             more => format!("; and {more} more"),
         };
         let warning = format!(
-            "the guide {} is damaged, the rest of it is used: {first}{more}",
-            run.display()
+            "the guide {} is damaged, the rest of it is used: {}{more}",
+            run.display(),
+            sentence(first)
         );
         status::warn(&warning);
         leave_warning(&warning);

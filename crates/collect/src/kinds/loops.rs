@@ -10,8 +10,8 @@ use holloway_analysis::loops::{self, Limits, LoopsBuilder, SlabForest};
 use holloway_analysis::stream::{Met, Words};
 use holloway_format::raw::counted_beside;
 use holloway_format::{
-    Damage, DamagedFile, ForestNode, FormatError, FunctionCounts, FunctionForest, ImageMap,
-    LoopsHead, LoopsProfile, LoopsStats, ProfileHead, RawProfile, read_loops, write_loops,
+    Damage, Fact, ForestNode, FormatError, FunctionCounts, FunctionForest, ImageMap, LoopsHead,
+    LoopsProfile, LoopsStats, ProfileHead, RawProfile, read_loops, write_loops,
 };
 
 use super::single_file::{SingleFile, Sums};
@@ -180,11 +180,8 @@ impl Sums for Forests {
     }
 
     fn damage(content: &ProcessForests) -> Vec<Damage> {
-        let what = "frames that were left early are not counted: that takes all words of a stream";
-        let closed = content.is_closed.then_some(what).into_iter();
-        closed
-            .map(|what| Damage::of_file(DamagedFile::Profile, 0, what))
-            .collect()
+        let closed = content.is_closed.then_some(Fact::UncountedLeftFrames);
+        closed.map(Damage::of_streams).into_iter().collect()
     }
 
     fn encode(content: &ProcessForests) -> Vec<u8> {

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use holloway_abi::{Kind, SAMPLE_WORDS, Timing};
 use holloway_analysis::stream::Words;
 use holloway_analysis::variation::{self, Timings as PathTimes, VariationBuilder};
+use holloway_format::damage::Sample;
 use holloway_format::{
-    Damage, DamagedFile, FormatError, FunctionCounts, ImageMap, ProfileHead, RawProfile,
-    VariationHead, VariationProfile, VariationStats, read_variation, write_variation,
+    Damage, Fact, FormatError, FunctionCounts, ImageMap, ProfileHead, RawProfile, VariationHead,
+    VariationProfile, VariationStats, read_variation, write_variation,
 };
-use holloway_report::{SAMPLE, grouped, plural};
 
 use super::single_file::{SingleFile, Sums};
 use super::stream_kind::{InlineCounts, RingAnalysis, StreamData};
@@ -102,23 +102,15 @@ impl Sums for Timings {
             ..
         } = content.head.stats;
         let sample = match content.head.kind.traits().timing {
-            Timing::Bursts => {
-                let (timed, begun) = (plural(samples, "timed path"), grouped(begun));
-                Some(format!(
-                    "{SAMPLE}: counts are estimates, made from {timed} of {begun} that ran"
-                ))
-            }
+            Timing::Bursts => Some(Sample::TimedPaths {
+                timed: samples,
+                executed: begun,
+            }),
             Timing::All | Timing::Untimed => None,
         };
-        let damaged = (damaged > 0).then(|| {
-            let are = if damaged == 1 { "is" } else { "are" };
-            let samples = plural(damaged, "sample");
-            format!("{samples} {are} damaged, and left out; record it again")
-        });
-        let facts = [sample, damaged].into_iter().flatten();
-        facts
-            .map(|what| Damage::of_file(DamagedFile::Profile, 0, what))
-            .collect()
+        let damaged = (damaged > 0).then_some(Fact::DamagedSamples { samples: damaged });
+        let facts = sample.map(Fact::Sample).into_iter().chain(damaged);
+        facts.map(Damage::of_streams).collect()
     }
 
     fn encode(content: &VariationProfile) -> Vec<u8> {

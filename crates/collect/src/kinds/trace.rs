@@ -3,7 +3,7 @@
 //! A collector writes `.hwt` while the process runs. The words that the raw profile still has when it is
 //! sealed go into a second file, `.rest.hwt`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use holloway_abi::Kind;
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::{Limits, Recorded, TraceBuilder};
 use holloway_format::trace::TraceFile;
-use holloway_format::{Damage, DamagedFile, FormatError, ImageMap, ProfileHead, RawProfile};
+use holloway_format::{Damage, Fact, FormatError, ImageMap, ProfileHead, RawProfile};
 
 use super::stream_kind::{
     Destination, Earlier, InlineCounts, Owner, ProcessAnalysis, Resumed, RingAnalysis, StreamData,
@@ -121,12 +121,10 @@ impl TraceStreams {
             let paths = shared.stored.entry(trace.thread).or_default();
             *paths = paths.saturating_add(trace.paths());
         }
-        let damage = traces.iter().flat_map(|trace| &trace.damage);
-        let damage: BTreeSet<&String> = damage.collect();
-        let damage = damage.into_iter();
-        damage
-            .map(|what| Damage::of_file(DamagedFile::Profile, 0, what))
-            .collect()
+        // The threads of a file share its damage. The order is that of the notes' text.
+        let facts = traces.into_iter().flat_map(|trace| trace.damage);
+        let facts: BTreeMap<String, Fact> = facts.map(|fact| (fact.to_string(), fact)).collect();
+        facts.into_values().map(Damage::of_streams).collect()
     }
 
     fn stored_files(&self) -> Vec<Vec<u8>> {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use holloway_analysis::note::{FileDamage, Note};
 use holloway_format::{FormatError, ImageMap, Profile, ProfileHead};
 
 use crate::files::read_regular;
@@ -16,7 +17,7 @@ pub(super) fn damaged(
     kind: &dyn StreamKind,
     map: &ImageMap,
     profile: &Profile,
-) -> Vec<String> {
+) -> Vec<Note> {
     let files = kind.files();
     let (first, second) = (files.first(file), files.second(file));
     let mut there: Vec<PathBuf> = vec![second.clone(), first.clone()];
@@ -31,33 +32,33 @@ pub(super) fn damaged(
         }
     };
     if there.is_empty() && head.sealed && needs_file {
-        return vec![format!(
-            "{} is not there: what was collected is lost with it; record it again",
-            first.display()
-        )];
+        return vec![Note::MissingFile { file: first }];
     }
     let read = |path: &PathBuf| {
-        let bytes = read_regular(path).map_err(|error| error.to_string())?;
+        let bytes = read_regular(path).map_err(|error| FileDamage::System {
+            message: error.to_string(),
+        })?;
         match kind.owner(&bytes, map, head) {
             Ok(Owner { build_id, process }) if build_id == map.build_id => {
-                if process != head.pid {
-                    return Err(format!("it is of process {process}, not {}", head.pid));
+                if process == head.pid {
+                    return Ok(());
                 }
-                return Ok(());
+                Err(FileDamage::OtherProcess {
+                    file: process,
+                    profile: head.pid,
+                })
             }
-            Ok(_) | Err(FormatError::BuildMismatch { .. }) => Err("it is of another build"),
-            Err(FormatError::Version { .. }) => Err("it is of another version of holloway"),
-            Err(FormatError::Truncated { .. }) => Err("it is cut short"),
-            Err(_) => Err("its head is damaged"),
+            Ok(_) | Err(FormatError::BuildMismatch { .. }) => Err(FileDamage::OtherBuild),
+            Err(FormatError::Version { .. }) => Err(FileDamage::OtherVersion),
+            Err(FormatError::Truncated { .. }) => Err(FileDamage::Truncated),
+            Err(_) => Err(FileDamage::Head),
         }
-        .map_err(str::to_owned)
     };
     let damaged = there.iter().filter_map(|path| {
-        let why: String = read(path).err()?;
-        let shown = path.display();
-        Some(format!(
-            "{shown} can't be read ({why}): what was collected is lost with it; record it again"
-        ))
+        Some(Note::UnreadableFile {
+            file: path.clone(),
+            why: read(path).err()?,
+        })
     });
     damaged.collect()
 }
@@ -66,6 +67,7 @@ pub(super) fn damaged(
 mod tests {
     use holloway_abi::Kind;
     use holloway_format::LoopsProfile;
+    use holloway_report::notes::sentence;
 
     use super::*;
     use crate::kinds::stream_kind_of;
@@ -90,7 +92,9 @@ mod tests {
         let kind = stream_kind_of(kind).expect("a stream kind");
         let said = damaged(&profile, &head, kind, &ImageMap::default(), &counts);
         let there = directory.path().display().to_string();
-        said.iter().map(|one| one.replace(&there, "")).collect()
+        said.iter()
+            .map(|note| sentence(note).replace(&there, ""))
+            .collect()
     }
 
     #[test]

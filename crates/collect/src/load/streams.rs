@@ -8,12 +8,11 @@ use std::sync::Arc;
 use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
 use holloway_analysis::loops::LoopsRun;
+use holloway_analysis::note::Account;
 use holloway_analysis::variation::VariationRun;
 use holloway_format::{
     Damage, FunctionCounts, ImageMap, LoopsProfile, ProfileHead, VariationProfile, read_profile,
 };
-use holloway_report::SAMPLE;
-use holloway_report::trace::Account;
 
 use crate::files::read_regular;
 use crate::kinds::stream_kind::{StreamData, StreamKind};
@@ -67,7 +66,7 @@ impl Loaded {
         let mut variation = VariationRun::new(by_image(streams, timings));
         let mut profile = self.profile;
         // Who looks at samples need not be told that others see estimates.
-        profile.damage.retain(|one| !one.contains(SAMPLE));
+        profile.damage.retain(|note| note.sample().is_none());
         complete(&mut variation.run, profile);
         variation
     }

@@ -12,13 +12,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_abi::Kind;
+use holloway_analysis::note::{Account, Note};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
 use holloway_collect::load::{Loaded, Streams};
 use holloway_collect::thread_traces::{ThreadTrace, TraceSelection};
 use holloway_format::ProfileHead;
+use holloway_report::notes::sentence;
 use holloway_report::trace::{
-    Account, AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
+    AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
 };
 use holloway_report::{Options, grouped, plural};
 
@@ -112,7 +114,7 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
         answer(|out| write(&question, &run, &options, out).map(|is_good| good = is_good));
     if answered.is_err() {
         // A name may be unknown for it.
-        damage.iter().for_each(|sentence| status::warn(sentence));
+        damage.iter().for_each(|note| status::warn(&sentence(note)));
     }
     answered?;
     Ok(if good {
@@ -147,8 +149,8 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
         method: Method::Exact,
         all: false,
     };
-    for sentence in &found.damage {
-        status::warn(sentence);
+    for note in &found.damage {
+        status::warn(&sentence(note));
     }
     if streams.is_empty() && left_out == 0 && !found.damage.is_empty() {
         let text = "no trace can be read: what is lost is said above";
@@ -207,8 +209,8 @@ fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
         )));
     }
     // What is missing in the run may be missing in the trace.
-    let damage_a: Vec<Vec<String>> = in_a.iter().map(|one| a.all_damage(one)).collect();
-    let damage_b: Vec<Vec<String>> = in_b.iter().map(|one| b.all_damage(one)).collect();
+    let damage_a: Vec<Vec<Note>> = in_a.iter().map(|one| a.all_damage(one)).collect();
+    let damage_b: Vec<Vec<Note>> = in_b.iter().map(|one| b.all_damage(one)).collect();
     let of_a = in_a.iter().zip(&damage_a).map(|(one, damage)| Stream {
         damage,
         ..a.stream(one, &codes[0])
@@ -261,8 +263,10 @@ fn answer(
 struct Found {
     /// By process and image; threads in the order in which they began.
     streams: Vec<(Streams, Vec<ThreadTrace>)>,
+    /// What is wrong with each thread's trace, in the order of `streams`.
+    notes: Vec<Vec<Vec<Note>>>,
     /// What could not be read of the run, or was not recorded.
-    damage: Vec<String>,
+    damage: Vec<Note>,
     /// If they were checked: the traces held against the profiles.
     accounts: Vec<Account>,
 }
@@ -290,7 +294,8 @@ impl Found {
         // What is not there is what a check looks for.
         let is_answered = selection == TraceSelection::Check && !found.damage.is_empty();
         if found.streams.is_empty() && !is_answered {
-            let why = found.damage.first().map_or("nothing ran", String::as_str);
+            let why = found.damage.first().map(sentence);
+            let why = why.as_deref().unwrap_or("nothing ran");
             return Err(Failure::new(format_args!(
                 "cannot find a trace in {shown}: {why}"
             )));
@@ -313,9 +318,15 @@ impl Found {
         let accounts = checked.filter_map(|(streams, traces)| streams.account(traces));
         let accounts: Vec<Account> = accounts.collect();
         let mut damage = loaded.profile.damage;
-        damage.extend(accounts.iter().filter_map(Account::damage));
+        damage.extend(accounts.iter().filter_map(Account::note));
         with_traces.retain(|(_, traces)| !traces.is_empty());
+        let notes = |trace: &ThreadTrace| trace.damage.iter().cloned().map(Note::Trace).collect();
+        let of_process = |traces: &Vec<ThreadTrace>| traces.iter().map(notes).collect();
         Self {
+            notes: with_traces
+                .iter()
+                .map(|(_, traces)| of_process(traces))
+                .collect(),
             streams: with_traces,
             damage,
             accounts,
@@ -408,13 +419,13 @@ impl Found {
             part: one.part,
             file_bytes: one.file_bytes,
             checked: one.checked.as_ref(),
-            damage: &one.damage,
+            damage: &self.notes[place.of][place.thread],
         }
     }
 
     /// What is missing of the run, and what of the stream.
-    fn all_damage(&self, place: &Place) -> Vec<String> {
-        let own = &self.streams[place.of].1[place.thread].damage;
+    fn all_damage(&self, place: &Place) -> Vec<Note> {
+        let own = &self.notes[place.of][place.thread];
         self.damage.iter().chain(own).cloned().collect()
     }
 

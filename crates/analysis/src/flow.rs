@@ -15,6 +15,8 @@
 use holloway_flow::{BlockId, Cfg, Edge, EdgeCounters, EdgeId};
 use holloway_format::{BlockMap, EdgeKind, EdgeMap, FunctionMap, Outcome};
 
+use crate::misfit::Misfit;
+
 /// How often each edge and each block of a function ran.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
@@ -53,11 +55,11 @@ impl Flow {
     pub(crate) fn of_counters(
         map: &FunctionMap,
         counts: &[(u64, u64)],
-    ) -> Result<(Flow, usize), String> {
+    ) -> Result<(Flow, usize), Misfit> {
         let cfg = graph_of(map)?;
         let ids = |edges: &[u32]| edges.iter().copied().map(EdgeId).collect();
         let counters = EdgeCounters::from_parts(&cfg, ids(&map.counted), ids(&map.tree))
-            .map_err(|error| format!("its map's counters measure no flow: {error}"))?;
+            .map_err(Misfit::NoFlow)?;
         let mut by_counter = vec![0; map.counted.len()];
         for &(counter, count) in counts {
             if let Some(slot) = by_counter.get_mut(counter as usize) {
@@ -196,16 +198,16 @@ pub(crate) fn add(sum: &mut u64, count: u64) {
 ///
 /// # Errors
 /// Says why it is none that calls can run through.
-pub(crate) fn graph_of(map: &FunctionMap) -> Result<Cfg, String> {
+pub(crate) fn graph_of(map: &FunctionMap) -> Result<Cfg, Misfit> {
     graph(map, holloway_flow::EdgeKind::Cut)
 }
 
 /// The same with paths that run through where they are cut: its loops are those of the code, wherever paths end.
-pub(crate) fn uncut_graph_of(map: &FunctionMap) -> Result<Cfg, String> {
+pub(crate) fn uncut_graph_of(map: &FunctionMap) -> Result<Cfg, Misfit> {
     graph(map, holloway_flow::EdgeKind::Plain)
 }
 
-fn graph(map: &FunctionMap, cut: holloway_flow::EdgeKind) -> Result<Cfg, String> {
+fn graph(map: &FunctionMap, cut: holloway_flow::EdgeKind) -> Result<Cfg, Misfit> {
     let kind = |kind| match kind {
         EdgeKind::Plain => holloway_flow::EdgeKind::Plain,
         EdgeKind::Pinned => holloway_flow::EdgeKind::Pinned,
@@ -218,6 +220,5 @@ fn graph(map: &FunctionMap, cut: holloway_flow::EdgeKind) -> Result<Cfg, String>
         kind: kind(edge.kind),
     });
     let (entry, exit) = (BlockId(map.entry), BlockId(map.exit));
-    Cfg::new(map.blocks.len() as u32, entry, exit, edges.collect())
-        .map_err(|error| format!("its map is no graph: {error}"))
+    Cfg::new(map.blocks.len() as u32, entry, exit, edges.collect()).map_err(Misfit::NoGraph)
 }

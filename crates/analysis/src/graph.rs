@@ -20,6 +20,7 @@ use holloway_flow::{BlockId, DagEdge, DagEdgeKind, EdgeId, Numbering, Path, Path
 use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
 
 use crate::flow::{Flow, Through, add, clamped};
+use crate::misfit::Misfit;
 use crate::walk::{Dictionary, Visit, Walk, What};
 
 /// The numbered graph of a function.
@@ -58,7 +59,7 @@ impl Graph {
     ///
     /// # Errors
     /// Says what in the map is inconsistent.
-    pub(crate) fn new(map: &FunctionMap) -> Result<Graph, String> {
+    pub(crate) fn new(map: &FunctionMap) -> Result<Graph, Misfit> {
         let edges: Vec<(DagEdge, u64)> = map
             .dag
             .iter()
@@ -69,14 +70,12 @@ impl Graph {
             })
             .collect();
         let (entry, exit) = (BlockId(map.entry), BlockId(map.exit));
-        let numbering = Numbering::from_parts(entry, exit, edges)
-            .map_err(|error| format!("its map is no numbering: {error}"))?;
+        let numbering = Numbering::from_parts(entry, exit, edges).map_err(Misfit::NoNumbering)?;
         if numbering.path_count() != map.path_count {
-            let found = numbering.path_count();
-            return Err(format!(
-                "its map numbers {found} paths and says {}",
-                map.path_count
-            ));
+            return Err(Misfit::PathCount {
+                numbered: numbering.path_count(),
+                stated: map.path_count,
+            });
         }
         Ok(Graph {
             dictionary: Dictionary::new(map, numbering.path_count()),
@@ -217,24 +216,22 @@ fn flow(map: &FunctionMap, dag: &[u64], calls: u64) -> Flow {
 ///
 /// # Errors
 /// Says which isn't.
-pub(crate) fn check_indices(map: &FunctionMap) -> Result<(), String> {
+pub(crate) fn check_indices(map: &FunctionMap) -> Result<(), Misfit> {
     let ends = map.edges.iter().flat_map(|edge| [edge.from, edge.to]);
     let blocks = ends.chain([map.entry, map.exit]);
     let mut blocks = blocks.chain(map.leaks.iter().copied());
     let missing = |block: &u32| *block as usize >= map.blocks.len();
     if let Some(block) = blocks.find(missing) {
-        return Err(format!("no block b{block} in its map"));
+        return Err(Misfit::NoBlock { block });
     }
     let astray = |edge: &EdgeMap| edge.kind == EdgeKind::Exit && edge.to != map.exit;
     if let Some(edge) = map.edges.iter().position(astray) {
-        return Err(format!("exit edge e{edge} of its map leads elsewhere"));
+        return Err(Misfit::ExitElsewhere { edge });
     }
     for (index, edge) in map.dag.iter().enumerate() {
         let start = matches!(edge.kind, DagKind::Start(head) if missing(&head));
         if start || map.implied_ends(edge.kind) != Some((edge.from, edge.to)) {
-            return Err(format!(
-                "edge d{index} of its map is not between the blocks it stands for"
-            ));
+            return Err(Misfit::MisplacedDagEdge { edge: index });
         }
     }
     Ok(())

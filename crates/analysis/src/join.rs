@@ -4,7 +4,7 @@
 //! in the run once: copies without counts are dropped when another copy has some, or when all are alike.
 //!
 //! Counts become final here: of edge counters the flow is derived, of paths that can be left in a call their true
-//! number, so that what doesn't fit can be said among the damage. All else is derived when asked for.
+//! number, so that a note can list the counts that don't fit. All else is derived when asked for.
 //!
 //! Cost: time and memory linear in functions and counted paths, plus sorting where several processes meet.
 
@@ -12,11 +12,13 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use holloway_abi::Unit;
-use holloway_format::{FunctionMap, ImageMap, Profile};
+use holloway_format::{Damage, FunctionMap, ImageMap, Profile};
 
 use crate::bounds::Forks;
 use crate::flow::Flow;
 use crate::graph::{Graph, check_indices};
+use crate::misfit::Misfit;
+use crate::note::{FunctionPlace, Note, Origin};
 use crate::run::{Function, Image, ImageId, Module, ModuleId, Process, RunProfile};
 
 /// Sums of counts by module and function.
@@ -25,7 +27,7 @@ type Sums = HashMap<(u32, u32), Vec<(u64, u64)>>;
 impl RunProfile {
     /// Joins images, each with its path map and the profiles of the processes that ran it.
     ///
-    /// A function whose counts don't fit its map is left out and named in [`damage`](Self::damage).
+    /// A function whose counts don't fit its map is left out and listed in [`damage`](Self::damage).
     pub fn new(images: Vec<(ImageMap, Vec<Profile>)>) -> RunProfile {
         let mut run = RunProfile {
             images: Vec::new(),
@@ -41,11 +43,11 @@ impl RunProfile {
 
     fn add(&mut self, map: ImageMap, profiles: &[Profile]) {
         let image = ImageId(self.images.len() as u32);
-        self.damage.extend(
-            map.damage
-                .iter()
-                .map(|damage| format!("{}: {damage}", map.name)),
-        );
+        self.damage
+            .extend(map.damage.iter().map(|damage| Note::Map {
+                image: map.name.clone(),
+                damage: damage.clone(),
+            }));
         let mut counts = self.sum(&map, profiles);
         self.images.push(Image {
             name: map.name,
@@ -90,8 +92,8 @@ impl RunProfile {
             });
         }
         for mut function in without_copies(functions) {
-            if let Err(reason) = check_indices(&function.map) {
-                self.left_out(&function, &reason);
+            if let Err(misfit) = check_indices(&function.map) {
+                self.leave_out(&function, misfit);
                 continue;
             }
             if function.ran {
@@ -105,13 +107,14 @@ impl RunProfile {
     fn sum(&mut self, map: &ImageMap, profiles: &[Profile]) -> Sums {
         let mut sums = Sums::new();
         for profile in profiles {
-            let origin = format!("{}, process {}", map.name, profile.pid);
-            self.damage.extend(
-                profile
-                    .damage
-                    .iter()
-                    .map(|damage| format!("{origin}: {damage}")),
-            );
+            let note = |damage: &Damage| Note::Profile {
+                origin: Origin {
+                    image: map.name.clone(),
+                    process: profile.pid,
+                },
+                damage: damage.clone(),
+            };
+            self.damage.extend(profile.damage.iter().map(note));
             for function in &profile.functions {
                 let sum = sums
                     .entry((function.module, function.function))
@@ -125,14 +128,14 @@ impl RunProfile {
         sums
     }
 
-    /// Makes counts of a function's counters; where its map makes none, they go to the damage.
+    /// Makes counts of a function's counters; where its map makes none, a note says why.
     fn settle(&mut self, function: &mut Function) {
         let settled = match function.unit() {
             Unit::Paths => self.settle_paths(function),
             Unit::Edges => self.settle_edges(function),
         };
-        if let Err(reason) = settled {
-            self.left_out(function, &reason);
+        if let Err(misfit) = settled {
+            self.leave_out(function, misfit);
             function.counts.clear();
             function.increments = 0;
         }
@@ -142,7 +145,7 @@ impl RunProfile {
         }
     }
 
-    fn settle_paths(&mut self, function: &mut Function) -> Result<(), String> {
+    fn settle_paths(&mut self, function: &mut Function) -> Result<(), Misfit> {
         let graph = Graph::new(&function.map)?;
         self.split_off(function, graph.path_count(), "path");
         function.increments = function.executions();
@@ -156,44 +159,51 @@ impl RunProfile {
         Ok(())
     }
 
-    fn settle_edges(&mut self, function: &mut Function) -> Result<(), String> {
+    fn settle_edges(&mut self, function: &mut Function) -> Result<(), Misfit> {
         let counters = function.map.counted.len() as u64;
         self.split_off(function, counters, "counter");
         function.increments = function.executions();
         let (flow, negative) = Flow::of_counters(&function.map, &function.counts)?;
         if negative > 0 {
-            let edges = if negative == 1 { "edge" } else { "edges" };
-            let sentence = format!("{negative} {edges} came out below 0, shown as 0");
-            self.say(function, "killed in the middle of ", &sentence);
+            let note = Note::NegativeEdges {
+                function: self.place_of(function),
+                edges: negative,
+            };
+            self.damage.push(note);
         }
         function.flow = OnceLock::from(flow);
         Ok(())
     }
 
     /// Drops counts of paths or counters that the function does not have.
-    fn split_off(&mut self, function: &mut Function, limit: u64, what: &str) {
+    fn split_off(&mut self, function: &mut Function, limit: u64, counted: &'static str) {
         let fit = function
             .counts
             .partition_point(|&(number, _)| number < limit);
         let beyond = function.counts.split_off(fit);
-        if let Some((number, _)) = beyond.first() {
-            let numbers = beyond.len();
-            let sentence =
-                format!("{numbers} {what} numbers from {number} on, where it has {limit}");
-            self.left_out(function, &sentence);
+        if let Some(&(first, _)) = beyond.first() {
+            let misfit = Misfit::CountsBeyond {
+                counted,
+                numbers: beyond.len(),
+                first,
+                limit,
+            };
+            self.leave_out(function, misfit);
         }
     }
 
-    fn left_out(&mut self, function: &Function, reason: &str) {
-        self.say(function, "", &format!("{reason}; left out"));
+    fn leave_out(&mut self, function: &Function, misfit: Misfit) {
+        let function = self.place_of(function);
+        self.damage.push(Note::LeftOut { function, misfit });
     }
 
-    fn say(&mut self, function: &Function, before: &str, what: &str) {
+    fn place_of(&self, function: &Function) -> FunctionPlace {
         let module = self.module_of(function);
-        let image = &self.images[module.image.index()].name;
-        let name = &function.map.linkage_name;
-        let sentence = format!("{image}: {before}{name} in {}: {what}", module.name);
-        self.damage.push(sentence);
+        FunctionPlace {
+            image: self.images[module.image.index()].name.clone(),
+            module: module.name.to_string(),
+            name: function.map.linkage_name.to_string(),
+        }
     }
 }
 

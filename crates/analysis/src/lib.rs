@@ -8,6 +8,8 @@
 //! Where paths were not counted but written down, [`stream`] reads a thread's words as activations and the paths each ran; [`loops`] counts the
 //! sequences of these over loop iterations, [`trace`] keeps them all; [`variation`] ranks paths by how much the time varies that each took.
 //!
+//! [`note`] has the facts that counts don't show, and [`misfit`] why a function's counts don't fit its map; the report words both.
+//!
 //! Pure: no file, no clock, no printing.
 #![forbid(unsafe_code)]
 
@@ -23,6 +25,8 @@ pub mod graph;
 mod join;
 pub mod lines;
 pub mod loops;
+pub mod misfit;
+pub mod note;
 pub mod overlap;
 pub mod paths;
 pub mod predict;
@@ -34,5 +38,6 @@ pub mod variation;
 mod walk;
 
 pub use flow::Flow;
+pub use note::Note;
 pub use paths::Sort;
 pub use run::{Exits, Function, FunctionId, Image, ImageId, Module, ModuleId, Process, RunProfile};

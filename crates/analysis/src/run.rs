@@ -12,6 +12,7 @@ use holloway_format::{Counters, FunctionMap, Gone, Skipped, Text};
 use crate::bounds::{Bounds, Forks};
 use crate::flow::Flow;
 use crate::graph::Graph;
+use crate::note::Note;
 
 /// A function of the run, by its place in [`RunProfile::functions`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -73,8 +74,8 @@ pub struct RunProfile {
     pub modules: Vec<Module>,
     /// Instrumented functions of all images.
     pub functions: Vec<Function>,
-    /// What could not be read and is missing here, a sentence each.
-    pub damage: Vec<String>,
+    /// What could not be read and is missing here, and samples.
+    pub damage: Vec<Note>,
 }
 
 /// A program or shared object.

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use build::{SLIDE_FIRST, SLIDE_SECOND, function, image, module, number, profile, slide};
 use holloway_analysis::edges::of_function;
+use holloway_analysis::misfit::Misfit;
+use holloway_analysis::note::{FunctionPlace, Note};
 use holloway_analysis::paths::{hottest, instructions, regenerate};
 use holloway_analysis::{FunctionId, RunProfile, Sort};
 use holloway_flow::{BlockId, EdgeId, Path, PathEnd, PathId, PathStart};
@@ -63,13 +65,28 @@ fn processes_add_up() {
     assert_eq!(run.functions[0].flow().calls, 541);
 }
 
+/// The note that slide's counts don't fit its map.
+fn left_out(misfit: Misfit) -> Note {
+    let function = FunctionPlace {
+        image: "app".to_owned(),
+        module: "a".to_owned(),
+        name: "slide".to_owned(),
+    };
+    Note::LeftOut { function, misfit }
+}
+
 #[test]
 fn counts_beyond_the_paths_are_damage() {
     let run = run_of(slide(), &[&[(0, 1), (6, 2), (7, 2)]]);
     assert_eq!(run.functions[0].counts, [(0, 1)]);
     assert_eq!(
         run.damage,
-        ["app: slide in a: 2 path numbers from 6 on, where it has 6; left out"]
+        [left_out(Misfit::CountsBeyond {
+            counted: "path",
+            numbers: 2,
+            first: 6,
+            limit: 6,
+        })]
     );
 }
 
@@ -79,11 +96,11 @@ fn a_map_that_is_no_numbering_costs_its_function() {
     map.dag[1].value += 1;
     let run = run_of(map, &[SLIDE_FIRST]);
     assert!(!run.functions[0].ran());
-    assert!(
-        run.damage[0].starts_with("app: slide in a: its map is no numbering: "),
-        "{}",
-        run.damage[0]
-    );
+    let Note::LeftOut { misfit, .. } = run.damage[0] else {
+        panic!("{:?}", run.damage[0]);
+    };
+    assert!(matches!(misfit, Misfit::NoNumbering(_)), "{misfit}");
+    assert_eq!(run.damage[0], left_out(misfit));
 }
 
 #[test]
@@ -92,10 +109,7 @@ fn a_map_that_refers_to_nothing_costs_its_function_even_if_it_never_ran() {
     map.edges[3].to = 70;
     let run = run_of(map, &[]);
     assert!(run.functions.is_empty());
-    assert_eq!(
-        run.damage,
-        ["app: slide in a: no block b70 in its map; left out"]
-    );
+    assert_eq!(run.damage, [left_out(Misfit::NoBlock { block: 70 })]);
 }
 
 #[test]

@@ -10,10 +10,12 @@ use build::{cfg, count_edges, count_paths, fact, function, image, module, profil
 use holloway_analysis::coverage::coverage;
 use holloway_analysis::edges::of_function;
 use holloway_analysis::lines::counts;
+use holloway_analysis::misfit::Misfit;
+use holloway_analysis::note::{FunctionPlace, Note};
 use holloway_analysis::{Flow, Function, RunProfile, Sort, blocks, edges, functions};
 use holloway_flow::{
-    Action, BlockId, Cfg, EdgeId, Numbering, Path, PathEnd, PathId, PathStart, Probes,
-    SuccessorOrder, net_counts,
+    Action, BlockId, Cfg, CfgError, EdgeId, Numbering, Path, PathEnd, PathId, PathStart, Probes,
+    SuccessorOrder, TreeError, net_counts,
 };
 use holloway_format::{DagKind, EdgeKind, FunctionMap, Outcome};
 use proptest::prelude::*;
@@ -529,7 +531,7 @@ fn check_fact(expect: &[(u32, u32, i64)], calls: u64, left: i64) {
     let runs = [of_one(&paths, &counters), of_one(&edges, &counted)];
     for (run, increments) in runs.into_iter().zip(increments) {
         let function = &run.functions[0];
-        assert_eq!(run.damage, Vec::<String>::new());
+        assert_eq!(run.damage, []);
         // Of the counters themselves: more than paths, less than edges.
         assert_eq!(coverage(&run).increments, increments);
         assert_eq!(function.flow().calls, calls);
@@ -566,17 +568,29 @@ fn a_killed_process_is_named_once() {
     assert_eq!(run.functions[0].flow().edges, [1, 0, 0, 0, 1, 0, 0, 0, 0]);
     assert_eq!(
         run.damage,
-        ["app: killed in the middle of slide in a: 2 edges came out below 0, shown as 0"]
+        [Note::NegativeEdges {
+            function: place_of_slide(),
+            edges: 2,
+        }]
     );
 }
 
-/// What a reader finds wrong costs the function, with one sentence.
+fn place_of_slide() -> FunctionPlace {
+    FunctionPlace {
+        image: "app".to_owned(),
+        module: "a".to_owned(),
+        name: "slide".to_owned(),
+    }
+}
+
+/// What a reader finds wrong costs the function, with one note.
 #[test]
 fn counters_that_measure_no_flow_cost_their_function() {
-    let check = |map: FunctionMap, counters: &[(u64, u64)], ran: bool, damage: &str| {
+    let check = |map: FunctionMap, counters: &[(u64, u64)], ran: bool, misfit: Misfit| {
         let run = of_one(&map, &counters.iter().copied().collect());
         assert_eq!(run.functions[0].ran(), ran);
-        assert_eq!(run.damage, [damage]);
+        let function = place_of_slide();
+        assert_eq!(run.damage, [Note::LeftOut { function, misfit }]);
     };
     let map = || count_edges(&build::slide(), &[]).unwrap();
     check(
@@ -586,13 +600,18 @@ fn counters_that_measure_no_flow_cost_their_function() {
         },
         &[(0, 1)],
         false,
-        "app: slide in a: its map's counters measure no flow: e0 is neither counted nor does it follow; left out",
+        Misfit::NoFlow(TreeError::Missing(EdgeId(0))),
     );
     check(
         map(),
         &[(3, 1), (4, 1), (9, 1)],
         true,
-        "app: slide in a: 2 counter numbers from 4 on, where it has 4; left out",
+        Misfit::CountsBeyond {
+            counted: "counter",
+            numbers: 2,
+            first: 4,
+            limit: 4,
+        },
     );
     let mut twice = map();
     twice.edges[0].to = 0;
@@ -600,6 +619,6 @@ fn counters_that_measure_no_flow_cost_their_function() {
         twice,
         &[(0, 1)],
         false,
-        "app: slide in a: its map is no graph: e0 enters the entry block; put an empty block before it; left out",
+        Misfit::NoGraph(CfgError::EntersEntry(EdgeId(0))),
     );
 }

@@ -1,6 +1,14 @@
-//! What was lost in a file that could be read otherwise, so that reports can say it aloud.
+//! What a file lost: the records that its reader leaves out, and what is missing of recorded streams.
+//!
+//! A [`Damage`] says where and holds a [`Fact`], which says what. Both are values: code matches on
+//! them, and never on their text. Sealed profiles carry the text of a fact, so the text is part of
+//! that format and stays here ([`fact`]); every other sentence about a run is the report's.
+
+pub mod fact;
 
 use std::fmt;
+
+pub use fact::{Fact, Index, MissingPart, MissingPaths, Percent, Sample, SpoolDamage};
 
 /// The file that is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,34 +22,39 @@ pub enum DamagedFile {
 /// A part of a map or profile that is left out since it is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where.
+    /// The file that lost it.
     pub file: DamagedFile,
-    /// Module in the image map, where the damage concerns one.
+    /// Module in the image map, if the damage concerns one.
     pub module: Option<u32>,
-    /// Function in the module, where the damage concerns one: its counts or its map record are left out.
+    /// Function in the module whose counts or map record are left out, if the damage concerns one.
     pub function: Option<u32>,
-    /// Name of the function (or of the module), empty where it can't be read.
+    /// Name of the function (or of the module), empty if it can't be read.
     pub name: String,
     /// Byte offset in the file.
     pub offset: u64,
-    /// What is wrong, in words, lower case.
-    pub what: String,
+    /// What is lost, or why.
+    pub fact: Fact,
 }
 
 impl Damage {
     /// Damage to a file that concerns no single function.
-    pub fn of_file(file: DamagedFile, offset: u64, what: impl fmt::Display) -> Self {
+    pub fn of_file(file: DamagedFile, offset: u64, fact: impl Into<Fact>) -> Self {
         Self {
             file,
             module: None,
             function: None,
             name: String::new(),
             offset,
-            what: what.to_string(),
+            fact: fact.into(),
         }
     }
 
-    /// The same with the function it costs.
+    /// A fact about all streams of a profile, rather than about a place in its file.
+    pub fn of_streams(fact: Fact) -> Self {
+        Self::of_file(DamagedFile::Profile, 0, fact)
+    }
+
+    /// The same damage, with the function that it costs.
     #[must_use]
     pub fn of_function(mut self, function: usize, name: &str) -> Self {
         self.function = Some(index32(function));
@@ -49,7 +62,7 @@ impl Damage {
         self
     }
 
-    /// The same with the module it concerns.
+    /// The same damage, with the module that it concerns.
     #[must_use]
     pub fn in_module(mut self, module: usize) -> Self {
         self.module = Some(index32(module));
@@ -72,12 +85,12 @@ impl fmt::Display for Damage {
             write!(f, ", function {function}")?;
         }
         if let Some(module) = self.module {
-            let of = if self.function.is_some() { " of" } else { "," };
-            write!(f, "{of} module {module}")?;
+            let preposition = if self.function.is_some() { " of" } else { "," };
+            write!(f, "{preposition} module {module}")?;
         }
         if !self.name.is_empty() {
             write!(f, " ({})", self.name)?;
         }
-        write!(f, ": {}", self.what)
+        write!(f, ": {}", self.fact)
     }
 }

@@ -19,7 +19,7 @@
 //! Each record's payload begins `v module  v function  8 bytes hash` (`v`: varint).
 
 use crate::cursor::Cursor;
-use crate::damage::{Damage, DamagedFile};
+use crate::damage::{Damage, DamagedFile, Fact, Index};
 use crate::error::FormatError;
 use crate::frames::{Frame, FrameWriter, Frames, index_size};
 use crate::image::ImageMap;
@@ -164,8 +164,8 @@ impl Head {
         let frames = Frames::new(index, &bytes[start as usize..], self.functions, start);
         let (mut list, mut damage) = (Vec::new(), Vec::new());
         if !frames.index_intact() {
-            let what = "the index of records is damaged; the records were found without it";
-            damage.push(Damage::of_file(DamagedFile::Profile, size as u64, what));
+            let fact = Fact::Index(Index::Records);
+            damage.push(Damage::of_file(DamagedFile::Profile, size as u64, fact));
         }
         let mut last = None;
         for frame in frames {
@@ -245,8 +245,8 @@ pub(crate) fn lost(
     match keys {
         Some([module, function]) => lost_function(map, (module, function), offset, error),
         None => {
-            let what = format!("a function is lost: {error}");
-            Damage::of_file(DamagedFile::Profile, offset, what)
+            let fact = Fact::LostFunction(error);
+            Damage::of_file(DamagedFile::Profile, offset, fact)
         }
     }
 }

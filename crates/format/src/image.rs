@@ -29,7 +29,7 @@
 use holloway_abi::Kind;
 
 use crate::cursor::{Cursor, known_kind};
-use crate::damage::{Damage, DamagedFile};
+use crate::damage::{Damage, DamagedFile, Fact};
 use crate::error::FormatError;
 use crate::map::{self, FIRST_WITH_LEAKS, FunctionMap, MAP_VERSION, ModuleMap, check_version};
 use crate::repair;
@@ -185,12 +185,11 @@ pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
         usize::try_from(head.length).map_or(bytes.len(), |length| length.min(bytes.len()));
     let bytes = &bytes[..available];
     if head.length > available as u64 {
-        let what = format!(
-            "the last {} bytes are missing",
-            head.length - available as u64
-        );
+        let fact = Fact::Truncated {
+            bytes: head.length - available as u64,
+        };
         map.damage
-            .push(Damage::of_file(DamagedFile::Map, available as u64, what));
+            .push(Damage::of_file(DamagedFile::Map, available as u64, fact));
     }
     // Entries that are cut off are not even announced by placeholders: a lying count must not cost memory.
     let entries = bytes
@@ -203,9 +202,9 @@ pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
         let at = (head.table + number * ENTRY) as u64;
         let placed = reader.read_module(number, entry, at, &mut map.damage);
         map.modules.push(placed.unwrap_or_else(|error| {
-            let what = format!("the module is lost: {error}");
+            let fact = Fact::LostModule(error);
             map.damage
-                .push(Damage::of_file(DamagedFile::Map, at, what).in_module(number));
+                .push(Damage::of_file(DamagedFile::Map, at, fact).in_module(number));
             PlacedModule::default()
         }));
     }
@@ -364,8 +363,8 @@ fn refuse_overlaps(map: &mut ImageMap) {
             continue;
         }
         if base < end || base.checked_add(size).is_none() || !base.is_multiple_of(8) {
-            let what = "the module is lost: its counters lie over those of another";
-            let mut damage = Damage::of_file(DamagedFile::Map, 0, what).in_module(number);
+            let fact = Fact::OverlappingModule;
+            let mut damage = Damage::of_file(DamagedFile::Map, 0, fact).in_module(number);
             damage.name = placed.module.name.to_string();
             map.damage.push(damage);
             *placed = PlacedModule::default();

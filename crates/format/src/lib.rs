@@ -31,8 +31,9 @@ pub mod text;
 pub mod trace;
 pub mod variation;
 pub mod varint;
+pub mod words;
 
-pub use damage::{Damage, DamagedFile};
+pub use damage::{Damage, DamagedFile, Fact};
 pub use error::FormatError;
 pub use guide::{Guide, GuideFunction};
 pub use image::{Beside, ImageMap, PlacedModule, decode_image, encode_image};

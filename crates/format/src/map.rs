@@ -135,8 +135,17 @@ pub struct Skipped {
     pub name: Text,
     /// Linkage name.
     pub linkage_name: Text,
-    /// Why, in words.
+    /// Why, in the weaver's words.
     pub reason: Text,
+}
+
+impl Skipped {
+    /// Whether the entry stands for an input of machine code, whose functions nobody can name.
+    ///
+    /// Path maps carry the reason as text, so this reads the beginning of that text.
+    pub fn is_machine_code(&self) -> bool {
+        self.reason.starts_with("machine code")
+    }
 }
 
 /// A function that was defined in the input and has no code after optimisation: inlined everywhere, or unused.

@@ -5,7 +5,7 @@
 
 mod sum;
 
-use crate::damage::{Damage, DamagedFile};
+use crate::damage::{Damage, DamagedFile, Fact};
 use crate::error::FormatError;
 use crate::image::ImageMap;
 use crate::raw::{RawHead, RawProfile};
@@ -211,7 +211,7 @@ pub(crate) fn lost_function(
     map: &ImageMap,
     place: (u32, u32),
     offset: u64,
-    what: impl std::fmt::Display,
+    fact: impl Into<Fact>,
 ) -> Damage {
     let (module, function) = (place.0 as usize, place.1 as usize);
     let name = map
@@ -219,7 +219,7 @@ pub(crate) fn lost_function(
         .get(module)
         .and_then(|placed| placed.module.functions.get(function));
     let name = name.map_or("", |function| function.display_name());
-    Damage::of_file(DamagedFile::Profile, offset, what)
+    Damage::of_file(DamagedFile::Profile, offset, fact)
         .of_function(function, name)
         .in_module(module)
 }

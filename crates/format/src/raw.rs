@@ -12,7 +12,7 @@ mod rings;
 mod writer;
 
 use crate::cursor::{Cursor, known_kind};
-use crate::damage::{Damage, DamagedFile};
+use crate::damage::{Damage, DamagedFile, Fact};
 use crate::error::FormatError;
 use crate::profile::ProfileHead;
 use holloway_abi::{
@@ -261,9 +261,11 @@ impl<'a> RawProfile<'a> {
         };
         let length = bytes.len() as u64;
         if raw.header.end > length {
-            let what = format!("the last {} bytes are missing", raw.header.end - length);
+            let fact = Fact::Truncated {
+                bytes: raw.header.end - length,
+            };
             raw.damage
-                .push(Damage::of_file(DamagedFile::Profile, length, what));
+                .push(Damage::of_file(DamagedFile::Profile, length, fact));
         }
         raw.find_extents(&bytes[..raw.header.end.min(length) as usize]);
         Ok(raw)
@@ -295,9 +297,11 @@ impl<'a> RawProfile<'a> {
 
     fn push_ring(&mut self, ring: Ring<'a>) {
         if ring.overrun() > 0 {
-            let (tid, bytes) = (ring.tid, ring.overrun());
-            let what = format!("{bytes} bytes of words of thread {tid} were written over");
-            let damage = Damage::of_file(DamagedFile::Profile, ring.offset, what);
+            let fact = Fact::OverwrittenWords {
+                bytes: ring.overrun(),
+                thread: ring.tid,
+            };
+            let damage = Damage::of_file(DamagedFile::Profile, ring.offset, fact);
             self.damage.push(damage);
         }
         self.rings.push(ring);
@@ -305,12 +309,11 @@ impl<'a> RawProfile<'a> {
 
     fn note_lost(&mut self, since: Option<usize>, to: usize) {
         if let Some(since) = since {
-            let what = format!(
-                "{} bytes are lost: the head of an extent is damaged or cut off",
-                to - since
-            );
+            let fact = Fact::LostExtent {
+                bytes: (to - since) as u64,
+            };
             self.damage
-                .push(Damage::of_file(DamagedFile::Profile, since as u64, what));
+                .push(Damage::of_file(DamagedFile::Profile, since as u64, fact));
         }
     }
 

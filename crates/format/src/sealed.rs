@@ -30,7 +30,7 @@
 //! that ran path 0 five times and path 300 once: `00 02  00×8  02  00 05  ab 02 01`.
 
 use crate::cursor::{Cursor, known_kind};
-use crate::damage::{Damage, DamagedFile};
+use crate::damage::{Damage, DamagedFile, Fact, Index};
 use crate::error::FormatError;
 use crate::frames::{Frame, FrameWriter, Frames, index_size};
 use crate::head;
@@ -134,7 +134,7 @@ fn put_note(out: &mut Vec<u8>, damage: &Damage) {
             .map_or(0, |function| u64::from(function) + 1),
     );
     put(out, damage.offset);
-    for text in [&damage.name, &damage.what] {
+    for text in [&damage.name, &damage.fact.to_string()] {
         put(out, text.len() as u64);
         out.extend_from_slice(text.as_bytes());
     }
@@ -219,11 +219,11 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
     let notes = Frames::new(notes_index, notes, head.notes, start + records.len() as u64);
     for intact in [frames.index_intact(), notes.index_intact()] {
         if !intact {
-            let what = "an index of records is damaged; the records were found without it";
+            let fact = Fact::Index(Index::SealedRecords);
             profile.damage.push(Damage::of_file(
                 DamagedFile::Profile,
                 head.size as u64,
-                what,
+                fact,
             ));
         }
     }
@@ -243,11 +243,7 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
         profile
             .damage
             .push(frame.payload.and_then(read_note).unwrap_or_else(|error| {
-                Damage::of_file(
-                    DamagedFile::Profile,
-                    offset,
-                    format!("a note of earlier damage is lost: {error}"),
-                )
+                Damage::of_file(DamagedFile::Profile, offset, Fact::LostNote(error))
             }));
     }
     Ok(profile)
@@ -333,7 +329,7 @@ fn read_note(mut cursor: Cursor<'_>) -> Result<Damage, FormatError> {
         let length = cursor.count(1, "length of a text")?;
         Ok(String::from_utf8_lossy(cursor.bytes(length)?).into_owned())
     };
-    let (name, what) = (text()?, text()?);
+    let (name, fact) = (text()?, Fact::parse(text()?));
     cursor.end()?;
     Ok(Damage {
         file,
@@ -341,6 +337,6 @@ fn read_note(mut cursor: Cursor<'_>) -> Result<Damage, FormatError> {
         function,
         name,
         offset,
-        what,
+        fact,
     })
 }

@@ -127,7 +127,7 @@ fn lost(whole: &ImageMap, damaged: &ImageMap) -> BTreeSet<(u32, u32)> {
             damage.file == DamagedFile::Map
                 && (damage.module == Some(m)
                     && damage.function.is_none_or(|function| function == f)
-                    || damage.what.contains("bytes are missing"))
+                    || damage.fact.to_string().contains("bytes are missing"))
         });
         assert!(listed, "function {f} of module {m} is lost and not listed");
     }
@@ -151,7 +151,7 @@ fn every_flipped_bit_is_noticed_and_costs_one_function() {
         let modules_lost = map
             .damage
             .iter()
-            .filter(|damage| damage.what.starts_with("the module is lost"))
+            .filter(|damage| damage.fact.to_string().starts_with("the module is lost"))
             .count();
         if modules_lost == 0 {
             // The strings of a function are its own here; an end of a string is shared by two.

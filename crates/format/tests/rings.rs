@@ -169,7 +169,7 @@ fn a_damaged_spool_costs_itself() {
             if let Err(damage) = &all[0] {
                 assert_eq!(damage.offset, spool as u64);
                 let what = "2000 bytes of words of thread 7 are lost: ";
-                assert!(damage.what.starts_with(what), "{damage}");
+                assert!(damage.fact.to_string().starts_with(what), "{damage}");
             }
             assert!(all[1..].iter().all(Result::is_ok));
         }

@@ -5,11 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use holloway_collect::run_directory;
+
 use crate::args::CleanArgs;
 use crate::failure::{Context, Failure, Result};
-use crate::link::{dead_tools, remove_tools};
 use crate::project::{HOME, absolute};
-use crate::{rundir, status};
+use crate::status;
+use holloway_link::tools::{cache_home, dead_tools, remove_tools};
 
 /// Directory of woven modules below holloway's own, for the cargo verbs.
 pub(crate) const CACHE: &str = "cache";
@@ -26,7 +28,7 @@ impl Part {
     fn of(entry: &Path) -> Self {
         match entry.file_name().and_then(|name| name.to_str()) {
             Some(CACHE) => Self::Cache,
-            Some(rundir::RUNS) => Self::Runs,
+            Some(run_directory::RUNS) => Self::Runs,
             _ => Self::Builds,
         }
     }
@@ -120,7 +122,7 @@ fn woven_in(cache: &Path) -> Vec<PathBuf> {
 pub(crate) fn shared_cache() -> Option<PathBuf> {
     match std::env::var_os("HOLLOWAY_CACHE") {
         Some(cache) => (!cache.is_empty()).then(|| cache.into()),
-        None => crate::link::cache_home().map(|home| home.join("woven")),
+        None => cache_home().map(|home| home.join("woven")),
     }
 }
 

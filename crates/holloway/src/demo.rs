@@ -4,11 +4,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use holloway_collect::{child, run_directory};
+
 use crate::args::{CargoArgs, DemoArgs, OutputArgs, StreamArgs, WeaveArgs};
 use crate::cargo_verb::{CargoCall, Verb};
 use crate::failure::{Context, Failure, Result};
 use crate::split::Split;
-use crate::{child, finish, report, rundir, status};
+use crate::{loading, report, status};
 
 /// A workspace of its own, wherever the directory lies. Its debug information has types, so that cases have names.
 const MANIFEST: &str = "\
@@ -69,7 +71,7 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
         },
         &ours,
     )?;
-    let run = rundir::create_in(&home.join(rundir::RUNS), "demo")?;
+    let run = run_directory::create_in(&home.join(run_directory::RUNS), "demo")?;
     let status = call.record_into(&run)?;
     if !status.success() {
         return Err(Failure::with_code(
@@ -77,7 +79,7 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
             "cannot show the demo: it was not built or did not run (see above); `holloway doctor` says what is missing",
         ));
     }
-    finish::finish(&run, None)?;
+    loading::finish(&run, None)?;
     let mut view = args.view.clone();
     view.list.top = view.list.top.or(Some(TOP));
     report::print_below(&run, &view, Some(project))?;

@@ -11,7 +11,13 @@
 //! | 128+n | the program was killed by signal n |
 //! | other | the program's own |
 
+use std::ffi::OsStr;
 use std::fmt;
+
+use holloway_collect::burst::BurstVariableError;
+use holloway_collect::error::{ImageError, LoadError, RunDirectoryError, StoreError};
+use holloway_link::Fault;
+use holloway_report::notes::sentence;
 
 /// Holloway itself could not do its work.
 pub(crate) const FAILED: u8 = 125;
@@ -45,6 +51,19 @@ impl Failure {
         Self::with_code(USAGE, message)
     }
 
+    /// The failure to start a program, with env(1)'s exit codes.
+    pub(crate) fn cannot_run(program: &OsStr, error: &std::io::Error) -> Self {
+        let code = if error.kind() == std::io::ErrorKind::NotFound {
+            NOT_FOUND
+        } else {
+            CANNOT_RUN
+        };
+        Self::with_code(
+            code,
+            format_args!("cannot run {}: {error}", program.display()),
+        )
+    }
+
     /// A failure with a given exit code. Newlines in the message become `; `: errors are one line.
     pub(crate) fn with_code(code: u8, message: impl fmt::Display) -> Self {
         let message = message.to_string();
@@ -60,9 +79,58 @@ impl Failure {
     }
 }
 
+impl From<holloway_link::Error> for Failure {
+    fn from(error: holloway_link::Error) -> Self {
+        let code = match error.fault() {
+            Fault::Usage => USAGE,
+            Fault::ProgramNotFound => NOT_FOUND,
+            Fault::ProgramNotRunnable => CANNOT_RUN,
+            Fault::Work => FAILED,
+        };
+        Self::with_code(code, error)
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
+    }
+}
+
+/// The exit code of an error of the crates below.
+macro_rules! failures {
+    ($($error:ty => $code:expr),* $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::with_code($code(&error), error)
+            }
+        })*
+    };
+}
+
+failures! {
+    ImageError => |_: &ImageError| FAILED,
+    StoreError => |_: &StoreError| FAILED,
+    RunDirectoryError => |_: &RunDirectoryError| FAILED,
+    BurstVariableError => |_: &BurstVariableError| USAGE,
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::PathMap { .. } => Self::usage(error),
+            LoadError::NoReadableProfile { run, first, others } => match others {
+                0 => Self::new(format_args!("cannot read {}", sentence(&first))),
+                _ => Self::new(format_args!(
+                    "cannot read any profile in {}: {}; and {others} more",
+                    run.display(),
+                    sentence(&first)
+                )),
+            },
+            LoadError::NoRun { .. } | LoadError::NoProfile { .. } | LoadError::Store(_) => {
+                Self::new(error)
+            }
+        }
     }
 }
 

@@ -10,11 +10,17 @@
 use std::path::{Path, PathBuf};
 
 use holloway_analysis::RunProfile;
+use holloway_collect::files::{read_regular, write_atomically};
+use holloway_collect::load::profile_files;
+use holloway_collect::run_directory::LATEST;
 use holloway_format::guide::GUIDE_MAGIC;
 use holloway_format::{Guide, GuideFunction};
+use holloway_link::guide::hash;
+use holloway_link::records::leave_warning;
+use holloway_report::notes::sentence;
 
 use crate::failure::{Context, Failure, Result};
-use crate::{images, linked, load, rundir};
+use crate::{latest, loading, status};
 
 /// File in holloway's build directory: the guide of the last build.
 const FILE: &str = ".holloway-guide";
@@ -24,10 +30,10 @@ const FILE: &str = ".holloway-guide";
 /// # Errors
 /// There is not.
 pub(crate) fn check(named: &Path) -> Result<()> {
-    if named == Path::new(rundir::LATEST) {
+    if named == Path::new(LATEST) {
         return Ok(());
     }
-    load::profile_files(named)
+    profile_files(named)
         .map(drop)
         .map_err(|failure| unusable(named, failure))
 }
@@ -54,10 +60,13 @@ pub(crate) fn read(named: &Path) -> Result<Guide> {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        linked::warn(&format!(
-            "the guide {} is damaged, the rest of it is used: {first}{more}",
-            run.display()
-        ));
+        let warning = format!(
+            "the guide {} is damaged, the rest of it is used: {}{more}",
+            run.display(),
+            sentence(first)
+        );
+        status::warn(&warning);
+        leave_warning(&warning);
     }
     Ok(of(&profile))
 }
@@ -73,15 +82,15 @@ enum Source {
 fn open(named: &Path) -> Result<Source> {
     let is_file = std::fs::metadata(named).is_ok_and(|metadata| metadata.is_file());
     if is_file
-        && let Ok(bytes) = images::read_regular(named)
+        && let Ok(bytes) = read_regular(named)
         && bytes.starts_with(&GUIDE_MAGIC)
     {
         return Guide::decode(&bytes)
             .map(Source::Kept)
             .map_err(|error| unusable(named, error));
     }
-    let run = rundir::named(named)?;
-    let profile = load::load(&run).map_err(|failure| unusable(&run, failure))?;
+    let run = latest::named(named)?;
+    let profile = loading::load(&run).map_err(|failure| unusable(&run, failure))?;
     Ok(Source::Run(run, profile))
 }
 
@@ -95,13 +104,8 @@ pub(crate) fn keep(named: &Path, home: &Path) -> Result<(PathBuf, String)> {
     let file = home.join(FILE);
     // The first build of all has no directory yet.
     std::fs::create_dir_all(home).cannot(|| format!("create {}", home.display()))?;
-    rundir::write_atomically(&file, &bytes)?;
+    write_atomically(&file, &bytes)?;
     Ok((file, hash(&bytes)))
-}
-
-/// What tells one guide from another.
-pub(crate) fn hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
 }
 
 /// The counts of all functions that ran.

@@ -2,11 +2,11 @@
 //!
 //! An option that the kind, or the view, has no use for is refused: nobody is to believe that it did something.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use clap::ValueEnum as _;
 use holloway_abi::Kind;
+use holloway_collect::recorded::RecordedKinds;
 
 use crate::args::{OutputFormat, StreamArgs, View, ViewArgs};
 use crate::failure::{Failure, Result};
@@ -22,66 +22,39 @@ fn command(kind: Kind) -> &'static str {
     }
 }
 
-/// The kinds of a run, each with the images that have it.
-#[derive(Debug, Default)]
-pub(crate) struct Kinds(BTreeMap<Kind, BTreeSet<String>>);
-
-impl Kinds {
-    /// An image has this kind .
-    pub(crate) fn add(&mut self, kind: Kind, image: &str) {
-        self.0.entry(kind).or_default().insert(image.to_owned());
+/// What a page leaves out and how to see it, where the run has other kinds too. Who asks for a view of counts (`is_asked_for`) gets all of them:
+/// every kind has counts.
+pub(crate) fn others(recorded: &RecordedKinds, page: Page, is_asked_for: bool) -> Option<String> {
+    if page == Page::Counts && is_asked_for {
+        return None;
     }
+    let others = recorded.iter().filter(|(kind, _)| !page.shows(*kind));
+    let others = others.map(|(kind, images)| {
+        let names: Vec<&str> = images.iter().map(String::as_str).collect();
+        let more = names.len().saturating_sub(NAMED);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        let names = names[..names.len().min(NAMED)].join(", ");
+        format!("{kind} of {names}{more} (`{}`)", command(kind))
+    });
+    let others: Vec<String> = others.collect();
+    (!others.is_empty()).then(|| {
+        let (these, others) = (page, others.join(", "));
+        format!("only {these} are shown here; the run also has {others}")
+    })
+}
 
-    /// Whether some image has this kind.
-    pub(crate) fn has(&self, kind: Kind) -> bool {
-        self.0.contains_key(&kind)
-    }
-
-    /// Whether paths were timed, all or a few.
-    pub(crate) fn is_timed(&self) -> bool {
-        self.iter().any(|(kind, _)| kind.is_timed())
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (Kind, &BTreeSet<String>)> {
-        self.0.iter().map(|(&kind, images)| (kind, images))
-    }
-
-    /// What a page leaves out and how to see it, where the run has other kinds too. Who asks for a view of counts (`is_asked_for`) gets all of them:
-    /// every kind has counts.
-    pub(crate) fn beside(&self, page: Page, is_asked_for: bool) -> Option<String> {
-        if page == Page::Counts && is_asked_for {
-            return None;
-        }
-        let others = self.iter().filter(|(kind, _)| !page.shows(*kind));
-        let others = others.map(|(kind, images)| {
-            let names: Vec<&str> = images.iter().map(String::as_str).collect();
-            let more = names.len().saturating_sub(NAMED);
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
-            let names = names[..names.len().min(NAMED)].join(", ");
-            format!("{kind} of {names}{more} (`{}`)", command(kind))
-        });
-        let others: Vec<String> = others.collect();
-        (!others.is_empty()).then(|| {
-            let (these, others) = (page, others.join(", "));
-            format!("only {these} are shown here; the run also has {others}")
-        })
-    }
-
-    /// What is said to one who asks for `what`, which only a build with `--collect build` has.
-    pub(crate) fn lack(&self, what: &str, build: Kind) -> String {
-        let there = self
-            .iter()
-            .map(|(kind, _)| format!("{kind} (`{}`)", command(kind)));
-        let there: Vec<String> = there.collect();
-        let there = there.join(" and ");
-        format!(
-            "no {what} were recorded: build with --collect {build} to see them; there are {there}"
-        )
-    }
+/// What is said to one who asks for `what`, which only a build with `--collect build` has.
+pub(crate) fn lack(recorded: &RecordedKinds, what: &str, build: Kind) -> String {
+    let there = recorded
+        .iter()
+        .map(|(kind, _)| format!("{kind} (`{}`)", command(kind)));
+    let there: Vec<String> = there.collect();
+    let there = there.join(" and ");
+    format!("no {what} were recorded: build with --collect {build} to see them; there are {there}")
 }
 
 /// Images that are named; of more only the number is said.
@@ -102,7 +75,7 @@ pub(crate) enum Page {
 
 impl Page {
     /// What is reported of a run.
-    pub(crate) fn of(kinds: &Kinds, view: &ViewArgs) -> Self {
+    pub(crate) fn of(kinds: &RecordedKinds, view: &ViewArgs) -> Self {
         match view.view {
             Some(View::Loops) => Self::Loops,
             Some(View::Variation) => Self::Variation,
@@ -167,7 +140,7 @@ fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
 ///
 /// # Errors
 /// There is one.
-pub(crate) fn check_view(kinds: &Kinds, view: &ViewArgs) -> Result<()> {
+pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
     match view.view {
         Some(View::Loops) if !kinds.has(Kind::Loops) && kinds.has(Kind::Trace) => {
             return Err(Failure::usage(
@@ -175,12 +148,14 @@ pub(crate) fn check_view(kinds: &Kinds, view: &ViewArgs) -> Result<()> {
             ));
         }
         Some(View::Loops) if !kinds.has(Kind::Loops) => {
-            return Err(Failure::usage(kinds.lack("loops", Kind::Loops)));
+            return Err(Failure::usage(lack(kinds, "loops", Kind::Loops)));
         }
         Some(View::Variation) if !kinds.is_timed() => {
-            return Err(Failure::usage(
-                kinds.lack("times of paths", Kind::Variation),
-            ));
+            return Err(Failure::usage(lack(
+                kinds,
+                "times of paths",
+                Kind::Variation,
+            )));
         }
         _ => {}
     }
@@ -230,7 +205,7 @@ pub(crate) fn check_view(kinds: &Kinds, view: &ViewArgs) -> Result<()> {
 pub(crate) fn check(kind: Kind, stream: &StreamArgs, view: Option<&ViewArgs>) -> Result<()> {
     check_stream(kind, stream)?;
     let Some(view) = view else { return Ok(()) };
-    let mut kinds = Kinds::default();
+    let mut kinds = RecordedKinds::default();
     kinds.add(kind, "");
     check_view(&kinds, view)
 }

@@ -6,10 +6,9 @@ use std::process::ExitCode;
 use holloway_analysis::RunProfile;
 
 use crate::args::{OutputFormat, OverlapArgs};
-use crate::collect::Settings;
 use crate::failure::Result;
 use crate::report::{options, source, write_out};
-use crate::{load, rundir, status};
+use crate::{latest, loading, status};
 
 /// Compares two runs and prints what they have in common.
 ///
@@ -28,8 +27,8 @@ pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
 
 /// The counts of a run. What times say they don't: who has them is told who does.
 fn read(named: &Path) -> Result<RunProfile> {
-    let run = rundir::named(named)?;
-    let loaded = load::load_with_streams(&run, &Settings::default())?;
+    let run = latest::named(named)?;
+    let loaded = loading::load_with_streams(&run)?;
     if loaded.kinds.is_timed() {
         status::note(&format!(
             "{} has times of paths: here only how often they ran is compared; `holloway stability` compares what varies",

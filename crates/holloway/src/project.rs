@@ -11,7 +11,7 @@ use cargo_metadata::{Metadata, Package};
 
 use crate::failure::{Context, Failure, Result};
 use crate::split::{cargo_value, cargo_values};
-use crate::toolchain::Rustc;
+use holloway_link::toolchain::Rustc;
 
 /// Below cargo's target directory: woven builds, cache, runs.
 pub(crate) const HOME: &str = "holloway";
@@ -74,7 +74,7 @@ impl Project {
 
     /// Where runs are recorded.
     pub(crate) fn runs(&self) -> PathBuf {
-        self.home.join(crate::rundir::RUNS)
+        self.home.join(holloway_collect::run_directory::RUNS)
     }
 
     /// A name for a run of this project: the binary, example, test or bench chosen, else the package's, else the directory's.

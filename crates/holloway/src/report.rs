@@ -8,17 +8,16 @@ use holloway_abi::Unit;
 use holloway_analysis::Function;
 use holloway_analysis::variation::How;
 use holloway_analysis::variation::rank::{Disturbed, Time};
+use holloway_collect::load::Loaded;
 use holloway_report::{Files, LoopsOptions, Options, Sort, View as ReportView};
 
 use crate::args::{
     ColorWhen, ListArgs, OutputFormat, ReportArgs, SortKey, TimeOf, TimesArgs, View, ViewArgs,
 };
-use crate::collect::Settings;
 use crate::failure::{Failure, Result};
 use crate::kinds::Page;
-use crate::load::Loaded;
-use crate::toolchain::Rustc;
-use crate::{kinds, load, rundir, status, trace};
+use crate::{kinds, latest, loading, status, trace};
+use holloway_link::toolchain::Rustc;
 
 /// Reports the run named, or the latest.
 ///
@@ -26,10 +25,10 @@ use crate::{kinds, load, rundir, status, trace};
 /// There is no run, nothing of it can be read, it has not what is to be shown, or stdout cannot be written.
 pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
     let run = match &args.run {
-        Some(run) => rundir::named(run)?,
-        None => rundir::latest()?,
+        Some(run) => latest::named(run)?,
+        None => latest::latest()?,
     };
-    let loaded = load::load_with_streams(&run, &Settings::default())?;
+    let loaded = loading::load_with_streams(&run)?;
     refuse_what_is_not_there(&loaded, &args.view)?;
     print_loaded(loaded, &args.view, std::env::current_dir().ok())?;
     Ok(ExitCode::SUCCESS)
@@ -48,7 +47,7 @@ pub(crate) fn print(run: &Path, view: &ViewArgs) -> Result<()> {
 /// # Errors
 /// Nothing of the run can be read, or stdout cannot be written.
 pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
-    let loaded = load::load_with_streams(run, &Settings::default())?;
+    let loaded = loading::load_with_streams(run)?;
     if let Err(refusal) = refuse_what_is_not_there(&loaded, view) {
         // The program has run: what there is is shown.
         status::warn(&refusal.message);
@@ -85,7 +84,7 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         ..options(&view.list, &source)
     };
     let page = Page::of(&loaded.kinds, view);
-    if let Some(others) = loaded.kinds.beside(page, view.view.is_some()) {
+    if let Some(others) = kinds::others(&loaded.kinds, page, view.view.is_some()) {
         status::note(&others);
     }
     match page {

@@ -4,13 +4,16 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use holloway_collect::burst::Burst;
+use holloway_collect::error::RunError;
+use holloway_collect::{child, collector, image, run_directory};
 use holloway_format::{ImageMap, decode_image};
+use holloway_link::program::find_program;
 use signal_hook::consts::SIGSEGV;
 
 use crate::args::RunArgs;
-use crate::burst::Burst;
 use crate::failure::{Failure, Result};
-use crate::{child, collect, finish, images, kinds, report, rundir, rustc, status, unwritten};
+use crate::{kinds, loading, notices, report, status, unwritten};
 
 /// Runs the program.
 ///
@@ -23,12 +26,12 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         ));
     }
     let (program, program_args) = args.program.split_first().expect("clap requires a program");
-    let file = crate::link::find_program(program);
-    let woven = file.as_deref().and_then(|file| images::inspect(file).ok());
+    let file = find_program(program);
+    let woven = file.as_deref().and_then(|file| image::inspect(file).ok());
     let runs = woven
         .as_ref()
         .and_then(|image| image.runs.clone())
-        .unwrap_or_else(|| PathBuf::from(rundir::DEFAULT_RUNS));
+        .unwrap_or_else(|| PathBuf::from(run_directory::DEFAULT_RUNS));
     let name = Path::new(program)
         .file_name()
         .unwrap_or(program)
@@ -40,7 +43,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             .spawn()
             .err()
             .unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into());
-        return Err(rustc::cannot_run(program, &error));
+        return Err(Failure::cannot_run(program, &error));
     }
     if let Some(kind) = woven.as_ref().and_then(|image| image.kind) {
         kinds::check(
@@ -50,16 +53,20 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         )?;
     }
     Burst::check_environment()?;
-    let directory = rundir::create(args.output.output.as_deref(), &runs, &name)?;
+    let directory = run_directory::create(args.output.output.as_deref(), &runs, &name)?;
     let mut command = Command::new(program);
-    command.args(program_args).env(rundir::DATA, &directory);
-    let settings = collect::Settings::new(&args.stream, None);
-    let (status, _collector) = match collect::run(&mut command, &directory, settings) {
-        Ok(done) => done?,
-        Err(error) => {
-            rundir::discard_if_empty(&directory);
-            return Err(rustc::cannot_run(program, &error));
+    command
+        .args(program_args)
+        .env(run_directory::DATA, &directory);
+    let settings = args.stream.settings(None);
+    let run = collector::run(&mut command, &directory, settings, notices::warn);
+    let (status, _collector) = match run {
+        Ok(run) => run,
+        Err(RunError::Start(error)) => {
+            run_directory::discard_if_empty(&directory);
+            return Err(Failure::cannot_run(program, &error));
         }
+        Err(error @ RunError::Wait(_)) => return Err(Failure::new(error)),
     };
     if status.signal() == Some(SIGSEGV) && woven.as_ref().is_some_and(|file| file.opens_by_musl) {
         status::note(&format!(
@@ -67,7 +74,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             program.display()
         ));
     }
-    let outcome = finish::finish(&directory, None)?;
+    let outcome = loading::finish(&directory, None)?;
     let code = ExitCode::from(child::exit_code(status));
     if outcome.profiles == 0 {
         let is_woven = woven.is_some_and(|image| image.is_woven);
@@ -78,7 +85,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
                 .or_else(|| unwritten::reason(&directory, &runs))
         };
         let why = reason().unwrap_or_else(|| no_profile(&name, is_woven));
-        rundir::discard_if_empty(&directory);
+        run_directory::discard_if_empty(&directory);
         status::warn(&format!("no profile was written: {why}"));
         return Ok(code);
     }
@@ -92,7 +99,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
 
 /// The path map of a woven program, if it can be read.
 fn map_of(program: &Path) -> Option<ImageMap> {
-    let bytes = images::read_map(program).ok()?;
+    let bytes = image::read_map(program).ok()?;
     decode_image(&bytes).ok()
 }
 
@@ -101,7 +108,7 @@ fn no_profile(program: &str, is_woven: bool) -> String {
     if is_woven {
         return format!(
             "{program} ended before any instrumented function was entered, or could not see the run's directory or write into it: it started with an environment of its own (set {} for it), below another root, or as another user",
-            rundir::DATA
+            run_directory::DATA
         );
     }
     format!(

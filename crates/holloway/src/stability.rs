@@ -8,11 +8,9 @@ use holloway_analysis::variation::VariationRun;
 use holloway_report::variation::{stability, stability_json};
 
 use crate::args::{OutputFormat, StabilityArgs};
-use crate::collect::Settings;
 use crate::failure::{Failure, Result};
-use crate::load;
 use crate::report::{how, of_all, source, write_out};
-use crate::{rundir, status};
+use crate::{kinds, latest, loading, status};
 
 /// Evaluates the first paths of each run on all of them.
 ///
@@ -62,10 +60,10 @@ fn different(named: &[PathBuf], runs: &[VariationRun]) -> Option<String> {
 }
 
 fn timed(named: &Path) -> Result<VariationRun> {
-    let run = rundir::named(named)?;
-    let loaded = load::load_with_streams(&run, &Settings::default())?;
+    let run = latest::named(named)?;
+    let loaded = loading::load_with_streams(&run)?;
     if !loaded.kinds.is_timed() {
-        let why = loaded.kinds.lack("times of paths", Kind::Variation);
+        let why = kinds::lack(&loaded.kinds, "times of paths", Kind::Variation);
         return Err(Failure::usage(format_args!("{}: {why}", run.display())));
     }
     Ok(loaded.into_variation())

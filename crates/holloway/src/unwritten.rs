@@ -5,10 +5,11 @@ use std::io::Write as _;
 use std::path::Path;
 
 use holloway_abi as abi;
+use holloway_collect::run_directory;
 use holloway_format::ImageMap;
 use holloway_report::grouped;
 
-use crate::{rundir, status};
+use crate::status;
 
 /// Reasons that are named.
 const REASONS: usize = 2;
@@ -40,7 +41,7 @@ fn reason_by(environment: &Path, directory: &Path, elsewhere: &Path) -> Option<S
     Some(format!(
         "nothing can be written into {shown} ({}): make room, or name another directory with -o or {}",
         error.kind(),
-        rundir::DATA
+        run_directory::DATA
     ))
 }
 

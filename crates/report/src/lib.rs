@@ -10,6 +10,7 @@ pub mod json;
 mod lines;
 pub mod loops;
 pub mod names;
+pub mod notes;
 mod numbers;
 pub mod overlap;
 mod places;
@@ -27,11 +28,6 @@ pub use loops::LoopsOptions;
 pub use numbers::{grouped, plural};
 use regex::Regex;
 pub use source::{Files, Source};
-
-/// What a sentence says among the [damage](RunProfile::damage) that is none: a part of what ran was chosen.
-pub const SAMPLE: &str = "this is a sample";
-/// What it says besides where that was asked for of a stream.
-pub const SAMPLED: &str = "(--sample)";
 
 /// What to show of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,19 +1,7 @@
 //! Numbers as text: whole, with thousands separators; shares with one decimal.
 
-use std::fmt::Write as _;
-
-/// `1234567` as `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(crate) use holloway_format::words::is_or_are;
+pub use holloway_format::words::{grouped, plural};
 
 /// `-1234` as `-1,234`.
 pub(crate) fn signed(number: i64) -> String {
@@ -94,26 +82,9 @@ pub(crate) fn seconds(time: f64) -> String {
     format!("{number} {unit}")
 }
 
-/// `1 path`, `2 paths`.
-pub fn plural(number: u64, noun: &str) -> String {
-    let mut text = grouped(number);
-    let _ = write!(text, " {noun}{}", if number == 1 { "" } else { "s" });
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{grouped, mean, plural, seconds, share, short, signed, tenths};
-
-    #[test]
-    fn thousands_are_separated() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1000), "1,000");
-        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
-        assert_eq!(plural(1, "thread"), "1 thread");
-        assert_eq!(plural(2000, "thread"), "2,000 threads");
-    }
+    use super::{mean, seconds, share, short, signed, tenths};
 
     #[test]
     fn signs_and_means_are_shown() {

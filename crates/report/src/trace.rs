@@ -17,15 +17,15 @@ pub(crate) mod sums;
 use std::cmp::Reverse;
 use std::{fmt, io};
 
+use holloway_analysis::Note;
+use holloway_analysis::note::Account;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
 use holloway_analysis::trace::grams::TooMany;
 use holloway_analysis::trace::hot::Bounds;
 use holloway_analysis::trace::pattern::PatternError;
-use holloway_analysis::trace::{Checked, Trace};
+use holloway_analysis::trace::{Checked, Extent, Trace};
 use holloway_format::trace::Before;
-
-use crate::numbers::{grouped, plural};
 
 pub(crate) use sight::Sight;
 
@@ -34,64 +34,10 @@ pub(crate) use sight::Sight;
 pub struct Run<'a> {
     /// Those that are asked.
     pub streams: &'a [Stream<'a>],
-    /// What could not be read of the run, or was not recorded, a sentence each.
-    pub damage: &'a [String],
+    /// What could not be read of the run, or was not recorded.
+    pub damage: &'a [Note],
     /// The processes of the run whose traces were held against their profiles: for [`Question::Verify`].
     pub accounts: &'a [Account],
-}
-
-/// The traces of an image in a process, held against what its profile counted there. In runs of paths.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Account {
-    /// File name of the program or shared object.
-    pub image: String,
-    /// Process id.
-    pub process: u32,
-    /// Of the profile.
-    pub counted: u64,
-    /// Of the profile and in none of the traces.
-    pub missing: u64,
-    /// In the traces and not of the profile.
-    pub surplus: u64,
-}
-
-impl Account {
-    /// What is wrong, if anything is.
-    pub fn damage(&self) -> Option<String> {
-        let are = if self.missing == 1 { "is" } else { "are" };
-        let which = if self.missing > 1 && self.missing == self.counted {
-            format!("all {}", plural(self.missing, "path"))
-        } else {
-            let counted = grouped(self.counted);
-            format!("{} of the {counted}", plural(self.missing, "path"))
-        };
-        let missing = format!("{which} that its profile counted {are} missing from its trace");
-        let what = match (self.missing, self.surplus) {
-            (0, 0) => return None,
-            (_, 0) => missing,
-            (0, surplus) => format!(
-                "its trace has {} that its profile did not count: it is of another run, or was changed",
-                plural(surplus, "path")
-            ),
-            (_, surplus) => format!(
-                "{missing}, which has {} that were not counted: it is of another run, or was changed",
-                plural(surplus, "path")
-            ),
-        };
-        let Account { image, process, .. } = self;
-        Some(format!(
-            "{image}, process {process}: {what}; record it again"
-        ))
-    }
-}
-
-/// Which events of a thread were read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Part {
-    /// What stands before the first.
-    pub before: Before,
-    /// Number of all events of the thread.
-    pub events: u64,
 }
 
 /// What one thread did in one image of one process.
@@ -110,13 +56,13 @@ pub struct Stream<'a> {
     /// The events. Where they were only checked, the grammar is empty.
     pub trace: &'a Trace,
     /// Which ones, where not all were read: then only [`Question::Cat`] may be asked, for some of them.
-    pub part: Option<Part>,
+    pub part: Option<Extent>,
     /// Bytes of the trace's blocks in its file, if it comes from one.
     pub file_bytes: Option<u64>,
     /// Whether the file's blocks stand for the events that came, if that was looked at: then only [`Question::Verify`] may be asked.
     pub checked: Option<&'a Checked>,
-    /// What could not be read and is missing here, a sentence each.
-    pub damage: &'a [String],
+    /// What could not be read and is missing here.
+    pub damage: &'a [Note],
 }
 
 impl Stream<'_> {
@@ -126,8 +72,8 @@ impl Stream<'_> {
     }
 
     /// What was read.
-    pub(crate) fn part(&self) -> Part {
-        self.part.unwrap_or_else(|| Part {
+    pub(crate) fn part(&self) -> Extent {
+        self.part.unwrap_or_else(|| Extent {
             before: Before::default(),
             events: match self.checked {
                 Some(checked) => checked.events,

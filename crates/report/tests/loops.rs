@@ -11,12 +11,15 @@ use std::sync::Arc;
 use build::{Build, function, image, mangled, module, numbering_of};
 use holloway_abi::Kind;
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
+use holloway_analysis::note::Note;
 use holloway_analysis::stream::Words;
 use holloway_flow::PathId;
+use holloway_format::damage::{Fact, Percent, Sample};
 use holloway_format::{
     Counters, FunctionMap, ImageMap, LoopMap, LoopsHead, LoopsProfile, Outcome, read_loops,
     write_loops,
 };
+use holloway_report::notes::sentence;
 use holloway_report::source::Nothing;
 use holloway_report::{LoopsOptions, Options, json, terminal};
 use insta::assert_snapshot;
@@ -355,8 +358,12 @@ fn loops_of_one_place_are_told_apart_by_their_blocks() {
 #[test]
 fn a_sample_is_no_damage() {
     let mut run = run();
-    let sentence = format!("app, process 1: {}: 12.5 %", holloway_report::SAMPLE);
-    run.run.damage = vec![sentence.clone(), "a file is gone".to_owned()];
+    let sample = Sample::Streams {
+        analyzed: Percent { tenths: 125 },
+    };
+    let note = Note::Trace(Fact::Sample(sample));
+    let sentence = sentence(&note);
+    run.run.damage = vec![note, Note::Trace("a file is gone".into())];
     let text = print(&run, &options(), LoopsOptions::default());
     for line in [
         format!("  sample        {sentence}"),
@@ -372,7 +379,7 @@ fn nothing_is_known_to_have_run_where_something_is_lost() {
     let mut run = LoopsRun::new(vec![((*app()).clone(), vec![LoopsProfile::default()])]);
     let text = |run: &LoopsRun| print(run, &options(), LoopsOptions::default());
     assert!(text(&run).contains("no instrumented function ran"));
-    run.run.damage.push("a file is gone".to_owned());
+    run.run.damage.push(Note::Trace("a file is gone".into()));
     let said = text(&run);
     assert!(
         said.contains("no instrumented function is known to have run"),

@@ -9,15 +9,17 @@ mod build;
 use std::path::PathBuf;
 
 use build::{function, image, mangled, module};
+use holloway_analysis::note::{Account, Note, Origin};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
 use holloway_analysis::trace::stats::{counts, depth};
-use holloway_analysis::trace::{Checked, LookAhead, Sequitur, Terminal, Trace};
+use holloway_analysis::trace::{Checked, Extent, LookAhead, Sequitur, Terminal, Trace};
 use holloway_format::trace::Before;
 use holloway_format::{FunctionMap, ImageMap, Outcome};
+use holloway_report::notes::sentence;
 use holloway_report::source::Nothing;
 use holloway_report::trace::{
-    Account, AskError, Comparison, Cost, Hot, Least, Method, Part, Question, Run, Stream,
+    AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
 };
 use holloway_report::{Options, json, terminal};
 use insta::assert_snapshot;
@@ -254,7 +256,7 @@ fn stats_and_verify() {
     let map = app(1);
     let code = Code::new(&map);
     let (one, two) = (record(&code, 6, Some(2)), record(&code, 500, None));
-    let damage = ["block 3 cut short".to_owned()];
+    let damage = [Note::Trace("block 3 cut short".into())];
     let second = Stream {
         thread: 102,
         file_bytes: None,
@@ -276,7 +278,14 @@ fn what_is_missing_in_the_run_is_said_and_not_good() {
     let code = Code::new(&map);
     let trace = record(&code, 6, None);
     let streams = [stream(&code, &trace)];
-    let damage = ["app, process 100: 7 paths are lost".to_owned()];
+    let origin = Origin {
+        image: "app".to_owned(),
+        process: 100,
+    };
+    let damage = [Note::Streams {
+        origin,
+        fact: "7 paths are lost".into(),
+    }];
     let (whole, part) = (
         Run {
             streams: &streams,
@@ -309,9 +318,9 @@ fn a_profile_is_held_against_its_traces() {
             missing,
             surplus,
         };
-        let damage = account.damage();
-        let damage: Vec<String> = damage.into_iter().collect();
-        assert_eq!(damage.concat(), expect);
+        let damage: Vec<Note> = account.note().into_iter().collect();
+        let sentences: Vec<String> = damage.iter().map(sentence).collect();
+        assert_eq!(sentences.concat(), expect);
         let run = Run {
             streams: &[],
             damage: &damage,
@@ -438,7 +447,7 @@ fn cat_of_a_part() {
             };
             let events = all - begin as u64;
             let part = Stream {
-                part: Some(Part { before, events }),
+                part: Some(Extent { before, events }),
                 ..stream(&code, &rest)
             };
             let question = Question::Cat {

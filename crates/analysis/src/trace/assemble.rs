@@ -5,46 +5,11 @@
 //!
 //! Cost: linear in the tokens; about 100 ns each.
 
+use holloway_format::error::AssembleError;
 use holloway_format::trace::{Block, Step, Token};
 
 use super::builder::{Depth, GrammarBuilder, Limits};
 use super::grammar::{Grammar, Part, Symbol};
-
-/// Why blocks are not a grammar.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AssembleError {
-    /// A right side begins and does not end, or the other way round.
-    Unbalanced,
-    /// A rule is used that is not known.
-    Rule {
-        /// Its number.
-        rule: u32,
-    },
-    /// A terminal is used that is not known.
-    Terminal {
-        /// Its number.
-        terminal: u32,
-    },
-    /// There are more than 2^29 rules or 2^30 tokens, or the string is longer than 2^63.
-    Large,
-}
-
-impl std::fmt::Display for AssembleError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unbalanced => f.write_str("a right side has no beginning or no end"),
-            Self::Rule { rule } => write!(f, "rule {rule} is used before it is known"),
-            Self::Terminal { terminal } => {
-                write!(f, "terminal {terminal} is used before it is known")
-            }
-            Self::Large => f.write_str(
-                "the trace is too long to be asked as a whole: `holloway trace verify` checks all of it, `trace cat --from N --count M` shows parts; record less with `--only`, `--skip` or `--sample`",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for AssembleError {}
 
 /// Right sides, each after those it uses.
 #[derive(Default)]

@@ -6,9 +6,10 @@
 //! Cost: decoding the tokens, 20-100 ns each; of rules, from one fresh block to the next, 4 bytes a symbol and 32 a rule.
 
 use holloway_format::FormatError;
+use holloway_format::error::AssembleError;
 use holloway_format::trace::{Block, StringHash, TraceStream};
 
-use super::assemble::{AssembleError, Reader};
+use super::assemble::Reader;
 use super::{Part, Symbol};
 
 /// What was found.

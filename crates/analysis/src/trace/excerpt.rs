@@ -6,10 +6,20 @@
 //!
 //! Cost: decoding the tokens from the fresh block on, about 100 ns each, and four bytes for each.
 
+use holloway_format::error::AssembleError;
 use holloway_format::trace::{Before, Symbol, TraceStream};
 
 use super::Trace;
-use super::assemble::{AssembleError, MOST_TOKENS, Reader, prune};
+use super::assemble::{MOST_TOKENS, Reader, prune};
+
+/// Which events of a thread's trace were read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// What stands before the first event that was read.
+    pub before: Before,
+    /// Number of all events of the thread.
+    pub events: u64,
+}
 
 /// Events of a trace that follow one another.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -33,12 +33,13 @@ mod walk;
 use std::sync::mpsc;
 use std::thread;
 
-pub use assemble::{AssembleError, Assembler};
+pub use assemble::Assembler;
 pub use builder::Limits;
 pub use check::{Checked, check};
-pub use excerpt::Excerpt;
+pub use excerpt::{Excerpt, Extent};
 pub use grammar::{Expansion, Grammar, GrammarError, Part, RuleId, Symbol};
 use holloway_format::FormatError;
+pub use holloway_format::error::AssembleError;
 use holloway_format::trace::{Block, TraceStream};
 
 pub use holloway_format::trace::Terminal;

@@ -7,7 +7,7 @@
 
 use super::Grammar;
 use super::automaton::{Automaton, BEGIN, Hits};
-use super::pattern::{PatternError, Resolved};
+use super::pattern::{PatternError, PatternFault, Resolved};
 use super::sweep::Sweep;
 
 /// Where a pattern matches.
@@ -37,9 +37,10 @@ pub struct Frequency {
 pub fn query(grammar: &Grammar, pattern: &Resolved) -> Result<Matches, PatternError> {
     let mut sweep: Sweep<'_, _, false> = Sweep::new(grammar, Automaton::new(pattern, Hits::Apart));
     if sweep.machine.is_nullable() {
-        return Err(wrong(
-            "it matches where nothing runs, which is everywhere: use `+` for `*`, or name an event that must run",
-        ));
+        return Err(PatternError {
+            at: 0,
+            fault: PatternFault::MatchesNothing,
+        });
     }
     let found = sweep.whole(BEGIN);
     check(&sweep.machine)?;
@@ -82,16 +83,10 @@ pub fn freq(grammar: &Grammar, pattern: &Resolved) -> Result<Frequency, PatternE
 
 fn check(automaton: &Automaton) -> Result<(), PatternError> {
     if automaton.is_overflown() {
-        return Err(wrong(
-            "it can match in too many ways at once: use fewer `*` and `+`, or name events more narrowly",
-        ));
+        return Err(PatternError {
+            at: 0,
+            fault: PatternFault::TooManyStates,
+        });
     }
     Ok(())
-}
-
-fn wrong(message: &str) -> PatternError {
-    PatternError {
-        at: 0,
-        message: message.to_owned(),
-    }
 }

@@ -3,7 +3,7 @@
 use holloway_analysis::trace::Terminal;
 use holloway_analysis::trace::before::{Order, Runs, before};
 use holloway_analysis::trace::code::Event;
-use holloway_analysis::trace::pattern::{Pattern, PatternError, Resolved};
+use holloway_analysis::trace::pattern::{NameError, Pattern, PatternError, Resolved};
 use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
 use proptest::prelude::*;
 use regex::Regex;
@@ -33,11 +33,14 @@ fn terminals() -> (Vec<Terminal>, Vec<Event>) {
     (terminals, events)
 }
 
-fn lookup(name: &str, _: Option<u32>) -> Result<Vec<u32>, String> {
+fn lookup(name: &str, _: Option<u32>) -> Result<Vec<u32>, NameError> {
     match name {
         "a" | "b" | "c" | "d" => Ok(letters(name)),
         "b or c" => Ok(vec![1, 2]),
-        _ => Err(format!("no function `{name}`")),
+        _ => Err(NameError::NoFunction {
+            name: name.to_owned(),
+            similar: Vec::new(),
+        }),
     }
 }
 
@@ -129,7 +132,10 @@ fn errors_name_the_place_and_the_way_out() {
             "a<b>",
             "at character 2: `<` means nothing here: a name that has it must be in double quotes",
         ),
-        ("a nowhere::b", "at character 3: no function `nowhere::b`"),
+        (
+            "a nowhere::b",
+            "at character 3: no function `nowhere::b` was recorded: it may be inlined or skipped (`holloway report --function` says where it went)",
+        ),
         (
             "a* b?",
             "at character 1: it matches where nothing runs, which is everywhere: use `+` for `*`, or name an event that must run",

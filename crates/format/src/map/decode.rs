@@ -7,7 +7,7 @@
 //! Cost: linear, but for the sort that finds overlapping counters.
 
 use crate::cursor::Cursor;
-use crate::damage::{Damage, DamagedFile};
+use crate::damage::{Damage, DamagedFile, Fact, Index};
 use crate::error::FormatError;
 use crate::frames::{Frames, index_size};
 use crate::map::encode::entry_crc;
@@ -35,12 +35,12 @@ impl ModuleMap {
         let parts = head.split(bytes, base)?;
         let strings = Strings::read(parts.strings.0, parts.text);
         let mut damage = Vec::new();
-        for (string, what) in [
-            (head.name, "the module's name is damaged"),
-            (head.producer, "the producer's name is damaged"),
+        for (string, fact) in [
+            (head.name, Fact::ModuleName),
+            (head.producer, Fact::ProducerName),
         ] {
             if strings.get(string, base).is_err() {
-                damage.push(Damage::of_file(DamagedFile::Map, base, what));
+                damage.push(Damage::of_file(DamagedFile::Map, base, fact));
             }
         }
         let module = Self {
@@ -85,8 +85,8 @@ fn read_functions(
         parts.records.1,
     );
     if !frames.index_intact() {
-        let what = "the index of functions is damaged; the functions were found without it";
-        damage.push(Damage::of_file(DamagedFile::Map, parts.index.1, what));
+        let fact = Fact::Index(Index::Functions);
+        damage.push(Damage::of_file(DamagedFile::Map, parts.index.1, fact));
     }
     let mut functions = Vec::with_capacity(head.functions as usize);
     let mut offsets = Vec::with_capacity(head.functions as usize);
@@ -96,12 +96,12 @@ fn read_functions(
             .and_then(|cursor| read_function(cursor, strings, head.counters_size, head.beside));
         functions.push(function.unwrap_or_else(|error| {
             let lost = placeholder(frame.keys.map(|keys| keys.map(|key| strings.find(key))));
-            let what = Damage::of_file(
+            let unreadable = Damage::of_file(
                 DamagedFile::Map,
                 error.offset().unwrap_or(frame.offset),
                 error,
             );
-            damage.push(what.of_function(number, lost.display_name()));
+            damage.push(unreadable.of_function(number, lost.display_name()));
             lost
         }));
         offsets.push(frame.offset);
@@ -263,9 +263,8 @@ fn read_entries<T, const N: usize>(
         match read_entry(number, bytes, strings, offset) {
             Ok(texts) => entries.push(make(texts)),
             Err(error) => {
-                let what =
-                    format!("a function that is not instrumented is left out of the list: {error}");
-                damage.push(Damage::of_file(DamagedFile::Map, offset, what));
+                let fact = Fact::LostEntry(error);
+                damage.push(Damage::of_file(DamagedFile::Map, offset, fact));
             }
         }
     }
@@ -305,11 +304,11 @@ fn refuse_overlaps(functions: &mut [FunctionMap], offsets: &[u64], damage: &mut 
             continue;
         }
         if start < end {
-            let what = FormatError::Counters {
+            let error = FormatError::Counters {
                 offset: offsets[index],
             };
-            let what = Damage::of_file(DamagedFile::Map, offsets[index], what);
-            damage.push(what.of_function(index, function.display_name()));
+            let overlap = Damage::of_file(DamagedFile::Map, offsets[index], error);
+            damage.push(overlap.of_function(index, function.display_name()));
             *function = placeholder(Some([function.linkage_name.clone(), function.name.clone()]));
         } else {
             end = start.saturating_add(function.counters.size());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::damage::{Damage, DamagedFile};
+use crate::damage::{Damage, DamagedFile, Fact};
 use crate::image::ImageMap;
 use crate::map::{Counters, FunctionMap};
 use crate::profile::{FunctionCounts, Profile, lost_function};
@@ -42,10 +42,10 @@ pub(super) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
                         counts,
                     });
                 }
-                Err(Bad { offset, what }) => {
+                Err(Bad { offset, fact }) => {
                     profile
                         .damage
-                        .push(lost_function(map, (module, function), offset, what));
+                        .push(lost_function(map, (module, function), offset, fact));
                 }
             }
         }
@@ -57,22 +57,28 @@ pub(super) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
 /// Why a function's counts can't be used, and where.
 struct Bad {
     offset: u64,
-    what: String,
+    fact: Fact,
 }
 
 impl Bad {
     fn path(path: u64, shape: &FunctionMap, offset: u64) -> Self {
-        let (thing, limit) = (shape.counted_thing(), shape.counter_limit());
         Self {
             offset,
-            what: format!("a count for {thing} {path}, of {limit}"),
+            fact: Fact::CountBeyond {
+                counted: shape.counted_thing(),
+                number: path,
+                limit: shape.counter_limit(),
+            },
         }
     }
 
     fn overflow(path: u64, shape: &FunctionMap, offset: u64) -> Self {
         Self {
             offset,
-            what: format!("the counts of {} {path} pass 2^64", shape.counted_thing()),
+            fact: Fact::CountOverflow {
+                counted: shape.counted_thing(),
+                number: path,
+            },
         }
     }
 }
@@ -158,13 +164,11 @@ impl<'p, 'a> Sums<'p, 'a> {
             .filter(|&(_, &sum)| sum != 0)
             .map(|(index, _)| index * 8);
         if let Some(first) = rest.next() {
-            let count = 1 + rest.count();
-            let what =
-                format!("{count} counters belong to no function that the path map has intact");
+            let counters = 1 + rest.count() as u64;
             damage.push(Damage::of_file(
                 DamagedFile::Profile,
                 self.file_offset(first),
-                what,
+                Fact::StrayCounters { counters },
             ));
         }
     }
@@ -195,8 +199,12 @@ fn sum_segments(
     let mut hashed: BTreeMap<u64, Result<Counts, Bad>> = BTreeMap::new();
     for segment in raw.segments() {
         let Some(function) = heads.get(&segment.head) else {
-            let what = "a segment of counters belongs to no function that the path map has intact";
-            damage.push(Damage::of_file(DamagedFile::Profile, segment.offset, what));
+            let offset = segment.offset;
+            damage.push(Damage::of_file(
+                DamagedFile::Profile,
+                offset,
+                Fact::StraySegment,
+            ));
             continue;
         };
         let counts = hashed.entry(segment.head).or_insert_with(|| Ok(Vec::new()));
@@ -211,7 +219,7 @@ fn sum_segments(
         } else if let Some(offset) = misplaced {
             *counts = Err(Bad {
                 offset,
-                what: "a path stands in a slot that is not its own".to_owned(),
+                fact: Fact::MisplacedPath,
             });
         }
     }

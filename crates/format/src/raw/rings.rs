@@ -7,7 +7,7 @@
 //! Cost: linear in the words; spools are decompressed one at a time, a megabyte at most.
 
 use crate::cursor::Cursor;
-use crate::damage::{Damage, DamagedFile};
+use crate::damage::{Damage, DamagedFile, Fact, SpoolDamage};
 use crate::raw::EXTENT_HEAD;
 use holloway_abi::{CHUNK, PAGE, RING_SIZE, RingHeader};
 
@@ -238,15 +238,21 @@ impl<'a> Spool<'a> {
     /// # Errors
     /// The compressed bytes are damaged: the words are lost.
     pub fn words(&self) -> Result<Vec<u32>, Damage> {
-        let lost = |what: &dyn std::fmt::Display| {
-            let (tid, length) = (self.tid, self.length);
-            let what = format!("{length} bytes of words of thread {tid} are lost: {what}");
-            Damage::of_file(DamagedFile::Profile, self.offset, what)
+        let lost = |why| {
+            let fact = Fact::LostWords {
+                bytes: self.length,
+                thread: self.tid,
+                why,
+            };
+            Damage::of_file(DamagedFile::Profile, self.offset, fact)
         };
-        let bytes = lz4_flex::block::decompress(self.block, self.length as usize)
-            .map_err(|error| lost(&error))?;
+        let bytes =
+            lz4_flex::block::decompress(self.block, self.length as usize).map_err(|error| {
+                let message = error.to_string();
+                lost(SpoolDamage::Compressed { message })
+            })?;
         if bytes.len() as u64 != self.length {
-            return Err(lost(&"their compressed form is cut short"));
+            return Err(lost(SpoolDamage::Short));
         }
         let (words, _) = bytes.as_chunks::<4>();
         Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())

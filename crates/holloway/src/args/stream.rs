@@ -1,11 +1,13 @@
 //! Where a run's data goes, and how streams are taken in while it runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
+use holloway_collect::burst::Burst;
+use holloway_collect::memory::Memory;
+use holloway_collect::settings::Settings;
 
-use crate::burst::Burst;
-use crate::wanted::parse_k;
+use holloway_link::collect_options::parse_k;
 
 /// Where a run's data goes and whether it is reported at once.
 #[derive(Debug, Clone, Default, Args)]
@@ -35,6 +37,19 @@ pub(crate) struct StreamArgs {
     /// Time M paths (1 unless said) after about every N that run (variation) [env: HOLLOWAY_BURST] [default: 10000:1]
     #[arg(long, value_name = "N[:M]", help_heading = "Run (variation)")]
     pub(crate) burst: Option<Burst>,
+}
+
+impl StreamArgs {
+    /// How a run's streams are collected. `linked` is a directory of path maps that links left.
+    pub(crate) fn settings(&self, linked: Option<&Path>) -> Settings {
+        Settings {
+            k: self.k,
+            sample: self.sample.unwrap_or(1),
+            memory: Memory::new(self.memory),
+            burst: self.burst,
+            linked: linked.map(Path::to_owned),
+        }
+    }
 }
 
 fn parse_sample(text: &str) -> Result<u64, String> {

@@ -12,21 +12,22 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_abi::Kind;
+use holloway_analysis::note::{Account, Note};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
+use holloway_collect::load::{Loaded, Streams};
+use holloway_collect::thread_traces::{ThreadTrace, TraceSelection};
 use holloway_format::ProfileHead;
+use holloway_report::notes::sentence;
 use holloway_report::trace::{
-    Account, AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
+    AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
 };
 use holloway_report::{Options, grouped, plural};
 
 use crate::args::OutputFormat;
-use crate::collect::Settings;
-use crate::collect::traces::{ThreadTrace, Wanted};
 use crate::failure::{Failure, Result};
-use crate::load::{self, Loaded, Streams};
 use crate::report::{of_all, source, write_out};
-use crate::{rundir, status};
+use crate::{kinds, latest, loading, status};
 use args::{
     ChoiceArgs, CostKey, HotArgs, MethodKey, Question as Asked, ThreadName, TraceArgs, UnitKey,
     WhichArgs,
@@ -80,18 +81,18 @@ fn hot(args: &HotArgs) -> Hot {
 
 fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
     let run = match &which.run {
-        Some(run) => rundir::named(run)?,
-        None => rundir::latest()?,
+        Some(run) => latest::named(run)?,
+        None => latest::latest()?,
     };
-    let wanted = match question {
-        Question::Cat { from, count } => Wanted::Events {
+    let selection = match question {
+        Question::Cat { from, count } => TraceSelection::Events {
             from,
             count: count.unwrap_or(u64::MAX),
         },
-        Question::Verify => Wanted::Check,
-        _ => Wanted::All,
+        Question::Verify => TraceSelection::Check,
+        _ => TraceSelection::All,
     };
-    let found = Found::read(&run, wanted)?;
+    let found = Found::read(&run, selection)?;
     let damage = &found.damage;
     let chosen = found.choose(&run, &which.choice)?;
     let codes = found.codes();
@@ -113,7 +114,7 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
         answer(|out| write(&question, &run, &options, out).map(|is_good| good = is_good));
     if answered.is_err() {
         // A name may be unknown for it.
-        damage.iter().for_each(|sentence| status::warn(sentence));
+        damage.iter().for_each(|note| status::warn(&sentence(note)));
     }
     answered?;
     Ok(if good {
@@ -131,7 +132,7 @@ const SUMMED: usize = 10;
 /// # Errors
 /// Stdout can't be written.
 pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
-    let found = Found::of(loaded, Wanted::All);
+    let found = Found::of(loaded, TraceSelection::All);
     let codes = found.codes();
     let mut places = found.places(&ChoiceArgs::default());
     let events = |place: &Place| found.streams[place.of].1[place.thread].trace.grammar.len();
@@ -148,8 +149,8 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
         method: Method::Exact,
         all: false,
     };
-    for sentence in &found.damage {
-        status::warn(sentence);
+    for note in &found.damage {
+        status::warn(&sentence(note));
     }
     if streams.is_empty() && left_out == 0 && !found.damage.is_empty() {
         let text = "no trace can be read: what is lost is said above";
@@ -184,8 +185,8 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
 
 fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
     let read = |named: &Path| -> Result<(PathBuf, Found)> {
-        let run = rundir::named(named)?;
-        let found = Found::read(&run, Wanted::All)?;
+        let run = latest::named(named)?;
+        let found = Found::read(&run, TraceSelection::All)?;
         Ok((run, found))
     };
     let [(first, a), (second, b)] = [read(&args.first)?, read(&args.second)?];
@@ -208,8 +209,8 @@ fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
         )));
     }
     // What is missing in the run may be missing in the trace.
-    let damage_a: Vec<Vec<String>> = in_a.iter().map(|one| a.all_damage(one)).collect();
-    let damage_b: Vec<Vec<String>> = in_b.iter().map(|one| b.all_damage(one)).collect();
+    let damage_a: Vec<Vec<Note>> = in_a.iter().map(|one| a.all_damage(one)).collect();
+    let damage_b: Vec<Vec<Note>> = in_b.iter().map(|one| b.all_damage(one)).collect();
     let of_a = in_a.iter().zip(&damage_a).map(|(one, damage)| Stream {
         damage,
         ..a.stream(one, &codes[0])
@@ -262,8 +263,10 @@ fn answer(
 struct Found {
     /// By process and image; threads in the order in which they began.
     streams: Vec<(Streams, Vec<ThreadTrace>)>,
+    /// What is wrong with each thread's trace, in the order of `streams`.
+    notes: Vec<Vec<Vec<Note>>>,
     /// What could not be read of the run, or was not recorded.
-    damage: Vec<String>,
+    damage: Vec<Note>,
     /// If they were checked: the traces held against the profiles.
     accounts: Vec<Account>,
 }
@@ -275,23 +278,24 @@ struct Place {
 }
 
 impl Found {
-    fn read(run: &Path, wanted: Wanted) -> Result<Self> {
-        let load = match wanted {
-            Wanted::Check => load::load_what_is_left,
-            _ => load::load_with_streams,
+    fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
+        let load = match selection {
+            TraceSelection::Check => loading::load_what_is_left,
+            _ => loading::load_with_streams,
         };
-        let loaded = load(run, &Settings::default())?;
+        let loaded = load(run)?;
         let shown = run.display();
         let is_left = !loaded.profile.images.is_empty();
         if is_left && !loaded.kinds.has(Kind::Trace) {
-            let why = loaded.kinds.lack("traces", Kind::Trace);
+            let why = kinds::lack(&loaded.kinds, "traces", Kind::Trace);
             return Err(Failure::usage(format_args!("{shown}: {why}")));
         }
-        let found = Self::of(loaded, wanted);
+        let found = Self::of(loaded, selection);
         // What is not there is what a check looks for.
-        let is_answered = wanted == Wanted::Check && !found.damage.is_empty();
+        let is_answered = selection == TraceSelection::Check && !found.damage.is_empty();
         if found.streams.is_empty() && !is_answered {
-            let why = found.damage.first().map_or("nothing ran", String::as_str);
+            let why = found.damage.first().map(sentence);
+            let why = why.as_deref().unwrap_or("nothing ran");
             return Err(Failure::new(format_args!(
                 "cannot find a trace in {shown}: {why}"
             )));
@@ -299,24 +303,30 @@ impl Found {
         Ok(found)
     }
 
-    fn of(loaded: Loaded, wanted: Wanted) -> Self {
+    fn of(loaded: Loaded, selection: TraceSelection) -> Self {
         let mut streams = loaded.streams;
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
         let with_traces = streams.into_iter().map(|streams| {
-            let mut traces = streams.traces(wanted);
+            let mut traces = streams.traces(selection);
             // Ids are given one after the other, from the process's own on, and begin anew at their end.
             traces.sort_by_key(|one| one.thread.wrapping_sub(streams.head.pid));
             (streams, traces)
         });
         let mut with_traces: Vec<_> = with_traces.collect();
-        let is_checked = wanted == Wanted::Check;
+        let is_checked = selection == TraceSelection::Check;
         let checked = with_traces.iter().filter(|_| is_checked);
         let accounts = checked.filter_map(|(streams, traces)| streams.account(traces));
         let accounts: Vec<Account> = accounts.collect();
         let mut damage = loaded.profile.damage;
-        damage.extend(accounts.iter().filter_map(Account::damage));
+        damage.extend(accounts.iter().filter_map(Account::note));
         with_traces.retain(|(_, traces)| !traces.is_empty());
+        let notes = |trace: &ThreadTrace| trace.damage.iter().cloned().map(Note::Trace).collect();
+        let of_process = |traces: &Vec<ThreadTrace>| traces.iter().map(notes).collect();
         Self {
+            notes: with_traces
+                .iter()
+                .map(|(_, traces)| of_process(traces))
+                .collect(),
             streams: with_traces,
             damage,
             accounts,
@@ -409,13 +419,13 @@ impl Found {
             part: one.part,
             file_bytes: one.file_bytes,
             checked: one.checked.as_ref(),
-            damage: &one.damage,
+            damage: &self.notes[place.of][place.thread],
         }
     }
 
     /// What is missing of the run, and what of the stream.
-    fn all_damage(&self, place: &Place) -> Vec<String> {
-        let own = &self.streams[place.of].1[place.thread].damage;
+    fn all_damage(&self, place: &Place) -> Vec<Note> {
+        let own = &self.notes[place.of][place.thread];
         self.damage.iter().chain(own).cloned().collect()
     }
 

@@ -1,7 +1,7 @@
 //! Sequences of paths over loop iterations as JSON: an object of its own, documented in docs/json.md.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use holloway_analysis::Function;
 use holloway_analysis::loops::LoopsRun;
@@ -9,11 +9,13 @@ use holloway_analysis::loops::shape::{Finding, path_of};
 use holloway_analysis::paths::instructions;
 use serde::Serialize;
 
+use super::document::{self, SCHEMA};
 use super::functions::bound;
-use super::{SCHEMA, places, places_of};
+use super::{places, places_of};
 use crate::Options;
 use crate::filter::Filter;
 use crate::loops::{LoopsOptions, Shown, hottest};
+use crate::notes::Sentences;
 
 /// Writes the loops of a run, one object and a newline. [`Options::function`] and [`Options::top`] limit the loops.
 ///
@@ -38,12 +40,9 @@ pub fn write(
             .collect(),
         losses: Losses::new(loops),
         stats: how.stats.then(|| Stats::new(loops)),
-        damage: &loops.run.damage,
+        damage: Sentences(&loops.run.damage),
     };
-    let mut out = BufWriter::new(out);
-    serde_json::to_writer(&mut out, &document)?;
-    writeln!(out)?;
-    out.flush()
+    document::write(&document, out)
 }
 
 #[derive(Serialize)]
@@ -56,7 +55,7 @@ struct Document<'a> {
     losses: Losses,
     #[serde(skip_serializing_if = "Option::is_none")]
     stats: Option<Stats>,
-    damage: &'a [String],
+    damage: Sentences<'a>,
 }
 
 #[derive(Serialize)]

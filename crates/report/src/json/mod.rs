@@ -4,6 +4,7 @@
 //!
 //! Cost: each path listed is regenerated once; memory does not grow with the paths.
 
+mod document;
 mod functions;
 mod left_out;
 mod lines;
@@ -14,7 +15,7 @@ pub(crate) mod stability;
 pub mod trace;
 pub mod variation;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use holloway_abi::Unit;
 use holloway_analysis::coverage::{coverage, left_out};
@@ -25,13 +26,12 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::filter::Filter;
+use crate::notes::Sentences;
 use crate::{Options, View};
+pub use document::SCHEMA;
 use functions::Functions;
 use lines::lines;
 use prediction::PredictionRecord;
-
-/// Version of the schema.
-pub const SCHEMA: u32 = 1;
 
 /// Writes the run as JSON, one object and a newline. [`Options::function`] and [`Options::top`] limit functions and
 /// paths; totals are always those of the whole run. The prediction is made where the view is [`View::PathsFromEdges`], lines are
@@ -45,10 +45,7 @@ pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io
         names: Filter::new(options.function.as_ref()),
         options,
     };
-    let mut out = BufWriter::new(out);
-    serde_json::to_writer(&mut out, &document)?;
-    writeln!(out)?;
-    out.flush()
+    document::write(&document, out)
 }
 
 struct Document<'a> {
@@ -63,7 +60,7 @@ impl Serialize for Document<'_> {
         document.serialize_field("schema", &SCHEMA)?;
         document.serialize_field("images", &self.images())?;
         document.serialize_field("totals", &self.totals())?;
-        document.serialize_field("damage", &self.run.damage)?;
+        document.serialize_field("damage", &Sentences(&self.run.damage))?;
         if self.options.function.is_some() {
             document.serialize_field("found", &self.found())?;
         }

@@ -1,6 +1,6 @@
 //! Two runs compared, as JSON: `overlap` of docs/json.md.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use holloway_abi::Unit;
 use holloway_analysis::edges::block_number;
@@ -12,9 +12,11 @@ use holloway_analysis::{Function, RunProfile};
 use holloway_flow::PathId;
 use serde::Serialize;
 
-use super::{SCHEMA, collected, exits, places_of};
+use super::document::{self, SCHEMA};
+use super::{collected, exits, places_of};
 use crate::Options;
 use crate::filter::Filter;
+use crate::notes::Sentences;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -47,7 +49,7 @@ struct RunRecord<'a> {
     #[serde(flatten)]
     counts: SideRecord,
     alone: Vec<AloneRecord<'a>>,
-    damage: &'a [String],
+    damage: Sentences<'a>,
 }
 
 #[derive(Serialize)]
@@ -103,10 +105,7 @@ pub(crate) fn write(
     let names = Filter::new(options.function.as_ref());
     let keep = |function: &Function| names.matches(&function.map.linkage_name, &function.map.name);
     let found = overlap(runs, &keep, &|function| names.name(function));
-    let mut out = BufWriter::new(out);
-    serde_json::to_writer(&mut out, &document(runs, &names, &found, options.top))?;
-    writeln!(out)?;
-    out.flush()
+    document::write(&document(runs, &names, &found, options.top), out)
 }
 
 fn document<'a>(
@@ -124,7 +123,7 @@ fn document<'a>(
             .iter()
             .map(|one| alone(runs[side], names, one))
             .collect(),
-        damage: &runs[side].damage,
+        damage: Sentences(&runs[side].damage),
     };
     let differences = found.differences.iter();
     Document {

@@ -1,12 +1,12 @@
 //! Runs whose paths were timed, evaluated on each other's first paths, as JSON: `stability` of docs/json.md.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use holloway_analysis::variation::stability::{Stable, stability};
 use holloway_analysis::variation::{How, VariationRun};
 use serde::Serialize;
 
-use super::SCHEMA;
+use super::document::{self, SCHEMA};
 use crate::Options;
 use crate::filter::Filter;
 use crate::variation::{FIRST, lines, trail_of};
@@ -49,10 +49,7 @@ pub(crate) fn write(
         shares: &found.shares,
         paths: found.paths.iter().map(record).collect(),
     };
-    let mut out = BufWriter::new(out);
-    serde_json::to_writer(&mut out, &document)?;
-    writeln!(out)?;
-    out.flush()
+    document::write(&document, out)
 }
 
 #[derive(Serialize)]

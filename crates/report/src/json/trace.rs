@@ -5,25 +5,27 @@ mod diff;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
+use holloway_analysis::note::Account;
 use holloway_analysis::trace::Terminal;
 use holloway_analysis::trail::{Step, Trail};
 use holloway_format::FunctionMap;
 use serde::Serialize;
 
-use super::SCHEMA;
+use super::document::{self, SCHEMA};
 use crate::Options;
+use crate::notes::Sentences;
 use crate::trace::answer::{answers, are_good};
 use crate::trace::sums::{Sum, sums};
-use crate::trace::{Account, AskError, Comparison, Question, Run, Sight, Stream, longest};
+use crate::trace::{AskError, Comparison, Question, Run, Sight, Stream, longest};
 use answer::AnswerRecord;
 
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
     question: &'static str,
-    damage: &'a [String],
+    damage: Sentences<'a>,
     #[serde(flatten)]
     verified: Option<Verified<'a>>,
     streams: Vec<StreamRecord<'a>>,
@@ -89,7 +91,7 @@ struct Head<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     nth: Option<u32>,
     events: u64,
-    damage: &'a [String],
+    damage: Sentences<'a>,
 }
 
 impl<'a> Head<'a> {
@@ -100,7 +102,7 @@ impl<'a> Head<'a> {
             thread: stream.thread,
             nth: stream.nth,
             events: stream.events(),
-            damage: stream.damage,
+            damage: Sentences(stream.damage),
         }
     }
 }
@@ -177,12 +179,12 @@ pub fn write(
     let document = Document {
         schema: SCHEMA,
         question: name(question),
-        damage: run.damage,
+        damage: Sentences(run.damage),
         verified: is_verified.then(|| Verified::new(run.accounts, good)),
         streams: streams.collect(),
         sums: sums.collect(),
     };
-    put(&document, out)?;
+    document::write(&document, out)?;
     Ok(good)
 }
 
@@ -200,14 +202,7 @@ pub fn diff(
         .iter()
         .map(|pair| pair.each_ref().map(|one| Sight::new(one, options)))
         .collect();
-    put(&diff::document(&sights, how, options.top)?, out)
-}
-
-fn put(document: &impl Serialize, out: &mut dyn Write) -> Result<(), AskError> {
-    let mut out = BufWriter::new(out);
-    serde_json::to_writer(&mut out, document).map_err(std::io::Error::from)?;
-    writeln!(out)?;
-    out.flush()?;
+    document::write(&diff::document(&sights, how, options.top)?, out)?;
     Ok(())
 }
 

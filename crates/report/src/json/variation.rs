@@ -1,6 +1,6 @@
 //! Paths whose time varies, as JSON: an object of its own, documented in docs/json.md.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use holloway_analysis::Function;
 use holloway_analysis::paths::instructions;
@@ -11,9 +11,11 @@ use holloway_analysis::variation::{Certainty, How, VariationRun, rank};
 use holloway_format::{Load, LoadShape, VariationStats};
 use serde::Serialize;
 
-use super::{SCHEMA, places, places_of};
+use super::document::{self, SCHEMA};
+use super::{places, places_of};
 use crate::Options;
 use crate::filter::Filter;
+use crate::notes::Sentences;
 use crate::variation::{FIRST, kept, kept_spreads, lines, prefetch, spots_of, trail_of};
 
 /// Writes the paths of a run by net variation, first those of which it is certain, one object and a newline. [`Options::function`] and [`Options::top`] limit the paths
@@ -59,12 +61,9 @@ pub fn write(
             .map(|spread| view.spread(spread))
             .collect(),
         samples: Samples::new(&run.stats, &ranking),
-        damage: &run.run.damage,
+        damage: Sentences(&run.run.damage),
     };
-    let mut out = BufWriter::new(out);
-    serde_json::to_writer(&mut out, &document)?;
-    writeln!(out)?;
-    out.flush()
+    document::write(&document, out)
 }
 
 #[derive(Serialize)]
@@ -78,7 +77,7 @@ struct Document<'a> {
     variation: Vec<PathRecord<'a>>,
     functions: Vec<FunctionRecord<'a>>,
     samples: Samples,
-    damage: &'a [String],
+    damage: Sentences<'a>,
 }
 
 #[derive(Serialize)]

@@ -6,6 +6,7 @@ use holloway_abi::Unit;
 use holloway_analysis::find::{Fate, where_is};
 use holloway_analysis::functions::summary;
 use holloway_analysis::{Function, FunctionId, RunProfile};
+use holloway_format::Skipped;
 
 use super::Sheet;
 use super::paint::{Ink, Line};
@@ -61,7 +62,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
 /// Whether inputs were linked whose functions nobody has the names of: the link step lists those by file.
 fn has_machine_code(run: &RunProfile) -> bool {
     let mut skipped = run.modules.iter().flat_map(|module| &module.skipped);
-    skipped.any(|one| one.reason.starts_with("machine code"))
+    skipped.any(Skipped::is_machine_code)
 }
 
 fn executions(sheet: &Sheet<'_>, fate: &Fate) -> u64 {

@@ -8,7 +8,7 @@ use holloway_analysis::coverage::{Coverage, coverage};
 
 use super::Sheet;
 use super::paint::Ink;
-use crate::SAMPLE;
+use crate::notes::{Label, sentence};
 use crate::numbers::{grouped, plural, share};
 
 /// Reasons for skipping named on the line; the rest are summed up.
@@ -194,13 +194,8 @@ fn edges_of(coverage: &Coverage) -> String {
 
 fn damage(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let run = sheet.run;
-    for sentence in run.damage.iter().take(DAMAGED) {
-        let is_sample = sentence.contains(SAMPLE);
-        alarm(
-            sheet,
-            if is_sample { "sample" } else { "damaged" },
-            sentence,
-        )?;
+    for note in run.damage.iter().take(DAMAGED) {
+        alarm(sheet, Label::of(note).text(), &sentence(note))?;
     }
     match run.damage.len().saturating_sub(DAMAGED) {
         0 => Ok(()),

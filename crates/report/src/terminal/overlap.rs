@@ -19,6 +19,7 @@ use super::outcome;
 use super::paint::{Ink, clip, clip_start};
 use super::table::{Align, Table};
 use crate::Options;
+use crate::notes::sentence;
 use crate::numbers::{grouped, plural, share};
 
 const WHOLE: [(&str, Align); 3] = [("", Align::Left), ("A", Align::Right), ("B", Align::Right)];
@@ -142,8 +143,9 @@ impl<'a> Comparison<'a> {
             sheet.fact("cut", &text)?;
         }
         for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
-            for sentence in run.damage.iter().take(DAMAGED) {
-                sheet.said(Ink::Alarm, "damaged", &format!("{name}: {sentence}"))?;
+            for note in run.damage.iter().take(DAMAGED) {
+                let text = format!("{name}: {}", sentence(note));
+                sheet.said(Ink::Alarm, "damaged", &text)?;
             }
         }
         if sides.iter().all(|side| side.executions == 0) {

@@ -11,14 +11,17 @@ mod whole;
 
 use std::io::{self, BufWriter, Write};
 
+use holloway_analysis::Note;
+
 use super::TOP;
 use super::paint::{Ink, Line, Page, clip_start};
+use crate::Options;
+use crate::notes::{Label, sentence};
 use crate::numbers::{grouped, plural};
 use crate::trace::answer::{Answer, answers, are_good};
 use crate::trace::compare::Compared;
 use crate::trace::sums::{Sum, sums};
 use crate::trace::{AskError, Comparison, Question, Run, Sight, Stream, longest};
-use crate::{Options, SAMPLE};
 
 /// Columns that a place gets at most.
 const PLACE: usize = 40;
@@ -156,10 +159,9 @@ impl Sheet<'_> {
     }
 
     /// Writes what is missing.
-    fn damage(&mut self, damage: &[String]) -> io::Result<()> {
-        for sentence in damage.iter().take(DAMAGED) {
-            let is_sample = sentence.contains(SAMPLE);
-            self.alarm(if is_sample { "sample" } else { "damaged" }, sentence)?;
+    fn damage(&mut self, damage: &[Note]) -> io::Result<()> {
+        for note in damage.iter().take(DAMAGED) {
+            self.alarm(Label::of(note).text(), &sentence(note))?;
         }
         match damage.len().saturating_sub(DAMAGED) {
             0 => Ok(()),

@@ -1,5 +1,6 @@
 //! What a question finds out about a stream, before it is shown.
 
+use holloway_analysis::Note;
 use holloway_analysis::trace::before::{Order, before};
 use holloway_analysis::trace::context::{Context, context};
 use holloway_analysis::trace::grams::Grams;
@@ -7,10 +8,10 @@ use holloway_analysis::trace::hot::{self, Bounds, as_printed, exact};
 use holloway_analysis::trace::loops::loops;
 use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
 use holloway_analysis::trace::stats::{Stats, counts, stats, stats_of_checked};
+use holloway_format::damage::Sample;
 
 use super::sight::Asked;
 use super::{AskError, Hot, LIMIT, Method, Question, Sight};
-use crate::{SAMPLE, SAMPLED};
 
 /// An answer.
 pub(crate) enum Answer {
@@ -85,11 +86,7 @@ pub(crate) struct HotFound {
 const WORK: u64 = 2_000_000_000;
 
 /// Asks a stream.
-fn answer(
-    sight: &Sight<'_>,
-    question: &Question<'_>,
-    damage: &[String],
-) -> Result<Answer, AskError> {
+fn answer(sight: &Sight<'_>, question: &Question<'_>, damage: &[Note]) -> Result<Answer, AskError> {
     let grammar = &sight.stream.trace.grammar;
     let wrong = |text: &str| {
         let text = text.to_owned();
@@ -141,16 +138,16 @@ fn answer(
     })
 }
 
-fn verify(sight: &Sight<'_>, damage: &[String]) -> Verified {
+fn verify(sight: &Sight<'_>, damage: &[Note]) -> Verified {
     let stats = match sight.stream.checked {
         Some(checked) => stats_of_checked(checked, &sight.events),
         None => stats(&sight.stream.trace.grammar, &sight.events),
     };
     let is_same = sight.stream.checked.map(|checked| checked.is_same);
-    let said = || damage.iter().chain(sight.stream.damage);
-    let is_sample = said().any(|one| one.contains(SAMPLED));
+    let notes = || damage.iter().chain(sight.stream.damage);
+    let is_sample = notes().any(|note| matches!(note.sample(), Some(Sample::Streams { .. })));
     // Between the bursts of a sample there are gaps.
-    let is_whole = (stats.gaps == 0 || is_sample) && said().all(|one| one.contains(SAMPLE));
+    let is_whole = (stats.gaps == 0 || is_sample) && notes().all(|note| note.sample().is_some());
     Verified {
         is_good: is_same != Some(false) && is_whole,
         is_sample,
@@ -200,7 +197,7 @@ fn hot_of(sight: &Sight<'_>, asked: &Hot) -> HotFound {
 pub(crate) fn answers<'a>(
     sights: &'a [Sight<'a>],
     question: &Question<'_>,
-    damage: &[String],
+    damage: &[Note],
 ) -> Result<Vec<(&'a Sight<'a>, Answer)>, AskError> {
     let (mut answers, mut first) = (Vec::new(), None);
     for sight in sights {

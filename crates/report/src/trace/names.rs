@@ -3,10 +3,13 @@
 use std::rc::Rc;
 
 use holloway_analysis::trace::code::Code;
+use holloway_analysis::trace::pattern::NameError;
 
 use super::excerpt;
 use crate::filter::Filter;
-use crate::numbers::plural;
+
+/// Names that an error suggests.
+const SIMILAR: usize = 3;
 
 /// The functions that have a name, and a path if one is asked for, or why there is none.
 ///
@@ -17,7 +20,7 @@ pub(crate) fn look_up(
     names: &Filter<'_>,
     wanted: &str,
     path: Option<u32>,
-) -> Result<Vec<u32>, String> {
+) -> Result<Vec<u32>, NameError> {
     let known = || {
         code.functions().map(|(number, map)| {
             let shown = names.name_of(&map.linkage_name, &map.name);
@@ -35,31 +38,22 @@ pub(crate) fn look_up(
         let with_it: Vec<u32> = with_it.map(|(number, _)| *number).collect();
         return match with_it.is_empty() {
             false => Ok(with_it),
-            true => Err(format!(
-                "`{}` has no such path: it has {}, numbered from 0",
-                excerpt(wanted, 0),
-                plural(most, "path")
-            )),
+            true => Err(NameError::NoSuchPath {
+                name: excerpt(wanted, 0),
+                paths: most,
+            }),
         };
     }
-    let mut like: Vec<Rc<str>> = known()
+    let mut similar: Vec<Rc<str>> = known()
         .map(|(.., shown)| shown)
         .filter(|shown| is_like(shown, wanted))
         .collect();
-    like.sort_unstable();
-    like.dedup();
-    let like: Vec<String> = like
-        .iter()
-        .take(3)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    let wanted = excerpt(wanted, 0);
-    Err(if like.is_empty() {
-        format!(
-            "no function `{wanted}` was recorded: it may be inlined or skipped (`holloway report --function` says where it went)"
-        )
-    } else {
-        format!("no function `{wanted}` was recorded: {}?", like.join(", "))
+    similar.sort_unstable();
+    similar.dedup();
+    similar.truncate(SIMILAR);
+    Err(NameError::NoFunction {
+        name: excerpt(wanted, 0),
+        similar: similar.iter().map(ToString::to_string).collect(),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Patterns read from text: tokens, then descent.
 
-use super::{Atom, Choice, Name, Node, PatternError, error};
+use super::{Atom, Choice, Name, Node, PatternError, PatternFault, error};
 
 /// Gives how many bytes of the longest known name a text begins with.
 type Known<'a> = dyn Fn(&str) -> usize + 'a;
@@ -11,10 +11,7 @@ pub(super) fn parse(text: &str, known: &Known<'_>) -> Result<(Node, Vec<Choice>)
     let node = parser.pattern()?;
     match parser.tokens.get(parser.next) {
         None => Ok((node, parser.choices)),
-        Some(token) => Err(error(
-            token.at,
-            "`)` without `(`: leave it out, or quote a name that has it",
-        )),
+        Some(token) => Err(error(token.at, PatternFault::Unopened)),
     }
 }
 
@@ -75,10 +72,7 @@ impl Parser {
     fn pattern(&mut self) -> Result<Node, PatternError> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(error(
-                self.at(),
-                "more than 100 parentheses within one another",
-            ));
+            return Err(error(self.at(), PatternFault::NestedTooDeep));
         }
         let (at, first) = (self.at(), self.choices.len());
         let mut nodes = vec![self.sequence()?];
@@ -106,10 +100,7 @@ impl Parser {
             nodes.push(self.item()?);
         }
         if nodes.is_empty() {
-            return Err(error(
-                self.at(),
-                "an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
-            ));
+            return Err(error(self.at(), PatternFault::NoEvent));
         }
         Ok(only(nodes, Node::Sequence))
     }
@@ -144,7 +135,7 @@ impl Parser {
         if self.takes('(') {
             let node = self.pattern()?;
             if !self.takes(')') {
-                return Err(error(at, "`(` without `)`: add it behind"));
+                return Err(error(at, PatternFault::Unclosed));
             }
             return Ok(node);
         }
@@ -152,16 +143,13 @@ impl Parser {
             let first = self.choices.len();
             self.depth += 1;
             if self.depth > DEPTH {
-                return Err(error(at, "more than 100 `!` in a row"));
+                return Err(error(at, PatternFault::NegatedTooOften));
             }
             let node = self.one()?;
             self.depth -= 1;
-            let mut choice = self.choice(&node).ok_or_else(|| {
-                error(
-                    at,
-                    "`!` stands before one event or a choice of events, as in `!f` or `!(f|g)`",
-                )
-            })?;
+            let mut choice = self
+                .choice(&node)
+                .ok_or_else(|| error(at, PatternFault::NegatedSequence))?;
             choice.others = !choice.others;
             self.choices.truncate(first);
             return self.place(at, choice);
@@ -178,10 +166,7 @@ impl Parser {
 
     fn place(&mut self, at: usize, choice: Choice) -> Result<Node, PatternError> {
         if self.choices.len() == PLACES {
-            return Err(error(
-                at,
-                "a pattern may name 1,000 events: ask for less at a time",
-            ));
+            return Err(error(at, PatternFault::TooManyEvents));
         }
         self.choices.push(choice);
         Ok(Node::One(self.choices.len() - 1))
@@ -209,18 +194,13 @@ impl Parser {
     fn atom(&mut self) -> Result<Atom, PatternError> {
         let at = self.at();
         let Some(what) = self.peek().cloned() else {
-            return Err(error(at, "the pattern ends where an event is missing"));
+            return Err(error(at, PatternFault::End));
         };
         self.next += 1;
         Ok(match what {
             What::Mark('.') => Atom::Any,
             What::Mark(mark) => {
-                return Err(error(
-                    at,
-                    &format!(
-                        "`{mark}` where an event is missing; a name that has it must be in double quotes"
-                    ),
-                ));
+                return Err(error(at, PatternFault::Operator(mark)));
             }
             What::Path(text, path) => Atom::Path(Name { text, at }, path),
             What::Name(text) => Atom::Function(Name { text, at }),
@@ -244,12 +224,7 @@ impl Parser {
                 self.next += 1;
                 Ok(Some(Name { text, at }))
             }
-            _ => Err(error(
-                at,
-                &format!(
-                    "`{word}` is followed by a function's name, or by `.` for any; a function of that name must be in double quotes"
-                ),
-            )),
+            _ => Err(error(at, PatternFault::NoFunction(word.to_owned()))),
         }
     }
 }
@@ -305,12 +280,7 @@ fn plain_token(chars: &[char], next: &mut usize) -> Result<What, PatternError> {
     let c = chars[at];
     if c == '"' {
         let length = chars[at + 1..].iter().position(|&c| c == '"');
-        let length = length.ok_or_else(|| {
-            error(
-                at,
-                "a double quote without its other: add it behind the name",
-            )
-        })?;
+        let length = length.ok_or_else(|| error(at, PatternFault::Unquoted))?;
         *next = at + length + 2;
         Ok(quoted(chars[at + 1..*next - 1].iter().collect()))
     } else if is_of_name(c) {
@@ -320,10 +290,7 @@ fn plain_token(chars: &[char], next: &mut usize) -> Result<What, PatternError> {
         *next += 1;
         Ok(What::Mark(c))
     } else {
-        Err(error(
-            at,
-            &format!("`{c}` means nothing here: a name that has it must be in double quotes"),
-        ))
+        Err(error(at, PatternFault::Character(c)))
     }
 }
 
@@ -349,7 +316,7 @@ fn with_path(what: What, chars: &[char], next: &mut usize) -> Result<What, Patte
     let digits: String = digits.collect();
     let number = digits
         .parse()
-        .map_err(|_| error(*next, "`:` is followed by a path's number, as in `f:12`"))?;
+        .map_err(|_| error(*next, PatternFault::NoPathNumber))?;
     *next += 1 + digits.len();
     Ok(What::Path(name.clone(), number))
 }

@@ -1,0 +1,55 @@
+//! Why a function's counts and its map don't fit together.
+
+use holloway_flow::{CfgError, NumberingError, TreeError};
+
+/// Why counts can't be made of a function's counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    /// The map refers to a block that it does not have.
+    #[error("no block b{block} in its map")]
+    NoBlock {
+        /// The block's number.
+        block: u32,
+    },
+    /// An exit edge of the map does not lead to the exit.
+    #[error("exit edge e{edge} of its map leads elsewhere")]
+    ExitElsewhere {
+        /// The edge's number.
+        edge: usize,
+    },
+    /// An edge of the numbered graph is not between the blocks of the edge that it stands for.
+    #[error("edge d{edge} of its map is not between the blocks it stands for")]
+    MisplacedDagEdge {
+        /// The edge's number.
+        edge: usize,
+    },
+    /// The map's blocks and edges are no graph that calls can run through.
+    #[error("its map is no graph: {0}")]
+    NoGraph(CfgError),
+    /// The map's numbered graph does not number its paths.
+    #[error("its map is no numbering: {0}")]
+    NoNumbering(NumberingError),
+    /// The map gives another number of paths than its numbered graph has.
+    #[error("its map numbers {numbered} paths and says {stated}")]
+    PathCount {
+        /// Paths of the numbered graph.
+        numbered: u64,
+        /// The map's figure.
+        stated: u64,
+    },
+    /// The counts of the other edges don't follow from those of the counted edges.
+    #[error("its map's counters measure no flow: {0}")]
+    NoFlow(TreeError),
+    /// Counts of paths or edge counters that the function does not have.
+    #[error("{numbers} {counted} numbers from {first} on, where it has {limit}")]
+    CountsBeyond {
+        /// What is counted: `path` or `counter`.
+        counted: &'static str,
+        /// How many numbers have counts.
+        numbers: usize,
+        /// The first of them.
+        first: u64,
+        /// How many the function has.
+        limit: u64,
+    },
+}

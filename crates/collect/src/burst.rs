@@ -1,0 +1,126 @@
+//! `--burst N[:M]`: how often a program woven for variation times its paths.
+//!
+//! The program reads the variable [`BURST_VARIABLE`] when it starts, so no build depends on it.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::str::FromStr;
+
+use holloway_abi::{BURST_MOST, BURST_VARIABLE, BurstRate, DEFAULT_BURST_RATE};
+
+/// `pass` paths run untimed, then `timed` paths are timed, and so on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    pass: u32,
+    timed: u32,
+}
+
+/// A text that is no burst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "give N or N:M, at most {BURST_MOST} each, M at least 1: N paths pass, then M are timed, as in {}",
+    Burst::default()
+)]
+pub struct BurstError;
+
+/// [`BURST_VARIABLE`] holds no burst.
+#[derive(Debug, thiserror::Error)]
+#[error("{BURST_VARIABLE}={}: {source}", value.display())]
+pub struct BurstVariableError {
+    /// The variable's value.
+    pub value: OsString,
+    /// What a burst looks like.
+    pub source: BurstError,
+}
+
+impl Burst {
+    /// Checks the environment's burst, if it has one.
+    ///
+    /// # Errors
+    /// [`BURST_VARIABLE`] holds no burst.
+    pub fn check_environment() -> Result<(), BurstVariableError> {
+        let value = std::env::var_os(BURST_VARIABLE).filter(|value| !value.is_empty());
+        let Some(value) = value else { return Ok(()) };
+        match value.to_string_lossy().parse::<Self>() {
+            Ok(_) => Ok(()),
+            Err(source) => Err(BurstVariableError { value, source }),
+        }
+    }
+
+    /// The variable for a program's environment.
+    pub fn variable(self) -> (&'static str, String) {
+        (BURST_VARIABLE, self.to_string())
+    }
+}
+
+impl Default for Burst {
+    /// As the paper has it.
+    fn default() -> Self {
+        let BurstRate { pass, timed } = DEFAULT_BURST_RATE;
+        Self { pass, timed }
+    }
+}
+
+impl fmt::Display for Burst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.pass, self.timed)
+    }
+}
+
+impl FromStr for Burst {
+    type Err = BurstError;
+
+    /// `N:M`, or `N` for bursts of one path.
+    fn from_str(text: &str) -> Result<Self, BurstError> {
+        let number = |word: &str| {
+            let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+            let number = word.parse().ok().filter(|_| is_number);
+            number.filter(|&number| number <= BURST_MOST)
+        };
+        let (pass, timed) = text.split_once(':').unwrap_or((text, "1"));
+        let timed = number(timed).filter(|&timed| timed > 0);
+        let burst = number(pass).zip(timed);
+        burst
+            .map(|(pass, timed)| Self { pass, timed })
+            .ok_or(BurstError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_one_number_or_two() {
+        let check = |text: &str, expect: &str| {
+            let burst: Burst = text.parse().expect("a burst");
+            assert_eq!(burst.to_string(), expect);
+            assert_eq!(expect.parse(), Ok(burst));
+        };
+        check("10000", "10000:1");
+        check("0:1", "0:1");
+        check("1000000000:1000000000", "1000000000:1000000000");
+        assert_eq!(Burst::default().to_string(), "10000:1");
+    }
+
+    #[test]
+    fn nonsense_is_told_with_what_would_be_right() {
+        for text in [
+            "",
+            ":",
+            "1:0",
+            "1:",
+            ":1",
+            "-1",
+            "+1",
+            "1:2:3",
+            "x",
+            "1 :2",
+            "1000000001",
+            "99999999999999999999",
+        ] {
+            let why = text.parse::<Burst>().expect_err(text).to_string();
+            assert!(why.contains("as in 10000:1"), "{text}: {why}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The files of a run's directory: names, listing, and whole reads and writes.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use holloway_format::error::hex_id;
+use holloway_format::{ProfileHead, peek_profile};
+
+use crate::error::StoreError;
+
+/// Extension of profiles.
+pub const PROFILE: &str = "hwp";
+/// Extension of path maps.
+pub const MAP: &str = "hwm";
+
+/// `<build id>.hwm`
+pub fn map_name(build_id: &[u8; 16]) -> String {
+    format!("{}.{MAP}", hex_id(build_id))
+}
+
+/// The profiles in a run's directory, by name.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn profiles(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let files = files(directory)?;
+    let mut profiles: Vec<PathBuf> = files.filter(|file| is_profile(file)).collect();
+    profiles.sort();
+    Ok(profiles)
+}
+
+/// Whether the file is named like a profile.
+pub(crate) fn is_profile(file: &Path) -> bool {
+    file.extension()
+        .is_some_and(|extension| extension == PROFILE)
+}
+
+/// All files of a run's directory.
+///
+/// # Errors
+/// The directory cannot be read.
+pub(crate) fn files(directory: &Path) -> Result<impl Iterator<Item = PathBuf>, StoreError> {
+    let entries = std::fs::read_dir(directory).map_err(|source| StoreError::ReadDirectory {
+        directory: directory.to_owned(),
+        source,
+    })?;
+    Ok(entries.filter_map(|entry| entry.ok().map(|entry| entry.path())))
+}
+
+/// Reads a whole file. Opening a FIFO would wait for a writer, and a device may do anything: neither
+/// is opened.
+///
+/// # Errors
+/// The file cannot be read, or is no regular file.
+pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_file() || kind.is_dir() {
+        return std::fs::read(path);
+    }
+    Err(io::Error::other("not a regular file"))
+}
+
+/// The head of a profile. Only the file's beginning is read: the profile of a running program may be
+/// long.
+pub(crate) fn profile_head(profile: &Path) -> Option<ProfileHead> {
+    if !std::fs::metadata(profile).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(profile).ok()?;
+    file.take(4096).read_to_end(&mut bytes).ok()?;
+    peek_profile(&bytes).ok()
+}
+
+/// Replaces a file in one step: readers see the old or the new content, never a part. The file gets
+/// the permissions of any new file.
+///
+/// # Errors
+/// The directory cannot be written.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let replace = || -> io::Result<()> {
+        let mut file = tempfile::Builder::new()
+            .prefix(".holloway-")
+            // As for a file that `creat` makes: the umask trims it.
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(directory)?;
+        file.write_all(bytes)?;
+        file.persist(path)?;
+        Ok(())
+    };
+    replace().map_err(|error| StoreError::Write {
+        path: path.to_owned(),
+        kind: error.kind(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn what_is_written_has_the_rights_of_any_new_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let (ours, plain) = (dir.path().join("ours"), dir.path().join("plain"));
+        write_atomically(&ours, b"x").unwrap();
+        std::fs::write(&plain, b"x").unwrap();
+        let mode = |path| std::fs::metadata(path).map(|meta| meta.permissions().mode());
+        assert_eq!(mode(&ours).ok(), mode(&plain).ok());
+    }
+}

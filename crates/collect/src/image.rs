@@ -1,0 +1,134 @@
+//! Woven programs and shared objects: their path map, and the settings that the link left in them.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use holloway_abi::{self as abi, Kind};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
+
+use crate::error::ImageError;
+use crate::files::read_regular;
+
+/// What an ELF file tells about itself.
+#[derive(Debug, Default)]
+pub struct WovenFile {
+    /// Whether it has a path map.
+    pub is_woven: bool,
+    /// Directory for runs that was chosen when it was linked.
+    pub runs: Option<PathBuf>,
+    /// Kind of its profiles.
+    pub kind: Option<Kind>,
+    /// Iterations that sequences of loops span, if it was woven for loops.
+    pub k: Option<u32>,
+    /// Whether it imports musl's `dlopen`. Known for every program, woven or not.
+    pub opens_by_musl: bool,
+}
+
+/// Inspects a program. A script, or anything else that is no object file, counts as not woven.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
+    let bytes = read(path)?;
+    let Ok(file) = object::File::parse(bytes.as_slice()) else {
+        return Ok(WovenFile::default());
+    };
+    let opens_by_musl = opens_by_musl(&file);
+    if file.section_by_name(abi::MAP_SECTION).is_none() {
+        return Ok(WovenFile {
+            opens_by_musl,
+            ..WovenFile::default()
+        });
+    }
+    let header = file
+        .sections()
+        .filter(|section| {
+            // A linker that merges strings makes one of them of all read-only data.
+            use object::SectionKind::{ReadOnlyData, ReadOnlyString};
+            matches!(section.kind(), ReadOnlyData | ReadOnlyString)
+        })
+        .find_map(|section| Header::find(section.data().ok()?))
+        .unwrap_or_default();
+    Ok(WovenFile {
+        is_woven: true,
+        runs: header.runs,
+        kind: header.kind,
+        k: header.k,
+        opens_by_musl,
+    })
+}
+
+fn opens_by_musl(file: &object::File<'_>) -> bool {
+    let loader = file.section_by_name(".interp");
+    let loader = loader.and_then(|section| section.data().ok());
+    loader.is_some_and(|path| path.starts_with(b"/lib/ld-musl-"))
+        && file
+            .dynamic_symbols()
+            .any(|symbol| symbol.is_undefined() && symbol.name() == Ok("dlopen"))
+}
+
+/// The fields of an [`abi::ImageHeader`] that matter here.
+#[derive(Default)]
+struct Header {
+    runs: Option<PathBuf>,
+    kind: Option<Kind>,
+    k: Option<u32>,
+}
+
+impl Header {
+    /// Finds the header in `data`.
+    ///
+    /// ```text
+    /// OFFSET  SIZE  MEANING
+    ///      0     8  magic
+    ///      8     4  version of the ABI
+    ///     12     4  kind
+    ///     40     8  iterations of loops, or 0
+    ///    128     -  directory for runs, ends with a zero
+    /// ```
+    fn find(data: &[u8]) -> Option<Self> {
+        let header = data.chunks(8).position(|chunk| chunk == abi::IMAGE_MAGIC)? * 8;
+        let header = data.get(header..header + size_of::<abi::ImageHeader>())?;
+        if header[8..12] != abi::ABI_VERSION.to_ne_bytes() {
+            return None;
+        }
+        let runs = header[128..].split(|&byte| byte == 0).next()?;
+        let runs =
+            (!runs.is_empty()).then(|| PathBuf::from(String::from_utf8_lossy(runs).into_owned()));
+        let k = u64::from_ne_bytes(*header[40..].first_chunk()?);
+        Some(Self {
+            runs,
+            kind: Kind::from_number(u32::from_ne_bytes(*header[12..].first_chunk()?)),
+            k: u32::try_from(k).ok().filter(|&k| k > 0),
+        })
+    }
+}
+
+/// The path map of a program or shared object: the content of its `.holloway_map` section.
+///
+/// # Errors
+/// The file cannot be read, or was not built by holloway.
+pub fn read_map(path: &Path) -> Result<Vec<u8>, ImageError> {
+    let bytes = read(path)?;
+    let file = object::File::parse(bytes.as_slice()).map_err(|source| ImageError::NoProgram {
+        path: path.to_owned(),
+        source,
+    })?;
+    let section = file.section_by_name(abi::MAP_SECTION);
+    let section = section.ok_or_else(|| ImageError::NotWoven {
+        path: path.to_owned(),
+    })?;
+    let data = section.uncompressed_data();
+    data.map(Cow::into_owned)
+        .map_err(|source| ImageError::Section {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
+    read_regular(path).map_err(|source| ImageError::Read {
+        path: path.to_owned(),
+        source,
+    })
+}

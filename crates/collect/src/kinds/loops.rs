@@ -1,0 +1,463 @@
+//! `--collect loops`: sequences of paths over loop iterations, as forests of slabs, all threads of a
+//! recording together.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use holloway_abi::Kind;
+use holloway_analysis::loops::{self, Limits, LoopsBuilder, SlabForest};
+use holloway_analysis::stream::{Met, Words};
+use holloway_format::raw::counted_beside;
+use holloway_format::{
+    Damage, Fact, ForestNode, FormatError, FunctionCounts, FunctionForest, ImageMap, LoopsHead,
+    LoopsProfile, LoopsStats, ProfileHead, RawProfile, read_loops, write_loops,
+};
+
+use super::single_file::{SingleFile, Sums};
+use super::stream_kind::{InlineCounts, RingAnalysis, StreamData};
+use crate::image;
+use crate::lock::locked;
+use crate::memory::{Memory, Share};
+use crate::recording::Recording;
+use crate::side_files::extension;
+use crate::tally::Tally;
+
+/// The kind.
+pub(super) static LOOPS: SingleFile<Forests> = SingleFile::new();
+
+/// Iterations that sequences span, unless the build or the run says otherwise.
+const DEFAULT_K: u32 = 8;
+
+/// Bytes of a node of a slab forest while it grows, with what is counted until it is sealed.
+const NODE: u64 = 64;
+
+/// The forests of a process.
+#[derive(Clone)]
+pub(super) struct ProcessForests {
+    /// What the file holds.
+    profile: LoopsProfile,
+    /// Some functions lack counts of frames that were left early, because words are missing.
+    is_closed: bool,
+}
+
+/// The forests of the streams that were handed over.
+#[derive(Default)]
+pub(super) struct Forests {
+    forest: Option<SlabForest>,
+    met: Met,
+    /// The forests that an earlier collector stored.
+    earlier: Option<LoopsProfile>,
+    /// Paths that threads counted inline. They are read when the process has ended, or is looked at.
+    inline: Vec<FunctionCounts>,
+    /// Iterations that sequences span, once a ring was started.
+    k: Option<u32>,
+}
+
+impl Forests {
+    /// Iterations that sequences span. All forests of a process span the same number.
+    fn k(&mut self, recording: &Recording) -> u32 {
+        let earlier = self.earlier.as_ref().map(|earlier| earlier.head.k);
+        *self.k.get_or_insert_with(|| {
+            let chosen = earlier.or(recording.settings.k);
+            let woven = || {
+                image::inspect(Path::new(&recording.head.image_path))
+                    .ok()?
+                    .k
+            };
+            chosen.or_else(woven).unwrap_or(DEFAULT_K)
+        })
+    }
+
+    /// Adds a stream's forest, with what its builder met. All forests together have `limits`.
+    fn add(&mut self, mut forest: SlabForest, met: Met, limits: Limits) {
+        forest.limit(limits);
+        match &mut self.forest {
+            Some(sum) => sum.merge(&forest),
+            none => *none = Some(forest),
+        }
+        for (sum, more) in [
+            (&mut self.met.paths, met.paths),
+            (&mut self.met.holes, met.holes),
+            (&mut self.met.strangers, met.strangers),
+            (&mut self.met.gaps, met.gaps),
+            (&mut self.met.caught, met.caught),
+        ] {
+            *sum += more;
+        }
+    }
+
+    /// The forests of the process that `head` describes.
+    fn profile(&self, head: &ProfileHead, words: &Words, tally: Tally) -> ProcessForests {
+        let head = LoopsHead {
+            build_id: head.build_id,
+            image: head.image.clone(),
+            image_path: head.image_path.clone(),
+            k: 0,
+            pid: head.pid,
+            ppid: head.ppid,
+            threads: head.threads,
+            forked: head.forked,
+            stats: LoopsStats {
+                lost_words: tally.lost,
+                cut_streams: tally.cut,
+                ..LoopsStats::default()
+            },
+        };
+        let now = self.forest.as_ref();
+        let now = now.map(|forest| loops::seal(head.clone(), words, forest, self.met));
+        let mut profile = match (self.earlier.clone(), now) {
+            (Some(mut earlier), Some(now)) => {
+                join(&mut earlier, now);
+                earlier
+            }
+            (Some(mut earlier), None) => {
+                earlier.head.stats.add(&head.stats);
+                earlier
+            }
+            (None, Some(now)) => now,
+            (None, None) => LoopsProfile {
+                head: LoopsHead {
+                    k: DEFAULT_K,
+                    ..head
+                },
+                ..LoopsProfile::default()
+            },
+        };
+        join(&mut profile, counted(&self.inline, words, tally));
+        let stats = &profile.head.stats;
+        let lacks_words = tally.is_partial() || stats.lost_words > 0 || stats.gaps > 0;
+        ProcessForests {
+            is_closed: lacks_words && loops::left::close(&mut profile, words),
+            profile,
+        }
+    }
+}
+
+impl Sums for Forests {
+    const EXTENSION: &'static str = extension(Kind::Loops);
+    type Content = ProcessForests;
+    type Ring = LoopsRing;
+
+    fn resume(earlier: ProcessForests, recording: &Recording) -> Self {
+        let mut earlier = earlier.profile;
+        // Known anew, from all that was appended.
+        earlier.head.stats.lost_words = 0;
+        recording.know(earlier.head.stats.words);
+        recording.analyze(earlier.head.stats.words);
+        Self {
+            earlier: Some(earlier),
+            ..Self::default()
+        }
+    }
+
+    fn ring(recording: Arc<Recording>, words: Words, sums: Arc<Mutex<Self>>) -> LoopsRing {
+        let k = locked(&sums).k(&recording);
+        LoopsRing {
+            growing: Some(Growing::new(&recording, words.clone(), k)),
+            open: Activations::Closed,
+            recording,
+            words,
+            sums,
+            k,
+        }
+    }
+
+    fn take_inline_counts(&mut self, raw: &RawProfile<'_>, words: &Words) -> InlineCounts {
+        self.inline = counted_beside(raw, words.image());
+        match self.inline.is_empty() {
+            true => InlineCounts::None,
+            false => InlineCounts::Some,
+        }
+    }
+
+    fn content(&self, head: &ProfileHead, words: &Words, tally: Tally) -> ProcessForests {
+        self.profile(head, words, tally)
+    }
+
+    fn counts(content: &ProcessForests) -> Vec<FunctionCounts> {
+        loops::paths(&content.profile).functions
+    }
+
+    fn damage(content: &ProcessForests) -> Vec<Damage> {
+        let closed = content.is_closed.then_some(Fact::UncountedLeftFrames);
+        closed.map(Damage::of_streams).into_iter().collect()
+    }
+
+    fn encode(content: &ProcessForests) -> Vec<u8> {
+        write_loops(&content.profile)
+    }
+
+    fn decode(bytes: &[u8], map: &ImageMap) -> Result<ProcessForests, FormatError> {
+        let profile = read_loops(bytes, map)?;
+        Ok(ProcessForests {
+            profile,
+            is_closed: false,
+        })
+    }
+
+    fn build_id(content: &ProcessForests) -> [u8; 16] {
+        content.profile.head.build_id
+    }
+
+    fn into_data(content: ProcessForests) -> StreamData {
+        StreamData::Loops(content.profile)
+    }
+}
+
+/// The forest of one ring's streams.
+pub(super) struct LoopsRing {
+    recording: Arc<Recording>,
+    words: Words,
+    sums: Arc<Mutex<Forests>>,
+    k: u32,
+    /// None: nothing was fed since the last forest was handed over.
+    growing: Option<Growing>,
+    /// Activations when the last forest was handed over.
+    open: Activations,
+}
+
+/// A forest that grows, and its share of the memory.
+struct Growing {
+    builder: LoopsBuilder,
+    share: Share,
+}
+
+/// Whether activations were open when a forest was handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activations {
+    /// None was.
+    Closed,
+    /// Some were: sequences across that point are lost.
+    Open,
+}
+
+impl Growing {
+    fn new(recording: &Recording, words: Words, k: u32) -> Self {
+        let memory = &recording.settings.memory;
+        let share = memory.share();
+        let limits = limits(memory, share.capacity(NODE));
+        Self {
+            builder: LoopsBuilder::new(words, k, limits),
+            share,
+        }
+    }
+}
+
+impl RingAnalysis for LoopsRing {
+    fn feed(&mut self, at: u64, words: &[u32]) {
+        if self.growing.is_none() && self.open == Activations::Open && !words.is_empty() {
+            self.recording.cut();
+        }
+        let Self {
+            recording,
+            words: codes,
+            k,
+            growing,
+            ..
+        } = self;
+        let Growing { builder, share } =
+            growing.get_or_insert_with(|| Growing::new(recording, codes.clone(), *k));
+        builder.limit(limits(&recording.settings.memory, share.capacity(NODE)));
+        builder.feed(at, words);
+    }
+
+    fn hand_over(&mut self) {
+        let Some(Growing { builder, .. }) = self.growing.take() else {
+            return;
+        };
+        self.open = match builder.open() {
+            0 => Activations::Closed,
+            _ => Activations::Open,
+        };
+        let memory = &self.recording.settings.memory;
+        let met = builder.met();
+        let limits = limits(memory, memory.capacity(NODE));
+        locked(&self.sums).add(builder.finish(), met, limits);
+    }
+}
+
+/// Nodes of a forest: as many as fit if the user chose the memory, else no more than is fast.
+fn limits(memory: &Memory, fitting: usize) -> Limits {
+    let usual = Limits::default();
+    let nodes = match memory.is_chosen() {
+        true => fitting,
+        false => fitting.min(usual.nodes),
+    };
+    Limits { nodes }
+}
+
+/// The forests of paths that were counted inline, as if they had come as words: activations of one path
+/// each. In a sample, the analyzed share of them, so that counts compare. Paths that were left early are
+/// roots as well, with the counts of their counters ([`loops::left`]).
+fn counted(functions: &[FunctionCounts], words: &Words, tally: Tally) -> LoopsProfile {
+    let part = u128::from(tally.analysed);
+    let all = part + u128::from(tally.left_out);
+    let share = |count: u64| match tally.left_out {
+        0 => count,
+        _ => (u128::from(count) * part / all) as u64,
+    };
+    let mut made = LoopsProfile::default();
+    for function in functions {
+        let counts = function.counts.iter();
+        let counts = counts.map(|&(path, count)| (path, share(count)));
+        let nodes = counts.filter(|&(_, count)| count > 0);
+        let nodes = nodes.map(|(path, count)| ForestNode {
+            depth: 0,
+            path,
+            count,
+        });
+        let forest = FunctionForest {
+            module: function.module,
+            function: function.function,
+            hash: function.hash,
+            nodes: nodes.collect(),
+            dropped: Vec::new(),
+        };
+        let paths = loops::left::words(words, &forest);
+        let stats = &mut made.head.stats;
+        stats.words = stats.words.saturating_add(paths);
+        stats.slabs = stats.slabs.saturating_add(paths);
+        made.head.stats.nodes += forest.nodes.len() as u64;
+        if !forest.nodes.is_empty() {
+            made.functions.push(forest);
+        }
+    }
+    made
+}
+
+/// Adds forests of the same process. A forest may have several roots with the same path, which count
+/// together.
+fn join(sum: &mut LoopsProfile, more: LoopsProfile) {
+    sum.head.stats.add(&more.head.stats);
+    sum.damage.extend(more.damage);
+    for forest in more.functions {
+        let place = sum
+            .functions
+            .binary_search_by_key(&(forest.module, forest.function), |one| {
+                (one.module, one.function)
+            });
+        match place {
+            Err(place) => sum.functions.insert(place, forest),
+            Ok(place) => {
+                let known = &mut sum.functions[place];
+                known.nodes.extend(forest.nodes);
+                let mut dropped: BTreeMap<u64, u64> = BTreeMap::new();
+                for (path, count) in known.dropped.drain(..).chain(forest.dropped) {
+                    let sum = dropped.entry(path).or_default();
+                    *sum = sum.saturating_add(count);
+                }
+                known.dropped = dropped.into_iter().collect();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use holloway_format::{
+        BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, ModuleMap,
+        Outcome, PlacedModule, Scope,
+    };
+
+    use super::*;
+
+    const RETURNED: u64 = 0;
+    const LEFT: u64 = 1;
+
+    /// A function of one block that returns, and may be left in a call if it is to have an exit edge.
+    fn image(has_exits: bool) -> Arc<ImageMap> {
+        let edge = |kind, outcome| EdgeMap {
+            from: 0,
+            to: 1,
+            kind,
+            outcome,
+            place: None,
+        };
+        let mut edges = vec![edge(EdgeKind::Plain, Outcome::Return)];
+        if has_exits {
+            edges.push(edge(EdgeKind::Exit, Outcome::Left));
+        }
+        let dag = (0..edges.len() as u32).map(|number| DagEdgeMap {
+            from: 0,
+            to: 1,
+            kind: DagKind::Edge(number),
+            value: number.into(),
+        });
+        let len = edges.len() as u64;
+        let function = FunctionMap {
+            counters: Counters::Array { offset: 0, len },
+            path_count: len,
+            exit: 1,
+            blocks: vec![BlockMap::default(); 2],
+            dag: dag.collect(),
+            edges,
+            scopes: vec![Scope::default()],
+            ..FunctionMap::default()
+        };
+        let module = ModuleMap {
+            counters_size: 8 * len,
+            functions: vec![function],
+            ..ModuleMap::default()
+        };
+        Arc::new(ImageMap {
+            modules: vec![PlacedModule { base: 0, module }],
+            ..ImageMap::default()
+        })
+    }
+
+    /// The roots of a process in which the function's paths were counted so often, with gaps in its
+    /// streams, and whether frames were left out of it.
+    fn counted(
+        has_exits: bool,
+        counts: &[(u64, u64)],
+        gaps: u64,
+        tally: Tally,
+    ) -> (Vec<(u64, u64)>, bool) {
+        let map = image(has_exits);
+        let inline = FunctionCounts {
+            module: 0,
+            function: 0,
+            hash: 0,
+            counts: counts.to_vec(),
+        };
+        let mut earlier = LoopsProfile::default();
+        earlier.head.stats.gaps = gaps;
+        let forests = Forests {
+            earlier: Some(earlier),
+            inline: vec![inline],
+            ..Forests::default()
+        };
+        let made = forests.profile(&ProfileHead::default(), &Words::new(&map), tally);
+        let nodes = made.profile.functions.iter().flat_map(|one| &one.nodes);
+        (
+            nodes.map(|node| (node.path, node.count)).collect(),
+            made.is_closed,
+        )
+    }
+
+    /// Frames go uncounted wherever words are missing, and only there is that a fact to tell.
+    #[test]
+    fn frames_that_go_uncounted_are_a_fact() {
+        let (all, part) = (
+            Tally::default(),
+            Tally {
+                analysed: 1,
+                left_out: 1,
+                ..Tally::default()
+            },
+        );
+        let both = [(RETURNED, 6), (LEFT, 2)];
+        let (roots, is_closed) = counted(true, &both, 0, all);
+        assert!(roots.contains(&(LEFT, 2)) && !is_closed, "{roots:?}");
+        for (gaps, tally) in [(1, all), (0, part)] {
+            let (roots, is_closed) = counted(true, &both, gaps, tally);
+            let count = |path| roots.iter().find(|root| root.0 == path).map(|root| root.1);
+            assert_eq!(count(LEFT), count(RETURNED), "all came back: {roots:?}");
+            assert!(is_closed);
+            assert!(!counted(false, &both[..1], gaps, tally).1);
+        }
+    }
+}

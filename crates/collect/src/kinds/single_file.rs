@@ -1,0 +1,200 @@
+//! Kinds whose streams are summed up and stored in a single file when the process has ended: loops and
+//! timings.
+//!
+//! The file holds the sums of all streams. A collector stores it beside the raw profile when the program
+//! ends; sealing stores it again if more words came since.
+
+use std::marker::PhantomData;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use holloway_analysis::stream::Words;
+use holloway_format::{Damage, FormatError, FunctionCounts, ImageMap, ProfileHead, RawProfile};
+
+use super::stream_kind::{
+    Destination, Earlier, InlineCounts, Owner, ProcessAnalysis, Resumed, RingAnalysis, StreamData,
+    StreamKind, Summary,
+};
+use crate::error::StoreError;
+use crate::files::write_atomically;
+use crate::lock::locked;
+use crate::recording::Recording;
+use crate::side_files::{ProfileState, SecondFile, SideFiles};
+use crate::tally::Tally;
+
+/// The sums of a recording's streams.
+pub(crate) trait Sums: Default + Send + 'static {
+    /// Extension of the file.
+    const EXTENSION: &'static str;
+    /// What the file holds.
+    type Content: Clone;
+    /// The analysis of one ring, which adds to the sums.
+    type Ring: RingAnalysis + 'static;
+
+    /// Sums that continue those of a file, for a recording that is resumed. Counts the words that the
+    /// file accounts for.
+    fn resume(earlier: Self::Content, recording: &Recording) -> Self;
+
+    /// Starts the analysis of one ring.
+    fn ring(recording: Arc<Recording>, words: Words, sums: Arc<Mutex<Self>>) -> Self::Ring;
+
+    /// Takes what threads counted inline, in place of what was taken before.
+    fn take_inline_counts(&mut self, raw: &RawProfile<'_>, words: &Words) -> InlineCounts;
+
+    /// What the file is to hold.
+    fn content(&self, head: &ProfileHead, words: &Words, tally: Tally) -> Self::Content;
+
+    /// How often each path ran, or is estimated to have run.
+    fn counts(content: &Self::Content) -> Vec<FunctionCounts>;
+
+    /// Damage, and facts that limit what the counts mean.
+    fn damage(content: &Self::Content) -> Vec<Damage>;
+
+    /// The bytes of the file.
+    fn encode(content: &Self::Content) -> Vec<u8>;
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The bytes are no such file of this image.
+    fn decode(bytes: &[u8], map: &ImageMap) -> Result<Self::Content, FormatError>;
+
+    /// The build that the file belongs to.
+    fn build_id(content: &Self::Content) -> [u8; 16];
+
+    /// What readers of the run get.
+    fn into_data(content: Self::Content) -> StreamData;
+}
+
+/// A kind whose streams are summed up.
+pub(crate) struct SingleFile<S>(PhantomData<fn() -> S>);
+
+impl<S> SingleFile<S> {
+    /// The kind.
+    pub(crate) const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// The streams of one recording, summed up.
+struct SummedStreams<S> {
+    recording: Arc<Recording>,
+    words: Words,
+    sums: Arc<Mutex<S>>,
+}
+
+/// The names of the file.
+fn files<S: Sums>() -> SideFiles {
+    SideFiles {
+        extension: S::EXTENSION,
+        second: SecondFile::Replacement,
+    }
+}
+
+impl<S: Sums> StreamKind for SingleFile<S> {
+    fn files(&self) -> SideFiles {
+        files::<S>()
+    }
+
+    fn start(&self, recording: Arc<Recording>, words: Words) -> Arc<dyn ProcessAnalysis> {
+        Arc::new(SummedStreams {
+            recording,
+            words,
+            sums: Arc::new(Mutex::new(S::default())),
+        })
+    }
+
+    fn resume(&self, recording: Arc<Recording>, words: Words) -> Resumed {
+        let contents = files::<S>().read(&recording.profile, ProfileState::Raw);
+        let first = contents.first();
+        let decoded = first.and_then(|bytes| S::decode(bytes, words.image()).ok());
+        let earlier = match decoded {
+            Some(_) => Earlier::Files,
+            None => Earlier::Nothing,
+        };
+        let sums = decoded.map(|content| S::resume(content, &recording));
+        let analysis = Arc::new(SummedStreams {
+            recording,
+            words,
+            sums: Arc::new(Mutex::new(sums.unwrap_or_default())),
+        });
+        Resumed { analysis, earlier }
+    }
+
+    fn read(&self, contents: Vec<Vec<u8>>, map: &ImageMap) -> Option<StreamData> {
+        let content = S::decode(contents.first()?, map).ok()?;
+        Some(S::into_data(content))
+    }
+
+    fn owner(
+        &self,
+        bytes: &[u8],
+        map: &ImageMap,
+        head: &ProfileHead,
+    ) -> Result<Owner, FormatError> {
+        let content = S::decode(bytes, map)?;
+        Ok(Owner {
+            build_id: S::build_id(&content),
+            process: head.pid,
+        })
+    }
+}
+
+impl<S: Sums> SummedStreams<S> {
+    fn content(&self) -> S::Content {
+        let recording = &self.recording;
+        locked(&self.sums).content(&recording.head, &self.words, recording.tally())
+    }
+
+    fn store(&self, file: PathBuf) -> Result<Summary, StoreError> {
+        let content = self.content();
+        write_atomically(&file, &S::encode(&content))?;
+        Ok(summary::<S>(&content))
+    }
+}
+
+fn summary<S: Sums>(content: &S::Content) -> Summary {
+    Summary {
+        functions: S::counts(content),
+        damage: S::damage(content),
+    }
+}
+
+impl<S: Sums> ProcessAnalysis for SummedStreams<S> {
+    fn ring(&self, _thread: u32) -> Box<dyn RingAnalysis> {
+        let (recording, sums) = (Arc::clone(&self.recording), Arc::clone(&self.sums));
+        Box::new(S::ring(recording, self.words.clone(), sums))
+    }
+
+    fn take_inline_counts(&self, raw: &RawProfile<'_>) -> InlineCounts {
+        locked(&self.sums).take_inline_counts(raw, &self.words)
+    }
+
+    fn keep(&self) -> Result<Option<Summary>, StoreError> {
+        self.store(files::<S>().first(&self.recording.profile))
+            .map(Some)
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn redirect(&self, _destination: Destination) -> Result<(), StoreError> {
+        // The sums are stored all at once, by `keep` or `seal`.
+        Ok(())
+    }
+
+    fn seal(&self) -> Result<Summary, StoreError> {
+        self.store(files::<S>().second(&self.recording.profile))
+    }
+
+    fn result(&self) -> (StreamData, Summary) {
+        let content = self.content();
+        let summary = summary::<S>(&content);
+        (S::into_data(content), summary)
+    }
+
+    fn stored_paths(&self) -> Option<std::collections::BTreeMap<u32, u64>> {
+        None
+    }
+}

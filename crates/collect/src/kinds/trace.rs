@@ -1,0 +1,257 @@
+//! `--collect trace`: all paths in order, compressed per thread and written block by block.
+//!
+//! A collector writes `.hwt` while the process runs. The words that the raw profile still has when it is
+//! sealed go into a second file, `.rest.hwt`.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use holloway_abi::Kind;
+use holloway_analysis::stream::Words;
+use holloway_analysis::trace::{Limits, Recorded, TraceBuilder};
+use holloway_format::trace::TraceFile;
+use holloway_format::{Damage, Fact, FormatError, ImageMap, ProfileHead, RawProfile};
+
+use super::stream_kind::{
+    Destination, Earlier, InlineCounts, Owner, ProcessAnalysis, Resumed, RingAnalysis, StreamData,
+    StreamKind, Summary,
+};
+use super::trace_writer::{Target, ThreadStream, TraceOutput};
+use crate::error::StoreError;
+use crate::lock::locked;
+use crate::memory::Share;
+use crate::recording::{Origin, Recording};
+use crate::side_files::{ProfileState, SecondFile, SideFiles, extension};
+use crate::thread_traces::{self, PathCounts, TraceSelection};
+
+/// The kind.
+pub(super) static TRACE: Trace = Trace;
+
+const FILES: SideFiles = SideFiles {
+    extension: extension(Kind::Trace),
+    second: SecondFile::Continuation,
+};
+
+/// Bytes of a symbol that a builder of traces remembers, where paths follow one another at random.
+const SYMBOL: u64 = 64;
+
+/// All paths, in order.
+pub(super) struct Trace;
+
+impl StreamKind for Trace {
+    fn files(&self) -> SideFiles {
+        FILES
+    }
+
+    fn start(&self, recording: Arc<Recording>, words: Words) -> Arc<dyn ProcessAnalysis> {
+        Arc::new(TraceStreams::new(recording, words))
+    }
+
+    fn resume(&self, recording: Arc<Recording>, words: Words) -> Resumed {
+        let files = FILES.read(&recording.profile, ProfileState::Raw);
+        let earlier = match files.is_empty() {
+            true => Earlier::Nothing,
+            false => Earlier::Files,
+        };
+        let analysis = Arc::new(TraceStreams::new(recording, words));
+        Resumed { analysis, earlier }
+    }
+
+    fn read(&self, contents: Vec<Vec<u8>>, _map: &ImageMap) -> Option<StreamData> {
+        Some(StreamData::Trace(contents))
+    }
+
+    fn owner(
+        &self,
+        bytes: &[u8],
+        _map: &ImageMap,
+        _head: &ProfileHead,
+    ) -> Result<Owner, FormatError> {
+        let head = TraceFile::read(bytes)?.head;
+        Ok(Owner {
+            build_id: head.build_id,
+            process: head.process,
+        })
+    }
+}
+
+/// The traces of one recording.
+struct TraceStreams {
+    recording: Arc<Recording>,
+    words: Words,
+    shared: Arc<Mutex<SharedTraces>>,
+}
+
+/// What the rings of a recording share.
+struct SharedTraces {
+    output: TraceOutput,
+    /// How often each path ran in what was recorded.
+    counts: PathCounts,
+    /// Paths in the files that a collector left, by thread.
+    stored: BTreeMap<u32, u64>,
+}
+
+impl TraceStreams {
+    fn new(recording: Arc<Recording>, words: Words) -> Self {
+        let shared = SharedTraces {
+            output: TraceOutput::new(Target::FirstFile),
+            counts: PathCounts::new(),
+            stored: BTreeMap::new(),
+        };
+        Self {
+            recording,
+            words,
+            shared: Arc::new(Mutex::new(shared)),
+        }
+    }
+
+    /// Adds the counts of the files that a collector left. Gives their damage.
+    fn add_stored(&self, files: &[Vec<u8>]) -> Vec<Damage> {
+        let traces = thread_traces::read(files, &self.recording.head, TraceSelection::Check);
+        let counts = thread_traces::path_counts(&traces);
+        let paths = counts
+            .values()
+            .fold(0, |sum: u64, count| sum.saturating_add(*count));
+        self.recording.know(paths);
+        self.recording.analyze(paths);
+        let mut shared = locked(&self.shared);
+        thread_traces::add(&mut shared.counts, counts);
+        for trace in &traces {
+            let paths = shared.stored.entry(trace.thread).or_default();
+            *paths = paths.saturating_add(trace.paths());
+        }
+        // The threads of a file share its damage. The order is that of the notes' text.
+        let facts = traces.into_iter().flat_map(|trace| trace.damage);
+        let facts: BTreeMap<String, Fact> = facts.map(|fact| (fact.to_string(), fact)).collect();
+        facts.into_values().map(Damage::of_streams).collect()
+    }
+
+    fn stored_files(&self) -> Vec<Vec<u8>> {
+        FILES.read(&self.recording.profile, ProfileState::Raw)
+    }
+
+    fn summary(&self, damage: Vec<Damage>) -> Summary {
+        let counts = &locked(&self.shared).counts;
+        Summary {
+            functions: thread_traces::by_function(counts, self.words.image()),
+            damage,
+        }
+    }
+
+    fn unwritten(&self, source: io::Error) -> StoreError {
+        StoreError::WriteTrace {
+            profile: self.recording.profile.clone(),
+            source,
+        }
+    }
+}
+
+impl ProcessAnalysis for TraceStreams {
+    fn ring(&self, thread: u32) -> Box<dyn RingAnalysis> {
+        let share = self.recording.settings.memory.share();
+        let limits = limits(share.capacity(SYMBOL));
+        Box::new(TraceRing {
+            builder: TraceBuilder::new(self.words.clone(), limits),
+            stream: ThreadStream { thread, id: None },
+            recording: Arc::clone(&self.recording),
+            shared: Arc::clone(&self.shared),
+            share,
+        })
+    }
+
+    fn take_inline_counts(&self, _raw: &RawProfile<'_>) -> InlineCounts {
+        InlineCounts::None
+    }
+
+    fn keep(&self) -> Result<Option<Summary>, StoreError> {
+        // Blocks are written as they come.
+        Ok(None)
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        let finished = locked(&self.shared).output.finish();
+        finished.map(drop).map_err(|error| self.unwritten(error))
+    }
+
+    fn redirect(&self, destination: Destination) -> Result<(), StoreError> {
+        let target = match destination {
+            Destination::SecondFile => {
+                let forgotten = FILES.forget_second(&self.recording.profile);
+                forgotten.map_err(|error| self.unwritten(error))?;
+                Target::SecondFile
+            }
+            Destination::Memory => Target::Memory,
+        };
+        locked(&self.shared).output = TraceOutput::new(target);
+        Ok(())
+    }
+
+    fn seal(&self) -> Result<Summary, StoreError> {
+        self.close()?;
+        let damage = match self.recording.origin {
+            Origin::Live => Vec::new(),
+            Origin::Resumed => self.add_stored(&self.stored_files()),
+        };
+        Ok(self.summary(damage))
+    }
+
+    fn result(&self) -> (StreamData, Summary) {
+        let mut files = self.stored_files();
+        let damage = self.add_stored(&files);
+        let finished = locked(&self.shared).output.finish();
+        files.extend(finished.ok().flatten());
+        (StreamData::Trace(files), self.summary(damage))
+    }
+
+    fn stored_paths(&self) -> Option<BTreeMap<u32, u64>> {
+        Some(locked(&self.shared).stored.clone())
+    }
+}
+
+/// The traces of one ring's threads.
+struct TraceRing {
+    builder: TraceBuilder,
+    stream: ThreadStream,
+    recording: Arc<Recording>,
+    shared: Arc<Mutex<SharedTraces>>,
+    share: Share,
+}
+
+impl TraceRing {
+    fn record(&mut self, recorded: Vec<Recorded>) {
+        if !recorded.is_empty() {
+            let recording = &self.recording;
+            let head = thread_traces::head(&recording.head);
+            let output = &mut locked(&self.shared).output;
+            output.record(&recording.profile, FILES, &head, recorded, &mut self.stream);
+        }
+    }
+}
+
+impl RingAnalysis for TraceRing {
+    fn feed(&mut self, at: u64, words: &[u32]) {
+        self.builder.limit(limits(self.share.capacity(SYMBOL)));
+        self.builder.feed(at, words);
+        let recorded = self.builder.take();
+        self.record(recorded);
+    }
+
+    fn hand_over(&mut self) {
+        let recorded = self.builder.flush();
+        self.record(recorded);
+        let counts = self.builder.counts();
+        thread_traces::add(&mut locked(&self.shared).counts, counts);
+    }
+}
+
+/// Symbols that a builder of traces remembers: as many as fit, but no more than pay. The symbols of a
+/// block come on top until pieces are forgotten, and some blocks are on their way to the file.
+fn limits(fitting: usize) -> Limits {
+    let usual = Limits::default();
+    let pieces = usual.pieces.min(fitting);
+    Limits {
+        block: usual.block.min(pieces / 8),
+        pieces,
+    }
+}

@@ -1,0 +1,140 @@
+//! The files of sequences, traces and times that lie beside a profile, as far as they can't be read.
+
+use std::path::{Path, PathBuf};
+
+use holloway_analysis::note::{FileDamage, Note};
+use holloway_format::{FormatError, ImageMap, Profile, ProfileHead};
+
+use crate::files::read_regular;
+use crate::kinds::stream_kind::{Owner, StreamKind};
+use crate::side_files::SecondFile;
+
+/// What is wrong with the files that lie beside a profile, as far as they can't be read at all: that has
+/// their parts.
+pub(super) fn damaged(
+    file: &Path,
+    head: &ProfileHead,
+    kind: &dyn StreamKind,
+    map: &ImageMap,
+    profile: &Profile,
+) -> Vec<Note> {
+    let files = kind.files();
+    let (first, second) = (files.first(file), files.second(file));
+    let mut there: Vec<PathBuf> = vec![second.clone(), first.clone()];
+    there.retain(|path| path.exists());
+    let needs_file = match files.second {
+        SecondFile::Continuation => !profile.functions.is_empty(),
+        SecondFile::Replacement => {
+            // A replacement doesn't count before sealing has ended.
+            there.retain(|path| head.sealed || *path != second);
+            there.truncate(1);
+            true
+        }
+    };
+    if there.is_empty() && head.sealed && needs_file {
+        return vec![Note::MissingFile { file: first }];
+    }
+    let read = |path: &PathBuf| {
+        let bytes = read_regular(path).map_err(|error| FileDamage::System {
+            message: error.to_string(),
+        })?;
+        match kind.owner(&bytes, map, head) {
+            Ok(Owner { build_id, process }) if build_id == map.build_id => {
+                if process == head.pid {
+                    return Ok(());
+                }
+                Err(FileDamage::OtherProcess {
+                    file: process,
+                    profile: head.pid,
+                })
+            }
+            Ok(_) | Err(FormatError::BuildMismatch { .. }) => Err(FileDamage::OtherBuild),
+            Err(FormatError::Version { .. }) => Err(FileDamage::OtherVersion),
+            Err(FormatError::Truncated { .. }) => Err(FileDamage::Truncated),
+            Err(_) => Err(FileDamage::Head),
+        }
+    };
+    let damaged = there.iter().filter_map(|path| {
+        Some(Note::UnreadableFile {
+            file: path.clone(),
+            why: read(path).err()?,
+        })
+    });
+    damaged.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use holloway_abi::Kind;
+    use holloway_format::LoopsProfile;
+    use holloway_report::notes::sentence;
+
+    use super::*;
+    use crate::kinds::stream_kind_of;
+
+    /// What is said of files beside a sealed profile of `kind`.
+    fn said(kind: Kind, files: &[(&str, &[u8])]) -> Vec<String> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let profile = directory.path().join("1-app.hwp");
+        for (extension, bytes) in files {
+            std::fs::write(profile.with_extension(extension), bytes).expect("a file");
+        }
+        let head = ProfileHead {
+            kind,
+            sealed: true,
+            ..ProfileHead::default()
+        };
+        let functions = vec![holloway_format::FunctionCounts::default()];
+        let counts = Profile {
+            functions,
+            ..Profile::default()
+        };
+        let kind = stream_kind_of(kind).expect("a stream kind");
+        let said = damaged(&profile, &head, kind, &ImageMap::default(), &counts);
+        let there = directory.path().display().to_string();
+        said.iter()
+            .map(|note| sentence(note).replace(&there, ""))
+            .collect()
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named() {
+        let loops = LoopsProfile {
+            head: holloway_format::LoopsHead {
+                k: 2,
+                ..Default::default()
+            },
+            ..LoopsProfile::default()
+        };
+        let whole = holloway_format::write_loops(&loops);
+        assert_eq!(said(Kind::Loops, &[("hwl", &whole)]), [""; 0]);
+        let mut magic = whole.clone();
+        magic[0] ^= 1;
+        for damaged in [&[], &whole[..60], &magic] {
+            for (kind, extension) in [(Kind::Loops, "hwl"), (Kind::Trace, "hwt")] {
+                let why = match damaged.starts_with(b"HLWLOOPS") && kind == Kind::Loops {
+                    true => "it is cut short",
+                    false => "its head is damaged",
+                };
+                let said = said(kind, &[(extension, damaged)]);
+                let expect = format!(
+                    "/1-app.{extension} can't be read ({why}): what was collected is lost with it; record it again"
+                );
+                assert_eq!(said, [expect]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_named() {
+        for (kind, name) in [(Kind::Loops, "/1-app.hwl"), (Kind::Trace, "/1-app.hwt")] {
+            let said = said(kind, &[]);
+            assert_eq!(said.len(), 1);
+            assert!(
+                said[0].starts_with(&format!("{name} is not there")),
+                "{}",
+                said[0]
+            );
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What a running collector tells its caller, who words it.
+
+use std::path::PathBuf;
+
+use crate::error::StoreError;
+
+/// Something went wrong while a program runs. The program goes on.
+#[derive(Debug)]
+pub enum Notice {
+    /// A file of the run's directory could not be written.
+    Unwritten(StoreError),
+    /// A profile's rings could not be opened, because another user owns the profile. If its program
+    /// has streams, its threads wait as long as this collector runs.
+    PermissionDenied {
+        /// The profile.
+        profile: PathBuf,
+    },
+}
+
+/// Receives the notices of a collector, on any of its threads.
+pub type Notify = fn(Notice);

@@ -1,0 +1,230 @@
+//! Run directories: where they are, how they are named, which is the latest.
+//!
+//! ```text
+//! <target directory>/holloway/runs/
+//!     20260102-030405-app/        a run: UTC time it began, what was run
+//!         4711-app.hwp            a profile: one for each process and image
+//!         4711-app.hwl, .hwt      what its streams came to, where loops or a trace were collected
+//!         <build id>.hwm          the path map of each image met
+//!     latest -> 20260102-030405-app
+//! ```
+//! A run's directory is never reused and never deleted here.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use holloway_abi::environment;
+use jiff::Timestamp;
+
+use crate::error::RunDirectoryError;
+
+type Result<T> = std::result::Result<T, RunDirectoryError>;
+
+/// Directory of runs below holloway's own.
+pub const RUNS: &str = "runs";
+/// Symlink to the latest run, beside the runs.
+pub const LATEST: &str = "latest";
+/// Where programs put runs when nothing else is said, below the current directory.
+pub const DEFAULT_RUNS: &str = "target/holloway/runs";
+/// Environment variable that names the run's directory itself.
+pub const DATA: &str = environment::DATA.name;
+
+/// Makes the directory of a new run: `-o` if given, else `$HOLLOWAY_DATA`, else a new one in `runs`.
+///
+/// # Errors
+/// `-o` names something that is there and not empty, or the directory cannot be made or written.
+pub fn create(output: Option<&Path>, runs: &Path, name: &str) -> Result<PathBuf> {
+    let directory = match output {
+        Some(output) => create_named(output)?,
+        None => match std::env::var_os(DATA).filter(|value| !value.is_empty()) {
+            Some(data) => create_shared(Path::new(&data))?,
+            None => create_in(runs, name)?,
+        },
+    };
+    check_writable(&directory)?;
+    let absolute = std::path::absolute(&directory);
+    absolute.map_err(|source| RunDirectoryError::NotAbsolute { directory, source })
+}
+
+/// `-o RUN`: new or empty.
+fn create_named(output: &Path) -> Result<PathBuf> {
+    let directory = output.to_owned();
+    match std::fs::read_dir(output) {
+        Ok(mut entries) => match entries.next() {
+            None => Ok(directory),
+            Some(_) => Err(RunDirectoryError::NotEmpty { directory }),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match std::fs::create_dir_all(output) {
+                Ok(()) => Ok(directory),
+                Err(source) => Err(RunDirectoryError::CreateNamed { directory, source }),
+            }
+        }
+        Err(source) => Err(RunDirectoryError::Unusable { directory, source }),
+    }
+}
+
+/// `$HOLLOWAY_DATA`: several programs may share it.
+fn create_shared(data: &Path) -> Result<PathBuf> {
+    let directory = data.to_owned();
+    match std::fs::create_dir_all(data) {
+        Ok(()) => Ok(directory),
+        Err(source) => Err(RunDirectoryError::CreateShared { directory, source }),
+    }
+}
+
+/// A directory of its own for a run that begins now; a second one in the same second gets a number.
+///
+/// # Errors
+/// It cannot be made.
+pub fn create_in(runs: &Path, name: &str) -> Result<PathBuf> {
+    let stem = format!("{}-{}", timestamp(SystemTime::now()), file_name(name));
+    std::fs::create_dir_all(runs).map_err(|error| RunDirectoryError::CreateRuns {
+        runs: runs.to_owned(),
+        kind: error.kind(),
+    })?;
+    for attempt in 1.. {
+        let directory = match attempt {
+            1 => runs.join(&stem),
+            _ => runs.join(format!("{stem}-{attempt}")),
+        };
+        match std::fs::create_dir(&directory) {
+            Ok(()) => {
+                point_latest(runs, &directory);
+                return Ok(directory);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(RunDirectoryError::Create { directory, source }),
+        }
+    }
+    unreachable!("the loop above ends by returning")
+}
+
+/// Tries what the program will do, so that an unwritable place is said before a long run and not after it.
+fn check_writable(directory: &Path) -> Result<()> {
+    tempfile::Builder::new()
+        .prefix(".holloway-")
+        .tempfile_in(directory)
+        .map(drop)
+        .map_err(|error| RunDirectoryError::NotWritable {
+            directory: directory.to_owned(),
+            kind: error.kind(),
+        })
+}
+
+/// Removes a run's directory if nothing was recorded into it, and lets `latest` point to the run before.
+pub fn discard_if_empty(directory: &Path) {
+    // remove_dir refuses a directory that holds anything.
+    if std::fs::remove_dir(directory).is_err() {
+        return;
+    }
+    let Some(runs) = directory.parent() else {
+        return;
+    };
+    let link = runs.join(LATEST);
+    let pointed_here = std::fs::read_link(&link).is_ok_and(|to| runs.join(to) == directory);
+    if !pointed_here || std::fs::remove_file(&link).is_err() {
+        return;
+    }
+    let before = std::fs::read_dir(runs).into_iter().flatten().flatten();
+    match before
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .max()
+    {
+        Some(previous) => point_latest(runs, &previous),
+        // The first run ever leaves no empty `target/holloway/runs` behind.
+        None => drop(runs.ancestors().take(3).try_for_each(std::fs::remove_dir)),
+    }
+}
+
+/// Points `latest` at a run. A file system without symlinks goes without.
+fn point_latest(runs: &Path, directory: &Path) {
+    let Some(name) = directory.file_name() else {
+        return;
+    };
+    let temporary = runs.join(format!(".latest-{}", std::process::id()));
+    if std::os::unix::fs::symlink(name, &temporary).is_ok()
+        && std::fs::rename(&temporary, runs.join(LATEST)).is_err()
+    {
+        std::fs::remove_file(&temporary).ok();
+    }
+}
+
+/// `YYYYMMDD-HHMMSS` of a run's name.
+pub fn start_time(run: &Path) -> Vec<u8> {
+    let name = run.file_name().unwrap_or_default().as_encoded_bytes();
+    name.iter().copied().take(15).collect()
+}
+
+/// `latest` among `runs`, followed.
+pub fn latest_in(runs: &Path) -> Option<PathBuf> {
+    let link = runs.join(LATEST);
+    match std::fs::read_link(&link) {
+        Ok(to) => Some(runs.join(to)).filter(|run| run.is_dir()),
+        Err(_) => link.is_dir().then_some(link),
+    }
+}
+
+/// `name` as part of a file name: anything unusual becomes `_`.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| {
+        if c.is_alphanumeric() || "._+-".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.chars().map(plain).take(60).collect();
+    if name.is_empty() {
+        "program".to_owned()
+    } else {
+        name
+    }
+}
+
+/// `YYYYMMDD-HHMMSS` in UTC.
+fn timestamp(time: SystemTime) -> String {
+    let time = Timestamp::try_from(time).unwrap_or_default();
+    time.strftime("%Y%m%d-%H%M%S").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn timestamps_are_utc() {
+        let at = |seconds| timestamp(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "19700101-000000");
+        assert_eq!(at(951_782_399), "20000228-235959");
+        assert_eq!(at(951_782_400), "20000229-000000");
+        assert_eq!(at(1_767_323_045), "20260102-030405");
+    }
+
+    #[test]
+    fn two_runs_in_one_second_get_two_directories_and_latest_is_the_last() {
+        let runs = tempfile::tempdir().unwrap();
+        let first = create_in(runs.path(), "a/b").unwrap();
+        let second = create_in(runs.path(), "a/b").unwrap();
+        assert_ne!(first, second);
+        assert_eq!(latest_in(runs.path()).unwrap(), second);
+        discard_if_empty(&second);
+        assert_eq!(latest_in(runs.path()).unwrap(), first);
+    }
+
+    #[test]
+    fn a_directory_with_something_in_it_is_refused() {
+        let runs = tempfile::tempdir().unwrap();
+        assert!(create_named(runs.path()).is_ok());
+        std::fs::write(runs.path().join("kept"), "x").unwrap();
+        let refusal = create_named(runs.path()).unwrap_err().to_string();
+        assert!(
+            refusal.contains("not empty") && refusal.contains("choose another"),
+            "{refusal}"
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! How the streams of a run are collected.
+
+use std::path::PathBuf;
+
+use crate::burst::Burst;
+use crate::memory::Memory;
+
+/// How the streams of a run are collected.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Iterations that sequences of loops span, in place of the image's.
+    pub k: Option<u32>,
+    /// One chunk in `sample` is analyzed.
+    pub sample: u64,
+    /// Memory that the run's streams share.
+    pub memory: Memory,
+    /// How often paths are timed, in place of the environment's burst.
+    pub burst: Option<Burst>,
+    /// Directory of path maps that links left, by build id.
+    pub linked: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            k: None,
+            sample: 1,
+            memory: Memory::new(None),
+            burst: None,
+            linked: None,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Looks for profiles with streams in a run's directory, and for rings in them.
+//!
+//! A ring holds what a busy thread appends in a millisecond or two and its owner waits when it is full, so the directory is
+//! looked at that often, unless looking takes long itself (thousands of profiles), or no program with streams runs now.
+
+use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use holloway_rings::{Opened, Ring, RingFile};
+
+use crate::files::is_profile;
+use crate::notice::{Notice, Notify};
+use crate::process::has_ended;
+
+/// Between two looks, while there are streams and while there are none.
+const INTERVAL: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(10)];
+/// Between two looks whether the processes are still there.
+const ENDED_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What is known of a directory.
+#[derive(Debug)]
+pub(super) struct Watch {
+    directory: PathBuf,
+    files: HashMap<PathBuf, RingFile>,
+    others: HashSet<PathBuf>,
+    asked: Instant,
+    notify: Notify,
+}
+
+/// What has come or gone.
+#[derive(Debug)]
+pub(super) enum News<'a> {
+    /// A ring in the profile of this path.
+    Ring(&'a Path, &'a RingFile, Ring),
+    /// The process of a profile is gone, all its rings were told.
+    Ended(&'a Path),
+}
+
+impl Watch {
+    pub(super) fn new(directory: &Path, notify: Notify) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            files: HashMap::new(),
+            others: HashSet::new(),
+            asked: Instant::now(),
+            notify,
+        }
+    }
+
+    /// Looks, and tells what has come. Gives how long to wait before the next look.
+    pub(super) fn look(&mut self, mut tell: impl FnMut(News<'_>)) -> Duration {
+        let began = Instant::now();
+        self.find_files();
+        let asks = self.asked.elapsed() >= ENDED_INTERVAL;
+        let mut ended = Vec::new();
+        for (path, file) in &mut self.files {
+            let has_ended = asks && has_ended(file.head());
+            // Behind the question: what a process made before its end is told before it.
+            let rings = file.new_rings().unwrap_or_default();
+            rings
+                .into_iter()
+                .for_each(|ring| tell(News::Ring(path, file, ring)));
+            if has_ended {
+                tell(News::Ended(path));
+                ended.push(path.clone());
+            }
+        }
+        for path in ended {
+            self.files.remove(&path);
+            self.others.insert(path);
+        }
+        if asks {
+            self.asked = Instant::now();
+        }
+        let interval = INTERVAL[usize::from(self.files.is_empty())];
+        interval.max(began.elapsed() * 4)
+    }
+
+    /// The same without waiting for the time to ask who has ended.
+    pub(super) fn look_now(&mut self, tell: impl FnMut(News<'_>)) {
+        self.asked = Instant::now()
+            .checked_sub(ENDED_INTERVAL)
+            .unwrap_or(self.asked);
+        self.look(tell);
+    }
+
+    fn find_files(&mut self) {
+        let entries = std::fs::read_dir(&self.directory).into_iter().flatten();
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if !is_profile(&path) || self.files.contains_key(&path) || self.others.contains(&path) {
+                continue;
+            }
+            match RingFile::open(&path) {
+                Ok(Opened::Streams(file)) if is_ours(&file) => {
+                    self.files.insert(path, file);
+                }
+                Ok(Opened::Streams(_) | Opened::Other) => {
+                    self.others.insert(path);
+                }
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                    self.others.insert(path.clone());
+                    (self.notify)(Notice::PermissionDenied { profile: path });
+                }
+                // It may be that too many files are open: its threads wait for us.
+                Ok(Opened::Unfinished) | Err(_) => {}
+            }
+        }
+    }
+}
+
+/// Whether the process has us for its collector: other streams are not ours to take.
+fn is_ours(file: &RingFile) -> bool {
+    file.collector().is_ok_and(|pid| pid == std::process::id())
+}

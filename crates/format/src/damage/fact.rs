@@ -1,0 +1,530 @@
+//! Facts about a file's damage and about the streams recorded in it, and the text that a sealed
+//! profile keeps of each.
+//!
+//! A sealed profile's notes of damage are text (see `sealed`), so the wording here is part of the
+//! format: [`Fact`]'s `Display` writes a note, [`Fact::parse`] reads one. Reading gives back a typed
+//! [`Sample`], on which the exit status of `holloway trace verify` depends. Every other note becomes
+//! [`Fact::Text`]: nothing but a report uses it, and the report prints it as it is.
+
+use std::fmt;
+
+use crate::error::{AssembleError, FormatError};
+use crate::words::{grouped, is_or_are, plural};
+
+/// What a reader found lost or damaged in a file, or what is missing of a profile's streams.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// A record can't be read.
+    Unreadable(FormatError),
+    /// The end of the file is missing.
+    Truncated {
+        /// Missing bytes.
+        bytes: u64,
+    },
+    /// An index is damaged. Its records were found by their own lengths.
+    Index(Index),
+    /// The name of a module can't be read.
+    ModuleName,
+    /// The name of the compiler of a module can't be read.
+    ProducerName,
+    /// A module of the path map can't be read.
+    LostModule(FormatError),
+    /// A module's counters lie over those of another, so it is left out.
+    OverlappingModule,
+    /// A function's record can't be read, and the index has no name for it.
+    LostFunction(FormatError),
+    /// An entry of the list of skipped or removed functions can't be read.
+    LostEntry(FormatError),
+    /// A note of earlier damage can't be read.
+    LostNote(FormatError),
+    /// A counter of a path or edge that the function does not have is not zero.
+    CountBeyond {
+        /// What the counters count: `path` or `edge counter`.
+        counted: &'static str,
+        /// Its number.
+        number: u64,
+        /// The first number that the function does not have.
+        limit: u64,
+    },
+    /// A sum of counts does not fit.
+    CountOverflow {
+        /// What the counters count: `path` or `edge counter`.
+        counted: &'static str,
+        /// Its number.
+        number: u64,
+    },
+    /// A path stands in another path's slot of a hash table.
+    MisplacedPath,
+    /// Counters that are not zero belong to no function of the path map.
+    StrayCounters {
+        /// How many.
+        counters: u64,
+    },
+    /// A hash table belongs to no function of the path map.
+    StraySegment,
+    /// The head of an extent is damaged or cut off.
+    LostExtent {
+        /// Bytes up to the next extent.
+        bytes: u64,
+    },
+    /// A thread wrote over words of its ring that nobody had read.
+    OverwrittenWords {
+        /// Bytes of words.
+        bytes: u64,
+        /// The thread.
+        thread: u32,
+    },
+    /// Words that a thread spooled can't be decompressed.
+    LostWords {
+        /// Bytes of words.
+        bytes: u64,
+        /// The thread.
+        thread: u32,
+        /// Why not.
+        why: SpoolDamage,
+    },
+    /// The counts cover a sample of the executed paths. This is no damage.
+    Sample(Sample),
+    /// Paths of streams are missing.
+    MissingPaths(MissingPaths),
+    /// The process outlived its run, so its streams were taken in parts.
+    StreamsInParts {
+        /// Places where one part ends and the next begins, in all streams.
+        cuts: u64,
+    },
+    /// Frames that were left early are not counted, since words of their stream are missing.
+    UncountedLeftFrames,
+    /// Timed paths whose samples are damaged were left out.
+    DamagedSamples {
+        /// How many.
+        samples: u64,
+    },
+    /// A block of a thread's trace can't be read; its trace ends before it.
+    TraceBlock(FormatError),
+    /// The blocks of a thread's trace make no grammar.
+    TraceGrammar(AssembleError),
+    /// A process's file of traces can't be read to its end.
+    CutTraces {
+        /// The process.
+        process: u32,
+        /// Where and why reading stopped.
+        why: FormatError,
+    },
+    /// A collector did not finish a file of traces.
+    UnfinishedTraces,
+    /// The text of a note that a sealed profile carries.
+    Text(String),
+}
+
+/// The index of a file's records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// Of a path map's functions.
+    Functions,
+    /// Of the records of a file with one list of records.
+    Records,
+    /// Of one of a sealed profile's two lists.
+    SealedRecords,
+}
+
+/// Why spooled words are lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpoolDamage {
+    /// The compressed bytes are damaged.
+    Compressed {
+        /// The LZ4 decoder's message.
+        message: String,
+    },
+    /// The compressed bytes give fewer words than were spooled.
+    Short,
+}
+
+/// Why counts are of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sample {
+    /// `--sample` limited how much of the streams was analyzed.
+    Streams {
+        /// Share of the streams' words that was analyzed.
+        analyzed: Percent,
+    },
+    /// A few of the executed paths were timed, and the counts are estimated from these.
+    TimedPaths {
+        /// Timed paths.
+        timed: u64,
+        /// Executed paths.
+        executed: u64,
+    },
+}
+
+/// A share in percent, to one decimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Percent {
+    /// Tenths of a percent.
+    pub tenths: u32,
+}
+
+impl Percent {
+    /// The share that `part` has of `part + rest`.
+    pub fn of(part: u64, rest: u64) -> Self {
+        let share = 100.0 * part as f64 / (part as f64 + rest as f64);
+        // The standard library's rounding, which files have always had.
+        Self::parse(&format!("{share:.1}")).unwrap_or(Self { tenths: 0 })
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (whole, tenth) = text.split_once('.')?;
+        let is_digit = |text: &str| text.len() == 1 && text.as_bytes()[0].is_ascii_digit();
+        let whole: u32 = whole.parse().ok()?;
+        let tenth: u32 = Some(tenth).filter(|text| is_digit(text))?.parse().ok()?;
+        let tenths = whole.checked_mul(10)?.checked_add(tenth)?;
+        Some(Self { tenths })
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.tenths / 10, self.tenths % 10)
+    }
+}
+
+/// Paths that ran and are in no stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MissingPaths {
+    /// How many.
+    pub paths: u64,
+    /// Which ones, of the first few threads that miss any.
+    pub parts: Vec<MissingPart>,
+    /// Threads that miss paths, beside those of `parts`.
+    pub more_threads: u64,
+}
+
+/// What is missing of one thread's stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MissingPart {
+    /// Paths by their numbers in their thread, from 1.
+    Paths {
+        /// The thread.
+        thread: u32,
+        /// Number of the first path that a collector took and did not write down.
+        unwritten_from: u64,
+        /// How many paths it did not write down.
+        unwritten: u64,
+        /// Number of the first path that the thread dropped.
+        dropped_from: u64,
+        /// How many paths the thread dropped.
+        dropped: u64,
+    },
+    /// Words by their numbers in their ring, from 1.
+    Words {
+        /// The last thread that used the ring.
+        thread: u32,
+        /// Threads that used the ring before it.
+        earlier_threads: u64,
+        /// Number of the first dropped word.
+        from: u64,
+        /// How many words were dropped: this one and all after it.
+        words: u64,
+    },
+}
+
+/// How the note of a sample begins.
+const SAMPLE: &str = "this is a sample: ";
+
+impl Fact {
+    /// Reads the text of a note.
+    pub fn parse(text: String) -> Self {
+        match Sample::parse(&text) {
+            Some(sample) => Self::Sample(sample),
+            None => Self::Text(text),
+        }
+    }
+
+    /// The sample that the counts are of, if this says so.
+    pub fn sample(&self) -> Option<Sample> {
+        match self {
+            Self::Sample(sample) => Some(*sample),
+            Self::Unreadable(_)
+            | Self::Truncated { .. }
+            | Self::Index(_)
+            | Self::ModuleName
+            | Self::ProducerName
+            | Self::LostModule(_)
+            | Self::OverlappingModule
+            | Self::LostFunction(_)
+            | Self::LostEntry(_)
+            | Self::LostNote(_)
+            | Self::CountBeyond { .. }
+            | Self::CountOverflow { .. }
+            | Self::MisplacedPath
+            | Self::StrayCounters { .. }
+            | Self::StraySegment
+            | Self::LostExtent { .. }
+            | Self::OverwrittenWords { .. }
+            | Self::LostWords { .. }
+            | Self::MissingPaths(_)
+            | Self::StreamsInParts { .. }
+            | Self::UncountedLeftFrames
+            | Self::DamagedSamples { .. }
+            | Self::TraceBlock(_)
+            | Self::TraceGrammar(_)
+            | Self::CutTraces { .. }
+            | Self::UnfinishedTraces
+            | Self::Text(_) => None,
+        }
+    }
+}
+
+impl Sample {
+    /// Reads the text that [`Display`](fmt::Display) writes.
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.strip_prefix(SAMPLE)?;
+        let streams =
+            text.strip_suffix(" % of what ran was analysed (--sample), counts are of that part");
+        if let Some(share) = streams {
+            let analyzed = Percent::parse(share)?;
+            return Some(Self::Streams { analyzed });
+        }
+        let counts = text.strip_prefix("counts are estimates, made from ")?;
+        let (timed, executed) = counts.strip_suffix(" that ran")?.split_once(" of ")?;
+        let (timed, _) = timed.split_once(" timed path")?;
+        let number = |text: &str| text.replace(',', "").parse().ok();
+        Some(Self::TimedPaths {
+            timed: number(timed)?,
+            executed: number(executed)?,
+        })
+    }
+}
+
+impl From<FormatError> for Fact {
+    fn from(error: FormatError) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+impl From<&str> for Fact {
+    fn from(text: &str) -> Self {
+        Self::parse(text.to_owned())
+    }
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) | Self::TraceBlock(error) => error.fmt(f),
+            Self::Truncated { bytes } => write!(f, "the last {bytes} bytes are missing"),
+            Self::Index(index) => index.fmt(f),
+            Self::ModuleName => f.write_str("the module's name is damaged"),
+            Self::ProducerName => f.write_str("the producer's name is damaged"),
+            Self::LostModule(error) => write!(f, "the module is lost: {error}"),
+            Self::OverlappingModule => {
+                f.write_str("the module is lost: its counters lie over those of another")
+            }
+            Self::LostFunction(error) => write!(f, "a function is lost: {error}"),
+            Self::LostEntry(error) => write!(
+                f,
+                "a function that is not instrumented is left out of the list: {error}"
+            ),
+            Self::LostNote(error) => write!(f, "a note of earlier damage is lost: {error}"),
+            Self::CountBeyond {
+                counted,
+                number,
+                limit,
+            } => write!(f, "a count for {counted} {number}, of {limit}"),
+            Self::CountOverflow { counted, number } => {
+                write!(f, "the counts of {counted} {number} pass 2^64")
+            }
+            Self::MisplacedPath => f.write_str("a path stands in a slot that is not its own"),
+            Self::StrayCounters { counters } => write!(
+                f,
+                "{counters} counters belong to no function that the path map has intact"
+            ),
+            Self::StraySegment => f.write_str(
+                "a segment of counters belongs to no function that the path map has intact",
+            ),
+            Self::LostExtent { bytes } => write!(
+                f,
+                "{bytes} bytes are lost: the head of an extent is damaged or cut off"
+            ),
+            Self::OverwrittenWords { bytes, thread } => {
+                write!(f, "{bytes} bytes of words of thread {thread} were written over")
+            }
+            Self::LostWords { bytes, thread, why } => {
+                write!(f, "{bytes} bytes of words of thread {thread} are lost: {why}")
+            }
+            Self::Sample(sample) => sample.fmt(f),
+            Self::MissingPaths(missing) => missing.fmt(f),
+            Self::StreamsInParts { cuts } => write!(
+                f,
+                "the process outlived its run: its streams were taken in parts, no sequence spans where one ends ({})",
+                plural(*cuts, "time")
+            ),
+            Self::UncountedLeftFrames => f.write_str(
+                "frames that were left early are not counted: that takes all words of a stream",
+            ),
+            Self::DamagedSamples { samples } => write!(
+                f,
+                "{} {} damaged, and left out; record it again",
+                plural(*samples, "sample"),
+                is_or_are(*samples)
+            ),
+            Self::TraceGrammar(error) => error.fmt(f),
+            Self::CutTraces { process, why } => write!(
+                f,
+                "of process {process}'s traces {why}: paths behind that place are missing, of this thread or of others, and threads that began behind it; record the run again"
+            ),
+            Self::UnfinishedTraces => f.write_str(
+                "the trace was not ended: what its collector took last is not written, or lost with it",
+            ),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Display for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Functions => {
+                "the index of functions is damaged; the functions were found without it"
+            }
+            Self::Records => "the index of records is damaged; the records were found without it",
+            Self::SealedRecords => {
+                "an index of records is damaged; the records were found without it"
+            }
+        })
+    }
+}
+
+impl fmt::Display for SpoolDamage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compressed { message } => f.write_str(message),
+            Self::Short => f.write_str("their compressed form is cut short"),
+        }
+    }
+}
+
+impl fmt::Display for Sample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(SAMPLE)?;
+        match self {
+            Self::Streams { analyzed } => write!(
+                f,
+                "{analyzed} % of what ran was analysed (--sample), counts are of that part"
+            ),
+            Self::TimedPaths { timed, executed } => write!(
+                f,
+                "counts are estimates, made from {} of {} that ran",
+                plural(*timed, "timed path"),
+                grouped(*executed)
+            ),
+        }
+    }
+}
+
+impl fmt::Display for MissingPaths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {} missing: not taken in time, or not written down by their collector",
+            plural(self.paths, "path"),
+            is_or_are(self.paths)
+        )?;
+        for part in &self.parts {
+            write!(f, "; {part}")?;
+        }
+        match self.more_threads {
+            0 => Ok(()),
+            1 => f.write_str("; and some of 1 more thread"),
+            more => write!(f, "; and some of {} more threads", grouped(more)),
+        }
+    }
+}
+
+impl fmt::Display for MissingPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Paths {
+                thread,
+                unwritten_from,
+                unwritten,
+                dropped_from,
+                dropped,
+            } => {
+                write!(f, "of thread {thread} ")?;
+                let first = grouped(unwritten_from);
+                let last = grouped(unwritten_from + unwritten.saturating_sub(1));
+                match unwritten {
+                    0 => {}
+                    1 => write!(f, "its path {first}")?,
+                    _ => write!(f, "its paths {first} to {last}")?,
+                }
+                let (from, dropped_paths) = (grouped(dropped_from), grouped(dropped));
+                match (unwritten, dropped) {
+                    (_, 0) => Ok(()),
+                    (0, _) => write!(f, "all its paths from {from} on ({dropped_paths})"),
+                    _ => write!(f, ", and all from {from} on ({dropped_paths})"),
+                }
+            }
+            Self::Words {
+                thread,
+                earlier_threads,
+                from,
+                words,
+            } => {
+                let (from, words) = (grouped(from), plural(words, "word"));
+                match earlier_threads {
+                    0 => write!(f, "of thread {thread} all {words} from its word {from} on"),
+                    before => write!(
+                        f,
+                        "of thread {thread} and {} before it all {words} from their word {from} on",
+                        grouped(before)
+                    ),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_read_as_it_is_written() {
+        let check = |sample: Sample, text: &str| {
+            let fact = Fact::Sample(sample);
+            assert_eq!(fact.to_string(), text);
+            assert_eq!(Fact::parse(text.to_owned()), fact);
+        };
+        for (analyzed, left_out, shown) in [(1, 3, "25.0"), (1, 399, "0.2"), (35, 9965, "0.3")] {
+            let analyzed = Percent::of(analyzed, left_out);
+            check(
+                Sample::Streams { analyzed },
+                &format!(
+                    "this is a sample: {shown} % of what ran was analysed (--sample), counts are of that part"
+                ),
+            );
+        }
+        check(
+            Sample::TimedPaths {
+                timed: 1,
+                executed: 12_345,
+            },
+            "this is a sample: counts are estimates, made from 1 timed path of 12,345 that ran",
+        );
+        check(
+            Sample::TimedPaths {
+                timed: 2000,
+                executed: 1_000_000,
+            },
+            "this is a sample: counts are estimates, made from 2,000 timed paths of 1,000,000 that ran",
+        );
+    }
+
+    #[test]
+    fn other_notes_are_text() {
+        for text in ["", "1 path is missing", "this is a sample: of something"] {
+            assert_eq!(Fact::parse(text.to_owned()), Fact::Text(text.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Loads and finishes a run for a command, and words what the user should know about that.
+
+use std::path::Path;
+
+use holloway_analysis::RunProfile;
+use holloway_collect::finish::Outcome;
+use holloway_collect::load::{self, Loaded, Untaken};
+use holloway_collect::settings::Settings;
+use holloway_report::{grouped, plural};
+
+use crate::failure::Result;
+use crate::{show_env, status};
+
+/// Words whose analysis takes a second or two.
+const MANY: u64 = 10_000_000;
+
+/// Reads `run`: a run's directory, or one `.hwp` file.
+///
+/// # Errors
+/// It does not exist, or nothing in it can be read.
+pub(crate) fn load(run: &Path) -> Result<RunProfile> {
+    load_with_streams(run).map(|loaded| loaded.profile)
+}
+
+/// Reads `run`, with what was made of its streams.
+///
+/// # Errors
+/// It does not exist, or nothing in it can be read.
+pub(crate) fn load_with_streams(run: &Path) -> Result<Loaded> {
+    announce(run);
+    Ok(load::load_with_streams(run, &Settings::default())?)
+}
+
+/// Reads `run` for a command that looks for damage. Where nothing can be read, the result has no image.
+///
+/// # Errors
+/// The run does not exist, or is an empty directory.
+pub(crate) fn load_what_is_left(run: &Path) -> Result<Loaded> {
+    announce(run);
+    Ok(load::load_what_is_left(run, &Settings::default())?)
+}
+
+/// Finishes a run's directory, and warns if something could not be written. `linked` is a directory of
+/// path maps that the links left.
+///
+/// # Errors
+/// The directory cannot be read.
+pub(crate) fn finish(directory: &Path, linked: Option<&Path>) -> Result<Outcome> {
+    let outcome = holloway_collect::finish::finish(directory, linked)?;
+    if let Some(error) = &outcome.unfinished {
+        status::warn(&format!(
+            "{error}: the run stays unfinished; make room, and `holloway report` reads it as long as the program is there"
+        ));
+    }
+    Ok(outcome)
+}
+
+/// Tells that the run's streams are analyzed first, if that takes a while, and how to wait only once.
+fn announce(run: &Path) {
+    let Some(untaken) = load::untaken(run).filter(|untaken| untaken.words >= MANY) else {
+        return;
+    };
+    let Untaken {
+        head,
+        profiles,
+        words,
+        has_ended,
+    } = untaken;
+    let of = match profiles {
+        1 => format!("{}, process {},", head.image, head.pid),
+        _ => plural(profiles, "profile"),
+    };
+    let directory = match run.is_dir() {
+        true => run,
+        false => run.parent().unwrap_or(run),
+    };
+    let directory = match directory.as_os_str().is_empty() {
+        true => ".".to_owned(),
+        false => show_env::word(&directory.to_string_lossy()),
+    };
+    let once = match has_ended {
+        true => format!(
+            "; each question does so: `HOLLOWAY_DATA={directory} holloway run --no-report -- true` does it once for all"
+        ),
+        false => String::new(),
+    };
+    let words = grouped(words);
+    status::line(
+        "Analysing",
+        &format!("{words} words of {of} that no collector took{once}"),
+    );
+}

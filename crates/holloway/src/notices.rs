@@ -1,0 +1,17 @@
+//! Wording of the notices that a collector sends while a program runs.
+
+use holloway_collect::notice::Notice;
+
+use crate::status;
+
+/// Prints a notice of the collector as a warning.
+pub(crate) fn warn(notice: Notice) {
+    match notice {
+        Notice::Unwritten(error) => status::warn(&error.to_string()),
+        // Without reading the profile, nobody knows whether its program has streams.
+        Notice::PermissionDenied { profile } => status::warn(&format!(
+            "cannot take the paths out of {}: permission denied; if its program collects loops, a trace or times, it waits as long as holloway runs: end it, and run both as one user",
+            profile.display()
+        )),
+    }
+}

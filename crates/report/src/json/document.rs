@@ -1,0 +1,19 @@
+//! A JSON document on its way out: one object and a newline.
+
+use std::io::{self, BufWriter, Write};
+
+use serde::Serialize;
+
+/// Version of the schema, which every document names.
+pub const SCHEMA: u32 = 1;
+
+/// Writes a document.
+///
+/// # Errors
+/// Whatever `out` fails with.
+pub(super) fn write(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    serde_json::to_writer(&mut out, document)?;
+    writeln!(out)?;
+    out.flush()
+}

@@ -32,7 +32,7 @@
 use crate::cfg::{Cfg, EdgeKind};
 use crate::counts::EdgeFlow;
 use crate::ids::EdgeId;
-use crate::probes::{Action, EdgeProbe, Probes};
+use crate::probes::{Action, CountBase, EdgeProbe, Probes};
 use crate::spanning::{Halves, PinnedCycleOfCounts, reached, span};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -156,7 +156,7 @@ impl EdgeCounters {
     pub fn probes(&self) -> Probes {
         let probes = self.counted.iter().zip(0i64..).map(|(&id, increment)| {
             let count = Action::Count {
-                register: false,
+                base: CountBase::Zero,
                 increment,
             };
             let probe = EdgeProbe {

@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 use crate::function::AttributeKind;
 use crate::module::Module;
 use crate::sys::{Api, LBuilder};
-use crate::types::TypeKind;
-use crate::value::{Block, Function, Instruction, Type, Value};
+use crate::types::{Type, TypeKind};
+use crate::value::{Block, Function, Instruction, Value};
 
 /// A place to insert at.
 pub struct Builder<'m> {

@@ -10,16 +10,20 @@
 mod address;
 mod bitstream;
 mod builder;
+mod constants;
 mod context;
 mod double;
 mod error;
 mod function;
 mod global;
+mod handle;
 mod instruction;
+mod intrinsics;
 mod library;
 mod metadata;
 mod module;
 mod reshape;
+mod symbols;
 mod sys;
 mod target;
 mod types;
@@ -34,25 +38,12 @@ pub use error::LlvmError;
 pub use function::AttributeKind;
 pub use global::{Linkage, TlsModel};
 pub use instruction::{Opcode, TailKind};
+pub use intrinsics::is_marker;
 pub use library::Library;
 pub use metadata::{Location, Metadata, Subprogram};
 pub use module::Module;
 pub use reshape::Choice;
 pub use target::{CodeGenLevel, CodeModel, Machine, PassOptions, Reloc};
-pub use types::TypeKind;
-pub use value::{Block, Function, Global, Instruction, Type, Value};
+pub use types::{Type, TypeKind};
+pub use value::{Block, Function, Global, Instruction, Value};
 pub use variables::{DebugType, Encoding, Form, Variable};
-
-/// Whether the intrinsic of this name makes no code: debug markers, ends of lifetimes, assumptions.
-pub fn is_marker(intrinsic: &str) -> bool {
-    [
-        "llvm.dbg.",
-        "llvm.lifetime.",
-        "llvm.assume",
-        "llvm.experimental.noalias.scope",
-        "llvm.pseudoprobe",
-        "llvm.fake.use",
-    ]
-    .iter()
-    .any(|prefix| intrinsic.starts_with(prefix))
-}

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use crate::context::text_of;
 use crate::module::Module;
-use crate::sys::LMetadata;
+use crate::sys::{LMetadata, LValue};
 use crate::value::Value;
 
 /// A metadata node. Equal handles are the same node.
@@ -204,6 +204,57 @@ impl<'m> Metadata<'m> {
             (
                 text_of(directory, first as usize),
                 text_of(name, second as usize),
+            )
+        }
+    }
+}
+
+impl<'m> Value<'m> {
+    /// The metadata it wraps.
+    pub fn as_metadata(self) -> Option<Metadata<'m>> {
+        // SAFETY: a live value.
+        Metadata::new(
+            unsafe { (self.api().LLVMValueAsMetadata)(self.raw()) },
+            self.module(),
+        )
+    }
+}
+
+impl Module<'_> {
+    /// The value of a module flag that is an integer, like `PIC Level`.
+    pub fn flag(&self, name: &str) -> Option<u64> {
+        // SAFETY: the key is given with its length; null means absent.
+        let flag =
+            unsafe { (self.api().LLVMGetModuleFlag)(self.raw(), name.as_ptr().cast(), name.len()) };
+        Metadata::new(flag, self)?.as_int()
+    }
+
+    /// What the compiler calls itself (`llvm.ident`): `rustc version 1.95.0 (…)`, `clang version …`.
+    pub fn ident(&self) -> Option<String> {
+        let api = self.api();
+        let name = c"llvm.ident";
+        // SAFETY: the name is a C string.
+        let count =
+            unsafe { (api.LLVMGetNamedMetadataNumOperands)(self.raw(), name.as_ptr()) } as usize;
+        let mut operands: Vec<*mut LValue> = vec![std::ptr::null_mut(); count];
+        // SAFETY: the buffer holds as many operands as there are.
+        unsafe {
+            (api.LLVMGetNamedMetadataOperands)(self.raw(), name.as_ptr(), operands.as_mut_ptr());
+        }
+        Value::new(*operands.first()?, self)?
+            .as_metadata()?
+            .operand(0)?
+            .as_string()
+    }
+
+    /// Number of a metadata kind, like `prof`.
+    pub fn metadata_kind(&self, name: &str) -> u32 {
+        // SAFETY: the name is given with its length.
+        unsafe {
+            (self.api().LLVMGetMDKindIDInContext)(
+                self.context().raw(),
+                name.as_ptr().cast(),
+                name.len() as u32,
             )
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::{BR, Choice, Incoming, Reshape, SWITCH, distinct};
+use super::function::{BR, Choice, Incoming, Reshape, SWITCH, distinct};
 use crate::module::Module;
 use crate::sys::LBlock;
 

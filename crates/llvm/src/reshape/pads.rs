@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::{Choice, Incoming, PHI, Reshape};
+use super::function::{Choice, INVOKE, Incoming, PHI, Reshape};
 use crate::module::Module;
 use crate::sys::{LBlock, LValue};
 
@@ -32,7 +32,7 @@ impl Reshape<'_> {
         let mut sources: HashMap<*mut LBlock, Vec<*mut LBlock>> = HashMap::new();
         for &block in &blocks {
             let (_, opcode, successors) = self.exits(block);
-            if opcode == super::INVOKE {
+            if opcode == INVOKE {
                 sources.entry(successors[1]).or_default().push(block);
             }
         }

@@ -16,7 +16,8 @@
 //! their own.
 
 use holloway_flow::{
-    Action, BlockId, DagEdge, DagEdgeKind, EdgeKind, Numbering, PathEnd, PathId, PathStart, Probes,
+    Action, BlockId, CountBase, DagEdge, DagEdgeKind, EdgeKind, Numbering, PathEnd, PathId,
+    PathStart, Probes,
 };
 use holloway_format::Outcome;
 use std::collections::HashMap;
@@ -168,7 +169,7 @@ impl<'a, 'm> Alone<'a, 'm> {
                 match action {
                     Action::Count { increment, .. } if is_left => *increment += LEFT,
                     Action::Count {
-                        register: true,
+                        base: CountBase::Register,
                         increment,
                     } if is_outside => *increment += OUTSIDE,
                     _ => {}

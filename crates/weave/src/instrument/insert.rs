@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use holloway_flow::Action;
+use holloway_flow::{Action, CountBase};
 use holloway_format::Counters;
 use holloway_llvm::{Block, Builder, Instruction, Metadata, Module, Type, Value};
 
@@ -161,7 +161,7 @@ pub(super) fn lowest(sites: &Sites) -> i64 {
     let actions = sites.iter().flatten().flat_map(|stop| &stop.actions);
     let increments = actions.filter_map(|action| match action {
         Action::Count {
-            register: true,
+            base: CountBase::Register,
             increment,
         } => Some(*increment),
         _ => None,
@@ -180,7 +180,7 @@ pub(super) fn raised(sites: &Sites, lowest: i64) -> Sites {
         match action {
             Action::Set(number) => *number = number.wrapping_add(lowest),
             Action::Count {
-                register: true,
+                base: CountBase::Register,
                 increment,
             } => *increment = increment.wrapping_sub(lowest),
             _ => {}

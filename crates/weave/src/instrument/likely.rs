@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use holloway_flow::Action;
+use holloway_flow::{Action, CountBase};
 use holloway_llvm::{Builder, Instruction, Metadata, Type, Value as LlvmValue};
 
 use super::probe::Probe;
@@ -78,7 +78,7 @@ pub(super) fn likely(graph: &Graph, promotion: &Promotion, heat: &Heat) -> HashM
             continue;
         };
         if let Action::Count {
-            register: true,
+            base: CountBase::Register,
             increment,
         } = count
             && let Some(number) = guess(value, graph, promotion, heat)
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     const COUNT: Action = Action::Count {
-        register: true,
+        base: CountBase::Register,
         increment: 0,
     };
 

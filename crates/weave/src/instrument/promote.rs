@@ -28,7 +28,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use holloway_flow::Action;
+use holloway_flow::{Action, CountBase};
 
 use super::inner::{Inner, inner_loops};
 use super::likely::Heat;
@@ -336,7 +336,7 @@ fn accumulator_sites(layout: &Layout<'_>, blocks: usize, chosen: &Chosen, number
 
 /// An accumulator's value is wanted.
 const USE: Action = Action::Count {
-    register: true,
+    base: CountBase::Register,
     increment: 0,
 };
 

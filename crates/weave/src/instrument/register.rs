@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use holloway_flow::Action;
+use holloway_flow::{Action, CountBase};
 
 use super::sites::Sites;
 
@@ -220,7 +220,10 @@ impl Register {
             let Some(top) = self.top[block] else { continue };
             let mut sums = 0;
             walk(block, top, sites, |_, action, value| match action {
-                Action::Count { register: true, .. } => open.push(value),
+                Action::Count {
+                    base: CountBase::Register,
+                    ..
+                } => open.push(value),
                 Action::Add(_) => {
                     sums += 1;
                     operands.insert(Value::Sum(block, sums), value);
@@ -283,7 +286,7 @@ mod tests {
     use super::*;
 
     const COUNT: Action = Action::Count {
-        register: true,
+        base: CountBase::Register,
         increment: 0,
     };
 

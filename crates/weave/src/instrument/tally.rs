@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use holloway_flow::Action;
+use holloway_flow::{Action, CountBase};
 
 use super::inner::Inner;
 use super::register::{Graph, Register, Turning, Value, walk};
@@ -233,15 +233,11 @@ fn only_turns(inner: &Inner, number: usize, graph: &Graph, register: &Register) 
 
 /// What counter an action counts, if that is known at this value of the register.
 fn slot(action: Action, value: Value, turning: &[Turning]) -> Option<Slot> {
-    let Action::Count {
-        register,
-        increment,
-    } = action
-    else {
+    let Action::Count { base, increment } = action else {
         return None;
     };
     match value {
-        _ if !register => Some(Slot::Plain(increment)),
+        _ if base == CountBase::Zero => Some(Slot::Plain(increment)),
         Value::Constant(number) => Some(Slot::Plain(increment.wrapping_add(number))),
         Value::Turn(index, number) => {
             let later = increment.wrapping_add(number);
@@ -300,7 +296,7 @@ impl Meeting {
     ) -> Option<Join> {
         let early = self.early(inner, graph, register, block)?;
         let action = Action::Count {
-            register: true,
+            base: CountBase::Register,
             increment,
         };
         let mut ways: Vec<Way> = Vec::new();

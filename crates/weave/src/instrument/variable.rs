@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use holloway_flow::Action;
+use holloway_flow::{Action, CountBase};
 use holloway_llvm::{Block, Builder, Instruction, Type, Value as LlvmValue};
 
 use super::insert::Anchors;
@@ -143,11 +143,11 @@ impl<'a, 'm> Variable<'a, 'm> {
                     }
                 }
                 Action::Count {
-                    register: false,
+                    base: CountBase::Zero,
                     increment,
                 } => count(&builder, Counted::Number(0), increment),
                 Action::Count {
-                    register: true,
+                    base: CountBase::Register,
                     increment,
                 } => match value {
                     Value::Constant(number) => count(&builder, Counted::Number(number), increment),

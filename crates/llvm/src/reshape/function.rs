@@ -3,14 +3,13 @@
 //! LLVM's own pass `break-crit-edges` makes a block for *each case* of a switch, also of those that lead to the same
 //! place and so are one edge to us: a character class would become dozens of paths and lose its bit test. So edges
 //! are split here, all cases between two blocks together. The C API can't change a phi's operands; the phi is built
-//! anew and replaces the old one. Edges to landing pads can't be split at all; they are told apart in [`pads`].
-
-mod empty;
-mod pads;
+//! anew and replaces the old one. Edges to landing pads can't be split at all;
+//! `pads.rs` tells them apart.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::context::text_of;
+use crate::intrinsics::is_marker;
 use crate::module::Module;
 use crate::sys::{Api, LBlock, LContext, LValue};
 use crate::value::Function;
@@ -42,7 +41,7 @@ impl Module<'_> {
             .sum()
     }
 
-    fn chosen(&self, choice: Choice<'_>) -> Vec<*mut LValue> {
+    pub(super) fn chosen(&self, choice: Choice<'_>) -> Vec<*mut LValue> {
         self.functions()
             .filter(|function| !function.is_declaration() && choice(*function))
             .map(Function::raw)
@@ -52,23 +51,23 @@ impl Module<'_> {
 
 /// LLVM's opcode numbers (`llvm-c/Core.h`).
 const RET: i32 = 1;
-const BR: i32 = 2;
-const SWITCH: i32 = 3;
-const INVOKE: i32 = 5;
+pub(super) const BR: i32 = 2;
+pub(super) const SWITCH: i32 = 3;
+pub(super) const INVOKE: i32 = 5;
 const CALL: i32 = 45;
-const PHI: i32 = 44;
+pub(super) const PHI: i32 = 44;
 const CALLBR: i32 = 67;
 
 /// One function being reshaped: raw pointers, alive because the module is borrowed mutably and what is deleted is
 /// not touched again.
-struct Reshape<'a> {
-    api: &'a Api,
-    context: *mut LContext,
+pub(super) struct Reshape<'a> {
+    pub(super) api: &'a Api,
+    pub(super) context: *mut LContext,
     function: *mut LValue,
 }
 
 impl<'a> Reshape<'a> {
-    fn new(module: &'a Module<'_>, function: *mut LValue) -> Self {
+    pub(super) fn new(module: &'a Module<'_>, function: *mut LValue) -> Self {
         Self {
             api: module.api(),
             context: module.context().raw(),
@@ -76,7 +75,7 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    fn blocks(&self) -> Vec<*mut LBlock> {
+    pub(super) fn blocks(&self) -> Vec<*mut LBlock> {
         let mut blocks = Vec::new();
         // SAFETY: first and next of a live list; null at the end.
         unsafe {
@@ -90,7 +89,7 @@ impl<'a> Reshape<'a> {
     }
 
     /// Opcode of the terminator and successors in order.
-    fn exits(&self, block: *mut LBlock) -> (*mut LValue, i32, Vec<*mut LBlock>) {
+    pub(super) fn exits(&self, block: *mut LBlock) -> (*mut LValue, i32, Vec<*mut LBlock>) {
         // SAFETY: a complete block has a terminator; indices below the count.
         unsafe {
             let terminator = (self.api.LLVMGetBasicBlockTerminator)(block);
@@ -158,7 +157,7 @@ impl<'a> Reshape<'a> {
     }
 
     /// A block that jumps to `target`, before `after` or at the function's end.
-    fn new_block(
+    pub(super) fn new_block(
         &self,
         after: *mut LBlock,
         target: *mut LBlock,
@@ -183,7 +182,7 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    fn phis(&self, block: *mut LBlock) -> Vec<*mut LValue> {
+    pub(super) fn phis(&self, block: *mut LBlock) -> Vec<*mut LValue> {
         let mut phis = Vec::new();
         // SAFETY: first and next of a live list; null at the end.
         unsafe {
@@ -198,7 +197,11 @@ impl<'a> Reshape<'a> {
     }
 
     /// Replaces each phi of a block by one whose incoming blocks are changed; parallel ones that move become one.
-    fn rebuild_phis(&self, block: *mut LBlock, change: impl Fn(*mut LBlock) -> Incoming) {
+    pub(super) fn rebuild_phis(
+        &self,
+        block: *mut LBlock,
+        change: impl Fn(*mut LBlock) -> Incoming,
+    ) {
         for old in self.phis(block) {
             // SAFETY: a phi; the new one stands before it, gets the same values, and takes over its uses (its own
             // too, where the old one used itself) before the old one is erased.
@@ -314,7 +317,7 @@ impl<'a> Reshape<'a> {
     }
 
     /// Whether something but terminators refers to a block: a label's address.
-    fn address_is_taken(&self, block: *mut LBlock) -> bool {
+    pub(super) fn address_is_taken(&self, block: *mut LBlock) -> bool {
         // SAFETY: first and next of a live list; null at the end.
         unsafe {
             let mut entry = (self.api.LLVMGetFirstUse)((self.api.LLVMBasicBlockAsValue)(block));
@@ -384,7 +387,7 @@ impl<'a> Reshape<'a> {
             }
             let mut length = 0;
             let name = text_of((self.api.LLVMGetValueName2)(callee, &mut length), length);
-            crate::is_marker(&name)
+            is_marker(&name)
         }
     }
 
@@ -420,13 +423,13 @@ impl<'a> Reshape<'a> {
 }
 
 /// What becomes of a phi's incoming block.
-enum Incoming {
+pub(super) enum Incoming {
     Keep,
     Drop,
     From(*mut LBlock),
 }
 
-fn distinct(blocks: &[*mut LBlock]) -> Vec<*mut LBlock> {
+pub(super) fn distinct(blocks: &[*mut LBlock]) -> Vec<*mut LBlock> {
     let mut seen = HashSet::new();
     blocks
         .iter()

@@ -214,7 +214,9 @@ fn report(error: &WeaveError) -> u8 {
             };
             (Failure::new(reason), code)
         }
-        WeaveError::Internal { .. } => (Failure::new(error), INTERNAL),
+        WeaveError::Internal { .. } | WeaveError::InternalModule(_) => {
+            (Failure::new(error), INTERNAL)
+        }
         WeaveError::Llvm(why) if error.is_refusal() => (Failure::new(why.reason()), REFUSED),
         WeaveError::Llvm(why) => (Failure::new(why.reason()), ERROR),
         _ => (Failure::new(error), ERROR),

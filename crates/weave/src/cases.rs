@@ -21,13 +21,13 @@ use holloway_llvm::{
     Block, DebugType, Encoding, Form, Instruction, Opcode, TypeKind, Value, Variable,
 };
 
-use crate::lower::Lowered;
+use crate::lower::LoweredFunction;
 
 /// Steps from a value back to a variable.
 const STEPS: u32 = 8;
 
 /// The named cases of a function, in order of their edges. To be read before probes are put in.
-pub(crate) fn names(lowered: &Lowered<'_>) -> Vec<CaseNames> {
+pub(crate) fn names(lowered: &LoweredFunction<'_>) -> Vec<CaseNames> {
     let layout = &lowered.layout;
     let mut variables = None;
     let mut found = Vec::new();

@@ -6,12 +6,25 @@
 //! `domain::lookup`.
 
 use regex::Regex;
+use thiserror::Error;
+
+use crate::reason::Reason;
 
 /// One pattern.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
     regex: Option<Regex>,
+}
+
+/// A pattern that is neither a name nor a regular expression.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{pattern:?} is neither a name nor a regular expression: {problem}")]
+pub struct PatternError {
+    /// The pattern as written.
+    pub pattern: String,
+    /// The last line of the regular expression compiler's message.
+    pub problem: String,
 }
 
 /// What the user wants instrumented.
@@ -39,7 +52,7 @@ impl Pattern {
     ///
     /// # Errors
     /// Where it is neither a name nor a regular expression.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
         let plain = text
             .chars()
             .all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '$' | '-'));
@@ -48,9 +61,11 @@ impl Pattern {
         } else {
             let regex = Regex::new(text).map_err(|error| {
                 let error = error.to_string();
-                let why = error.lines().last().unwrap_or_default();
-                let why = why.trim_start_matches("error: ");
-                format!("{text:?} is neither a name nor a regular expression: {why}")
+                let problem = error.lines().last().unwrap_or_default();
+                PatternError {
+                    pattern: text.into(),
+                    problem: problem.trim_start_matches("error: ").into(),
+                }
             })?;
             Some(regex)
         };
@@ -64,7 +79,7 @@ impl Pattern {
     ///
     /// # Errors
     /// The first that is neither a name nor a regular expression.
-    pub fn parse_lines(text: &str) -> Result<Vec<Self>, String> {
+    pub fn parse_lines(text: &str) -> Result<Vec<Self>, PatternError> {
         text.lines()
             .map(str::trim)
             .filter(|line| !line.is_empty())
@@ -112,7 +127,7 @@ impl Filter {
     ///
     /// # Errors
     /// The first bad pattern.
-    pub fn parse(only: &str, skip: &str) -> Result<Self, String> {
+    pub fn parse(only: &str, skip: &str) -> Result<Self, PatternError> {
         Ok(Self {
             only: Pattern::parse_lines(only)?,
             skip: Pattern::parse_lines(skip)?,
@@ -120,7 +135,7 @@ impl Filter {
     }
 
     /// Why a function is left out, if it is.
-    pub fn reason(&self, candidate: Candidate<'_>) -> Option<String> {
+    pub fn reason(&self, candidate: Candidate<'_>) -> Option<Reason> {
         if self.only.is_empty() && self.skip.is_empty() {
             return None;
         }
@@ -130,14 +145,16 @@ impl Filter {
             .iter()
             .find(|pattern| pattern.fits(candidate, &demangled))
         {
-            return Some(format!("left out by --skip {}", pattern.text()));
+            return Some(Reason::Skipped {
+                pattern: pattern.text().into(),
+            });
         }
         let wanted = self.only.is_empty()
             || self
                 .only
                 .iter()
                 .any(|pattern| pattern.fits(candidate, &demangled));
-        (!wanted).then(|| "not among --only".into())
+        (!wanted).then_some(Reason::NotSelected)
     }
 }
 
@@ -197,8 +214,8 @@ mod tests {
             })
         };
         assert_eq!(
-            reason("parse_line").as_deref(),
-            Some("left out by --skip parse_line")
+            reason("parse_line").map(|reason| reason.to_string()),
+            Some("left out by --skip parse_line".into())
         );
         assert_eq!(reason("other"), None);
         let only = Filter::parse("lib", "").expect("patterns");
@@ -207,12 +224,14 @@ mod tests {
             name: "",
             linkage_name: "f",
         });
+        let reason = reason.map(|reason| reason.to_string());
         assert_eq!(reason.as_deref(), Some("not among --only"));
     }
 
     #[test]
     fn a_bad_pattern_is_named() {
         let error = Filter::parse("a(b", "").expect_err("unbalanced");
+        let error = error.to_string();
         assert!(
             error.starts_with("\"a(b\" is neither a name nor a regular expression: unclosed"),
             "{error}"

@@ -1,26 +1,25 @@
 //! What the map says of an instrumented function.
 
 use holloway_flow::{DagEdgeKind, Numbering};
-use holloway_format::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Place,
-};
+use holloway_format::{BlockMap, DagEdgeMap, DagKind, EdgeMap, FunctionMap, Place};
 use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
-use crate::instrument::plan::{Counted, Plan};
-use crate::lower::{Described, Lowered, Node, Scopes, is_counted};
+use crate::instrument::insert::CountPlacement;
+use crate::instrument::plan::{Plan, PlannedCounts};
+use crate::lower::{LoweredFunction, Scopes, Segment, SubprogramCache, is_counted, map_kind};
 use crate::options::ModuleOptions;
 use crate::{cases, loads, loops};
 
 /// A function's record.
 pub(crate) fn function_map<'m>(
     plan: &Plan<'m>,
-    counters: Counters,
-    described: &'m Described<'m>,
+    placement: &CountPlacement,
+    subprograms: &'m SubprogramCache<'m>,
     options: &ModuleOptions,
 ) -> FunctionMap {
     let lowered = &plan.lowered;
     let function: Function<'m> = lowered.layout.function;
-    let mut scopes = Scopes::new(function, described);
+    let mut scopes = Scopes::new(function, subprograms);
     let mut blocks: Vec<BlockMap> = lowered
         .nodes
         .iter()
@@ -35,12 +34,12 @@ pub(crate) fn function_map<'m>(
         .map(|(edge, info)| EdgeMap {
             from: edge.from.0,
             to: edge.to.0,
-            kind: edge_kind(edge.kind),
+            kind: map_kind(edge.kind),
             outcome: info.outcome,
             place: info.location.and_then(|location| scopes.place(location)),
         })
         .collect();
-    let loads = match plan.timed {
+    let loads = match options.collect.is_timed() {
         true => loads::loads(lowered, &mut scopes),
         false => Vec::new(),
     };
@@ -58,8 +57,8 @@ pub(crate) fn function_map<'m>(
         line: scopes[0].line,
         hash: 0,
         in_source_order: is_unoptimized(function),
-        counters,
-        beside: None,
+        counters: placement.counters,
+        beside: placement.ring_counters.map(|counters| counters.offset),
         path_count: 0,
         entry: lowered.cfg.entry().0,
         exit: lowered.cfg.exit().0,
@@ -75,12 +74,12 @@ pub(crate) fn function_map<'m>(
         cases: cases::names(lowered),
         leaks,
     };
-    match &plan.counted {
-        Counted::Paths(numbering) => {
+    match &plan.counts {
+        PlannedCounts::Paths(numbering) => {
             map.path_count = numbering.path_count();
             map.dag = dag(numbering);
         }
-        Counted::Edges(counters) => {
+        PlannedCounts::Edges(counters) => {
             map.counted = counters.counted().iter().map(|edge| edge.0).collect();
             map.tree = counters.tree().iter().map(|edge| edge.0).collect();
         }
@@ -93,16 +92,6 @@ pub(crate) fn function_map<'m>(
 fn is_unoptimized(function: Function<'_>) -> bool {
     AttributeKind::named(function.module(), "optnone")
         .is_some_and(|kind| function.has_attribute(kind))
-}
-
-/// An edge's kind, as the map has it.
-pub(crate) fn edge_kind(kind: holloway_flow::EdgeKind) -> EdgeKind {
-    match kind {
-        holloway_flow::EdgeKind::Plain => EdgeKind::Plain,
-        holloway_flow::EdgeKind::Pinned => EdgeKind::Pinned,
-        holloway_flow::EdgeKind::Cut => EdgeKind::Cut,
-        holloway_flow::EdgeKind::Exit => EdgeKind::Exit,
-    }
 }
 
 fn dag(numbering: &Numbering) -> Vec<DagEdgeMap> {
@@ -125,7 +114,7 @@ fn dag(numbering: &Numbering) -> Vec<DagEdgeMap> {
 /// Instructions and places of a segment. A jump at its end has no place here, since it is often that of what comes next
 /// (the edge has it); one that is all there is (a split edge, say) isn't counted either: the code generator makes
 /// nothing of it.
-fn block<'m>(lowered: &Lowered<'m>, node: Node, scopes: &mut Scopes<'m>) -> BlockMap {
+fn block<'m>(lowered: &LoweredFunction<'m>, node: Segment, scopes: &mut Scopes<'m>) -> BlockMap {
     let instructions = &lowered.layout.blocks[node.block].instructions[node.from..node.to];
     let counted: Vec<_> = instructions
         .iter()
@@ -156,7 +145,7 @@ fn block<'m>(lowered: &Lowered<'m>, node: Node, scopes: &mut Scopes<'m>) -> Bloc
 
 /// Choices between two values that are made without a branch: selects, each with one condition. A vector of
 /// conditions is none: what makes such a select of branches widens them first.
-fn selects(lowered: &Lowered<'_>) -> u32 {
+fn selects(lowered: &LoweredFunction<'_>) -> u32 {
     let nodes = lowered.nodes.iter();
     let instructions =
         nodes.flat_map(|node| &lowered.layout.blocks[node.block].instructions[node.from..node.to]);

@@ -6,11 +6,11 @@
 //! only, so they are counted, by walking the top-level blocks of the bit stream. The walk also finds truncated files,
 //! with the offset. Cost: it reads a few words a block, not the bitcode itself.
 
-use std::fmt;
 use std::ops::Range;
 
 use object::read::elf::{FileHeader, SectionHeader};
 use object::{Endianness, elf};
+use thiserror::Error;
 
 /// Section of clang's fat objects that holds the bitcode for the linker.
 pub const LTO_SECTION: &str = ".llvm.lto";
@@ -47,56 +47,21 @@ pub enum NoBitcode {
     Broken(usize),
 }
 
-impl fmt::Display for NoBitcode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => write!(f, "machine code without bitcode"),
-            Self::Embedded => write!(
-                f,
-                "its bitcode is not for linking ({EMBEDDED_SECTION}); compile it with holloway cc"
-            ),
-            Self::SeveralModules(count) => write!(
-                f,
-                "bitcode of {count} modules in one object (ld -r, -fsplit-lto-unit?)"
-            ),
-            Self::Broken(offset) => write!(
-                f,
-                "its bitcode is truncated or damaged at offset {offset}; build it again"
-            ),
-        }
-    }
-}
-
 /// Why an input cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InputError {
     /// The bitcode ends or breaks at this offset of the file.
+    #[error("bitcode is truncated or damaged at offset {0}; build it again")]
     BrokenBitcode(usize),
-    /// Bare bitcode of several modules: nothing else could be linked in its place.
+    /// Bare bitcode of several modules. Nothing else could be linked in its place.
+    #[error(
+        "bitcode of {0} modules in one file; compile it with -fno-split-lto-unit -fno-whole-program-vtables"
+    )]
     SeveralModules(usize),
     /// The ELF headers are wrong.
+    #[error("not a sound ELF file ({0}); build it again")]
     BrokenElf(String),
 }
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BrokenBitcode(offset) => {
-                write!(
-                    f,
-                    "bitcode is truncated or damaged at offset {offset}; build it again"
-                )
-            }
-            Self::SeveralModules(count) => write!(
-                f,
-                "bitcode of {count} modules in one file; compile it with -fno-split-lto-unit -fno-whole-program-vtables"
-            ),
-            Self::BrokenElf(why) => write!(f, "not a sound ELF file ({why}); build it again"),
-        }
-    }
-}
-
-impl std::error::Error for InputError {}
 
 /// Which sections of an object count as bitcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,15 +23,17 @@ mod loads;
 mod loops;
 mod lower;
 mod module;
+mod module_checks;
 mod options;
 pub mod patch;
-mod refusal;
+mod reason;
 mod selection;
 pub mod symbols;
 
-pub use error::{Instead, WeaveError};
-pub use filter::{Filter, Pattern};
+pub use error::{Defect, Instead, WeaveError};
+pub use filter::{Filter, Pattern, PatternError};
 pub use module::{WovenModule, weave_module};
 pub use options::{
     ARRAY_LIMIT, Collect, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT,
 };
+pub use reason::{CopyObstacle, Reason};

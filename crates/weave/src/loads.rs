@@ -16,13 +16,13 @@ use holloway_flow::{BlockId, Dominators, Loops};
 use holloway_format::{Load, LoadShape};
 use holloway_llvm::{Block, Instruction, Opcode, Value};
 
-use crate::lower::{Lowered, Scopes};
+use crate::lower::{LoweredFunction, Scopes};
 
 /// How many steps an address is followed, over all the ways back from it.
 const STEPS: u32 = 64;
 
 /// The loads of a function, in order of their blocks.
-pub(crate) fn loads<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<Load> {
+pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) -> Vec<Load> {
     let loops = Loops::new(&lowered.cfg, &Dominators::new(&lowered.cfg));
     let mut node = HashMap::new();
     for (id, part) in (0u32..).zip(&lowered.nodes) {
@@ -75,7 +75,7 @@ type Spot<'m> = (Value<'m>, i64);
 
 impl<'a, 'm> Turn<'a, 'm> {
     fn new(
-        lowered: &Lowered<'m>,
+        lowered: &LoweredFunction<'m>,
         loops: &'a Loops,
         node: &'a HashMap<Block<'m>, BlockId>,
         around: usize,

@@ -22,10 +22,10 @@ use holloway_flow::{BlockId, Dominators, EdgeId, Loops};
 use holloway_format::{LoopMap, Place};
 use holloway_llvm::{Instruction, Metadata, Opcode};
 
-use crate::lower::{Lowered, Scopes};
+use crate::lower::{LoweredFunction, Scopes};
 
 /// The loops that there is something to say of, by head.
-pub(crate) fn loops<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<LoopMap> {
+pub(crate) fn loops<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) -> Vec<LoopMap> {
     let cfg = &lowered.cfg;
     let natural = Loops::new(cfg, &Dominators::new(cfg));
     let kind = lowered.layout.function.module().metadata_kind("llvm.loop");
@@ -69,7 +69,10 @@ pub(crate) fn loops<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<L
 
 /// The branch that an edge leaves its block by, if it isn't inside a block; and where that is a
 /// jump alone, which splitting an edge leaves, the branch that leads there.
-fn branches<'m>(lowered: &Lowered<'m>, edge: EdgeId) -> impl Iterator<Item = Instruction<'m>> {
+fn branches<'m>(
+    lowered: &LoweredFunction<'m>,
+    edge: EdgeId,
+) -> impl Iterator<Item = Instruction<'m>> {
     let cfg = &lowered.cfg;
     let branch = |edge: EdgeId| {
         let node = lowered.nodes[cfg.edge(edge).from.index()];
@@ -127,7 +130,7 @@ impl Properties {
 
 /// How often the code of a loop that begins at `start` stands in a turn of it.
 fn copies<'m>(
-    lowered: &Lowered<'m>,
+    lowered: &LoweredFunction<'m>,
     blocks: &[BlockId],
     start: Option<Place>,
     scopes: &mut Scopes<'m>,

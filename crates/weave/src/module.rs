@@ -11,17 +11,19 @@ use std::collections::HashSet;
 use holloway_format::{Gone, ModuleMap, Skipped};
 use holloway_llvm::{AttributeKind, Context, Function, Library, Linkage, Module};
 
-use crate::error::WeaveError;
+use crate::error::{Defect, WeaveError};
 use crate::image::Machine;
-use crate::instrument::Leaves;
-use crate::instrument::beside::Beside;
+use crate::instrument::ShortLeaves;
 use crate::instrument::globals::Globals;
+use crate::instrument::insert::{CountPlacement, ProbeInserter};
 use crate::instrument::plan::{Plan, plan};
-use crate::lower::{Attributes, Described};
-use crate::options::{Collect, ModuleOptions, OptLevel};
+use crate::instrument::ring_counters::RingCounterAllocator;
+use crate::instrument::selector::InstructionSelector;
+use crate::lower::{CallAttributes, SubprogramCache};
+use crate::options::{ModuleOptions, OptLevel};
 use crate::patch::{self, Reference};
 use crate::selection::Selection;
-use crate::{constructors, emit, fragment, refusal};
+use crate::{constructors, emit, fragment, module_checks};
 
 /// A woven module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,13 +58,14 @@ pub fn weave_module(
     let woven = weave_once(llvm, bitcode, options, &Moved::at(&found), at)?;
     match unresolvable(&woven)?.first() {
         None => Ok(woven),
-        Some(reference) => Err(WeaveError::Internal {
-            function: reference.functions.first().cloned().unwrap_or_default(),
-            what: format!(
-                "its counters are referred to by relocation type {}",
-                reference.kind
-            ),
-        }),
+        Some(reference) => {
+            let kind = reference.kind;
+            let defect = Defect::Relocation { kind };
+            Err(match reference.functions.first().cloned() {
+                Some(function) => WeaveError::Internal { function, defect },
+                None => WeaveError::InternalModule(defect),
+            })
+        }
     }
 }
 
@@ -104,12 +107,9 @@ fn unresolvable(woven: &WovenModule) -> Result<Vec<Reference>, WeaveError> {
     if !is_patched {
         return Ok(Vec::new());
     }
-    let beside = patch::beside_symbol(&woven.base_symbol);
-    let found = patch::unresolvable(&woven.object, &[&woven.base_symbol, &beside]);
-    found.map_err(|error| WeaveError::Internal {
-        function: String::new(),
-        what: error.to_string(),
-    })
+    let ring_counters = patch::ring_counters_symbol(&woven.base_symbol);
+    let found = patch::unresolvable(&woven.object, &[&woven.base_symbol, &ring_counters]);
+    found.map_err(|error| WeaveError::InternalModule(Defect::Object(error)))
 }
 
 /// Weaves a module, with its base in a register in the functions `moved`.
@@ -125,10 +125,10 @@ fn weave_once(
     let context = Context::new(llvm);
     let mut module = Module::parse(&context, &options.name, bitcode)?;
     module.verify("reading")?;
-    refusal::check(&module, options)?;
-    let reads_files = refusal::reads_files(&module);
-    if reads_files && refusal::has_machine_code(&module, options) {
-        return Err(refusal::includes(&module));
+    module_checks::check(&module, options)?;
+    let reads_files = module_checks::reads_files(&module);
+    if reads_files && module_checks::has_machine_code(&module, options) {
+        return Err(module_checks::includes(&module));
     }
     let defined = defined_functions(&module);
     let level = emit::level(&module, options);
@@ -145,7 +145,8 @@ fn weave_once(
         instrument(
             &mut module,
             options,
-            (level, moved),
+            level,
+            moved,
             &base_symbol,
             &mut map,
             at,
@@ -214,7 +215,8 @@ fn gone(module: &Module<'_>, defined: &[Gone]) -> Vec<Gone> {
 fn instrument(
     module: &mut Module<'_>,
     options: &ModuleOptions,
-    (level, moved): (OptLevel, &Moved),
+    level: OptLevel,
+    moved: &Moved,
     base_symbol: &str,
     map: &mut ModuleMap,
     at: &mut dyn FnMut(&str),
@@ -230,10 +232,10 @@ fn instrument(
     module.split_critical_edges(&is_chosen);
 
     let module: &Module<'_> = module;
-    let described = Described::default();
-    let attributes = Attributes::of(module);
+    let subprograms = SubprogramCache::default();
+    let attributes = CallAttributes::of(module);
     let mut plans: Vec<Plan<'_>> = Vec::new();
-    let mut leaves = Leaves::default();
+    let mut leaves = ShortLeaves::default();
     for function in bodies(module) {
         at(&function.name());
         let planned = match selection.reason(function) {
@@ -247,7 +249,7 @@ fn instrument(
                 map.skipped.push(Skipped {
                     name: source_name(function).into(),
                     linkage_name: function.name().into(),
-                    reason: reason.into(),
+                    reason: reason.to_string().into(),
                 });
             }
         }
@@ -257,7 +259,12 @@ fn instrument(
     }
     let globals = Globals::declare(module, base_symbol, options.kind);
     let changed = ChangedAttributes::of(module);
-    let mut beside = Beside::new(options);
+    let mut ring_counters = RingCounterAllocator::new(options);
+    let inserter = ProbeInserter {
+        collect: options.collect,
+        base_symbol,
+        leaves: &leaves,
+    };
     for plan in &plans {
         let function = plan.lowered.layout.function;
         at(&function.name());
@@ -265,36 +272,29 @@ fn instrument(
             true => globals.with_moved_base(),
             false => globals,
         };
-        let counters = plan.counters(map.counters_size, options);
-        let mut function_map = fragment::function_map(plan, counters, &described, options);
-        let place = beside.place(plan);
-        function_map.beside = place.map(|place| place.offset);
-        map.counters_size += counters.size();
-        let single = level == OptLevel::O0 || changed.is_optnone(function);
-        let first = first_word(counters.offset());
-        let inserted = match options.collect {
-            Collect::Loops if let Some(place) = place => {
-                let beside = globals.beside(module, base_symbol);
-                plan.insert_stream_beside((first, &globals), (place, &beside), single)
-            }
-            Collect::Paths | Collect::Edges => plan.insert(counters, &globals, single),
-            Collect::Loops | Collect::Trace => plan.insert_stream(first, &globals, single),
-            Collect::Variation => plan.insert_bursts(first, &globals, &leaves),
-            Collect::Times => plan.insert_times(first, &globals),
+        let placement = CountPlacement {
+            counters: plan.counters(map.counters_size, options),
+            ring_counters: ring_counters.allocate(plan),
         };
-        inserted.map_err(|what| WeaveError::Internal {
+        map.counters_size += placement.counters.size();
+        map.functions.push(fragment::function_map(
+            plan,
+            &placement,
+            &subprograms,
+            options,
+        ));
+        let selector = match level == OptLevel::O0 || changed.is_optnone(function) {
+            true => InstructionSelector::Fast,
+            false => InstructionSelector::Optimizing,
+        };
+        let inserted = inserter.insert(plan, &placement, &globals, selector);
+        inserted.map_err(|defect| WeaveError::Internal {
             function: function.name(),
-            what,
+            defect,
         })?;
-        map.functions.push(function_map);
         changed.apply(function);
     }
     Ok(())
-}
-
-/// The word of path 0 of a function with its counters at `offset`, less the module's base.
-fn first_word(offset: u64) -> i64 {
-    (offset / 8 + 1).cast_signed()
 }
 
 /// Attributes that matter for, or are no longer true of, a function with probes.

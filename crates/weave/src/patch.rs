@@ -25,32 +25,23 @@ use std::fmt;
 use object::elf;
 use object::endian::LittleEndian as LE;
 use object::read::elf::{FileHeader, Rela, SectionHeader, Sym};
+use thiserror::Error;
 
 /// Why a base cannot be written into an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PatchError {
     /// The object is not sound ELF for x86-64.
+    #[error("woven object is not sound ELF for x86-64: {0}")]
     Broken(String),
     /// A reference to the base that no number can be written into.
+    #[error("{0}")]
     Relocation(Reference),
     /// base + addend does not fit the place.
+    #[error(
+        "{0} for the place of its counters does not fit 32 bits; weave less of this program (--only, --skip)"
+    )]
     Overflow(i128),
 }
-
-impl fmt::Display for PatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Broken(why) => write!(f, "woven object is not sound ELF for x86-64: {why}"),
-            Self::Relocation(reference) => reference.fmt(f),
-            Self::Overflow(value) => write!(
-                f,
-                "{value} for the place of its counters does not fit 32 bits; weave less of this program (--only, --skip)"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for PatchError {}
 
 impl From<object::Error> for PatchError {
     fn from(error: object::Error) -> Self {
@@ -88,9 +79,10 @@ struct Fix {
     target: (usize, u64),
 }
 
-/// The symbol that stands for where a module's counters beside the threads' rings are, of the symbol of its base.
+/// The symbol of a module's base of counters next to the ring, from the symbol of its base. Objects of
+/// earlier links carry the suffix, so it stays as it is.
 #[must_use]
-pub fn beside_symbol(base_symbol: &str) -> String {
+pub fn ring_counters_symbol(base_symbol: &str) -> String {
     format!("{base_symbol}_beside")
 }
 

@@ -11,6 +11,7 @@ use holloway_llvm::{AttributeKind, Function, Module};
 
 use crate::filter::Candidate;
 use crate::options::ModuleOptions;
+use crate::reason::Reason;
 
 /// Functions that a C library runs before thread-local storage works, or to make it work.
 const BEFORE_TLS: [&str; 12] = [
@@ -29,17 +30,11 @@ const BEFORE_TLS: [&str; 12] = [
 ];
 
 /// Attributes that keep a function from being instrumented.
-const ATTRIBUTES: [(&str, &str); 4] = [
-    ("naked", "it is naked: its body is assembly without a frame"),
-    (
-        "noprofile",
-        "it is marked noprofile (no_profile_instrument_function)",
-    ),
-    ("skipprofile", "it is marked skipprofile"),
-    (
-        "presplitcoroutine",
-        "it is a coroutine that is not split yet",
-    ),
+const ATTRIBUTES: [(&str, Reason); 4] = [
+    ("naked", Reason::Naked),
+    ("noprofile", Reason::NoProfile),
+    ("skipprofile", Reason::SkipProfile),
+    ("presplitcoroutine", Reason::UnsplitCoroutine),
 ];
 
 /// Calling conventions without room for a call of ours: GHC, HiPE, AnyReg, x86 interrupt handlers.
@@ -48,15 +43,15 @@ const CONVENTIONS: [u32; 4] = [10, 11, 13, 83];
 /// Decides by one module's options.
 pub(crate) struct Selection<'a> {
     options: &'a ModuleOptions,
-    attributes: Vec<(AttributeKind, &'static str)>,
-    resolvers: HashMap<String, &'static str>,
+    attributes: Vec<(AttributeKind, Reason)>,
+    resolvers: HashMap<String, Reason>,
 }
 
 impl<'a> Selection<'a> {
     pub(crate) fn new(module: &Module<'_>, options: &'a ModuleOptions) -> Self {
         let attributes = ATTRIBUTES
-            .iter()
-            .filter_map(|(name, reason)| Some((AttributeKind::named(module, name)?, *reason)))
+            .into_iter()
+            .filter_map(|(name, reason)| Some((AttributeKind::named(module, name)?, reason)))
             .collect();
         Self {
             options,
@@ -66,32 +61,32 @@ impl<'a> Selection<'a> {
     }
 
     /// Why a function is left alone, if it is.
-    pub(crate) fn reason(&self, function: Function<'_>) -> Option<String> {
+    pub(crate) fn reason(&self, function: Function<'_>) -> Option<Reason> {
         let name = function.name();
         if name.starts_with("__holloway") {
-            return Some("it belongs to holloway's runtime".into());
+            return Some(Reason::Runtime);
         }
         if let Some((_, reason)) = self
             .attributes
             .iter()
             .find(|(kind, _)| function.has_attribute(*kind))
         {
-            return Some((*reason).into());
+            return Some(reason.clone());
         }
         if let Some(reason) = self.resolvers.get(&name) {
-            return Some((*reason).into());
+            return Some(reason.clone());
         }
         if BEFORE_TLS.contains(&name.as_str()) {
-            return Some("it runs before thread-local storage is set up".into());
+            return Some(Reason::BeforeThreadLocalStorage);
         }
         if function.has_gc() {
-            return Some("it is managed by a garbage collector".into());
+            return Some(Reason::GarbageCollected);
         }
         if CONVENTIONS.contains(&function.calling_convention()) {
-            return Some("its calling convention leaves no room for a call".into());
+            return Some(Reason::CallingConvention);
         }
         if self.is_std(function) {
-            return Some("it belongs to the standard library (--std instruments it)".into());
+            return Some(Reason::StandardLibrary);
         }
         let source_name = function
             .subprogram()
@@ -127,15 +122,13 @@ impl<'a> Selection<'a> {
 /// The functions that resolve ifuncs and those they reach by direct calls, with the reason to leave each alone.
 ///
 /// Only inside the module: a resolver that calls into another module isn't seen there.
-fn resolvers(module: &Module<'_>) -> HashMap<String, &'static str> {
-    const RESOLVES: &str = "it resolves an ifunc, before the program is relocated";
-    const CALLED: &str = "an ifunc's resolver calls it, before the program is relocated";
+fn resolvers(module: &Module<'_>) -> HashMap<String, Reason> {
     let mut reasons = HashMap::new();
     // First in, first out: a resolver that another one calls is still called a resolver.
     let mut left: VecDeque<_> = module
         .ifunc_resolvers()
         .into_iter()
-        .map(|name| (name, RESOLVES))
+        .map(|name| (name, Reason::IfuncResolver))
         .collect();
     while let Some((name, reason)) = left.pop_front() {
         let Some(function) = behind_aliases(module, name) else {
@@ -151,7 +144,7 @@ fn resolvers(module: &Module<'_>) -> HashMap<String, &'static str> {
             .filter(|instruction| instruction.is_call())
             .map(holloway_llvm::Instruction::callee)
             .filter(|callee| callee.is_constant());
-        left.extend(callees.map(|callee| (callee.name(), CALLED)));
+        left.extend(callees.map(|callee| (callee.name(), Reason::CalledByIfuncResolver)));
     }
     reasons
 }

@@ -14,7 +14,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
 use object::{Object, ObjectSymbol};
 
@@ -29,25 +28,6 @@ pub enum Change {
     Renamed(String, String),
     /// It has no symbol table that can be read.
     Unreadable,
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Defined(name) => {
-                write!(
-                    f,
-                    "its machine code and its bitcode define {name} differently"
-                )?;
-            }
-            Self::Twice(name) => write!(f, "its machine code has two symbols {name}")?,
-            Self::Renamed(old, new) => {
-                write!(f, "its machine code asks for {new}, its bitcode for {old}")?;
-            }
-            Self::Unreadable => return f.write_str("its symbol table cannot be read"),
-        }
-        f.write_str(" (edited by objcopy or ld -r?)")
-    }
 }
 
 /// How `machine` (a fat object) was edited after it was compiled, if it was, going by its `bitcode` and by `woven`, made

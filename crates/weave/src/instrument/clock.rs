@@ -26,7 +26,7 @@
 //!     orq    %rdx, %rax                       # end
 //! ```
 //! and a call of the runtime with the path's word, `start`, `inner` and `end`. What stands between the two readings on a path of no instruction is
-//! the probe's bias: the same 8 instructions behind each call of the runtime, which it measures (5 where nothing was called), and the two that put `start` and `inner` into the frame, if they do ([`Places`]), for which nothing waits.
+//! the probe's bias: the same 8 instructions behind each call of the runtime, which it measures (5 where nothing was called), and the two that put `start` and `inner` into the frame, if they do ([`StartStorage`]), for which nothing waits.
 //!
 //! On AArch64 `isb` stands for `lfence`, and `mrs x, cntvct_el0` for `rdtsc` and the two instructions that put its halves together. That
 //! counter goes at a rate of its own, some tens of megahertz up to one gigahertz: a step of it may be a hundred of the processor's cycles.
@@ -41,8 +41,10 @@ use std::cell::RefCell;
 use holloway_abi::{BURST_STATE, BURST_SYMBOL, OPERAND, SAMPLE_SYMBOL};
 use holloway_llvm::{AttributeKind, Block, Builder, Function, Instruction, Module, Type, Value};
 
-use super::definitions::Variable;
+use super::definitions::SplitVariable;
 use super::globals::Globals;
+use super::variable::CounterNumber;
+use super::word::FirstWord;
 use crate::image::Machine;
 
 /// A machine's assembly.
@@ -98,7 +100,7 @@ const RESUME: u64 = 16;
 
 /// What comes behind a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum AfterPath {
     /// Another path.
     Begins,
     /// None at once: the function is left, or a path begins of which the check is still to come, or that is begun without the runtime's answer.
@@ -107,21 +109,21 @@ pub(super) enum Next {
 
 /// Where a path began.
 #[derive(Clone, Copy)]
-pub(super) struct Began<'m> {
+pub(super) struct TimedStart<'m> {
     pub(super) start: Value<'m>,
     pub(super) inner: Value<'m>,
 }
 
 /// Where it is kept when a path began.
-pub(super) enum Places<'m> {
+pub(super) enum StartStorage<'m> {
     /// Two places of the frame. Registers that keep it across calls would have to be saved wherever the function is entered, also when nothing is timed. A
     /// second return of `setjmp` finds the places written anew.
     Frame { start: Value<'m>, inner: Value<'m> },
-    /// Registers, where the function calls nothing: a frame would have to be made wherever it is entered, since such functions have no red zone. What is used where is for [`Places::variables`].
-    Registers(RefCell<[Variable<'m>; 2]>),
+    /// Registers, where the function calls nothing: a frame would have to be made wherever it is entered, since such functions have no red zone. What is used where is for [`StartStorage::variables`].
+    Registers(RefCell<[SplitVariable<'m>; 2]>),
 }
 
-impl<'m> Places<'m> {
+impl<'m> StartStorage<'m> {
     /// Made in the function's entry.
     pub(super) fn frame(entry: Block<'m>) -> Self {
         let builder = Builder::at_top(entry);
@@ -136,7 +138,7 @@ impl<'m> Places<'m> {
         Self::Registers(RefCell::default())
     }
 
-    pub(super) fn store(&self, builder: &Builder<'m>, began: Began<'m>) {
+    pub(super) fn store(&self, builder: &Builder<'m>, began: TimedStart<'m>) {
         match self {
             Self::Frame { start, inner } => {
                 builder.store(began.inner, *inner);
@@ -152,13 +154,13 @@ impl<'m> Places<'m> {
         }
     }
 
-    fn load(&self, builder: &Builder<'m>, long: Type<'m>) -> Began<'m> {
+    fn load(&self, builder: &Builder<'m>, long: Type<'m>) -> TimedStart<'m> {
         match self {
-            Self::Frame { start, inner } => Began {
+            Self::Frame { start, inner } => TimedStart {
                 start: builder.load(long, *start),
                 inner: builder.load(long, *inner),
             },
-            Self::Registers(_) => Began {
+            Self::Registers(_) => TimedStart {
                 start: long.poison(),
                 inner: long.poison(),
             },
@@ -177,7 +179,7 @@ impl<'m> Places<'m> {
     /// What is still to be given its values: where a path ends, what reaches the top of that block. No path begins in the block it ends in: it begins in a block before the part that it begins
     /// with (`bursts/check.rs`), or where nothing is in that part but a computed goto, in this; and where a part ends with the block's own goto, no path ends in it, for those that do end where
     /// another part follows, or the function is left.
-    pub(super) fn variables(self) -> Vec<Variable<'m>> {
+    pub(super) fn variables(self) -> Vec<SplitVariable<'m>> {
         match self {
             Self::Frame { .. } => Vec::new(),
             Self::Registers(variables) => {
@@ -199,12 +201,12 @@ pub(super) struct Clock<'a, 'm> {
     globals: &'a Globals<'m>,
     assembly: Assembly,
     /// Word of path 0, less the module's base.
-    first: i64,
+    first: FirstWord,
 }
 
 impl<'a, 'm> Clock<'a, 'm> {
     /// Takes the function's red zone from it.
-    pub(super) fn new(function: Function<'m>, globals: &'a Globals<'m>, first: i64) -> Self {
+    pub(super) fn new(function: Function<'m>, globals: &'a Globals<'m>, first: FirstWord) -> Self {
         let module = function.module();
         let no_red_zone = AttributeKind::named(module, "noredzone");
         function.add_attribute(no_red_zone.expect("every LLVM has it"));
@@ -220,25 +222,25 @@ impl<'a, 'm> Clock<'a, 'm> {
     }
 
     /// Begins a path where the runtime wasn't called; `ring` is the address of the thread's `RingHeader`.
-    pub(super) fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) -> Began<'m> {
+    pub(super) fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) -> TimedStart<'m> {
         let inner = self.load(builder, ring, INNER);
         let probe = self.load(builder, ring, PROBE);
         let now = self.read(builder, self.assembly.begin);
-        Began {
+        TimedStart {
             start: builder.subtract(now, probe),
             inner,
         }
     }
 
     /// Begins a path behind a call of the runtime, which gave the ring.
-    pub(super) fn go_on(&self, builder: &Builder<'m>, ring: Value<'m>) -> Began<'m> {
+    pub(super) fn go_on(&self, builder: &Builder<'m>, ring: Value<'m>) -> TimedStart<'m> {
         let inner = self.load(builder, ring, INNER);
         let start = self.load(builder, ring, RESUME);
         let now = self.read(builder, self.assembly.begin);
         self.store(builder, ring, INNER, inner);
         self.store(builder, ring, RESUME, start);
         self.store(builder, ring, PROBE, builder.subtract(now, start));
-        Began { start, inner }
+        TimedStart { start, inner }
     }
 
     /// A number of the thread's `BurstState`, as the runtime or a handler of a signal has left it.
@@ -263,14 +265,13 @@ impl<'a, 'm> Clock<'a, 'm> {
     pub(super) fn end(
         &self,
         builder: &Builder<'m>,
-        register: Option<Value<'m>>,
-        increment: i64,
-        next: Next,
-        places: &Places<'m>,
+        path: CounterNumber<'m>,
+        next: AfterPath,
+        places: &StartStorage<'m>,
     ) -> Instruction<'m> {
         let end = self.read(builder, self.assembly.end);
         let began = places.load(builder, Type::i64(self.module));
-        let word = self.word(builder, register, increment, next);
+        let word = self.word(builder, path, next);
         let arguments = [word, began.start, began.inner, end];
         let call = self.call(builder, SAMPLE_SYMBOL, self.assembly.sample, &arguments);
         places.note(call);
@@ -302,21 +303,17 @@ impl<'a, 'm> Clock<'a, 'm> {
         call.as_instruction().expect("a call")
     }
 
-    fn word(
-        &self,
-        builder: &Builder<'m>,
-        register: Option<Value<'m>>,
-        increment: i64,
-        next: Next,
-    ) -> Value<'m> {
+    fn word(&self, builder: &Builder<'m>, path: CounterNumber<'m>, next: AfterPath) -> Value<'m> {
         let long = Type::i64(self.module);
-        let number = long.int(self.first.wrapping_add(increment));
+        let number = long.int(self.first.of_path(path.increment));
         let word = builder.add(self.globals.base(builder), number);
         let word = self.globals.moved(builder, word);
-        let word = register.map_or(word, |register| builder.add(register, word));
+        let word = path
+            .register
+            .map_or(word, |register| builder.add(register, word));
         match next {
-            Next::Begins => word,
-            Next::None => builder.add(word, long.int(OPERAND.into())),
+            AfterPath::Begins => word,
+            AfterPath::None => builder.add(word, long.int(OPERAND.into())),
         }
     }
 

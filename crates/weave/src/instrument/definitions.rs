@@ -5,7 +5,7 @@ use holloway_llvm::{Block, Instruction, Value};
 
 /// A variable with several definitions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Variable<'m> {
+pub(super) struct SplitVariable<'m> {
     /// What it is at the end of a block; the last one of a block counts.
     pub(super) made: Vec<(Block<'m>, Value<'m>)>,
     /// Operands that are to be what it is at the top of their block.

@@ -12,18 +12,18 @@
 
 use holloway_flow::{BlockId, EdgeCounters};
 
-use crate::lower::Lowered;
+use crate::lower::LoweredFunction;
 
 /// The edges to count; `None` where edges that can carry no counter close a cycle.
 ///
 /// Where an exit edge is counted, its block's counter stands for what came in. Behind a call that returns twice that would be
 /// too much; but the only way in there is a cut, which can be counted, so such a block is never the one.
-pub(super) fn counters(lowered: &Lowered<'_>, weights: &[u64]) -> Option<EdgeCounters> {
+pub(super) fn counters(lowered: &LoweredFunction<'_>, weights: &[u64]) -> Option<EdgeCounters> {
     EdgeCounters::new(&lowered.cfg, &ordered(lowered, weights)).ok()
 }
 
 /// The same weights, those that are equal put in order.
-fn ordered(lowered: &Lowered<'_>, weights: &[u64]) -> Vec<u64> {
+fn ordered(lowered: &LoweredFunction<'_>, weights: &[u64]) -> Vec<u64> {
     let exit = lowered.cfg.exit();
     let edges = lowered.cfg.edges().iter().zip(weights);
     let weights = edges.map(|(edge, weight)| {
@@ -44,7 +44,7 @@ const SPLIT: u64 = 1;
 const EXIT: u64 = PLACES + 2;
 
 /// Whether a node is nothing but the jump that a critical edge was split by.
-fn is_split(lowered: &Lowered<'_>, node: BlockId) -> bool {
+fn is_split(lowered: &LoweredFunction<'_>, node: BlockId) -> bool {
     let Some(node) = lowered.nodes.get(node.index()) else {
         return false;
     };

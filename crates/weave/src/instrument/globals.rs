@@ -9,7 +9,7 @@ use holloway_llvm::{
 
 use crate::image::Machine;
 use crate::options::LinkKind;
-use crate::patch::beside_symbol;
+use crate::patch::ring_counters_symbol;
 
 /// Symbols that probes use.
 #[derive(Clone, Copy)]
@@ -58,9 +58,9 @@ impl<'m> Globals<'m> {
         }
     }
 
-    /// The same for functions that count beside the thread's ring.
-    pub(crate) fn beside(self, module: &'m Module<'m>, base_symbol: &str) -> Self {
-        let symbol = beside_symbol(base_symbol);
+    /// The same with the base of the module's counters next to the ring.
+    pub(crate) fn of_ring_counters(self, module: &'m Module<'m>, base_symbol: &str) -> Self {
+        let symbol = ring_counters_symbol(base_symbol);
         let known = module.global(&symbol);
         Self {
             base: known.unwrap_or_else(|| base(module, self.machine, &symbol)),

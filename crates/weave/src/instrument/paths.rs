@@ -10,7 +10,7 @@ use crate::options::{Collect, ModuleOptions, STREAM_LIMIT};
 /// 5 and 2 % more paths counted.
 ///
 /// With exit edges one without loops is counted at each of its calls too, so it is cut as well: SQLite hashed 0.4 % of its counts, and
-/// hashes none now. Streams know no hashing: there every function is cut. For sequences over iterations paths from the entry have the lowest numbers ([`super::beside`]).
+/// hashes none now. Streams know no hashing: there every function is cut. For sequences over iterations paths from the entry have the lowest numbers ([`super::ring_counters`]).
 pub(super) fn number(
     cfg: &Cfg,
     dag: &Dag,

@@ -6,21 +6,19 @@
 use holloway_flow::{EdgeKind, estimate_weights};
 use holloway_format::{Guide, Outcome, graph_hash};
 
-use crate::fragment::edge_kind;
-use crate::lower::Lowered;
+use crate::lower::{LoweredFunction, map_kind};
 
 /// Weights by edge: measured, where the guide knows this graph and saw it run, else estimated.
-pub(super) fn weights(lowered: &Lowered<'_>, guide: Option<&Guide>) -> Vec<u64> {
+pub(super) fn weights(lowered: &LoweredFunction<'_>, guide: Option<&Guide>) -> Vec<u64> {
     let measured = guide.and_then(|guide| measured(lowered, guide));
     measured.unwrap_or_else(|| estimate_weights(&lowered.cfg, &lowered.cold))
 }
 
-fn measured(lowered: &Lowered<'_>, guide: &Guide) -> Option<Vec<u64>> {
+fn measured(lowered: &LoweredFunction<'_>, guide: &Guide) -> Option<Vec<u64>> {
     let cfg = &lowered.cfg;
     let edges = || cfg.edges().iter();
     let ends = edges().zip(&lowered.edges);
-    let ends =
-        ends.map(|(edge, info)| (edge.from.0, edge.to.0, edge_kind(edge.kind), info.outcome));
+    let ends = ends.map(|(edge, info)| (edge.from.0, edge.to.0, map_kind(edge.kind), info.outcome));
     let hash = graph_hash(
         cfg.block_count() as usize,
         (cfg.entry().0, cfg.exit().0),
@@ -45,7 +43,7 @@ fn measured(lowered: &Lowered<'_>, guide: &Guide) -> Option<Vec<u64>> {
 
 /// Gives the edges between the parts of a block the weight of what comes into it: a call that comes back is taken to do so each
 /// time.
-fn fill_parts(lowered: &Lowered<'_>, weights: &mut [u64]) {
+fn fill_parts(lowered: &LoweredFunction<'_>, weights: &mut [u64]) {
     let cfg = &lowered.cfg;
     let into = |block, weights: &[u64]| {
         let edges = cfg.predecessors(block).iter();

@@ -1,6 +1,6 @@
 //! What a call may do: come back, once or twice, or not.
 
-use holloway_llvm::{AttributeKind, Instruction, Module};
+use holloway_llvm::{AttributeKind, Instruction, Module, Opcode};
 
 /// Functions that return twice whether they are marked so or not: `__builtin_setjmp`, and what languages without such
 /// a mark declare.
@@ -18,14 +18,14 @@ const RETURN_TWICE: [&str; 9] = [
 
 /// Attribute kinds looked up once a module.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Attributes {
+pub(crate) struct CallAttributes {
     noreturn: Option<AttributeKind>,
     returns_twice: Option<AttributeKind>,
     nounwind: Option<AttributeKind>,
     willreturn: Option<AttributeKind>,
 }
 
-impl Attributes {
+impl CallAttributes {
     pub(crate) fn of(module: &Module<'_>) -> Self {
         Self {
             noreturn: AttributeKind::named(module, "noreturn"),
@@ -59,4 +59,12 @@ pub(crate) fn calls(instruction: Instruction<'_>) -> bool {
     instruction.is_call()
         && !instruction.callee().is_inline_asm()
         && instruction.intrinsic().is_none()
+}
+
+/// Instructions that are counted: phis and markers make no code.
+pub(crate) fn is_counted(instruction: Instruction<'_>) -> bool {
+    instruction.opcode() != Opcode::Phi
+        && !instruction
+            .intrinsic()
+            .is_some_and(|name| holloway_llvm::is_marker(&name))
 }

@@ -2,18 +2,45 @@
 
 use std::collections::{HashMap, HashSet};
 
-use holloway_flow::{BlockId, Edge};
+use holloway_flow::{BlockId, Edge, EdgeKind};
 use holloway_format::Outcome;
-use holloway_llvm::{Block, Instruction, Metadata, Opcode};
+use holloway_llvm::{Block, Instruction, Location, Metadata, Opcode};
 
-use super::blocks::{BlockInfo, Layout, Node, Target};
-use super::{EdgeInfo, Site, edge};
+use super::layout::{BlockInfo, Layout, Segment, Target};
+
+/// What an edge of the graph stands for.
+#[derive(Clone, Copy)]
+pub(crate) struct EdgeInfo<'m> {
+    pub(crate) outcome: Outcome,
+    /// Debug location of the branch.
+    pub(crate) location: Option<Location<'m>>,
+    pub(crate) site: Site,
+}
+
+/// Where a probe on an edge goes: before which instruction of which block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Site {
+    /// At the top of the target, which has no other predecessor.
+    Top { block: usize },
+    /// In the source, which goes on in no other way, or leaves the function there.
+    Bottom { block: usize, index: usize },
+    /// Inside a block: what ends a path before the one instruction, what starts one before the other.
+    Inside {
+        block: usize,
+        before: usize,
+        after: usize,
+    },
+    /// Before an instruction inside a block that comes by it whether the edge is run or not: an exit edge.
+    At { block: usize, index: usize },
+    /// Nowhere.
+    None,
+}
 
 /// All edges, in the order in which a block gets to where their probes stand: a segment's exit edge (`exits`: before which
 /// instruction) comes before its others.
 pub(super) fn edges<'m>(
     layout: &Layout<'m>,
-    nodes: &[Node],
+    nodes: &[Segment],
     exits: &[Option<usize>],
     exit: BlockId,
 ) -> Vec<(Edge, EdgeInfo<'m>)> {
@@ -210,4 +237,25 @@ fn branch_weights(node: Metadata<'_>) -> Option<Vec<u64>> {
     operands
         .map(|operand| operand.as_int().map(|weight| weight & 0xFFFF_FFFF))
         .collect()
+}
+
+/// An edge's parts in one go.
+fn edge(from: BlockId, to: BlockId, site: Site) -> Edge {
+    let kind = match site {
+        Site::None => EdgeKind::Pinned,
+        Site::Inside { .. } => EdgeKind::Cut,
+        Site::At { .. } => EdgeKind::Exit,
+        Site::Top { .. } | Site::Bottom { .. } => EdgeKind::Plain,
+    };
+    Edge { from, to, kind }
+}
+
+/// An edge's kind, as the map has it.
+pub(crate) fn map_kind(kind: EdgeKind) -> holloway_format::EdgeKind {
+    match kind {
+        EdgeKind::Plain => holloway_format::EdgeKind::Plain,
+        EdgeKind::Pinned => holloway_format::EdgeKind::Pinned,
+        EdgeKind::Cut => holloway_format::EdgeKind::Cut,
+        EdgeKind::Exit => holloway_format::EdgeKind::Exit,
+    }
 }

@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use holloway_flow::Action;
 use holloway_llvm::{Block, Builder, Instruction, Opcode, Type};
 
-use super::super::insert::Anchors;
-use super::super::register::Graph;
+use super::super::anchors::Anchors;
+use super::super::boundaries::path_boundaries;
+use super::super::graph::BlockGraph;
 use super::super::sites::Sites;
-use super::super::turns::turns;
 use super::sink::sink;
 use crate::lower::Layout;
 
 /// How a part begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Begin {
+pub(super) enum PartStart {
     /// As its block did.
     Block,
     /// The path before it ends where the next begins.
-    Turn,
+    Boundary,
     /// The path before it ends, the next begins where the next part does: a call of `setjmp`.
     Gap,
     /// A path begins, none ends.
@@ -30,7 +30,7 @@ pub(super) struct Part<'m> {
     pub(super) block: Block<'m>,
     /// The block of the layout that it is a piece of; none for the entry.
     pub(super) of: Option<usize>,
-    pub(super) begin: Begin,
+    pub(super) begin: PartStart,
     pub(super) instructions: Vec<Instruction<'m>>,
     /// What its probes do, each before the instruction of that number.
     pub(super) actions: Vec<(usize, Action)>,
@@ -50,7 +50,7 @@ impl<'m> Part<'m> {
 
     /// Whether it stands in the checking code only.
     pub(super) fn is_single(&self, index: usize) -> bool {
-        index == 0 || self.begin == Begin::Gap
+        index == 0 || self.begin == PartStart::Gap
     }
 }
 
@@ -67,30 +67,34 @@ pub(super) struct Parts<'m> {
 
 impl<'m> Parts<'m> {
     /// Splits the blocks.
-    pub(super) fn split(layout: &Layout<'m>, graph: &Graph, sites: &Sites) -> Self {
+    pub(super) fn split(layout: &Layout<'m>, graph: &BlockGraph, sites: &Sites) -> Self {
         let anchors = Anchors::new(layout);
-        let turns = turns(layout, sites);
+        let boundaries = path_boundaries(layout, sites);
         let mut parts = Self {
             all: vec![entry(layout, &anchors)],
             successors: vec![vec![1]],
             first: Vec::with_capacity(layout.blocks.len()),
             of: HashMap::new(),
         };
-        let mut begins = Vec::with_capacity(turns.len());
-        for (block, turns) in turns.iter().enumerate() {
+        let mut begins = Vec::with_capacity(boundaries.len());
+        for (block, boundaries) in boundaries.iter().enumerate() {
             parts.first.push(parts.all.len());
             let mut places = vec![(
                 0,
                 if block == 0 {
-                    Begin::Fresh
+                    PartStart::Fresh
                 } else {
-                    Begin::Block
+                    PartStart::Block
                 },
             )];
-            for turn in turns {
-                match turn.begin {
-                    Some(begin) if begin == turn.end => places.push((begin, Begin::Turn)),
-                    Some(begin) => places.extend([(turn.end, Begin::Gap), (begin, Begin::Fresh)]),
+            for boundary in boundaries {
+                match boundary.begin {
+                    Some(begin) if begin == boundary.end => {
+                        places.push((begin, PartStart::Boundary))
+                    }
+                    Some(begin) => {
+                        places.extend([(boundary.end, PartStart::Gap), (begin, PartStart::Fresh)])
+                    }
                     None => {}
                 }
             }
@@ -116,9 +120,9 @@ impl<'m> Parts<'m> {
     }
 
     /// How the part behind this one in its block begins.
-    pub(super) fn next(&self, part: usize) -> Option<Begin> {
+    pub(super) fn next(&self, part: usize) -> Option<PartStart> {
         let next = self.all.get(part + 1).map(|next| next.begin);
-        next.filter(|&begin| begin != Begin::Block)
+        next.filter(|&begin| begin != PartStart::Block)
     }
 
     /// Makes the parts of a block, one from each place on.
@@ -127,7 +131,7 @@ impl<'m> Parts<'m> {
         layout: &Layout<'m>,
         block: usize,
         anchors: &Anchors,
-        places: &[(usize, Begin)],
+        places: &[(usize, PartStart)],
     ) {
         let tail = layout.blocks[block].block;
         for (number, &(_, begin)) in places.iter().enumerate() {
@@ -159,7 +163,7 @@ impl<'m> Parts<'m> {
         &mut self,
         sites: &Sites,
         block: usize,
-        places: &[(usize, Begin)],
+        places: &[(usize, PartStart)],
         layout: &Layout<'m>,
         anchors: &Anchors,
     ) {
@@ -167,7 +171,7 @@ impl<'m> Parts<'m> {
         for stop in &sites[block] {
             for &action in &stop.actions {
                 // What begins only behind the end of a gap.
-                while let Some(&(index, Begin::Fresh)) = places.get(number + 1)
+                while let Some(&(index, PartStart::Fresh)) = places.get(number + 1)
                     && stop.index >= index
                 {
                     number += 1;
@@ -180,7 +184,7 @@ impl<'m> Parts<'m> {
                 part.actions.push((index, action));
                 let turns = matches!(
                     places.get(number + 1),
-                    Some((index, Begin::Turn | Begin::Gap)) if *index == stop.index
+                    Some((index, PartStart::Boundary | PartStart::Gap)) if *index == stop.index
                 );
                 if matches!(action, Action::Count { .. }) && turns {
                     number += 1;
@@ -200,21 +204,23 @@ fn entry<'m>(layout: &Layout<'m>, anchors: &Anchors) -> Part<'m> {
             builder.take(instruction);
         }
     }
-    end(block, old.block, Begin::Fresh);
+    end(block, old.block, PartStart::Fresh);
     Part {
         block,
         of: None,
-        begin: Begin::Block,
+        begin: PartStart::Block,
         instructions: block.instructions().collect(),
         actions: Vec::new(),
     }
 }
 
 /// Ends a block that another follows which begins so: with a branch whose condition is still to come, where there is a choice.
-fn end<'m>(head: Block<'m>, tail: Block<'m>, begin: Begin) {
+fn end<'m>(head: Block<'m>, tail: Block<'m>, begin: PartStart) {
     let builder = Builder::at_end(head);
     match begin {
-        Begin::Block | Begin::Gap => builder.branch(tail),
-        Begin::Turn | Begin::Fresh => builder.branch_if(Type::i1(head.module()).int(0), tail, tail),
+        PartStart::Block | PartStart::Gap => builder.branch(tail),
+        PartStart::Boundary | PartStart::Fresh => {
+            builder.branch_if(Type::i1(head.module()).int(0), tail, tail)
+        }
     };
 }

@@ -1,6 +1,6 @@
 //! Making cheap values anew in the blocks that use them.
 //!
-//! A value of one block that another uses is a variable with two definitions, once the function stands there twice ([`super::join`]). Of a field's address or a
+//! A value of one block that another uses is a variable with two definitions, once the function stands there twice ([`super::ssa_repair`]). Of a field's address or a
 //! comparison the code generator then doesn't see any more what it is, and keeps it in a register, or in the frame, where it would have made it part of the
 //! instruction that uses it (LLVM's `CodeGenPrepare` moves such values there, later). So they are put there before the function is copied, and only what they are made of lives across blocks.
 //!

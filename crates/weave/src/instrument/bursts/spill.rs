@@ -1,6 +1,6 @@
 //! Values of large functions that are kept in the frame.
 //!
-//! Where the two codes meet, each value that lives there needs phis in both ([`super::join`]), and the code generator takes long over them: an interpreter's hundred loops by the
+//! Where the two codes meet, each value that lives there needs phis in both ([`super::ssa_repair`]), and the code generator takes long over them: an interpreter's hundred loops by the
 //! hundreds of values that live at each were most of the time that the code of SQLite's took to make. A value in the frame needs none: it is stored where it is made and loaded where it is
 //! used, in either code, at the same place. The code generator would keep most of them there too, for want of registers.
 //!
@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
 
-use super::super::likely::Heat;
-use super::parts::{Begin, Part, Parts};
+use super::super::frequencies::TransitionFrequencies;
+use super::parts::{Part, PartStart, Parts};
 use crate::lower::Layout;
 
 /// Most values that live at places where the codes meet, each counted at each place, of a function that keeps none in the frame. SQLite's interpreter has 35,774, its next function 3,497.
@@ -24,7 +24,7 @@ const MOST: usize = 10_000;
 const LEFT: usize = 2_000;
 
 /// A value that lives in several parts.
-struct Living<'m> {
+struct LiveValue<'m> {
     instruction: Instruction<'m>,
     /// The part that makes it.
     made: usize,
@@ -39,7 +39,7 @@ struct Living<'m> {
 }
 
 /// The parts as a graph.
-struct Shape<'m> {
+struct PartGraph<'m> {
     part: HashMap<Block<'m>, usize>,
     /// By instruction: its place among those of its part.
     order: HashMap<Instruction<'m>, usize>,
@@ -50,12 +50,16 @@ struct Shape<'m> {
 }
 
 /// Puts values into the frame until few enough live where the codes meet.
-pub(super) fn keep<'m>(layout: &Layout<'m>, parts: &mut Parts<'m>, heat: &Heat) {
+pub(super) fn spill<'m>(
+    layout: &Layout<'m>,
+    parts: &mut Parts<'m>,
+    frequencies: &TransitionFrequencies,
+) {
     // Behind a second return of `setjmp` the frame would have what was stored since the first.
-    if parts.all.iter().any(|part| part.begin == Begin::Gap) {
+    if parts.all.iter().any(|part| part.begin == PartStart::Gap) {
         return;
     }
-    let shape = Shape::new(layout, parts, heat);
+    let shape = PartGraph::new(layout, parts, frequencies);
     let mut living = shape.living(parts);
     let mut places: usize = living.iter().map(|living| living.places).sum();
     if places <= MOST {
@@ -63,7 +67,7 @@ pub(super) fn keep<'m>(layout: &Layout<'m>, parts: &mut Parts<'m>, heat: &Heat) 
     }
     living.retain(|living| living.places > 0 && living.may_store());
     living.sort_by_key(|living| living.cost / living.places as u64);
-    let mut frame = Frame::default();
+    let mut frame = FrameSlots::default();
     for living in living {
         if places <= LEFT {
             break;
@@ -77,8 +81,8 @@ pub(super) fn keep<'m>(layout: &Layout<'m>, parts: &mut Parts<'m>, heat: &Heat) 
     }
 }
 
-impl<'m> Shape<'m> {
-    fn new(layout: &Layout<'m>, parts: &Parts<'m>, heat: &Heat) -> Self {
+impl<'m> PartGraph<'m> {
+    fn new(layout: &Layout<'m>, parts: &Parts<'m>, frequencies: &TransitionFrequencies) -> Self {
         let mut sources = vec![Vec::new(); parts.all.len()];
         for (source, targets) in parts.successors.iter().enumerate() {
             for &target in targets {
@@ -89,14 +93,14 @@ impl<'m> Shape<'m> {
         let meeting = parts.all.iter().map(|part| {
             let place = part.jump().unwrap_or(part.block);
             let next = numbers.len();
-            (part.begin == Begin::Turn).then(|| *numbers.entry(place).or_insert(next))
+            (part.begin == PartStart::Boundary).then(|| *numbers.entry(place).or_insert(next))
         });
         let order = parts.all.iter().flat_map(|part| {
             let numbers = part.instructions.iter().enumerate();
             numbers.map(|(number, &instruction)| (instruction, number))
         });
         let runs: Vec<u64> = (0..layout.blocks.len())
-            .map(|block| runs(layout, block, heat))
+            .map(|block| runs(layout, block, frequencies))
             .collect();
         Self {
             meeting: meeting.collect(),
@@ -112,7 +116,7 @@ impl<'m> Shape<'m> {
     }
 
     /// The values that live in several parts.
-    fn living(&self, parts: &Parts<'m>) -> Vec<Living<'m>> {
+    fn living(&self, parts: &Parts<'m>) -> Vec<LiveValue<'m>> {
         let made = parts.all.iter().enumerate().skip(1);
         let made = made.flat_map(|(index, part)| {
             let instructions = part.instructions.iter();
@@ -122,7 +126,7 @@ impl<'m> Shape<'m> {
         living.filter(|living| !living.parts.is_empty()).collect()
     }
 
-    fn life(&self, parts: &Parts<'m>, made: usize, instruction: Instruction<'m>) -> Living<'m> {
+    fn life(&self, parts: &Parts<'m>, made: usize, instruction: Instruction<'m>) -> LiveValue<'m> {
         let value = instruction.value();
         let mut users: Vec<_> = value.users();
         users.sort_unstable_by_key(|user| user.as_instruction().map(|user| self.at(user)));
@@ -142,7 +146,8 @@ impl<'m> Shape<'m> {
                 }
                 open.push(at);
                 // What only jumps stays so: it is passed by those who come back.
-                let jumps = parts.all[at].begin == Begin::Turn && parts.all[at].jump().is_some();
+                let jumps =
+                    parts.all[at].begin == PartStart::Boundary && parts.all[at].jump().is_some();
                 let load = if from.is_some() && jumps { at - 1 } else { at };
                 if load != made {
                     uses.entry(load).or_default().push((user, operand));
@@ -157,7 +162,7 @@ impl<'m> Shape<'m> {
         places.sort_unstable();
         places.dedup();
         let loads = uses.keys().map(|&part| self.heat[part]);
-        Living {
+        LiveValue {
             instruction,
             made,
             places: places.len(),
@@ -183,7 +188,7 @@ impl<'m> Shape<'m> {
     }
 }
 
-impl<'m> Living<'m> {
+impl<'m> LiveValue<'m> {
     fn may_store(&self) -> bool {
         let opcode = self.instruction.opcode();
         let jumps = matches!(opcode, Opcode::Invoke | Opcode::CallBr);
@@ -191,7 +196,7 @@ impl<'m> Living<'m> {
     }
 
     /// Stores it where it is made, and loads it where it is used.
-    fn put(&self, slot: Value<'m>, parts: &Parts<'m>, shape: &Shape<'m>) {
+    fn put(&self, slot: Value<'m>, parts: &Parts<'m>, shape: &PartGraph<'m>) {
         let value = self.instruction.value();
         let made = &parts.all[self.made].instructions;
         let head = |instruction: &&Instruction<'_>| {
@@ -217,13 +222,13 @@ impl<'m> Living<'m> {
 
 /// The places of a function's frame.
 #[derive(Default)]
-struct Frame<'m> {
+struct FrameSlots<'m> {
     /// Each with its type and the parts in which a value lives there.
     slots: Vec<(Type<'m>, Value<'m>, Vec<u64>)>,
 }
 
-impl<'m> Frame<'m> {
-    fn slot(&mut self, living: &Living<'m>, parts: &Parts<'m>) -> Value<'m> {
+impl<'m> FrameSlots<'m> {
+    fn slot(&mut self, living: &LiveValue<'m>, parts: &Parts<'m>) -> Value<'m> {
         let kind = living.instruction.value().kind();
         let mut lives = vec![0u64; parts.all.len().div_ceil(64)];
         for &part in living.parts.iter().chain([&living.made]) {
@@ -251,12 +256,16 @@ impl<'m> Frame<'m> {
 }
 
 /// How often a block is likely to run.
-fn runs(layout: &Layout<'_>, block: usize, heat: &Heat) -> u64 {
+fn runs(layout: &Layout<'_>, block: usize, frequencies: &TransitionFrequencies) -> u64 {
     let info = &layout.blocks[block];
     let sources = info.sources.iter();
-    let come = sources.fold(0u64, |sum, &from| sum.saturating_add(heat.of(from, block)));
+    let come = sources.fold(0u64, |sum, &from| {
+        sum.saturating_add(frequencies.between(from, block))
+    });
     let targets = info.targets.iter();
-    let gone = targets.fold(0u64, |sum, to| sum.saturating_add(heat.of(block, to.block)));
+    let gone = targets.fold(0u64, |sum, to| {
+        sum.saturating_add(frequencies.between(block, to.block))
+    });
     come.max(gone)
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use holloway_flow::{BlockId, Cfg, Dominators, Edge, EdgeKind, Loops};
 
-use super::register::Graph;
+use super::graph::BlockGraph;
 
 /// A loop.
 #[derive(Clone, Debug)]
-pub(super) struct Inner {
+pub(super) struct NaturalLoop {
     pub(super) head: usize,
     pub(super) blocks: BTreeSet<usize>,
     /// Blocks outside that lead to the head.
@@ -18,7 +18,7 @@ pub(super) struct Inner {
 }
 
 /// All innermost loops, in order of their heads.
-pub(super) fn inner_loops(graph: &Graph) -> Vec<Inner> {
+pub(super) fn innermost_loops(graph: &BlockGraph) -> Vec<NaturalLoop> {
     let all = all_loops(graph);
     let around: BTreeSet<usize> = all.iter().filter_map(|(_, parent)| *parent).collect();
     let all = all.into_iter().enumerate();
@@ -27,7 +27,10 @@ pub(super) fn inner_loops(graph: &Graph) -> Vec<Inner> {
 }
 
 /// Of the loops for which this holds, those that are in no other of them, in order of their heads.
-pub(super) fn outer_loops(graph: &Graph, holds: impl Fn(&Inner) -> bool) -> Vec<Inner> {
+pub(super) fn outermost_loops(
+    graph: &BlockGraph,
+    holds: impl Fn(&NaturalLoop) -> bool,
+) -> Vec<NaturalLoop> {
     let all = all_loops(graph);
     let held: Vec<bool> = all.iter().map(|(found, _)| holds(found)).collect();
     let outermost = |index: usize| {
@@ -38,14 +41,14 @@ pub(super) fn outer_loops(graph: &Graph, holds: impl Fn(&Inner) -> bool) -> Vec<
     in_order(outer.into_iter().map(|index| all[index].0.clone()))
 }
 
-fn in_order(loops: impl Iterator<Item = Inner>) -> Vec<Inner> {
+fn in_order(loops: impl Iterator<Item = NaturalLoop>) -> Vec<NaturalLoop> {
     let mut loops: Vec<_> = loops.collect();
     loops.sort_unstable_by_key(|found| found.head);
     loops
 }
 
 /// All loops, each with the number of the one around it.
-fn all_loops(graph: &Graph) -> Vec<(Inner, Option<usize>)> {
+fn all_loops(graph: &BlockGraph) -> Vec<(NaturalLoop, Option<usize>)> {
     let count = graph.successors.len();
     let id = |block: usize| BlockId(u32::try_from(block).expect("lowering counted the blocks"));
     let edge = |from: usize, to: usize| Edge {
@@ -77,12 +80,12 @@ fn all_loops(graph: &Graph) -> Vec<(Inner, Option<usize>)> {
 }
 
 /// The loop of these blocks, with its ways in and out.
-fn with_ways(graph: &Graph, head: usize, blocks: BTreeSet<usize>) -> Inner {
+fn with_ways(graph: &BlockGraph, head: usize, blocks: BTreeSet<usize>) -> NaturalLoop {
     let outside = |block: &usize| !blocks.contains(block);
     let entries = graph.sources[head].iter().copied().filter(outside);
     let targets = blocks.iter().flat_map(|&block| &graph.successors[block]);
     let exits: BTreeSet<usize> = targets.copied().filter(outside).collect();
-    Inner {
+    NaturalLoop {
         head,
         entries: entries.collect(),
         exits: exits.into_iter().collect(),

@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Value};
 
-use super::super::definitions::Variable;
-use super::super::register::reverse_postorder;
+use super::super::definitions::SplitVariable;
+use super::super::graph::reverse_postorder;
 
 /// A function's blocks, of both codes and between them.
-pub(super) struct Join<'m> {
+pub(super) struct SsaRepair<'m> {
     blocks: Vec<Block<'m>>,
     node: HashMap<Block<'m>, usize>,
     successors: Vec<Vec<usize>>,
@@ -30,7 +30,7 @@ pub(super) struct Join<'m> {
 
 /// What reaches a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum ReachingValue {
     /// The value of this definition.
     Made(usize),
     /// What meets at the top of this block.
@@ -38,7 +38,7 @@ enum Reach {
 }
 
 /// An operand that is to be what the variable is…
-struct Use<'m> {
+struct VariableUse<'m> {
     user: Instruction<'m>,
     operand: u32,
     side: Side,
@@ -53,13 +53,13 @@ enum Side {
 
 /// The definitions of one variable, while it is being mended.
 struct Solver<'a, 'm> {
-    join: &'a Join<'m>,
+    join: &'a SsaRepair<'m>,
     /// By block: its definition.
     made: HashMap<usize, usize>,
-    top: HashMap<usize, Reach>,
+    top: HashMap<usize, ReachingValue>,
 }
 
-impl<'m> Join<'m> {
+impl<'m> SsaRepair<'m> {
     /// Of a function; `between` are the blocks that lead from one code to the other.
     pub(super) fn new(function: Function<'m>, between: &[Block<'m>]) -> Self {
         let blocks: Vec<Block<'m>> = function.blocks().collect();
@@ -104,8 +104,8 @@ impl<'m> Join<'m> {
     }
 
     /// Gives a variable's uses their values.
-    pub(super) fn write(&self, variable: &Variable<'m>) {
-        let uses = variable.used.iter().map(|&(user, operand)| Use {
+    pub(super) fn write(&self, variable: &SplitVariable<'m>) {
+        let uses = variable.used.iter().map(|&(user, operand)| VariableUse {
             user,
             operand,
             side: Side::Top(self.node[&user.block()]),
@@ -116,13 +116,13 @@ impl<'m> Join<'m> {
         }
     }
 
-    fn is_reached(&self, found: &Use<'m>) -> bool {
+    fn is_reached(&self, found: &VariableUse<'m>) -> bool {
         let (Side::Top(node) | Side::Bottom(node)) = found.side;
         self.place[node].is_some()
     }
 
     /// The uses of two values outside of the blocks they are made in.
-    fn uses(&self, made: [(Block<'m>, Value<'m>); 2]) -> Vec<Use<'m>> {
+    fn uses(&self, made: [(Block<'m>, Value<'m>); 2]) -> Vec<VariableUse<'m>> {
         let mut uses = Vec::new();
         let mut seen = HashSet::new();
         for (at, value) in made {
@@ -139,7 +139,7 @@ impl<'m> Join<'m> {
                         Some(&(_, block)) => (block, Side::Bottom(self.node[&block])),
                         None => (user.block(), Side::Top(self.node[&user.block()])),
                     };
-                    let found = Use {
+                    let found = VariableUse {
                         user,
                         operand,
                         side,
@@ -164,7 +164,7 @@ impl<'m> Join<'m> {
         Builder::before(behind.expect("blocks have an end")).freeze(phi.value())
     }
 
-    fn mend(&self, made: &[(Block<'m>, Value<'m>)], uses: &[Use<'m>]) {
+    fn mend(&self, made: &[(Block<'m>, Value<'m>)], uses: &[VariableUse<'m>]) {
         let numbers = made.iter().enumerate();
         let mut solver = Solver {
             join: self,
@@ -174,7 +174,7 @@ impl<'m> Join<'m> {
             top: HashMap::new(),
         };
         solver.solve(&solver.live(uses));
-        let reach = |found: &Use<'m>| match found.side {
+        let reach = |found: &VariableUse<'m>| match found.side {
             Side::Top(node) => solver.top.get(&node).copied(),
             Side::Bottom(node) => solver.bottom(node),
         };
@@ -183,7 +183,7 @@ impl<'m> Join<'m> {
         let mut open: Vec<_> = uses.iter().map(reach).collect();
         let mut phis: BTreeMap<usize, Instruction<'m>> = BTreeMap::new();
         while let Some(next) = open.pop() {
-            if let Some(Reach::Phi(block)) = next
+            if let Some(ReachingValue::Phi(block)) = next
                 && !phis.contains_key(&block)
             {
                 phis.insert(block, Builder::at_top(self.blocks[block]).phi(kind));
@@ -194,9 +194,9 @@ impl<'m> Join<'m> {
             .iter()
             .map(|(&block, &phi)| (block, self.out(block, phi)))
             .collect();
-        let value = |reach: Option<Reach>| match reach {
-            Some(Reach::Made(number)) => made[number].1,
-            Some(Reach::Phi(block)) => outs[&block],
+        let value = |reach: Option<ReachingValue>| match reach {
+            Some(ReachingValue::Made(number)) => made[number].1,
+            Some(ReachingValue::Phi(block)) => outs[&block],
             // From where nothing comes.
             None => kind.poison(),
         };
@@ -213,7 +213,7 @@ impl<'m> Join<'m> {
 
 impl<'m> Solver<'_, 'm> {
     /// The blocks at whose top the variable is live.
-    fn live(&self, uses: &[Use<'m>]) -> BTreeSet<usize> {
+    fn live(&self, uses: &[VariableUse<'m>]) -> BTreeSet<usize> {
         let mut live = BTreeSet::new();
         let mut open = Vec::new();
         for found in uses {
@@ -238,7 +238,7 @@ impl<'m> Solver<'_, 'm> {
         while let Some(next) = waiting.pop_first() {
             let node = join.order[next];
             let old = self.top.get(&node).copied();
-            if old == Some(Reach::Phi(node)) {
+            if old == Some(ReachingValue::Phi(node)) {
                 continue;
             }
             let sources = join.sources[node].iter();
@@ -246,7 +246,7 @@ impl<'m> Solver<'_, 'm> {
             let Some(first) = met.next() else { continue };
             let new = match met.all(|other| other == first) {
                 true => first,
-                false => Reach::Phi(node),
+                false => ReachingValue::Phi(node),
             };
             if old != Some(new) {
                 self.top.insert(node, new);
@@ -258,9 +258,9 @@ impl<'m> Solver<'_, 'm> {
     }
 
     /// What leaves a block.
-    fn bottom(&self, node: usize) -> Option<Reach> {
+    fn bottom(&self, node: usize) -> Option<ReachingValue> {
         match self.made.get(&node) {
-            Some(&number) => Some(Reach::Made(number)),
+            Some(&number) => Some(ReachingValue::Made(number)),
             None => self.top.get(&node).copied(),
         }
     }

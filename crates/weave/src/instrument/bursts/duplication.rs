@@ -2,31 +2,33 @@
 
 use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
-use crate::lower::{Attributes, Layout};
+use crate::lower::{CallAttributes, Layout};
+use crate::reason::CopyObstacle;
 
 /// Why a function can't have a second code; none where it can.
-pub(crate) fn refusal(layout: &Layout<'_>, attributes: &Attributes) -> Option<String> {
+pub(crate) fn copy_obstacle(
+    layout: &Layout<'_>,
+    attributes: &CallAttributes,
+) -> Option<CopyObstacle> {
     let function: Function<'_> = layout.function;
     let named = |name| AttributeKind::named(function.module(), name);
     let single = [named("noduplicate"), named("convergent")];
     let instructions = layout.blocks.iter().flat_map(|info| &info.instructions);
     for &instruction in instructions {
-        let reason = match instruction.opcode() {
-            Opcode::CallBr => "it jumps out of assembly (asm goto)",
-            _ if instruction.value().kind().kind() == TypeKind::Token => {
-                "parts of it are tied to one place (token values)"
-            }
+        let obstacle = match instruction.opcode() {
+            Opcode::CallBr => CopyObstacle::AsmGoto,
+            _ if instruction.value().kind().kind() == TypeKind::Token => CopyObstacle::Tokens,
             Opcode::Invoke if attributes.returns_twice(instruction) => {
-                "it calls a function that returns twice where exceptions are caught"
+                CopyObstacle::InvokeReturnsTwice
             }
             _ if single.iter().flatten().any(|&kind| has(instruction, kind)) => {
-                "it makes a call that may stand in one place only (noduplicate)"
+                CopyObstacle::SingleCall
             }
-            _ if is_single(instruction) => "it gives its frame to other functions (localescape)",
-            _ if has_label(instruction) => "its assembly defines a label or a macro",
+            _ if is_single(instruction) => CopyObstacle::EscapedFrame,
+            _ if has_label(instruction) => CopyObstacle::AssemblyLabel,
             _ => continue,
         };
-        return Some(format!("{reason}, so its code can't stand there twice"));
+        return Some(obstacle);
     }
     None
 }

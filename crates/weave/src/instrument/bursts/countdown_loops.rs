@@ -5,40 +5,42 @@
 
 use holloway_llvm::{Builder, Global, Instruction, Opcode, Type};
 
-use super::super::definitions::Variable;
-use super::super::inner::{Inner, outer_loops};
-use super::super::register::Graph;
-use super::leaf::Leaves;
-use super::parts::{Begin, Parts};
+use super::super::definitions::SplitVariable;
+use super::super::graph::BlockGraph;
+use super::super::natural_loops::{NaturalLoop, outermost_loops};
+use super::leaves::ShortLeaves;
+use super::parts::{PartStart, Parts};
 use super::sink::behind_phis;
 use crate::lower::Layout;
 
 /// The loops of a function.
-pub(super) struct Kept<'m> {
-    loops: Vec<(Inner, Variable<'m>)>,
+pub(super) struct CountdownLoops<'m> {
+    loops: Vec<(NaturalLoop, SplitVariable<'m>)>,
     countdown: Global<'m>,
 }
 
-impl<'m> Kept<'m> {
+impl<'m> CountdownLoops<'m> {
     /// Chooses the loops; gives them their loads and stores. To be called before any check is made.
     pub(super) fn new(
         layout: &Layout<'m>,
-        graph: &Graph,
+        graph: &BlockGraph,
         parts: &Parts<'m>,
         countdown: Global<'m>,
-        leaves: &Leaves,
+        leaves: &ShortLeaves,
     ) -> Self {
         let calm = |block: usize| {
             let mut instructions = layout.blocks[block].instructions.iter();
             !instructions.any(|&instruction| leaves.is_left(instruction))
         };
-        let may_keep = |found: &Inner| {
+        let may_keep = |found: &NaturalLoop| {
             found.blocks.iter().all(|&block| calm(block)) && may_keep(layout, graph, parts, found)
         };
-        let loops = outer_loops(graph, may_keep);
+        let loops = outermost_loops(graph, may_keep);
         let loops = loops.into_iter();
         let mut kept = Self {
-            loops: loops.map(|found| (found, Variable::default())).collect(),
+            loops: loops
+                .map(|found| (found, SplitVariable::default()))
+                .collect(),
             countdown,
         };
         for (inner, variable) in &mut kept.loops {
@@ -84,13 +86,18 @@ impl<'m> Kept<'m> {
         self.loops[around].1.made.push((end.block(), load));
     }
 
-    pub(super) fn variables(&self) -> impl Iterator<Item = &Variable<'m>> {
+    pub(super) fn variables(&self) -> impl Iterator<Item = &SplitVariable<'m>> {
         self.loops.iter().map(|(_, variable)| variable)
     }
 }
 
 /// Whether a loop that calls no timed function has checks and can keep the countdown.
-fn may_keep(layout: &Layout<'_>, graph: &Graph, parts: &Parts<'_>, inner: &Inner) -> bool {
+fn may_keep(
+    layout: &Layout<'_>,
+    graph: &BlockGraph,
+    parts: &Parts<'_>,
+    inner: &NaturalLoop,
+) -> bool {
     let inside = |block: &usize| inner.blocks.contains(block);
     let entered = inner.entries.iter().all(|&entry| {
         let end = layout.blocks[entry].terminator();
@@ -101,7 +108,8 @@ fn may_keep(layout: &Layout<'_>, graph: &Graph, parts: &Parts<'_>, inner: &Inner
         .iter()
         .all(|&exit| graph.sources[exit].iter().all(inside));
     let mut all = parts.all.iter();
-    let checked =
-        all.any(|part| part.begin == Begin::Turn && part.of.is_some_and(|block| inside(&block)));
+    let checked = all.any(|part| {
+        part.begin == PartStart::Boundary && part.of.is_some_and(|block| inside(&block))
+    });
     entered && left && checked && !inner.entries.is_empty()
 }

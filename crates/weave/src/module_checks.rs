@@ -12,6 +12,7 @@ use holloway_llvm::{Block, Function, Module, Opcode};
 use crate::error::{Instead, WeaveError};
 use crate::image::Machine;
 use crate::options::ModuleOptions;
+use crate::reason::Reason;
 
 /// Fails for a module that asks the linker for type information it depends on, or with probes is for a target that can't
 /// be woven.
@@ -23,10 +24,10 @@ pub(crate) fn check(module: &Module<'_>, options: &ModuleOptions) -> Result<(), 
 }
 
 /// An error for a module.
-fn refused(module: &Module<'_>, reason: &str, instead: Instead) -> WeaveError {
+fn refused(module: &Module<'_>, reason: Reason, instead: Instead) -> WeaveError {
     WeaveError::Refused {
         module: module.name().into(),
-        reason: reason.into(),
+        reason,
         instead,
     }
 }
@@ -34,7 +35,7 @@ fn refused(module: &Module<'_>, reason: &str, instead: Instead) -> WeaveError {
 /// Fails where probes can't be put in.
 fn check_target(module: &Module<'_>, options: &ModuleOptions) -> Result<(), WeaveError> {
     let collect = options.collect;
-    let unfit = |reason: &str| {
+    let unfit = |reason: Reason| {
         let instead = match has_machine_code(module, options) {
             true => Instead::AsItIs,
             false => Instead::Compiled,
@@ -44,12 +45,10 @@ fn check_target(module: &Module<'_>, options: &ModuleOptions) -> Result<(), Weav
     let triple = module.triple();
     let is_known = Machine::of_triple(&triple).is_some();
     if !is_known || !triple.contains("-linux") || triple.ends_with("x32") {
-        return unfit(&format!("target {triple} is not supported yet"));
+        return unfit(Reason::UnsupportedTarget { triple });
     }
     if collect.is_stream() && module.functions().any(has_scalable_vectors) {
-        return unfit(&format!(
-            "may use scalable vectors, which Linux forgets in the system calls of {collect}; compile it without SVE and SME, or collect paths or edges"
-        ));
+        return unfit(Reason::ScalableVectors { collect });
     }
     Ok(())
 }
@@ -81,7 +80,7 @@ fn is_instrumented_twice(module: &Module<'_>) -> bool {
 
 /// Fails for a module that asks the linker for the program's types.
 fn check_types(module: &Module<'_>) -> Result<(), WeaveError> {
-    let refused = |reason: &str| refused(module, reason, Instead::AsItIs);
+    let refused = |reason: Reason| refused(module, reason, Instead::AsItIs);
     for name in ["llvm.type.test", "llvm.public.type.test"] {
         let Some(test) = module.function(name) else {
             continue;
@@ -93,9 +92,7 @@ fn check_types(module: &Module<'_>) -> Result<(), WeaveError> {
                     .is_some_and(|name| name == "llvm.assume")
             });
             if !only_assumed {
-                return Err(refused(
-                    "checks types over the whole program (-fsanitize=cfi); compile it without",
-                ));
+                return Err(refused(Reason::WholeProgramTypes));
             }
         }
     }
@@ -111,9 +108,7 @@ fn check_types(module: &Module<'_>) -> Result<(), WeaveError> {
             })
         });
     if checked {
-        return Err(refused(
-            "loads from vtables checked over the whole program (-fsanitize=cfi or -fvirtual-function-elimination); compile it without",
-        ));
+        return Err(refused(Reason::WholeProgramVtables));
     }
     Ok(())
 }
@@ -129,8 +124,7 @@ fn has_scalable_vectors(function: Function<'_>) -> bool {
 
 /// The error for a module whose assembly includes a file, where its machine code can be linked.
 pub(crate) fn includes(module: &Module<'_>) -> WeaveError {
-    let reason = "its assembly may include a file (.incbin, .include)";
-    refused(module, reason, Instead::AsItIs)
+    refused(module, Reason::IncludedFile, Instead::AsItIs)
 }
 
 /// Whether assembly of the module, outside functions or in them, includes a file when it is assembled.

@@ -8,12 +8,12 @@ use std::collections::HashMap;
 
 use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
 
-use super::parts::{Begin, Parts};
+use super::parts::{PartStart, Parts};
 
 /// Copies the checks before computed gotos into the ways to them. To be called when all is in place.
 pub(super) fn spread(parts: &Parts<'_>) {
     for (index, part) in parts.all.iter().enumerate() {
-        if part.begin != Begin::Turn {
+        if part.begin != PartStart::Boundary {
             continue;
         }
         let Some(goto) = part.jump() else { continue };
@@ -27,7 +27,7 @@ pub(super) fn spread(parts: &Parts<'_>) {
         };
         // A load is of a value that is kept in the frame.
         let is_short = |one: &Instruction<'_>| matches!(one.opcode(), Opcode::Phi | Opcode::Load);
-        if before.begin == Begin::Block && first.iter().all(is_short) {
+        if before.begin == PartStart::Block && first.iter().all(is_short) {
             copy(before.block, part.block, goto);
         }
     }

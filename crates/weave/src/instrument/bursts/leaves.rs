@@ -4,7 +4,7 @@
 //! code out by the same reason.) A check at its entry costs three instructions and waits for the check before it, some 6 cycles, so a loop that calls nothing but such functions took 2.8 times as long.
 //! Those of up to [`SHORT`] instructions have no second code and no check, and are listed with this reason. The samples of all others stand for what they did.
 //!
-//! A loop that calls nothing else keeps the countdown in a register ([`super::kept`]).
+//! A loop that calls nothing else keeps the countdown in a register ([`super::countdown_loops`]).
 
 use std::collections::HashSet;
 
@@ -12,21 +12,19 @@ use holloway_flow::{DagEdgeKind, Numbering};
 use holloway_llvm::{Function, Instruction};
 
 use crate::lower::{Layout, calls};
-
-/// Why such a function is left out.
-const REASON: &str = "it is too short to be timed, and calls nothing: its time is its callers'";
+use crate::reason::Reason;
 
 /// Most instructions of one: of more, a check is less than a twentieth.
 const SHORT: usize = 50;
 
 /// A module's functions that are left out, by name.
 #[derive(Default)]
-pub(crate) struct Leaves(HashSet<String>);
+pub(crate) struct ShortLeaves(HashSet<String>);
 
-impl Leaves {
-    /// Notes that a function couldn't be planned, and why.
-    pub(crate) fn note(&mut self, function: Function<'_>, reason: &str) {
-        if reason == REASON {
+impl ShortLeaves {
+    /// Notes that a function has no probes, and why.
+    pub(crate) fn note(&mut self, function: Function<'_>, reason: &Reason) {
+        if *reason == Reason::TooShortToTime {
             self.0.insert(function.name());
         }
     }
@@ -39,7 +37,7 @@ impl Leaves {
 }
 
 /// Whether a function is long enough, or does enough, to be timed.
-pub(crate) fn is_timed(layout: &Layout<'_>, numbering: &Numbering) -> Result<(), String> {
+pub(crate) fn check_length(layout: &Layout<'_>, numbering: &Numbering) -> Result<(), Reason> {
     let mut edges = numbering.dag_edges().iter();
     let turns = edges.any(|edge| matches!(edge.kind, DagEdgeKind::Start(_)));
     let blocks = layout.blocks.iter();
@@ -47,7 +45,7 @@ pub(crate) fn is_timed(layout: &Layout<'_>, numbering: &Numbering) -> Result<(),
     let short = instructions.clone().nth(SHORT).is_none();
     let works_on = |&instruction: &Instruction<'_>| calls(instruction) || is_bulk(instruction);
     match short && !turns && !instructions.any(works_on) {
-        true => Err(REASON.into()),
+        true => Err(Reason::TooShortToTime),
         false => Ok(()),
     }
 }

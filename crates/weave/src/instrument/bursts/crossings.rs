@@ -1,38 +1,41 @@
-//! The checks of the checking code, and the ways from one code to the other. Places that do nothing but jump to the same block share theirs.
+//! The checks of the checking code, and the ways from one code to the other. StartStorage that do nothing but jump to the same block share theirs.
 
 use std::collections::HashMap;
 
 use holloway_llvm::{Block, Builder, Global, Instruction, Opcode, Type, Value};
 
-use super::super::clock::{Clock, Places};
-use super::super::insert::rarely;
-use super::Timed;
-use super::kept::Kept;
-use super::parts::{Begin, Parts};
+use super::super::clock::{Clock, StartStorage};
+use super::super::entry::rarely;
+use super::countdown_loops::CountdownLoops;
+use super::parts::{PartStart, Parts};
+use super::timed_code::TimedCode;
 use crate::lower::Layout;
 
 /// What the ways over are made of.
-pub(super) struct Ways<'a, 'm> {
+pub(super) struct Crossings<'a, 'm> {
     pub(super) layout: &'a Layout<'m>,
     pub(super) parts: &'a Parts<'m>,
-    pub(super) timed: &'a Timed<'m>,
+    pub(super) timed: &'a TimedCode<'m>,
     pub(super) clock: &'a Clock<'a, 'm>,
-    pub(super) places: &'a Places<'m>,
+    pub(super) places: &'a StartStorage<'m>,
     pub(super) countdown: Global<'m>,
 }
 
-impl<'m> Ways<'_, 'm> {
+impl<'m> Crossings<'_, 'm> {
     /// The places where paths begin, by the ways they share: all those that do nothing but jump to the same block (the back edges of a loop, mostly), with the same
     /// number to begin with. An interpreter's loop comes round in hundreds of places; with ways for each, every value that lives there would meet hundreds of times.
-    pub(super) fn shared(&self, kept: &Kept<'m>) -> Vec<Vec<usize>> {
+    pub(super) fn shared(&self, kept: &CountdownLoops<'m>) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut known: HashMap<(Block<'m>, Option<usize>), Vec<usize>> = HashMap::new();
         let actions = |part: usize| {
-            let stops = self.timed.twin.sites[part].iter();
+            let stops = self.timed.copy.sites[part].iter();
             stops.flat_map(|stop| stop.actions.iter().copied())
         };
         for part in 1..self.parts.all.len() {
-            if !matches!(self.parts.all[part].begin, Begin::Turn | Begin::Fresh) {
+            if !matches!(
+                self.parts.all[part].begin,
+                PartStart::Boundary | PartStart::Fresh
+            ) {
                 continue;
             }
             if let Some(target) = self.jump(part)
@@ -60,7 +63,12 @@ impl<'m> Ways<'_, 'm> {
     }
 
     /// Makes the ways at the beginning of these parts, which share them. The blocks between the two codes are added to `between`.
-    pub(super) fn place(&self, group: &[usize], kept: &mut Kept<'m>, between: &mut Vec<Block<'m>>) {
+    pub(super) fn place(
+        &self,
+        group: &[usize],
+        kept: &mut CountdownLoops<'m>,
+        between: &mut Vec<Block<'m>>,
+    ) {
         let block = |name| self.layout.function.append_block(name);
         let cold = block("holloway.burst");
         let enter = block("holloway.begin");
@@ -106,7 +114,7 @@ impl<'m> Ways<'_, 'm> {
         back: Block<'m>,
     ) -> Vec<Option<(Value<'m>, Block<'m>)>> {
         let ended = group.iter().map(|&part| {
-            let before = &self.timed.twin.layout.blocks[part - 1];
+            let before = &self.timed.copy.layout.blocks[part - 1];
             let answer = self.timed.answers[part - 1]?.value();
             let end = before.terminator();
             end.set_operand(0, Builder::before(end).is_null(answer));
@@ -125,13 +133,13 @@ impl<'m> Ways<'_, 'm> {
         from: &[Block<'m>],
         ended: &[Option<(Value<'m>, Block<'m>)>],
         cold: Block<'m>,
-    ) -> Vec<Carried<'m>> {
+    ) -> Vec<CarriedPhi<'m>> {
         if target == group[0] {
             return Vec::new();
         }
-        let twin = &self.timed.twin.layout.blocks;
+        let copied = &self.timed.copy.layout.blocks;
         let phis = self.parts.all[target].instructions.iter().copied();
-        let phis = phis.zip(twin[target].instructions.iter().copied());
+        let phis = phis.zip(copied[target].instructions.iter().copied());
         let phis = phis.take_while(|(phi, _)| phi.opcode() == Opcode::Phi);
         let carried = phis.map(|(phi, copy)| {
             let (values, copies) = (incoming(phi), incoming(copy));
@@ -140,16 +148,21 @@ impl<'m> Ways<'_, 'm> {
             let checked: Vec<_> = checked.collect();
             let mut all = vec![(meet(&Builder::at_end(cold), &checked), cold)];
             for (&part, ended) in group.iter().zip(ended) {
-                let value = copies.get(&twin[part].block);
+                let value = copies.get(&copied[part].block);
                 all.extend(value.zip(*ended).map(|(&value, (_, block))| (value, block)));
             }
-            Carried { phi, copy, all }
+            CarriedPhi { phi, copy, all }
         });
         carried.collect()
     }
 
     /// Puts the check at the end of a part; what is left of the countdown, if only a register has it.
-    fn check(&self, part: usize, cold: Block<'m>, kept: &mut Kept<'m>) -> Option<Value<'m>> {
+    fn check(
+        &self,
+        part: usize,
+        cold: Block<'m>,
+        kept: &mut CountdownLoops<'m>,
+    ) -> Option<Value<'m>> {
         let end = end_of(&self.parts.all[part].instructions);
         let (word, countdown) = (Type::i32(end.module()), self.countdown.value());
         let around = kept.around(self.parts, part);
@@ -173,7 +186,7 @@ impl<'m> Ways<'_, 'm> {
         enter: Block<'m>,
         asked: (Value<'m>, Block<'m>),
         ended: &[Option<(Value<'m>, Block<'m>)>],
-        carried: &[Carried<'m>],
+        carried: &[CarriedPhi<'m>],
     ) {
         let builder = Builder::at_end(enter);
         let rings: Vec<_> = [asked]
@@ -181,8 +194,8 @@ impl<'m> Ways<'_, 'm> {
             .chain(ended.iter().copied().flatten())
             .collect();
         let ring = meet(&builder, &rings);
-        let twin = &self.timed.twin;
-        let target = &twin.layout.blocks[part];
+        let copied = &self.timed.copy;
+        let target = &copied.layout.blocks[part];
         let met = carried.iter().map(|carried| meet(&builder, &carried.all));
         let met: Vec<_> = met.collect();
         for (carried, met) in carried.iter().zip(met) {
@@ -208,7 +221,13 @@ impl<'m> Ways<'_, 'm> {
     }
 
     /// Goes back to the checking code from the block `back`.
-    fn back(&self, target: usize, back: Block<'m>, carried: &[Carried<'m>], kept: &mut Kept<'m>) {
+    fn back(
+        &self,
+        target: usize,
+        back: Block<'m>,
+        carried: &[CarriedPhi<'m>],
+        kept: &mut CountdownLoops<'m>,
+    ) {
         let builder = Builder::at_end(back);
         let met = carried.iter().map(|carried| meet(&builder, &carried.all));
         let met: Vec<_> = met.collect();
@@ -223,7 +242,7 @@ impl<'m> Ways<'_, 'm> {
 }
 
 /// What a phi is given on the ways over.
-struct Carried<'m> {
+struct CarriedPhi<'m> {
     phi: Instruction<'m>,
     /// Its copy in the timed code.
     copy: Instruction<'m>,
@@ -246,7 +265,7 @@ fn meet<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value<'
     phi.value()
 }
 
-/// The same value, at which LLVM's analyses stop ([`super::join`]).
+/// The same value, at which LLVM's analyses stop ([`super::ssa_repair`]).
 fn opaque<'m>(builder: &Builder<'m>, value: Value<'m>) -> Value<'m> {
     match value.kind().is_scalar() {
         true => builder.freeze(value),

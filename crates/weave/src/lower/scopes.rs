@@ -16,16 +16,16 @@ pub(crate) struct Scopes<'m> {
     /// Number of a frame of included text by the including frame and the file.
     included: HashMap<(u32, String), u32>,
     /// What the debug info says of each subprogram, read once a module.
-    described: &'m Described<'m>,
+    described: &'m SubprogramCache<'m>,
 }
 
 /// Names and files of subprograms, read once.
 #[derive(Default)]
-pub(crate) struct Described<'m> {
+pub(crate) struct SubprogramCache<'m> {
     known: std::cell::RefCell<HashMap<Subprogram<'m>, Scope>>,
 }
 
-impl<'m> Described<'m> {
+impl<'m> SubprogramCache<'m> {
     /// A frame of this subprogram without a parent.
     pub(crate) fn scope(&self, subprogram: Subprogram<'m>) -> Scope {
         self.known
@@ -46,7 +46,7 @@ impl<'m> Described<'m> {
 
 impl<'m> Scopes<'m> {
     /// Starts with frame 0: the function.
-    pub(crate) fn new(function: Function<'m>, described: &'m Described<'m>) -> Self {
+    pub(crate) fn new(function: Function<'m>, described: &'m SubprogramCache<'m>) -> Self {
         let mut scopes = Self {
             scopes: Vec::new(),
             known: HashMap::new(),

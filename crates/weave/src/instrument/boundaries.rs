@@ -10,7 +10,7 @@ use crate::lower::Layout;
 
 /// The end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct PathBoundary {
     /// It ends before this instruction.
     pub(super) end: usize,
     /// The next begins before this one; none where the function is left.
@@ -18,18 +18,18 @@ pub(super) struct Turn {
 }
 
 /// By block: a turn for each `Count`, in their order.
-pub(super) fn turns(layout: &Layout<'_>, sites: &Sites) -> Vec<Vec<Turn>> {
+pub(super) fn path_boundaries(layout: &Layout<'_>, sites: &Sites) -> Vec<Vec<PathBoundary>> {
     let blocks = layout.blocks.iter().zip(sites);
-    let turns = blocks.map(|(info, stops)| {
+    let path_boundaries = blocks.map(|(info, stops)| {
         let actions = stops
             .iter()
             .flat_map(|stop| stop.actions.iter().map(move |action| (stop.index, action)));
         let counts = actions.filter(|(_, action)| matches!(action, Action::Count { .. }));
-        let mut turns: Vec<Turn> = counts
+        let mut path_boundaries: Vec<PathBoundary> = counts
             .map(|(index, _)| {
                 let mut cuts = info.cuts.iter();
                 let cut = cuts.find(|cut| cut.before == index && cut.after > index);
-                Turn {
+                PathBoundary {
                     end: index,
                     begin: Some(cut.map_or(index, |cut| cut.after)),
                 }
@@ -37,11 +37,11 @@ pub(super) fn turns(layout: &Layout<'_>, sites: &Sites) -> Vec<Vec<Turn>> {
             .collect();
         // What leaves the function comes behind all cuts of a block, and is always counted there.
         if info.leave.is_some()
-            && let Some(last) = turns.last_mut()
+            && let Some(last) = path_boundaries.last_mut()
         {
             last.begin = None;
         }
-        turns
+        path_boundaries
     });
-    turns.collect()
+    path_boundaries.collect()
 }

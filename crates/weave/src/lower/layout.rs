@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::Wanted;
-use super::calls::{Attributes, calls};
+use super::calls::{CallAttributes, calls};
+use super::options::{Calls, ExitEdges, LoweringOptions};
 use holloway_format::Outcome;
 use holloway_llvm::{Block, Function, Instruction, Opcode, TailKind};
 
+use crate::reason::Reason;
+
 /// A node of the graph: instructions `from..to` of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Node {
+pub(crate) struct Segment {
     pub(crate) block: usize,
     /// Its place among the block's: behind this many cuts.
     pub(crate) place: usize,
@@ -29,7 +31,7 @@ pub(crate) struct Cut {
 
 /// Where a block leaves the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Leave {
+pub(crate) struct BlockExit {
     /// The count stands before this instruction.
     pub(crate) index: usize,
     pub(crate) outcome: Outcome,
@@ -42,7 +44,7 @@ pub(crate) struct BlockInfo<'m> {
     /// First instruction behind phis and landing pad.
     pub(crate) top: usize,
     pub(crate) cuts: Vec<Cut>,
-    pub(crate) leave: Option<Leave>,
+    pub(crate) leave: Option<BlockExit>,
     /// Distinct blocks it leads to.
     pub(crate) targets: Vec<Target>,
     /// Blocks that lead here, by position, each once.
@@ -73,9 +75,9 @@ pub(crate) struct Layout<'m> {
 impl<'m> Layout<'m> {
     pub(crate) fn new(
         function: Function<'m>,
-        attributes: &Attributes,
-        wanted: Wanted<'_>,
-    ) -> Result<Self, String> {
+        attributes: &CallAttributes,
+        options: LoweringOptions<'_>,
+    ) -> Result<Self, Reason> {
         let blocks: Vec<Block<'m>> = function.blocks().collect();
         let position: HashMap<Block<'m>, usize> = blocks
             .iter()
@@ -84,8 +86,11 @@ impl<'m> Layout<'m> {
             .collect();
         let mut infos = Vec::with_capacity(blocks.len());
         for (index, &block) in blocks.iter().enumerate() {
-            let split = wanted.split.contains(&index);
-            infos.push(block_info(block, &position, attributes, split, wanted)?);
+            let end = match options.split.contains(&index) {
+                true => BlockEnd::Cut,
+                false => BlockEnd::Joined,
+            };
+            infos.push(block_info(block, &position, attributes, end, options)?);
         }
         for source in 0..infos.len() {
             for target in infos[source].targets.clone() {
@@ -99,13 +104,13 @@ impl<'m> Layout<'m> {
     }
 
     /// The segments in order. The first of the entry block is node 0.
-    pub(crate) fn nodes(&self) -> Vec<Node> {
+    pub(crate) fn nodes(&self) -> Vec<Segment> {
         let mut nodes = Vec::with_capacity(self.blocks.len());
         for (block, info) in self.blocks.iter().enumerate() {
             let mut from = 0;
             for (place, cut) in info.cuts.iter().enumerate() {
                 // A call that returns twice runs in the segment before the cut.
-                nodes.push(Node {
+                nodes.push(Segment {
                     block,
                     place,
                     from,
@@ -118,7 +123,7 @@ impl<'m> Layout<'m> {
                 Some(leave) if leave.outcome == Outcome::Noreturn => leave.index + 1,
                 _ => info.instructions.len(),
             };
-            nodes.push(Node {
+            nodes.push(Segment {
                 block,
                 place: info.cuts.len(),
                 from,
@@ -132,15 +137,15 @@ impl<'m> Layout<'m> {
     /// any call, so that a path that starts with one comes behind what is called.
     pub(crate) fn leaks(
         &self,
-        nodes: &[Node],
-        attributes: &Attributes,
-        wanted: Wanted<'_>,
+        nodes: &[Segment],
+        attributes: &CallAttributes,
+        options: LoweringOptions<'_>,
     ) -> Vec<Option<usize>> {
-        let leaks = |instruction| match wanted.calls {
-            true => calls(instruction),
-            false => attributes.may_leave(instruction),
+        let leaks = |instruction| match options.calls {
+            Calls::EndPaths => calls(instruction),
+            Calls::ContinuePaths => attributes.may_leave(instruction),
         };
-        let leak = |node: &Node| {
+        let leak = |node: &Segment| {
             let info = &self.blocks[node.block];
             // Where the path has ended it can't be left any more.
             let end = match (info.cuts.get(node.place), info.leave) {
@@ -178,8 +183,8 @@ impl<'m> Layout<'m> {
 
     /// By segment: the instruction before which its exit edge stands, if it needs one. Behind a call that returns twice that
     /// is the first.
-    pub(crate) fn exits(&self, nodes: &[Node], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
-        let exit = |(node, leak): (&Node, &Option<usize>)| {
+    pub(crate) fn exits(&self, nodes: &[Segment], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
+        let exit = |(node, leak): (&Segment, &Option<usize>)| {
             let cuts = &self.blocks[node.block].cuts;
             match node.place.checked_sub(1).map(|cut| cuts[cut].outcome) {
                 Some(Outcome::Again) => Some(node.from),
@@ -190,19 +195,26 @@ impl<'m> Layout<'m> {
     }
 }
 
+/// Whether a block is cut before its terminator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BlockEnd {
+    Cut,
+    Joined,
+}
+
 fn block_info<'m>(
     block: Block<'m>,
     position: &HashMap<Block<'m>, usize>,
-    attributes: &Attributes,
-    split: bool,
-    wanted: Wanted<'_>,
-) -> Result<BlockInfo<'m>, String> {
+    attributes: &CallAttributes,
+    block_end: BlockEnd,
+    options: LoweringOptions<'_>,
+) -> Result<BlockInfo<'m>, Reason> {
     let instructions: Vec<_> = block.instructions().collect();
     if instructions
         .iter()
         .any(|instruction| instruction.opcode() == Opcode::Funclet)
     {
-        return Err("it handles exceptions with funclets".into());
+        return Err(Reason::Funclets);
     }
     let head = |instruction: &&Instruction<'_>| {
         matches!(instruction.opcode(), Opcode::Phi | Opcode::LandingPad)
@@ -211,15 +223,15 @@ fn block_info<'m>(
     let last = instructions
         .len()
         .checked_sub(1)
-        .ok_or("it has an empty block")?;
+        .ok_or(Reason::EmptyBlock)?;
     let leave = leave(&instructions, attributes);
     let end = leave.map_or(last, |leave| leave.index);
     let mut cuts = cuts(&instructions, attributes, end);
-    if wanted.exits {
+    if options.exit_edges == ExitEdges::Present {
         cuts.extend(returns(&instructions, attributes, end));
         cuts.sort_by_key(|cut| cut.after);
     }
-    if wanted.calls {
+    if options.calls == Calls::EndPaths {
         let known = |index| cuts.iter().any(|cut: &Cut| cut.before == index);
         let found: Vec<Cut> = ends(&instructions, end)
             .filter(|&index| !known(index))
@@ -232,7 +244,7 @@ fn block_info<'m>(
         cuts.extend(found);
         cuts.sort_by_key(|cut| cut.after);
     }
-    if split
+    if block_end == BlockEnd::Cut
         && leave.is_none()
         && cuts
             .last()
@@ -269,12 +281,12 @@ fn block_info<'m>(
 }
 
 /// Where a block leaves the function: at its first call that doesn't return, or at its end.
-fn leave(instructions: &[Instruction<'_>], attributes: &Attributes) -> Option<Leave> {
+fn leave(instructions: &[Instruction<'_>], attributes: &CallAttributes) -> Option<BlockExit> {
     let noreturn = |instruction: &Instruction<'_>| {
         instruction.opcode() == Opcode::Call && attributes.does_not_return(*instruction)
     };
     if let Some(index) = instructions.iter().position(noreturn) {
-        return Some(Leave {
+        return Some(BlockExit {
             index,
             outcome: Outcome::Noreturn,
         });
@@ -282,11 +294,11 @@ fn leave(instructions: &[Instruction<'_>], attributes: &Attributes) -> Option<Le
     let last = instructions.len() - 1;
     match instructions[last].opcode() {
         Opcode::Ret => Some(return_of(instructions)),
-        Opcode::Unreachable => Some(Leave {
+        Opcode::Unreachable => Some(BlockExit {
             index: last,
             outcome: Outcome::Noreturn,
         }),
-        Opcode::Resume => Some(Leave {
+        Opcode::Resume => Some(BlockExit {
             index: last,
             outcome: Outcome::Resume,
         }),
@@ -295,7 +307,7 @@ fn leave(instructions: &[Instruction<'_>], attributes: &Attributes) -> Option<Le
 }
 
 /// A return counts before a call that may become a jump, so that it still may.
-fn return_of(instructions: &[Instruction<'_>]) -> Leave {
+fn return_of(instructions: &[Instruction<'_>]) -> BlockExit {
     let last = instructions.len() - 1;
     let passed = |instruction: &Instruction<'_>| {
         instruction.opcode() == Opcode::Shuffle
@@ -307,15 +319,15 @@ fn return_of(instructions: &[Instruction<'_>]) -> Leave {
         .iter()
         .rposition(|instruction| !passed(instruction));
     match before.map(|index| (index, instructions[index].tail_kind())) {
-        Some((index, TailKind::MustTail)) => Leave {
+        Some((index, TailKind::MustTail)) => BlockExit {
             index,
             outcome: Outcome::TailCall,
         },
-        Some((index, TailKind::Tail)) if may_become_jump(instructions, index) => Leave {
+        Some((index, TailKind::Tail)) if may_become_jump(instructions, index) => BlockExit {
             index,
             outcome: Outcome::Return,
         },
-        _ => Leave {
+        _ => BlockExit {
             index: last,
             outcome: Outcome::Return,
         },
@@ -337,7 +349,7 @@ fn may_become_jump(instructions: &[Instruction<'_>], call: usize) -> bool {
 /// run though the call does.
 fn returns<'a>(
     instructions: &'a [Instruction<'_>],
-    attributes: &'a Attributes,
+    attributes: &'a CallAttributes,
     end: usize,
 ) -> impl Iterator<Item = Cut> + 'a {
     let goes_on = move |index: usize| {
@@ -365,7 +377,7 @@ fn ends<'a>(instructions: &'a [Instruction<'_>], end: usize) -> impl Iterator<It
 }
 
 /// The cuts before instruction `end`, and at it if it is an invoke that needs one.
-fn cuts(instructions: &[Instruction<'_>], attributes: &Attributes, end: usize) -> Vec<Cut> {
+fn cuts(instructions: &[Instruction<'_>], attributes: &CallAttributes, end: usize) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = (0..end)
         .filter(|&index| {
             let instruction = instructions[index];

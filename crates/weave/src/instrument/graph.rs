@@ -1,0 +1,101 @@
+//! The blocks of a function as a graph: successors and predecessors by position.
+
+use std::collections::HashMap;
+
+use holloway_llvm::Block;
+
+use crate::lower::Layout;
+
+/// The function's graph.
+pub(crate) struct BlockGraph {
+    /// LLVM's successors of each block, by position, each once; block 0 is the entry.
+    pub(crate) successors: Vec<Vec<usize>>,
+    /// The other way round.
+    pub(crate) sources: Vec<Vec<usize>>,
+}
+
+impl BlockGraph {
+    pub(crate) fn new(successors: Vec<Vec<usize>>) -> Self {
+        let mut sources = vec![Vec::new(); successors.len()];
+        for (source, targets) in successors.iter().enumerate() {
+            for &target in targets {
+                sources[target].push(source);
+            }
+        }
+        Self {
+            successors,
+            sources,
+        }
+    }
+
+    /// The graph of a layout's blocks.
+    pub(super) fn of_layout<'m>(
+        layout: &Layout<'m>,
+        positions: &HashMap<Block<'m>, usize>,
+    ) -> Self {
+        Self::new(successors(layout, positions))
+    }
+}
+
+/// The position of each block in the layout.
+pub(super) fn positions<'m>(layout: &Layout<'m>) -> HashMap<Block<'m>, usize> {
+    let blocks = layout.blocks.iter().enumerate();
+    blocks.map(|(index, info)| (info.block, index)).collect()
+}
+
+/// LLVM's successors of each block, by position, each once. Also behind calls that don't return: phis need them.
+fn successors<'m>(layout: &Layout<'m>, position: &HashMap<Block<'m>, usize>) -> Vec<Vec<usize>> {
+    layout
+        .blocks
+        .iter()
+        .map(|info| {
+            let mut targets: Vec<usize> = info
+                .terminator()
+                .successors()
+                .iter()
+                .map(|block| position[block])
+                .collect();
+            targets.sort_unstable();
+            targets.dedup();
+            targets
+        })
+        .collect()
+}
+
+/// The blocks that can be reached from block 0, each before those it leads to, back edges apart.
+pub(crate) fn reverse_postorder(successors: &[Vec<usize>]) -> Vec<usize> {
+    let mut order = Vec::with_capacity(successors.len());
+    let mut seen = vec![false; successors.len()];
+    let mut stack = vec![(0, 0)];
+    seen[0] = true;
+    while let Some((block, next)) = stack.last_mut() {
+        match successors[*block].get(*next) {
+            Some(&target) => {
+                *next += 1;
+                if !std::mem::replace(&mut seen[target], true) {
+                    stack.push((target, 0));
+                }
+            }
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// An edge between two blocks, by their positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockEdge {
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+/// A place before an instruction: the positions of the block and of the instruction in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct InstructionPlace {
+    pub(super) block: usize,
+    pub(super) index: usize,
+}

@@ -7,7 +7,7 @@
 //! loop must be those of the finished calls, and of one more at most.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use holloway_abi::{KIND_TIMES, KIND_TRACE, SAMPLE_WORDS};
+use holloway_abi::SAMPLE_WORDS;
 use holloway_format::{RawProfile, peek_profile};
 use holloway_tests::corpus::Random;
 use holloway_tests::expect;
@@ -375,7 +375,7 @@ fn says_from_where(data: &Path, missing: u64) -> bool {
     let Some((_, all)) = which.split_once("all ") else {
         return false;
     };
-    let is_trace = raw.header().profile.kind == KIND_TRACE;
+    let is_trace = raw.header().profile.kind == holloway_abi::Kind::Trace;
     // `all its paths from 7 on (3)`, `all from 7 on (3)`; `all 3 words from its word 7 on`.
     let (count, first) = match is_trace {
         true => (" on (", "from "),
@@ -396,7 +396,7 @@ fn says_from_where(data: &Path, missing: u64) -> bool {
         4 * (word - 1),
         "{said}"
     );
-    let each = if raw.header().profile.kind == KIND_TIMES {
+    let each = if raw.header().profile.kind == holloway_abi::Kind::Times {
         SAMPLE_WORDS as u64
     } else {
         1

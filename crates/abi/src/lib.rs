@@ -27,8 +27,8 @@
 //! no free slot between, after it (wrapping); it never moves. A key is written before its count, so a process killed in
 //! between leaves a key with a count of 0. Several segments of one function add up. Readers check all of that.
 //!
-//! # Streams (`KIND_LOOPS`, `KIND_TRACE`)
-//! Nothing is counted in blocks there: each path that ends (with `KIND_LOOPS` but for those below) is appended to the thread's *ring*, as one `u32`, its *word*: 1 + the index
+//! # Streams ([`Kind::Loops`], [`Kind::Trace`])
+//! Nothing is counted in blocks there: each path that ends (with [`Kind::Loops`] but for those below) is appended to the thread's *ring*, as one `u32`, its *word*: 1 + the index
 //! that its counter would have in a block (`(module base + function offset) / 8 + path number`). The slot then holds the address of a
 //! [`RingHeader`], 64 bytes into a *ring* extent; the words' places begin 4096 bytes into the extent. The word at stream position `p` (in bytes, ever
 //! growing) is at `p & (ring_size - 1)`; `ring_size` is [`RING_SIZE`], which woven code has as a constant. Appending takes a place by adding 4 to the cursor
@@ -44,11 +44,11 @@
 //! | [`WORD_CAUGHT`] | 3: position `P` / 4 (low, high 31 bits), the catcher: word of path 0 of its function | an exception, or a `longjmp`, came back to a frame whose function was entered when the cursor was `P`: all frames entered later are gone |
 //! | [`WORD_OWNER`] | 1: thread id | what follows is another thread's: a stream of its own begins. Every ring begins with one, and every new owner of a ring (of a dead thread, of an unloaded library) appends one |
 //!
-//! With `KIND_LOOPS`, behind the words (`RING_WORDS + RING_SIZE` from the [`RingHeader`]) lie counters, `block_size` bytes and 64 of them: paths that
+//! With [`Kind::Loops`], behind the words (`RING_WORDS + RING_SIZE` from the [`RingHeader`]) lie counters, `block_size` bytes and 64 of them: paths that
 //! are whole activations, or are left in a call, are counted there as in a block, and no word of them is appended (`format::map`, "Paths in streams"). Woven code knows where by a symbol
 //! of its own (its module's base with `_beside` behind its name). A catcher all of whose paths are such is 0 in a [`WORD_CAUGHT`].
 //!
-//! # Timed paths (`KIND_VARIATION`, `KIND_TIMES`)
+//! # Timed paths ([`Kind::Variation`], [`Kind::Times`])
 //! Rings as above, but only the runtime appends: a *sample* is the path's word and seven operands, as control words have them:
 //!
 //! | operand | bits | meaning |
@@ -76,7 +76,7 @@
 //! Paths are timed by the *program time*: the time stamp counter less [`BurstState::probe`], what probes have taken so far. A visit of the runtime stops it. Behind a visit whose answer is that a
 //! path begins, woven code lets it go on: `inner` = [`BurstState::inner`], `start` = [`BurstState::resume`], then `lfence; rdtsc; lfence`, `inner` and `resume` are written back, `probe` = that clock − `start`
 //! (a handler that is timed may come between: its time is a probe's; where it comes between the last two, `probe + resume` is ahead of the clock until the next visit). Elsewhere the visit itself has read the clock when it ended. Where a path begins without a visit
-//! (`KIND_TIMES`, where a function does): `inner` and `probe` are read, then the clock, `start` = that − `probe`. Where a path ends: `lfence; rdtsc`, `end` = that, as it is.
+//! ([`Kind::Times`], where a function does): `inner` and `probe` are read, then the clock, `start` = that − `probe`. Where a path ends: `lfence; rdtsc`, `end` = that, as it is.
 //! AArch64: `isb; mrs x, cntvct_el0; isb` and `isb; mrs x, cntvct_el0`; "cycles" are that counter's ticks; "time stamp counter" means it.
 //! The runtime makes the duration `end - probe - start`. What a probe takes outside of the path that it times (in the runtime, and before and after) and the bias
 //! are no program time of the paths around it.
@@ -101,6 +101,14 @@
 //! [`ExtentHeader`], then an LZ4 block. A kill may come between the spool and the move of `taken`: a reader goes on in the ring where the last spool ends.
 #![no_std]
 #![forbid(unsafe_code)]
+
+pub mod environment;
+mod kind;
+
+pub use kind::{
+    InlineCounts, Kind, LeftFrames, PathEnds, Storage, StreamFile, Timing, Traits, Unit,
+    UnknownKind,
+};
 
 /// Version of everything in this file. Woven objects, runtime and readers refuse another.
 pub const ABI_VERSION: u32 = 5;
@@ -130,36 +138,16 @@ pub const HASH_SYMBOL: &str = "__holloway_hash";
 /// Calling convention number of `preserve_all` in LLVM.
 pub const PRESERVE_ALL: u32 = 15;
 
-/// Kind of profile: acyclic paths.
-pub const KIND_PATHS: u32 = 0;
-/// Kind of profile: edges. Functions whose edges can't be counted have paths; the map says which.
-pub const KIND_EDGES: u32 = 1;
-/// Kind of profile: a stream of paths, for sequences over loop iterations (D'Elia, Demetrescu, Finocchi 2013).
-pub const KIND_LOOPS: u32 = 2;
-/// Kind of profile: a stream of paths that end at calls, for whole program paths (Larus 1999).
-pub const KIND_TRACE: u32 = 3;
-
-/// Kind of profile: a stream of timed paths, a few of each 10,000 (Perelman, Chilimbi, Calder 2005).
-pub const KIND_VARIATION: u32 = 4;
-/// Kind of profile: a stream of timed paths, all of them.
-pub const KIND_TIMES: u32 = 5;
-
-/// Do threads append to rings, for a profile of this kind, in place of counting in blocks?
-#[inline]
-pub const fn is_stream(kind: u32) -> bool {
-    matches!(kind, KIND_LOOPS | KIND_TRACE | KIND_VARIATION | KIND_TIMES)
-}
-
-/// Hidden thread-local symbol (`KIND_VARIATION`), 4 bytes, 0 at first: paths that may still begin before the next burst. Whoever begins a path takes
+/// Hidden thread-local symbol ([`Kind::Variation`]), 4 bytes, 0 at first: paths that may still begin before the next burst. Whoever begins a path takes
 /// one away, and calls [`BURST_SYMBOL`] where that leaves less than 0. A loop that begins no path of another function may keep it in a register, and stores it where it is left or
 /// calls the runtime; what a handler took meanwhile is forgotten. Functions that are left to their callers' times take nothing. The runtime object has it (weak).
 pub const COUNTDOWN_SYMBOL: &str = "__holloway_countdown";
-/// Runtime entry (`KIND_VARIATION`): the countdown is over, or a burst goes on: is the path that begins here timed? `extern fn() -> *mut u8`, the
+/// Runtime entry ([`Kind::Variation`]): the countdown is over, or a burst goes on: is the path that begins here timed? `extern fn() -> *mut u8`, the
 /// calling convention of [`ENTER_SYMBOL`]: the thread's [`RingHeader`] if so, else null (the countdown is set anew).
 pub const BURST_SYMBOL: &str = "__holloway_burst";
-/// Runtime entry (`KIND_VARIATION`, `KIND_TIMES`): a timed path ended. `extern fn(word: u32, start: u64, inner: u64, end: u64) -> *mut u8`, the calling convention of
+/// Runtime entry ([`Kind::Variation`], [`Kind::Times`]): a timed path ended. `extern fn(word: u32, start: u64, inner: u64, end: u64) -> *mut u8`, the calling convention of
 /// [`ENTER_SYMBOL`]: `start` and `inner` as read where the path began, `end` the time stamp counter. Returns what [`BURST_SYMBOL`] would for the path that
-/// begins next (for `KIND_TIMES` always the ring); it takes that path's one from the countdown. Where no path begins at once, as the function returns or unwinds or calls `setjmp`, `word` has
+/// begins next (for [`Kind::Times`] always the ring); it takes that path's one from the countdown. Where no path begins at once, as the function returns or unwinds or calls `setjmp`, `word` has
 /// [`OPERAND`] set: nothing is taken away, and the result means nothing.
 pub const SAMPLE_SYMBOL: &str = "__holloway_sample";
 /// Environment variable: `N:M`, how many paths pass before a burst and how many a burst times, each at most [`BURST_MOST`]; `0:1` times all. Absent: [`BURST`].
@@ -213,7 +201,7 @@ pub const PAGE: u64 = 4096;
 /// OFFSET SIZE MEANING
 ///      0    8  IMAGE_MAGIC
 ///      8    4  ABI_VERSION
-///     12    4  kind of profile (KIND_…)
+///     12    4  kind of collection ([`Kind`])
 ///     16   16  build id: hash of the path map
 ///     32    8  block_size: bytes of counters a thread, a multiple of 4096 less 64
 ///     40    8  parameter of the kind: for loops, k (iterations); 0: the reader's choice
@@ -247,7 +235,7 @@ pub struct ImageHeader {
 /// OFFSET SIZE MEANING
 ///      0    8  RAW_MAGIC
 ///      8    4  ABI_VERSION
-///     12    4  kind of profile
+///     12    4  kind of collection ([`Kind`])
 ///     16   16  build id of the image
 ///     32    8  block_size
 ///     40    8  end: offset after the last complete extent
@@ -321,7 +309,7 @@ pub const EXTENT_SPOOL: u32 = 4;
 ///      8    4  kind
 ///     12    4  thread id of the owner (of the present one: blocks are handed on)
 ///     16    8  size of the extent, this header included: block_size + 64, or 64 + 16 × slots rounded up to 4096, or 4096 + ring_size (with
-///              `KIND_LOOPS` block_size + 64 more), or 64 + the LZ4 block rounded up to 4096
+///              [`Kind::Loops`] block_size + 64 more), or 64 + the LZ4 block rounded up to 4096
 ///     24    8  segment: offset of the function's head in the block; spool: file offset of its ring's extent; others: 0
 ///     32    8  segment: number of slots, a power of two; ring: ring_size; spool: stream position (bytes) of its first word; block: 0
 ///     40    8  segment: slots used; block and ring: threads that have owned it; spool: bytes of words << 32 | bytes of the LZ4 block
@@ -398,7 +386,7 @@ pub struct RingHeader {
     pub more: [u64; 2],
 }
 
-/// What a thread's bursts have come to (`KIND_VARIATION`, `KIND_TIMES`); behind its [`RingHeader`], at offset 128 from it. Woven code reads the first three and writes them.
+/// What a thread's bursts have come to ([`Kind::Variation`], [`Kind::Times`]); behind its [`RingHeader`], at offset 128 from it. Woven code reads the first three and writes them.
 ///
 /// ```text
 /// OFFSET SIZE MEANING

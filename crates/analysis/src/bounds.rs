@@ -19,7 +19,8 @@ use holloway_flow::{EdgeCounters, EdgeId};
 use holloway_format::{DagKind, FunctionMap, Outcome};
 
 use crate::flow::graph_of;
-use crate::run::{Collected, Function};
+use crate::run::Function;
+use holloway_abi::Unit;
 use tree::{Errors, Signs, Tree, Uncounted};
 
 /// How a count may differ from what ran.
@@ -94,9 +95,9 @@ impl Bounds {
             edges: vec![Bound::Exact; map.edges.len()],
         };
         if !map.leaks.is_empty() {
-            match function.collected() {
-                Collected::Paths => bounds.of_paths(map, function.is_forked),
-                Collected::Edges => bounds.of_edges(map, function.is_forked).unwrap_or_default(),
+            match function.unit() {
+                Unit::Paths => bounds.of_paths(map, function.is_forked),
+                Unit::Edges => bounds.of_edges(map, function.is_forked).unwrap_or_default(),
             }
         }
         bounds

@@ -9,7 +9,8 @@ use holloway_format::{EdgeKind, EdgeMap, Gone, Skipped};
 
 use crate::edges::jumps;
 use crate::flow::add;
-use crate::run::{Collected, Function, ModuleId, RunProfile};
+use crate::run::{Function, ModuleId, RunProfile};
+use holloway_abi::Unit;
 
 /// What was counted, and what was left out and why.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -89,19 +90,19 @@ pub fn coverage(run: &RunProfile) -> Coverage {
         add(&mut coverage.calls, function.flow().calls);
         add(&mut coverage.instructions, function.flow().instructions);
         add(&mut coverage.increments, function.increments());
-        match function.collected() {
-            Collected::Paths => count_paths(function, &mut coverage),
-            Collected::Edges => count_edges(function, &mut coverage),
+        match function.unit() {
+            Unit::Paths => count_paths(function, &mut coverage),
+            Unit::Edges => count_edges(function, &mut coverage),
         }
         count_left(function, &mut coverage);
-        if run.images[run.module_of(function).image.index()].has_calls {
+        if run.images[run.module_of(function).image.index()].ends_paths_at_calls() {
             let left = function.flow().left.iter();
             left.for_each(|&left| add(&mut coverage.left, left));
         }
     }
     coverage.without_lines = without_lines(run);
-    coverage.paths_without_exits = without_exits(run, Collected::Paths);
-    coverage.edges_without_exits = without_exits(run, Collected::Edges);
+    coverage.paths_without_exits = without_exits(run, Unit::Paths);
+    coverage.edges_without_exits = without_exits(run, Unit::Edges);
     coverage
 }
 
@@ -143,7 +144,7 @@ fn count_left(function: &Function, coverage: &mut Coverage) {
 /// Names of the images that ran and in which frames of such functions may have been left uncounted. A function all of whose
 /// frames were left has no counts, so it need not have run. Where the map doesn't say which functions leak, any that ran may,
 /// unless the image counts frames that are left.
-fn without_exits(run: &RunProfile, collected: Collected) -> Vec<String> {
+fn without_exits(run: &RunProfile, collected: Unit) -> Vec<String> {
     let has_exits = run.exits_by_image();
     let image_of = |function: &&Function| run.module_of(function).image.index();
     let leaky = run.functions.iter().filter(|function| {
@@ -152,7 +153,7 @@ fn without_exits(run: &RunProfile, collected: Collected) -> Vec<String> {
             true => function.ran() && !has_exits[image],
             false => !function.map.leaks.is_empty(),
         };
-        leaks && function.collected() == collected && !run.images[image].processes.is_empty()
+        leaks && function.unit() == collected && !run.images[image].processes.is_empty()
     });
     let images: BTreeSet<usize> = leaky.map(|function| image_of(&function)).collect();
     let names = images.iter().map(|&image| run.images[image].name.clone());

@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 use holloway_flow::PathId;
 
 use crate::paths::Sort;
-use crate::run::{Collected, Function, FunctionId, RunProfile};
+use crate::run::{Function, FunctionId, RunProfile};
+use holloway_abi::Unit;
 
 /// A function that ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,8 +52,7 @@ pub enum Weight {
 impl Weight {
     /// What the functions of a run are ranked by: it must be known of all of them.
     pub fn of(run: &RunProfile, sort: Sort) -> Weight {
-        let by_edges =
-            |function: &Function| function.ran() && function.collected() == Collected::Edges;
+        let by_edges = |function: &Function| function.ran() && function.unit() == Unit::Edges;
         match sort {
             Sort::Instructions => Weight::Instructions,
             Sort::Count if run.functions.iter().any(by_edges) => Weight::Blocks,

@@ -11,21 +11,15 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use holloway_abi::{KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TRACE};
 use holloway_format::{FunctionMap, ImageMap, Profile};
 
 use crate::flow::Flow;
 use crate::graph::{Graph, check_indices};
-use crate::run::{Collected, Function, Image, ImageId, Module, ModuleId, Process, RunProfile};
+use crate::run::{Function, Image, ImageId, Module, ModuleId, Process, RunProfile};
+use holloway_abi::Unit;
 
 /// Sums of counts by module and function.
 type Sums = HashMap<(u32, u32), Vec<(u64, u64)>>;
-
-/// Whether exit edges may count left frames in images of this kind; a trace knows them without, and only paths that
-/// end have times.
-fn may_count_exits(kind: u32) -> bool {
-    matches!(kind, KIND_PATHS | KIND_EDGES | KIND_LOOPS)
-}
 
 impl RunProfile {
     /// Joins images, each with its path map and the profiles of the processes that ran it.
@@ -55,13 +49,8 @@ impl RunProfile {
         self.images.push(Image {
             name: map.name,
             build_id: map.build_id,
-            has_calls: map.kind == KIND_TRACE,
-            leaks_unknown: map.leaks_unknown && may_count_exits(map.kind),
-            collected: if map.kind == KIND_EDGES {
-                Collected::Edges
-            } else {
-                Collected::Paths
-            },
+            kind: map.kind,
+            leaks_unknown: map.leaks_unknown && map.kind.counts_exits(),
             processes: processes(profiles),
         });
         let mut functions = Vec::new();
@@ -134,9 +123,9 @@ impl RunProfile {
 
     /// Makes counts of a function's counters; where its map makes none, they go to the damage.
     fn settle(&mut self, function: &mut Function) {
-        let settled = match function.collected() {
-            Collected::Paths => self.settle_paths(function),
-            Collected::Edges => self.settle_edges(function),
+        let settled = match function.unit() {
+            Unit::Paths => self.settle_paths(function),
+            Unit::Edges => self.settle_edges(function),
         };
         if let Err(reason) = settled {
             self.left_out(function, &reason);
@@ -144,7 +133,7 @@ impl RunProfile {
             function.increments = 0;
         }
         function.ran = !function.counts.is_empty();
-        if function.collected() == Collected::Edges {
+        if function.unit() == Unit::Edges {
             function.counts.clear();
         }
     }

@@ -35,6 +35,4 @@ mod walk;
 
 pub use flow::Flow;
 pub use paths::Sort;
-pub use run::{
-    Collected, Exits, Function, FunctionId, Image, ImageId, Module, ModuleId, Process, RunProfile,
-};
+pub use run::{Exits, Function, FunctionId, Image, ImageId, Module, ModuleId, Process, RunProfile};

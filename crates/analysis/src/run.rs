@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
+use holloway_abi::{Kind, PathEnds, Unit};
 use holloway_format::{Counters, FunctionMap, Gone, Skipped, Text};
 
 use crate::bounds::Bounds;
@@ -51,15 +52,6 @@ impl fmt::Display for FunctionId {
     }
 }
 
-/// What was counted.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Collected {
-    /// Paths, from which edges and blocks follow.
-    Paths,
-    /// Edges, from which blocks follow.
-    Edges,
-}
-
 /// Whether frames left in a call that does not come back are counted, as far as the maps tell: where any function of an
 /// image has an exit edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,10 +84,8 @@ pub struct Image {
     pub name: String,
     /// Hash of the path map.
     pub build_id: [u8; 16],
-    /// What it was woven to count.
-    pub collected: Collected,
-    /// Whether its paths end before calls, so that calls which did not come back are known without exit edges (traces).
-    pub has_calls: bool,
+    /// What it was woven to collect.
+    pub kind: Kind,
     /// Whether frames may be left in it uncounted though none of its functions [leaks](FunctionMap::leaks): its
     /// map is of an earlier build, which did not say where.
     pub leaks_unknown: bool,
@@ -159,12 +149,19 @@ pub struct Function {
     pub(crate) bounds: OnceLock<Bounds>,
 }
 
+impl Image {
+    /// Whether paths end before calls, so that calls which did not return are known without exit edges (traces).
+    pub fn ends_paths_at_calls(&self) -> bool {
+        self.kind.traits().path_ends == PathEnds::Calls
+    }
+}
+
 impl Function {
     /// What its counters count.
-    pub fn collected(&self) -> Collected {
+    pub fn unit(&self) -> Unit {
         match self.map.counters {
-            Counters::Array { .. } | Counters::Hash { .. } => Collected::Paths,
-            Counters::Edges { .. } => Collected::Edges,
+            Counters::Array { .. } | Counters::Hash { .. } => Unit::Paths,
+            Counters::Edges { .. } => Unit::Edges,
         }
     }
 
@@ -218,13 +215,13 @@ impl Function {
 
 impl RunProfile {
     /// What was counted in the run: paths, where any image that ran was woven for them.
-    pub fn collected(&self) -> Collected {
+    pub fn unit(&self) -> Unit {
         let ran = |image: &&Image| !image.processes.is_empty();
-        let collected = |image: &Image| image.collected;
-        let of_some = self.images.iter().filter(ran).map(collected).min();
+        let unit = |image: &Image| image.kind.traits().unit;
+        let of_some = self.images.iter().filter(ran).map(unit).min();
         of_some
-            .or_else(|| self.images.iter().map(collected).min())
-            .unwrap_or(Collected::Paths)
+            .or_else(|| self.images.iter().map(unit).min())
+            .unwrap_or(Unit::Paths)
     }
 
     /// By image: whether frames left in a call are counted.

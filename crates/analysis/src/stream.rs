@@ -23,7 +23,7 @@
 mod effects;
 mod words;
 
-use holloway_abi::{KIND_TRACE, OPERAND, WORD_CAUGHT, WORD_OWNER};
+use holloway_abi::{Kind, OPERAND, WORD_CAUGHT, WORD_OWNER};
 
 pub(crate) use effects::Effects;
 pub(crate) use words::closes;
@@ -304,7 +304,7 @@ impl<S: Copy + Default> Activations<S> {
         match (word, have) {
             (WORD_CAUGHT, 3) => {
                 let places = u64::from(low) | u64::from(high) << 31;
-                let is_lowest = words.image().kind == KIND_TRACE;
+                let is_lowest = words.image().kind == Kind::Trace;
                 let catcher = words.entry(catcher) >> FLAGS;
                 self.control = Control::default();
                 self.caught(listener, places.wrapping_mul(4), catcher, is_lowest);

@@ -5,7 +5,7 @@ mod build;
 mod samples;
 
 use build::function;
-use holloway_abi::KIND_VARIATION;
+use holloway_abi::Kind;
 use holloway_analysis::variation::Timings;
 use holloway_format::Outcome;
 use samples::{Sample, clock, names, owner, read, sealed, timed};
@@ -46,7 +46,7 @@ fn every_bit_counts() {
     let whole = read(&image, &stream);
     assert_eq!((whole.stats.samples, said(&whole)), (4, 0));
     let largest = |timings: &Timings| {
-        let profile = sealed(&image, timings, KIND_VARIATION);
+        let profile = sealed(&image, timings, Kind::Variation);
         let paths = profile.functions.iter().flat_map(|one| &one.paths);
         paths.map(|path| path.calm.whole.largest()).max()
     };

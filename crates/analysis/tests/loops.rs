@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use build::{function, number};
-use holloway_abi::KIND_LOOPS;
+use holloway_abi::Kind;
 use holloway_analysis::loops::{Kipf, Limits, LoopsBuilder, LoopsRun, SlabForest, paths, seal};
 use holloway_analysis::stream::{Met, Words};
 use holloway_flow::PathId;
 use holloway_format::{FunctionMap, ImageMap, LoopsHead, Outcome};
 use proptest::prelude::*;
-use streams::{Kind, Simulator, placed, program};
+use streams::{Simulator, placed, program};
 
 /// Figure 3's graph, A to F as blocks 0 to 5; numbers: 0 BDE, 1 BDEF, 2 BCE, 3 BCEF, 4 ABDE, 5 ABDEF, 6 ABCE, 7 ABCEF.
 fn figure_3() -> FunctionMap {
@@ -57,7 +57,7 @@ fn figure_words() -> (Arc<ImageMap>, Vec<u32>) {
         let paper = paper.iter().position(|name| *name == blocks).unwrap();
         by_paper[paper] = number as u32;
     }
-    let image = placed(vec![map], KIND_LOOPS);
+    let image = placed(vec![map], Kind::Loops);
     let first = Words::new(&image).functions().next().unwrap().first;
     (
         image,
@@ -481,7 +481,7 @@ fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u3
 
 #[test]
 fn many_ways_round_are_counted_and_pruned_with_small_k() {
-    let image = placed(vec![branches(7)], KIND_LOOPS);
+    let image = placed(vec![branches(7)], Kind::Loops);
     let activations = random_ways(&image, 60_000, 0x9E37_79B9);
     for k in 2..5 {
         let real = naive(&activations, k as usize);
@@ -511,7 +511,7 @@ fn many_ways_round_are_counted_and_pruned_with_small_k() {
 
 #[test]
 fn slabs_looked_up_together_are_those_of_the_stream() {
-    let image = placed(vec![branches(7)], KIND_LOOPS);
+    let image = placed(vec![branches(7)], Kind::Loops);
     let activations = random_ways(&image, 60_000, 0x9E37_79B9);
     for k in [6, 8, 16] {
         let forest = forest_of(&activations, &image, k, Limits::default());

@@ -8,8 +8,9 @@ use std::rc::Rc;
 use build::{
     SLIDE_FIRST, SLIDE_SECOND, count_edges, function, image, mangled, module, profile, slide,
 };
+use holloway_abi::Unit;
 use holloway_analysis::overlap::{Overlap, Why, edge_of, overlap, share};
-use holloway_analysis::{Collected, Function, RunProfile};
+use holloway_analysis::{Function, RunProfile};
 use holloway_flow::{PathId, SuccessorOrder};
 use holloway_format::{FunctionMap, Outcome};
 use proptest::prelude::*;
@@ -57,7 +58,7 @@ fn pp_slides_two_profiles_share_most_paths() {
         run_of(vec![slide()], &[SLIDE_SECOND]),
     );
     let found = compare(&a, &b);
-    assert_eq!(found.unit, Collected::Paths);
+    assert_eq!(found.unit, Unit::Paths);
     assert_eq!(found.common, 3);
     for side in found.sides {
         assert_eq!(
@@ -106,7 +107,7 @@ fn pp_slides_two_profiles_are_one_by_edges() {
     let paths = run_of(vec![slide()], &[SLIDE_SECOND]);
     for [a, b] in [[&edges, &edges], [&edges, &paths], [&paths, &edges]] {
         let found = compare(a, b);
-        assert_eq!(found.unit, Collected::Edges);
+        assert_eq!(found.unit, Unit::Edges);
         assert_eq!(
             (
                 found.common,
@@ -345,7 +346,7 @@ fn divided_blocks_are_the_same_blocks() {
     let found = compare(&count_all(&calls(true)), &a);
     assert_eq!(
         (found.unit, found.pairs.len(), found.alone[0].len()),
-        (Collected::Edges, 1, 0)
+        (Unit::Edges, 1, 0)
     );
 }
 

@@ -6,10 +6,11 @@ mod streams;
 
 use std::sync::Arc;
 
+use holloway_abi::Kind;
 use holloway_analysis::stream::{Activations, Ended, Listener, Met, Words};
 use holloway_format::ImageMap;
 use proptest::prelude::*;
-use streams::{JUMP, Kind, PADS, PLAIN, Simulator, caught, owner, program};
+use streams::{JUMP, PADS, PLAIN, Simulator, caught, owner, program};
 
 /// Writes down all it is told.
 #[derive(Default)]

@@ -5,6 +5,7 @@ mod streams;
 
 use std::collections::HashMap;
 
+use holloway_abi::Kind;
 use holloway_analysis::stream::{Activations, Ended, Listener, Words};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::stats::change;
@@ -13,7 +14,7 @@ use holloway_analysis::trace::{
 };
 use holloway_format::trace::{Head, TraceFile, TraceWriter};
 use proptest::prelude::*;
-use streams::{Kind, Simulator, caught, owner, program};
+use streams::{Simulator, caught, owner, program};
 
 const LIMITS: Limits = Limits {
     block: 50,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use build::function;
 use holloway_abi::{
-    KIND_TIMES, KIND_VARIATION, OPERAND, SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
-    SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, WORD_CLOCK, WORD_CONTROL, WORD_OWNER,
+    Kind, OPERAND, SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNKNOWN,
+    SAMPLE_UNWATCHED, WORD_CLOCK, WORD_CONTROL, WORD_OWNER,
 };
 use holloway_analysis::stream::Words;
 use holloway_analysis::variation::rank::{Disturbed, Rank, Time};
@@ -657,8 +657,8 @@ proptest! {
         let forth = read_all(&mut threads.iter());
         prop_assert_eq!(&forth, &read_all(&mut threads.iter().rev()));
         // As files of one process, too.
-        let whole = sealed(&image, &forth, KIND_TIMES);
-        let mut parts = threads.iter().map(|words| sealed(&image, &read(&image, words), KIND_TIMES));
+        let whole = sealed(&image, &forth, Kind::Times);
+        let mut parts = threads.iter().map(|words| sealed(&image, &read(&image, words), Kind::Times));
         let mut joined = parts.next().unwrap();
         parts.for_each(|part| join(&mut joined, part));
         prop_assert_eq!(joined, whole);
@@ -676,7 +676,7 @@ proptest! {
         prop_assert_eq!(timings.stats.samples + timings.stats.strangers, samples.len() as u64);
         let begun: u64 = known.clone().map(|sample| u64::from(sample.begun)).sum();
         prop_assert_eq!(timings.stats.begun, begun);
-        let profile = sealed(&image, &timings, KIND_VARIATION);
+        let profile = sealed(&image, &timings, Kind::Variation);
         let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
         let how = How { disturbed: Disturbed::Included, ..How::default() };
         let ranking = rank(&run, how);
@@ -694,7 +694,7 @@ proptest! {
         builder.feed(u64::MAX - 3, &words);
         builder.feed(8, &more);
         let timings = builder.finish();
-        let profile = sealed(&image, &timings, KIND_VARIATION);
+        let profile = sealed(&image, &timings, Kind::Variation);
         let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
         let ranking = rank(&run, How::default());
         ranking.spreads(&run);

@@ -1,5 +1,7 @@
 //! Reads numbers off the front of a record and knows the offset of each in the file.
 
+use holloway_abi::Kind;
+
 use crate::error::FormatError;
 use crate::varint;
 
@@ -144,4 +146,12 @@ impl<'a> Cursor<'a> {
             })
         }
     }
+}
+
+/// The kind of collection that a file's head names, always at byte 12.
+pub(crate) fn known_kind(number: u32) -> Result<Kind, FormatError> {
+    Kind::from_number(number).ok_or(FormatError::UnknownKind {
+        kind: number,
+        offset: 12,
+    })
 }

@@ -26,7 +26,9 @@
 //! 00 00 00 00  01 00 00 00  39 00 00 00 00 00 00 00  00 00 00 00  78  (crc)
 //! ```
 
-use crate::cursor::Cursor;
+use holloway_abi::Kind;
+
+use crate::cursor::{Cursor, known_kind};
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::map::{self, FIRST_WITH_LEAKS, FunctionMap, MAP_VERSION, ModuleMap, check_version};
@@ -43,8 +45,8 @@ const ENTRY: usize = 32;
 pub struct ImageMap {
     /// Identifies the build: profiles carry the same.
     pub build_id: [u8; 16],
-    /// Kind of profile it was woven for (`abi::KIND_…`).
-    pub kind: u32,
+    /// Kind of profile it was woven for.
+    pub kind: Kind,
     /// File name of the image.
     pub name: String,
     /// An earlier build wrote it, and did not say where frames may be left uncounted: its functions
@@ -101,7 +103,7 @@ impl Beside {
 ///
 /// # Panics
 /// If there are 2^32 modules, or the name reaches 4 GiB.
-pub fn encode_image(kind: u32, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>, [u8; 16]) {
+pub fn encode_image(kind: Kind, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>, [u8; 16]) {
     let fragments: usize = parts.iter().map(|(_, fragment)| fragment.len()).sum();
     let start = FIXED + name.len() + 4 + ENTRY * parts.len();
     let length = (start + fragments) as u64;
@@ -123,7 +125,7 @@ pub fn encode_image(kind: u32, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>, 
     let mut head = Vec::with_capacity(start);
     head.extend_from_slice(&IMAGE_MAP_MAGIC);
     head.extend_from_slice(&MAP_VERSION.to_le_bytes());
-    head.extend_from_slice(&kind.to_le_bytes());
+    head.extend_from_slice(&kind.number().to_le_bytes());
     let id_at = head.len();
     let mut rest = Vec::new();
     rest.extend_from_slice(
@@ -280,7 +282,7 @@ fn read_head(bytes: &[u8]) -> Result<(Head, ImageMap), FormatError> {
     let name = name.ok_or(FormatError::Head { offset: 0 })?.to_owned();
     let map = ImageMap {
         build_id,
-        kind,
+        kind: known_kind(kind)?,
         name,
         leaks_unknown: found < FIRST_WITH_LEAKS,
         ..ImageMap::default()

@@ -10,7 +10,7 @@ use crate::error::FormatError;
 use crate::image::ImageMap;
 use crate::raw::{RawHead, RawProfile};
 use crate::sealed;
-use holloway_abi::{KIND_EDGES, KIND_PATHS, is_stream};
+use holloway_abi::Kind;
 
 pub(crate) use sum::add_up;
 
@@ -19,8 +19,8 @@ pub(crate) use sum::add_up;
 pub struct ProfileHead {
     /// Whether it is a sealed profile; otherwise a raw one.
     pub sealed: bool,
-    /// Kind of data (`abi::KIND_…`).
-    pub kind: u32,
+    /// Kind of data.
+    pub kind: Kind,
     /// Build of the image.
     pub build_id: [u8; 16],
     /// File name of the image.
@@ -44,8 +44,8 @@ pub struct ProfileHead {
 /// A profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// Kind of data (`abi::KIND_…`).
-    pub kind: u32,
+    /// Kind of data.
+    pub kind: Kind,
     /// Build of the image.
     pub build_id: [u8; 16],
     /// File name of the image.
@@ -137,7 +137,7 @@ impl Profile {
         }
         if other.kind != self.kind {
             return Err(FormatError::UnknownKind {
-                kind: other.kind,
+                kind: other.kind.number(),
                 offset: 12,
             });
         }
@@ -198,12 +198,6 @@ fn check_head(head: &ProfileHead, map: &ImageMap) -> Result<(), FormatError> {
             profile: head.build_id,
             map: map.build_id,
             image,
-        });
-    }
-    if ![KIND_PATHS, KIND_EDGES].contains(&head.kind) && !is_stream(head.kind) {
-        return Err(FormatError::UnknownKind {
-            kind: head.kind,
-            offset: 12,
         });
     }
     if head.kind != map.kind {

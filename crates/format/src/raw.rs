@@ -11,13 +11,13 @@ mod beside;
 mod rings;
 mod writer;
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, known_kind};
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::profile::ProfileHead;
 use holloway_abi::{
-    ABI_VERSION, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, KIND_LOOPS,
-    PAGE, RAW_MAGIC, hash_slot,
+    ABI_VERSION, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL,
+    InlineCounts, PAGE, RAW_MAGIC, hash_slot,
 };
 
 pub use beside::counted_beside;
@@ -206,7 +206,7 @@ impl RawHead {
         let forked = flags & 1 != 0;
         let profile = ProfileHead {
             sealed: false,
-            kind,
+            kind: known_kind(kind)?,
             build_id,
             image,
             image_path,
@@ -331,7 +331,8 @@ impl<'a> RawProfile<'a> {
         let is_ring = kind == EXTENT_RING
             && size.checked_sub(slots).is_some_and(|rest| {
                 rest == PAGE
-                    || (self.header.profile.kind == KIND_LOOPS
+                    || (self.header.profile.kind.traits().inline_counts
+                        == InlineCounts::Activations
                         && rest.checked_sub(PAGE + EXTENT_HEAD) == Some(block_size))
             });
         // Of a ring that the file ends in, the words that are there count.

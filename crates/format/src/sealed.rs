@@ -29,7 +29,7 @@
 //! The head knows how many records there are, so a truncated file is noticed. Example, function 2 of module 0 (hash 0)
 //! that ran path 0 five times and path 300 once: `00 02  00×8  02  00 05  ab 02 01`.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, known_kind};
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::frames::{Frame, FrameWriter, Frames, index_size};
@@ -78,7 +78,7 @@ pub fn write_sealed(profile: &Profile) -> Vec<u8> {
 fn write_head(profile: &Profile, functions: u32, notes: u32, records: u64) -> Vec<u8> {
     let mut out = SEALED_MAGIC.to_vec();
     let length = |text: &str| u32::try_from(text.len()).expect("a name is below 4 GiB");
-    for word in [MAP_VERSION, profile.kind] {
+    for word in [MAP_VERSION, profile.kind.number()] {
         out.extend_from_slice(&word.to_le_bytes());
     }
     out.extend_from_slice(&profile.build_id);
@@ -177,7 +177,7 @@ impl Head {
         let forked = flags & 1 != 0;
         let profile = ProfileHead {
             sealed: true,
-            kind,
+            kind: known_kind(kind)?,
             build_id,
             image,
             image_path,

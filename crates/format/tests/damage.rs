@@ -5,7 +5,7 @@
 mod common;
 
 use common::{image, small_modules};
-use holloway_abi::KIND_TIMES;
+use holloway_abi::Kind;
 use holloway_format::trace::{
     Block, Head, StringHash, Symbol, Terminal, Token, TraceFile, TraceWriter,
 };
@@ -65,7 +65,7 @@ fn of_a_path_map() {
         let damage = std::mem::take(&mut map.damage).len();
         Ok((map, damage))
     });
-    let (empty, _) = encode_image(0, "nothing", &[]);
+    let (empty, _) = encode_image(Kind::Paths, "nothing", &[]);
     check(&empty, |bytes| {
         let mut map = decode_image(bytes)?;
         let damage = std::mem::take(&mut map.damage).len();
@@ -150,7 +150,7 @@ fn of_timings() {
         head: VariationHead {
             build_id: map.build_id,
             image: "app".to_owned(),
-            kind: KIND_TIMES,
+            kind: Kind::Times,
             ..VariationHead::default()
         },
         functions: functions.collect(),

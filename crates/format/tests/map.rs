@@ -6,6 +6,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{image, module, places, small_function, small_modules};
+use holloway_abi::Kind;
 use holloway_format::{
     Counters, DamagedFile, FormatError, ImageMap, ModuleMap, Text, decode_image, encode_image,
     image::peek_image, repair,
@@ -271,7 +272,7 @@ fn the_example_of_edge_counters() {
 
 #[test]
 fn the_example_of_the_image_layout() {
-    let (bytes, id) = encode_image(0, "x", &[]);
+    let (bytes, id) = encode_image(Kind::Paths, "x", &[]);
     let mut expected = b"HLWIMMAP\x03\0\0\0\0\0\0\0".to_vec();
     expected.extend_from_slice(&id);
     expected.extend_from_slice(&[
@@ -286,13 +287,13 @@ fn the_build_id_follows_the_content() {
     let (a, b) = (first.encode(), second.encode());
     let id = |kind, name: &str, parts: &[(u64, &[u8])]| encode_image(kind, name, parts).1;
     let ids = [
-        id(0, "app", &[(0, &a), (48, &b)]),
-        id(1, "app", &[(0, &a), (48, &b)]),
-        id(0, "apq", &[(0, &a), (48, &b)]),
-        id(0, "app", &[(0, &a), (56, &b)]),
-        id(0, "app", &[(0, &b), (48, &a)]),
-        id(0, "app", &[(0, &a)]),
-        id(0, "app", &[]),
+        id(Kind::Paths, "app", &[(0, &a), (48, &b)]),
+        id(Kind::Edges, "app", &[(0, &a), (48, &b)]),
+        id(Kind::Paths, "apq", &[(0, &a), (48, &b)]),
+        id(Kind::Paths, "app", &[(0, &a), (56, &b)]),
+        id(Kind::Paths, "app", &[(0, &b), (48, &a)]),
+        id(Kind::Paths, "app", &[(0, &a)]),
+        id(Kind::Paths, "app", &[]),
     ];
     assert_eq!(BTreeSet::from(ids).len(), ids.len());
 }
@@ -349,7 +350,7 @@ fn counters_never_overlap() {
     assert_eq!(decoded.functions[2].name, "three");
     assert_eq!(damage.len(), 1);
     let (a, b) = (small_modules()[0].encode(), small_modules()[1].encode());
-    let map = decode_image(&encode_image(0, "app", &[(0, &a), (8, &b)]).0).unwrap();
+    let map = decode_image(&encode_image(Kind::Paths, "app", &[(0, &a), (8, &b)]).0).unwrap();
     assert_eq!(
         (map.modules[1].module.functions.len(), map.damage.len()),
         (0, 1)

@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{image, map_and_profile, small_modules};
-use holloway_abi::KIND_EDGES;
+use holloway_abi::Kind;
 use holloway_format::{
     FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile, RawWriter,
     decode_image, encode_image, peek_profile, raw, read_profile, repair, write_sealed,
@@ -77,13 +77,13 @@ fn threads_are_summed() {
 fn edge_counters_are_read_by_number() {
     let mut module = small_modules()[0].clone();
     common::add(&mut module, common::small_edge_function("edges"));
-    let bytes = encode_image(KIND_EDGES, "app", &[(0, &module.encode())]).0;
+    let bytes = encode_image(Kind::Edges, "app", &[(0, &module.encode())]).0;
     let map = decode_image(&bytes).unwrap();
     let mut writer = RawWriter::of_map(&map);
     writer.thread(&map, 1, &[(0, 0, 2, 4), (0, 3, 0, 5)]);
     writer.thread(&map, 2, &[(0, 3, 0, 7)]);
     let profile = read_profile(&writer.finish(), &map).unwrap();
-    assert_eq!((profile.kind, profile.damage.len()), (KIND_EDGES, 0));
+    assert_eq!((profile.kind, profile.damage.len()), (Kind::Edges, 0));
     assert_eq!(
         counts(&profile),
         [(0, 0, vec![(2, 4)]), (0, 3, vec![(0, 12)])]

@@ -1,9 +1,7 @@
 //! Streams in raw profiles: rings and spools, put together in order; what damage costs.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use holloway_abi::{
-    CHUNK, KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION, PAGE, RING_SIZE, WORD_CONTROL,
-};
+use holloway_abi::{CHUNK, Kind, PAGE, RING_SIZE, WORD_CONTROL};
 use holloway_format::raw::{Piece, RingWords};
 use holloway_format::{
     Damage, ImageMap, ProfileHead, RawProfile, RawWriter, peek_profile, read_profile, write_sealed,
@@ -14,7 +12,7 @@ use proptest::prelude::*;
 /// A profile of streams without threads.
 fn writer() -> RawWriter {
     let head = ProfileHead {
-        kind: KIND_TRACE,
+        kind: Kind::Trace,
         pid: 42,
         ..ProfileHead::default()
     };
@@ -195,7 +193,7 @@ fn a_ring_whose_head_is_damaged_keeps_its_spools() {
 /// A profile of streams has a head and damage; nothing is counted.
 #[test]
 fn profiles_of_streams_are_read_and_sealed() {
-    for kind in [KIND_LOOPS, KIND_TRACE, KIND_VARIATION, KIND_TIMES] {
+    for kind in [Kind::Loops, Kind::Trace, Kind::Variation, Kind::Times] {
         let map = ImageMap {
             kind,
             ..ImageMap::default()

@@ -1,7 +1,7 @@
 //! Timings of paths: histograms against sorted lists, round trips, damage that costs one function, and that any bytes are survived.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use holloway_abi::{KIND_TIMES, KIND_VARIATION};
+use holloway_abi::Kind;
 use holloway_format::{
     BlockMap, Bursts, Counters, Distribution, FormatError, FunctionMap, FunctionTimings, ImageMap,
     ModuleMap, PathTimings, PlacedModule, Timing, VariationHead, VariationProfile, VariationStats,
@@ -99,7 +99,7 @@ fn profile() -> impl Strategy<Value = VariationProfile> {
                 build_id: [9; 16],
                 image_path: format!("/bin/{image}"),
                 image,
-                kind: [KIND_VARIATION, KIND_TIMES][usize::from(forked)],
+                kind: [Kind::Variation, Kind::Times][usize::from(forked)],
                 pid,
                 ppid: 1,
                 threads: 2,
@@ -226,7 +226,7 @@ fn the_layout_is_the_documented_one() {
     let profile = VariationProfile {
         head: VariationHead {
             build_id: [9; 16],
-            kind: KIND_TIMES,
+            kind: Kind::Times,
             ..VariationHead::default()
         },
         functions: vec![FunctionTimings {

@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+use holloway_abi::environment::VARIABLES;
+
 use crate::trace::args::TraceArgs;
 
 pub(crate) use cargo::{CargoArgs, CargoCommand, CargoHolloway};
@@ -33,23 +35,37 @@ Exit codes:
 
 /// Path profiler for native programs: which paths does your code really take?
 #[derive(Debug, Parser)]
-#[command(name = "holloway", version, arg_required_else_help = true, after_help = examples_and_exit_codes())]
+#[command(name = "holloway", version, arg_required_else_help = true, after_help = examples_and_exit_codes(), after_long_help = examples_environment_and_exit_codes())]
 pub(crate) struct Holloway {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// Examples and exit codes below `holloway --help`.
+/// Below `holloway -h`.
 fn examples_and_exit_codes() -> String {
+    format!("{EXAMPLES}\n\n{EXIT_CODES}")
+}
+
+/// Below `holloway --help`.
+fn examples_environment_and_exit_codes() -> String {
+    let variables = VARIABLES.map(|variable| {
+        let assignment = format!("{}={}", variable.name, variable.value);
+        format!("  {assignment:<28} {}\n", variable.help)
+    });
     format!(
-        "Examples:\n  cargo holloway run --release -- ARGS     profile a cargo project\n  \
-         holloway cc -O2 a.c b.c -o app           build a C program (or CC=\"holloway cc\" CXX=\"holloway c++\")\n  \
-         holloway run -- ./app ARGS               run it and see its hottest paths\n  \
-         holloway report                          see them again\n  \
-         holloway demo                            see it all on a small bundled program\n\n{EXIT_CODES}"
+        "{EXAMPLES}\n\nEnvironment (`holloway show-env` shows the settings in force):\n{}\n{EXIT_CODES}",
+        variables.concat()
     )
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo holloway run --release -- ARGS     profile a cargo project
+  holloway cc -O2 a.c b.c -o app           build a C program (or CC=\"holloway cc\" CXX=\"holloway c++\")
+  holloway run -- ./app ARGS               run it and see its hottest paths
+  holloway report                          see them again
+  holloway demo                            see it all on a small bundled program";
 
 /// `holloway COMMAND`.
 #[derive(Debug, Subcommand)]

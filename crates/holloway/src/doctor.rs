@@ -357,7 +357,7 @@ fn clock_of(info: &str) -> Finding {
 fn counted() -> Finding {
     match Wanted::default().or_environment() {
         Ok(wanted) if wanted.kind().is_stream() => {
-            Finding::good("counts", wanted.whole_kind().to_string())
+            Finding::good("counts", wanted.collection().to_string())
         }
         Ok(wanted) => {
             let exits = word(wanted.counts_exits());

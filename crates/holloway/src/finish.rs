@@ -13,7 +13,6 @@ use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use holloway_abi::is_stream;
 use holloway_format::raw::RawHead;
 use holloway_format::{
     ImageMap, ProfileHead, decode_image, peek_profile, read_profile, write_sealed,
@@ -168,7 +167,7 @@ fn seal(path: &Path, head: &ProfileHead, raw: &[u8], map: &Arc<ImageMap>) -> Res
     if !map.damage.is_empty() {
         return Ok(());
     }
-    if is_stream(map.kind) {
+    if map.kind.is_stream() {
         let settings = collect::Settings::default();
         return Subject::resume(path, head, map, settings).seal();
     }

@@ -3,7 +3,7 @@
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use holloway_abi as abi;
+use holloway_abi::{self as abi, Kind};
 use holloway_format::{ProfileHead, peek_profile};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
@@ -16,8 +16,8 @@ pub(crate) struct WovenFile {
     pub(crate) is_woven: bool,
     /// Directory for runs baked into it.
     pub(crate) runs: Option<PathBuf>,
-    /// Kind of its profiles (`abi::KIND_…`).
-    pub(crate) kind: Option<u32>,
+    /// Kind of its profiles.
+    pub(crate) kind: Option<Kind>,
     /// Iterations that loops are seen over, if it was woven for them.
     pub(crate) k: Option<u32>,
     /// Whether it imports musl's `dlopen`; of any program.
@@ -94,7 +94,7 @@ fn opens_by_musl(file: &object::File<'_>) -> bool {
 #[derive(Default)]
 struct Header {
     runs: Option<PathBuf>,
-    kind: Option<u32>,
+    kind: Option<Kind>,
     k: Option<u32>,
 }
 
@@ -112,7 +112,7 @@ impl Header {
         let k = u64::from_ne_bytes(*header[40..].first_chunk()?);
         Some(Self {
             runs,
-            kind: Some(u32::from_ne_bytes(*header[12..].first_chunk()?)),
+            kind: Kind::from_number(u32::from_ne_bytes(*header[12..].first_chunk()?)),
             k: u32::try_from(k).ok().filter(|&k| k > 0),
         })
     }

@@ -6,50 +6,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use clap::ValueEnum as _;
-use holloway_weave::Collect;
+use holloway_abi::Kind;
 
 use crate::args::{OutputFormat, StreamArgs, View, ViewArgs};
 use crate::failure::{Failure, Result};
 
-/// All that there are.
-pub(crate) const ALL: [Collect; 6] = [
-    Collect::Paths,
-    Collect::Edges,
-    Collect::Loops,
-    Collect::Trace,
-    Collect::Variation,
-    Collect::Times,
-];
-
-/// The kind of this number (`abi::KIND_…`).
-pub(crate) fn of(kind: u32) -> Option<Collect> {
-    ALL.into_iter().find(|one| one.kind() == kind)
-}
-
 /// What shows a kind.
-fn command(kind: Collect) -> &'static str {
+fn command(kind: Kind) -> &'static str {
     match kind {
-        Collect::Paths => "holloway report --view paths",
-        Collect::Edges => "holloway report --view edges",
-        Collect::Loops => "holloway report --view loops",
-        Collect::Trace => "holloway trace stats",
-        Collect::Variation | Collect::Times => "holloway report --view variation",
+        Kind::Paths => "holloway report --view paths",
+        Kind::Edges => "holloway report --view edges",
+        Kind::Loops => "holloway report --view loops",
+        Kind::Trace => "holloway trace stats",
+        Kind::Variation | Kind::Times => "holloway report --view variation",
     }
 }
 
 /// The kinds of a run, each with the images that have it.
 #[derive(Debug, Default)]
-pub(crate) struct Kinds(BTreeMap<u32, BTreeSet<String>>);
+pub(crate) struct Kinds(BTreeMap<Kind, BTreeSet<String>>);
 
 impl Kinds {
-    /// An image has this kind (`abi::KIND_…`).
-    pub(crate) fn add(&mut self, kind: u32, image: &str) {
+    /// An image has this kind .
+    pub(crate) fn add(&mut self, kind: Kind, image: &str) {
         self.0.entry(kind).or_default().insert(image.to_owned());
     }
 
     /// Whether some image has this kind.
-    pub(crate) fn has(&self, kind: Collect) -> bool {
-        self.0.contains_key(&kind.kind())
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        self.0.contains_key(&kind)
     }
 
     /// Whether paths were timed, all or a few.
@@ -57,9 +42,8 @@ impl Kinds {
         self.iter().any(|(kind, _)| kind.is_timed())
     }
 
-    fn iter(&self) -> impl Iterator<Item = (Collect, &BTreeSet<String>)> {
-        let images = |(&kind, images)| Some((of(kind)?, images));
-        self.0.iter().filter_map(images)
+    fn iter(&self) -> impl Iterator<Item = (Kind, &BTreeSet<String>)> {
+        self.0.iter().map(|(&kind, images)| (kind, images))
     }
 
     /// What a page leaves out and how to see it, where the run has other kinds too. Who asks for a view of counts (`is_asked_for`) gets all of them:
@@ -88,7 +72,7 @@ impl Kinds {
     }
 
     /// What is said to one who asks for `what`, which only a build with `--collect build` has.
-    pub(crate) fn lack(&self, what: &str, build: Collect) -> String {
+    pub(crate) fn lack(&self, what: &str, build: Kind) -> String {
         let there = self
             .iter()
             .map(|(kind, _)| format!("{kind} (`{}`)", command(kind)));
@@ -124,20 +108,20 @@ impl Page {
             Some(View::Variation) => Self::Variation,
             Some(_) => Self::Counts,
             None if view.list.format == OutputFormat::Json => Self::Counts,
-            None if kinds.has(Collect::Loops) => Self::Loops,
+            None if kinds.has(Kind::Loops) => Self::Loops,
             None if kinds.is_timed() => Self::Variation,
             // Where a function went is said with the counts.
-            None if kinds.has(Collect::Trace) && view.list.function.is_none() => Self::Trace,
+            None if kinds.has(Kind::Trace) && view.list.function.is_none() => Self::Trace,
             None => Self::Counts,
         }
     }
 
     /// Whether it has all of a kind: of any kind there are counts, but they aren't all there is.
-    fn shows(self, kind: Collect) -> bool {
+    fn shows(self, kind: Kind) -> bool {
         match self {
             Self::Counts => !kind.is_stream(),
-            Self::Loops => kind == Collect::Loops,
-            Self::Trace => kind == Collect::Trace,
+            Self::Loops => kind == Kind::Loops,
+            Self::Trace => kind == Kind::Trace,
             Self::Variation => kind.is_timed(),
         }
     }
@@ -159,17 +143,17 @@ impl fmt::Display for Page {
 ///
 /// # Errors
 /// There is one.
-fn check_stream(kind: Collect, args: &StreamArgs) -> Result<()> {
-    const STREAMS: &[Collect] = &[Collect::Loops, Collect::Trace];
+fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
+    const STREAMS: &[Kind] = &[Kind::Loops, Kind::Trace];
     let given = [
-        ("--k", args.k.is_some(), &[Collect::Loops][..]),
+        ("--k", args.k.is_some(), &[Kind::Loops][..]),
         ("--sample", args.sample.is_some(), STREAMS),
         ("--memory", args.memory.is_some(), STREAMS),
-        ("--burst", args.burst.is_some(), &[Collect::Variation]),
+        ("--burst", args.burst.is_some(), &[Kind::Variation]),
     ];
     for (option, is_given, with) in given {
         if is_given && !with.contains(&kind) {
-            let with: Vec<String> = with.iter().map(Collect::to_string).collect();
+            let with: Vec<String> = with.iter().map(ToString::to_string).collect();
             return Err(Failure::usage(format_args!(
                 "{option} goes with --collect {}, not {kind}: leave it out, or build with that",
                 with.join(" or ")
@@ -185,17 +169,17 @@ fn check_stream(kind: Collect, args: &StreamArgs) -> Result<()> {
 /// There is one.
 pub(crate) fn check_view(kinds: &Kinds, view: &ViewArgs) -> Result<()> {
     match view.view {
-        Some(View::Loops) if !kinds.has(Collect::Loops) && kinds.has(Collect::Trace) => {
+        Some(View::Loops) if !kinds.has(Kind::Loops) && kinds.has(Kind::Trace) => {
             return Err(Failure::usage(
                 "a trace was recorded: `holloway trace loops 8` shows its loops",
             ));
         }
-        Some(View::Loops) if !kinds.has(Collect::Loops) => {
-            return Err(Failure::usage(kinds.lack("loops", Collect::Loops)));
+        Some(View::Loops) if !kinds.has(Kind::Loops) => {
+            return Err(Failure::usage(kinds.lack("loops", Kind::Loops)));
         }
         Some(View::Variation) if !kinds.is_timed() => {
             return Err(Failure::usage(
-                kinds.lack("times of paths", Collect::Variation),
+                kinds.lack("times of paths", Kind::Variation),
             ));
         }
         _ => {}
@@ -243,10 +227,10 @@ pub(crate) fn check_view(kinds: &Kinds, view: &ViewArgs) -> Result<()> {
 ///
 /// # Errors
 /// There is an option that this kind has no use for, or a view that it has not.
-pub(crate) fn check(kind: Collect, stream: &StreamArgs, view: Option<&ViewArgs>) -> Result<()> {
+pub(crate) fn check(kind: Kind, stream: &StreamArgs, view: Option<&ViewArgs>) -> Result<()> {
     check_stream(kind, stream)?;
     let Some(view) = view else { return Ok(()) };
     let mut kinds = Kinds::default();
-    kinds.add(kind.kind(), "");
+    kinds.add(kind, "");
     check_view(&kinds, view)
 }

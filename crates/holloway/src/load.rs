@@ -15,7 +15,6 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use holloway_abi::is_stream;
 use holloway_analysis::RunProfile;
 use holloway_format::{
     ImageMap, Profile, ProfileHead, RawProfile, decode_image, peek_profile, read_profile,
@@ -178,7 +177,7 @@ fn add(
         Entry::Occupied(known) => known.into_mut(),
         Entry::Vacant(new) => new.insert((Arc::new(find_map(file, &head)?), Vec::new())),
     };
-    let profile = match is_stream(head.kind) {
+    let profile = match head.kind.is_stream() {
         true => add_streams(file, &head, &bytes, map, found, settings),
         false => read_profile(&bytes, map).map_err(|error| error.to_string()),
     };
@@ -299,7 +298,7 @@ struct Waiting {
 impl Waiting {
     fn of(file: &Path) -> Option<Self> {
         let head = images::head(file)?;
-        if head.sealed || !is_stream(head.kind) {
+        if head.sealed || !head.kind.is_stream() {
             return None;
         }
         let bytes = images::read_regular(file).ok()?;

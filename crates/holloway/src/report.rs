@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use holloway_abi::Unit;
+use holloway_analysis::Function;
 use holloway_analysis::variation::How;
 use holloway_analysis::variation::rank::{Disturbed, Time};
-use holloway_analysis::{Collected, Function};
 use holloway_report::{Files, LoopsOptions, Options, Sort, View as ReportView};
 
 use crate::args::{
@@ -63,7 +64,7 @@ fn refuse_what_is_not_there(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
     let of_paths = matches!(view.view, Some(View::Paths | View::PathsFromEdges));
     let text = view.list.format == OutputFormat::Text;
     let profile = &loaded.profile;
-    let edges = profile.collected() == Collected::Edges;
+    let edges = profile.unit() == Unit::Edges;
     if of_paths && text && edges && profile.functions.iter().any(Function::ran) {
         return Err(Failure::usage(
             "edges were recorded, not paths: build with --collect paths to see them",

@@ -42,7 +42,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             .unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into());
         return Err(rustc::cannot_run(program, &error));
     }
-    if let Some(kind) = woven.as_ref().and_then(|image| kinds::of(image.kind?)) {
+    if let Some(kind) = woven.as_ref().and_then(|image| image.kind) {
         kinds::check(
             kind,
             &args.stream,

@@ -63,7 +63,7 @@ impl WeaveSettings {
         ));
         text.push_str(&format!(
             "collect {} exits {} guide {:?} std {} only {:?} skip {:?}\n",
-            self.wanted.whole_kind(),
+            self.wanted.collection(),
             word(self.wanted.counts_exits()),
             self.guide_hash,
             self.std,

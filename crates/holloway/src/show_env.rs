@@ -4,16 +4,15 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holloway_abi::BURST_VARIABLE;
+use holloway_abi::environment::{self, VARIABLES, Variable};
 
 use crate::args::{EnvFormat, ShowEnvArgs};
 use crate::burst::Burst;
 use crate::clean::shared_cache;
 use crate::failure::{Context, Result};
 use crate::link::{self, CLANG, CLANGXX, RUSTC};
-use crate::rundir::{DATA, DEFAULT_RUNS};
 use crate::toolchain::Rustc;
-use crate::wanted::{COLLECT, EXITS, GUIDE, Wanted};
+use crate::wanted::Wanted;
 
 /// A variable, or a setting that has no value.
 struct Setting {
@@ -52,63 +51,21 @@ fn settings() -> Result<Vec<Setting>> {
         given("HOLLOWAY_CC", tool(CLANG), "CC as one word"),
         given("HOLLOWAY_CXX", tool(CLANGXX), "CXX as one word"),
     ];
-    settings.push(environment_or(
-        "HOLLOWAY_SYSROOT",
-        Rustc::find().map(|rustc| rustc.sysroot),
-        "rustc --print sysroot",
-    ));
-    settings.push(environment_or("HOLLOWAY_CACHE", shared_cache(), "default"));
     let wanted = Wanted::default().or_environment()?;
     Burst::check_environment()?;
-    settings.push(environment_or(
-        COLLECT,
-        Some(wanted.whole_kind().to_string().into()),
-        "default",
-    ));
-    for (name, unset) in UNSET {
-        settings.push(environment_or(name, None, unset));
+    for variable in VARIABLES {
+        let computed = match variable {
+            environment::SYSROOT => {
+                Rustc::find().map(|rustc| (rustc.sysroot, "rustc --print sysroot"))
+            }
+            environment::CACHE => shared_cache().map(|cache| (cache, "default")),
+            environment::COLLECT => Some((wanted.collection().to_string().into(), "default")),
+            _ => None,
+        };
+        settings.push(in_force(variable, computed));
     }
-    settings.push(environment_or(
-        DATA,
-        None,
-        &format!("runs go to {DEFAULT_RUNS}/<time>-<name>"),
-    ));
     Ok(settings)
 }
-
-/// Settings without a default value: what holds while they are not set.
-const UNSET: [(&str, &str); 12] = [
-    (
-        EXITS,
-        "frames that are left early count with edges, not with paths",
-    ),
-    (GUIDE, "probes are placed by estimates"),
-    (
-        BURST_VARIABLE,
-        "a path is timed after about every 10000 (programs that collect variation)",
-    ),
-    ("HOLLOWAY_STD", "the standard library is not woven"),
-    ("HOLLOWAY_ONLY", "everything is woven"),
-    ("HOLLOWAY_SKIP", "nothing is left out"),
-    (
-        "HOLLOWAY_LLVM",
-        "the libLLVM of the sysroot, else the system's",
-    ),
-    (
-        "HOLLOWAY_CLANG",
-        "the newest clang-N in PATH that fits the libLLVM, else clang",
-    ),
-    ("HOLLOWAY_LINKER", "rustc's links go on to cc"),
-    ("HOLLOWAY_LD", "clang's links go on to ld"),
-    (
-        "HOLLOWAY_RUNS",
-        "target/holloway/runs below the program's current directory",
-    ),
-    (
-        "HOLLOWAY_JOBS",
-        "a worker for each processor, where cargo or make lets it",
-    ),
-];
 
 fn given(name: &'static str, value: String, from: &str) -> Setting {
     Setting {
@@ -118,18 +75,20 @@ fn given(name: &'static str, value: String, from: &str) -> Setting {
     }
 }
 
-/// A variable of the environment, else its default.
-fn environment_or(name: &'static str, default: Option<PathBuf>, otherwise: &str) -> Setting {
-    match std::env::var(name) {
-        Ok(value) if !value.is_empty() => Setting {
+/// A variable of the environment, else the value that holds instead and where it comes from.
+fn in_force(variable: Variable, computed: Option<(PathBuf, &str)>) -> Setting {
+    let name = variable.name;
+    if let Ok(value) = std::env::var(name)
+        && !value.is_empty()
+    {
+        return given(name, value, "environment");
+    }
+    match computed {
+        Some((value, from)) => given(name, value.display().to_string(), from),
+        None => Setting {
             name,
-            value: Some(value),
-            from: "environment".to_owned(),
-        },
-        _ => Setting {
-            name,
-            value: default.map(|path| path.display().to_string()),
-            from: otherwise.to_owned(),
+            value: None,
+            from: variable.default.to_owned(),
         },
     }
 }
@@ -165,4 +124,31 @@ fn json(settings: &[Setting]) -> String {
         (setting.name.to_owned(), entry)
     });
     format!("{:#}\n", serde_json::Value::Object(entries.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect_file;
+    use holloway_abi::environment::VARIABLES;
+
+    /// `UPDATE_EXPECT=1 cargo test -p holloway --lib show_env` writes the page.
+    #[test]
+    fn the_page_lists_all_variables() {
+        let mut page = "\
+# Environment variables
+
+`holloway show-env` prints the value of each variable on your machine, and where it comes from.
+An empty variable counts as unset, unless its row says otherwise.
+
+| Variable | Value | Effect | While unset |
+|---|---|---|---|
+"
+        .to_owned();
+        for variable in VARIABLES {
+            let value = variable.value.to_string().replace('|', "\\|");
+            let (name, help, default) = (variable.name, variable.help, variable.default);
+            page += &format!("| `{name}` | `{value}` | {help} | {default} |\n");
+        }
+        expect_file!["../../../docs/environment.md"].assert_eq(&page);
+    }
 }

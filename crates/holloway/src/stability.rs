@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use holloway_abi::Kind;
 use holloway_analysis::variation::VariationRun;
 use holloway_report::variation::{stability, stability_json};
-use holloway_weave::Collect;
 
 use crate::args::{OutputFormat, StabilityArgs};
 use crate::collect::Settings;
@@ -65,7 +65,7 @@ fn timed(named: &Path) -> Result<VariationRun> {
     let run = rundir::named(named)?;
     let loaded = load::load_with_streams(&run, &Settings::default())?;
     if !loaded.kinds.is_timed() {
-        let why = loaded.kinds.lack("times of paths", Collect::Variation);
+        let why = loaded.kinds.lack("times of paths", Kind::Variation);
         return Err(Failure::usage(format_args!("{}: {why}", run.display())));
     }
     Ok(loaded.into_variation())

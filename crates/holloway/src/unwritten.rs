@@ -64,7 +64,7 @@ pub(crate) fn uninstrumented(program: &str, maps: &[ImageMap]) -> Option<String>
     if !named.is_empty() {
         why += &format!(" ({})", named.join("; "));
     }
-    if maps.iter().any(|map| map.kind == abi::KIND_VARIATION) {
+    if maps.iter().any(|map| map.kind == abi::Kind::Variation) {
         why += "; if they are too short for bursts, build with --collect times";
     }
     Some(why)
@@ -111,15 +111,15 @@ mod tests {
             assert_eq!(uninstrumented("app", maps).as_deref(), why);
         };
         check(&[], None);
-        check(&[map(abi::KIND_VARIATION, 1, &["short"])], None);
-        let none = map(abi::KIND_PATHS, 0, &[]);
+        check(&[map(abi::Kind::Variation, 1, &["short"])], None);
+        let none = map(abi::Kind::Paths, 0, &[]);
         check(
             std::slice::from_ref(&none),
             Some("no function of app is instrumented"),
         );
-        check(&[none.clone(), map(abi::KIND_PATHS, 2, &[])], None);
+        check(&[none.clone(), map(abi::Kind::Paths, 2, &[])], None);
         check(
-            &[none, map(abi::KIND_VARIATION, 0, &["odd", "short", "odd"])],
+            &[none, map(abi::Kind::Variation, 0, &["odd", "short", "odd"])],
             Some(
                 "no function of app is instrumented (2 left out: odd; 1 left out: short); if they are too short for bursts, build with --collect times",
             ),

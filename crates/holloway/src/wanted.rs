@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 
-use holloway_weave::Collect;
+use holloway_abi::{Kind, LeftFrames};
 
 use crate::failure::{Failure, Result};
 use crate::link::takes_value;
@@ -29,31 +29,30 @@ pub(crate) const DEFAULT_K: u32 = 8;
 /// Iterations that can be asked for: with one there is nothing in a row.
 const K_RANGE: std::ops::RangeInclusive<u32> = 2..=1024;
 
-/// A kind of profile, and how far loops are seen over.
+/// What `--collect` asks for: a kind, and for loops the length of their sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub(crate) struct Collection {
     /// The kind.
-    pub(crate) collect: Collect,
-    /// Iterations in a row; of no meaning but with loops.
+    pub(crate) kind: Kind,
+    /// Iterations in a row. Only loops use it.
     pub(crate) k: u32,
 }
 
-impl Kind {
-    /// A kind with what is usual for it.
-    pub(crate) const fn of(collect: Collect) -> Self {
-        Self {
-            collect,
-            k: DEFAULT_K,
-        }
+impl From<Kind> for Collection {
+    fn from(kind: Kind) -> Self {
+        let k = DEFAULT_K;
+        Self { kind, k }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for Collection {
     /// As it is asked for: `paths`, `loops=8`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.collect {
-            Collect::Loops => write!(f, "{}={}", self.collect, self.k),
-            other => other.fmt(f),
+        match self.kind {
+            Kind::Loops => write!(f, "{}={}", self.kind, self.k),
+            Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => {
+                self.kind.fmt(f)
+            }
         }
     }
 }
@@ -62,7 +61,7 @@ impl fmt::Display for Kind {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
     /// Kind of profile.
-    pub(crate) collect: Option<Kind>,
+    pub(crate) collect: Option<Collection>,
     /// Frames that are left early are counted too.
     pub(crate) exits: Option<bool>,
     /// The run whose counts guide the placing of probes.
@@ -142,10 +141,10 @@ impl Wanted {
             }
         }
         let kind = self.kind();
-        let why = match kind {
-            Collect::Paths | Collect::Edges | Collect::Loops => return Ok(self),
-            Collect::Variation | Collect::Times => "takes times of paths that end",
-            Collect::Trace => "sees frames that are left in any case",
+        let why = match kind.traits().left_frames {
+            LeftFrames::Counted => return Ok(self),
+            LeftFrames::Untimed => "takes times of paths that end",
+            LeftFrames::Traced => "sees frames that are left in any case",
         };
         if self.exits.is_some() {
             return Err(Failure::usage(format_args!(
@@ -164,13 +163,13 @@ impl Wanted {
     }
 
     /// Kind of profile: paths by default.
-    pub(crate) fn kind(&self) -> Collect {
-        self.whole_kind().collect
+    pub(crate) fn kind(&self) -> Kind {
+        self.collection().kind
     }
 
     /// The same with how far loops are seen over.
-    pub(crate) fn whole_kind(&self) -> Kind {
-        self.collect.unwrap_or(Kind::of(Collect::Paths))
+    pub(crate) fn collection(&self) -> Collection {
+        self.collect.unwrap_or(Kind::Paths.into())
     }
 
     /// Whether frames that are left early are counted: by default as the kind says.
@@ -204,7 +203,7 @@ impl Wanted {
 
     fn assign(&mut self, option: &str, value: &OsStr) -> std::result::Result<(), String> {
         match option {
-            "--collect" => self.collect = Some(parse_kind(&value.to_string_lossy())?),
+            "--collect" => self.collect = Some(parse_collection(&value.to_string_lossy())?),
             "--exits" => self.exits = Some(parse_switch(value)?),
             _ => self.guide = Some(value.into()),
         }
@@ -219,15 +218,13 @@ const COMPILER_VALUES: [&str; 2] = ["--language", "-Xlinker"];
 ///
 /// # Errors
 /// There is no such kind, or no such K.
-pub(crate) fn parse_kind(text: &str) -> std::result::Result<Kind, String> {
+pub(crate) fn parse_collection(text: &str) -> std::result::Result<Collection, String> {
     if let Some(k) = text.strip_prefix("loops=") {
         let k = parse_k(k)?;
-        return Ok(Kind {
-            collect: Collect::Loops,
-            k,
-        });
+        let kind = Kind::Loops;
+        return Ok(Collection { kind, k });
     }
-    text.parse().map(Kind::of).map_err(|_| {
+    text.parse().map(Kind::into).map_err(|_| {
         "no such kind; there are paths, edges, loops (loops=K), trace, variation and times"
             .to_owned()
     })
@@ -301,7 +298,7 @@ mod tests {
             assert_eq!(wanted, expect, "{line}");
             assert_eq!(words.join(OsStr::new(" ")), OsStr::new(rest), "{line}");
         };
-        let edges = Some(Kind::of(Collect::Edges));
+        let edges = Some(Kind::Edges.into());
         check("-c a.c", None, None, None, "-c a.c");
         check("--collect edges -c a.c", edges, None, None, "-c a.c");
         check(
@@ -335,10 +332,7 @@ mod tests {
             assert_eq!(wanted, expect, "{line}");
             assert_eq!(words.join(OsStr::new(" ")), OsStr::new(rest), "{line}");
         };
-        let (edges, paths) = (
-            Some(Kind::of(Collect::Edges)),
-            Some(Kind::of(Collect::Paths)),
-        );
+        let (edges, paths) = (Some(Kind::Edges.into()), Some(Kind::Paths.into()));
         check("-O2 --collect edges a.c", edges, None, None, "-O2 a.c");
         check("a.c --guide run", None, None, Some("run"), "a.c");
         check(
@@ -406,7 +400,7 @@ mod tests {
 
     #[test]
     fn loops_say_how_far_they_are_seen_over() {
-        let kind = |line: &str| take(line).unwrap().0.whole_kind();
+        let kind = |line: &str| take(line).unwrap().0.collection();
         for (line, k) in [
             ("--collect loops", DEFAULT_K),
             ("--collect loops=2", 2),
@@ -414,12 +408,12 @@ mod tests {
         ] {
             assert_eq!(
                 kind(line),
-                Kind {
-                    collect: Collect::Loops,
+                Collection {
+                    kind: Kind::Loops,
                     k
                 }
             );
-            assert_eq!(parse_kind(&kind(line).to_string()), Ok(kind(line)));
+            assert_eq!(parse_collection(&kind(line).to_string()), Ok(kind(line)));
         }
         for name in ["trace", "variation", "times"] {
             assert_eq!(kind(&format!("--collect {name}")).to_string(), name);

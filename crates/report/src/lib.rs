@@ -20,8 +20,9 @@ pub mod variation;
 
 use std::path::PathBuf;
 
+use holloway_abi::Unit;
+use holloway_analysis::RunProfile;
 pub use holloway_analysis::Sort;
-use holloway_analysis::{Collected, RunProfile};
 pub use loops::LoopsOptions;
 pub use numbers::{grouped, plural};
 use regex::Regex;
@@ -51,9 +52,9 @@ pub enum View {
 
 /// What a run is shown by where the reader doesn't say: its paths, or the edges where that is what it recorded.
 pub fn default_view(run: &RunProfile) -> View {
-    match run.collected() {
-        Collected::Paths => View::Paths,
-        Collected::Edges => View::Edges,
+    match run.unit() {
+        Unit::Paths => View::Paths,
+        Unit::Edges => View::Edges,
     }
 }
 

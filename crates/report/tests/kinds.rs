@@ -7,7 +7,7 @@ mod build;
 use build::{
     SLIDE_FIRST, SLIDE_SECOND, count_edges, fact, function, image, module, profile, slide,
 };
-use holloway_abi::{KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TIMES, KIND_TRACE, KIND_VARIATION};
+use holloway_abi::Kind;
 use holloway_analysis::{Exits, RunProfile};
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::{Options, Sort, Source, View, default_view, json, overlap, terminal};
@@ -240,21 +240,21 @@ fn runs_of_earlier_builds_may_leave_frames_uncounted() {
     };
     let by_paths = "not counted (--exits on counts frames left by longjmp, unwinding, exit)";
     let by_edges = "not measured: counts take every call to have come back (--exits on)";
-    for kind in [KIND_PATHS, KIND_LOOPS] {
+    for kind in [Kind::Paths, Kind::Loops] {
         let text = head(kind, slide(), SLIDE_FIRST);
         assert!(text.contains(by_paths), "{text}");
     }
     let edges = count_edges(&slide(), &[]).unwrap();
     let counted = counters(&edges, &SLIDE);
-    let text = head(KIND_EDGES, edges, &counted);
+    let text = head(Kind::Edges, edges, &counted);
     assert!(text.contains(by_edges), "{text}");
-    for kind in [KIND_TRACE, KIND_VARIATION, KIND_TIMES] {
+    for kind in [Kind::Trace, Kind::Variation, Kind::Times] {
         let text = head(kind, slide(), SLIDE_FIRST);
         assert!(!text.contains("--exits"), "{text}");
     }
     let exits = fact().edges();
     let counted = counters(&exits, &FACT);
-    let text = head(KIND_EDGES, exits, &counted);
+    let text = head(Kind::Edges, exits, &counted);
     assert!(!text.contains("--exits"), "{text}");
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use build::{Build, function, image, mangled, module, numbering_of};
-use holloway_abi::KIND_LOOPS;
+use holloway_abi::Kind;
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
 use holloway_flow::PathId;
@@ -96,7 +96,7 @@ fn stream_image(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
     let mut module = module("app", functions);
     module.counters_size = offset;
     let mut image = image("app", vec![module]);
-    image.kind = KIND_LOOPS;
+    image.kind = Kind::Loops;
     Arc::new(image)
 }
 

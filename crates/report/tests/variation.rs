@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use build::{function, mangled};
-use holloway_abi::{KIND_TIMES, SAMPLE_CALLED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
+use holloway_abi::{Kind, SAMPLE_CALLED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::{How, VariationRun};
 use holloway_format::{FunctionMap, ImageMap, Load, LoadShape, Outcome, Place};
@@ -290,7 +290,7 @@ fn a_short_run_of_all_times() {
     for (start, duration) in (1..).zip([120, 150, 120, 420, 130].repeat(4)) {
         words.extend(Sample::new(word, 2_000 * start, duration).words());
     }
-    let mut profile = sealed(&image, &read(&image, &words), KIND_TIMES);
+    let mut profile = sealed(&image, &read(&image, &words), Kind::Times);
     profile.head.stats.gaps = 1;
     let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
     assert_snapshot!(print(&run, &options(), How::default()));

@@ -5,9 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use holloway_abi::{
-    CHUNK, EXTENT_MAGIC, EXTENT_RING, ExtentHeader, KIND_LOOPS, PAGE, RawHeader, is_stream,
-};
+use holloway_abi::{CHUNK, EXTENT_MAGIC, EXTENT_RING, ExtentHeader, InlineCounts, PAGE, RawHeader};
 use holloway_format::FormatError;
 use holloway_format::raw::RawHead;
 
@@ -48,7 +46,7 @@ impl RingFile {
             }
             Err(_) => return Ok(Opened::Other),
         };
-        if !is_stream(head.profile.kind) {
+        if !head.profile.kind.is_stream() {
             return Ok(Opened::Other);
         }
         let seen = PAGE;
@@ -101,12 +99,12 @@ impl RingFile {
 
     /// Bytes of an extent behind its ring's words.
     fn beside(&self) -> u64 {
-        match self.head.profile.kind {
-            KIND_LOOPS => self
+        match self.head.profile.kind.traits().inline_counts {
+            InlineCounts::Activations => self
                 .head
                 .block_size
                 .saturating_add(size_of::<ExtentHeader>() as u64),
-            _ => 0,
+            InlineCounts::Nothing | InlineCounts::Paths | InlineCounts::Edges => 0,
         }
     }
 

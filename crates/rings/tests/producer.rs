@@ -5,10 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-use holloway_abi::{
-    CHUNK, EXTENT_MAGIC, EXTENT_RING, KIND_LOOPS, KIND_PATHS, KIND_TIMES, KIND_TRACE,
-    KIND_VARIATION, PAGE,
-};
+use holloway_abi::{CHUNK, EXTENT_MAGIC, EXTENT_RING, Kind, PAGE};
 use holloway_format::{ProfileHead, RawWriter};
 use holloway_rings::{Batch, Opened, Ring, RingFile};
 
@@ -36,7 +33,7 @@ struct Thread {
 }
 
 impl Program {
-    fn new(kind: u32) -> Self {
+    fn new(kind: Kind) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let head = ProfileHead {
             kind,
@@ -143,7 +140,7 @@ fn take(ring: &mut Ring, most: u64) -> (Batch, Vec<u32>) {
 
 #[test]
 fn words_come_out_once_in_order_and_leave_zeroes() {
-    let mut program = Program::new(KIND_LOOPS);
+    let mut program = Program::new(Kind::Loops);
     let mut thread = program.thread(0);
     let mut rings = program.rings();
     let ring = &mut rings[0];
@@ -162,7 +159,7 @@ fn words_come_out_once_in_order_and_leave_zeroes() {
 
 #[test]
 fn a_ring_goes_round() {
-    let mut program = Program::new(KIND_LOOPS);
+    let mut program = Program::new(Kind::Loops);
     // As in a child of fork: it goes on where its parent was.
     let mut thread = program.thread(9 * CHUNK);
     let mut rings = program.rings();
@@ -189,7 +186,7 @@ fn a_ring_goes_round() {
 
 #[test]
 fn a_hole_is_waited_for_unless_nobody_will_fill_it() {
-    let mut program = Program::new(KIND_LOOPS);
+    let mut program = Program::new(Kind::Loops);
     let mut thread = program.thread(0);
     let mut rings = program.rings();
     program.append(&mut thread, [1, 0, 3, 0, 5]);
@@ -227,7 +224,7 @@ fn a_hole_is_waited_for_unless_nobody_will_fill_it() {
 
 #[test]
 fn what_was_dropped_or_written_over_is_not_read() {
-    let mut program = Program::new(KIND_LOOPS);
+    let mut program = Program::new(Kind::Loops);
     let mut thread = program.thread(0);
     let mut rings = program.rings();
     program.append(&mut thread, 1..=5);
@@ -252,7 +249,7 @@ fn positions_that_make_no_sense_are_borne() {
     let wild = [0, 1, 3, SIZE + 1, u64::MAX - SIZE, u64::MAX - 3, u64::MAX];
     for taken in wild {
         for cursor in wild {
-            let mut program = Program::new(KIND_LOOPS);
+            let mut program = Program::new(Kind::Loops);
             let thread = program.thread(0);
             let mut ring = program.rings().remove(0);
             program.put(thread.extent + TAKEN, taken);
@@ -268,7 +265,7 @@ fn positions_that_make_no_sense_are_borne() {
 
 #[test]
 fn rings_are_found_as_they_come() {
-    let mut program = Program::new(KIND_LOOPS);
+    let mut program = Program::new(Kind::Loops);
     let mut file = program.opened();
     assert_eq!(file.head().profile.pid, 42);
     assert!(file.new_rings().unwrap().is_empty());
@@ -286,7 +283,7 @@ fn rings_are_found_as_they_come() {
 
 #[test]
 fn every_kind_of_stream_has_rings() {
-    for kind in [KIND_LOOPS, KIND_TRACE, KIND_VARIATION, KIND_TIMES] {
+    for kind in [Kind::Loops, Kind::Trace, Kind::Variation, Kind::Times] {
         let mut program = Program::new(kind);
         program.thread(0);
         assert_eq!(program.opened().new_rings().unwrap().len(), 1);
@@ -295,7 +292,7 @@ fn every_kind_of_stream_has_rings() {
 
 #[test]
 fn other_profiles_have_none() {
-    let program = Program::new(KIND_PATHS);
+    let program = Program::new(Kind::Paths);
     let opened = RingFile::open(&program.path()).unwrap();
     assert!(matches!(opened, Opened::Other), "{opened:?}");
     let path = program.directory.path().join("torn");
@@ -305,7 +302,7 @@ fn other_profiles_have_none() {
         assert!(matches!(opened, Opened::Unfinished), "{opened:?}");
     }
     // A length that the file does not have.
-    let mut program = Program::new(KIND_LOOPS);
+    let mut program = Program::new(Kind::Loops);
     let thread = program.thread(0);
     program.file.set_len(thread.extent + 2 * PAGE).unwrap();
     let mut file = program.opened();

@@ -72,7 +72,7 @@ mod sys;
 mod text;
 mod watch;
 
-use holloway_abi::ImageHeader;
+use holloway_abi::{ImageHeader, Kind};
 use lock::{Lock, Masked};
 use page::Inner;
 use ring::Ring;
@@ -86,6 +86,11 @@ unsafe extern "C" {
 fn image() -> &'static ImageHeader {
     // SAFETY: the link of every image defines the symbol, as read-only data of this type.
     unsafe { &__holloway_image }
+}
+
+/// What the image was woven to collect. The runtime and the weaver of an image are of one version, so its number is known.
+fn kind() -> Kind {
+    Kind::from_number(image().kind).unwrap_or(Kind::Paths)
 }
 
 /// All state of this image's runtime.

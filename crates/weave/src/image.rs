@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 
 use holloway_abi::{
-    COUNTDOWN_SYMBOL, IMAGE_SYMBOL, ImageHeader, KIND_VARIATION, MAP_SECTION, SLOT_SYMBOL,
+    COUNTDOWN_SYMBOL, IMAGE_SYMBOL, ImageHeader, Kind, MAP_SECTION, SLOT_SYMBOL, Timing,
 };
 use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};
 use object::{
@@ -104,7 +104,8 @@ pub fn image_object(
         },
     )?;
     thread_local(&mut object, SLOT_SYMBOL, 8);
-    if header.kind == KIND_VARIATION {
+    let kind = Kind::from_number(header.kind);
+    if kind.is_some_and(|kind| kind.traits().timing == Timing::Bursts) {
         thread_local(&mut object, COUNTDOWN_SYMBOL, 4);
     }
     object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);

@@ -33,7 +33,5 @@ pub mod symbols;
 pub use error::{Defect, Instead, WeaveError};
 pub use filter::{Filter, Pattern, PatternError};
 pub use module::{WovenModule, weave_module};
-pub use options::{
-    ARRAY_LIMIT, Collect, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT,
-};
+pub use options::{ARRAY_LIMIT, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT};
 pub use reason::{CopyObstacle, Reason};

@@ -48,7 +48,7 @@ fn check_target(module: &Module<'_>, options: &ModuleOptions) -> Result<(), Weav
         return unfit(Reason::UnsupportedTarget { triple });
     }
     if collect.is_stream() && module.functions().any(has_scalable_vectors) {
-        return unfit(Reason::ScalableVectors { collect });
+        return unfit(Reason::ScalableVectors { kind: collect });
     }
     Ok(())
 }

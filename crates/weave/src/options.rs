@@ -1,9 +1,8 @@
 //! What the link step asks for when it has a module woven.
 
 use std::fmt;
-use std::str::FromStr;
 
-use holloway_abi::{KIND_EDGES, KIND_LOOPS, KIND_PATHS, KIND_TIMES, KIND_TRACE, KIND_VARIATION};
+use holloway_abi::Kind;
 use holloway_format::Guide;
 
 use crate::filter::Filter;
@@ -41,95 +40,6 @@ pub enum LinkKind {
     SharedObject,
 }
 
-/// What is collected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Collect {
-    /// Counts of acyclic paths (Ball, Larus 1996).
-    Paths,
-    /// Counts of edges (Burger, Dybvig 1998).
-    Edges,
-    /// Streams of paths, for sequences over loop iterations (D'Elia, Demetrescu, Finocchi 2013).
-    Loops,
-    /// Streams of paths that end at calls, for whole program paths (Larus 1999).
-    Trace,
-    /// Times of a few of each 10,000 paths, in bursts (Perelman, Chilimbi, Calder 2005).
-    Variation,
-    /// Times of all paths.
-    Times,
-}
-
-impl Collect {
-    /// The kind of the image's profiles (`abi::KIND_…`).
-    pub fn kind(self) -> u32 {
-        match self {
-            Self::Paths => KIND_PATHS,
-            Self::Edges => KIND_EDGES,
-            Self::Loops => KIND_LOOPS,
-            Self::Trace => KIND_TRACE,
-            Self::Variation => KIND_VARIATION,
-            Self::Times => KIND_TIMES,
-        }
-    }
-
-    /// Whether exit edges can count frames that are left early; they do unless asked otherwise. A trace sees such frames without them, and only paths that
-    /// end have times.
-    pub fn counts_exits(self) -> bool {
-        match self {
-            Self::Paths | Self::Edges | Self::Loops => true,
-            Self::Trace | Self::Variation | Self::Times => false,
-        }
-    }
-
-    /// Whether paths that end are appended to a stream; otherwise they are counted.
-    pub fn is_stream(self) -> bool {
-        match self {
-            Self::Paths | Self::Edges => false,
-            Self::Loops | Self::Trace | Self::Variation | Self::Times => true,
-        }
-    }
-
-    /// Whether paths in the stream have times.
-    pub fn is_timed(self) -> bool {
-        matches!(self, Self::Variation | Self::Times)
-    }
-
-    /// What a module's base is written into its code in: bytes, or the 8 bytes that a word of a stream stands for.
-    pub fn base_unit(self) -> u64 {
-        if self.is_stream() { 8 } else { 1 }
-    }
-}
-
-impl FromStr for Collect {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "paths" => Ok(Self::Paths),
-            "edges" => Ok(Self::Edges),
-            "loops" => Ok(Self::Loops),
-            "trace" => Ok(Self::Trace),
-            "variation" => Ok(Self::Variation),
-            "times" => Ok(Self::Times),
-            _ => Err(format!(
-                "cannot collect {text:?}: no such kind; use paths, edges, loops, trace, variation or times"
-            )),
-        }
-    }
-}
-
-impl fmt::Display for Collect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Paths => f.write_str("paths"),
-            Self::Edges => f.write_str("edges"),
-            Self::Loops => f.write_str("loops"),
-            Self::Trace => f.write_str("trace"),
-            Self::Variation => f.write_str("variation"),
-            Self::Times => f.write_str("times"),
-        }
-    }
-}
-
 /// Most paths whose counters are an array: 32 KiB a function and thread. The papers use 4,000 to 6,000.
 pub const ARRAY_LIMIT: u64 = 4096;
 /// Most paths a function is numbered with; more are cut. Increments stay 32-bit immediates.
@@ -150,9 +60,9 @@ pub struct ModuleOptions {
     /// What the link makes.
     pub kind: LinkKind,
     /// What is collected.
-    pub collect: Collect,
+    pub collect: Kind,
     /// Whether calls that don't come back (unwinding, `longjmp`, the end of the process) are counted, by exit edges, in kinds that
-    /// [can](Collect::counts_exits).
+    /// [can](Kind::counts_exits).
     pub exits: bool,
     /// What an earlier run measured, in place of estimates.
     pub guide: Option<Guide>,
@@ -176,7 +86,7 @@ pub struct ModuleOptions {
 
 impl ModuleOptions {
     /// The usual options.
-    pub fn new(name: &str, kind: LinkKind, collect: Collect) -> Self {
+    pub fn new(name: &str, kind: LinkKind, collect: Kind) -> Self {
         Self {
             name: name.into(),
             opt: None,

@@ -6,10 +6,10 @@
 
 use std::fmt;
 
+use holloway_abi::Kind;
 use holloway_flow::{CfgError, PinnedIncrement, TooManyPaths};
 
 use crate::input::{EMBEDDED_SECTION, NoBitcode};
-use crate::options::Collect;
 use crate::symbols::Change;
 
 /// Why a function has no probes, or why a module is not woven.
@@ -73,7 +73,7 @@ pub enum Reason {
     /// The module may keep values in scalable vector registers, which a stream's probes do not save.
     ScalableVectors {
         /// The kind of collection that appends to a stream.
-        collect: Collect,
+        kind: Kind,
     },
     /// The module checks types over the whole program.
     WholeProgramTypes,
@@ -135,10 +135,10 @@ impl fmt::Display for Reason {
             Self::UnsupportedTarget { triple } => {
                 return write!(f, "target {triple} is not supported yet");
             }
-            Self::ScalableVectors { collect } => {
+            Self::ScalableVectors { kind } => {
                 return write!(
                     f,
-                    "may use scalable vectors, which Linux forgets in the system calls of {collect}; compile it without SVE and SME, or collect paths or edges"
+                    "may use scalable vectors, which Linux forgets in the system calls of {kind}; compile it without SVE and SME, or collect paths or edges"
                 );
             }
             Self::WholeProgramTypes => {
@@ -324,9 +324,7 @@ mod tests {
                 "target riscv64-linux is not supported yet",
             ),
             (
-                Reason::ScalableVectors {
-                    collect: Collect::Loops,
-                },
+                Reason::ScalableVectors { kind: Kind::Loops },
                 "may use scalable vectors, which Linux forgets in the system calls of loops; compile it without SVE and SME, or collect paths or edges",
             ),
             (

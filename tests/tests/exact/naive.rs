@@ -3,7 +3,7 @@
 
 use crate::walk::walk;
 use anyhow::{Context, Result, ensure};
-use holloway_abi::{KIND_TRACE, OPERAND, WORD_CAUGHT, WORD_CONTROL, WORD_OWNER};
+use holloway_abi::{Kind, OPERAND, WORD_CAUGHT, WORD_CONTROL, WORD_OWNER};
 use holloway_format::{
     Counters, DagKind, FunctionMap, ImageMap, Outcome, RawProfile, decode_image, peek_profile,
 };
@@ -277,7 +277,7 @@ impl Activation {
 
 /// Reads a stream to its end.
 pub(crate) fn read(stream: &Stream, image: &mut Image) -> Result<Told> {
-    let is_trace = image.map.kind == KIND_TRACE;
+    let is_trace = image.map.kind == Kind::Trace;
     let (mut open, mut told) = (Vec::new(), Told::default());
     let mut index = 0;
     while let Some(&word) = stream.words.get(index) {

@@ -18,7 +18,8 @@ use holloway_format::{EdgeKind, EdgeMap, FunctionMap, Outcome, Place};
 use super::cycles::Arc;
 use crate::bounds::Bound;
 use crate::flow::{Through, is_before_call};
-use crate::run::{Collected, Function};
+use crate::run::Function;
+use holloway_abi::Unit;
 
 /// Places that follow one another, from somewhere where control may have come in or been lost.
 #[derive(Debug, Default)]
@@ -241,11 +242,11 @@ impl Known {
             }
         }
         for &block in &map.leaks {
-            known.behind[block as usize] = match function.collected() {
+            known.behind[block as usize] = match function.unit() {
                 // A frame that was left is in no path.
-                Collected::Paths => Bound::Exact,
+                Unit::Paths => Bound::Exact,
                 // It seems to have run all of the block.
-                Collected::Edges => Bound::AtMost,
+                Unit::Edges => Bound::AtMost,
             };
         }
         known

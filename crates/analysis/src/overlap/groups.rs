@@ -13,7 +13,8 @@ use super::{Both, Why};
 use crate::edges::jumps;
 use crate::flow::add;
 use crate::join::add_up;
-use crate::run::{Collected, Function, FunctionId, RunProfile};
+use crate::run::{Function, FunctionId, RunProfile};
+use holloway_abi::Unit;
 
 /// A path, an edge or a block: in which numbering, and its number there.
 pub(crate) type Number = (Numbered, u64);
@@ -41,7 +42,7 @@ pub(super) struct Counted {
 
 /// Copies of a function in a run.
 pub(super) struct Group<'a> {
-    unit: Collected,
+    unit: Unit,
     hash: u64,
     functions: Vec<(FunctionId, &'a Function)>,
     /// The hash of each function's graph with its numbering, made on first use.
@@ -96,8 +97,8 @@ impl<'a> Group<'a> {
         let mut counted = Counted::default();
         for (_, function) in &self.functions {
             match self.unit {
-                Collected::Paths => add_paths(function, common, &mut counted),
-                Collected::Edges => add_edges(function, &mut counted),
+                Unit::Paths => add_paths(function, common, &mut counted),
+                Unit::Edges => add_edges(function, &mut counted),
             }
         }
         for counts in [&mut counted.taken, &mut counted.work] {
@@ -150,7 +151,7 @@ pub(super) fn lasting(map: &FunctionMap) -> impl Iterator<Item = (&EdgeMap, usiz
 /// Functions by name and graph, in the order of the run.
 pub(super) fn groups<'a>(
     run: &'a RunProfile,
-    unit: Collected,
+    unit: Unit,
     keep: &dyn Fn(&Function) -> bool,
 ) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();

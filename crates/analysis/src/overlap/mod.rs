@@ -26,7 +26,8 @@ use holloway_flow::PathId;
 use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
 
 use crate::flow::add;
-use crate::run::{Collected, Function, FunctionId, RunProfile};
+use crate::run::{Function, FunctionId, RunProfile};
+use holloway_abi::Unit;
 
 /// One of two things: the first run's, the second run's.
 pub type Both<T> = [T; 2];
@@ -106,7 +107,7 @@ pub struct Alone {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Overlap {
     /// What is compared.
-    pub unit: Collected,
+    pub unit: Unit,
     /// What either run counted, in functions without counterpart too.
     pub sides: Both<Side>,
     /// Different paths, or edges, that both ran.
@@ -185,9 +186,13 @@ pub fn overlap(
         ends_at_calls: None,
         alone: Default::default(),
     };
-    let has_calls = runs.map(|run| run.images.iter().any(|image| image.has_calls));
-    if has_calls[0] != has_calls[1] {
-        overlap.ends_at_calls = has_calls.iter().position(|has| *has);
+    let ends_at_calls = runs.map(|run| {
+        run.images
+            .iter()
+            .any(crate::run::Image::ends_paths_at_calls)
+    });
+    if ends_at_calls[0] != ends_at_calls[1] {
+        overlap.ends_at_calls = ends_at_calls.iter().position(|has| *has);
     }
     let mut by_exits = Vec::new();
     let apart = runs[0].exits() != runs[1].exits();
@@ -235,7 +240,7 @@ impl Overlap {
             common: 0,
         };
         let index = self.pairs.len();
-        if self.unit == Collected::Paths {
+        if self.unit == Unit::Paths {
             let [a, b] = chosen.map(|(_, function)| cuts(&function.map));
             self.cut_elsewhere += u64::from(a != b);
         }
@@ -269,10 +274,8 @@ impl Overlap {
                 counts,
             };
             by_exits.push(left.is_some_and(|left| match self.unit {
-                Collected::Edges => counts[0].abs_diff(counts[1]) <= left,
-                Collected::Paths => {
-                    counts[0] == counts[1] || !common && is_left(function, PathId(unit))
-                }
+                Unit::Edges => counts[0].abs_diff(counts[1]) <= left,
+                Unit::Paths => counts[0] == counts[1] || !common && is_left(function, PathId(unit)),
             }));
             self.differences.push(difference);
         }
@@ -361,12 +364,10 @@ fn is_left(function: &Function, path: PathId) -> bool {
 }
 
 /// Edges, where any function that ran has nothing else.
-fn unit(runs: Both<&RunProfile>) -> Collected {
+fn unit(runs: Both<&RunProfile>) -> Unit {
     let functions = runs.iter().flat_map(|run| &run.functions);
     let ran = functions.filter(|function| function.ran());
-    ran.map(Function::collected)
-        .max()
-        .unwrap_or(Collected::Paths)
+    ran.map(Function::unit).max().unwrap_or(Unit::Paths)
 }
 
 /// Numbers of either list, ascending, with the counts in both.

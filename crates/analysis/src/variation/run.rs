@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use holloway_abi::KIND_TIMES;
+use holloway_abi::Kind;
 use holloway_format::{ImageMap, PathTimings, VariationProfile, VariationStats};
 
 use super::sealed::{executions, paths};
@@ -55,7 +55,7 @@ impl VariationRun {
             for profile in profiles {
                 let own = profile.head.stats;
                 stats.add(&own);
-                is_exact &= profile.head.kind == KIND_TIMES;
+                is_exact &= profile.head.kind == Kind::Times;
                 for one in profile.functions {
                     let Some(function) = map.function(one.module, one.function) else {
                         continue;

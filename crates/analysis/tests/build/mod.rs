@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use holloway_abi::{KIND_EDGES, KIND_PATHS};
+use holloway_abi::Kind;
 use holloway_flow::{
     BlockId, Cfg, Dag, DagEdge, DagEdgeId, DagEdgeKind, Edge, EdgeCounters, EdgeId, EdgeKind,
     Numbering, SuccessorOrder,
@@ -319,9 +319,9 @@ pub fn image(name: &str, modules: Vec<ModuleMap>) -> ImageMap {
     ImageMap {
         build_id: [0xab; 16],
         kind: if functions.clone().filter(edges).count() * 2 > functions.count() {
-            KIND_EDGES
+            Kind::Edges
         } else {
-            KIND_PATHS
+            Kind::Paths
         },
         name: name.into(),
         leaks_unknown: false,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holloway_abi::KIND_LOOPS;
+use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
 use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
@@ -78,7 +78,7 @@ fn walks(map: &FunctionMap, mut seed: u64) -> Vec<Vec<u32>> {
 
 /// The run whose activations walk so.
 fn run(map: &FunctionMap, walks: &[Vec<u32>]) -> LoopsRun {
-    let image = placed(vec![map.clone()], KIND_LOOPS);
+    let image = placed(vec![map.clone()], Kind::Loops);
     let map = image.function(0, 0).unwrap();
     let numbering = numbering_of(map);
     let mut paths: BTreeMap<(Vec<u32>, u32, bool), u32> = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! Periods of loops, held against streams: those of streams that repeat, of up to K paths, and none of streams without order.
 
-use holloway_abi::KIND_LOOPS;
+use holloway_abi::Kind;
 use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
@@ -33,7 +33,7 @@ type Period = (Vec<u64>, u64);
 
 /// The period found in activations of these turns, with its share; and the turns, as paths.
 fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>) {
-    let image = placed(vec![branches(3)], KIND_LOOPS);
+    let image = placed(vec![branches(3)], Kind::Loops);
     let [turns, first, last] = ways(&image);
     let mut builder = LoopsBuilder::new(Words::new(&image), k, Limits::default());
     let mut at = 0;

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use holloway_abi::{
-    CLOCK_WORDS, KIND_VARIATION, OPERAND, SAMPLE_CHECK, SAMPLE_FLAG_BITS, WORD_CLOCK, WORD_OWNER,
-    digits,
+    CLOCK_WORDS, Kind, OPERAND, SAMPLE_CHECK, SAMPLE_FLAG_BITS, WORD_CLOCK, WORD_OWNER, digits,
 };
 use holloway_analysis::stream::Words;
 use holloway_analysis::variation::{Timings, VariationBuilder, VariationRun, seal};
@@ -108,7 +107,7 @@ pub fn timed(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
     let mut module = module("app", functions);
     module.counters_size = offset;
     let mut image = image("app", vec![module]);
-    image.kind = KIND_VARIATION;
+    image.kind = Kind::Variation;
     Arc::new(image)
 }
 
@@ -134,7 +133,7 @@ pub fn read(image: &Arc<ImageMap>, words: &[u32]) -> Timings {
 }
 
 /// What was read, sealed, written and read again.
-pub fn sealed(image: &Arc<ImageMap>, timings: &Timings, kind: u32) -> VariationProfile {
+pub fn sealed(image: &Arc<ImageMap>, timings: &Timings, kind: Kind) -> VariationProfile {
     let head = VariationHead {
         build_id: image.build_id,
         image: "app".to_owned(),
@@ -149,6 +148,6 @@ pub fn sealed(image: &Arc<ImageMap>, timings: &Timings, kind: u32) -> VariationP
 }
 
 pub fn run(image: &Arc<ImageMap>, words: &[u32]) -> VariationRun {
-    let profile = sealed(image, &read(image, words), KIND_VARIATION);
+    let profile = sealed(image, &read(image, words), Kind::Variation);
     VariationRun::new(vec![((**image).clone(), vec![profile])])
 }

@@ -4,19 +4,12 @@
 
 use std::sync::Arc;
 
-use holloway_abi::{KIND_LOOPS, KIND_TRACE, OPERAND, WORD_CAUGHT, WORD_OWNER};
+use holloway_abi::{Kind, OPERAND, WORD_CAUGHT, WORD_OWNER};
 use holloway_analysis::stream::Words;
 use holloway_flow::{BlockId, EdgeId, Numbering, Path, PathEnd, PathStart};
 use holloway_format::{Counters, DagKind, FunctionMap, ImageMap, ModuleMap, Outcome, PlacedModule};
 
 use crate::build::{Build, function, image, module, numbering_of};
-
-/// Whether paths run through calls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    Loops,
-    Trace,
-}
 
 /// The functions of the programs: with landing pads, without, with a `setjmp` at its start.
 pub const PADS: usize = 0;
@@ -75,7 +68,7 @@ fn shape(kind: Kind, which: usize) -> FunctionMap {
 }
 
 /// Places functions one after the other in an image.
-pub fn placed(mut functions: Vec<FunctionMap>, kind: u32) -> Arc<ImageMap> {
+pub fn placed(mut functions: Vec<FunctionMap>, kind: Kind) -> Arc<ImageMap> {
     let mut offset = 0;
     for map in &mut functions {
         if let Counters::Array { len, .. } = map.counters {
@@ -97,11 +90,7 @@ pub fn placed(mut functions: Vec<FunctionMap>, kind: u32) -> Arc<ImageMap> {
 /// The image of the programs.
 pub fn program(kind: Kind) -> Arc<ImageMap> {
     let functions = (0..3).map(|which| shape(kind, which)).collect();
-    let number = match kind {
-        Kind::Loops => KIND_LOOPS,
-        Kind::Trace => KIND_TRACE,
-    };
-    placed(functions, number)
+    placed(functions, kind)
 }
 
 /// The operands of `WORD_CAUGHT`.

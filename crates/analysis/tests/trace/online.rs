@@ -12,7 +12,9 @@ use holloway_analysis::trace::{Assembler, Limits, Recorded, Terminal, Trace, Tra
 use holloway_format::ImageMap;
 use proptest::prelude::*;
 
-use super::streams::{Kind, Simulator, program};
+use holloway_abi::Kind;
+
+use super::streams::{Simulator, program};
 
 /// Pieces of a stream with their positions.
 type Pieces<'a> = [(u64, &'a [u32])];

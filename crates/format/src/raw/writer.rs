@@ -203,7 +203,7 @@ impl RawWriter {
         let head = &self.head;
         out.extend_from_slice(&RAW_MAGIC);
         out.extend_from_slice(&ABI_VERSION.to_le_bytes());
-        out.extend_from_slice(&head.kind.to_le_bytes());
+        out.extend_from_slice(&head.kind.number().to_le_bytes());
         out.extend_from_slice(&head.build_id);
         out.extend_from_slice(&self.block_size.to_le_bytes());
         out.extend_from_slice(&(PAGE + self.extents.len() as u64).to_le_bytes());

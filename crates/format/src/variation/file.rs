@@ -19,7 +19,6 @@ use crate::frames::FrameWriter;
 use crate::head::{self, Head, Kind, Of, path_below, put_function};
 use crate::image::ImageMap;
 use crate::varint::put;
-use holloway_abi::{KIND_TIMES, KIND_VARIATION};
 
 /// First eight bytes of the file.
 pub const VARIATION_MAGIC: [u8; 8] = *b"HLWTIMES";
@@ -49,7 +48,7 @@ pub fn write_variation(profile: &VariationProfile) -> Vec<u8> {
     let head = profile.head.clone();
     let mut stats = head.stats;
     let head = Head {
-        parameter: head.kind,
+        parameter: head.kind.number(),
         build_id: head.build_id,
         pid: head.pid,
         ppid: head.ppid,
@@ -139,9 +138,8 @@ pub fn read_variation(bytes: &[u8], map: &ImageMap) -> Result<VariationProfile, 
 
 fn read_head(bytes: &[u8]) -> Result<(Head, VariationHead, usize), FormatError> {
     let (file, size) = Head::read(bytes, &KIND)?;
-    if !matches!(file.parameter, KIND_VARIATION | KIND_TIMES) {
-        return Err(FormatError::Head { offset: 0 });
-    }
+    let kind = holloway_abi::Kind::from_number(file.parameter).filter(|kind| kind.is_timed());
+    let kind = kind.ok_or(FormatError::Head { offset: 0 })?;
     let mut stats = VariationStats::default();
     for (number, read) in stats.numbers().into_iter().zip(&file.numbers) {
         *number = *read;
@@ -150,7 +148,7 @@ fn read_head(bytes: &[u8]) -> Result<(Head, VariationHead, usize), FormatError> 
         build_id: file.build_id,
         image: file.image.clone(),
         image_path: file.image_path.clone(),
-        kind: file.parameter,
+        kind,
         pid: file.pid,
         ppid: file.ppid,
         threads: file.threads,

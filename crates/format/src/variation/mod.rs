@@ -12,6 +12,8 @@ pub use file::{
     VARIATION_MAGIC, VARIATION_VERSION, peek_variation, read_variation, write_variation,
 };
 
+use holloway_abi::Kind;
+
 use crate::damage::Damage;
 
 /// Numbers of a [`VariationStats`].
@@ -26,8 +28,8 @@ pub struct VariationHead {
     pub image: String,
     /// Path of the image's file.
     pub image_path: String,
-    /// `abi::KIND_VARIATION` or `abi::KIND_TIMES`.
-    pub kind: u32,
+    /// [`Kind::Variation`] or [`Kind::Times`].
+    pub kind: Kind,
     /// Process id.
     pub pid: u32,
     /// Parent's process id.

@@ -1,6 +1,7 @@
 //! Random maps and profiles, and a small fixed one.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+use holloway_abi::Kind;
 use holloway_format::{
     BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
     FunctionMap, Gone, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome,
@@ -269,7 +270,7 @@ pub(crate) fn image(modules: &[ModuleMap]) -> Vec<u8> {
         parts.push((base, fragment));
         base += module.counters_size;
     }
-    encode_image(0, "app", &parts).0
+    encode_image(Kind::Paths, "app", &parts).0
 }
 
 /// A valid map and a profile of it, as read.

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
+use holloway_abi::Kind;
 use holloway_weave::Pattern;
 
-use crate::kinds;
-use crate::wanted::{Kind, Wanted, parse_kind};
+use crate::wanted::{Collection, Wanted, parse_collection};
 
 /// Options of the cargo verbs that choose what is woven.
 #[derive(Debug, Clone, Default, Args)]
@@ -45,7 +45,7 @@ pub(crate) struct CountArgs {
     /// paths take, of a few of each 10,000 that run (--burst): which are fast mostly and sometimes not. Times: how long every path takes;
     /// for small runs.
     #[arg(long, value_name = "KIND", value_parser = CollectParser)]
-    pub(crate) collect: Option<Kind>,
+    pub(crate) collect: Option<Collection>,
     /// Count frames that are left early: by longjmp, unwinding, or the end of the process [env: HOLLOWAY_EXITS] [default: on]
     #[arg(long, value_name = "WHEN", value_enum)]
     pub(crate) exits: Option<Switch>,
@@ -77,20 +77,20 @@ pub(crate) enum Switch {
 struct CollectParser;
 
 impl TypedValueParser for CollectParser {
-    type Value = Kind;
+    type Value = Collection;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         argument: Option<&clap::Arg>,
         value: &OsStr,
-    ) -> Result<Kind, clap::Error> {
-        TypedValueParser::parse_ref(&parse_kind, command, argument, value)
+    ) -> Result<Collection, clap::Error> {
+        TypedValueParser::parse_ref(&parse_collection, command, argument, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(
-            kinds::ALL
+            Kind::ALL
                 .into_iter()
                 .map(|kind| PossibleValue::new(kind.to_string())),
         ))

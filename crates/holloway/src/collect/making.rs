@@ -1,6 +1,6 @@
 //! What is being made of the streams of one ring, by the worker that reads it.
 
-use holloway_abi::{KIND_LOOPS, KIND_TRACE};
+use holloway_abi::Kind;
 use holloway_analysis::loops::{self, LoopsBuilder};
 use holloway_analysis::trace::{self, Recorded, TraceBuilder};
 use holloway_analysis::variation::VariationBuilder;
@@ -89,13 +89,13 @@ impl Subject {
         let Some(words) = &self.words else {
             return Making::Nothing { is_cut: false };
         };
-        if ![KIND_LOOPS, KIND_TRACE].contains(&self.head.kind) {
+        if ![Kind::Loops, Kind::Trace].contains(&self.head.kind) {
             let bias = locked(&self.timings).bias();
             let builder = VariationBuilder::new(words.clone()).with_bias(bias);
             return Making::Variation(Box::new(builder));
         }
         let share = self.settings.memory.share();
-        if self.head.kind == KIND_LOOPS {
+        if self.head.kind == Kind::Loops {
             let limits = self.nodes(share.most(NODE));
             let builder = LoopsBuilder::new(words.clone(), self.k, limits);
             return Making::Loops(Box::new(builder), share);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use holloway_abi::{KIND_TIMES, KIND_TRACE, KIND_VARIATION, OPERAND, SAMPLE_WORDS, WORD_OWNER};
+use holloway_abi::{Kind, OPERAND, SAMPLE_WORDS, WORD_OWNER};
 use holloway_analysis::stream::Words;
 use holloway_analysis::{loops, variation};
 use holloway_format::raw::{Ring, RingWords, counted_beside};
@@ -22,7 +22,6 @@ use holloway_format::{
     VariationProfile, VariationStats, write_loops, write_sealed, write_variation,
 };
 use holloway_report::{SAMPLE, grouped, plural};
-use holloway_weave::Collect;
 
 use super::Settings;
 use super::forests::{self, Forests, ProcessForests};
@@ -33,7 +32,7 @@ use super::timings::{self, Timings};
 use super::traces::{self, Traces, Wanted};
 use crate::failure::{Context, Result};
 use crate::wanted::DEFAULT_K;
-use crate::{images, kinds, rundir};
+use crate::{images, rundir};
 
 /// The streams of one image in one process.
 pub(crate) struct Subject {
@@ -118,7 +117,7 @@ impl Made {
             ..
         } = timings.head.stats;
         let begun = grouped(begun);
-        let sample = (timings.head.kind == KIND_VARIATION).then(|| {
+        let sample = (timings.head.kind == Kind::Variation).then(|| {
             format!(
                 "{SAMPLE}: counts are estimates, made from {} of {begun} that ran",
                 plural(samples, "timed path")
@@ -135,15 +134,12 @@ impl Made {
     }
 
     /// What its file is called: beside a raw profile, and beside a sealed one until it has the
-    /// other's name. Nothing is made of other kinds (`abi::KIND_…`), nor of unknown ones, which no
-    /// head that was read has.
-    pub(crate) fn extensions(kind: u32) -> Option<[&'static str; 2]> {
-        match kinds::of(kind)? {
-            Collect::Loops => Some([forests::LOOPS, forests::SEALED_LOOPS]),
-            Collect::Variation | Collect::Times => {
-                Some([timings::TIMINGS, timings::SEALED_TIMINGS])
-            }
-            Collect::Paths | Collect::Edges | Collect::Trace => None,
+    /// other's name. Nothing is made of other kinds.
+    pub(crate) fn extensions(kind: Kind) -> Option<[&'static str; 2]> {
+        match kind {
+            Kind::Loops => Some([forests::LOOPS, forests::SEALED_LOOPS]),
+            Kind::Variation | Kind::Times => Some([timings::TIMINGS, timings::SEALED_TIMINGS]),
+            Kind::Paths | Kind::Edges | Kind::Trace => None,
         }
     }
 }
@@ -216,7 +212,7 @@ impl Subject {
     }
 
     fn is_timed(&self) -> bool {
-        [KIND_VARIATION, KIND_TIMES].contains(&self.head.kind)
+        self.head.kind.is_timed()
     }
 
     /// So many words were taken out, to be analysed or left out.
@@ -354,13 +350,13 @@ impl Subject {
 
     fn made(&self) -> Option<Made> {
         let (words, head) = (self.words.as_ref()?, &self.head);
-        match kinds::of(head.kind)? {
-            Collect::Paths | Collect::Edges | Collect::Trace => None,
-            Collect::Loops => {
+        match head.kind {
+            Kind::Paths | Kind::Edges | Kind::Trace => None,
+            Kind::Loops => {
                 let loops = locked(&self.forests).profile(head, words, self.tally());
                 Some(Made::Loops(loops))
             }
-            Collect::Variation | Collect::Times => {
+            Kind::Variation | Kind::Times => {
                 let timings = locked(&self.timings).profile(head, words, self.tally());
                 Some(Made::Timings(timings))
             }
@@ -485,7 +481,7 @@ impl Subject {
         profile.damage.extend_from_slice(raw.damage());
         profile.damage.extend(damage);
         let written = locked(&self.written);
-        let written = (self.head.kind == KIND_TRACE).then_some(&*written);
+        let written = (self.head.kind == Kind::Trace).then_some(&*written);
         profile
             .damage
             .extend(self.tally().damage(raw.rings(), written));

@@ -165,7 +165,7 @@ fn dropped_words(ring: &Ring<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use holloway_abi::{CHUNK, KIND_TRACE, PAGE};
+    use holloway_abi::{CHUNK, Kind, PAGE};
     use holloway_format::{ProfileHead, RawProfile, RawWriter};
 
     use super::*;
@@ -182,7 +182,7 @@ mod tests {
     /// What is said of rings of threads 7, 8, … of which `lost` paths are missing; of each so many are written down.
     fn said(lost: u64, rings: &[Words], written: Option<u64>) -> String {
         let head = ProfileHead {
-            kind: KIND_TRACE,
+            kind: Kind::Trace,
             ..ProfileHead::default()
         };
         let mut writer = RawWriter::new(head, PAGE - 64);

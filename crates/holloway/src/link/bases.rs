@@ -7,12 +7,13 @@
 
 use std::collections::BTreeMap;
 
+use holloway_abi::Kind;
 use holloway_format::Beside;
 use holloway_report::grouped;
+use holloway_weave::WovenModule;
 use holloway_weave::image::Machine;
 use holloway_weave::patch::{self, PatchError};
 use holloway_weave::symbols::changed;
-use holloway_weave::{Collect, WovenModule};
 
 use super::farm::{Farm, Outcome};
 use super::inputs::{Inputs, read_part};
@@ -90,7 +91,7 @@ impl Bases {
     /// written into, and why.
     fn of(
         outcomes: &mut [Outcome],
-        collect: Collect,
+        collect: Kind,
         without: impl Fn(usize, &str) -> Result<Outcome>,
     ) -> Result<Self> {
         let mut bases = Self::default();
@@ -114,7 +115,7 @@ impl Bases {
     fn add(
         &mut self,
         woven: &mut WovenModule,
-        collect: Collect,
+        collect: Kind,
     ) -> std::result::Result<u64, PatchError> {
         let base = self.end;
         let mut beside = self.beside;
@@ -140,14 +141,10 @@ impl Bases {
     }
 
     /// Bytes of counters that a thread needs.
-    pub(super) fn size(&self, collect: Collect) -> u64 {
+    pub(super) fn size(&self, collect: Kind) -> u64 {
         match collect {
-            Collect::Loops => self.beside.end,
-            Collect::Paths
-            | Collect::Edges
-            | Collect::Trace
-            | Collect::Variation
-            | Collect::Times => self.end,
+            Kind::Loops => self.beside.end,
+            Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => self.end,
         }
     }
 
@@ -214,7 +211,7 @@ mod tests {
     #[test]
     fn equal_modules_have_one_name_and_a_place_each() {
         let mut bases = Bases::default();
-        let mut place = |symbol| bases.add(&mut woven(symbol), Collect::Trace);
+        let mut place = |symbol| bases.add(&mut woven(symbol), Kind::Trace);
         let placed = ["a", "b", "a"].map(|symbol| place(symbol).ok());
         assert_eq!(placed, [Some(0), Some(128), Some(256)]);
         let expected = [("a", 0), ("a_beside", 0), ("b", 16), ("b_beside", 0)];
@@ -231,7 +228,7 @@ mod tests {
         good.object = referring("good", "g", object::elf::R_X86_64_32S.0);
         let mut outcomes = [good.clone(), bad, good].map(Outcome::Woven);
         let told = std::cell::RefCell::new(Vec::new());
-        let bases = Bases::of(&mut outcomes, Collect::Paths, |number, why| {
+        let bases = Bases::of(&mut outcomes, Kind::Paths, |number, why| {
             told.borrow_mut().push((number, why.to_owned()));
             Ok(Outcome::Plain(woven(""), String::new()))
         });

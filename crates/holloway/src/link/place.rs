@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use holloway_abi::Kind;
 use holloway_abi::{ABI_VERSION, IMAGE_MAGIC, ImageHeader, PAGE};
 use holloway_format::{ModuleMap, Skipped, encode_image};
-use holloway_weave::Collect;
 use holloway_weave::archive;
 use holloway_weave::image::{Machine, image_object};
 
@@ -212,12 +212,12 @@ impl Image {
             .iter()
             .map(|(base, fragment)| (*base, &fragment[..]))
             .collect();
-        let (map, build_id) = encode_image(settings.collect.kind(), name, &parts);
+        let (map, build_id) = encode_image(settings.collect, name, &parts);
         let counters = self.bases.size(settings.collect);
         let header = ImageHeader {
             magic: IMAGE_MAGIC,
             version: ABI_VERSION,
-            kind: settings.collect.kind(),
+            kind: settings.collect.number(),
             build_id,
             block_size: (counters.max(LINE) + BLOCK_HEAD).next_multiple_of(PAGE) - BLOCK_HEAD,
             parameter: parameter(settings),
@@ -330,8 +330,8 @@ fn runs(settings: &Settings) -> Result<[u8; 896]> {
 /// What the image says of its kind: of loops, over how many iterations they are seen.
 fn parameter(settings: &Settings) -> u64 {
     match settings.collect {
-        Collect::Loops => settings.k.into(),
-        Collect::Paths | Collect::Edges | Collect::Trace | Collect::Variation | Collect::Times => 0,
+        Kind::Loops => settings.k.into(),
+        Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => 0,
     }
 }
 

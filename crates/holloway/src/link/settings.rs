@@ -16,7 +16,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use holloway_weave::{Collect, OptLevel, Pattern};
+use holloway_abi::Kind;
+use holloway_weave::{OptLevel, Pattern};
 
 use super::line::{Line, Output};
 use super::tools::cache_home;
@@ -27,7 +28,7 @@ use crate::wanted::Wanted;
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// Kind of profile.
-    pub(crate) collect: Collect,
+    pub(crate) collect: Kind,
     /// Iterations that loops are seen over: only in the image, so that another needs no module woven again.
     pub(crate) k: u32,
     /// Frames that are left early count.
@@ -79,7 +80,7 @@ impl Settings {
         let opt = text("HOLLOWAY_OPT")?;
         Ok(Self {
             collect: wanted.kind(),
-            k: wanted.whole_kind().k,
+            k: wanted.collection().k,
             exits: wanted.counts_exits(),
             guide: wanted.guide,
             std: matches!(text("HOLLOWAY_STD")?.as_str(), "1" | "true" | "yes"),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holloway_abi::{KIND_LOOPS, KIND_TRACE};
+use holloway_abi::Kind;
 use holloway_format::trace::TraceFile;
 use holloway_format::{FormatError, ImageMap, Profile, ProfileHead, read_loops, read_variation};
 
@@ -17,7 +17,7 @@ pub(super) fn damaged(
     map: &ImageMap,
     profile: &Profile,
 ) -> Vec<String> {
-    let is_trace = head.kind == KIND_TRACE;
+    let is_trace = head.kind == Kind::Trace;
     let extensions = match is_trace {
         true => Some(traces::TRACES),
         false => Made::extensions(head.kind),
@@ -43,8 +43,8 @@ pub(super) fn damaged(
     let read = |path: &PathBuf| {
         let bytes = images::read_regular(path).map_err(|error| error.to_string())?;
         let of = match head.kind {
-            KIND_LOOPS => read_loops(&bytes, map).map(|loops| (loops.head.build_id, head.pid)),
-            KIND_TRACE => {
+            Kind::Loops => read_loops(&bytes, map).map(|loops| (loops.head.build_id, head.pid)),
+            Kind::Trace => {
                 let of = TraceFile::read(&bytes).map(|traces| traces.head);
                 of.map(|of| (of.build_id, of.process))
             }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     /// What is said of files beside a sealed profile of `kind`.
-    fn said(kind: u32, files: &[(&str, &[u8])]) -> Vec<String> {
+    fn said(kind: Kind, files: &[(&str, &[u8])]) -> Vec<String> {
         let directory = tempfile::tempdir().expect("a directory");
         let profile = directory.path().join("1-app.hwp");
         for (extension, bytes) in files {
@@ -110,12 +110,12 @@ mod tests {
             ..LoopsProfile::default()
         };
         let whole = holloway_format::write_loops(&loops);
-        assert_eq!(said(KIND_LOOPS, &[("hwl", &whole)]), [""; 0]);
+        assert_eq!(said(Kind::Loops, &[("hwl", &whole)]), [""; 0]);
         let mut magic = whole.clone();
         magic[0] ^= 1;
         for damaged in [&[], &whole[..60], &magic] {
-            for (kind, extension) in [(KIND_LOOPS, "hwl"), (KIND_TRACE, "hwt")] {
-                let why = match damaged.starts_with(b"HLWLOOPS") && kind == KIND_LOOPS {
+            for (kind, extension) in [(Kind::Loops, "hwl"), (Kind::Trace, "hwt")] {
+                let why = match damaged.starts_with(b"HLWLOOPS") && kind == Kind::Loops {
                     true => "it is cut short",
                     false => "its head is damaged",
                 };
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_gone_is_named() {
-        for (kind, name) in [(KIND_LOOPS, "/1-app.hwl"), (KIND_TRACE, "/1-app.hwt")] {
+        for (kind, name) in [(Kind::Loops, "/1-app.hwl"), (Kind::Trace, "/1-app.hwt")] {
             let said = said(kind, &[]);
             assert_eq!(said.len(), 1);
             assert!(

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use holloway_abi::{KIND_LOOPS, KIND_TIMES, KIND_TRACE, KIND_VARIATION};
+use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
 use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::variation::VariationRun;
@@ -45,7 +45,7 @@ impl Loaded {
     /// The sequences of paths over iterations. Of processes whose sequences can't be read only that they were there is known.
     pub(crate) fn into_loops(self) -> LoopsRun {
         let streams = self.streams.into_iter();
-        let streams = streams.filter(|one| one.head.kind == KIND_LOOPS).collect();
+        let streams = streams.filter(|one| one.head.kind == Kind::Loops).collect();
         let mut loops = LoopsRun::new(by_image(streams, |one| one.loops().unwrap_or_default()));
         complete(&mut loops.run, self.profile);
         loops
@@ -53,7 +53,7 @@ impl Loaded {
 
     /// How long paths took. Of processes whose timings can't be read only that they were there is known.
     pub(crate) fn into_variation(self) -> VariationRun {
-        let timed = |one: &Streams| is_timed(one.head.kind);
+        let timed = |one: &Streams| one.head.kind.is_timed();
         let streams = self.streams.into_iter().filter(timed).collect();
         let timings = |one: &Streams| {
             let mut timings = one.timings().unwrap_or_default();
@@ -67,11 +67,6 @@ impl Loaded {
         complete(&mut variation.run, profile);
         variation
     }
-}
-
-/// Whether paths are timed in a profile of this kind.
-fn is_timed(kind: u32) -> bool {
-    [KIND_VARIATION, KIND_TIMES].contains(&kind)
 }
 
 /// What was made of each process, by image.
@@ -168,7 +163,7 @@ impl Streams {
 
     /// The traces held against what the profile counted. Nothing of a profile that is raw still: its counts are made of the traces.
     pub(crate) fn account(&self, traces: &[ThreadTrace]) -> Option<Account> {
-        if self.now.is_some() || self.head.kind != KIND_TRACE {
+        if self.now.is_some() || self.head.kind != Kind::Trace {
             return None;
         }
         let profile = images::read_regular(&self.file).ok()?;

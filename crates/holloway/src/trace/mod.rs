@@ -11,6 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use holloway_abi::Kind;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
 use holloway_format::ProfileHead;
@@ -18,7 +19,6 @@ use holloway_report::trace::{
     Account, AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
 };
 use holloway_report::{Options, grouped, plural};
-use holloway_weave::Collect;
 
 use crate::args::OutputFormat;
 use crate::collect::Settings;
@@ -283,8 +283,8 @@ impl Found {
         let loaded = load(run, &Settings::default())?;
         let shown = run.display();
         let is_left = !loaded.profile.images.is_empty();
-        if is_left && !loaded.kinds.has(Collect::Trace) {
-            let why = loaded.kinds.lack("traces", Collect::Trace);
+        if is_left && !loaded.kinds.has(Kind::Trace) {
+            let why = loaded.kinds.lack("traces", Kind::Trace);
             return Err(Failure::usage(format_args!("{shown}: {why}")));
         }
         let found = Self::of(loaded, wanted);

@@ -72,7 +72,7 @@ impl Serialize for FunctionRecord<'_> {
         record.serialize_field("line", &map.line)?;
         record.serialize_field("module", &*module.name)?;
         record.serialize_field("image", &run.images[module.image.index()].name)?;
-        record.serialize_field("collected", collected(self.function.collected()))?;
+        record.serialize_field("collected", collected(self.function.unit()))?;
         if let Some(bound) = bound(self.function.bounds().sum()) {
             record.serialize_field("bound", bound)?;
         }

@@ -16,9 +16,10 @@ pub mod variation;
 
 use std::io::{self, BufWriter, Write};
 
+use holloway_abi::Unit;
 use holloway_analysis::coverage::{coverage, left_out};
 use holloway_analysis::predict::prediction;
-use holloway_analysis::{Collected, Exits, Function, ModuleId, RunProfile};
+use holloway_analysis::{Exits, Function, ModuleId, RunProfile};
 use holloway_format::{Place, Text};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -146,7 +147,7 @@ impl<'a> Document<'a> {
                 .iter()
                 .map(|byte| format!("{byte:02x}"))
                 .collect(),
-            collected: collected(image.collected),
+            collected: collected(image.kind.traits().unit),
             processes: image.processes.iter().map(process).collect(),
         };
         self.run.images.iter().map(image).collect()
@@ -189,9 +190,9 @@ impl<'a> Document<'a> {
             .ids()
             .filter(|&(id, _)| self.names.keeps(self.run, id));
         let ran = kept.filter(|(_, function)| function.ran());
-        match ran.map(|(_, function)| function.collected()).min() {
-            Some(Collected::Paths) => None,
-            Some(Collected::Edges) => Some("edges were recorded, not paths"),
+        match ran.map(|(_, function)| function.unit()).min() {
+            Some(Unit::Paths) => None,
+            Some(Unit::Edges) => Some("edges were recorded, not paths"),
             None => Some("no such function ran"),
         }
     }
@@ -206,10 +207,10 @@ impl<'a> Document<'a> {
 }
 
 /// What was counted, as the JSON says it.
-fn collected(collected: Collected) -> &'static str {
+fn collected(collected: Unit) -> &'static str {
     match collected {
-        Collected::Paths => "paths",
-        Collected::Edges => "edges",
+        Unit::Paths => "paths",
+        Unit::Edges => "edges",
     }
 }
 

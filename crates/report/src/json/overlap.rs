@@ -2,12 +2,13 @@
 
 use std::io::{self, BufWriter, Write};
 
+use holloway_abi::Unit;
 use holloway_analysis::edges::block_number;
 use holloway_analysis::overlap::{
     Alone, Both, Difference, Overlap, Pair, Side, Why, edge_of, overlap,
 };
 use holloway_analysis::paths::regenerate;
-use holloway_analysis::{Collected, Function, RunProfile};
+use holloway_analysis::{Function, RunProfile};
 use holloway_flow::PathId;
 use serde::Serialize;
 
@@ -116,7 +117,7 @@ fn document<'a>(
 ) -> Document<'a> {
     let run = |side: usize| RunRecord {
         images: runs[side].images.iter().map(|image| &*image.name).collect(),
-        collected: collected(runs[side].collected()),
+        collected: collected(runs[side].unit()),
         exits: exits(runs[side].exits()),
         counts: counts(&found.sides[side]),
         alone: found.alone[side]
@@ -197,7 +198,7 @@ fn difference<'a>(
     passed.dedup();
     let edge = edge_of(&function.map, one.unit)
         .map(|(_, edge)| [edge.from, edge.to].map(|block| block_number(function, block)));
-    let by_edges = found.unit == Collected::Edges;
+    let by_edges = found.unit == Unit::Edges;
     DifferenceRecord {
         name: names.name(function).to_string(),
         linkage_name: &function.map.linkage_name,
@@ -212,14 +213,14 @@ fn difference<'a>(
 }
 
 /// The blocks of a path, or at the ends of an edge.
-fn blocks(function: &Function, unit: Collected, number: u64) -> Vec<u32> {
+fn blocks(function: &Function, unit: Unit, number: u64) -> Vec<u32> {
     match unit {
-        Collected::Paths => {
+        Unit::Paths => {
             let path = regenerate(function, PathId(number));
             let blocks = path.map(|path| path.blocks).unwrap_or_default();
             blocks.iter().map(|block| block.0).collect()
         }
-        Collected::Edges => {
+        Unit::Edges => {
             let edge = edge_of(&function.map, number).map(|(_, edge)| edge);
             edge.map_or_else(Vec::new, |edge| vec![edge.from, edge.to])
         }

@@ -2,9 +2,10 @@
 
 use std::io;
 
+use holloway_abi::Unit;
 use holloway_analysis::find::{Fate, where_is};
 use holloway_analysis::functions::summary;
-use holloway_analysis::{Collected, Function, FunctionId, RunProfile};
+use holloway_analysis::{Function, FunctionId, RunProfile};
 
 use super::Sheet;
 use super::paint::{Ink, Line};
@@ -117,11 +118,11 @@ fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
         let calls = plural(function.flow().calls, "call");
         format!("{calls} · {} ran", parts_run(function))
     } else {
-        match function.collected() {
-            Collected::Paths => {
+        match function.unit() {
+            Unit::Paths => {
                 format!("did not run · {}", plural(function.map.path_count, "path"))
             }
-            Collected::Edges => "did not run".to_owned(),
+            Unit::Edges => "did not run".to_owned(),
         }
     };
     if function.map.selects > 0 {
@@ -140,9 +141,9 @@ fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
 
 /// `3 of 6 paths`, or blocks where edges were counted.
 fn parts_run(function: &Function) -> String {
-    let (ran, all, noun) = match function.collected() {
-        Collected::Paths => (function.counts.len(), function.map.path_count, "path"),
-        Collected::Edges => {
+    let (ran, all, noun) = match function.unit() {
+        Unit::Paths => (function.counts.len(), function.map.path_count, "path"),
+        Unit::Edges => {
             let blocks = function.flow().blocks.iter();
             let ran = (0u32..).zip(blocks);
             let ran = ran.filter(|&(block, &count)| count > 0 && block != function.map.exit);

@@ -2,8 +2,9 @@
 
 use std::io;
 
+use holloway_abi::Unit;
+use holloway_analysis::Exits;
 use holloway_analysis::coverage::{Coverage, coverage};
-use holloway_analysis::{Collected, Exits};
 
 use super::Sheet;
 use super::paint::Ink;
@@ -57,7 +58,7 @@ pub(super) fn write_around(
 
 /// What was recorded, paths or edges; both, where the images or functions of the run are of both kinds.
 fn counted(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
-    let edges = sheet.run.collected() == Collected::Edges;
+    let edges = sheet.run.unit() == Unit::Edges;
     if coverage.by_paths > 0 || !edges && coverage.by_edges == 0 {
         sheet.fact("paths", &paths(coverage))?;
     }

@@ -25,7 +25,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufWriter, Write};
 use std::rc::Rc;
 
-use holloway_analysis::{Collected, Function, FunctionId, RunProfile};
+use holloway_abi::Unit;
+use holloway_analysis::{Function, FunctionId, RunProfile};
 use paint::{Ink, Line, Page};
 
 use crate::filter::Filter;
@@ -172,7 +173,7 @@ impl<'a> Sheet<'a> {
         let shown = self.run.ids();
         let shown = shown.filter(|&(id, function)| function.ran() && self.keeps(id));
         let (edges, paths): (Vec<_>, Vec<_>) =
-            shown.partition(|(_, function)| function.collected() == Collected::Edges);
+            shown.partition(|(_, function)| function.unit() == Unit::Edges);
         if edges.is_empty() {
             return Ok(false);
         }

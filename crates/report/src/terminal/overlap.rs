@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
+use holloway_abi::Unit;
 use holloway_analysis::edges::target;
 use holloway_analysis::overlap::{
     Alone, Both, Difference, Overlap, Pair, Side, Why, edge_of, overlap,
 };
 use holloway_analysis::paths::regenerate;
 use holloway_analysis::trail::{End, Trail, first_place, is_choice, trail};
-use holloway_analysis::{Collected, Exits, Function, RunProfile};
+use holloway_analysis::{Exits, Function, RunProfile};
 use holloway_flow::PathId;
 use holloway_format::Place;
 
@@ -108,8 +109,8 @@ impl<'a> Comparison<'a> {
             1.0
         };
         let of = match self.found.unit {
-            Collected::Paths => "paths",
-            Collected::Edges => "edges",
+            Unit::Paths => "paths",
+            Unit::Edges => "edges",
         };
         sheet.fact(
             "overlap",
@@ -117,8 +118,8 @@ impl<'a> Comparison<'a> {
         )?;
         if self.found.by_exits > 0 {
             let what = match self.found.unit {
-                Collected::Paths => "path",
-                Collected::Edges => "edge",
+                Unit::Paths => "path",
+                Unit::Edges => "edge",
             };
             let text = format!(
                 "{} not listed: no further apart than frames left in calls explain, which only one run counts",
@@ -171,13 +172,13 @@ impl<'a> Comparison<'a> {
         };
         let part = |part: u64, whole: u64| format!("{}  {}", grouped(part), share(part, whole));
         let (distinct, runs, common_runs, instructions) = match self.found.unit {
-            Collected::Paths => (
+            Unit::Paths => (
                 "different paths",
                 "path executions",
                 "of them on common paths",
                 "of them on common paths",
             ),
-            Collected::Edges => (
+            Unit::Edges => (
                 "different edges",
                 "edges taken",
                 "of them common ones",
@@ -234,8 +235,8 @@ impl<'a> Comparison<'a> {
             return Ok(());
         }
         let (title, noun, columns) = match self.found.unit {
-            Collected::Paths => ("Paths that differ most", "path", &DIFFERENCES),
-            Collected::Edges => ("Edges that differ most", "edge", &EDGES),
+            Unit::Paths => ("Paths that differ most", "path", &DIFFERENCES),
+            Unit::Edges => ("Edges that differ most", "edge", &EDGES),
         };
         let shown = format!(
             "{} of {} whose shares of executions differ",
@@ -253,8 +254,8 @@ impl<'a> Comparison<'a> {
     fn difference(&self, sheet: &Sheet<'a>, one: &Difference) -> Vec<(Ink, String)> {
         let function = self.runs[one.side].function(one.function);
         let [which, from, to, branches] = match self.found.unit {
-            Collected::Paths => path_ends(sheet, function, PathId(one.unit)),
-            Collected::Edges => edge_ends(sheet, function, one.unit),
+            Unit::Paths => path_ends(sheet, function, PathId(one.unit)),
+            Unit::Edges => edge_ends(sheet, function, one.unit),
         };
         let cell = |side: usize| match one.counts[side] {
             0 => (Ink::Alarm, "never".to_owned()),
@@ -331,17 +332,17 @@ fn described(run: &RunProfile) -> String {
 
 /// What was counted in the functions that ran.
 fn kinds(run: &RunProfile) -> &'static str {
-    let has = |what: Collected| {
+    let has = |what: Unit| {
         let mut functions = run.functions.iter();
-        functions.any(|function| function.ran() && function.collected() == what)
+        functions.any(|function| function.ran() && function.unit() == what)
     };
-    match (has(Collected::Paths), has(Collected::Edges)) {
+    match (has(Unit::Paths), has(Unit::Edges)) {
         (true, true) => "paths and edges",
         (true, false) => "paths",
         (false, true) => "edges",
-        (false, false) => match run.collected() {
-            Collected::Paths => "paths",
-            Collected::Edges => "edges",
+        (false, false) => match run.unit() {
+            Unit::Paths => "paths",
+            Unit::Edges => "edges",
         },
     }
 }

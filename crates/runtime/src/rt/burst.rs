@@ -36,11 +36,11 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use super::ring::Ring;
-use super::{arch, image, watch};
+use super::{arch, kind, watch};
 use holloway_abi::{
-    BurstState, CHUNK, CLOCK_AGE, KIND_TIMES, OPERAND, SAMPLE_CALLED, SAMPLE_CHECK,
-    SAMPLE_FLAG_BITS, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNKNOWN, SAMPLE_UNWATCHED,
-    SAMPLE_WORDS, WARM_EVERY, WARM_UP, digits,
+    BurstState, CHUNK, CLOCK_AGE, OPERAND, SAMPLE_CALLED, SAMPLE_CHECK, SAMPLE_FLAG_BITS,
+    SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, SAMPLE_WORDS, Timing,
+    WARM_EVERY, WARM_UP, digits,
 };
 
 /// A number of the state.
@@ -319,15 +319,21 @@ pub(super) extern "C" fn burst() -> *mut u8 {
     block
 }
 
+/// Whether all paths are timed, without bursts.
+fn times_all() -> bool {
+    kind().traits().timing == Timing::All
+}
+
 /// Body of `__holloway_sample`.
 #[unsafe(link_section = ".text.holloway_hot")]
 pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> *mut u8 {
     let block = arch::slot();
     if block.is_null() {
         // Begun by another thread, whose stack this one goes on with.
-        return match image().kind {
-            KIND_TIMES => arch::enter_first(),
-            _ => block,
+        return if times_all() {
+            arch::enter_first()
+        } else {
+            block
         };
     }
     let ring = Ring::of_block(block);
@@ -365,7 +371,7 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
     }
     let own = (duration - others).saturating_sub(bias);
     state.inner.set(known.wrapping_add(own));
-    let next = if image().kind == KIND_TIMES {
+    let next = if times_all() {
         block
     } else if is_last || !state.goes_on(at) {
         core::ptr::null_mut()
@@ -379,7 +385,7 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
 /// Paths that a sample stands for.
 #[inline(always)]
 fn pending(state: &State) -> u32 {
-    if image().kind == KIND_TIMES {
+    if times_all() {
         return 1;
     }
     let paths = state.pending.get();

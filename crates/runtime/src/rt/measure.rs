@@ -9,10 +9,8 @@ use super::burst::State;
 use super::page::Inner;
 use super::ring::Ring;
 use super::text::number;
-use super::{arch, image, proc, report, sys, watch};
-use holloway_abi::{
-    BURST, BURST_MOST, BURST_VARIABLE, BurstState, KIND_TIMES, KIND_VARIATION, OPERAND,
-};
+use super::{arch, kind, proc, report, sys, watch};
+use holloway_abi::{BURST, BURST_MOST, BURST_VARIABLE, BurstState, OPERAND, Timing};
 
 /// Empty probes whose mean is taken: the clock goes in steps, so one by itself says little.
 const ROUNDS: u64 = 16;
@@ -25,7 +23,7 @@ const LENGTHS: u32 = 64;
 
 /// Are paths timed?
 pub(super) fn is_timed() -> bool {
-    matches!(image().kind, KIND_VARIATION | KIND_TIMES)
+    kind().is_timed()
 }
 
 /// Reads how often to burst, from the environment.
@@ -34,7 +32,7 @@ pub(super) fn find_burst(inner: &mut Inner) {
     let Inner {
         scratch, directory, ..
     } = inner;
-    if image().kind != KIND_VARIATION
+    if kind().traits().timing != Timing::Bursts
         || !proc::variable(BURST_VARIABLE.as_bytes(), scratch, directory)
     {
         return;
@@ -133,7 +131,7 @@ fn calibrate(ring: Ring, state: &State) {
     let (bias, wavering) = least_samples(state);
     let overhead = least_ends(state);
     let resolution = step(bias).max(wavering);
-    let visit = if image().kind == KIND_VARIATION {
+    let visit = if kind().traits().timing == Timing::Bursts {
         least_visits(state)
     } else {
         0

@@ -27,10 +27,10 @@ use super::page::{Collector, Inner};
 use super::store::Birth;
 use super::sys::{self, NO_COLLECTOR, Where};
 use super::text::number;
-use super::{RUNTIME, arch, fork, image, measure, proc, report, spool, watch};
+use super::{RUNTIME, arch, fork, kind, measure, proc, report, spool, watch};
 use holloway_abi::{
     BURST_STATE, BurstState, CHUNK, COLLECTOR_VARIABLE, ExtentHeader, OPERAND, PAGE, RESERVE,
-    RING_SIZE, RING_WORDS, RingHeader, WORD_CAUGHT, WORD_OWNER, is_stream,
+    RING_SIZE, RING_WORDS, RingHeader, WORD_CAUGHT, WORD_OWNER,
 };
 
 /// Bytes of a ring's extent, without counters behind it.
@@ -113,7 +113,7 @@ pub(super) fn find_collector(inner: &mut Inner) {
     } = inner;
     let name = COLLECTOR_VARIABLE.as_bytes();
     inner.collector = Collector::NONE;
-    if !is_stream(image().kind) || !proc::variable(name, scratch, directory) {
+    if !kind().is_stream() || !proc::variable(name, scratch, directory) {
         return;
     }
     let (id, rest) = number(directory.as_bytes(), 10);

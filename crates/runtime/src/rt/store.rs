@@ -14,10 +14,10 @@ use core::sync::atomic::Ordering;
 use super::page::{Inner, Live};
 use super::ring::{self, Ring};
 use super::sys::{self, EBADF, EDQUOT, EFBIG, ENOMEM, ENOSPC, Errno, Where};
-use super::{files, image, measure, report};
+use super::{files, image, kind, measure, report};
 use holloway_abi::{
-    self, BurstState, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, ExtentHeader, KIND_LOOPS, PAGE,
-    RING_SIZE,
+    self, BurstState, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, ExtentHeader, InlineCounts, PAGE,
+    RING_SIZE, Storage, Traits,
 };
 
 /// Blocks looked at for a dead owner, for each new thread: some 100 ns each.
@@ -60,16 +60,23 @@ pub(super) fn block_for_thread(inner: &mut Inner) -> *mut u8 {
 
 /// Do threads append to rings, in place of counting in blocks? Rings are blocks in all that is said of blocks here.
 pub(super) fn is_stream() -> bool {
-    holloway_abi::is_stream(image().kind)
+    kind().is_stream()
 }
 
 /// Bytes of a block's extent.
 fn block_extent_size() -> usize {
     let block = round_up(image().block_size as usize + size_of::<ExtentHeader>());
-    match image().kind {
-        KIND_LOOPS => ring::EXTENT_SIZE + block,
-        _ if is_stream() => ring::EXTENT_SIZE,
-        _ => block,
+    let Traits {
+        storage,
+        inline_counts,
+        ..
+    } = kind().traits();
+    match (storage, inline_counts) {
+        (Storage::Counters, _) => block,
+        (Storage::Stream, InlineCounts::Activations) => ring::EXTENT_SIZE + block,
+        (Storage::Stream, InlineCounts::Nothing | InlineCounts::Paths | InlineCounts::Edges) => {
+            ring::EXTENT_SIZE
+        }
     }
 }
 

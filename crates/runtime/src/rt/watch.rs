@@ -18,10 +18,9 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use super::burst::State;
 use super::page::{Inner, Live};
 use super::ring::{self, Ring};
-use super::{arch, fork, image, sys};
+use super::{arch, fork, kind, sys};
 use holloway_abi::{
-    CLOCK_AGE, CLOCK_WORDS, KIND_TIMES, OPERAND, PAGE, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
-    WORD_CLOCK,
+    CLOCK_AGE, CLOCK_WORDS, OPERAND, PAGE, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, Timing, WORD_CLOCK,
 };
 
 /// In place of the program time of a look: what happened was a probe's time.
@@ -98,7 +97,7 @@ pub(super) fn begin(inner: &Inner, state: &State) {
     let area = arch::rseq_area();
     let place = if !area.is_null() && !descriptor.is_null() {
         area.wrapping_add(RSEQ_CS).addr() as u64
-    } else if image().kind == KIND_TIMES || descriptor.is_null() {
+    } else if kind().traits().timing == Timing::All || descriptor.is_null() {
         state.quiet.address()
     } else {
         (&raw const NOWHERE).addr() as u64

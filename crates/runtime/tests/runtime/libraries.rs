@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::common::{command, profiles, run, run_silently, workshop};
 
-/// `KIND_PATHS`.
+/// `Kind::Paths`.
 const COUNTS: &str = "-DKIND=0";
 
 /// The command that does it, and where the data goes.

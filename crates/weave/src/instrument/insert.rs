@@ -8,7 +8,7 @@
 //! | variation | `bursts` |
 //! | times | `times` |
 
-use holloway_abi::{RING_SIZE, RING_WORDS};
+use holloway_abi::{Kind, RING_SIZE, RING_WORDS};
 use holloway_format::Counters;
 
 use super::bursts::{self, leaves::ShortLeaves};
@@ -21,7 +21,6 @@ use super::sites::{Destination, Sites, sites};
 use super::word::FirstWord;
 use super::{counters, stream, times};
 use crate::error::Defect;
-use crate::options::Collect;
 
 /// Where the counts of a function go.
 pub(crate) struct CountPlacement {
@@ -33,7 +32,7 @@ pub(crate) struct CountPlacement {
 
 /// Inserts the probes of the functions of one module.
 pub(crate) struct ProbeInserter<'a> {
-    pub(crate) collect: Collect,
+    pub(crate) collect: Kind,
     /// The symbol of the module's base.
     pub(crate) base_symbol: &'a str,
     /// Functions that are too short to be timed.
@@ -56,26 +55,26 @@ impl ProbeInserter<'_> {
         let counters = placement.counters;
         let first = FirstWord::at(counters.offset());
         match self.collect {
-            Collect::Paths | Collect::Edges => {
+            Kind::Paths | Kind::Edges => {
                 let sites = usual_sites(plan)?;
                 let frequencies = TransitionFrequencies::new(&plan.lowered, &plan.weights);
                 counters::insert(layout, &sites, &frequencies, counters, globals, selector);
             }
-            Collect::Loops => match placement.ring_counters {
+            Kind::Loops => match placement.ring_counters {
                 Some(ring_counters) => {
                     self.insert_next_to_ring(plan, ring_counters, first, globals, selector)?;
                 }
                 None => stream::insert(layout, &usual_sites(plan)?, first, globals, selector, None),
             },
-            Collect::Trace => {
+            Kind::Trace => {
                 stream::insert(layout, &usual_sites(plan)?, first, globals, selector, None);
             }
-            Collect::Variation => {
+            Kind::Variation => {
                 let sites = usual_sites(plan)?;
                 let frequencies = TransitionFrequencies::new(&plan.lowered, &plan.weights);
                 bursts::insert::insert(layout, &sites, &frequencies, first, globals, self.leaves);
             }
-            Collect::Times => times::insert(layout, &usual_sites(plan)?, first, globals),
+            Kind::Times => times::insert(layout, &usual_sites(plan)?, first, globals),
         }
         Ok(())
     }

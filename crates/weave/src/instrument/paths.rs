@@ -1,8 +1,9 @@
 //! How many paths a function is numbered with.
 
+use holloway_abi::InlineCounts;
 use holloway_flow::{Cfg, Dag, EdgeKind, Numbering, SuccessorOrder, TooManyPaths};
 
-use crate::options::{Collect, ModuleOptions, STREAM_LIMIT};
+use crate::options::{ModuleOptions, STREAM_LIMIT};
 
 /// Numbers the paths. A function with loops is cut until an array holds its counters, if it can be: paths then end at
 /// a few cold edges (of loop exits, mostly), and no loop pays for hashing. One without loops is counted once a call
@@ -17,11 +18,9 @@ pub(super) fn number(
     weights: &[u64],
     options: &ModuleOptions,
 ) -> Result<Numbering, TooManyPaths> {
-    let ordered = |numbering: Numbering| match options.collect {
-        Collect::Loops => numbering.starts_last(),
-        Collect::Paths | Collect::Edges | Collect::Trace | Collect::Variation | Collect::Times => {
-            numbering
-        }
+    let ordered = |numbering: Numbering| match options.collect.traits().inline_counts {
+        InlineCounts::Activations => numbering.starts_last(),
+        InlineCounts::Nothing | InlineCounts::Paths | InlineCounts::Edges => numbering,
     };
     let order = SuccessorOrder::HottestFirst(weights);
     let mut edges = cfg.edges().iter();

@@ -7,6 +7,7 @@
 //! blocks they leave are cut before their terminators, and planning starts again. Each round cuts at
 //! least one more block, so planning ends.
 
+use holloway_abi::{InlineCounts, Timing};
 use holloway_flow::{BlockId, Dag, EdgeCounters, Numbering, Probes};
 use holloway_format::Counters;
 use holloway_llvm::Function;
@@ -16,7 +17,7 @@ use super::bursts::leaves::check_length;
 use super::weights::weights;
 use super::{edges, paths};
 use crate::lower::{CallAttributes, LoweredFunction, LoweringOptions, lower};
-use crate::options::{Collect, ModuleOptions};
+use crate::options::ModuleOptions;
 use crate::reason::Reason;
 
 /// What is known of a function before anything is inserted.
@@ -43,17 +44,18 @@ pub(crate) fn plan<'m>(
     attributes: &CallAttributes,
     options: &ModuleOptions,
 ) -> Result<Plan<'m>, Reason> {
+    let traits = options.collect.traits();
     let mut split = Vec::new();
     loop {
         let lowering = LoweringOptions::new(options, &split);
         let lowered = lower(function, attributes, lowering)?;
-        if options.collect == Collect::Variation
+        if traits.timing == Timing::Bursts
             && let Some(obstacle) = copy_obstacle(&lowered.layout, attributes)
         {
             return Err(Reason::NotCopyable(obstacle));
         }
         let weights = weights(&lowered, options.guide.as_ref());
-        if options.collect == Collect::Edges
+        if traits.inline_counts == InlineCounts::Edges
             && let Some(counters) = edges::counters(&lowered, &weights)
         {
             return Ok(Plan {
@@ -91,7 +93,7 @@ impl<'m> Plan<'m> {
         if numbering.path_count() == 0 {
             return Err(Reason::NoPathEnds);
         }
-        if options.collect == Collect::Variation {
+        if options.collect.traits().timing == Timing::Bursts {
             check_length(&lowered.layout, &numbering)?;
         }
         // A path's time ends where the path ends, so a timed path is never decided before its end.

@@ -26,6 +26,7 @@
 
 use std::collections::HashMap;
 
+use holloway_abi::InlineCounts;
 use holloway_flow::{
     BlockId, DagEdge, DagEdgeKind, EdgeId, EdgeKind, Numbering, PathEnd, PathId, PathStart,
 };
@@ -34,11 +35,11 @@ use holloway_format::Outcome;
 use super::plan::{Plan, PlannedCounts};
 use super::sites::Destination;
 use crate::lower::LoweredFunction;
-use crate::options::{Collect, ModuleOptions};
+use crate::options::ModuleOptions;
 
 /// Gives the functions of a module their counters next to the ring, one function after the other.
 pub(crate) struct RingCounterAllocator {
-    collect: Collect,
+    inline_counts: InlineCounts,
     /// Most whole activations of a function that are counted.
     limit: u64,
     /// Offset behind the last counter, in bytes.
@@ -65,7 +66,7 @@ pub(crate) enum WholeActivations {
 impl RingCounterAllocator {
     pub(crate) fn new(options: &ModuleOptions) -> Self {
         Self {
-            collect: options.collect,
+            inline_counts: options.collect.traits().inline_counts,
             limit: options.array_limit,
             end: 0,
         }
@@ -73,13 +74,9 @@ impl RingCounterAllocator {
 
     /// The counters of a function, if it needs any.
     pub(crate) fn allocate(&mut self, plan: &Plan<'_>) -> Option<RingCounters> {
-        match self.collect {
-            Collect::Loops => {}
-            Collect::Paths
-            | Collect::Edges
-            | Collect::Trace
-            | Collect::Variation
-            | Collect::Times => return None,
+        match self.inline_counts {
+            InlineCounts::Activations => {}
+            InlineCounts::Nothing | InlineCounts::Paths | InlineCounts::Edges => return None,
         }
         let PlannedCounts::Paths(numbering) = &plan.counts else {
             return None;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::calls::{CallAttributes, calls};
-use super::options::{Calls, ExitEdges, LoweringOptions};
+use super::options::{ExitEdges, LoweringOptions};
+use holloway_abi::PathEnds;
 use holloway_format::Outcome;
 use holloway_llvm::{Block, Function, Instruction, Opcode, TailKind};
 
@@ -141,9 +142,9 @@ impl<'m> Layout<'m> {
         attributes: &CallAttributes,
         options: LoweringOptions<'_>,
     ) -> Vec<Option<usize>> {
-        let leaks = |instruction| match options.calls {
-            Calls::EndPaths => calls(instruction),
-            Calls::ContinuePaths => attributes.may_leave(instruction),
+        let leaks = |instruction| match options.path_ends {
+            PathEnds::Calls => calls(instruction),
+            PathEnds::Iterations => attributes.may_leave(instruction),
         };
         let leak = |node: &Segment| {
             let info = &self.blocks[node.block];
@@ -231,7 +232,7 @@ fn block_info<'m>(
         cuts.extend(returns(&instructions, attributes, end));
         cuts.sort_by_key(|cut| cut.after);
     }
-    if options.calls == Calls::EndPaths {
+    if options.path_ends == PathEnds::Calls {
         let known = |index| cuts.iter().any(|cut: &Cut| cut.before == index);
         let found: Vec<Cut> = ends(&instructions, end)
             .filter(|&index| !known(index))

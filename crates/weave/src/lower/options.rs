@@ -1,6 +1,8 @@
 //! What the graph of a function is to have.
 
-use crate::options::{Collect, ModuleOptions};
+use holloway_abi::PathEnds;
+
+use crate::options::ModuleOptions;
 
 /// What the graph of a function is to have.
 #[derive(Clone, Copy, Debug)]
@@ -8,7 +10,7 @@ pub(crate) struct LoweringOptions<'a> {
     /// Blocks, by position in the function, to be cut before their terminator.
     pub(super) split: &'a [usize],
     pub(super) exit_edges: ExitEdges,
-    pub(super) calls: Calls,
+    pub(super) path_ends: PathEnds,
 }
 
 /// Whether a segment that may be left in a call has an exit edge.
@@ -16,15 +18,6 @@ pub(crate) struct LoweringOptions<'a> {
 pub(super) enum ExitEdges {
     Present,
     Absent,
-}
-
-/// What a call does to the path that makes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Calls {
-    /// The path ends before the call, and the next begins there.
-    EndPaths,
-    /// The path goes on behind the call.
-    ContinuePaths,
 }
 
 impl<'a> LoweringOptions<'a> {
@@ -36,14 +29,7 @@ impl<'a> LoweringOptions<'a> {
                 true => ExitEdges::Present,
                 false => ExitEdges::Absent,
             },
-            calls: match options.collect {
-                Collect::Trace => Calls::EndPaths,
-                Collect::Paths
-                | Collect::Edges
-                | Collect::Loops
-                | Collect::Variation
-                | Collect::Times => Calls::ContinuePaths,
-            },
+            path_ends: options.collect.traits().path_ends,
         }
     }
 }

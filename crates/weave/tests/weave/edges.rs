@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::support::{
     Bench, Case, KINDS, KINDS_WITH_EXITS, Placed, Ran, assert_agree, flow, guide, library, options,
 };
+use holloway_abi::Kind::Edges;
 use holloway_format::{Counters, EdgeKind, FunctionMap, Guide, GuideFunction, Outcome};
-use holloway_weave::Collect::Edges;
 use holloway_weave::OptLevel::{self, O0, O2};
 
 fn case<'a>(bench: &'a Bench, name: &'a str, source: &str, level: OptLevel) -> Case<'a> {

@@ -3,9 +3,10 @@
 use std::process::Command;
 
 use crate::support::{Bench, SETUPS, TRACED, library, options, run, weave};
+use holloway_abi::Kind;
 use holloway_format::{Counters, ModuleMap, Outcome};
 use holloway_weave::OptLevel::{O0, O2};
-use holloway_weave::{Collect, Filter, LinkKind, WeaveError, WovenModule, weave_module};
+use holloway_weave::{Filter, LinkKind, WeaveError, WovenModule, weave_module};
 use object::{Object, ObjectSection, ObjectSymbol};
 
 fn try_weave(llvm: &str, bitcode: &[u8]) -> Result<WovenModule, WeaveError> {
@@ -118,12 +119,7 @@ fn scalable_vectors_are_refused_where_words_are_appended() {
     let bench = Bench::new();
     let target = ["--target=aarch64-linux-gnu", "-O2", "-march=armv8-a+sve"];
     let bitcode = bench.compile("clang-22", "m.c", SMALL, &target);
-    for collect in [
-        Collect::Loops,
-        Collect::Trace,
-        Collect::Times,
-        Collect::Variation,
-    ] {
+    for collect in [Kind::Loops, Kind::Trace, Kind::Times, Kind::Variation] {
         let mut options = options("m.o", O2);
         options.collect = collect;
         let refused = weave_module(&library("22"), &bitcode, &options, &mut |_| {});

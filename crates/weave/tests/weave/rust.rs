@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::support::{Bench, Case, KINDS, follow, library, options, run, traced_lines, weave};
+use holloway_abi::Kind;
+use holloway_weave::ModuleOptions;
 use holloway_weave::OptLevel::{self, O0, O2, O3};
-use holloway_weave::{Collect, ModuleOptions};
 
 /// `t!();` counts its line, unseen by the weaver.
 const TRACED: &str = "unsafe extern \"C\" { fn trace(line: u32); }
@@ -317,7 +318,7 @@ t!();
     let source = format!("{TRACED}{source}");
     let traced = traced_lines(&source);
     for (llvm, (level, flag), collect) in ["22", "rustc"].into_iter().flat_map(|llvm| {
-        let kinds = [Collect::Trace, Collect::Loops];
+        let kinds = [Kind::Trace, Kind::Loops];
         let levels = LEVELS.into_iter();
         levels.flat_map(move |level| kinds.map(|collect| (llvm, level, collect)))
     }) {
@@ -335,7 +336,7 @@ t!();
         assert_eq!(stream.status, Some(0), "{context}");
         let followed = follow(&placed, &stream, "program.rs", &traced);
         assert!(followed.caught > 0 && followed.open.is_empty(), "{context}");
-        if collect == Collect::Trace {
+        if collect == Kind::Trace {
             let found: Vec<u32> = followed
                 .steps
                 .iter()

@@ -4,7 +4,7 @@ use crate::support;
 use crate::support::{
     Bench, Followed, Placed, Program, SETUPS, Stream, TRACED, follow, library, options, weave,
 };
-use holloway_weave::Collect::{self, Loops, Trace};
+use holloway_abi::Kind::{self, Loops, Trace};
 use holloway_weave::ModuleOptions;
 use holloway_weave::OptLevel::{self, O0, O1, O2};
 
@@ -20,7 +20,7 @@ struct Seen {
 
 /// Weaves a traced source for a kind with every setup and level. Each stream has to be one of whole activations. The lines that a
 /// trace's paths run have to be the traced ones, in their order; those of loops as often.
-fn check(name: &str, source: &str, collect: Collect, args: &[&str]) -> Vec<Seen> {
+fn check(name: &str, source: &str, collect: Kind, args: &[&str]) -> Vec<Seen> {
     let source = format!("{TRACED}{}", source.replace("T;", "\nT;\n"));
     let traced = support::traced_lines(&source);
     let mut all = Vec::new();

@@ -6,9 +6,10 @@ use std::process::Command;
 use crate::support::{
     Bench, KINDS_TIMED, Placed, Program, SETUPS, check_kinds, library, options, weave,
 };
+use holloway_abi::Kind;
 use holloway_format::{Load, LoadShape};
+use holloway_weave::ModuleOptions;
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
-use holloway_weave::{Collect, ModuleOptions};
 
 fn check(name: &str, source: &str, levels: &[OptLevel]) {
     let args = ["-Wno-everything"];
@@ -115,7 +116,7 @@ int main(int argc, char **argv) {
 fn interpreters_keep_a_jump_for_each_operation() {
     check("interpreter.c", INTERPRETER, &[O1, O2]);
     let source = format!("#define T __asm__ volatile(\"nop\")\n{INTERPRETER}");
-    for placed in woven("interpreter.c", &source, Collect::Variation) {
+    for placed in woven("interpreter.c", &source, Kind::Variation) {
         let bench = Bench::new();
         let object = bench.write("interpreter.o", &placed.woven.object);
         let text = Command::new("objdump").arg("-d").arg(object).output();
@@ -128,7 +129,7 @@ fn interpreters_keep_a_jump_for_each_operation() {
 }
 
 /// Weaves an optimised source; by setup.
-fn woven(name: &str, source: &str, collect: Collect) -> Vec<Placed> {
+fn woven(name: &str, source: &str, collect: Kind) -> Vec<Placed> {
     let weave = |setup: support::Setup| {
         let bench = Bench::new();
         let bitcode = bench.compile(
@@ -156,7 +157,7 @@ long sum(const int *a, long n) { long s = 0; while (n--) s += a[n]; return s; }
 extern int outside(int);
 int twice(int a) { return add(a, 1) + outside(a); }
 ";
-    for placed in woven("short.c", source, Collect::Variation) {
+    for placed in woven("short.c", source, Kind::Variation) {
         let skipped = placed.map.skipped.iter();
         let skipped: Vec<&str> = skipped.map(|one| &*one.linkage_name).collect();
         assert_eq!(skipped, ["add", "all"]);
@@ -205,7 +206,7 @@ long queue(struct queue *q) {
 }
 long fixed(const int *volatile *a, long n) { long s = 0; while (n--) s += **a; return s; }
 ";
-    for placed in woven("loads.c", source, Collect::Variation) {
+    for placed in woven("loads.c", source, Kind::Variation) {
         let loads = |name: &str| -> Vec<(u32, LoadShape)> {
             let mut functions = placed.map.functions.iter();
             let function = functions.find(|f| f.name == name).unwrap();
@@ -231,7 +232,7 @@ long fixed(const int *volatile *a, long n) { long s = 0; while (n--) s += **a; r
         assert_eq!(loads("queue"), [(30, stride), (32, through)]);
         assert_eq!(loads("fixed"), []);
     }
-    for placed in woven("loads.c", source, Collect::Paths) {
+    for placed in woven("loads.c", source, Kind::Paths) {
         let functions = placed.map.functions.iter();
         assert!(
             functions

@@ -21,9 +21,9 @@ use holloway_format::raw::{Piece, RawHead};
 use super::streams::paths;
 use super::{command, compile, run_silently, workshop};
 
-/// `KIND_VARIATION`.
+/// `Kind::Variation`.
 pub const VARIATION: &str = "-DKIND=4";
-/// `KIND_TIMES`.
+/// `Kind::Times`.
 pub const TIMES: &str = "-DKIND=5";
 
 /// A sample, as `abi.rs` has it.

@@ -101,13 +101,14 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
+    use holloway_abi::Kind;
     use holloway_llvm::{Context, Library, Module};
 
     use super::*;
     use crate::instrument::plan::plan;
     use crate::instrument::sites::{Destination, sites};
     use crate::lower::CallAttributes;
-    use crate::{Collect, LinkKind, ModuleOptions};
+    use crate::{LinkKind, ModuleOptions};
 
     /// A function's text, with its second code.
     fn woven(text: &str, name: &str) -> String {
@@ -120,7 +121,7 @@ mod tests {
         let llvm = Library::find(None, Some(Path::new("rustc"))).unwrap();
         let context = Context::new(&llvm);
         let module = Module::parse(&context, "a", &std::fs::read(bitcode).unwrap()).unwrap();
-        let options = ModuleOptions::new("a", LinkKind::Executable, Collect::Variation);
+        let options = ModuleOptions::new("a", LinkKind::Executable, Kind::Variation);
         let attributes = CallAttributes::of(&module);
         let function = module.function(name).unwrap();
         let Ok(plan) = plan(function, &attributes, &options) else {

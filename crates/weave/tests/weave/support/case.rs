@@ -1,8 +1,9 @@
 //! One traced program: woven for each kind of profile, run, and what was counted compared with the tracer and between kinds.
 
+use holloway_abi::Kind;
 use holloway_format::{Guide, GuideFunction};
 use holloway_llvm::Library;
-use holloway_weave::{Collect, ModuleOptions, OptLevel};
+use holloway_weave::{ModuleOptions, OptLevel};
 
 use super::{
     Bench, Placed, Ran, SETUPS, Setup, TRACED, flow, library, options, profiled_lines,
@@ -10,24 +11,24 @@ use super::{
 };
 
 /// What is collected, and whether calls that don't come back are counted.
-pub type Kind = (Collect, bool);
+pub type Collection = (Kind, bool);
 
 /// The kinds that are exact where every frame is left by a return, or where nothing is traced in one that isn't.
-pub const KINDS: [Kind; 3] = [
-    (Collect::Paths, false),
-    (Collect::Edges, true),
-    (Collect::Paths, true),
+pub const KINDS: [Collection; 3] = [
+    (Kind::Paths, false),
+    (Kind::Edges, true),
+    (Kind::Paths, true),
 ];
 
 /// Those that are exact wherever frames are left.
-pub const KINDS_WITH_EXITS: [Kind; 2] = [(Collect::Edges, true), (Collect::Paths, true)];
+pub const KINDS_WITH_EXITS: [Collection; 2] = [(Kind::Edges, true), (Kind::Paths, true)];
 
 /// Those whose paths are timed, behind one that counts the same paths. (With all of them timed, each is counted.)
-pub const KINDS_TIMED: [Kind; 4] = [
-    (Collect::Paths, false),
-    (Collect::Edges, true),
-    (Collect::Times, false),
-    (Collect::Variation, false),
+pub const KINDS_TIMED: [Collection; 4] = [
+    (Kind::Paths, false),
+    (Kind::Edges, true),
+    (Kind::Times, false),
+    (Kind::Variation, false),
 ];
 
 /// A traced program in one module.
@@ -50,7 +51,7 @@ pub struct Case<'a> {
 
 impl Case<'_> {
     /// Weaves, runs and compares with the tracer, once for each kind; what counts exits must agree. Returns the runs of the kinds.
-    pub fn check(&self, kinds: &[Kind]) -> Vec<(Placed, Ran)> {
+    pub fn check(&self, kinds: &[Collection]) -> Vec<(Placed, Ran)> {
         let runs = kinds.iter().map(|&kind| self.run(kind, None));
         let runs: Vec<_> = runs.collect();
         let mut exact = kinds.iter().zip(&runs).filter(|((_, exits), _)| *exits);
@@ -62,7 +63,7 @@ impl Case<'_> {
     }
 
     /// One kind, woven with a guide or without.
-    pub fn run(&self, (collect, exits): Kind, guide: Option<Guide>) -> (Placed, Ran) {
+    pub fn run(&self, (collect, exits): Collection, guide: Option<Guide>) -> (Placed, Ran) {
         let options = ModuleOptions {
             collect,
             exits,
@@ -72,7 +73,7 @@ impl Case<'_> {
         let context = format!("{}, {collect}, exits {exits}", self.context);
         let placed = weave(&self.llvm, &self.bitcode, &options, 64);
         // What calls nothing has no traced line.
-        let short = |reason: &str| collect == Collect::Variation && reason.contains("too short");
+        let short = |reason: &str| collect == Kind::Variation && reason.contains("too short");
         let skipped = placed.map.skipped.iter();
         let skipped: Vec<_> = skipped.filter(|f| !short(f.reason.as_str())).collect();
         assert!(skipped.is_empty(), "{context}: {skipped:?}");
@@ -155,7 +156,7 @@ pub fn check_kinds(
     levels: &[OptLevel],
     args: &[&str],
     change: &dyn Fn(&mut ModuleOptions),
-    kinds: &[Kind],
+    kinds: &[Collection],
 ) -> Vec<(Setup, OptLevel, Placed, Ran)> {
     // Each `T;` on a line of its own, so that nothing else has its line.
     let source = format!("{TRACED}{}", source.replace("T;", "\nT;\n"));

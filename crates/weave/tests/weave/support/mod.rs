@@ -17,15 +17,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use holloway_abi::Kind;
 use holloway_format::{Counters, FunctionMap, ModuleMap};
 use holloway_llvm::Library;
-use holloway_weave::{
-    Collect, LinkKind, ModuleOptions, OptLevel, WovenModule, patch, weave_module,
-};
+use holloway_weave::{LinkKind, ModuleOptions, OptLevel, WovenModule, patch, weave_module};
 
 pub use case::{
-    Case, KINDS, KINDS_TIMED, KINDS_WITH_EXITS, Kind, assert_agree, check, check_kinds, check_with,
-    guide,
+    Case, Collection, KINDS, KINDS_TIMED, KINDS_WITH_EXITS, assert_agree, check, check_kinds,
+    check_with, guide,
 };
 pub use graph::{block_counts, flow};
 pub use random::Program;
@@ -238,7 +237,7 @@ impl Dump {
 
 /// Options for tests.
 pub fn options(name: &str, opt: OptLevel) -> ModuleOptions {
-    let mut options = ModuleOptions::new(name, LinkKind::Executable, Collect::Paths);
+    let mut options = ModuleOptions::new(name, LinkKind::Executable, Kind::Paths);
     options.opt = Some(opt);
     options
 }

@@ -1,0 +1,349 @@
+//! The kinds of collection, and what tells them apart.
+//!
+//! This is the one list of kinds. A program is woven for one kind; its image, its profiles, and its path map carry
+//! the kind's number. All other code asks for [`Kind::traits`] or matches on [`Kind`] exhaustively, so that the
+//! compiler names each place that a new kind concerns.
+
+use core::fmt;
+use core::str::FromStr;
+
+/// What a woven program collects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum Kind {
+    /// Counts of acyclic paths (Ball, Larus 1996).
+    #[default]
+    Paths = 0,
+    /// Counts of edges (Burger, Dybvig 1998). Functions whose edges cannot be counted have paths; the map says which.
+    Edges = 1,
+    /// A stream of paths, for sequences over loop iterations (D'Elia, Demetrescu, Finocchi 2013).
+    Loops = 2,
+    /// A stream of paths that end at calls, for whole program paths (Larus 1999).
+    Trace = 3,
+    /// A stream of timed paths, a few of each 10,000, in bursts (Perelman, Chilimbi, Calder 2005).
+    Variation = 4,
+    /// A stream of timed paths, all of them.
+    Times = 5,
+}
+
+/// Where a thread puts what it collects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// Counters, in a block of the thread's own.
+    Counters,
+    /// A ring, whose words a collector reads (or the thread spools).
+    Stream,
+}
+
+/// Which paths are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// None.
+    Untimed,
+    /// A few, in bursts.
+    Bursts,
+    /// All.
+    All,
+}
+
+/// Where a path ends, besides the function's ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathEnds {
+    /// At back edges.
+    Iterations,
+    /// At back edges and at calls.
+    Calls,
+}
+
+/// What woven code counts inline, in counters that the thread owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InlineCounts {
+    /// Nothing: each path that ends goes into the stream.
+    Nothing,
+    /// Paths.
+    Paths,
+    /// Edges.
+    Edges,
+    /// Paths that are whole activations or are left in a call. They lie behind the ring's words.
+    Activations,
+}
+
+/// The unit of a profile's counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unit {
+    /// Acyclic paths, from which the counts of edges and blocks follow.
+    Paths,
+    /// Edges, from which the counts of blocks follow.
+    Edges,
+}
+
+/// What becomes of frames that are left early, by unwinding, `longjmp`, or the end of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftFrames {
+    /// Exit edges count them, unless the build asks for none (`--exits off`).
+    Counted,
+    /// The stream shows them without exit edges.
+    Traced,
+    /// They are missing: only a path that ends has a time.
+    Untimed,
+}
+
+/// A file beside the profile, with what the collector made of the streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamFile {
+    /// Extension of the file.
+    pub extension: &'static str,
+    /// First eight bytes of the file.
+    pub magic: [u8; 8],
+}
+
+/// What tells one kind from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// The word for it on the command line, in reports, and in JSON.
+    pub name: &'static str,
+    /// Where a thread puts what it collects.
+    pub storage: Storage,
+    /// Which paths are timed.
+    pub timing: Timing,
+    /// Where paths end.
+    pub path_ends: PathEnds,
+    /// What woven code counts inline.
+    pub inline_counts: InlineCounts,
+    /// The unit of the profile's counts.
+    pub unit: Unit,
+    /// What becomes of frames that are left early.
+    pub left_frames: LeftFrames,
+    /// The file beside the profile, if the kind has one.
+    pub stream_file: Option<StreamFile>,
+}
+
+impl Kind {
+    /// All kinds, by number.
+    pub const ALL: [Self; 6] = [
+        Self::Paths,
+        Self::Edges,
+        Self::Loops,
+        Self::Trace,
+        Self::Variation,
+        Self::Times,
+    ];
+
+    /// The kind of this number.
+    #[inline]
+    #[must_use]
+    pub const fn from_number(number: u32) -> Option<Self> {
+        if (number as usize) < Self::ALL.len() {
+            Some(Self::ALL[number as usize])
+        } else {
+            None
+        }
+    }
+
+    /// The number that images and files carry.
+    #[inline]
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// What tells this kind from the others.
+    #[inline]
+    #[must_use]
+    pub const fn traits(self) -> Traits {
+        match self {
+            Self::Paths => Traits {
+                name: "paths",
+                storage: Storage::Counters,
+                timing: Timing::Untimed,
+                path_ends: PathEnds::Iterations,
+                inline_counts: InlineCounts::Paths,
+                unit: Unit::Paths,
+                left_frames: LeftFrames::Counted,
+                stream_file: None,
+            },
+            Self::Edges => Traits {
+                name: "edges",
+                storage: Storage::Counters,
+                timing: Timing::Untimed,
+                path_ends: PathEnds::Iterations,
+                inline_counts: InlineCounts::Edges,
+                unit: Unit::Edges,
+                left_frames: LeftFrames::Counted,
+                stream_file: None,
+            },
+            Self::Loops => Traits {
+                name: "loops",
+                storage: Storage::Stream,
+                timing: Timing::Untimed,
+                path_ends: PathEnds::Iterations,
+                inline_counts: InlineCounts::Activations,
+                unit: Unit::Paths,
+                left_frames: LeftFrames::Counted,
+                stream_file: Some(LOOPS_FILE),
+            },
+            Self::Trace => Traits {
+                name: "trace",
+                storage: Storage::Stream,
+                timing: Timing::Untimed,
+                path_ends: PathEnds::Calls,
+                inline_counts: InlineCounts::Nothing,
+                unit: Unit::Paths,
+                left_frames: LeftFrames::Traced,
+                stream_file: Some(TRACE_FILE),
+            },
+            Self::Variation => Traits {
+                name: "variation",
+                storage: Storage::Stream,
+                timing: Timing::Bursts,
+                path_ends: PathEnds::Iterations,
+                inline_counts: InlineCounts::Nothing,
+                unit: Unit::Paths,
+                left_frames: LeftFrames::Untimed,
+                stream_file: Some(TIMINGS_FILE),
+            },
+            Self::Times => Traits {
+                name: "times",
+                storage: Storage::Stream,
+                timing: Timing::All,
+                path_ends: PathEnds::Iterations,
+                inline_counts: InlineCounts::Nothing,
+                unit: Unit::Paths,
+                left_frames: LeftFrames::Untimed,
+                stream_file: Some(TIMINGS_FILE),
+            },
+        }
+    }
+
+    /// Whether threads append to rings instead of counting in blocks.
+    #[inline]
+    #[must_use]
+    pub const fn is_stream(self) -> bool {
+        match self.traits().storage {
+            Storage::Counters => false,
+            Storage::Stream => true,
+        }
+    }
+
+    /// Whether the stream has times of paths.
+    #[inline]
+    #[must_use]
+    pub const fn is_timed(self) -> bool {
+        match self.traits().timing {
+            Timing::Untimed => false,
+            Timing::Bursts | Timing::All => true,
+        }
+    }
+
+    /// Bytes that one unit of a module's base stands for in its code. A word of a stream stands for the 8 bytes of a
+    /// counter.
+    #[inline]
+    #[must_use]
+    pub const fn base_unit(self) -> u64 {
+        match self.traits().storage {
+            Storage::Counters => 1,
+            Storage::Stream => 8,
+        }
+    }
+
+    /// Whether exit edges can count frames that are left early. They do unless the build asks for none.
+    #[inline]
+    #[must_use]
+    pub const fn counts_exits(self) -> bool {
+        match self.traits().left_frames {
+            LeftFrames::Counted => true,
+            LeftFrames::Traced | LeftFrames::Untimed => false,
+        }
+    }
+}
+
+/// Slab forests.
+const LOOPS_FILE: StreamFile = StreamFile {
+    extension: "hwl",
+    magic: *b"HLWLOOPS",
+};
+
+/// Traces.
+const TRACE_FILE: StreamFile = StreamFile {
+    extension: "hwt",
+    magic: *b"HLWTRACE",
+};
+
+/// Distributions of times.
+const TIMINGS_FILE: StreamFile = StreamFile {
+    extension: "hwv",
+    magic: *b"HLWTIMES",
+};
+
+/// Text that names no kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownKind;
+
+impl fmt::Display for UnknownKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no such kind; use ")?;
+        let last = Kind::ALL.len() - 1;
+        for (index, kind) in Kind::ALL.into_iter().enumerate() {
+            let separator = match index {
+                0 => "",
+                _ if index == last => " or ",
+                _ => ", ",
+            };
+            write!(f, "{separator}{kind}")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for UnknownKind {}
+
+impl FromStr for Kind {
+    type Err = UnknownKind;
+
+    fn from_str(text: &str) -> Result<Self, UnknownKind> {
+        let named = |kind: &Self| kind.traits().name == text;
+        Self::ALL.into_iter().find(named).ok_or(UnknownKind)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.traits().name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::string::ToString as _;
+
+    #[test]
+    fn numbers_and_names_lead_back_to_their_kind() {
+        for (number, kind) in (0..).zip(Kind::ALL) {
+            assert_eq!(
+                (kind.number(), Kind::from_number(number)),
+                (number, Some(kind))
+            );
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert_eq!(Kind::from_number(Kind::ALL.len() as u32), None);
+        assert_eq!("path".parse::<Kind>(), Err(UnknownKind));
+        assert_eq!(
+            UnknownKind.to_string(),
+            "no such kind; use paths, edges, loops, trace, variation or times"
+        );
+    }
+
+    #[test]
+    fn streams_have_a_file_and_counters_have_none() {
+        for kind in Kind::ALL {
+            let traits = kind.traits();
+            assert_eq!(
+                traits.stream_file.is_some(),
+                traits.storage == Storage::Stream
+            );
+            assert!(!kind.is_timed() || kind.is_stream(), "{kind}");
+        }
+    }
+}

@@ -102,7 +102,8 @@ impl Numbering {
         })
     }
 
-    /// The same paths, numbered so that those which start at the entry come before all that start at loop heads.
+    /// The same paths, numbered so that those which start at the entry come before all that start
+    /// at loop heads.
     #[must_use]
     pub fn starts_last(mut self) -> Self {
         let Shape { edges, targets, .. } = &self.shape;

@@ -73,8 +73,8 @@ pub enum CountBase {
     Register,
 }
 
-/// What happens on one edge. On an edge that ends no path everything is in `before`; on an exit edge
-/// that is one `Count`, done when the block's middle is reached.
+/// What happens on one edge. On an edge that ends no path everything is in `before`; on an exit
+/// edge that is one `Count`, done when the block's middle is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EdgeProbe {
     /// Done for the path that runs the edge; on a back, cut or exit edge, for the path that ends

@@ -1,11 +1,12 @@
 //! The LLVM C API of the user's own libLLVM, made safe.
 //!
-//! [`Library`] finds and loads it; a [`Context`] collects its diagnostics; a [`Module`] is parsed from bitcode, inspected
-//! through handles that borrow it, changed with a [`Builder`], run through passes, and used up by code generation.
-//! Mechanism only: what to instrument and how is the weaver's business.
+//! [`Library`] finds and loads it; a [`Context`] collects its diagnostics; a [`Module`] is parsed
+//! from bitcode, inspected through handles that borrow it, changed with a [`Builder`], run through
+//! passes, and used up by code generation. Mechanism only: what to instrument and how is the
+//! weaver's business.
 //!
-//! Tested with LLVM 19 (Debian) and 22 (Debian, rustc 1.95); newer ones are tried, and refused with the name of the
-//! first function they lack.
+//! Tested with LLVM 19 (Debian) and 22 (Debian, rustc 1.95); newer ones are tried, and refused with
+//! the name of the first function they lack.
 
 mod address;
 mod bitstream;

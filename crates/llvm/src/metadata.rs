@@ -76,8 +76,9 @@ impl<'m> Metadata<'m> {
         }
         let api = self.module.api();
         let value = self.as_value().raw();
-        // SAFETY: a node wrapped as value; the buffer holds as many operands as it says. Operands are null or values
-        // that wrap metadata (constants come out as themselves and are wrapped again).
+        // SAFETY: a node wrapped as value; the buffer holds as many operands as it says. Operands
+        // are null or values that wrap metadata (constants come out as themselves and are wrapped
+        // again).
         unsafe {
             let count = (api.LLVMGetMDNodeNumOperands)(value) as usize;
             let mut operands = vec![std::ptr::null_mut(); count];
@@ -229,7 +230,8 @@ impl Module<'_> {
         Metadata::new(flag, self)?.as_int()
     }
 
-    /// What the compiler calls itself (`llvm.ident`): `rustc version 1.95.0 (…)`, `clang version …`.
+    /// What the compiler calls itself (`llvm.ident`): `rustc version 1.95.0 (…)`, `clang version
+    /// …`.
     pub fn ident(&self) -> Option<String> {
         let api = self.api();
         let name = c"llvm.ident";
@@ -286,7 +288,8 @@ impl<'m> Location<'m> {
         )
     }
 
-    /// Directory and name of the file it is in, where that is not its subprogram's: a `#include` or `#line` in the function.
+    /// Directory and name of the file it is in, where that is not its subprogram's: a `#include` or
+    /// `#line` in the function.
     pub fn other_file(self) -> Option<(String, String)> {
         let scope = self.scope()?;
         if scope.kind() == SUBPROGRAM {

@@ -1,9 +1,9 @@
-//! A module: parsed from bitcode, printed, verified. Its functions and globals are in `symbols.rs`, its flags
-//! in `metadata.rs`.
+//! A module: parsed from bitcode, printed, verified. Its functions and globals are in `symbols.rs`,
+//! its flags in `metadata.rs`.
 //!
-//! Handles (values, functions, blocks, …) borrow the module. Whatever can destroy what a handle points to
-//! (passes, code generation, deleting a global, reshaping edges) takes the module by `&mut`, so no handle survives
-//! it; what takes `&self` only adds.
+//! Handles (values, functions, blocks, …) borrow the module. Whatever can destroy what a handle
+//! points to (passes, code generation, deleting a global, reshaping edges) takes the module by
+//! `&mut`, so no handle survives it; what takes `&self` only adds.
 
 use std::ffi::c_char;
 use std::fmt;
@@ -44,8 +44,8 @@ impl<'c> Module<'c> {
         let api = context.api();
         let mut raw = std::ptr::null_mut();
         context.take_errors();
-        // SAFETY: the buffer borrows `bitcode` during the call only: parsing is eager, and the buffer is freed after
-        // it. The name is a C string. `raw` is written on success.
+        // SAFETY: the buffer borrows `bitcode` during the call only: parsing is eager, and the
+        // buffer is freed after it. The name is a C string. `raw` is written on success.
         let failed = unsafe {
             let buffer = (api.LLVMCreateMemoryBufferWithMemoryRange)(
                 bitcode.as_ptr().cast::<c_char>(),

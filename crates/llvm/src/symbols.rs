@@ -45,7 +45,8 @@ impl Module<'_> {
 
     /// The name of what the alias of this name stands for.
     pub fn alias(&self, name: &str) -> Option<String> {
-        // SAFETY: the name is given with its length; null if there is none; an alias has an aliasee.
+        // SAFETY: the name is given with its length; null if there is none; an alias has an
+        // aliasee.
         let aliasee = unsafe {
             let alias =
                 (self.api().LLVMGetNamedGlobalAlias)(self.raw(), name.as_ptr().cast(), name.len());
@@ -100,12 +101,14 @@ impl Module<'_> {
         Global::of(Value::new(raw, self).expect("LLVMAddGlobal returns a global"))
     }
 
-    /// Deletes the global variable of this name, if it is there and nothing uses it. Whether it was deleted.
+    /// Deletes the global variable of this name, if it is there and nothing uses it. Whether it was
+    /// deleted.
     pub fn delete_global(&mut self, name: &str) -> bool {
         let Some(global) = self.global(name) else {
             return false;
         };
-        // SAFETY: it is alive; without uses nothing in the module refers to it after; `&mut` means no handle does.
+        // SAFETY: it is alive; without uses nothing in the module refers to it after; `&mut` means
+        // no handle does.
         unsafe {
             if !(self.api().LLVMGetFirstUse)(global.value().raw()).is_null() {
                 return false;

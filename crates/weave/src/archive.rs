@@ -1,8 +1,9 @@
 //! Static archives and rlibs: their members listed, and written anew with woven members.
 //!
-//! A rewritten archive keeps the order and names of its members, machine code and `lib.rmeta` included, always has a
-//! symbol index (archives of bitcode made by a plain `ar` have none) and no dates or owners: same input, same
-//! output. Members of a thin archive are read from beside it, and written into an ordinary one.
+//! A rewritten archive keeps the order and names of its members, machine code and `lib.rmeta`
+//! included, always has a symbol index (archives of bitcode made by a plain `ar` have none) and no
+//! dates or owners: same input, same output. Members of a thin archive are read from beside it, and
+//! written into an ordinary one.
 
 use std::borrow::Cow;
 use std::io::Cursor;
@@ -62,8 +63,8 @@ pub enum ArchiveError {
 }
 
 impl Archive {
-    /// Lists the members of the archive `bytes`, which was read from `path` (members of a thin archive are named
-    /// from its directory).
+    /// Lists the members of the archive `bytes`, which was read from `path` (members of a thin
+    /// archive are named from its directory).
     ///
     /// # Errors
     /// When a header is wrong or a member reaches beyond the end.
@@ -154,8 +155,9 @@ fn check_symbols(member: &[u8], data: &[u8]) -> Result<(), ArchiveError> {
     }
 }
 
-/// Members of thin archives are stored with their path. The writer fills short names up to 16 characters, not bytes,
-/// which breaks the header unless they are ASCII; long names end at a newline; and one without a name would be the index.
+/// Members of thin archives are stored with their path. The writer fills short names up to 16
+/// characters, not bytes, which breaks the header unless they are ASCII; long names end at a
+/// newline; and one without a name would be the index.
 fn file_name(name: &[u8]) -> String {
     let last = name
         .rsplit(|&byte| byte == b'/')

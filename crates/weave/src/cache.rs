@@ -1,9 +1,10 @@
 //! Woven modules kept by content, so that a relink weaves only what changed.
 //!
-//! The key is a hash of everything that determines the result; an entry is one file named by its key, written under
-//! another name and renamed, so that links at the same time see it whole or not at all. Each entry carries a
-//! checksum: a damaged one is as good as none, and is written again. The cache is bounded: when it is over its
-//! limit, the entries used longest ago go; so does what links that were killed left half written.
+//! The key is a hash of everything that determines the result; an entry is one file named by its
+//! key, written under another name and renamed, so that links at the same time see it whole or not
+//! at all. Each entry carries a checksum: a damaged one is as good as none, and is written again.
+//! The cache is bounded: when it is over its limit, the entries used longest ago go; so does what
+//! links that were killed left half written.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -41,7 +42,8 @@ const STALE: Duration = Duration::from_secs(24 * 3600);
 pub struct Key(blake3::Hash);
 
 impl Key {
-    /// The key of what comes of `bitcode` under `settings`: every option and every version that matters, as text.
+    /// The key of what comes of `bitcode` under `settings`: every option and every version that
+    /// matters, as text.
     pub fn new(bitcode: &[u8], settings: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&(settings.len() as u64).to_le_bytes());
@@ -94,8 +96,8 @@ impl Cache {
         write_whole(dir, &path, &encode(entry))
     }
 
-    /// Deletes what killed links left half written, and the entries used longest ago until the cache is within its
-    /// limit. Looks at most once an hour.
+    /// Deletes what killed links left half written, and the entries used longest ago until the
+    /// cache is within its limit. Looks at most once an hour.
     pub fn prune(&self) {
         let stamp = self.dir.join("pruned");
         let recent = fs::metadata(&stamp)
@@ -166,8 +168,8 @@ fn is_fresh(path: &Path) -> bool {
     name.as_encoded_bytes().starts_with(FRESH.as_bytes())
 }
 
-/// A new file in `dir`, under a name that nobody has. Process ids alone won't do: containers that share a cache number
-/// theirs alike.
+/// A new file in `dir`, under a name that nobody has. Process ids alone won't do: containers that
+/// share a cache number theirs alike.
 fn fresh(dir: &Path) -> io::Result<(fs::File, PathBuf)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     loop {

@@ -1,8 +1,9 @@
 //! The optimisation pipeline and the code generator, set as a normal build would set them.
 //!
-//! `thinlto<On>` on each module alone: as fast as the default release build, within noise. `lto<On>` only on
-//! rustc's merged module: it takes the module for the whole program and miscompiles one of several.
-//! Relocation and code model come from the module's flags, CPU and features from the functions' attributes.
+//! `thinlto<On>` on each module alone: as fast as the default release build, within noise.
+//! `lto<On>` only on rustc's merged module: it takes the module for the whole program and
+//! miscompiles one of several. Relocation and code model come from the module's flags, CPU and
+//! features from the functions' attributes.
 
 use holloway_llvm::{
     AttributeKind, CodeGenLevel, CodeModel, Function, LlvmError, Machine, Module, PassOptions,
@@ -88,7 +89,8 @@ pub(crate) fn tidy(module: &mut Module<'_>, level: OptLevel) {
     }
 }
 
-/// Gives each function a section of its own, as `-ffunction-sections` would; comdat functions have one already.
+/// Gives each function a section of its own, as `-ffunction-sections` would; comdat functions have
+/// one already.
 pub(crate) fn function_sections(module: &Module<'_>) {
     for function in module.functions() {
         if !function.is_declaration() && !function.has_comdat() && function.section().is_none() {

@@ -40,8 +40,8 @@ pub enum WeaveError {
 /// What may be linked in place of a module that is not woven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instead {
-    /// The module as it is: its own machine code, or its bitcode by a linker that reads bitcode. Compiled
-    /// alone it would do something else.
+    /// The module as it is: its own machine code, or its bitcode by a linker that reads bitcode.
+    /// Compiled alone it would do something else.
     AsItIs,
     /// The module compiled without probes.
     Compiled,
@@ -60,8 +60,8 @@ pub enum Defect {
     /// The plan has edge counters where the kind needs paths.
     #[error("edges are not counted beside a ring")]
     EdgesNextToRing,
-    /// Woven twice, a function still refers to its counters by a relocation that the link step cannot
-    /// resolve.
+    /// Woven twice, a function still refers to its counters by a relocation that the link step
+    /// cannot resolve.
     #[error("its counters are referred to by relocation type {kind}")]
     Relocation {
         /// The ELF relocation type.

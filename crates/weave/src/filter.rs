@@ -1,9 +1,9 @@
 //! Which functions the user wants: `--only` and `--skip`.
 //!
-//! A pattern is the name of a crate (`regex_automata`), of a function (`parse_line`, `app::parse_line`, a linkage
-//! name), or a regular expression that is searched in the demangled name. Which of them it is meant as need not be said:
-//! it selects a function if it fits as any. A plain word is only taken as a name, so `main` doesn't select
-//! `domain::lookup`.
+//! A pattern is the name of a crate (`regex_automata`), of a function (`parse_line`,
+//! `app::parse_line`, a linkage name), or a regular expression that is searched in the demangled
+//! name. Which of them it is meant as need not be said: it selects a function if it fits as any. A
+//! plain word is only taken as a name, so `main` doesn't select `domain::lookup`.
 
 use regex::Regex;
 use thiserror::Error;

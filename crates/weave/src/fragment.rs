@@ -44,7 +44,8 @@ pub(crate) fn function_map<'m>(
         false => Vec::new(),
     };
     let loops = loops::loops(lowered, &mut scopes);
-    // Of timed paths, which end, and of traces, which see frames that are left, nothing needs be said.
+    // Of timed paths, which end, and of traces, which see frames that are left, nothing needs be
+    // said.
     let leaks = match options.collect.counts_exits() {
         true => lowered.leaks.iter().map(|block| block.0).collect(),
         false => Vec::new(),
@@ -111,9 +112,9 @@ fn dag(numbering: &Numbering) -> Vec<DagEdgeMap> {
         .collect()
 }
 
-/// Instructions and places of a segment. A jump at its end has no place here, since it is often that of what comes next
-/// (the edge has it); one that is all there is (a split edge, say) isn't counted either: the code generator makes
-/// nothing of it.
+/// Instructions and places of a segment. A jump at its end has no place here, since it is often
+/// that of what comes next (the edge has it); one that is all there is (a split edge, say) isn't
+/// counted either: the code generator makes nothing of it.
 fn block<'m>(lowered: &LoweredFunction<'m>, node: Segment, scopes: &mut Scopes<'m>) -> BlockMap {
     let instructions = &lowered.layout.blocks[node.block].instructions[node.from..node.to];
     let counted: Vec<_> = instructions
@@ -143,8 +144,8 @@ fn block<'m>(lowered: &LoweredFunction<'m>, node: Segment, scopes: &mut Scopes<'
     }
 }
 
-/// Choices between two values that are made without a branch: selects, each with one condition. A vector of
-/// conditions is none: what makes such a select of branches widens them first.
+/// Choices between two values that are made without a branch: selects, each with one condition. A
+/// vector of conditions is none: what makes such a select of branches widens them first.
 fn selects(lowered: &LoweredFunction<'_>) -> u32 {
     let nodes = lowered.nodes.iter();
     let instructions =

@@ -8,10 +8,10 @@
 //!                                       where paths are timed in bursts, __holloway_countdown: 4 bytes
 //! .holloway_map   alloc                 the path map
 //! ```
-//! Every symbol is hidden: several woven shared objects live in one process, each with its own. The map is allocated
-//! so that `strip` keeps it. Under `--gc-sections` it lives by a relocation of type NONE from the header, which the
-//! runtime uses: GNU ld, gold and lld all follow it (SHF_GNU_RETAIN is unknown to gold, and marks the program's own
-//! section).
+//! Every symbol is hidden: several woven shared objects live in one process, each with its own. The
+//! map is allocated so that `strip` keeps it. Under `--gc-sections` it lives by a relocation of
+//! type NONE from the header, which the runtime uses: GNU ld, gold and lld all follow it
+//! (SHF_GNU_RETAIN is unknown to gold, and marks the program's own section).
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,8 @@ impl Machine {
     }
 }
 
-/// Builds the image object. `bases` are the constants to define, for machines whose bases are not patched.
+/// Builds the image object. `bases` are the constants to define, for machines whose bases are not
+/// patched.
 ///
 /// # Errors
 /// When the map is too large for an object file (4 GiB).

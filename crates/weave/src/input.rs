@@ -1,10 +1,11 @@
 //! What the bytes of a link's input are, and where the bitcode in them lies.
 //!
-//! Bitcode comes bare (rustc's `-Clinker-plugin-lto` objects), in a wrapper, in the section `.llvm.lto` of an ELF
-//! object (clang's `-ffat-lto-objects`, machine code beside it), or in `.llvmbc` (std's rlibs). A file may hold the
-//! bitcode of several modules (split LTO units; `ld -r` puts sections one after the other): LLVM's C API reads one
-//! only, so they are counted, by walking the top-level blocks of the bit stream. The walk also finds truncated files,
-//! with the offset. Cost: it reads a few words a block, not the bitcode itself.
+//! Bitcode comes bare (rustc's `-Clinker-plugin-lto` objects), in a wrapper, in the section
+//! `.llvm.lto` of an ELF object (clang's `-ffat-lto-objects`, machine code beside it), or in
+//! `.llvmbc` (std's rlibs). A file may hold the bitcode of several modules (split LTO units; `ld
+//! -r` puts sections one after the other): LLVM's C API reads one only, so they are counted, by
+//! walking the top-level blocks of the bit stream. The walk also finds truncated files, with the
+//! offset. Cost: it reads a few words a block, not the bitcode itself.
 
 use std::ops::Range;
 
@@ -104,7 +105,8 @@ pub fn is_bitcode(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC) || bytes.starts_with(&WRAPPER)
 }
 
-/// Whether an ELF object has machine code in it: compilers also write objects that only hold names or metadata.
+/// Whether an ELF object has machine code in it: compilers also write objects that only hold names
+/// or metadata.
 pub fn has_code(bytes: &[u8]) -> bool {
     use object::{Object, ObjectSection, SectionKind};
     let Ok(file) = object::File::parse(bytes) else {

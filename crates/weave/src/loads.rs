@@ -1,13 +1,16 @@
 //! Loads in loops whose next addresses can be told before the next turn: what a prefetch is for
 //! (Perelman, Chilimbi, Calder 2005, section 5.4).
 //!
-//! Of each load the address is followed back through additions to what the innermost loop around it hands from turn to turn, in a phi at its head or in memory:
+//! Of each load the address is followed back through additions to what the innermost loop around it
+//! hands from turn to turn, in a phi at its head or in memory:
 //! - a number or pointer to which each turn adds the same: *induction*;
-//! - a pointer that each turn loads from where it leads to: a *chain*. The paper prefetches the next node;
+//! - a pointer that each turn loads from where it leads to: a *chain*. The paper prefetches the
+//!   next node;
 //! - a value that an induction load of the same loop has loaded: *through* it.
 //!
-//! Everything else is left out. Of a variable in memory (a member, or any variable of code that isn't optimised) only what the loop itself stores there
-//! is looked at: this is for advice, and nothing is changed by it. Cost: a few steps a load.
+//! Everything else is left out. Of a variable in memory (a member, or any variable of code that
+//! isn't optimised) only what the loop itself stores there is looked at: this is for advice, and
+//! nothing is changed by it. Cost: a few steps a load.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -66,7 +69,8 @@ struct Turn<'a, 'm> {
     node: &'a HashMap<Block<'m>, BlockId>,
     /// Steps that may still be taken from the load that is looked at.
     left: Cell<u32>,
-    /// What the loop stores where, if that is at a constant distance from something that it doesn't make.
+    /// What the loop stores where, if that is at a constant distance from something that it doesn't
+    /// make.
     stored: Vec<(Spot<'m>, Value<'m>)>,
 }
 
@@ -191,7 +195,8 @@ impl<'a, 'm> Turn<'a, 'm> {
             .flatten()
     }
 
-    /// What each turn adds to what a load finds in memory, as far as the loop's own stores tell. Those that set it anew don't count.
+    /// What each turn adds to what a load finds in memory, as far as the loop's own stores tell.
+    /// Those that set it anew don't count.
     fn remembered(&self, load: Instruction<'m>) -> Option<i64> {
         let spot = self.spot(load.value().operand(0))?;
         let mut stored = self.stored.iter().filter(|(other, _)| *other == spot);
@@ -277,7 +282,8 @@ impl<'a, 'm> Turn<'a, 'm> {
         (value, distance)
     }
 
-    /// Where in a node the pointer to the next is, if this value points to a node of a list that the loop goes along.
+    /// Where in a node the pointer to the next is, if this value points to a node of a list that
+    /// the loop goes along.
     fn chain(&self, value: Value<'m>) -> Option<i64> {
         let instruction = self.made(value)?;
         self.step_back()?;

@@ -10,11 +10,11 @@
 //! It does not say by how much it unrolled a loop. In a turn of an unrolled loop each store and
 //! call stands as often as its body was copied, and a number grows by a multiple of that (the
 //! loop's own, or the one that counts turns). So the copies are the least number of times that a
-//! place's stores or calls stand in a loop; without such, its loads. A branch that stands there once
-//! says that there is one copy: what stands more often was copied inside a turn, as an inner loop
-//! that was unrolled whole. The number is a hint to the reader of counts, and no count uses it: loops
-//! of arithmetic alone have no copies here, and a place that makes two stores in a loop of step two
-//! may look like two copies.
+//! place's stores or calls stand in a loop; without such, its loads. A branch that stands there
+//! once says that there is one copy: what stands more often was copied inside a turn, as an inner
+//! loop that was unrolled whole. The number is a hint to the reader of counts, and no count uses
+//! it: loops of arithmetic alone have no copies here, and a place that makes two stores in a loop
+//! of step two may look like two copies.
 
 use std::collections::{HashMap, HashSet};
 

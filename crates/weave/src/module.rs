@@ -1,10 +1,12 @@
 //! Weaving one module: the stages, in order.
 //!
-//! parse → optimise → give every edge a place → plan and insert probes → constructors → object and map fragment.
+//! parse → optimise → give every edge a place → plan and insert probes → constructors → object and
+//! map fragment.
 //!
-//! The code generator may make an address of a module's base that the link step can't resolve ([`patch`]): seldom, and
-//! nothing in a function says so before. Then the module is woven once more, from its bitcode, with the base as a number
-//! in a register in the functions where that happened: one instruction more a probe there, the same counts.
+//! The code generator may make an address of a module's base that the link step can't resolve
+//! ([`patch`]): seldom, and nothing in a function says so before. Then the module is woven once
+//! more, from its bitcode, with the base as a number in a register in the functions where that
+//! happened: one instruction more a probe there, the same counts.
 
 use std::collections::HashSet;
 
@@ -36,11 +38,13 @@ pub struct WovenModule {
     pub counters_size: u64,
     /// The symbol that stands for where these begin in a thread's block.
     pub base_symbol: String,
-    /// Whether it was also made of files its assembly includes: its bitcode doesn't say all, so it must not be kept.
+    /// Whether it was also made of files its assembly includes: its bitcode doesn't say all, so it
+    /// must not be kept.
     pub reads_files: bool,
 }
 
-/// Weaves one module. `at` is told each function's name before it is worked on, and other stages in brackets.
+/// Weaves one module. `at` is told each function's name before it is worked on, and other stages in
+/// brackets.
 ///
 /// # Errors
 /// [`WeaveError`]; nothing is half-woven.
@@ -89,7 +93,8 @@ impl Moved {
         Self::Functions(functions.cloned().collect())
     }
 
-    /// Whether a function is among them. LLVM marks a name that stands in the object as it is by a byte 1.
+    /// Whether a function is among them. LLVM marks a name that stands in the object as it is by a
+    /// byte 1.
     fn holds(&self, function: &str) -> bool {
         match self {
             Self::Nowhere => false,

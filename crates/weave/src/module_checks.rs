@@ -1,11 +1,12 @@
 //! Modules that can't be woven alone.
 //!
-//! Control-flow integrity (`-fsanitize=cfi`) asks the linker which functions and vtables a type has: lowered in one module
-//! alone, every check of something from another module traps. Devirtualisation asks the same way, but only to
-//! assume the answer, which may be dropped.
+//! Control-flow integrity (`-fsanitize=cfi`) asks the linker which functions and vtables a type
+//! has: lowered in one module alone, every check of something from another module traps.
+//! Devirtualisation asks the same way, but only to assume the answer, which may be dropped.
 //!
-//! Assembly may include a file (`.incbin`, `.include`) by a path relative to where the compiler ran: read again at the
-//! link it is another file, or newer. Where the module's machine code is at hand, that is linked.
+//! Assembly may include a file (`.incbin`, `.include`) by a path relative to where the compiler
+//! ran: read again at the link it is another file, or newer. Where the module's machine code is at
+//! hand, that is linked.
 
 use holloway_llvm::{Block, Function, Module, Opcode};
 
@@ -14,8 +15,8 @@ use crate::image::Machine;
 use crate::options::ModuleOptions;
 use crate::reason::Reason;
 
-/// Fails for a module that asks the linker for type information it depends on, or with probes is for a target that can't
-/// be woven.
+/// Fails for a module that asks the linker for type information it depends on, or with probes is
+/// for a target that can't be woven.
 pub(crate) fn check(module: &Module<'_>, options: &ModuleOptions) -> Result<(), WeaveError> {
     if options.probes {
         check_target(module, options)?;
@@ -58,8 +59,8 @@ pub(crate) fn has_machine_code(module: &Module<'_>, options: &ModuleOptions) -> 
     options.machine_code && !is_instrumented_twice(module)
 }
 
-/// Functions that sanitizers put into a module, and the module flags by which later clangs than 19 note that they
-/// did. DataFlowSanitizer adds no function of its own, but a variable.
+/// Functions that sanitizers put into a module, and the module flags by which later clangs than 19
+/// note that they did. DataFlowSanitizer adds no function of its own, but a variable.
 const SANITIZERS: [(&str, &str); 5] = [
     ("asan.module_ctor", "nosanitize_address"),
     ("hwasan.module_ctor", "nosanitize_hwaddress"),
@@ -68,9 +69,10 @@ const SANITIZERS: [(&str, &str); 5] = [
     ("__dfsan_arg_tls", "nosanitize_dataflow"),
 ];
 
-/// Whether the machine code beside this bitcode is instrumented twice. Clang compiles a fat object's bitcode on to
-/// machine code, and clang 19's sanitizers don't see that they were there before: such machine code crashes, or asks for
-/// functions by names that nobody has. The bitcode is sound.
+/// Whether the machine code beside this bitcode is instrumented twice. Clang compiles a fat
+/// object's bitcode on to machine code, and clang 19's sanitizers don't see that they were there
+/// before: such machine code crashes, or asks for functions by names that nobody has. The bitcode
+/// is sound.
 fn is_instrumented_twice(module: &Module<'_>) -> bool {
     SANITIZERS.iter().any(|(name, flag)| {
         let has = module.function(name).is_some() || module.global(name).is_some();
@@ -113,8 +115,9 @@ fn check_types(module: &Module<'_>) -> Result<(), WeaveError> {
     Ok(())
 }
 
-/// Whether values of a function may be in registers of AArch64's SVE and SME, of which the kernel keeps nothing over a system call. Where words are
-/// appended the runtime may make one, and is called by assembly that names the other registers only.
+/// Whether values of a function may be in registers of AArch64's SVE and SME, of which the kernel
+/// keeps nothing over a system call. Where words are appended the runtime may make one, and is
+/// called by assembly that names the other registers only.
 fn has_scalable_vectors(function: Function<'_>) -> bool {
     let features = function.text_attribute("target-features");
     let features = features.unwrap_or_default();
@@ -127,7 +130,8 @@ pub(crate) fn includes(module: &Module<'_>) -> WeaveError {
     refused(module, Reason::IncludedFile, Instead::AsItIs)
 }
 
-/// Whether assembly of the module, outside functions or in them, includes a file when it is assembled.
+/// Whether assembly of the module, outside functions or in them, includes a file when it is
+/// assembled.
 pub(crate) fn reads_files(module: &Module<'_>) -> bool {
     if includes_file(&module.inline_assembly()) {
         return true;
@@ -143,7 +147,8 @@ pub(crate) fn reads_files(module: &Module<'_>) -> bool {
     })
 }
 
-/// Whether `assembly` has a directive that reads a file. One in a comment counts too: that costs probes, no more.
+/// Whether `assembly` has a directive that reads a file. One in a comment counts too: that costs
+/// probes, no more.
 fn includes_file(assembly: &str) -> bool {
     let assembly = assembly.to_ascii_lowercase();
     [".incbin", ".include"].iter().any(|directive| {

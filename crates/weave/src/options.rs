@@ -40,14 +40,16 @@ pub enum LinkKind {
     SharedObject,
 }
 
-/// Most paths whose counters are an array: 32 KiB a function and thread. The papers use 4,000 to 6,000.
+/// Most paths whose counters are an array: 32 KiB a function and thread. The papers use 4,000 to
+/// 6,000.
 pub const ARRAY_LIMIT: u64 = 4096;
 /// Most paths a function is numbered with; more are cut. Increments stay 32-bit immediates.
 pub const PATH_LIMIT: u64 = (1 << 31) - 1;
-/// Most paths of a function whose paths go to a stream. Readers hold a table of them, and an image has 2^28 words: so it has room for
-/// 4,096 functions of this size. A word takes no
-/// memory in the program, so it is more than [`ARRAY_LIMIT`]. But where sequences over iterations are collected, a function with exit edges has a counter beside each
-/// thread's ring for each of its paths: up to 512 KiB a function and thread, reserved with the ring.
+/// Most paths of a function whose paths go to a stream. Readers hold a table of them, and an image
+/// has 2^28 words: so it has room for 4,096 functions of this size. A word takes no memory in the
+/// program, so it is more than [`ARRAY_LIMIT`]. But where sequences over iterations are collected,
+/// a function with exit edges has a counter beside each thread's ring for each of its paths: up to
+/// 512 KiB a function and thread, reserved with the ring.
 pub const STREAM_LIMIT: u64 = 1 << 16;
 
 /// How to weave one module.
@@ -55,14 +57,15 @@ pub const STREAM_LIMIT: u64 = 1 << 16;
 pub struct ModuleOptions {
     /// Crate or object, for messages and the map.
     pub name: String,
-    /// The build's level; `None` where the link line doesn't say: `O0` if all its functions are `optnone`, else `O2`.
+    /// The build's level; `None` where the link line doesn't say: `O0` if all its functions are
+    /// `optnone`, else `O2`.
     pub opt: Option<OptLevel>,
     /// What the link makes.
     pub kind: LinkKind,
     /// What is collected.
     pub collect: Kind,
-    /// Whether calls that don't come back (unwinding, `longjmp`, the end of the process) are counted, by exit edges, in kinds that
-    /// [can](Kind::counts_exits).
+    /// Whether calls that don't come back (unwinding, `longjmp`, the end of the process) are
+    /// counted, by exit edges, in kinds that [can](Kind::counts_exits).
     pub exits: bool,
     /// What an earlier run measured, in place of estimates.
     pub guide: Option<Guide>,

@@ -1,14 +1,16 @@
-//! Gives a woven object the place of its counters: relocations against its base symbol are resolved here.
+//! Gives a woven object the place of its counters: relocations against its base symbol are resolved
+//! here.
 //!
-//! Woven x86-64 code adds the counter base as a 32-bit immediate or displacement (`incq base+40(%rax,%rcx,8)`). The
-//! base is a number, not an address, but GNU ld refuses R_X86_64_32S in a PIE whatever the symbol is. So the link
-//! step writes base + addend into the section itself and turns each such relocation into R_X86_64_NONE. The symbol
-//! stays in the table, undefined; it is made weak, so that no linker asks for it.
+//! Woven x86-64 code adds the counter base as a 32-bit immediate or displacement (`incq
+//! base+40(%rax,%rcx,8)`). The base is a number, not an address, but GNU ld refuses R_X86_64_32S in
+//! a PIE whatever the symbol is. So the link step writes base + addend into the section itself and
+//! turns each such relocation into R_X86_64_NONE. The symbol stays in the table, undefined; it is
+//! made weak, so that no linker asks for it.
 //!
-//! LLVM takes the symbol for an address. Where it wants the bare number in a register, it writes `lea base(%rip)`
-//! with R_X86_64_PC32: right for an address, but a number has no distance from the code. Such references can't be
-//! resolved ([`unresolvable`]). The weaver looks for them and weaves their functions anew, with the number moved
-//! into a register by an instruction of its own.
+//! LLVM takes the symbol for an address. Where it wants the bare number in a register, it writes
+//! `lea base(%rip)` with R_X86_64_PC32: right for an address, but a number has no distance from the
+//! code. Such references can't be resolved ([`unresolvable`]). The weaver looks for them and weaves
+//! their functions anew, with the number moved into a register by an instruction of its own.
 //!
 //! ```text
 //! Elf64_Rela                         Elf64_Sym
@@ -54,7 +56,8 @@ impl From<object::Error> for PatchError {
 pub struct Reference {
     /// Type of the relocation.
     pub kind: u32,
-    /// Symbols of the function it stands in, aliases too; none where no function's symbol covers the place.
+    /// Symbols of the function it stands in, aliases too; none where no function's symbol covers
+    /// the place.
     pub functions: Vec<String>,
 }
 
@@ -79,14 +82,15 @@ struct Fix {
     target: (usize, u64),
 }
 
-/// The symbol of a module's base of counters next to the ring, from the symbol of its base. Objects of
-/// earlier links carry the suffix, so it stays as it is.
+/// The symbol of a module's base of counters next to the ring, from the symbol of its base. Objects
+/// of earlier links carry the suffix, so it stays as it is.
 #[must_use]
 pub fn ring_counters_symbol(base_symbol: &str) -> String {
     format!("{base_symbol}_beside")
 }
 
-/// Writes `base` into `object` wherever it refers to the undefined symbol `symbol`. Returns the number of places.
+/// Writes `base` into `object` wherever it refers to the undefined symbol `symbol`. Returns the
+/// number of places.
 ///
 /// # Errors
 /// When the object is broken or `base` too large. The object is then as it was.
@@ -107,7 +111,8 @@ pub fn resolve_base(object: &mut [u8], symbol: &str, base: u64) -> Result<usize,
     Ok(fixes.len())
 }
 
-/// The references to the undefined symbols `symbols` that [`resolve_base`] could not resolve, whatever the base.
+/// The references to the undefined symbols `symbols` that [`resolve_base`] could not resolve,
+/// whatever the base.
 ///
 /// # Errors
 /// When the object is broken.

@@ -1,8 +1,8 @@
 //! Why the weaver leaves something out: a function, a module, or an object's bitcode.
 //!
-//! The weaver passes a [`Reason`] around as a value. Its [`Display`](fmt::Display) is the only place
-//! in this crate that words a reason: the path map stores these words, and messages print them. The
-//! test at the end lists the wording of every variant.
+//! The weaver passes a [`Reason`] around as a value. Its [`Display`](fmt::Display) is the only
+//! place in this crate that words a reason: the path map stores these words, and messages print
+//! them. The test at the end lists the wording of every variant.
 
 use std::fmt;
 
@@ -70,7 +70,8 @@ pub enum Reason {
         /// The target triple.
         triple: String,
     },
-    /// The module may keep values in scalable vector registers, which a stream's probes do not save.
+    /// The module may keep values in scalable vector registers, which a stream's probes do not
+    /// save.
     ScalableVectors {
         /// The kind of collection that appends to a stream.
         kind: Kind,

@@ -1,9 +1,10 @@
 //! Which functions of a module are instrumented, and why the others aren't.
 //!
-//! Left alone is what could break (naked functions, ifunc resolvers and what they call, other code that runs before
-//! thread-local storage is set up: of a static program it is not when ifuncs are resolved), what asked for it (`noprofile`), what the user filtered, and, in rustc's
-//! merged module of `lto="fat"`, the standard library's own functions. Generic functions of the standard library that
-//! the user's crate made instances of are the user's code.
+//! Left alone is what could break (naked functions, ifunc resolvers and what they call, other code
+//! that runs before thread-local storage is set up: of a static program it is not when ifuncs are
+//! resolved), what asked for it (`noprofile`), what the user filtered, and, in rustc's merged
+//! module of `lto="fat"`, the standard library's own functions. Generic functions of the standard
+//! library that the user's crate made instances of are the user's code.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -105,7 +106,8 @@ impl<'a> Selection<'a> {
         self.options.filter.reason(candidate)
     }
 
-    /// Whether it is the standard library's own: only in a merged module, where it came from there and is not generic.
+    /// Whether it is the standard library's own: only in a merged module, where it came from there
+    /// and is not generic.
     fn is_std(&self, function: Function<'_>) -> bool {
         if self.options.std || !self.options.fat {
             return false;
@@ -119,7 +121,8 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The functions that resolve ifuncs and those they reach by direct calls, with the reason to leave each alone.
+/// The functions that resolve ifuncs and those they reach by direct calls, with the reason to leave
+/// each alone.
 ///
 /// Only inside the module: a resolver that calls into another module isn't seen there.
 fn resolvers(module: &Module<'_>) -> HashMap<String, Reason> {

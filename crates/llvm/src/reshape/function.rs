@@ -1,10 +1,11 @@
-//! Changes of a function's shape that leave its meaning alone, so that every edge has a place for a probe.
+//! Changes of a function's shape that leave its meaning alone, so that every edge has a place for a
+//! probe.
 //!
-//! LLVM's own pass `break-crit-edges` makes a block for *each case* of a switch, also of those that lead to the same
-//! place and so are one edge to us: a character class would become dozens of paths and lose its bit test. So edges
-//! are split here, all cases between two blocks together. The C API can't change a phi's operands; the phi is built
-//! anew and replaces the old one. Edges to landing pads can't be split at all;
-//! `pads.rs` tells them apart.
+//! LLVM's own pass `break-crit-edges` makes a block for *each case* of a switch, also of those that
+//! lead to the same place and so are one edge to us: a character class would become dozens of paths
+//! and lose its bit test. So edges are split here, all cases between two blocks together. The C API
+//! can't change a phi's operands; the phi is built anew and replaces the old one. Edges to landing
+//! pads can't be split at all; `pads.rs` tells them apart.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,9 +19,10 @@ use crate::value::Function;
 pub type Choice<'a> = &'a dyn Fn(Function<'_>) -> bool;
 
 impl Module<'_> {
-    /// Splits critical edges (source with several successors, target with several predecessors), with one new block
-    /// for all parallel edges of a pair. Left alone: edges to landing pads ([`Module::split_landing_pads`]), of `indirectbr`, and `callbr`'s indirect
-    /// ones. Returns the number of new blocks.
+    /// Splits critical edges (source with several successors, target with several predecessors),
+    /// with one new block for all parallel edges of a pair. Left alone: edges to landing pads
+    /// ([`Module::split_landing_pads`]), of `indirectbr`, and `callbr`'s indirect ones. Returns the
+    /// number of new blocks.
     pub fn split_critical_edges(&mut self, choice: Choice<'_>) -> usize {
         let functions = self.chosen(choice);
         functions
@@ -29,10 +31,11 @@ impl Module<'_> {
             .sum()
     }
 
-    /// Gives each block that ends with a tail call and a jump to a bare `ret` of the call's result a `ret` of its own:
-    /// what the code generator does itself as long as nothing else stands before that `ret`. Without it a program that
-    /// relies on tail calls (mutual recursion at `-O2`) would overflow its stack once probes stand there. Returns the
-    /// number of blocks changed.
+    /// Gives each block that ends with a tail call and a jump to a bare `ret` of the call's result
+    /// a `ret` of its own: what the code generator does itself as long as nothing else stands
+    /// before that `ret`. Without it a program that relies on tail calls (mutual recursion at
+    /// `-O2`) would overflow its stack once probes stand there. Returns the number of blocks
+    /// changed.
     pub fn duplicate_tail_returns(&mut self, choice: Choice<'_>) -> usize {
         let functions = self.chosen(choice);
         functions
@@ -58,8 +61,8 @@ const CALL: i32 = 45;
 pub(super) const PHI: i32 = 44;
 const CALLBR: i32 = 67;
 
-/// One function being reshaped: raw pointers, alive because the module is borrowed mutably and what is deleted is
-/// not touched again.
+/// One function being reshaped: raw pointers, alive because the module is borrowed mutably and what
+/// is deleted is not touched again.
 pub(super) struct Reshape<'a> {
     pub(super) api: &'a Api,
     pub(super) context: *mut LContext,
@@ -163,7 +166,8 @@ impl<'a> Reshape<'a> {
         target: *mut LBlock,
         terminator: *mut LValue,
     ) -> *mut LBlock {
-        // SAFETY: blocks of this function; the builder is freed; the location is null or a location.
+        // SAFETY: blocks of this function; the builder is freed; the location is null or a
+        // location.
         unsafe {
             let new = if after.is_null() {
                 (self.api.LLVMAppendBasicBlockInContext)(self.context, self.function, c"".as_ptr())
@@ -196,15 +200,16 @@ impl<'a> Reshape<'a> {
         phis
     }
 
-    /// Replaces each phi of a block by one whose incoming blocks are changed; parallel ones that move become one.
+    /// Replaces each phi of a block by one whose incoming blocks are changed; parallel ones that
+    /// move become one.
     pub(super) fn rebuild_phis(
         &self,
         block: *mut LBlock,
         change: impl Fn(*mut LBlock) -> Incoming,
     ) {
         for old in self.phis(block) {
-            // SAFETY: a phi; the new one stands before it, gets the same values, and takes over its uses (its own
-            // too, where the old one used itself) before the old one is erased.
+            // SAFETY: a phi; the new one stands before it, gets the same values, and takes over its
+            // uses (its own too, where the old one used itself) before the old one is erased.
             unsafe {
                 let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
                 (self.api.LLVMPositionBuilderBeforeInstrAndDbgRecords)(builder, old);
@@ -274,8 +279,9 @@ impl<'a> Reshape<'a> {
                 self.end_with_return(block, target, ret, result);
             }
             if tails.len() == sources.len() {
-                // SAFETY: nothing leads to it now; what it defines is used in it only, since it only returns. It isn't
-                // looked at again: each block is visited once, and it is no block's source.
+                // SAFETY: nothing leads to it now; what it defines is used in it only, since it
+                // only returns. It isn't looked at again: each block is visited once, and it is no
+                // block's source.
                 unsafe { (self.api.LLVMDeleteBasicBlock)(target) };
             } else {
                 let tails: HashSet<_> = tails.into_iter().collect();
@@ -331,7 +337,8 @@ impl<'a> Reshape<'a> {
         false
     }
 
-    /// Whether a block does nothing after a tail call but jump to `target`, and what `target` returns is the call's result.
+    /// Whether a block does nothing after a tail call but jump to `target`, and what `target`
+    /// returns is the call's result.
     fn ends_with_tail_call(
         &self,
         block: *mut LBlock,
@@ -374,9 +381,11 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    /// Whether an instruction is a call that makes no code: debug markers, ends of lifetimes, assumptions.
+    /// Whether an instruction is a call that makes no code: debug markers, ends of lifetimes,
+    /// assumptions.
     unsafe fn is_marker(&self, instruction: *mut LValue) -> bool {
-        // SAFETY: the caller gives a live instruction; the callee is asked of a call; the name belongs to the callee.
+        // SAFETY: the caller gives a live instruction; the callee is asked of a call; the name
+        // belongs to the callee.
         unsafe {
             if (self.api.LLVMGetInstructionOpcode)(instruction) != CALL {
                 return false;
@@ -405,8 +414,9 @@ impl<'a> Reshape<'a> {
         } else {
             self.incoming(result, block, target)
         };
-        // SAFETY: live instructions; the jump is erased after the return stands before it; the value is defined in
-        // `block` or dominates `target`, and so `block` too, which jumps only there.
+        // SAFETY: live instructions; the jump is erased after the return stands before it; the
+        // value is defined in `block` or dominates `target`, and so `block` too, which jumps only
+        // there.
         unsafe {
             let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
             (self.api.LLVMPositionBuilderBefore)(builder, branch);
@@ -448,7 +458,8 @@ fn movable(opcode: i32, successors: &[*mut LBlock], target: *mut LBlock) -> Vec<
     };
     match opcode {
         BR | SWITCH => indices().collect(),
-        // Only the way on after the call: the other leads to a landing pad, or is an indirect label.
+        // Only the way on after the call: the other leads to a landing pad, or is an indirect
+        // label.
         INVOKE | CALLBR if indices().eq([0]) => vec![0],
         _ => Vec::new(),
     }

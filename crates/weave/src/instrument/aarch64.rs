@@ -2,20 +2,21 @@
 //!
 //! # Adding
 //! A signal handler may increment the same counter between a load and a store. A pair of exclusive
-//! instructions, which every such processor has, fails if an exception came between, and is repeated:
+//! instructions, which every such processor has, fails if an exception came between, and is
+//! repeated:
 //! ```text
 //! 1:  ldxr  x16, [counter]
 //!     add   x16, x16, #1
 //!     stxr  w17, x16, [counter]
 //!     cbnz  w17, 1b
 //! ```
-//! Four instructions for x86-64's one. `stadd` (Armv8.1) would be a second sequence for speed alone, so it
-//! is not used.
+//! Four instructions for x86-64's one. `stadd` (Armv8.1) would be a second sequence for speed
+//! alone, so it is not used.
 //!
 //! # Appending
-//! A pair of exclusive instructions also takes a place in the ring. So the probe need not search for its
-//! place after a handler came between, as x86-64's does ([`super::stream`]). The probe has ten
-//! instructions, of which nine run, and two more that load the base where it is in no register.
+//! A pair of exclusive instructions also takes a place in the ring. So the probe need not search
+//! for its place after a handler came between, as x86-64's does ([`super::stream`]). The probe has
+//! ten instructions, of which nine run, and two more that load the base where it is in no register.
 //! ```text
 //! 1:  ldxr  x16, [ring]             # the cursor
 //!     add   x17, x16, #4
@@ -29,15 +30,16 @@
 //!     bl    __holloway_chunk        # keeps every register but x16, x17 and x30
 //! 2:
 //! ```
-//! A path that may be a whole activation is compared first, and counted next to the ring. All stores are
-//! plain: a word needs no other store to be understood, readers stop at a place that is still 0, and the
-//! runtime's own stores tell readers when to stop waiting for the place (`holloway_abi`).
+//! A path that may be a whole activation is compared first, and counted next to the ring. All
+//! stores are plain: a word needs no other store to be understood, readers stop at a place that is
+//! still 0, and the runtime's own stores tell readers when to stop waiting for the place
+//! (`holloway_abi`).
 
 use holloway_abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
 use holloway_llvm::{Builder, Module, Type, Value};
 
-/// The registers that a call changes, and a linker's veneer on the way to it. LLVM knows x30 by this name
-/// only, and ignores unknown names silently.
+/// The registers that a call changes, and a linker's veneer on the way to it. LLVM knows x30 by
+/// this name only, and ignores unknown names silently.
 const CALL: &str = ",~{x16},~{x17},~{lr},~{cc}";
 
 /// Adds to the number at `counter`.

@@ -1,7 +1,8 @@
 //! Where one path ends and the next begins.
 //!
-//! Probes of timed paths stand at the very ends of paths: every block is taken for one in which a path may be left, so nothing but the
-//! exit is in the region where a path counts as decided (`holloway_flow::Probes`). So each `Count` is the end of a path.
+//! Probes of timed paths stand at the very ends of paths: every block is taken for one in which a
+//! path may be left, so nothing but the exit is in the region where a path counts as decided
+//! (`holloway_flow::Probes`). So each `Count` is the end of a path.
 
 use holloway_flow::Action;
 

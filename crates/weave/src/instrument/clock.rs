@@ -16,8 +16,9 @@
 //!     subq   start, %rax
 //!     movq   %rax, BURST_STATE(ring)          # time that probes have taken
 //! ```
-//! So one reading serves the call that ends and the path that begins. Where nothing was called (the beginning of a function all of whose paths are timed) `start` is the clock less what probes
-//! have taken, and nothing is written.
+//! So one reading serves the call that ends and the path that begins. Where nothing was called (the
+//! beginning of a function all of whose paths are timed) `start` is the clock less what probes have
+//! taken, and nothing is written.
 //! # Where it ends
 //! ```text
 //!     lfence                                  # what came before is done
@@ -25,16 +26,22 @@
 //!     shlq   $32, %rdx
 //!     orq    %rdx, %rax                       # end
 //! ```
-//! and a call of the runtime with the path's word, `start`, `inner` and `end`. What stands between the two readings on a path of no instruction is
-//! the probe's bias: the same 8 instructions behind each call of the runtime, which it measures (5 where nothing was called), and the two that put `start` and `inner` into the frame, if they do ([`StartStorage`]), for which nothing waits.
+//! and a call of the runtime with the path's word, `start`, `inner` and `end`. What stands between
+//! the two readings on a path of no instruction is the probe's bias: the same 8 instructions behind
+//! each call of the runtime, which it measures (5 where nothing was called), and the two that put
+//! `start` and `inner` into the frame, if they do ([`StartStorage`]), for which nothing waits.
 //!
-//! On AArch64 `isb` stands for `lfence`, and `mrs x, cntvct_el0` for `rdtsc` and the two instructions that put its halves together. That
-//! counter goes at a rate of its own, some tens of megahertz up to one gigahertz: a step of it may be a hundred of the processor's cycles.
+//! On AArch64 `isb` stands for `lfence`, and `mrs x, cntvct_el0` for `rdtsc` and the two
+//! instructions that put its halves together. That counter goes at a rate of its own, some tens of
+//! megahertz up to one gigahertz: a step of it may be a hundred of the processor's cycles.
 //!
 //! # Calls
-//! The runtime's entries keep every register but `rax` and `r11` (AArch64: `x0`, `x16`, `x17`, `x30`), at any alignment of the stack. They are called from inline assembly: to the code
-//! generator a function that calls nothing else still calls nothing, and need not align its stack. Functions with such calls have no red zone. To step over one would move the
-//! stack pointer where no unwinder knows of it, and threads are cancelled, and stacks looked at by handlers of signals, anywhere.
+//! The runtime's entries keep every register but `rax` and `r11` (AArch64: `x0`, `x16`, `x17`,
+//! `x30`), at any alignment of the stack. They are called from inline assembly: to the code
+//! generator a function that calls nothing else still calls nothing, and need not align its stack.
+//! Functions with such calls have no red zone. To step over one would move the stack pointer where
+//! no unwinder knows of it, and threads are cancelled, and stacks looked at by handlers of signals,
+//! anywhere.
 
 use std::cell::RefCell;
 
@@ -103,7 +110,8 @@ const RESUME: u64 = 16;
 pub(super) enum AfterPath {
     /// Another path.
     Begins,
-    /// None at once: the function is left, or a path begins of which the check is still to come, or that is begun without the runtime's answer.
+    /// None at once: the function is left, or a path begins of which the check is still to come, or
+    /// that is begun without the runtime's answer.
     None,
 }
 
@@ -116,10 +124,13 @@ pub(super) struct TimedStart<'m> {
 
 /// Where it is kept when a path began.
 pub(super) enum StartStorage<'m> {
-    /// Two places of the frame. Registers that keep it across calls would have to be saved wherever the function is entered, also when nothing is timed. A
-    /// second return of `setjmp` finds the places written anew.
+    /// Two places of the frame. Registers that keep it across calls would have to be saved wherever
+    /// the function is entered, also when nothing is timed. A second return of `setjmp` finds the
+    /// places written anew.
     Frame { start: Value<'m>, inner: Value<'m> },
-    /// Registers, where the function calls nothing: a frame would have to be made wherever it is entered, since such functions have no red zone. What is used where is for [`StartStorage::variables`].
+    /// Registers, where the function calls nothing: a frame would have to be made wherever it is
+    /// entered, since such functions have no red zone. What is used where is for
+    /// [`StartStorage::variables`].
     Registers(RefCell<[SplitVariable<'m>; 2]>),
 }
 
@@ -176,8 +187,10 @@ impl<'m> StartStorage<'m> {
         }
     }
 
-    /// What is still to be given its values: where a path ends, what reaches the top of that block. No path begins in the block it ends in: it begins in a block before the part that it begins
-    /// with (`bursts/check.rs`), or where nothing is in that part but a computed goto, in this; and where a part ends with the block's own goto, no path ends in it, for those that do end where
+    /// What is still to be given its values: where a path ends, what reaches the top of that block.
+    /// No path begins in the block it ends in: it begins in a block before the part that it begins
+    /// with (`bursts/check.rs`), or where nothing is in that part but a computed goto, in this; and
+    /// where a part ends with the block's own goto, no path ends in it, for those that do end where
     /// another part follows, or the function is left.
     pub(super) fn variables(self) -> Vec<SplitVariable<'m>> {
         match self {
@@ -221,7 +234,8 @@ impl<'a, 'm> Clock<'a, 'm> {
         }
     }
 
-    /// Begins a path where the runtime wasn't called; `ring` is the address of the thread's `RingHeader`.
+    /// Begins a path where the runtime wasn't called; `ring` is the address of the thread's
+    /// `RingHeader`.
     pub(super) fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) -> TimedStart<'m> {
         let inner = self.load(builder, ring, INNER);
         let probe = self.load(builder, ring, PROBE);
@@ -261,7 +275,8 @@ impl<'a, 'm> Clock<'a, 'm> {
         builder.offset(Type::i8(self.module), ring, offset)
     }
 
-    /// Ends the path of number `increment`, plus `register`; the runtime's call, and what it gives back.
+    /// Ends the path of number `increment`, plus `register`; the runtime's call, and what it gives
+    /// back.
     pub(super) fn end(
         &self,
         builder: &Builder<'m>,

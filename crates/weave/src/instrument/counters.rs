@@ -1,8 +1,8 @@
 //! Probes that count: arrays of counters, hash tables, and edge counters.
 //!
-//! [`probe`](super::probe) has the instructions, [`promote`](super::promote) chooses the counters that
-//! loops keep in registers, and [`likely_counts`] the counts that a comparison makes cheaper. A
-//! counter's displacement never goes below 0, since the code generator may emit it with a
+//! [`probe`](super::probe) has the instructions, [`promote`](super::promote) chooses the counters
+//! that loops keep in registers, and [`likely_counts`] the counts that a comparison makes cheaper.
+//! A counter's displacement never goes below 0, since the code generator may emit it with a
 //! zero-extended relocation. Where an increment is negative, all settings of the path register are
 //! lowered instead, and all increments raised by as much.
 

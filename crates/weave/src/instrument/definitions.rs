@@ -1,5 +1,6 @@
-//! What is defined in several places while a function is being woven, and used where not all of them reach: a loop's countdown, where a timed path began. The uses are given their values
-//! when all blocks are there (`bursts/join.rs`).
+//! What is defined in several places while a function is being woven, and used where not all of
+//! them reach: a loop's countdown, where a timed path began. The uses are given their values when
+//! all blocks are there (`bursts/join.rs`).
 
 use holloway_llvm::{Block, Instruction, Value};
 

@@ -1,8 +1,8 @@
 //! The new entry block of a function, which loads the thread's slot.
 //!
-//! The new block takes over the frame's slots (static allocas), loads the thread's slot and tests it.
-//! On the cold side a block calls the runtime. The old entry block begins with the phi of both: the
-//! thread's counter block, or its ring.
+//! The new block takes over the frame's slots (static allocas), loads the thread's slot and tests
+//! it. On the cold side a block calls the runtime. The old entry block begins with the phi of both:
+//! the thread's counter block, or its ring.
 
 use holloway_llvm::{Builder, Metadata, Module, Type, Value};
 

@@ -20,7 +20,8 @@ pub(crate) struct Globals<'m> {
     pub(crate) hash: Function<'m>,
     /// How thread-local variables are reached.
     pub(crate) tls: TlsModel,
-    /// Whether the code generator sees the base as an operand of our own instructions only ([`Self::moved`]).
+    /// Whether the code generator sees the base as an operand of our own instructions only
+    /// ([`Self::moved`]).
     pub(super) is_moved: bool,
 }
 
@@ -76,8 +77,9 @@ impl<'m> Globals<'m> {
         builder.load(Type::i64(self.module), self.base.value())
     }
 
-    /// The base as something to add to: the code generator may fold it into the instructions around it, or make an
-    /// address of it that is none (`lea base(%rip)`). Where it did that before it gets the number in a register.
+    /// The base as something to add to: the code generator may fold it into the instructions around
+    /// it, or make an address of it that is none (`lea base(%rip)`). Where it did that before it
+    /// gets the number in a register.
     pub(crate) fn addend(&self, builder: &Builder<'m>) -> Value<'m> {
         let base = self.base(builder);
         if self.is_moved {
@@ -86,7 +88,8 @@ impl<'m> Globals<'m> {
         base
     }
 
-    /// A number with the base in it, in a register as a number, whatever the code generator thinks of the base.
+    /// A number with the base in it, in a register as a number, whatever the code generator thinks
+    /// of the base.
     pub(crate) fn moved(&self, builder: &Builder<'m>, number: Value<'m>) -> Value<'m> {
         match self.machine {
             Machine::X86_64 => builder.asm("movl $1, ${0:k}", "=r,i", number.kind(), &[number]),
@@ -103,7 +106,8 @@ impl<'m> Globals<'m> {
     }
 }
 
-/// A module's base: a number that the link step writes into code, as an address; or a hidden constant that the image object defines.
+/// A module's base: a number that the link step writes into code, as an address; or a hidden
+/// constant that the image object defines.
 fn base<'m>(module: &'m Module<'m>, machine: Machine, name: &str) -> Global<'m> {
     if !machine.patches_bases() {
         let base = module.add_global(name, Type::i64(module));
@@ -122,7 +126,8 @@ fn base<'m>(module: &'m Module<'m>, machine: Machine, name: &str) -> Global<'m> 
     global
 }
 
-/// The thread's slot. Declared where it is used, as all that follows: a hidden symbol that is declared has to be there.
+/// The thread's slot. Declared where it is used, as all that follows: a hidden symbol that is
+/// declared has to be there.
 pub(crate) fn slot<'m>(module: &'m Module<'m>, tls: TlsModel) -> Global<'m> {
     thread_local(module, SLOT_SYMBOL, Type::pointer(module), tls)
 }

@@ -43,7 +43,8 @@ pub(super) fn positions<'m>(layout: &Layout<'m>) -> HashMap<Block<'m>, usize> {
     blocks.map(|(index, info)| (info.block, index)).collect()
 }
 
-/// LLVM's successors of each block, by position, each once. Also behind calls that don't return: phis need them.
+/// LLVM's successors of each block, by position, each once. Also behind calls that don't return:
+/// phis need them.
 fn successors<'m>(layout: &Layout<'m>, position: &HashMap<Block<'m>, usize>) -> Vec<Vec<usize>> {
     layout
         .blocks

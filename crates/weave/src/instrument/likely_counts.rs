@@ -1,18 +1,18 @@
 //! The likely count at the end of an iteration: a comparison tells it from the others.
 //!
-//! A processor forwards what an increment has stored to the next increment of the same address at no
-//! cost, if it sees that the address is the same: by the names of the registers in it, as long as none
-//! was written in between. An iteration that ends with `incq counters(%block,%register,8); mov
-//! $start,%register` writes a register each time, and the next increment waits until the store can be
-//! read back. So where one path around the loop is likely, the probe compares the register with the
-//! likely number and increments that counter by its own address:
+//! A processor forwards what an increment has stored to the next increment of the same address at
+//! no cost, if it sees that the address is the same: by the names of the registers in it, as long
+//! as none was written in between. An iteration that ends with `incq counters(%block,%register,8);
+//! mov $start,%register` writes a register each time, and the next increment waits until the store
+//! can be read back. So where one path around the loop is likely, the probe compares the register
+//! with the likely number and increments that counter by its own address:
 //! ```text
 //! cmp  $number,%register
 //! jne  cold
 //! incq counters+8*number(%block)
 //! ```
-//! Iterations start with the same number as the likely path ends with, if the path adds nothing to it.
-//! Then nothing is set.
+//! Iterations start with the same number as the likely path ends with, if the path adds nothing to
+//! it. Then nothing is set.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -43,7 +43,8 @@ pub(super) struct LikelyCount {
     start: i64,
 }
 
-/// The likely counts, by block: the last count of a block that ends one iteration and starts the next.
+/// The likely counts, by block: the last count of a block that ends one iteration and starts the
+/// next.
 pub(super) fn likely_counts(
     graph: &BlockGraph,
     promotion: &Promotion,
@@ -77,8 +78,8 @@ pub(super) fn likely_counts(
     found
 }
 
-/// The likely number of a value that is not constant: the number on the most frequent way to it, if that
-/// is frequent enough.
+/// The likely number of a value that is not constant: the number on the most frequent way to it, if
+/// that is frequent enough.
 fn guess(
     value: RegisterValue,
     graph: &BlockGraph,
@@ -213,7 +214,8 @@ mod tests {
         increment: 0,
     };
 
-    /// A loop whose iterations take one of two ways to their end: the first `often` times, the second once.
+    /// A loop whose iterations take one of two ways to their end: the first `often` times, the
+    /// second once.
     fn likely_of(often: u64, added: [i64; 2]) -> HashMap<usize, LikelyCount> {
         let successors = [&[1][..], &[2, 3], &[4], &[4], &[5, 6], &[1], &[]];
         let add = |number| match number {

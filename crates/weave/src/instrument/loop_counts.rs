@@ -1,12 +1,12 @@
 //! The counts of a loop whose counters are in registers: which accumulator each count adds to.
 //!
 //! A count has an accumulator of its own ([`CounterSlot`]) if its counter is known where the count
-//! stands. Where arms with different numbers join before the count, the number is known on the arms.
-//! Then each arm adds to its own accumulator at its end ([`CountJoin`]). An arm that is only an edge has
-//! no place for an addition. Then the count itself adds to that arm's accumulator, for all arms, and
-//! behind the loop the other arms' counts are subtracted. If control leaves the loop between the join
-//! and the count, one path was counted too early_exits. The register tells there which one, and its count is
-//! subtracted too.
+//! stands. Where arms with different numbers join before the count, the number is known on the
+//! arms. Then each arm adds to its own accumulator at its end ([`CountJoin`]). An arm that is only
+//! an edge has no place for an addition. Then the count itself adds to that arm's accumulator, for
+//! all arms, and behind the loop the other arms' counts are subtracted. If control leaves the loop
+//! between the join and the count, one path was counted too early_exits. The register tells there
+//! which one, and its count is subtracted too.
 
 use std::collections::BTreeSet;
 
@@ -94,8 +94,8 @@ pub(super) struct LoopCounts {
 }
 
 impl LoopCounts {
-    /// Resolves a loop's counts. `number` is the loop's index among `loops`. `None` if the loop needs the
-    /// register as a value.
+    /// Resolves a loop's counts. `number` is the loop's index among `loops`. `None` if the loop
+    /// needs the register as a value.
     pub(super) fn new(
         natural: &NaturalLoop,
         number: Option<usize>,
@@ -142,8 +142,8 @@ impl LoopCounts {
                         loop_counts.joins.push(join);
                     }
                     (Some(_), Some(_)) => return None,
-                    // The count stays in memory. Its counter must be known by the register's value, which
-                    // a steady loop does not have.
+                    // The count stays in memory. Its counter must be known by the register's value,
+                    // which a steady loop does not have.
                     _ if number.is_none() => {}
                     _ => return None,
                 }
@@ -152,8 +152,8 @@ impl LoopCounts {
         loop_counts.add_joins().then_some(loop_counts)
     }
 
-    /// Lists the slots of the joins. `false` if another count has one of these slots too: then nothing
-    /// could be subtracted from the slot.
+    /// Lists the slots of the joins. `false` if another count has one of these slots too: then
+    /// nothing could be subtracted from the slot.
     fn add_joins(&mut self) -> bool {
         for join in &self.joins {
             let known = self.slots.len();
@@ -174,8 +174,9 @@ impl LoopCounts {
         }
     }
 
-    /// Moves a count from an empty block to the block before, if all other ways from there leave the loop.
-    /// On these the count is subtracted again. So the empty block stays empty, and LLVM removes it.
+    /// Moves a count from an empty block to the block before, if all other ways from there leave
+    /// the loop. On these the count is subtracted again. So the empty block stays empty, and LLVM
+    /// removes it.
     pub(super) fn move_out_of_empty_blocks(
         &mut self,
         layout: &Layout<'_>,
@@ -206,8 +207,8 @@ impl LoopCounts {
         self.iteration_slots() > 1
     }
 
-    /// Whether control reaches the block `exit` behind the loop after the iteration was counted, but
-    /// before the path has ended.
+    /// Whether control reaches the block `exit` behind the loop after the iteration was counted,
+    /// but before the path has ended.
     pub(super) fn is_early(&self, exit: usize) -> bool {
         let turns = |count: &PromotedCount| matches!(count.slot, Some(CounterSlot::Iterations(_)));
         let mut counts = self.counts.iter();
@@ -216,8 +217,8 @@ impl LoopCounts {
             || joins.any(|join| join.total.is_none() && join.early_exits.contains(&exit))
     }
 
-    /// Whether this slot is a summand of the count of all iterations. Each iteration is counted by exactly
-    /// one summand.
+    /// Whether this slot is a summand of the count of all iterations. Each iteration is counted by
+    /// exactly one summand.
     pub(super) fn is_summand(&self, slot: CounterSlot) -> bool {
         let joins = self.joins.iter().filter(|join| join.total.is_some());
         let mut arms = joins.flat_map(|join| &join.arms);
@@ -310,8 +311,8 @@ impl ArmJoin {
         Some(Self { phis, arms })
     }
 
-    /// The count in `block` behind the join, if all ways from the join inside the loop lead there and
-    /// nothing changes the register in between.
+    /// The count in `block` behind the join, if all ways from the join inside the loop lead there
+    /// and nothing changes the register in between.
     fn join(
         &self,
         natural: &NaturalLoop,

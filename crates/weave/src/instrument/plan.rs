@@ -1,11 +1,11 @@
-//! The plan of one function: its graph, what is counted, and the probes. Paths are numbered by Ball,
-//! Larus 1996, edges chosen by Burger, Dybvig 1998, both in `holloway_flow`.
+//! The plan of one function: its graph, what is counted, and the probes. Paths are numbered by
+//! Ball, Larus 1996, edges chosen by Burger, Dybvig 1998, both in `holloway_flow`.
 //!
 //! Edges need counters only off a spanning tree. Some edges have no place for a counter: computed
-//! gotos, and gotos of assembly, where several lead to the same labels. If such edges close a cycle,
-//! the function's paths are counted instead of its edges. If such edges form a directed cycle, the
-//! blocks they leave are cut before their terminators, and planning starts again. Each round cuts at
-//! least one more block, so planning ends.
+//! gotos, and gotos of assembly, where several lead to the same labels. If such edges close a
+//! cycle, the function's paths are counted instead of its edges. If such edges form a directed
+//! cycle, the blocks they leave are cut before their terminators, and planning starts again. Each
+//! round cuts at least one more block, so planning ends.
 
 use holloway_abi::{InlineCounts, Timing};
 use holloway_flow::{BlockId, Dag, EdgeCounters, Numbering, Probes};

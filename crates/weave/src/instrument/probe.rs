@@ -1,9 +1,10 @@
 //! The instructions that count.
 //!
-//! `block + base + offset + 8 × (increment + register)` is loaded, incremented, stored, so that a signal handler that counts the same path can't lose one.
-//! On x86-64 it becomes one `incq` instruction: the selector folds load, add and store, except
-//! where it is in a hurry (`-O0`); there the instruction is inline assembly. What a loop has counted in a register is added by
-//! one `addq` in the same way. On AArch64 it is a loop of four instructions ([`super::aarch64`]).
+//! `block + base + offset + 8 × (increment + register)` is loaded, incremented, stored, so that a
+//! signal handler that counts the same path can't lose one. On x86-64 it becomes one `incq`
+//! instruction: the selector folds load, add and store, except where it is in a hurry (`-O0`);
+//! there the instruction is inline assembly. What a loop has counted in a register is added by one
+//! `addq` in the same way. On AArch64 it is a loop of four instructions ([`super::aarch64`]).
 
 use holloway_format::Counters;
 use holloway_llvm::{Builder, Module, Type, Value};
@@ -69,7 +70,8 @@ impl<'m> Probe<'_, 'm> {
         self.add_to(builder, address, count);
     }
 
-    /// Adds to a counter in memory. Inline assembly, since the selector would rather split the addition up.
+    /// Adds to a counter in memory. Inline assembly, since the selector would rather split the
+    /// addition up.
     fn add_to(&self, builder: &Builder<'m>, address: Value<'m>, count: Value<'m>) {
         match self.globals.machine {
             Machine::X86_64 => {

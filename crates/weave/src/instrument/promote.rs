@@ -1,16 +1,16 @@
 //! Promotion: which counters small loops keep in registers, and where they are written back.
 //!
-//! A counter in memory costs a loop of a few instructions more than the instructions cost themselves.
-//! Each increment waits for the increment before it to come back out of the store buffer. So an
-//! innermost loop keeps its counters as values (`+1` where memory was incremented) and adds them to
-//! memory where control leaves the loop, by one instruction each. A signal handler that counts the same
-//! path runs before that instruction or after it.
+//! A counter in memory costs a loop of a few instructions more than the instructions cost
+//! themselves. Each increment waits for the increment before it to come back out of the store
+//! buffer. So an innermost loop keeps its counters as values (`+1` where memory was incremented)
+//! and adds them to memory where control leaves the loop, by one instruction each. A signal handler
+//! that counts the same path runs before that instruction or after it.
 //!
 //! # Iterations
 //! An iteration ends a path and starts the next with the same number in the register. So from the
 //! second iteration on, everything is constant. The first iteration ends the path that led into the
-//! loop, whose number depends on the register's value at the loop's entry. So behind the loop, with `n`
-//! iterations counted by one counter:
+//! loop, whose number depends on the register's value at the loop's entry. So behind the loop, with
+//! `n` iterations counted by one counter:
 //! ```text
 //! counter[entry + distance] += 1 if the loop's first iteration was among the n
 //! counter[constant]         += n - that
@@ -18,17 +18,18 @@
 //! ```
 //! Inside the loop the register has no value of its own ([`SteadyLoop`]). Only what the arms of an
 //! iteration add to the constant is kept, where control leaves the loop between two counts. If one
-//! counter counts iterations, the first was among them if `n > 0`. If several do, the first adds a mark
-//! ([`write_back`](super::write_back)).
+//! counter counts iterations, the first was among them if `n > 0`. If several do, the first adds a
+//! mark ([`write_back`](super::write_back)).
 //!
 //! # Which loops
-//! Innermost natural loops of LLVM's graph that control leaves only by their own branches: no call in
-//! them may unwind, jump or end the process. Their counts must belong to few counters. Each counter must
-//! be known where the count stands, or on the arms that lead there ([`loop_counts`](super::loop_counts)).
+//! Innermost natural loops of LLVM's graph that control leaves only by their own branches: no call
+//! in them may unwind, jump or end the process. Their counts must belong to few counters. Each
+//! counter must be known where the count stands, or on the arms that lead there
+//! ([`loop_counts`](super::loop_counts)).
 //!
-//! LLVM's own promotion of edge counters knows no register and no first iteration, and ignores calls
-//! that don't come back. What is lost if the process is killed: the iterations of the loops that are
-//! running.
+//! LLVM's own promotion of edge counters knows no register and no first iteration, and ignores
+//! calls that don't come back. What is lost if the process is killed: the iterations of the loops
+//! that are running.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -44,9 +45,9 @@ use crate::lower::{CallAttributes, Layout};
 
 /// Most counters of a loop in registers.
 const MOST_SLOTS: usize = 4;
-/// Fewest iterations per entry, measured or estimated, that pay for a promotion. bzip2 runs 1.40 times
-/// native's instructions with 3, 1.28 times with 6. With 7, loops as small as an insertion sort's are
-/// estimated not to pay.
+/// Fewest iterations per entry, measured or estimated, that pay for a promotion. bzip2 runs 1.40
+/// times native's instructions with 3, 1.28 times with 6. With 7, loops as small as an insertion
+/// sort's are estimated not to pay.
 const LEAST_ITERATIONS: u64 = 6;
 
 /// Most exits of a loop where counters are written back, times the number of counters.
@@ -148,8 +149,8 @@ impl Promotion {
         }
     }
 
-    /// The lowest number, at most 0, of a counter that is found from the register's value at a loop's
-    /// entry.
+    /// The lowest number, at most 0, of a counter that is found from the register's value at a
+    /// loop's entry.
     pub(super) fn lowest_first_counter(&self) -> i64 {
         let slots = self
             .loops
@@ -277,7 +278,8 @@ fn choose(graph: &BlockGraph, sites: &Sites, mut candidates: Vec<NaturalLoop>) -
 /// The iterations of a loop start with different values.
 struct Unknown;
 
-/// The register's value at the start of each iteration but the first, if the loop changes the register.
+/// The register's value at the start of each iteration but the first, if the loop changes the
+/// register.
 fn start(
     plain: &RegisterFlow,
     graph: &BlockGraph,
@@ -330,8 +332,8 @@ fn without(sites: &Sites, chosen: &ChosenLoops) -> Sites {
     rest
 }
 
-/// The sites of one accumulator: it becomes 0 before each loop, grows by 1 where its slot is counted, and
-/// is used behind the loop.
+/// The sites of one accumulator: it becomes 0 before each loop, grows by 1 where its slot is
+/// counted, and is used behind the loop.
 fn accumulator_sites(
     layout: &Layout<'_>,
     blocks: usize,

@@ -1,22 +1,22 @@
 //! The path register in SSA form: where it needs a phi.
 //!
 //! The register is one variable that probes set and add to. The C API has no SSA updater. `mem2reg`
-//! skips functions that must not be optimized (`optnone`), and at `-O0` it would promote the program's
-//! own variables. So this module builds the SSA form. Each value is a constant, an addition or a phi.
-//! Values flow along the edges until nothing changes, with a phi wherever different values meet. Only
-//! the values that a counter needs are made.
+//! skips functions that must not be optimized (`optnone`), and at `-O0` it would promote the
+//! program's own variables. So this module builds the SSA form. Each value is a constant, an
+//! addition or a phi. Values flow along the edges until nothing changes, with a phi wherever
+//! different values meet. Only the values that a counter needs are made.
 //!
-//! In a function that calls setjmp, only constants live across the call (`lower`). So SSA is right there
-//! too.
+//! In a function that calls setjmp, only constants live across the call (`lower`). So SSA is right
+//! there too.
 //!
 //! In a loop whose counters are kept in registers ([`super::promote`]), the register starts each
-//! iteration but the first with the same constant, and the first with its value at the loop's entry.
-//! There the register is no value at all. It is [`RegisterValue::Steady`]: the number that it has from
-//! the second iteration on (or a phi of such numbers). Behind the loop it is a
+//! iteration but the first with the same constant, and the first with its value at the loop's
+//! entry. There the register is no value at all. It is [`RegisterValue::Steady`]: the number that
+//! it has from the second iteration on (or a phi of such numbers). Behind the loop it is a
 //! [`RegisterValue::LoopExit`], chosen there by whether there was a second iteration.
 //!
-//! Cost: a block is visited again only when the value that reaches it changes, at most three times after
-//! the first visit.
+//! Cost: a block is visited again only when the value that reaches it changes, at most three times
+//! after the first visit.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -36,8 +36,9 @@ pub(crate) enum RegisterValue {
     Phi(usize),
     /// The result of an addition: the block, and the number of the addition in it.
     Sum(usize, usize),
-    /// In the steady loop of this index: the number in all iterations but the first. In the first iteration
-    /// the register is as far from its value at the loop's entry as this number from the loop's start.
+    /// In the steady loop of this index: the number in all iterations but the first. In the first
+    /// iteration the register is as far from its value at the loop's entry as this number from the
+    /// loop's start.
     Steady(usize, i64),
     /// The value behind a steady loop, at the top of this block.
     LoopExit(usize),
@@ -71,8 +72,8 @@ pub(crate) struct RegisterFlow {
     pub(crate) needed: BTreeSet<RegisterValue>,
 }
 
-/// Steps through a block's actions and calls `see` for each, with the register's value before it. Returns
-/// the value at the end of the block.
+/// Steps through a block's actions and calls `see` for each, with the register's value before it.
+/// Returns the value at the end of the block.
 pub(crate) fn walk(
     block: usize,
     top: RegisterValue,
@@ -189,8 +190,8 @@ impl RegisterFlow {
         }
     }
 
-    /// The register's value at the entry of a steady loop: the one value that reaches the head from outside,
-    /// or a phi.
+    /// The register's value at the entry of a steady loop: the one value that reaches the head from
+    /// outside, or a phi.
     pub(crate) fn at_loop_entry(&self, loops: &[SteadyLoop], index: usize) -> RegisterValue {
         let entries = loops[index].entries.iter();
         let mut values = entries.filter_map(|&entry| self.bottom[entry]);

@@ -3,8 +3,8 @@
 /// How carefully the code generator selects instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InstructionSelector {
-    /// At `-O0` and in `optnone` functions. This selector does not fold a load, an addition and a store
-    /// into one instruction, so probes use inline assembly.
+    /// At `-O0` and in `optnone` functions. This selector does not fold a load, an addition and a
+    /// store into one instruction, so probes use inline assembly.
     Fast,
     Optimizing,
 }

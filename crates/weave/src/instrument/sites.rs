@@ -1,7 +1,7 @@
 //! What happens where: the probes of a function's edges, sorted into its LLVM blocks.
 //!
-//! Several probes may stand before one instruction. Their order is the order in which control reaches
-//! them: the edge into the block, the cuts and exit edges inside, the edge out.
+//! Several probes may stand before one instruction. Their order is the order in which control
+//! reaches them: the edge into the block, the cuts and exit edges inside, the edge out.
 
 use holloway_flow::{Action, CountBase, EdgeId, EdgeProbe, Probes};
 
@@ -23,11 +23,12 @@ pub(crate) struct Stop {
 pub(crate) enum Destination {
     /// Where the kind of collection puts counts: a counter, or a word in the thread's ring.
     Usual,
-    /// A counter next to the ring: the path may be left in a call, and then nothing could be appended
-    /// behind the call.
+    /// A counter next to the ring: the path may be left in a call, and then nothing could be
+    /// appended behind the call.
     RingCounter,
-    /// A counter next to the ring if the path starts at the function's entry, else a word in the ring.
-    /// Only the path register tells which of the two. Every path on this edge leaves the function.
+    /// A counter next to the ring if the path starts at the function's entry, else a word in the
+    /// ring. Only the path register tells which of the two. Every path on this edge leaves the
+    /// function.
     RingCounterFromEntry,
 }
 

@@ -1,9 +1,9 @@
 //! Probes that append each path that ends to the thread's stream (`holloway_abi`, *Streams*).
 //!
 //! # Appending
-//! A probe is one block of inline assembly. This is x86-64's; [`super::aarch64`] has the other. The first
-//! instruction reads the cursor and the second takes a place in the ring. A comparison then tells whether
-//! a signal handler took a place between the two:
+//! A probe is one block of inline assembly. This is x86-64's; [`super::aarch64`] has the other. The
+//! first instruction reads the cursor and the second takes a place in the ring. A comparison then
+//! tells whether a signal handler took a place between the two:
 //! ```text
 //!     movq  (ring), %rax          # any register: the cursor
 //!     addq  $4, (ring)            # takes a place
@@ -37,25 +37,26 @@
 //!     leaq  128(%rsp), %rsp
 //!     jmp   5b
 //! ```
-//! By then handlers have written all places above ours, and these words stay in the ring until our place
-//! is written too. Cost on bzip2 with rings that nobody reads (130 million words, EPYC): +13 %. With
-//! `xaddq`, which takes the place and reads the cursor at once: +27 %. Without regard for signals: +5 %.
+//! By then handlers have written all places above ours, and these words stay in the ring until our
+//! place is written too. Cost on bzip2 with rings that nobody reads (130 million words, EPYC): +13
+//! %. With `xaddq`, which takes the place and reads the cursor at once: +27 %. Without regard for
+//! signals: +5 %.
 //!
-//! A path's word is a constant, or the path register and a constant: 1 + the number of its counter in
-//! the image. The link step writes the module's base into the word, in units of counters.
+//! A path's word is a constant, or the path register and a constant: 1 + the number of its counter
+//! in the image. The link step writes the module's base into the word, in units of counters.
 //!
 //! # Paths that are counted instead
-//! Some paths are counted next to the ring ([`super::ring_counters`]). Where only the path register tells
-//! whether a path is one of them, the probe compares the register first:
+//! Some paths are counted next to the ring ([`super::ring_counters`]). Where only the path register
+//! tells whether a path is one of them, the probe compares the register first:
 //! ```text
 //!     cmpq  $above, %rcx          # rcx: the path register
 //!     jl    8f                    # 8: incq counter(ring,%rcx,8); jmp 5b
 //! ```
 //!
 //! # Frames that are left
-//! A function that an exception or `longjmp` may come back to keeps the cursor of its entry. At each
-//! place where control may come back ([`Layout::catches`]) it tells the runtime that the frames that
-//! began behind that cursor are gone.
+//! A function that an exception or `longjmp` may come back to keeps the cursor of its entry. At
+//! each place where control may come back ([`Layout::catches`]) it tells the runtime that the
+//! frames that began behind that cursor are gone.
 //!
 //! Loops keep no words in registers, because the order of a stream is its content.
 
@@ -175,8 +176,8 @@ impl<'m> Append<'_, 'm> {
         probe.count(builder, path);
     }
 
-    /// Appends a path. With `counting`, a path from the entry, whose number is low, is counted instead:
-    /// at the label `8:`, out of the way.
+    /// Appends a path. With `counting`, a path from the entry, whose number is low, is counted
+    /// instead: at the label `8:`, out of the way.
     fn append(
         &self,
         builder: &Builder<'m>,

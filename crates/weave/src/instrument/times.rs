@@ -1,7 +1,8 @@
 //! Timing every path: the yardstick of bursts.
 //!
-//! The function's entry loads the thread's ring as for streams ([`super::stream`]); every path reads the clock where it begins and calls the runtime
-//! where it ends ([`super::clock`]). A path of ten instructions takes a hundred times as long with its probe, so this is for small runs.
+//! The function's entry loads the thread's ring as for streams ([`super::stream`]); every path
+//! reads the clock where it begins and calls the runtime where it ends ([`super::clock`]). A path
+//! of ten instructions takes a hundred times as long with its probe, so this is for small runs.
 
 use holloway_llvm::Builder;
 

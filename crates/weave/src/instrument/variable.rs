@@ -1,4 +1,5 @@
-//! A variable of the probes as LLVM values: the path register, or an accumulator of loops' counters.
+//! A variable of the probes as LLVM values: the path register, or an accumulator of loops'
+//! counters.
 
 use std::collections::HashMap;
 
@@ -97,8 +98,8 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         self.replaced.insert(block, value);
     }
 
-    /// Makes the variable's value behind a steady loop, at the top of the edge's target, if it is needed.
-    /// `first` says whether control left the loop in its first iteration.
+    /// Makes the variable's value behind a steady loop, at the top of the edge's target, if it is
+    /// needed. `first` says whether control left the loop in its first iteration.
     pub(super) fn leave_loop(
         &mut self,
         builder: &Builder<'m>,
@@ -118,7 +119,8 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         self.values.insert(left, builder.select(first, came, later));
     }
 
-    /// Makes a block's additions and calls `count` for each count. Blocks come in reverse postorder.
+    /// Makes a block's additions and calls `count` for each count. Blocks come in reverse
+    /// postorder.
     pub(super) fn step(
         &mut self,
         anchors: &Anchors,

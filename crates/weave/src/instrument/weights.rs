@@ -1,7 +1,8 @@
 //! Weights of edges: they decide which edges go without a probe, and which paths are cut first.
 //!
-//! Those of a guide are an earlier run's counts: of the same code, found by the function's name and graph. Otherwise they are
-//! estimated. A guide took from the probes that bzip2, Lua and SQLite execute 4, 3 and 29 % (paths), 4, 16 and 27 % (edges).
+//! Those of a guide are an earlier run's counts: of the same code, found by the function's name and
+//! graph. Otherwise they are estimated. A guide took from the probes that bzip2, Lua and SQLite
+//! execute 4, 3 and 29 % (paths), 4, 16 and 27 % (edges).
 
 use holloway_flow::{EdgeKind, estimate_weights};
 use holloway_format::{Guide, Outcome, graph_hash};
@@ -41,8 +42,8 @@ fn measured(lowered: &LoweredFunction<'_>, guide: &Guide) -> Option<Vec<u64>> {
     Some(weights)
 }
 
-/// Gives the edges between the parts of a block the weight of what comes into it: a call that comes back is taken to do so each
-/// time.
+/// Gives the edges between the parts of a block the weight of what comes into it: a call that comes
+/// back is taken to do so each time.
 fn fill_parts(lowered: &LoweredFunction<'_>, weights: &mut [u64]) {
     let cfg = &lowered.cfg;
     let into = |block, weights: &[u64]| {

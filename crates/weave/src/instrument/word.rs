@@ -2,8 +2,8 @@
 
 /// The word of a function's path 0, less the module's base. The word of path `p` is larger by `p`.
 ///
-/// A word is 1 + the number of the path's counter in the image, so no word is 0. The link step writes
-/// the module's base into the code, in units of counters.
+/// A word is 1 + the number of the path's counter in the image, so no word is 0. The link step
+/// writes the module's base into the code, in units of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FirstWord(i64);
 

@@ -1,9 +1,9 @@
 //! Writing back: behind a loop, adding to memory the counts that the loop kept in registers.
 //!
 //! Where several paths run from one iteration to the next, the loop's first iteration adds a *mark*
-//! instead of 1: the sign bit. Behind the loop, each accumulator then tells how often it counted, and
-//! whether it counted the first iteration. In the loop this costs one constant for all iterations but
-//! the first.
+//! instead of 1: the sign bit. Behind the loop, each accumulator then tells how often it counted,
+//! and whether it counted the first iteration. In the loop this costs one constant for all
+//! iterations but the first.
 
 use std::collections::HashMap;
 
@@ -45,8 +45,8 @@ impl<'a, 'm> FirstIterationMarks<'a, 'm> {
         marks
     }
 
-    /// What an accumulator adds in this block, if that isn't always 1. Only counts of iterations are
-    /// marked.
+    /// What an accumulator adds in this block, if that isn't always 1. Only counts of iterations
+    /// are marked.
     pub(super) fn unit(&self, block: usize, slot: usize) -> Option<Value<'m>> {
         let (promoted, unit) = self.units.get(&block)?;
         let slot = promoted.counts.slots.get(slot)?;
@@ -121,8 +121,8 @@ impl<'m> WriteBack<'_, 'm> {
         Type::i64(self.probe.module)
     }
 
-    /// Whether control leaves the loop in its first iteration: no iteration was counted, or only the
-    /// first, too early.
+    /// Whether control leaves the loop in its first iteration: no iteration was counted, or only
+    /// the first, too early.
     fn is_first_iteration(&self, counts: &[Value<'m>]) -> Value<'m> {
         let loop_counts = &self.promoted.counts;
         let slots = loop_counts.slots.iter().zip(counts);

@@ -2,8 +2,8 @@
 
 use holloway_llvm::{AttributeKind, Instruction, Module, Opcode};
 
-/// Functions that return twice whether they are marked so or not: `__builtin_setjmp`, and what languages without such
-/// a mark declare.
+/// Functions that return twice whether they are marked so or not: `__builtin_setjmp`, and what
+/// languages without such a mark declare.
 const RETURN_TWICE: [&str; 9] = [
     "llvm.eh.sjlj.setjmp",
     "setjmp",
@@ -35,7 +35,8 @@ impl CallAttributes {
         }
     }
 
-    /// Whether a call may never come back: by unwinding, longjmp, the end of the thread or process, or an endless loop.
+    /// Whether a call may never come back: by unwinding, longjmp, the end of the thread or process,
+    /// or an endless loop.
     pub(crate) fn may_leave(&self, instruction: Instruction<'_>) -> bool {
         let has = |kind: Option<AttributeKind>| kind.is_some_and(|kind| instruction.call_has(kind));
         calls(instruction) && !(has(self.willreturn) && has(self.nounwind))

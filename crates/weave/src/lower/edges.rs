@@ -24,20 +24,22 @@ pub(crate) enum Site {
     Top { block: usize },
     /// In the source, which goes on in no other way, or leaves the function there.
     Bottom { block: usize, index: usize },
-    /// Inside a block: what ends a path before the one instruction, what starts one before the other.
+    /// Inside a block: what ends a path before the one instruction, what starts one before the
+    /// other.
     Inside {
         block: usize,
         before: usize,
         after: usize,
     },
-    /// Before an instruction inside a block that comes by it whether the edge is run or not: an exit edge.
+    /// Before an instruction inside a block that comes by it whether the edge is run or not: an
+    /// exit edge.
     At { block: usize, index: usize },
     /// Nowhere.
     None,
 }
 
-/// All edges, in the order in which a block gets to where their probes stand: a segment's exit edge (`exits`: before which
-/// instruction) comes before its others.
+/// All edges, in the order in which a block gets to where their probes stand: a segment's exit edge
+/// (`exits`: before which instruction) comes before its others.
 pub(super) fn edges<'m>(
     layout: &Layout<'m>,
     nodes: &[Segment],
@@ -167,8 +169,8 @@ fn outcome(terminator: Instruction<'_>, block: &BlockInfo<'_>, target: Target) -
     }
 }
 
-/// Nodes that are known to run next to never: those that leave by not returning or unwinding, those that unwinding
-/// leads to, and those that the compiler's branch weights say so of.
+/// Nodes that are known to run next to never: those that leave by not returning or unwinding, those
+/// that unwinding leads to, and those that the compiler's branch weights say so of.
 pub(super) fn cold_nodes(
     layout: &Layout<'_>,
     edges: &[Edge],
@@ -194,7 +196,8 @@ pub(super) fn cold_nodes(
     cold
 }
 
-/// An edge that is taken less often than once in so many times is cold. `__builtin_expect` gives 1 in 2,000.
+/// An edge that is taken less often than once in so many times is cold. `__builtin_expect` gives 1
+/// in 2,000.
 const COLD_SHARE: u64 = 256;
 
 /// Blocks whose only way in has next to no branch weight.
@@ -226,7 +229,8 @@ fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<usize> {
     unlikely
 }
 
-/// The weights of `!{!"branch_weights", i32 …}`; newer compilers put `!"expected"` before the first.
+/// The weights of `!{!"branch_weights", i32 …}`; newer compilers put `!"expected"` before the
+/// first.
 fn branch_weights(node: Metadata<'_>) -> Option<Vec<u64>> {
     let mut operands = node.operands().into_iter().flatten().peekable();
     if operands.next()?.as_string()? != "branch_weights" {

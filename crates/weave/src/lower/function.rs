@@ -1,22 +1,28 @@
 //! From an LLVM function to the graph that paths are numbered on.
 //!
-//! A node of the graph is a *segment*: part of an LLVM block, from an instruction up to another. Most blocks are one
-//! segment. A block is cut into several (with a `Cut` edge between, no LLVM block split)
-//! - at a call that returns twice (setjmp, vfork): the path ends before the call and another starts after it, so a
-//!   stale path register is never used. Where the call is the block's terminator (an invoke) the new path starts before
-//!   it: the register's value there is a constant, which a second return can't change;
-//! - before an invoke that does not return: what ran before it is counted even if it doesn't unwind either;
+//! A node of the graph is a *segment*: part of an LLVM block, from an instruction up to another.
+//! Most blocks are one segment. A block is cut into several (with a `Cut` edge between, no LLVM
+//! block split)
+//! - at a call that returns twice (setjmp, vfork): the path ends before the call and another starts
+//!   after it, so a stale path register is never used. Where the call is the block's terminator (an
+//!   invoke) the new path starts before it: the register's value there is a constant, which a
+//!   second return can't change;
+//! - before an invoke that does not return: what ran before it is counted even if it doesn't unwind
+//!   either;
 //! - before a terminator whose edges can carry no probe and close a cycle of such edges;
-//! - in traces, before every call of a function, so that the caller's path is told before its callee's. A call that becomes a jump
-//!   ends its path as a return.
+//! - in traces, before every call of a function, so that the caller's path is told before its
+//!   callee's. A call that becomes a jump ends its path as a return.
 //!
-//! Where exit edges are asked for, a block is also divided behind each call that may not come back (by an ordinary edge), so that
-//! what stands behind it is not taken for run; and a segment has an exit edge (to the exit, like all ways out) if
-//! - it calls something that may not come back: by unwinding past the function, `longjmp`, the end of the process;
+//! Where exit edges are asked for, a block is also divided behind each call that may not come back
+//! (by an ordinary edge), so that what stands behind it is not taken for run; and a segment has an
+//! exit edge (to the exit, like all ways out) if
+//! - it calls something that may not come back: by unwinding past the function, `longjmp`, the end
+//!   of the process;
 //! - it stands behind a call that returns twice: its second return comes from nowhere.
 //!
-//! A call that doesn't return ends its block, whatever stands after it. All ways out of the function lead to one virtual
-//! exit. Parallel edges between two blocks (cases of a switch) are one edge: no path can tell them apart.
+//! A call that doesn't return ends its block, whatever stands after it. All ways out of the
+//! function lead to one virtual exit. Parallel edges between two blocks (cases of a switch) are one
+//! edge: no path can tell them apart.
 
 use holloway_flow::{BlockId, Cfg, EdgeKind};
 use holloway_llvm::Function;

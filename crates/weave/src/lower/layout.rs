@@ -20,7 +20,8 @@ pub(crate) struct Segment {
     pub(crate) to: usize,
 }
 
-/// Where a block is cut in two. Behind a call that came back ([`Outcome::Returned`]) the path goes on.
+/// Where a block is cut in two. Behind a call that came back ([`Outcome::Returned`]) the path goes
+/// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
     /// The path ends (or goes on) before this instruction…
@@ -134,8 +135,9 @@ impl<'m> Layout<'m> {
         nodes
     }
 
-    /// By segment: the first instruction that may leave its path for good before it ends or goes on. Where paths end at calls:
-    /// any call, so that a path that starts with one comes behind what is called.
+    /// By segment: the first instruction that may leave its path for good before it ends or goes
+    /// on. Where paths end at calls: any call, so that a path that starts with one comes behind
+    /// what is called.
     pub(crate) fn leaks(
         &self,
         nodes: &[Segment],
@@ -159,8 +161,8 @@ impl<'m> Layout<'m> {
         nodes.iter().map(leak).collect()
     }
 
-    /// Where a frame may be come back to from above: before which instruction of which block. At landing pads, and behind each
-    /// call that returns twice.
+    /// Where a frame may be come back to from above: before which instruction of which block. At
+    /// landing pads, and behind each call that returns twice.
     pub(crate) fn catches(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let blocks = self.blocks.iter().enumerate();
         blocks.flat_map(move |(index, info)| {
@@ -182,8 +184,8 @@ impl<'m> Layout<'m> {
         normal.map(top).collect()
     }
 
-    /// By segment: the instruction before which its exit edge stands, if it needs one. Behind a call that returns twice that
-    /// is the first.
+    /// By segment: the instruction before which its exit edge stands, if it needs one. Behind a
+    /// call that returns twice that is the first.
     pub(crate) fn exits(&self, nodes: &[Segment], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
         let exit = |(node, leak): (&Segment, &Option<usize>)| {
             let cuts = &self.blocks[node.block].cuts;
@@ -335,8 +337,9 @@ fn return_of(instructions: &[Instruction<'_>]) -> BlockExit {
     }
 }
 
-/// Whether what the function returns is what its last call does, or nothing: only such a call can take over the frame. Behind
-/// another that is marked `tail`, the frame is there while the call runs, and may be left.
+/// Whether what the function returns is what its last call does, or nothing: only such a call can
+/// take over the frame. Behind another that is marked `tail`, the frame is there while the call
+/// runs, and may be left.
 fn may_become_jump(instructions: &[Instruction<'_>], call: usize) -> bool {
     let ret = instructions.last().expect("blocks aren't empty").value();
     let from_call = |value| {
@@ -346,8 +349,8 @@ fn may_become_jump(instructions: &[Instruction<'_>], call: usize) -> bool {
     ret.operand_count() == 0 || from_call(ret.operand(0))
 }
 
-/// Behind each call before instruction `end` that may not come back, unless nothing but a jump follows: what stands there may not
-/// run though the call does.
+/// Behind each call before instruction `end` that may not come back, unless nothing but a jump
+/// follows: what stands there may not run though the call does.
 fn returns<'a>(
     instructions: &'a [Instruction<'_>],
     attributes: &'a CallAttributes,

@@ -1,7 +1,9 @@
 //! Places in the source: each instruction's debug location, as a frame and a line.
 //!
-//! A frame is the function itself or a function inlined into it; the chain of `inlinedAt` locations leads from the
-//! inlined code out. Text that a function includes (`#include`, `#line`) is in a frame like the function's, of another file. Line 0 means that the compiler knows no line: such places are left out.
+//! A frame is the function itself or a function inlined into it; the chain of `inlinedAt` locations
+//! leads from the inlined code out. Text that a function includes (`#include`, `#line`) is in a
+//! frame like the function's, of another file. Line 0 means that the compiler knows no line: such
+//! places are left out.
 
 use std::collections::HashMap;
 
@@ -114,7 +116,8 @@ impl<'m> Scopes<'m> {
         }
         for key in chain.into_iter().rev() {
             let mut scope = self.described.scope(key.0);
-            // Without a call it is a function of its own whose code was merged into this one; it hangs on the root.
+            // Without a call it is a function of its own whose code was merged into this one; it
+            // hangs on the root.
             scope.parent = Some(parent.unwrap_or(0));
             scope.call_line = key.1.map_or(0, Location::line);
             scope.call_column = key.1.map_or(0, Location::column);

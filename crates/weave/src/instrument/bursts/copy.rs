@@ -1,4 +1,4 @@
-//! The copy of a function's blocks.
+//! The copy of a function's blocks, which becomes the timed code.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,18 @@ use super::super::sites::{Sites, Stop};
 use super::parts::{PartStart, Parts};
 use crate::lower::{BlockInfo, Layout};
 
-/// The timed code.
+/// The copied blocks.
 pub(super) struct TimedCopy<'m> {
-    /// Its blocks, by part; where a part has no copy, the part itself.
+    /// By part: its copy, or the part itself if it has no copy.
     pub(super) layout: Layout<'m>,
-    /// What its probes do.
+    /// The actions of its probes.
     pub(super) sites: Sites,
-    /// Instructions with their copies, in order.
+    /// Each copied instruction with its copy, in order.
     pub(super) pairs: Vec<(Instruction<'m>, Instruction<'m>)>,
 }
 
 impl<'m> TimedCopy<'m> {
-    /// Copies all parts but those that stand in the checking code only.
+    /// Copies all parts except those that stand in the checking code only.
     pub(super) fn new(function: Function<'m>, parts: &Parts<'m>) -> Self {
         let mut twin = Self {
             layout: Layout {
@@ -47,10 +47,10 @@ impl<'m> TimedCopy<'m> {
         twin
     }
 
-    /// Copies a part; its block there.
+    /// Copies a part. Returns the block of the copy.
     fn copy(&mut self, parts: &Parts<'m>, index: usize) -> Block<'m> {
         let part = &parts.all[index];
-        // By instruction of the part: the number of its copy, or of the next.
+        // By instruction of the part: the position of its copy, or of the next copied instruction.
         let mut number = Vec::with_capacity(part.instructions.len());
         let (block, instructions) = if part.is_single(index) {
             number.extend(0..part.instructions.len());
@@ -76,7 +76,7 @@ impl<'m> TimedCopy<'m> {
         let top = instructions.iter().take_while(head).count();
         let mut stops = Vec::new();
         if matches!(part.begin, PartStart::Boundary | PartStart::Fresh) {
-            // What the register was belongs to another path.
+            // The register's value belongs to another path.
             stops.push(Stop::new(top, vec![Action::Set(0)]));
         }
         stops.extend(
@@ -98,7 +98,8 @@ impl<'m> TimedCopy<'m> {
     }
 }
 
-/// Whether it says something of variables to the debugger, of which the copy says nothing, or declares a scope ([`forget_scopes`]).
+/// Whether the copy leaves an instruction out: debug records of variables, and declarations of
+/// scopes ([`forget_scopes`]).
 fn is_left_out(instruction: Instruction<'_>) -> bool {
     let name = instruction.intrinsic();
     name.is_some_and(|name| {
@@ -106,15 +107,16 @@ fn is_left_out(instruction: Instruction<'_>) -> bool {
     })
 }
 
-/// Takes away what an access is said not to touch of other accesses: that holds among those of one run of a scope's code, and the next may run in the other code. The checking code
-/// keeps it, as it says nothing of the copies.
+/// Removes the copy's `noalias` metadata. It holds among the accesses of one execution of a scope's
+/// code, and part of an execution may run in the other code. The checking code keeps its metadata,
+/// which says nothing about the copies.
 fn forget_scopes(copy: Instruction<'_>) {
     for name in ["alias.scope", "noalias"] {
         copy.remove_metadata(copy.module().metadata_kind(name));
     }
 }
 
-/// Makes a copy use and lead to copies.
+/// Makes a copy use the copied values and lead to the copied blocks.
 fn rename<'m>(
     old: Instruction<'m>,
     new: Instruction<'m>,
@@ -145,7 +147,7 @@ fn rename<'m>(
     }
 }
 
-/// Makes a computed goto that was given the address of a label go to the label's copy.
+/// Makes a computed goto go to the copy of the label whose address it is given.
 fn look_up<'m>(goto: Instruction<'m>, targets: &[(Block<'m>, Block<'m>)]) {
     let builder = Builder::before(goto);
     let label = goto.value().operand(0);

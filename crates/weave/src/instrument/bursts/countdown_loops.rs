@@ -1,7 +1,9 @@
 //! Loops that keep the countdown in a register.
 //!
-//! A loop that calls no timed function, with all loops in it, loads the countdown before it, takes away from the register each turn, and stores it where it is left: a turn's check is two
-//! instructions, and no memory. What a signal handler takes away while such a loop runs is forgotten.
+//! If a loop and all loops in it call no function with checks, the loop loads the countdown before
+//! it begins, decrements the register in each iteration, and stores it where control leaves the
+//! loop. An iteration's check is two instructions and no memory access. A signal handler's
+//! decrements while such a loop runs are lost.
 
 use holloway_llvm::{Builder, Global, Instruction, Opcode, Type};
 
@@ -13,14 +15,15 @@ use super::parts::{PartStart, Parts};
 use super::sink::behind_phis;
 use crate::lower::Layout;
 
-/// The loops of a function.
+/// The loops of a function that keep the countdown in a register.
 pub(super) struct CountdownLoops<'m> {
     loops: Vec<(NaturalLoop, SplitVariable<'m>)>,
     countdown: Global<'m>,
 }
 
 impl<'m> CountdownLoops<'m> {
-    /// Chooses the loops; gives them their loads and stores. To be called before any check is made.
+    /// Chooses the loops and inserts their loads and stores. To be called before any check is
+    /// inserted.
     pub(super) fn new(
         layout: &Layout<'m>,
         graph: &BlockGraph,
@@ -28,12 +31,13 @@ impl<'m> CountdownLoops<'m> {
         countdown: Global<'m>,
         leaves: &ShortLeaves,
     ) -> Self {
-        let calm = |block: usize| {
+        let is_uninterrupted = |block: usize| {
             let mut instructions = layout.blocks[block].instructions.iter();
-            !instructions.any(|&instruction| leaves.is_left(instruction))
+            !instructions.any(|&instruction| leaves.calls_checked_function(instruction))
         };
         let may_keep = |found: &NaturalLoop| {
-            found.blocks.iter().all(|&block| calm(block)) && may_keep(layout, graph, parts, found)
+            found.blocks.iter().all(|&block| is_uninterrupted(block))
+                && may_keep(layout, graph, parts, found)
         };
         let loops = outermost_loops(graph, may_keep);
         let loops = loops.into_iter();
@@ -61,15 +65,19 @@ impl<'m> CountdownLoops<'m> {
         kept
     }
 
-    /// The loop that keeps the countdown in a part.
-    pub(super) fn around(&self, parts: &Parts<'m>, part: usize) -> Option<usize> {
+    /// The index of the loop that keeps the countdown in a part, if one does.
+    pub(super) fn loop_of(&self, parts: &Parts<'m>, part: usize) -> Option<usize> {
         let block = parts.all[part].of?;
         let mut loops = self.loops.iter();
         loops.position(|(inner, _)| inner.blocks.contains(&block))
     }
 
-    /// Takes one away at the end of a part of a loop; what is left.
-    pub(super) fn take(&mut self, around: usize, end: Instruction<'m>) -> holloway_llvm::Value<'m> {
+    /// Decrements the countdown at the end of a part of a loop. Returns the new countdown.
+    pub(super) fn decrement(
+        &mut self,
+        around: usize,
+        end: Instruction<'m>,
+    ) -> holloway_llvm::Value<'m> {
         let variable = &mut self.loops[around].1;
         let one = Type::i32(end.module()).int(-1);
         let left = Builder::before(end).add(variable.made[0].1, one);
@@ -79,8 +87,8 @@ impl<'m> CountdownLoops<'m> {
         left
     }
 
-    /// Loads the countdown at the end of a block that leads into a loop.
-    pub(super) fn come_back(&mut self, around: usize, end: Instruction<'m>) {
+    /// Loads the countdown at the end of a block that leads back into a loop.
+    pub(super) fn reload(&mut self, around: usize, end: Instruction<'m>) {
         let word = Type::i32(end.module());
         let load = Builder::before(end).load(word, self.countdown.value());
         self.loops[around].1.made.push((end.block(), load));
@@ -91,7 +99,7 @@ impl<'m> CountdownLoops<'m> {
     }
 }
 
-/// Whether a loop that calls no timed function has checks and can keep the countdown.
+/// Whether a loop without checked calls has checks and can keep the countdown.
 fn may_keep(
     layout: &Layout<'_>,
     graph: &BlockGraph,

@@ -1,4 +1,5 @@
-//! The checks of the checking code, and the ways from one code to the other. StartStorage that do nothing but jump to the same block share theirs.
+//! The checks of the checking code, and the ways from one code to the other. Places that only jump
+//! to the same block share their check's slow path.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use super::parts::{PartStart, Parts};
 use super::timed_code::TimedCode;
 use crate::lower::Layout;
 
-/// What the ways over are made of.
+/// The two codes of a function, and what the ways between them need.
 pub(super) struct Crossings<'a, 'm> {
     pub(super) layout: &'a Layout<'m>,
     pub(super) parts: &'a Parts<'m>,
@@ -22,9 +23,11 @@ pub(super) struct Crossings<'a, 'm> {
 }
 
 impl<'m> Crossings<'_, 'm> {
-    /// The places where paths begin, by the ways they share: all those that do nothing but jump to the same block (the back edges of a loop, mostly), with the same
-    /// number to begin with. An interpreter's loop comes round in hundreds of places; with ways for each, every value that lives there would meet hundreds of times.
-    pub(super) fn shared(&self, kept: &CountdownLoops<'m>) -> Vec<Vec<usize>> {
+    /// The places where paths begin, grouped by the ways they share. A group's places only jump to
+    /// the same block (mostly back edges of a loop) and start paths with the same number. An
+    /// interpreter's loop has hundreds of back edges. If each had ways of its own, every live value
+    /// would need hundreds of phis.
+    pub(super) fn groups(&self, loops: &CountdownLoops<'m>) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut known: HashMap<(Block<'m>, Option<usize>), Vec<usize>> = HashMap::new();
         let actions = |part: usize| {
@@ -41,7 +44,7 @@ impl<'m> Crossings<'_, 'm> {
             if let Some(target) = self.jump(part)
                 && self.timed.answers[part].is_none()
             {
-                let around = kept.around(self.parts, part - 1);
+                let around = loops.loop_of(self.parts, part - 1);
                 let same = known.entry((target, around)).or_default();
                 let mut like = same.iter();
                 if let Some(&group) =
@@ -57,16 +60,17 @@ impl<'m> Crossings<'_, 'm> {
         groups
     }
 
-    /// Where a part jumps to that does nothing else.
+    /// The block that a part jumps to, if the part does nothing else.
     fn jump(&self, part: usize) -> Option<Block<'m>> {
         self.parts.all[part].jump()
     }
 
-    /// Makes the ways at the beginning of these parts, which share them. The blocks between the two codes are added to `between`.
-    pub(super) fn place(
+    /// Makes the ways at the beginning of a group's parts. Adds the blocks between the two codes to
+    /// `between`.
+    pub(super) fn insert(
         &self,
         group: &[usize],
-        kept: &mut CountdownLoops<'m>,
+        loops: &mut CountdownLoops<'m>,
         between: &mut Vec<Block<'m>>,
     ) {
         let block = |name| self.layout.function.append_block(name);
@@ -75,7 +79,7 @@ impl<'m> Crossings<'_, 'm> {
         let back = block("holloway.back");
         between.extend([enter, back]);
         let checks = group.iter().map(|&part| {
-            let left = self.check(part - 1, cold, kept);
+            let left = self.check(part - 1, cold, loops);
             (left, self.parts.all[part - 1].block)
         });
         let checks: Vec<_> = checks.collect();
@@ -95,10 +99,11 @@ impl<'m> Crossings<'_, 'm> {
         let ring = self.clock.ask(&builder).value();
         builder.branch_if(builder.is_null(ring), back, enter);
         self.enter(group[0], enter, (ring, cold), &ended, &carried);
-        self.back(target, back, &carried, kept);
+        self.back(target, back, &carried, loops);
     }
 
-    /// Where those who come back from the timed code at the beginning of a part go: where nothing but a jump follows, to where that leads.
+    /// The part where control comes back from the timed code. If the part only jumps, it is the
+    /// jump's target.
     fn target(&self, part: usize) -> usize {
         let Some(block) = self.jump(part) else {
             return part;
@@ -106,7 +111,8 @@ impl<'m> Crossings<'_, 'm> {
         self.parts.of[&block]
     }
 
-    /// Makes paths that end before these parts in the timed code choose: by part, the runtime's answer and the block it is in.
+    /// Makes the timed code branch by the runtime's answer before these parts. Returns, by part,
+    /// the answer and its block.
     fn ended(
         &self,
         group: &[usize],
@@ -125,7 +131,7 @@ impl<'m> Crossings<'_, 'm> {
         ended.collect()
     }
 
-    /// What is handed to the phis of the block that the parts jump to.
+    /// The values for the phis of the block that the parts jump to.
     fn carried(
         &self,
         group: &[usize],
@@ -156,17 +162,17 @@ impl<'m> Crossings<'_, 'm> {
         carried.collect()
     }
 
-    /// Puts the check at the end of a part; what is left of the countdown, if only a register has it.
+    /// Inserts the check at the end of a part. Returns the countdown if only a register has it.
     fn check(
         &self,
         part: usize,
         cold: Block<'m>,
-        kept: &mut CountdownLoops<'m>,
+        loops: &mut CountdownLoops<'m>,
     ) -> Option<Value<'m>> {
         let end = end_of(&self.parts.all[part].instructions);
         let (word, countdown) = (Type::i32(end.module()), self.countdown.value());
-        let around = kept.around(self.parts, part);
-        let left = around.map(|around| kept.take(around, end));
+        let around = loops.loop_of(self.parts, part);
+        let left = around.map(|around| loops.decrement(around, end));
         let builder = Builder::before(end);
         let checked = left.unwrap_or_else(|| {
             let left = builder.add(builder.load(word, countdown), word.int(-1));
@@ -179,7 +185,8 @@ impl<'m> Crossings<'_, 'm> {
         left
     }
 
-    /// Begins a timed path in the block `enter`, where those come from the check and those that go on in the timed code.
+    /// Begins a timed path in the block `enter`, which the check and the end of a timed path lead
+    /// to.
     fn enter(
         &self,
         part: usize,
@@ -208,7 +215,7 @@ impl<'m> Crossings<'_, 'm> {
         let goto = target.terminator();
         let lone = self.parts.all[part].instructions.len() == 1;
         match goto.opcode() {
-            // Behind the place the label is looked up; that is not the path's.
+            // The lookup of the label, behind this place, is not part of the path.
             Opcode::IndirectBr if lone => self.begin(&Builder::before(goto), ring),
             _ => self.begin(&builder, ring),
         }
@@ -220,13 +227,13 @@ impl<'m> Crossings<'_, 'm> {
         self.places.store(builder, began);
     }
 
-    /// Goes back to the checking code from the block `back`.
+    /// Returns to the checking code from the block `back`.
     fn back(
         &self,
         target: usize,
         back: Block<'m>,
         carried: &[CarriedPhi<'m>],
-        kept: &mut CountdownLoops<'m>,
+        loops: &mut CountdownLoops<'m>,
     ) {
         let builder = Builder::at_end(back);
         let met = carried.iter().map(|carried| meet(&builder, &carried.all));
@@ -235,28 +242,28 @@ impl<'m> Crossings<'_, 'm> {
             carried.phi.add_incoming(opaque(&builder, met), back);
         }
         let end = builder.branch(self.parts.all[target].block);
-        if let Some(around) = kept.around(self.parts, target) {
-            kept.come_back(around, end);
+        if let Some(around) = loops.loop_of(self.parts, target) {
+            loops.reload(around, end);
         }
     }
 }
 
-/// What a phi is given on the ways over.
+/// The values that a phi gets on the ways between the codes.
 struct CarriedPhi<'m> {
     phi: Instruction<'m>,
     /// Its copy in the timed code.
     copy: Instruction<'m>,
-    /// From each block that leads to `enter` and `back`.
+    /// From each block that leads to `enter` and to `back`.
     all: Vec<(Value<'m>, Block<'m>)>,
 }
 
-/// By source: what a phi is.
+/// A phi's values, by incoming block.
 fn incoming<'m>(phi: Instruction<'m>) -> HashMap<Block<'m>, Value<'m>> {
     let incoming = phi.incoming().into_iter();
     incoming.map(|(value, block)| (block, value)).collect()
 }
 
-/// A phi of these.
+/// A phi of these values.
 fn meet<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value<'m> {
     let phi = builder.phi(values[0].0.kind());
     for &(value, block) in values {
@@ -265,7 +272,7 @@ fn meet<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value<'
     phi.value()
 }
 
-/// The same value, at which LLVM's analyses stop ([`super::ssa_repair`]).
+/// The same value, frozen, so that LLVM's analyses stop there ([`super::ssa_repair`]).
 fn opaque<'m>(builder: &Builder<'m>, value: Value<'m>) -> Value<'m> {
     match value.kind().is_scalar() {
         true => builder.freeze(value),

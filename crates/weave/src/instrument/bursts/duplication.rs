@@ -1,11 +1,11 @@
-//! What can't stand in a function twice.
+//! Functions whose code cannot be copied.
 
 use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
 use crate::lower::{CallAttributes, Layout};
 use crate::reason::CopyObstacle;
 
-/// Why a function can't have a second code; none where it can.
+/// Why a function's code cannot be copied, if it cannot.
 pub(crate) fn copy_obstacle(
     layout: &Layout<'_>,
     attributes: &CallAttributes,
@@ -50,8 +50,10 @@ fn has_label(instruction: Instruction<'_>) -> bool {
             .is_some_and(|text| defines_name(&text))
 }
 
-/// Whether assembly may define a name that may be defined once only: no local label (a number), nor one that is made anew wherever the assembly stands. A colon that is no
-/// label's stands behind a segment, in an operand's modifier, in a string or in a comment; of these only the last two are taken for labels.
+/// Whether assembly may define a name that must be unique in the object. Local labels (numbers) and
+/// labels with `${:uid}` need not be. A colon may also follow a segment register, or stand in an
+/// operand's modifier, a string or a comment. Of these, only strings and comments are mistaken for
+/// labels.
 fn defines_name(assembly: &str) -> bool {
     const ONCE: [&str; 8] = [
         ".macro", ".equiv", ".globl", ".global", ".type", ".comm", ".lcomm", ".symver",
@@ -77,10 +79,10 @@ fn defines_name(assembly: &str) -> bool {
     })
 }
 
-/// Stands for a number that is another wherever the assembly stands.
+/// Stands for `${:uid}`, a number that differs in each copy of the assembly.
 const UNIQUE: char = '\u{1}';
 
-/// The assembly with `${…}` taken out: an operand's value is the same wherever it stands.
+/// The assembly without `${…}`: an operand's value is the same in each copy.
 fn without_operands(assembly: &str) -> String {
     let mut plain = String::with_capacity(assembly.len());
     let mut rest = assembly;

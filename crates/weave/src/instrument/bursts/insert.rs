@@ -1,10 +1,12 @@
-//! Bursts of timed paths: checking code and instrumented code (Perelman, Chilimbi, Calder 2005,
-//! section 4.1, after Arnold and Ryder 2001).
+//! Bursts of timed paths: checking code and timed code (Perelman, Chilimbi, Calder 2005, section
+//! 4.1, after Arnold and Ryder 2001).
 //!
-//! A function's code stands there twice. The *checking code* is what it was, with a check wherever a path begins: one is taken from the thread's
-//! countdown, and where that leaves less than 0 the runtime is asked whether this path is to be timed. If so, the same place of the *timed code* is gone
-//! to: a copy of the blocks which has the path register, reads the clock where a path begins, and tells the runtime where it ends; the runtime says whether to
-//! go on there with the next path or back in the checking code. So a path runs in one code from its beginning to its end.
+//! The weaver copies a function's code. The *checking code* is the original, with a check wherever
+//! a path begins. The check decrements the thread's countdown. Below 0, it asks the runtime whether
+//! to time this path. If so, control continues at the same place of the *timed code*: the copy,
+//! which has the path register, reads the clock where a path begins, and calls the runtime where a
+//! path ends. The runtime answers whether to go on there with the next path, or back in the
+//! checking code. So a path runs in one code from its beginning to its end.
 //!
 //! ```text
 //!   checking code            out of the way                 timed code
@@ -17,15 +19,25 @@
 //!     …
 //! ```
 //!
-//! The stages: [`parts`] splits blocks where paths begin, [`sink`] makes cheap values anew in each block that uses them, [`frame`] keeps values of large functions in the frame,
-//! [`twin`] copies the parts, [`kept`] chooses the loops that keep the countdown in a register, [`check`] puts the checks and the ways over, [`join`] mends the values that
-//! live where the two codes meet. [`dispatch`] gives interpreters their jumps back. [`refusal`] says what can't stand there twice, [`leaf`] what needn't.
+//! The stages:
+//! 1. `parts` splits blocks where paths begin.
+//! 2. `sink` recomputes cheap values in each block that uses them.
+//! 3. `spill` keeps values of large functions in the frame.
+//! 4. `copy` copies the parts, and `timed_code` gives the copy its probes.
+//! 5. `countdown_loops` chooses the loops that keep the countdown in a register.
+//! 6. `crossings` makes the checks and the ways from one code to the other.
+//! 7. `ssa_repair` repairs the values that live where the two codes meet.
+//! 8. `computed_gotos` gives each operation of an interpreter a jump of its own.
 //!
-//! A call of `setjmp` stands in the checking code only: the path before it ends there, so a timed one goes back. Computed gotos of the timed code go to the timed code:
-//! the address is looked up among the labels.
+//! `duplication` finds functions that cannot be copied, and `leaves` those that need not be.
 //!
-//! Where a path begins and the block has nothing else to do but jump to a loop's head, those who come back go to the head themselves. So a loop of the checking code keeps
-//! one way in, and one back, as the code generator wants it.
+//! A call of `setjmp` stands in the checking code only. The path before the call ends there, so a
+//! timed path goes back. Computed gotos of the timed code stay in the timed code: it looks the
+//! address up among the labels.
+//!
+//! Where a path begins and the block only jumps to a loop's head, control comes back to the head
+//! itself. So a loop of the checking code keeps one way in and one way back, as the code generator
+//! wants it.
 
 use super::super::clock::{Clock, StartStorage};
 use super::super::frequencies::TransitionFrequencies;
@@ -43,7 +55,7 @@ use super::ssa_repair::SsaRepair;
 use super::timed_code::TimedCode;
 use crate::lower::{Layout, calls};
 
-/// Inserts a function's second code; `first` is the word of its path 0, less the module's base.
+/// Inserts the timed code of a function, and the checks that lead to it.
 pub(in crate::instrument) fn insert<'m>(
     layout: &Layout<'m>,
     sites: &Sites,
@@ -61,8 +73,8 @@ pub(in crate::instrument) fn insert<'m>(
     let places = start_storage(layout, &parts);
     let timed = TimedCode::new(layout, &parts, &clock, &places);
     let countdown = countdown(module, globals.tls);
-    let mut kept = CountdownLoops::new(layout, &graph, &parts, countdown, leaves);
-    let ways = Crossings {
+    let mut loops = CountdownLoops::new(layout, &graph, &parts, countdown, leaves);
+    let crossings = Crossings {
         layout,
         parts: &parts,
         timed: &timed,
@@ -71,21 +83,21 @@ pub(in crate::instrument) fn insert<'m>(
         countdown,
     };
     let mut between = Vec::new();
-    for group in ways.shared(&kept) {
-        ways.place(&group, &mut kept, &mut between);
+    for group in crossings.groups(&loops) {
+        crossings.insert(&group, &mut loops, &mut between);
     }
-    let join = SsaRepair::new(layout.function, &between);
-    join.join(&timed.copy.pairs);
-    for mended in kept.variables() {
-        join.write(mended);
+    let repair = SsaRepair::new(layout.function, &between);
+    repair.repair_copies(&timed.copy.pairs);
+    for variable in loops.variables() {
+        repair.repair_variable(variable);
     }
-    for mended in places.variables() {
-        join.write(&mended);
+    for variable in places.variables() {
+        repair.repair_variable(&variable);
     }
     computed_gotos::spread(&parts);
 }
 
-/// Where it is kept when a path began.
+/// Where the start of the running path is stored: in the frame if the function makes calls.
 fn start_storage<'m>(layout: &Layout<'m>, parts: &Parts<'m>) -> StartStorage<'m> {
     let blocks = layout.blocks.iter();
     let mut instructions = blocks.flat_map(|info| &info.instructions);
@@ -110,7 +122,7 @@ mod tests {
     use crate::lower::CallAttributes;
     use crate::{LinkKind, ModuleOptions};
 
-    /// A function's text, with its second code.
+    /// The LLVM assembly of a woven function.
     fn woven(text: &str, name: &str) -> String {
         let dir = tempfile::tempdir().unwrap();
         let [source, bitcode] = ["a.c", "a.bc"].map(|name| dir.path().join(name));
@@ -152,16 +164,20 @@ static inline void move(long *restrict to, const long *restrict from) { to[0] = 
 void run(long *p, const long *q, long n) { for (long i = 0; i < n; i++) move(p + (i & q[0]), q + i); }
 ";
         let woven = woven(text, "run");
-        let said = |timed: bool| {
+        let scoped_blocks = |timed: bool| {
             let blocks = woven.split("\n\n").map(str::trim_start);
             let blocks = blocks.filter(|block| block.starts_with("holloway.timed") == timed);
             blocks.filter(|block| block.contains("noalias")).count()
         };
-        assert!(said(false) > 0 && said(true) == 0, "{woven}");
+        assert!(
+            scoped_blocks(false) > 0 && scoped_blocks(true) == 0,
+            "{woven}"
+        );
     }
 
-    /// A path that begins right before a computed goto ends in a block behind it, also where labels stand before nothing but that goto: its start is what reaches
-    /// the top of the block it ends in.
+    /// A path that begins right before a computed goto ends in a block behind the goto, even if the
+    /// label's block has only that goto. The path's start is the value at the top of the block
+    /// where it ends.
     #[test]
     fn no_path_begins_and_ends_in_one_block() {
         let gotos = [
@@ -190,7 +206,7 @@ void run(long *p, const long *q, long n) { for (long i = 0; i < n; i++) move(p +
         assert!(lone > 0, "no such goto");
     }
 
-    /// It would be made wherever the function is entered.
+    /// A function without calls would set its frame up at each entry.
     #[test]
     fn what_calls_nothing_has_no_frame() {
         let find =

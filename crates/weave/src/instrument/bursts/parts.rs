@@ -15,29 +15,29 @@ use crate::lower::Layout;
 /// How a part begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PartStart {
-    /// As its block did.
+    /// At the top of its block.
     Block,
-    /// The path before it ends where the next begins.
+    /// One path ends there and the next begins.
     Boundary,
-    /// The path before it ends, the next begins where the next part does: a call of `setjmp`.
+    /// A path ends there, and the next begins with the next part: a call of `setjmp` lies between.
     Gap,
-    /// A path begins, none ends.
+    /// A path begins there, none ends.
     Fresh,
 }
 
 /// A block, or a piece of one.
 pub(super) struct Part<'m> {
     pub(super) block: Block<'m>,
-    /// The block of the layout that it is a piece of; none for the entry.
+    /// The layout's block that the part is a piece of; `None` for the entry.
     pub(super) of: Option<usize>,
     pub(super) begin: PartStart,
     pub(super) instructions: Vec<Instruction<'m>>,
-    /// What its probes do, each before the instruction of that number.
+    /// The probes' actions, each with the position of the instruction that it stands before.
     pub(super) actions: Vec<(usize, Action)>,
 }
 
 impl<'m> Part<'m> {
-    /// Where it jumps to, if it does nothing else.
+    /// The target of the part's jump, if the part does nothing else.
     pub(super) fn jump(&self) -> Option<Block<'m>> {
         match self.instructions[..] {
             [jump] if jump.opcode() == Opcode::Br => match jump.successors()[..] {
@@ -48,20 +48,21 @@ impl<'m> Part<'m> {
         }
     }
 
-    /// Whether it stands in the checking code only.
+    /// Whether the part stands in the checking code only.
     pub(super) fn is_single(&self, index: usize) -> bool {
         index == 0 || self.begin == PartStart::Gap
     }
 }
 
-/// A function's parts; those of a block follow one another. The first is the entry, which has the frame's slots and nothing else.
+/// A function's parts. Parts of a block follow one another. The first part is the entry, which
+/// holds only the frame's slots.
 pub(super) struct Parts<'m> {
     pub(super) all: Vec<Part<'m>>,
-    /// By part: where it leads to, each once; the next part of its block too.
+    /// By part: the parts it leads to, each once, the next part of its block included.
     pub(super) successors: Vec<Vec<usize>>,
     /// By block of the layout: its first part.
     pub(super) first: Vec<usize>,
-    /// By block of the function: the part.
+    /// By LLVM block: the part.
     pub(super) of: HashMap<Block<'m>, usize>,
 }
 
@@ -119,13 +120,13 @@ impl<'m> Parts<'m> {
         parts
     }
 
-    /// How the part behind this one in its block begins.
+    /// How the next part of the same block begins, if there is one.
     pub(super) fn next(&self, part: usize) -> Option<PartStart> {
         let next = self.all.get(part + 1).map(|next| next.begin);
         next.filter(|&begin| begin != PartStart::Block)
     }
 
-    /// Makes the parts of a block, one from each place on.
+    /// Makes the parts of a block: one begins at each place.
     fn split_block(
         &mut self,
         layout: &Layout<'m>,
@@ -158,7 +159,8 @@ impl<'m> Parts<'m> {
         }
     }
 
-    /// Shares a block's actions among its parts: what a turn does up to its count is the part's before it.
+    /// Distributes a block's actions among its parts. The actions at a boundary, up to the count,
+    /// belong to the part before it.
     fn share(
         &mut self,
         sites: &Sites,
@@ -170,7 +172,7 @@ impl<'m> Parts<'m> {
         let mut number = 0;
         for stop in &sites[block] {
             for &action in &stop.actions {
-                // What begins only behind the end of a gap.
+                // The actions behind a gap belong to the part behind it.
                 while let Some(&(index, PartStart::Fresh)) = places.get(number + 1)
                     && stop.index >= index
                 {
@@ -179,7 +181,7 @@ impl<'m> Parts<'m> {
                 let part = &mut self.all[self.first[block] + number];
                 let anchor = anchors.at(layout, block, stop.index);
                 let found = part.instructions.iter().position(|&other| other == anchor);
-                // What stands before the next part's first instruction stands before this one's end.
+                // An action before the next part's first instruction stands before this part's end.
                 let index = found.unwrap_or(part.instructions.len() - 1);
                 part.actions.push((index, action));
                 let turns = matches!(
@@ -194,7 +196,7 @@ impl<'m> Parts<'m> {
     }
 }
 
-/// Makes the entry: the frame's slots.
+/// Makes the entry part, which holds the frame's slots.
 fn entry<'m>(layout: &Layout<'m>, anchors: &Anchors) -> Part<'m> {
     let old = &layout.blocks[0];
     let block = old.block.insert_before("holloway.entry");
@@ -214,7 +216,8 @@ fn entry<'m>(layout: &Layout<'m>, anchors: &Anchors) -> Part<'m> {
     }
 }
 
-/// Ends a block that another follows which begins so: with a branch whose condition is still to come, where there is a choice.
+/// Ends a block before a part that begins in this way. Where a check or an answer decides, the
+/// branch gets its condition later.
 fn end<'m>(head: Block<'m>, tail: Block<'m>, begin: PartStart) {
     let builder = Builder::at_end(head);
     match begin {

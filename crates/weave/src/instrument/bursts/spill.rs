@@ -1,11 +1,15 @@
-//! Values of large functions that are kept in the frame.
+//! Keeping values of large functions in the frame.
 //!
-//! Where the two codes meet, each value that lives there needs phis in both ([`super::ssa_repair`]), and the code generator takes long over them: an interpreter's hundred loops by the
-//! hundreds of values that live at each were most of the time that the code of SQLite's took to make. A value in the frame needs none: it is stored where it is made and loaded where it is
-//! used, in either code, at the same place. The code generator would keep most of them there too, for want of registers.
+//! Where the two codes meet, each value that lives there needs phis in both codes
+//! ([`super::ssa_repair`]), and the code generator takes long over phis. An interpreter has a
+//! hundred loops, with hundreds of values live at each: they took most of the time that SQLite's
+//! code generation took. A value in the frame needs no phi. Each code stores it where it is made
+//! and loads it where it is used. The code generator would keep most such values in the frame
+//! anyway, for lack of registers.
 //!
-//! So where too many values live at too many places, those go to the frame that save most phis for the fewest loads, by how often blocks are likely to run. Values that never
-//! live in the same block share a place.
+//! So if too many values live at too many places, this stage spills the values that save most phis
+//! for the fewest loads, weighted by how often blocks are likely to run. Values that never live in
+//! the same block share a slot.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,24 +19,27 @@ use super::super::frequencies::TransitionFrequencies;
 use super::parts::{Part, PartStart, Parts};
 use crate::lower::Layout;
 
-/// Most values that live at places where the codes meet, each counted at each place, of a function that keeps none in the frame. SQLite's interpreter has 35,774, its next function 3,497.
-/// bzip2 took 1.07 times as long as plain with this number, 1.34 with 4,000 (and 400 for `LEFT`): its decoder has more
-/// (`cargo xtask bench --flavours variation --quick --rounds 5 --only bzip2`, twice with either).
+/// A function spills values if more than this many live at places where the codes meet, each value
+/// counted at each place. SQLite's interpreter has 35,774, its next function 3,497. With this limit
+/// bzip2 took 1.07 times as long as plain; with 4,000 (and 400 for `LEFT`) 1.34 times, because its
+/// decoder has more (`cargo xtask bench --flavours variation --quick --rounds 5 --only bzip2`,
+/// twice with each).
 const MOST: usize = 10_000;
-/// Most of a function that keeps some there. With 2,000 SQLite took 54 seconds of a processor to weave, with 400 it took 46, and 40 where its giants had
-/// no second code (measured once each, on a busy machine, with the same number for `MOST`).
+/// The number of live values left after spilling. With 2,000 SQLite took 54 seconds of processor
+/// time to weave, with 400 it took 46, and 40 if its largest functions had no timed code (measured
+/// once each, on a busy machine, with the same `MOST`).
 const LEFT: usize = 2_000;
 
 /// A value that lives in several parts.
 struct LiveValue<'m> {
     instruction: Instruction<'m>,
-    /// The part that makes it.
+    /// The part that computes it.
     made: usize,
-    /// The parts at whose top it lives.
+    /// The parts at whose top it is live.
     parts: Vec<usize>,
-    /// How many places where the codes meet it lives at.
+    /// The number of places where the codes meet and it is live.
     places: usize,
-    /// Operands that are the value in another part: by the part that is to load it.
+    /// Operands in other parts, by the part that has to load the value.
     uses: BTreeMap<usize, Vec<(Instruction<'m>, u32)>>,
     /// How often it would be stored or loaded.
     cost: u64,
@@ -41,21 +48,21 @@ struct LiveValue<'m> {
 /// The parts as a graph.
 struct PartGraph<'m> {
     part: HashMap<Block<'m>, usize>,
-    /// By instruction: its place among those of its part.
+    /// By instruction: its position in its part.
     order: HashMap<Instruction<'m>, usize>,
     sources: Vec<Vec<usize>>,
-    /// By part: the number of the place where the codes meet at its top.
+    /// By part: the number of the meeting place at its top, if the codes meet there.
     meeting: Vec<Option<usize>>,
     heat: Vec<u64>,
 }
 
-/// Puts values into the frame until few enough live where the codes meet.
+/// Spills values until few enough live where the codes meet.
 pub(super) fn spill<'m>(
     layout: &Layout<'m>,
     parts: &mut Parts<'m>,
     frequencies: &TransitionFrequencies,
 ) {
-    // Behind a second return of `setjmp` the frame would have what was stored since the first.
+    // After a second return of `setjmp`, the frame would hold values stored since the first.
     if parts.all.iter().any(|part| part.begin == PartStart::Gap) {
         return;
     }
@@ -145,7 +152,7 @@ impl<'m> PartGraph<'m> {
                     continue;
                 }
                 open.push(at);
-                // What only jumps stays so: it is passed by those who come back.
+                // A part that only jumps stays so, because control comes back behind it.
                 let jumps =
                     parts.all[at].begin == PartStart::Boundary && parts.all[at].jump().is_some();
                 let load = if from.is_some() && jumps { at - 1 } else { at };
@@ -176,7 +183,7 @@ impl<'m> PartGraph<'m> {
         (self.part[&user.block()], self.order[&user])
     }
 
-    /// The parts at whose top a value lives that is made in one and used in others.
+    /// The parts at whose top a value is live that part `made` computes and the parts `open` use.
     fn lives(&self, made: usize, mut open: Vec<usize>) -> Vec<usize> {
         let mut seen = std::collections::BTreeSet::new();
         while let Some(part) = open.pop() {
@@ -195,7 +202,7 @@ impl<'m> LiveValue<'m> {
         self.instruction.value().kind().is_scalar() && !jumps
     }
 
-    /// Stores it where it is made, and loads it where it is used.
+    /// Stores the value where it is computed, and loads it where it is used.
     fn put(&self, slot: Value<'m>, parts: &Parts<'m>, shape: &PartGraph<'m>) {
         let value = self.instruction.value();
         let made = &parts.all[self.made].instructions;
@@ -220,10 +227,10 @@ impl<'m> LiveValue<'m> {
     }
 }
 
-/// The places of a function's frame.
+/// The slots of a function's frame.
 #[derive(Default)]
 struct FrameSlots<'m> {
-    /// Each with its type and the parts in which a value lives there.
+    /// Each slot with its type and a bit per part in which it is taken.
     slots: Vec<(Type<'m>, Value<'m>, Vec<u64>)>,
 }
 
@@ -269,7 +276,7 @@ fn runs(layout: &Layout<'_>, block: usize, frequencies: &TransitionFrequencies) 
     come.max(gone)
 }
 
-/// Reads a part's instructions again; its probes stand before the same ones as before.
+/// Reads a part's instructions again. Its probes stay before the same instructions.
 fn refresh(part: &mut Part<'_>) {
     let new: Vec<_> = part.block.instructions().collect();
     if new.len() != part.instructions.len() {

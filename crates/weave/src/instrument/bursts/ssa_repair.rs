@@ -1,9 +1,11 @@
-//! Mending the values that live where the two codes meet.
+//! SSA repair: values that live where the two codes meet.
 //!
-//! Each value of the function is made in both codes; behind a place where one code is left for the other, either may be meant. So the two are one
-//! variable with two definitions, and its uses are given what reaches them: one of the two, or a phi where both do. As for the path register
-//! (`register.rs`) that is found by going round until nothing changes, here among the blocks only in which the variable is live (Choi, Cytron, Ferrante 1991:
-//! pruned SSA form). What is added to a function and has several definitions (the countdown of a loop) is mended the same way.
+//! Both codes compute each value of the function. Behind a place where control changes the code,
+//! either value may be meant. So the two are one variable with two definitions, and each use gets
+//! the definition that reaches it, or a phi where both do. As for the path register
+//! (`register.rs`), values flow along the edges until nothing changes, here only among the blocks
+//! in which the variable is live (Choi, Cytron, Ferrante 1991: pruned SSA form). The weaver's own
+//! values with several definitions, such as a loop's countdown, are repaired in the same way.
 //!
 //! Cost: for each value that is used in another block than its own, the blocks in which it is live.
 
@@ -19,39 +21,39 @@ pub(super) struct SsaRepair<'m> {
     blocks: Vec<Block<'m>>,
     node: HashMap<Block<'m>, usize>,
     successors: Vec<Vec<usize>>,
-    /// Where each edge into a block comes from; parallel edges too.
+    /// By block: the source of each edge into it, parallel edges included.
     sources: Vec<Vec<usize>>,
-    /// The blocks' places in reverse postorder; none for those that can't be reached.
+    /// By block: its position in reverse postorder; `None` if it can't be reached.
     place: Vec<Option<usize>>,
     order: Vec<usize>,
     /// Blocks between the two codes.
     between: HashSet<usize>,
 }
 
-/// What reaches a place.
+/// The definition that reaches a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReachingValue {
     /// The value of this definition.
     Made(usize),
-    /// What meets at the top of this block.
+    /// The phi at the top of this block.
     Phi(usize),
 }
 
-/// An operand that is to be what the variable is…
+/// An operand that needs the variable's value at one side of a block.
 struct VariableUse<'m> {
     user: Instruction<'m>,
     operand: u32,
     side: Side,
 }
 
-/// …at this side of a block.
+/// A side of a block.
 #[derive(Clone, Copy)]
 enum Side {
     Top(usize),
     Bottom(usize),
 }
 
-/// The definitions of one variable, while it is being mended.
+/// The definitions of one variable during its repair.
 struct Solver<'a, 'm> {
     join: &'a SsaRepair<'m>,
     /// By block: its definition.
@@ -60,7 +62,8 @@ struct Solver<'a, 'm> {
 }
 
 impl<'m> SsaRepair<'m> {
-    /// Of a function; `between` are the blocks that lead from one code to the other.
+    /// Prepares the repair of a function. `between` are the blocks that lead from one code to the
+    /// other.
     pub(super) fn new(function: Function<'m>, between: &[Block<'m>]) -> Self {
         let blocks: Vec<Block<'m>> = function.blocks().collect();
         let node: HashMap<_, _> = blocks.iter().enumerate().map(|(i, &b)| (b, i)).collect();
@@ -92,19 +95,19 @@ impl<'m> SsaRepair<'m> {
         }
     }
 
-    /// Mends the values of these instructions, each with its copy.
-    pub(super) fn join(&self, pairs: &[(Instruction<'m>, Instruction<'m>)]) {
+    /// Repairs the values of these instructions, each with its copy.
+    pub(super) fn repair_copies(&self, pairs: &[(Instruction<'m>, Instruction<'m>)]) {
         for &(old, new) in pairs {
             let made = [old, new].map(|instruction| (instruction.block(), instruction.value()));
             let uses = self.uses(made);
             if !uses.is_empty() {
-                self.mend(&made, &uses);
+                self.repair(&made, &uses);
             }
         }
     }
 
-    /// Gives a variable's uses their values.
-    pub(super) fn write(&self, variable: &SplitVariable<'m>) {
+    /// Gives the uses of a variable their values.
+    pub(super) fn repair_variable(&self, variable: &SplitVariable<'m>) {
         let uses = variable.used.iter().map(|&(user, operand)| VariableUse {
             user,
             operand,
@@ -112,7 +115,7 @@ impl<'m> SsaRepair<'m> {
         });
         let uses: Vec<_> = uses.filter(|found| self.is_reached(found)).collect();
         if !uses.is_empty() {
-            self.mend(&variable.made, &uses);
+            self.repair(&variable.made, &uses);
         }
     }
 
@@ -121,7 +124,7 @@ impl<'m> SsaRepair<'m> {
         self.place[node].is_some()
     }
 
-    /// The uses of two values outside of the blocks they are made in.
+    /// The uses of two values outside of the blocks that compute them.
     fn uses(&self, made: [(Block<'m>, Value<'m>); 2]) -> Vec<VariableUse<'m>> {
         let mut uses = Vec::new();
         let mut seen = HashSet::new();
@@ -153,7 +156,8 @@ impl<'m> SsaRepair<'m> {
         uses
     }
 
-    /// What stands for a phi: between the two codes a frozen value, at which LLVM's analyses stop. They would follow each number through both codes, over and over: in
+    /// The value to use for a phi. Between the two codes that is a frozen value, at which LLVM's
+    /// analyses stop. They would otherwise follow each number through both codes over and over: in
     /// SQLite for minutes.
     fn out(&self, block: usize, phi: Instruction<'m>) -> Value<'m> {
         if !self.between.contains(&block) || !phi.value().kind().is_scalar() {
@@ -164,7 +168,7 @@ impl<'m> SsaRepair<'m> {
         Builder::before(behind.expect("blocks have an end")).freeze(phi.value())
     }
 
-    fn mend(&self, made: &[(Block<'m>, Value<'m>)], uses: &[VariableUse<'m>]) {
+    fn repair(&self, made: &[(Block<'m>, Value<'m>)], uses: &[VariableUse<'m>]) {
         let numbers = made.iter().enumerate();
         let mut solver = Solver {
             join: self,
@@ -197,7 +201,7 @@ impl<'m> SsaRepair<'m> {
         let value = |reach: Option<ReachingValue>| match reach {
             Some(ReachingValue::Made(number)) => made[number].1,
             Some(ReachingValue::Phi(block)) => outs[&block],
-            // From where nothing comes.
+            // No definition reaches the place.
             None => kind.poison(),
         };
         for (&block, phi) in &phis {
@@ -257,7 +261,7 @@ impl<'m> Solver<'_, 'm> {
         }
     }
 
-    /// What leaves a block.
+    /// The definition at the end of a block.
     fn bottom(&self, node: usize) -> Option<ReachingValue> {
         match self.made.get(&node) {
             Some(&number) => Some(ReachingValue::Made(number)),

@@ -4,7 +4,7 @@ use holloway_llvm::Instruction;
 
 use crate::lower::Layout;
 
-/// Instructions to insert before: the ones that stay where they are.
+/// The instructions to insert before: those that stay in their block.
 pub(super) struct Anchors {
     /// By instruction of the entry block: whether it moves to the new entry block.
     pub(super) moved: Vec<bool>,

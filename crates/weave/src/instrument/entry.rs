@@ -10,7 +10,8 @@ use super::anchors::Anchors;
 use super::globals::{Globals, enter as runtime_enter, slot};
 use crate::lower::Layout;
 
-/// Puts the test of the thread's slot before everything; returns what is in it.
+/// Inserts the test of the thread's slot before everything else. Returns the slot's content: the
+/// thread's counter block, or its ring.
 pub(super) fn enter<'m>(
     layout: &Layout<'m>,
     globals: &Globals<'m>,
@@ -42,7 +43,7 @@ pub(super) fn enter<'m>(
     block.value()
 }
 
-/// Branch weights that say: not this way, but for the first time.
+/// Branch weights for a branch that is taken the first time only.
 pub(super) fn rarely<'m>(module: &'m Module<'m>) -> Metadata<'m> {
     let weights = [1, 1 << 20].map(|weight| Metadata::constant(Type::i32(module).int(weight)));
     Metadata::node(

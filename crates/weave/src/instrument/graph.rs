@@ -6,11 +6,12 @@ use holloway_llvm::Block;
 
 use crate::lower::Layout;
 
-/// The function's graph.
+/// The graph of a function's blocks, by their positions.
 pub(crate) struct BlockGraph {
-    /// LLVM's successors of each block, by position, each once; block 0 is the entry.
+    /// The distinct successors of each block. Successors behind calls that don't return are
+    /// included: phis need them.
     pub(crate) successors: Vec<Vec<usize>>,
-    /// The other way round.
+    /// The predecessors of each block.
     pub(crate) sources: Vec<Vec<usize>>,
 }
 
@@ -43,7 +44,7 @@ pub(super) fn positions<'m>(layout: &Layout<'m>) -> HashMap<Block<'m>, usize> {
     blocks.map(|(index, info)| (info.block, index)).collect()
 }
 
-/// LLVM's successors of each block, by position, each once. Also behind calls that don't return:
+/// The distinct successors of each block. Successors behind calls that don't return are included:
 /// phis need them.
 fn successors<'m>(layout: &Layout<'m>, position: &HashMap<Block<'m>, usize>) -> Vec<Vec<usize>> {
     layout
@@ -63,7 +64,7 @@ fn successors<'m>(layout: &Layout<'m>, position: &HashMap<Block<'m>, usize>) -> 
         .collect()
 }
 
-/// The blocks that can be reached from block 0, each before those it leads to, back edges apart.
+/// The blocks that control can reach from block 0, each before those it leads to, back edges apart.
 pub(crate) fn reverse_postorder(successors: &[Vec<usize>]) -> Vec<usize> {
     let mut order = Vec::with_capacity(successors.len());
     let mut seen = vec![false; successors.len()];

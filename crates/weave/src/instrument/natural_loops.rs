@@ -1,4 +1,4 @@
-//! The loops of LLVM's graph of a function: the innermost ones, or the outermost that will do.
+//! The natural loops of LLVM's graph of a function: the innermost, or the outermost that fit.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,14 @@ use holloway_flow::{BlockId, Cfg, Dominators, Edge, EdgeKind, Loops};
 
 use super::graph::BlockGraph;
 
-/// A loop.
+/// A natural loop, by positions of blocks.
 #[derive(Clone, Debug)]
 pub(super) struct NaturalLoop {
     pub(super) head: usize,
     pub(super) blocks: BTreeSet<usize>,
     /// Blocks outside that lead to the head.
     pub(super) entries: Vec<usize>,
-    /// Blocks outside that it leads to.
+    /// Blocks outside that the loop leads to.
     pub(super) exits: Vec<usize>,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn innermost_loops(graph: &BlockGraph) -> Vec<NaturalLoop> {
     in_order(inner.map(|(_, (found, _))| found))
 }
 
-/// Of the loops for which this holds, those that are in no other of them, in order of their heads.
+/// The loops for which `holds`, except those inside another such loop, in order of their heads.
 pub(super) fn outermost_loops(
     graph: &BlockGraph,
     holds: impl Fn(&NaturalLoop) -> bool,
@@ -47,7 +47,7 @@ fn in_order(loops: impl Iterator<Item = NaturalLoop>) -> Vec<NaturalLoop> {
     loops
 }
 
-/// All loops, each with the number of the one around it.
+/// All loops, each with the index of the loop around it.
 fn all_loops(graph: &BlockGraph) -> Vec<(NaturalLoop, Option<usize>)> {
     let count = graph.successors.len();
     let id = |block: usize| BlockId(u32::try_from(block).expect("lowering counted the blocks"));
@@ -79,7 +79,7 @@ fn all_loops(graph: &BlockGraph) -> Vec<(NaturalLoop, Option<usize>)> {
         .collect()
 }
 
-/// The loop of these blocks, with its ways in and out.
+/// The loop of these blocks, with its entries and exits.
 fn with_ways(graph: &BlockGraph, head: usize, blocks: BTreeSet<usize>) -> NaturalLoop {
     let outside = |block: &usize| !blocks.contains(block);
     let entries = graph.sources[head].iter().copied().filter(outside);

@@ -1,10 +1,11 @@
 //! The instructions that count.
 //!
-//! `block + base + offset + 8 × (increment + register)` is loaded, incremented, stored, so that a
-//! signal handler that counts the same path can't lose one. On x86-64 it becomes one `incq`
-//! instruction: the selector folds load, add and store, except where it is in a hurry (`-O0`);
-//! there the instruction is inline assembly. What a loop has counted in a register is added by one
-//! `addq` in the same way. On AArch64 it is a loop of four instructions ([`super::aarch64`]).
+//! A probe loads the counter at `block + base + offset + 8 × (increment + register)`, increments it
+//! and stores it. A signal handler that counts the same path must not lose a count. So on x86-64
+//! the probe is one `incq` instruction: the optimizing instruction selector folds load, addition
+//! and store into one, and for the fast selector the probe is inline assembly. One `addq` adds what
+//! a loop has counted in a register. On AArch64 a probe is a loop of four instructions
+//! ([`super::aarch64`]).
 
 use holloway_format::Counters;
 use holloway_llvm::{Builder, Module, Type, Value};
@@ -18,7 +19,7 @@ use crate::image::Machine;
 /// What arithmetic changes besides its result.
 const FLAGS: &str = ",~{dirflag},~{fpsr},~{flags}";
 
-/// How a path is counted.
+/// How the probes of a function count.
 pub(super) struct Probe<'a, 'm> {
     pub(super) module: &'m Module<'m>,
     pub(super) globals: &'a Globals<'m>,
@@ -70,8 +71,8 @@ impl<'m> Probe<'_, 'm> {
         self.add_to(builder, address, count);
     }
 
-    /// Adds to a counter in memory. Inline assembly, since the selector would rather split the
-    /// addition up.
+    /// Adds to a counter in memory, by inline assembly, since the instruction selector would split
+    /// the addition into a load, an addition and a store.
     fn add_to(&self, builder: &Builder<'m>, address: Value<'m>, count: Value<'m>) {
         match self.globals.machine {
             Machine::X86_64 => {

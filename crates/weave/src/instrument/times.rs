@@ -1,8 +1,9 @@
-//! Timing every path: the yardstick of bursts.
+//! Timing every path: the reference that bursts are compared with.
 //!
-//! The function's entry loads the thread's ring as for streams ([`super::stream`]); every path
+//! The function's entry loads the thread's ring, as for streams ([`super::stream`]). Every path
 //! reads the clock where it begins and calls the runtime where it ends ([`super::clock`]). A path
-//! of ten instructions takes a hundred times as long with its probe, so this is for small runs.
+//! of ten instructions takes a hundred times as long with its probe, so this kind is for small
+//! runs.
 
 use holloway_llvm::Builder;
 
@@ -18,7 +19,7 @@ use super::variable::ProbeVariable;
 use super::word::FirstWord;
 use crate::lower::Layout;
 
-/// Inserts a function's probes; `first` is the word of its path 0, less the module's base.
+/// Inserts the probes of a function whose paths are all timed.
 pub(super) fn insert<'m>(
     layout: &Layout<'m>,
     sites: &Sites,
@@ -48,7 +49,7 @@ pub(super) fn insert<'m>(
             let end = |next| clock.end(builder, number, next, &places);
             match boundary.begin {
                 Some(index) if index == boundary.end => {
-                    // Not the entry's: another thread may go on with this stack.
+                    // Not the entry's ring: another thread may continue with this stack.
                     let ring = end(AfterPath::Begins);
                     places.store(builder, clock.go_on(builder, ring.value()));
                 }

@@ -52,14 +52,14 @@ impl<'m> CountdownLoops<'m> {
             for &entry in &inner.entries {
                 let end = layout.blocks[entry].terminator();
                 let load = Builder::before(end).load(word, countdown.value());
-                variable.made.push((end.block(), load));
+                variable.definitions.push((end.block(), load));
             }
-            let some = variable.made[0].1;
+            let some = variable.definitions[0].1;
             for &exit in &inner.exits {
                 let first = behind_phis(parts.all[parts.first[exit]].block);
                 let store = Builder::before(first).store(some, countdown.value());
                 let store = store.as_instruction().expect("a store");
-                variable.used.push((store, 0));
+                variable.uses.push((store, 0));
             }
         }
         kept
@@ -80,10 +80,10 @@ impl<'m> CountdownLoops<'m> {
     ) -> holloway_llvm::Value<'m> {
         let variable = &mut self.loops[around].1;
         let one = Type::i32(end.module()).int(-1);
-        let left = Builder::before(end).add(variable.made[0].1, one);
+        let left = Builder::before(end).add(variable.definitions[0].1, one);
         let sum = left.as_instruction().expect("an addition of a load");
-        variable.used.push((sum, 0));
-        variable.made.push((end.block(), left));
+        variable.uses.push((sum, 0));
+        variable.definitions.push((end.block(), left));
         left
     }
 
@@ -91,7 +91,7 @@ impl<'m> CountdownLoops<'m> {
     pub(super) fn reload(&mut self, around: usize, end: Instruction<'m>) {
         let word = Type::i32(end.module());
         let load = Builder::before(end).load(word, self.countdown.value());
-        self.loops[around].1.made.push((end.block(), load));
+        self.loops[around].1.definitions.push((end.block(), load));
     }
 
     pub(super) fn variables(&self) -> impl Iterator<Item = &SplitVariable<'m>> {

@@ -108,14 +108,14 @@ impl<'m> SsaRepair<'m> {
 
     /// Gives the uses of a variable their values.
     pub(super) fn repair_variable(&self, variable: &SplitVariable<'m>) {
-        let uses = variable.used.iter().map(|&(user, operand)| VariableUse {
+        let uses = variable.uses.iter().map(|&(user, operand)| VariableUse {
             user,
             operand,
             side: Side::Top(self.node[&user.block()]),
         });
         let uses: Vec<_> = uses.filter(|found| self.is_reached(found)).collect();
         if !uses.is_empty() {
-            self.repair(&variable.made, &uses);
+            self.repair(&variable.definitions, &uses);
         }
     }
 

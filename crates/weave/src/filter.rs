@@ -1,9 +1,9 @@
 //! Which functions the user wants: `--only` and `--skip`.
 //!
-//! A pattern is the name of a crate (`regex_automata`), of a function (`parse_line`,
+//! A pattern is the name of a crate (`regex_automata`), the name of a function (`parse_line`,
 //! `app::parse_line`, a linkage name), or a regular expression that is searched in the demangled
-//! name. Which of them it is meant as need not be said: it selects a function if it fits as any. A
-//! plain word is only taken as a name, so `main` doesn't select `domain::lookup`.
+//! name. It selects a function if it fits in any of these ways. A plain word is only taken as a
+//! name, so `main` doesn't select `domain::lookup`.
 
 use regex::Regex;
 use thiserror::Error;
@@ -30,13 +30,13 @@ pub struct PatternError {
 /// What the user wants instrumented.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only what fits one of these; all if empty.
+    /// Only functions that fit one of these; all functions if empty.
     pub only: Vec<Pattern>,
-    /// Not what fits one of these.
+    /// No function that fits one of these.
     pub skip: Vec<Pattern>,
 }
 
-/// What a pattern is compared with.
+/// The names of a function that a pattern is compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// Crate or object.
@@ -92,7 +92,8 @@ impl Pattern {
         &self.text
     }
 
-    /// Whether it selects a function, whose linkage name is also given demangled ([`demangle`]).
+    /// Whether the pattern selects a function. `demangled` is its linkage name, demangled
+    /// ([`demangle`]).
     pub fn fits(&self, candidate: Candidate<'_>, demangled: &str) -> bool {
         if [candidate.name, candidate.linkage_name, demangled].contains(&self.text.as_str()) {
             return true;
@@ -112,7 +113,7 @@ impl Pattern {
         module == self.text || (root == Some(spelled.as_str()) && demangled.contains("::"))
     }
 
-    /// Whether it is the last parts of a path: `b::c` of `a::b::c`, parameters apart.
+    /// Whether the pattern is the end of a path: `b::c` of `a::b::c`, parameters apart.
     fn names_function(&self, demangled: &str) -> bool {
         let path = demangled.split('(').next().unwrap_or_default();
         path == self.text

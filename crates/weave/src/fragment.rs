@@ -1,4 +1,4 @@
-//! What the map says of an instrumented function.
+//! The path map's record of an instrumented function.
 
 use holloway_flow::{DagEdgeKind, Numbering};
 use holloway_format::{BlockMap, DagEdgeMap, DagKind, EdgeMap, FunctionMap, Place};
@@ -10,7 +10,7 @@ use crate::lower::{LoweredFunction, Scopes, Segment, SubprogramCache, is_counted
 use crate::options::ModuleOptions;
 use crate::{cases, loads, loops};
 
-/// A function's record.
+/// The record of a function.
 pub(crate) fn function_map<'m>(
     plan: &Plan<'m>,
     placement: &CountPlacement,
@@ -44,8 +44,8 @@ pub(crate) fn function_map<'m>(
         false => Vec::new(),
     };
     let loops = loops::loops(lowered, &mut scopes);
-    // Of timed paths, which end, and of traces, which see frames that are left, nothing needs be
-    // said.
+    // Timed paths always end, and a trace sees frames that are left. For these kinds the map lists
+    // no leaks.
     let leaks = match options.collect.counts_exits() {
         true => lowered.leaks.iter().map(|block| block.0).collect(),
         false => Vec::new(),
@@ -89,7 +89,7 @@ pub(crate) fn function_map<'m>(
     map
 }
 
-/// Whether the compiler was told to leave the function's code as written (clang at -O0).
+/// Whether the compiler was told to keep the code as written (clang at -O0).
 fn is_unoptimized(function: Function<'_>) -> bool {
     AttributeKind::named(function.module(), "optnone")
         .is_some_and(|kind| function.has_attribute(kind))
@@ -112,9 +112,9 @@ fn dag(numbering: &Numbering) -> Vec<DagEdgeMap> {
         .collect()
 }
 
-/// Instructions and places of a segment. A jump at its end has no place here, since it is often
-/// that of what comes next (the edge has it); one that is all there is (a split edge, say) isn't
-/// counted either: the code generator makes nothing of it.
+/// The instructions and places of a segment. A jump at its end has no place here: its location is
+/// often that of the code that follows, and the edge has it. A segment that is only a jump (a split
+/// edge, for example) counts no instruction, because the code generator emits none.
 fn block<'m>(lowered: &LoweredFunction<'m>, node: Segment, scopes: &mut Scopes<'m>) -> BlockMap {
     let instructions = &lowered.layout.blocks[node.block].instructions[node.from..node.to];
     let counted: Vec<_> = instructions
@@ -144,8 +144,9 @@ fn block<'m>(lowered: &LoweredFunction<'m>, node: Segment, scopes: &mut Scopes<'
     }
 }
 
-/// Choices between two values that are made without a branch: selects, each with one condition. A
-/// vector of conditions is none: what makes such a select of branches widens them first.
+/// The number of choices between two values without a branch: selects with one condition. A select
+/// with a vector of conditions is not counted, because it comes from vectorizing, not from
+/// branches.
 fn selects(lowered: &LoweredFunction<'_>) -> u32 {
     let nodes = lowered.nodes.iter();
     let instructions =

@@ -1,12 +1,10 @@
-//! Weaving one module: the stages, in order.
+//! Weaving one module. The stages, in order: parse, optimize, give every edge a place, plan and
+//! insert probes, rewrite constructors, emit object and map fragment.
 //!
-//! parse → optimise → give every edge a place → plan and insert probes → constructors → object and
-//! map fragment.
-//!
-//! The code generator may make an address of a module's base that the link step can't resolve
-//! ([`patch`]): seldom, and nothing in a function says so before. Then the module is woven once
-//! more, from its bitcode, with the base as a number in a register in the functions where that
-//! happened: one instruction more a probe there, the same counts.
+//! Rarely, the code generator emits an address of a module's base that the link step can't resolve
+//! ([`patch`]). Nothing in a function predicts that. Then the module is woven once more, from its
+//! bitcode, and the affected functions load the base into a register as a number. Their probes have
+//! one more instruction each, and the counts are the same.
 
 use std::collections::HashSet;
 
@@ -32,22 +30,22 @@ use crate::{constructors, emit, fragment, module_checks};
 pub struct WovenModule {
     /// The object file.
     pub object: Vec<u8>,
-    /// Its part of the path map: [`ModuleMap::encode`].
+    /// The module's part of the path map: [`ModuleMap::encode`].
     pub fragment: Vec<u8>,
-    /// Bytes of counters a thread needs for it.
+    /// The size of a thread's counters for the module, in bytes.
     pub counters_size: u64,
-    /// The symbol that stands for where these begin in a thread's block.
+    /// The symbol of the module's base: the offset of its counters in a thread's block.
     pub base_symbol: String,
-    /// Whether it was also made of files its assembly includes: its bitcode doesn't say all, so it
-    /// must not be kept.
+    /// Whether its assembly includes files. The bitcode does not contain these, so the result must
+    /// not be cached.
     pub reads_files: bool,
 }
 
-/// Weaves one module. `at` is told each function's name before it is worked on, and other stages in
-/// brackets.
+/// Weaves one module. Calls `at` with each function's name before work on it, and with other stages
+/// in brackets.
 ///
 /// # Errors
-/// [`WeaveError`]; nothing is half-woven.
+/// [`WeaveError`]. The result is never half woven.
 pub fn weave_module(
     llvm: &Library,
     bitcode: &[u8],
@@ -73,7 +71,7 @@ pub fn weave_module(
     }
 }
 
-/// The functions in which a module's base is a number in a register.
+/// The functions that load a module's base into a register as a number.
 enum Moved {
     Nowhere,
     Functions(HashSet<String>),
@@ -81,7 +79,7 @@ enum Moved {
 }
 
 impl Moved {
-    /// Where these references are.
+    /// The functions of these references.
     fn at(references: &[Reference]) -> Self {
         if references
             .iter()
@@ -93,8 +91,7 @@ impl Moved {
         Self::Functions(functions.cloned().collect())
     }
 
-    /// Whether a function is among them. LLVM marks a name that stands in the object as it is by a
-    /// byte 1.
+    /// Whether a function is among them. LLVM marks a name that is not to be mangled by a byte 1.
     fn holds(&self, function: &str) -> bool {
         match self {
             Self::Nowhere => false,
@@ -106,7 +103,7 @@ impl Moved {
     }
 }
 
-/// The references of a woven object that the link step could not resolve.
+/// The references to bases in a woven object that the link step could not resolve.
 fn unresolvable(woven: &WovenModule) -> Result<Vec<Reference>, WeaveError> {
     let is_patched = Machine::of_object(&woven.object).is_some_and(Machine::patches_bases);
     if !is_patched {
@@ -117,7 +114,7 @@ fn unresolvable(woven: &WovenModule) -> Result<Vec<Reference>, WeaveError> {
     found.map_err(|error| WeaveError::InternalModule(Defect::Object(error)))
 }
 
-/// Weaves a module, with its base in a register in the functions `moved`.
+/// Weaves a module. The functions `moved` load its base into a register.
 fn weave_once(
     llvm: &Library,
     bitcode: &[u8],
@@ -139,7 +136,7 @@ fn weave_once(
     let level = emit::level(&module, options);
     let machine = emit::machine(&module, level)?;
     at("(optimising)");
-    emit::optimise(&mut module, &machine, level, options)?;
+    emit::optimize(&mut module, &machine, level, options)?;
     let mut map = ModuleMap {
         name: options.name.as_str().into(),
         producer: module.ident().unwrap_or_default().into(),
@@ -174,7 +171,7 @@ fn weave_once(
     })
 }
 
-/// The symbol of a module's counter base: the same for the same input.
+/// The symbol of a module's base, the same for the same input.
 fn base_symbol(bitcode: &[u8], name: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(name.len() as u64).to_le_bytes());
@@ -183,7 +180,7 @@ fn base_symbol(bitcode: &[u8], name: &str) -> String {
     format!("__holloway_base_{}", &hasher.finalize().to_hex()[..32])
 }
 
-/// Source name and linkage name of every function with code here.
+/// The source name and linkage name of every function with code in the module.
 fn defined_functions(module: &Module<'_>) -> Vec<Gone> {
     bodies(module)
         .map(|function| Gone {
@@ -206,7 +203,7 @@ fn source_name(function: Function<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// The functions without code of their own after optimisation.
+/// The functions without code of their own after optimization.
 fn gone(module: &Module<'_>, defined: &[Gone]) -> Vec<Gone> {
     let left: HashSet<String> = bodies(module).map(Function::name).collect();
     defined
@@ -216,7 +213,7 @@ fn gone(module: &Module<'_>, defined: &[Gone]) -> Vec<Gone> {
         .collect()
 }
 
-/// Instruments what is selected; fills the map.
+/// Instruments the selected functions and fills the map.
 fn instrument(
     module: &mut Module<'_>,
     options: &ModuleOptions,
@@ -302,10 +299,10 @@ fn instrument(
     Ok(())
 }
 
-/// Attributes that matter for, or are no longer true of, a function with probes.
+/// Attributes that probes depend on, or that probes make untrue.
 struct ChangedAttributes {
     optnone: Option<AttributeKind>,
-    /// Says what memory a function touches: now also counters.
+    /// `memory` says which memory a function accesses. Probes access counters too.
     memory: Option<AttributeKind>,
 }
 

@@ -1,10 +1,13 @@
-//! Which functions of a module are instrumented, and why the others aren't.
+//! Which functions of a module get probes, and why the others don't.
 //!
-//! Left alone is what could break (naked functions, ifunc resolvers and what they call, other code
-//! that runs before thread-local storage is set up: of a static program it is not when ifuncs are
-//! resolved), what asked for it (`noprofile`), what the user filtered, and, in rustc's merged
-//! module of `lto="fat"`, the standard library's own functions. Generic functions of the standard
-//! library that the user's crate made instances of are the user's code.
+//! The weaver leaves these functions alone:
+//! - functions that probes could break: naked functions, ifunc resolvers and the functions they
+//!   call, and other code that runs before thread-local storage exists (in a static program, ifuncs
+//!   are resolved before that);
+//! - functions that ask for it (`noprofile`);
+//! - functions that the user filters out;
+//! - in rustc's merged module of `lto="fat"`, the standard library's own functions. Instances of
+//!   its generic functions are the user's code.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,7 +17,7 @@ use crate::filter::Candidate;
 use crate::options::ModuleOptions;
 use crate::reason::Reason;
 
-/// Functions that a C library runs before thread-local storage works, or to make it work.
+/// Functions that a C library runs before thread-local storage exists, or to set it up.
 const BEFORE_TLS: [&str; 12] = [
     "_start",
     "_start_c",
@@ -38,10 +41,11 @@ const ATTRIBUTES: [(&str, Reason); 4] = [
     ("presplitcoroutine", Reason::UnsplitCoroutine),
 ];
 
-/// Calling conventions without room for a call of ours: GHC, HiPE, AnyReg, x86 interrupt handlers.
+/// Calling conventions that leave no registers for a call of the runtime: GHC, HiPE, AnyReg, x86
+/// interrupt handlers.
 const CONVENTIONS: [u32; 4] = [10, 11, 13, 83];
 
-/// Decides by one module's options.
+/// Selects functions by one module's options.
 pub(crate) struct Selection<'a> {
     options: &'a ModuleOptions,
     attributes: Vec<(AttributeKind, Reason)>,
@@ -94,7 +98,7 @@ impl<'a> Selection<'a> {
             .map(holloway_llvm::Subprogram::name)
             .unwrap_or_default();
         let candidate = Candidate {
-            // rustc's whole program bears the name of its last crate.
+            // rustc names the merged module after its last crate.
             module: if self.options.fat {
                 ""
             } else {
@@ -106,8 +110,8 @@ impl<'a> Selection<'a> {
         self.options.filter.reason(candidate)
     }
 
-    /// Whether it is the standard library's own: only in a merged module, where it came from there
-    /// and is not generic.
+    /// Whether a function is the standard library's own: in a merged module, from the library's
+    /// source, and not generic.
     fn is_std(&self, function: Function<'_>) -> bool {
         if self.options.std || !self.options.fat {
             return false;
@@ -122,12 +126,11 @@ impl<'a> Selection<'a> {
 }
 
 /// The functions that resolve ifuncs and those they reach by direct calls, with the reason to leave
-/// each alone.
-///
-/// Only inside the module: a resolver that calls into another module isn't seen there.
+/// each alone. A call into another module is not followed.
 fn resolvers(module: &Module<'_>) -> HashMap<String, Reason> {
     let mut reasons = HashMap::new();
-    // First in, first out: a resolver that another one calls is still called a resolver.
+    // First in, first out, so that a resolver that another resolver calls is still listed as a
+    // resolver.
     let mut left: VecDeque<_> = module
         .ifunc_resolvers()
         .into_iter()
@@ -152,7 +155,7 @@ fn resolvers(module: &Module<'_>) -> HashMap<String, Reason> {
     reasons
 }
 
-/// The function of this name, or that an alias of this name stands for.
+/// The function of this name, or the function that the alias of this name stands for.
 fn behind_aliases<'m>(module: &'m Module<'_>, mut name: String) -> Option<Function<'m>> {
     while let Some(aliasee) = module.alias(&name) {
         name = aliasee;

@@ -2,8 +2,8 @@
 
 use holloway_llvm::{AttributeKind, Instruction, Module, Opcode};
 
-/// Functions that return twice whether they are marked so or not: `__builtin_setjmp`, and what
-/// languages without such a mark declare.
+/// Functions that return twice even if no attribute says so: `__builtin_setjmp`, and declarations
+/// from languages without such an attribute.
 const RETURN_TWICE: [&str; 9] = [
     "llvm.eh.sjlj.setjmp",
     "setjmp",
@@ -16,7 +16,7 @@ const RETURN_TWICE: [&str; 9] = [
     "getcontext",
 ];
 
-/// Attribute kinds looked up once a module.
+/// The kinds of the attributes that calls are asked for, looked up once per module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallAttributes {
     noreturn: Option<AttributeKind>,
@@ -55,14 +55,14 @@ impl CallAttributes {
     }
 }
 
-/// Whether an instruction calls a function; intrinsics and inline assembly are none.
+/// Whether an instruction calls a function. Intrinsics and inline assembly do not.
 pub(crate) fn calls(instruction: Instruction<'_>) -> bool {
     instruction.is_call()
         && !instruction.callee().is_inline_asm()
         && instruction.intrinsic().is_none()
 }
 
-/// Instructions that are counted: phis and markers make no code.
+/// Whether an instruction counts as one: phis and markers produce no code.
 pub(crate) fn is_counted(instruction: Instruction<'_>) -> bool {
     instruction.opcode() != Opcode::Phi
         && !instruction

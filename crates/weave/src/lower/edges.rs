@@ -1,4 +1,4 @@
-//! The edges of the graph: what they stand for and where their probes go.
+//! The edges of the graph: what each stands for, and where its probe goes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,24 +22,25 @@ pub(crate) struct EdgeInfo<'m> {
 pub(crate) enum Site {
     /// At the top of the target, which has no other predecessor.
     Top { block: usize },
-    /// In the source, which goes on in no other way, or leaves the function there.
+    /// In the source, which has no other way out, or leaves the function there.
     Bottom { block: usize, index: usize },
-    /// Inside a block: what ends a path before the one instruction, what starts one before the
-    /// other.
+    /// Inside a block: actions that end a path stand before one instruction, actions that start the
+    /// next before another.
     Inside {
         block: usize,
         before: usize,
         after: usize,
     },
-    /// Before an instruction inside a block that comes by it whether the edge is run or not: an
-    /// exit edge.
+    /// Before an instruction inside a block, for an exit edge. Control passes the place whether or
+    /// not it then takes the edge.
     At { block: usize, index: usize },
     /// Nowhere.
     None,
 }
 
-/// All edges, in the order in which a block gets to where their probes stand: a segment's exit edge
-/// (`exits`: before which instruction) comes before its others.
+/// All edges, in the order in which control reaches their probes: a segment's exit edge comes
+/// before its other edges. `exits` has, by segment, the instruction before which its exit edge
+/// stands.
 pub(super) fn edges<'m>(
     layout: &Layout<'m>,
     nodes: &[Segment],
@@ -56,7 +57,7 @@ pub(super) fn edges<'m>(
         };
         Some((edge(node, exit, site), info))
     };
-    // The first node of each block; a block's nodes follow one another.
+    // The first segment of each block. A block's segments follow one another.
     let mut first = vec![BlockId(0); layout.blocks.len()];
     for (id, node) in (0u32..).zip(nodes) {
         if node.place == 0 {
@@ -169,8 +170,8 @@ fn outcome(terminator: Instruction<'_>, block: &BlockInfo<'_>, target: Target) -
     }
 }
 
-/// Nodes that are known to run next to never: those that leave by not returning or unwinding, those
-/// that unwinding leads to, and those that the compiler's branch weights say so of.
+/// Segments that hardly ever run: those that end in a call that does not return or in unwinding,
+/// those that unwinding leads to, and those that the compiler's branch weights call unlikely.
 pub(super) fn cold_nodes(
     layout: &Layout<'_>,
     edges: &[Edge],
@@ -196,11 +197,11 @@ pub(super) fn cold_nodes(
     cold
 }
 
-/// An edge that is taken less often than once in so many times is cold. `__builtin_expect` gives 1
-/// in 2,000.
+/// An edge is cold if control takes it less often than once in this many times. `__builtin_expect`
+/// gives 1 in 2,000.
 const COLD_SHARE: u64 = 256;
 
-/// Blocks whose only way in has next to no branch weight.
+/// Blocks whose only incoming edge has a negligible branch weight.
 fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<usize> {
     let kind = layout.function.module().metadata_kind("prof");
     let mut unlikely = HashSet::new();
@@ -237,13 +238,13 @@ fn branch_weights(node: Metadata<'_>) -> Option<Vec<u64>> {
         return None;
     }
     operands.next_if(|operand| operand.as_string().is_some());
-    // 32-bit numbers that come out sign-extended.
+    // These are 32-bit numbers that the C API sign-extends.
     operands
         .map(|operand| operand.as_int().map(|weight| weight & 0xFFFF_FFFF))
         .collect()
 }
 
-/// An edge's parts in one go.
+/// An edge whose kind follows from its probe's place.
 fn edge(from: BlockId, to: BlockId, site: Site) -> Edge {
     let kind = match site {
         Site::None => EdgeKind::Pinned,
@@ -254,7 +255,7 @@ fn edge(from: BlockId, to: BlockId, site: Site) -> Edge {
     Edge { from, to, kind }
 }
 
-/// An edge's kind, as the map has it.
+/// An edge's kind as the path map stores it.
 pub(crate) fn map_kind(kind: EdgeKind) -> holloway_format::EdgeKind {
     match kind {
         EdgeKind::Plain => holloway_format::EdgeKind::Plain,

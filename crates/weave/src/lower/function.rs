@@ -1,28 +1,27 @@
 //! From an LLVM function to the graph that paths are numbered on.
 //!
-//! A node of the graph is a *segment*: part of an LLVM block, from an instruction up to another.
-//! Most blocks are one segment. A block is cut into several (with a `Cut` edge between, no LLVM
-//! block split)
-//! - at a call that returns twice (setjmp, vfork): the path ends before the call and another starts
-//!   after it, so a stale path register is never used. Where the call is the block's terminator (an
-//!   invoke) the new path starts before it: the register's value there is a constant, which a
-//!   second return can't change;
-//! - before an invoke that does not return: what ran before it is counted even if it doesn't unwind
-//!   either;
-//! - before a terminator whose edges can carry no probe and close a cycle of such edges;
-//! - in traces, before every call of a function, so that the caller's path is told before its
-//!   callee's. A call that becomes a jump ends its path as a return.
+//! A node of the graph is a *segment*: a range of instructions of one LLVM block. Most blocks are
+//! one segment. Lowering cuts a block into several segments, with a `Cut` edge between, and does
+//! not split the LLVM block:
+//! - At a call that returns twice (setjmp, vfork). The path ends before the call and another starts
+//!   behind it, so no probe uses a stale path register. If the call is the block's terminator (an
+//!   invoke), the new path starts before it. The register's value there is a constant, which a
+//!   second return can't change.
+//! - Before an invoke that does not return. The code before the invoke is counted even if the
+//!   invoke does not unwind either.
+//! - Before a terminator whose edges have no place for a probe, if such edges close a cycle.
+//! - In traces, before every call, so that the caller's path comes before the callee's paths in the
+//!   stream. A call that becomes a jump ends its path as a return.
 //!
-//! Where exit edges are asked for, a block is also divided behind each call that may not come back
-//! (by an ordinary edge), so that what stands behind it is not taken for run; and a segment has an
-//! exit edge (to the exit, like all ways out) if
-//! - it calls something that may not come back: by unwinding past the function, `longjmp`, the end
-//!   of the process;
-//! - it stands behind a call that returns twice: its second return comes from nowhere.
+//! With exit edges, an ordinary edge also divides a block behind each call that may not come back,
+//! so that the code behind the call is not taken for executed. A segment has an exit edge if
+//! - it makes a call that may not come back, because of unwinding past the function, `longjmp`, or
+//!   the end of the process;
+//! - it stands behind a call that returns twice, since no edge stands for the second return.
 //!
-//! A call that doesn't return ends its block, whatever stands after it. All ways out of the
-//! function lead to one virtual exit. Parallel edges between two blocks (cases of a switch) are one
-//! edge: no path can tell them apart.
+//! A call that doesn't return ends its block, whatever stands behind it. All ways out of the
+//! function, exit edges included, lead to one virtual exit. Parallel edges between two blocks
+//! (cases of a switch) are one edge, because no path can tell them apart.
 
 use holloway_flow::{BlockId, Cfg, EdgeKind};
 use holloway_llvm::Function;
@@ -37,13 +36,13 @@ use crate::reason::Reason;
 pub(crate) struct LoweredFunction<'m> {
     pub(crate) layout: Layout<'m>,
     pub(crate) cfg: Cfg,
-    /// By [`BlockId`], the exit not included.
+    /// By [`BlockId`], without the exit.
     pub(crate) nodes: Vec<Segment>,
     /// By [`holloway_flow::EdgeId`].
     pub(crate) edges: Vec<EdgeInfo<'m>>,
-    /// Nodes known to run next to never.
+    /// Segments that hardly ever run.
     pub(crate) cold: Vec<BlockId>,
-    /// Nodes in which a path may be left for good and that have no exit edge for it.
+    /// Segments in which a path may be left for good, and which have no exit edge for that.
     pub(crate) leaks: Vec<BlockId>,
 }
 
@@ -55,10 +54,10 @@ impl LoweredFunction<'_> {
     }
 }
 
-/// Reads a function.
+/// Builds the graph of a function.
 ///
 /// # Errors
-/// The reason why it can't be profiled.
+/// The reason why the function can't be profiled.
 pub(crate) fn lower<'m>(
     function: Function<'m>,
     attributes: &CallAttributes,
@@ -92,7 +91,7 @@ pub(crate) fn lower<'m>(
     })
 }
 
-/// The block of the graph that a node is.
+/// The block of the graph that a segment is.
 fn block_id(node: usize) -> BlockId {
     BlockId(u32::try_from(node).expect("the nodes were counted"))
 }

@@ -1,4 +1,5 @@
-//! The blocks of a function, cut into segments; where each block leaves the function.
+//! The layout of a function: its blocks, cut into segments, and where each block leaves the
+//! function.
 
 use std::collections::HashMap;
 
@@ -10,23 +11,23 @@ use holloway_llvm::{Block, Function, Instruction, Opcode, TailKind};
 
 use crate::reason::Reason;
 
-/// A node of the graph: instructions `from..to` of a block.
+/// A node of the graph: the instructions `from..to` of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) block: usize,
-    /// Its place among the block's: behind this many cuts.
+    /// The number of cuts before the segment in its block.
     pub(crate) place: usize,
     pub(crate) from: usize,
     pub(crate) to: usize,
 }
 
-/// Where a block is cut in two. Behind a call that came back ([`Outcome::Returned`]) the path goes
-/// on.
+/// A place where a block is cut in two. Behind a call that came back ([`Outcome::Returned`]) the
+/// path goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// The path ends (or goes on) before this instruction…
+    /// The path ends (or goes on) before this instruction.
     pub(crate) before: usize,
-    /// …and the next starts before this one.
+    /// The next path starts before this instruction.
     pub(crate) after: usize,
     pub(crate) outcome: Outcome,
 }
@@ -43,18 +44,18 @@ pub(crate) struct BlockExit {
 pub(crate) struct BlockInfo<'m> {
     pub(crate) block: Block<'m>,
     pub(crate) instructions: Vec<Instruction<'m>>,
-    /// First instruction behind phis and landing pad.
+    /// The first instruction behind phis and landing pad.
     pub(crate) top: usize,
     pub(crate) cuts: Vec<Cut>,
     pub(crate) leave: Option<BlockExit>,
-    /// Distinct blocks it leads to.
+    /// The distinct blocks it leads to.
     pub(crate) targets: Vec<Target>,
-    /// Blocks that lead here, by position, each once.
+    /// The distinct blocks that lead to it, by position.
     pub(crate) sources: Vec<usize>,
 }
 
 impl<'m> BlockInfo<'m> {
-    /// The instruction at its end.
+    /// The last instruction.
     pub(crate) fn terminator(&self) -> Instruction<'m> {
         *self.instructions.last().expect("blocks aren't empty")
     }
@@ -64,7 +65,7 @@ impl<'m> BlockInfo<'m> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) block: usize,
-    /// Number of the first successor that is this block.
+    /// The number of the first successor that is this block.
     pub(crate) first: u32,
 }
 
@@ -105,7 +106,7 @@ impl<'m> Layout<'m> {
         })
     }
 
-    /// The segments in order. The first of the entry block is node 0.
+    /// The segments in order. Segment 0 is the first of the entry block.
     pub(crate) fn nodes(&self) -> Vec<Segment> {
         let mut nodes = Vec::with_capacity(self.blocks.len());
         for (block, info) in self.blocks.iter().enumerate() {
@@ -120,7 +121,7 @@ impl<'m> Layout<'m> {
                 });
                 from = cut.after;
             }
-            // What stands behind a call that doesn't return never runs.
+            // Code behind a call that doesn't return never runs.
             let to = match info.leave {
                 Some(leave) if leave.outcome == Outcome::Noreturn => leave.index + 1,
                 _ => info.instructions.len(),
@@ -135,9 +136,9 @@ impl<'m> Layout<'m> {
         nodes
     }
 
-    /// By segment: the first instruction that may leave its path for good before it ends or goes
-    /// on. Where paths end at calls: any call, so that a path that starts with one comes behind
-    /// what is called.
+    /// By segment: the first instruction that may leave its path for good before the path ends or
+    /// goes on. If paths end at calls, that is any call: a path that starts with a call comes
+    /// behind the callee's paths in the stream.
     pub(crate) fn leaks(
         &self,
         nodes: &[Segment],
@@ -150,7 +151,7 @@ impl<'m> Layout<'m> {
         };
         let leak = |node: &Segment| {
             let info = &self.blocks[node.block];
-            // Where the path has ended it can't be left any more.
+            // Behind the path's end, nothing can leave it any more.
             let end = match (info.cuts.get(node.place), info.leave) {
                 (Some(cut), _) => cut.before,
                 (None, Some(leave)) => leave.index,
@@ -161,8 +162,8 @@ impl<'m> Layout<'m> {
         nodes.iter().map(leak).collect()
     }
 
-    /// Where a frame may be come back to from above: before which instruction of which block. At
-    /// landing pads, and behind each call that returns twice.
+    /// The places where control may come back to the frame from a callee: landing pads, and behind
+    /// each call that returns twice. Each place is a block and the instruction in it.
     pub(crate) fn catches(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let blocks = self.blocks.iter().enumerate();
         blocks.flat_map(move |(index, info)| {
@@ -171,7 +172,8 @@ impl<'m> Layout<'m> {
             let again = info.cuts.iter().filter(|cut| cut.outcome == Outcome::Again);
             let behind = again.flat_map(move |cut| match cut.after > cut.before {
                 true => vec![(index, cut.after)],
-                // An invoke: at the top of each block it leads to; landing pads are listed as such.
+                // An invoke comes back at the top of each block it leads to. Landing pads are
+                // listed as such.
                 false => self.behind_invoke(info),
             });
             pad.then_some((index, info.top)).into_iter().chain(behind)
@@ -185,7 +187,7 @@ impl<'m> Layout<'m> {
     }
 
     /// By segment: the instruction before which its exit edge stands, if it needs one. Behind a
-    /// call that returns twice that is the first.
+    /// call that returns twice, that is the first instruction.
     pub(crate) fn exits(&self, nodes: &[Segment], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
         let exit = |(node, leak): (&Segment, &Option<usize>)| {
             let cuts = &self.blocks[node.block].cuts;
@@ -309,7 +311,7 @@ fn leave(instructions: &[Instruction<'_>], attributes: &CallAttributes) -> Optio
     }
 }
 
-/// A return counts before a call that may become a jump, so that it still may.
+/// A return counts before a call that may become a jump, so that the call still may.
 fn return_of(instructions: &[Instruction<'_>]) -> BlockExit {
     let last = instructions.len() - 1;
     let passed = |instruction: &Instruction<'_>| {
@@ -337,9 +339,9 @@ fn return_of(instructions: &[Instruction<'_>]) -> BlockExit {
     }
 }
 
-/// Whether what the function returns is what its last call does, or nothing: only such a call can
-/// take over the frame. Behind another that is marked `tail`, the frame is there while the call
-/// runs, and may be left.
+/// Whether the function returns the result of its last call, or nothing. Only then can the call
+/// take over the frame. Behind another call marked `tail`, the frame exists while the call runs,
+/// and may be left.
 fn may_become_jump(instructions: &[Instruction<'_>], call: usize) -> bool {
     let ret = instructions.last().expect("blocks aren't empty").value();
     let from_call = |value| {
@@ -349,8 +351,8 @@ fn may_become_jump(instructions: &[Instruction<'_>], call: usize) -> bool {
     ret.operand_count() == 0 || from_call(ret.operand(0))
 }
 
-/// Behind each call before instruction `end` that may not come back, unless nothing but a jump
-/// follows: what stands there may not run though the call does.
+/// A cut behind each call before instruction `end` that may not come back, unless only a jump
+/// follows. The call may run without the code behind it.
 fn returns<'a>(
     instructions: &'a [Instruction<'_>],
     attributes: &'a CallAttributes,

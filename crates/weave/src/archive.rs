@@ -1,9 +1,9 @@
-//! Static archives and rlibs: their members listed, and written anew with woven members.
+//! Static archives and rlibs: lists their members, and writes archives with woven members.
 //!
 //! A rewritten archive keeps the order and names of its members, machine code and `lib.rmeta`
-//! included, always has a symbol index (archives of bitcode made by a plain `ar` have none) and no
-//! dates or owners: same input, same output. Members of a thin archive are read from beside it, and
-//! written into an ordinary one.
+//! included. It always has a symbol index (archives of bitcode made by a plain `ar` have none) and
+//! no dates or owners: the same input gives the same output. Members of a thin archive are read
+//! from their own files, and written into an ordinary archive.
 
 use std::borrow::Cow;
 use std::io::Cursor;

@@ -39,7 +39,7 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
             continue;
         };
         let walker = walkers.entry(around);
-        let walker = walker.or_insert_with(|| IterationLoop::new(lowered, &loops, &node, around));
+        let walker = walker.or_insert_with(|| LoopAccesses::new(lowered, &loops, &node, around));
         let instructions = &lowered.layout.blocks[part.block].instructions;
         for &instruction in &instructions[part.from..part.to] {
             if instruction.opcode() == Opcode::Load
@@ -62,7 +62,7 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
 }
 
 /// The innermost loop around a load, and its stores.
-struct IterationLoop<'a, 'm> {
+struct LoopAccesses<'a, 'm> {
     head: Block<'m>,
     around: usize,
     loops: &'a Loops,
@@ -77,7 +77,7 @@ struct IterationLoop<'a, 'm> {
 /// A place in memory: an address, and bytes from there.
 type Spot<'m> = (Value<'m>, i64);
 
-impl<'a, 'm> IterationLoop<'a, 'm> {
+impl<'a, 'm> LoopAccesses<'a, 'm> {
     fn new(
         lowered: &LoweredFunction<'m>,
         loops: &'a Loops,

@@ -1,16 +1,17 @@
-//! Gives a woven object the place of its counters: relocations against its base symbol are resolved
-//! here.
+//! Writes the base of its counters into a woven object: resolves the relocations against its base
+//! symbol.
 //!
-//! Woven x86-64 code adds the counter base as a 32-bit immediate or displacement (`incq
-//! base+40(%rax,%rcx,8)`). The base is a number, not an address, but GNU ld refuses R_X86_64_32S in
-//! a PIE whatever the symbol is. So the link step writes base + addend into the section itself and
-//! turns each such relocation into R_X86_64_NONE. The symbol stays in the table, undefined; it is
-//! made weak, so that no linker asks for it.
+//! Woven x86-64 code contains the base as a 32-bit immediate or displacement
+//! (`incq base+40(%rax,%rcx,8)`). The base is a number, not an address, but GNU ld refuses
+//! R_X86_64_32S in a PIE whatever the symbol is. So the link step writes base + addend into the
+//! section itself and turns each such relocation into R_X86_64_NONE. The symbol stays in the table,
+//! undefined. It becomes weak, so that no linker asks for it.
 //!
-//! LLVM takes the symbol for an address. Where it wants the bare number in a register, it writes
-//! `lea base(%rip)` with R_X86_64_PC32: right for an address, but a number has no distance from the
-//! code. Such references can't be resolved ([`unresolvable`]). The weaver looks for them and weaves
-//! their functions anew, with the number moved into a register by an instruction of its own.
+//! LLVM takes the symbol for an address. Where it wants the bare number in a register, it emits
+//! `lea base(%rip)` with R_X86_64_PC32. That is right for an address, but a number has no distance
+//! from the code. Such references can't be resolved ([`unresolvable`]). The weaver looks for them
+//! and weaves their functions again. Then an instruction of its own moves the number into a
+//! register.
 //!
 //! ```text
 //! Elf64_Rela                         Elf64_Sym
@@ -51,13 +52,13 @@ impl From<object::Error> for PatchError {
     }
 }
 
-/// A reference to a module's base by a relocation that asks for more than a number.
+/// A reference to a module's base by a relocation that needs an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// Type of the relocation.
+    /// The ELF relocation type.
     pub kind: u32,
-    /// Symbols of the function it stands in, aliases too; none where no function's symbol covers
-    /// the place.
+    /// The symbols of the function that contains it, aliases included. Empty if no function's
+    /// symbol covers the place.
     pub functions: Vec<String>,
 }
 
@@ -78,7 +79,7 @@ struct Fix {
     place: usize,
     kind: u32,
     addend: i64,
-    /// Index of the section that is written into, and the offset in it.
+    /// The index of the section, and the offset in it.
     target: (usize, u64),
 }
 

@@ -2,7 +2,7 @@
 
 use holloway_llvm::Instruction;
 
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 /// The instructions to insert before: those that stay in their block.
 pub(super) struct Anchors {
@@ -29,10 +29,10 @@ impl Anchors {
     pub(super) fn at<'m>(
         &self,
         layout: &Layout<'m>,
-        block: usize,
+        block: BlockIndex,
         index: usize,
     ) -> Instruction<'m> {
-        let index = if block == 0 {
+        let index = if block == BlockIndex::ENTRY {
             (index..self.moved.len())
                 .find(|&index| !self.moved[index])
                 .expect("a terminator stays")

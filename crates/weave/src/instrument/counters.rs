@@ -23,7 +23,7 @@ use super::selector::InstructionSelector;
 use super::sites::{Sites, shifted, with_nonnegative_increments};
 use super::variable::ProbeVariable;
 use super::write_back::{FirstIterationMarks, WriteBack};
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 /// Inserts all probes of a function. Returns the content of the thread's slot.
 pub(super) fn insert<'m>(
@@ -61,7 +61,10 @@ pub(super) fn insert<'m>(
     let probe = Probe {
         module: layout.function.module(),
         globals,
-        counter_block: globals.counters(&Builder::before(anchors.at(layout, 0, 0)), slot),
+        counter_block: globals.counters(
+            &Builder::before(anchors.at(layout, BlockIndex::ENTRY, 0)),
+            slot,
+        ),
         counters,
         selector,
     };

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use crate::lower::LoweredFunction;
+use crate::lower::{BlockIndex, LoweredFunction};
 
 /// How often control goes from one block to another, by their positions.
-pub(super) struct TransitionFrequencies(pub(super) HashMap<(usize, usize), u64>);
+pub(super) struct TransitionFrequencies(pub(super) HashMap<(BlockIndex, BlockIndex), u64>);
 
 impl TransitionFrequencies {
     /// Sums the weights of the edges between each two blocks. `weights` are by edge of the graph.
     pub(super) fn new(lowered: &LoweredFunction<'_>, weights: &[u64]) -> Self {
-        let mut frequencies: HashMap<(usize, usize), u64> = HashMap::new();
+        let mut frequencies: HashMap<(BlockIndex, BlockIndex), u64> = HashMap::new();
         let nodes = &lowered.nodes;
         for (edge, &weight) in lowered.cfg.edges().iter().zip(weights) {
             let (from, to) = (nodes.get(edge.from.index()), nodes.get(edge.to.index()));
@@ -25,7 +25,7 @@ impl TransitionFrequencies {
     }
 
     /// How often control goes from the one block to the other.
-    pub(super) fn between(&self, from: usize, to: usize) -> u64 {
+    pub(super) fn between(&self, from: BlockIndex, to: BlockIndex) -> u64 {
         self.0.get(&(from, to)).copied().unwrap_or(0)
     }
 }

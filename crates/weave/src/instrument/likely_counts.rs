@@ -25,7 +25,7 @@ use super::probe::Probe;
 use super::promote::Promotion;
 use super::register::{RegisterValue, walk};
 use super::variable::CounterNumber;
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 /// All executions of a count.
 const ALL: u128 = 1 << 32;
@@ -49,10 +49,10 @@ pub(super) fn likely_counts(
     graph: &BlockGraph,
     promotion: &Promotion,
     frequencies: &TransitionFrequencies,
-) -> HashMap<usize, LikelyCount> {
+) -> HashMap<BlockIndex, LikelyCount> {
     let (register, sites) = (&promotion.register, &promotion.sites);
     let mut found = HashMap::new();
-    for (block, top) in register.top.iter().enumerate() {
+    for (block, top) in BlockIndex::enumerate(&register.top) {
         let Some(top) = *top else { continue };
         let mut actions = Vec::new();
         walk(block, top, sites, |_, action, value| {
@@ -209,6 +209,10 @@ mod tests {
     use super::super::sites::Stop;
     use super::*;
 
+    fn bb(index: usize) -> BlockIndex {
+        BlockIndex::new(index)
+    }
+
     const COUNT: Action = Action::Count {
         base: CountBase::Register,
         increment: 0,
@@ -216,7 +220,7 @@ mod tests {
 
     /// A loop whose iterations take one of two ways to their end: the first `often` times, the
     /// second once.
-    fn likely_of(often: u64, added: [i64; 2]) -> HashMap<usize, LikelyCount> {
+    fn likely_of(often: u64, added: [i64; 2]) -> HashMap<BlockIndex, LikelyCount> {
         let successors = [&[1][..], &[2, 3], &[4], &[4], &[5, 6], &[1], &[]];
         let add = |number| match number {
             0 => vec![],
@@ -232,28 +236,37 @@ mod tests {
             vec![COUNT],
         ];
         let sites = actions.map(|actions| vec![Stop::new(0, actions)]);
-        let graph = BlockGraph::new(successors.map(<[_]>::to_vec).to_vec());
+        let graph = BlockGraph::new(
+            successors
+                .map(|targets| targets.iter().map(|&target| bb(target)).collect())
+                .to_vec(),
+        );
         let promotion = Promotion::none(&graph, sites.to_vec());
-        let ways = [((2, 4), often), ((3, 4), 1), ((0, 1), 1), ((5, 1), often)];
+        let ways = [
+            ((bb(2), bb(4)), often),
+            ((bb(3), bb(4)), 1),
+            ((bb(0), bb(1)), 1),
+            ((bb(5), bb(1)), often),
+        ];
         likely_counts(&graph, &promotion, &TransitionFrequencies(ways.into()))
     }
 
     #[test]
     fn a_turn_that_goes_the_same_way_again_sets_nothing() {
         let found = likely_of(5, [0, 2]);
-        let likely = found[&5];
+        let likely = found[&bb(5)];
         assert_eq!((found.len(), likely.number, likely.start), (1, 7, 7));
     }
 
     #[test]
     fn what_the_likely_way_adds_is_compared_with() {
-        let likely = likely_of(5, [2, 0])[&5];
+        let likely = likely_of(5, [2, 0])[&bb(5)];
         assert_eq!((likely.number, likely.start), (9, 7));
     }
 
     #[test]
     fn where_a_loop_turns_next_to_never_what_comes_in_is_compared_with() {
-        let likely = likely_of(0, [0, 2])[&5];
+        let likely = likely_of(0, [0, 2])[&bb(5)];
         assert_eq!((likely.number, likely.start), (11, 7));
     }
 }

@@ -16,7 +16,7 @@ use super::graph::{BlockGraph, InstructionPlace};
 use super::natural_loops::NaturalLoop;
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop, walk};
 use super::sites::Sites;
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 /// The counters that one accumulator is added to behind the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,14 +46,14 @@ pub(super) struct CountJoin {
     /// What the count itself adds to: the slot of the arm that has no place for an addition.
     pub(super) total: Option<CounterSlot>,
     /// Blocks behind the loop that control reaches between the join and the count.
-    pub(super) early_exits: Vec<usize>,
+    pub(super) early_exits: Vec<BlockIndex>,
 }
 
 /// An arm on which the register is a known number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct JoinArm {
     /// The last block of the arm. It leads only to the join.
-    pub(super) source: usize,
+    pub(super) source: BlockIndex,
     /// The register's value there, in all iterations but the first.
     pub(super) number: i64,
     pub(super) slot: CounterSlot,
@@ -62,7 +62,7 @@ pub(super) struct JoinArm {
 /// A count that adds to an accumulator, not to memory.
 #[derive(Clone, Debug)]
 pub(super) struct PromotedCount {
-    pub(super) block: usize,
+    pub(super) block: BlockIndex,
     /// Position of the count among the block's actions.
     pub(super) nth: usize,
     /// What the count adds to. `None` if the arms before it do all.
@@ -70,11 +70,11 @@ pub(super) struct PromotedCount {
     /// Where the addition stands.
     pub(super) place: InstructionPlace,
     /// Blocks behind the loop where the count is subtracted again.
-    pub(super) early_exits: Vec<usize>,
+    pub(super) early_exits: Vec<BlockIndex>,
 }
 
 impl PromotedCount {
-    fn new(block: usize, nth: usize, index: usize, slot: Option<CounterSlot>) -> Self {
+    fn new(block: BlockIndex, nth: usize, index: usize, slot: Option<CounterSlot>) -> Self {
         Self {
             block,
             nth,
@@ -188,7 +188,7 @@ impl LoopCounts {
                 continue;
             };
             let others = graph.successors[source].iter().copied();
-            let others: Vec<usize> = others.filter(|&other| other != count.block).collect();
+            let others: Vec<BlockIndex> = others.filter(|&other| other != count.block).collect();
             let alone = layout.blocks[count.block].instructions.len() == 1
                 && natural.blocks.contains(&source)
                 && others.iter().all(|other| natural.exits.contains(other));
@@ -209,7 +209,7 @@ impl LoopCounts {
 
     /// Whether control reaches the block `exit` behind the loop after the iteration was counted,
     /// but before the path has ended.
-    pub(super) fn is_early(&self, exit: usize) -> bool {
+    pub(super) fn is_early(&self, exit: BlockIndex) -> bool {
         let turns = |count: &PromotedCount| matches!(count.slot, Some(CounterSlot::Iterations(_)));
         let mut counts = self.counts.iter();
         let mut joins = self.joins.iter();
@@ -244,7 +244,7 @@ fn is_steady(
         RegisterValue::Phi(block) if natural.blocks.contains(&block) => {
             ArmJoin::new(natural, graph, register, block).is_some_and(|arm_join| {
                 let turns =
-                    |arm: &(usize, RegisterValue)| matches!(arm.1, RegisterValue::Steady(index, _) if index == number);
+                    |arm: &(BlockIndex, RegisterValue)| matches!(arm.1, RegisterValue::Steady(index, _) if index == number);
                 arm_join.arms.iter().all(turns)
             })
         }
@@ -275,9 +275,9 @@ fn slot(action: Action, value: RegisterValue, loops: &[SteadyLoop]) -> Option<Co
 
 /// The join of arms with different numbers, perhaps through several blocks.
 struct ArmJoin {
-    phis: BTreeSet<usize>,
+    phis: BTreeSet<BlockIndex>,
     /// The last block of each arm, and the register's value there: a constant, or steady.
-    arms: Vec<(usize, RegisterValue)>,
+    arms: Vec<(BlockIndex, RegisterValue)>,
 }
 
 impl ArmJoin {
@@ -285,9 +285,9 @@ impl ArmJoin {
         natural: &NaturalLoop,
         graph: &BlockGraph,
         register: &RegisterFlow,
-        phi: usize,
+        phi: BlockIndex,
     ) -> Option<Self> {
-        let mut phis: BTreeSet<usize> = [phi].into();
+        let mut phis: BTreeSet<BlockIndex> = [phi].into();
         let mut open = vec![phi];
         let mut arms = Vec::new();
         while let Some(phi) = open.pop() {
@@ -318,7 +318,7 @@ impl ArmJoin {
         natural: &NaturalLoop,
         graph: &BlockGraph,
         register: &RegisterFlow,
-        block: usize,
+        block: BlockIndex,
         increment: i64,
         loops: &[SteadyLoop],
     ) -> Option<CountJoin> {
@@ -360,11 +360,11 @@ impl ArmJoin {
         natural: &NaturalLoop,
         graph: &BlockGraph,
         register: &RegisterFlow,
-        block: usize,
-    ) -> Option<Vec<usize>> {
+        block: BlockIndex,
+    ) -> Option<Vec<BlockIndex>> {
         let is_joined = |value: Option<RegisterValue>| matches!(value, Some(RegisterValue::Phi(phi)) if self.phis.contains(&phi));
         let mut seen = self.phis.clone();
-        let mut open: Vec<usize> = seen.iter().copied().collect();
+        let mut open: Vec<BlockIndex> = seen.iter().copied().collect();
         let mut early_exits = Vec::new();
         while let Some(next) = open.pop() {
             if next == block {

@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 use holloway_flow::{BlockId, Cfg, Dominators, Edge, EdgeKind, Loops};
 
 use super::graph::BlockGraph;
+use crate::lower::BlockIndex;
 
 /// A natural loop, by positions of blocks.
 #[derive(Clone, Debug)]
 pub(super) struct NaturalLoop {
-    pub(super) head: usize,
-    pub(super) blocks: BTreeSet<usize>,
+    pub(super) head: BlockIndex,
+    pub(super) blocks: BTreeSet<BlockIndex>,
     /// Blocks outside that lead to the head.
-    pub(super) entries: Vec<usize>,
+    pub(super) entries: Vec<BlockIndex>,
     /// Blocks outside that the loop leads to.
-    pub(super) exits: Vec<usize>,
+    pub(super) exits: Vec<BlockIndex>,
 }
 
 /// All innermost loops, in order of their heads.
@@ -50,41 +51,49 @@ fn in_order(loops: impl Iterator<Item = NaturalLoop>) -> Vec<NaturalLoop> {
 /// All loops, each with the index of the loop around it.
 fn all_loops(graph: &BlockGraph) -> Vec<(NaturalLoop, Option<usize>)> {
     let count = graph.successors.len();
-    let id = |block: usize| BlockId(u32::try_from(block).expect("lowering counted the blocks"));
-    let edge = |from: usize, to: usize| Edge {
-        from: id(from),
-        to: id(to),
+    let id = |index: usize| BlockId(u32::try_from(index).expect("lowering counted the blocks"));
+    let exit = id(count);
+    let edge = |from: BlockIndex, to: BlockId| Edge {
+        from: id(from.index()),
+        to,
         kind: EdgeKind::Plain,
     };
     let mut edges = Vec::new();
-    for (block, targets) in graph.successors.iter().enumerate() {
-        edges.extend(targets.iter().map(|&target| edge(block, target)));
+    for (block, targets) in BlockIndex::enumerate(&graph.successors) {
+        edges.extend(
+            targets
+                .iter()
+                .map(|&target| edge(block, id(target.index()))),
+        );
         if targets.is_empty() {
-            edges.push(edge(block, count));
+            edges.push(edge(block, exit));
         }
     }
-    let cfg = Cfg::new(id(count).0 + 1, BlockId(0), id(count), edges)
+    let cfg = Cfg::new(exit.0 + 1, BlockId(0), exit, edges)
         .expect("nothing leads to LLVM's entry block, and only new edges to the exit");
     let loops = Loops::new(&cfg, &Dominators::new(&cfg));
     let all = loops.all();
     let mut blocks = vec![BTreeSet::new(); all.len()];
-    for block in 0..count {
-        let innermost = loops.innermost(id(block));
+    for block in BlockIndex::all(count) {
+        let innermost = loops.innermost(id(block.index()));
         for index in std::iter::successors(innermost, |&index| all[index].parent) {
             blocks[index].insert(block);
         }
     }
     let all = all.iter().zip(blocks);
-    all.map(|(found, blocks)| (with_ways(graph, found.head.index(), blocks), found.parent))
-        .collect()
+    all.map(|(found, blocks)| {
+        let head = BlockIndex::new(found.head.index());
+        (with_ways(graph, head, blocks), found.parent)
+    })
+    .collect()
 }
 
 /// The loop of these blocks, with its entries and exits.
-fn with_ways(graph: &BlockGraph, head: usize, blocks: BTreeSet<usize>) -> NaturalLoop {
-    let outside = |block: &usize| !blocks.contains(block);
+fn with_ways(graph: &BlockGraph, head: BlockIndex, blocks: BTreeSet<BlockIndex>) -> NaturalLoop {
+    let outside = |block: &BlockIndex| !blocks.contains(block);
     let entries = graph.sources[head].iter().copied().filter(outside);
     let targets = blocks.iter().flat_map(|&block| &graph.successors[block]);
-    let exits: BTreeSet<usize> = targets.copied().filter(outside).collect();
+    let exits: BTreeSet<BlockIndex> = targets.copied().filter(outside).collect();
     NaturalLoop {
         head,
         entries: entries.collect(),

@@ -41,7 +41,7 @@ use super::loop_counts::{CounterSlot, LoopCounts};
 use super::natural_loops::{NaturalLoop, innermost_loops};
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop};
 use super::sites::{Sites, Stop};
-use crate::lower::{CallAttributes, Layout};
+use crate::lower::{BlockIndex, CallAttributes, Layout};
 
 /// Most counters of a loop in registers.
 const MOST_SLOTS: usize = 4;
@@ -78,7 +78,7 @@ pub(super) struct Promotion {
     /// The loops that keep counters in registers.
     pub(super) loops: Vec<PromotedLoop>,
     /// By block: the loop that is written back at its top.
-    pub(super) writes: HashMap<usize, usize>,
+    pub(super) writes: HashMap<BlockIndex, usize>,
 }
 
 impl Promotion {
@@ -173,7 +173,7 @@ fn candidates(
     frequencies: &TransitionFrequencies,
 ) -> Vec<NaturalLoop> {
     let attributes = CallAttributes::of(layout.function.module());
-    let leaves = |block: &usize| {
+    let leaves = |block: &BlockIndex| {
         let mut instructions = layout.blocks[*block].instructions.iter();
         instructions.any(|&instruction| attributes.may_leave(instruction))
     };
@@ -314,7 +314,7 @@ fn pays(natural: &NaturalLoop, number: Option<usize>, loop_counts: &LoopCounts) 
 /// The sites without the promoted counts.
 fn without(sites: &Sites, chosen: &ChosenLoops) -> Sites {
     let mut rest = sites.clone();
-    let mut promoted: HashMap<usize, BTreeSet<usize>> = HashMap::new();
+    let mut promoted: HashMap<BlockIndex, BTreeSet<usize>> = HashMap::new();
     for count in chosen
         .loops
         .iter()

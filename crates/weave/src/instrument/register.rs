@@ -24,6 +24,7 @@ use holloway_flow::{Action, CountBase};
 
 use super::graph::{BlockGraph, reverse_postorder};
 use super::sites::{Sites, Stop};
+use crate::lower::BlockIndex;
 
 /// A value of the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,15 +34,15 @@ pub(crate) enum RegisterValue {
     /// This number.
     Constant(i64),
     /// The phi at the top of this block.
-    Phi(usize),
+    Phi(BlockIndex),
     /// The result of an addition: the block, and the number of the addition in it.
-    Sum(usize, usize),
+    Sum(BlockIndex, usize),
     /// In the steady loop of this index: the number in all iterations but the first. In the first
     /// iteration the register is as far from its value at the loop's entry as this number from the
     /// loop's start.
     Steady(usize, i64),
     /// The value behind a steady loop, at the top of this block.
-    LoopExit(usize),
+    LoopExit(BlockIndex),
     /// The phi at the entry of the steady loop of this index, where several edges lead into it.
     LoopEntry(usize),
 }
@@ -50,13 +51,13 @@ pub(crate) enum RegisterValue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SteadyLoop {
     /// Its head.
-    pub(crate) head: usize,
+    pub(crate) head: BlockIndex,
     /// All its blocks.
-    pub(crate) blocks: BTreeSet<usize>,
+    pub(crate) blocks: BTreeSet<BlockIndex>,
     /// Blocks outside that lead to the head.
-    pub(crate) entries: Vec<usize>,
+    pub(crate) entries: Vec<BlockIndex>,
     /// Blocks outside that the loop leads to, each with one predecessor.
-    pub(crate) exits: Vec<usize>,
+    pub(crate) exits: Vec<BlockIndex>,
     /// The register's value at the start of each iteration but the first.
     pub(crate) start: i64,
 }
@@ -75,7 +76,7 @@ pub(crate) struct RegisterFlow {
 /// Steps through a block's actions and calls `see` for each, with the register's value before it.
 /// Returns the value at the end of the block.
 pub(crate) fn walk(
-    block: usize,
+    block: BlockIndex,
     top: RegisterValue,
     sites: &Sites,
     mut see: impl FnMut(&Stop, Action, RegisterValue),
@@ -118,7 +119,7 @@ impl RegisterFlow {
         graph: &BlockGraph,
         sites: &Sites,
         loops: &[SteadyLoop],
-        wanted: &[usize],
+        wanted: &[BlockIndex],
     ) -> Self {
         let mut register = Self {
             top: vec![None; sites.len()],
@@ -145,7 +146,7 @@ impl RegisterFlow {
             exits.extend(steady.exits.iter().map(|&exit| (exit, &steady.blocks)));
         }
         // A number of the loop's own: as if its first iteration had started like the others.
-        let inside = |value: RegisterValue, exit: usize| match (value, exits.get(&exit)) {
+        let inside = |value: RegisterValue, exit: BlockIndex| match (value, exits.get(&exit)) {
             (RegisterValue::Steady(..), Some(_)) => true,
             (RegisterValue::Phi(block) | RegisterValue::Sum(block, _), Some(blocks)) => {
                 blocks.contains(&block)
@@ -177,7 +178,7 @@ impl RegisterFlow {
     }
 
     /// The value at the top of a block that some value reaches. A phi stays a phi.
-    fn meet(&self, block: usize, sources: &[usize]) -> RegisterValue {
+    fn meet(&self, block: BlockIndex, sources: &[BlockIndex]) -> RegisterValue {
         if self.top[block] == Some(RegisterValue::Phi(block)) {
             return RegisterValue::Phi(block);
         }
@@ -208,11 +209,11 @@ impl RegisterFlow {
         graph: &BlockGraph,
         sites: &Sites,
         loops: &[SteadyLoop],
-        wanted: &[usize],
+        wanted: &[BlockIndex],
     ) {
         let mut open: Vec<RegisterValue> = Vec::new();
         let mut operands: HashMap<RegisterValue, RegisterValue> = HashMap::new();
-        for block in 0..sites.len() {
+        for block in BlockIndex::all(sites.len()) {
             let Some(top) = self.top[block] else { continue };
             let mut sums = 0;
             walk(block, top, sites, |_, action, value| match action {
@@ -238,7 +239,7 @@ impl RegisterFlow {
             {
                 continue;
             }
-            let bottoms = |blocks: &[usize]| -> Vec<RegisterValue> {
+            let bottoms = |blocks: &[BlockIndex]| -> Vec<RegisterValue> {
                 let values = blocks.iter().filter_map(|&block| self.bottom[block]);
                 values.collect()
             };
@@ -258,6 +259,10 @@ impl RegisterFlow {
 mod tests {
     use super::*;
 
+    fn bb(index: usize) -> BlockIndex {
+        BlockIndex::new(index)
+    }
+
     const COUNT: Action = Action::Count {
         base: CountBase::Register,
         increment: 0,
@@ -272,8 +277,8 @@ mod tests {
         actions: &[&[Action]],
         loops: &[SteadyLoop],
     ) -> RegisterFlow {
-        let successors: Vec<Vec<usize>> =
-            successors.iter().map(|targets| targets.to_vec()).collect();
+        let blocks = |targets: &&[usize]| targets.iter().map(|&target| bb(target)).collect();
+        let successors = successors.iter().map(blocks).collect();
         let stops = |actions: &&[Action]| vec![Stop::new(0, actions.to_vec())];
         RegisterFlow::new(
             &BlockGraph::new(successors),
@@ -298,7 +303,7 @@ mod tests {
             &[&[1, 2], &[3], &[3], &[]],
             &[&[], &[Action::Set(4)], &[Action::Set(5)], &[COUNT]],
         );
-        assert_eq!(found.needed, [RegisterValue::Phi(3)].into());
+        assert_eq!(found.needed, [RegisterValue::Phi(bb(3))].into());
     }
 
     #[test]
@@ -331,7 +336,7 @@ mod tests {
         );
         assert_eq!(
             found.needed,
-            [RegisterValue::Phi(1), RegisterValue::Sum(1, 1)].into()
+            [RegisterValue::Phi(bb(1)), RegisterValue::Sum(bb(1), 1)].into()
         );
     }
 
@@ -363,10 +368,10 @@ mod tests {
                 &[Action::Add(1), COUNT],
             ],
             &[SteadyLoop {
-                head: 3,
-                blocks: [3].into(),
-                entries: vec![1, 2],
-                exits: vec![4],
+                head: bb(3),
+                blocks: [bb(3)].into(),
+                entries: vec![bb(1), bb(2)],
+                exits: vec![bb(4)],
                 start: 7,
             }],
         );
@@ -382,15 +387,15 @@ mod tests {
             &[&[1], &[2, 3], &[1], &[]],
             &[&[Action::Set(4)], &[], &[Action::Set(7)], &[COUNT]],
             &[SteadyLoop {
-                head: 1,
-                blocks: [1, 2].into(),
-                entries: vec![0],
-                exits: vec![3],
+                head: bb(1),
+                blocks: [bb(1), bb(2)].into(),
+                entries: vec![bb(0)],
+                exits: vec![bb(3)],
                 start: 7,
             }],
         );
         assert_eq!(found.top[1], Some(RegisterValue::Steady(0, 7)));
-        assert_eq!(found.top[3], Some(RegisterValue::LoopExit(3)));
-        assert_eq!(found.needed, [RegisterValue::LoopExit(3)].into());
+        assert_eq!(found.top[3], Some(RegisterValue::LoopExit(bb(3))));
+        assert_eq!(found.needed, [RegisterValue::LoopExit(bb(3))].into());
     }
 }

@@ -78,7 +78,7 @@ use super::sites::{Destination, Sites, with_nonnegative_increments};
 use super::variable::{CounterNumber, ProbeVariable};
 use super::word::FirstWord;
 use crate::image::Machine;
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 const _: () = assert!(CHUNK == 1 << 16, "a chunk's first place has 16 low bits 0");
 
@@ -322,7 +322,7 @@ fn mark_catchers<'m>(
         return;
     }
     let module = layout.function.module();
-    let entry = Builder::before(anchors.at(layout, 0, 0));
+    let entry = Builder::before(anchors.at(layout, BlockIndex::ENTRY, 0));
     let cursor = entry.load(Type::i64(module), ring);
     let caught = caught(module);
     cursor.as_instruction().expect("a load").set_volatile();

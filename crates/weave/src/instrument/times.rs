@@ -17,7 +17,7 @@ use super::register::RegisterFlow;
 use super::sites::{Sites, with_nonnegative_increments};
 use super::variable::ProbeVariable;
 use super::word::FirstWord;
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 /// Inserts the probes of a function whose paths are all timed.
 pub(super) fn insert<'m>(
@@ -41,7 +41,7 @@ pub(super) fn insert<'m>(
         let builder = Builder::before(anchors.at(layout, block, index));
         places.store(&builder, clock.begin(&builder, ring));
     };
-    begin(0, 0);
+    begin(BlockIndex::ENTRY, 0);
     for block in reverse_postorder(&graph.successors) {
         let mut boundaries = boundaries[block].iter();
         variable.step(&anchors, block, |builder, number, _| {

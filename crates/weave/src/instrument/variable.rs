@@ -10,7 +10,7 @@ use super::anchors::Anchors;
 use super::graph::BlockEdge;
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop, walk};
 use super::sites::{Destination, Sites};
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 /// The number of the counter that a count increments: `increment`, plus `register` if there is one.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ pub(super) struct ProbeVariable<'a, 'm> {
     phis: Vec<(RegisterValue, Instruction<'m>)>,
     values: HashMap<RegisterValue, Value<'m>>,
     /// By block: the value that replaces the constant at its end.
-    replaced: HashMap<usize, Value<'m>>,
+    replaced: HashMap<BlockIndex, Value<'m>>,
 }
 
 impl<'a, 'm> ProbeVariable<'a, 'm> {
@@ -89,12 +89,12 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
     }
 
     /// The variable's value at the end of a block.
-    pub(super) fn bottom(&self, block: usize) -> Value<'m> {
+    pub(super) fn bottom(&self, block: BlockIndex) -> Value<'m> {
         self.make(self.register.bottom[block].expect("asked of blocks that can be reached"))
     }
 
     /// Uses `value` instead of the equal constant at the end of a block.
-    pub(super) fn replace_at_end(&mut self, block: usize, value: Value<'m>) {
+    pub(super) fn replace_at_end(&mut self, block: BlockIndex, value: Value<'m>) {
         self.replaced.insert(block, value);
     }
 
@@ -124,7 +124,7 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
     pub(super) fn step(
         &mut self,
         anchors: &Anchors,
-        block: usize,
+        block: BlockIndex,
         count: impl FnMut(&Builder<'m>, CounterNumber<'m>, Destination),
     ) {
         self.step_by(None, anchors, block, count);
@@ -135,7 +135,7 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         &mut self,
         unit: Option<Value<'m>>,
         anchors: &Anchors,
-        block: usize,
+        block: BlockIndex,
         mut count: impl FnMut(&Builder<'m>, CounterNumber<'m>, Destination),
     ) {
         let top = self.register.top[block].expect("asked of blocks that can be reached");
@@ -172,14 +172,14 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
     }
 
     /// Gives the phis their values. To be called when all values exist.
-    pub(super) fn complete_phis(&self, position: &HashMap<Block<'m>, usize>) {
-        let mut at: HashMap<usize, Vec<(RegisterValue, Instruction<'m>)>> = HashMap::new();
+    pub(super) fn complete_phis(&self, position: &HashMap<Block<'m>, BlockIndex>) {
+        let mut at: HashMap<BlockIndex, Vec<(RegisterValue, Instruction<'m>)>> = HashMap::new();
         for &(value, phi) in &self.phis {
             at.entry(position[&phi.block()])
                 .or_default()
                 .push((value, phi));
         }
-        for (source, info) in self.layout.blocks.iter().enumerate() {
+        for (source, info) in BlockIndex::enumerate(&self.layout.blocks) {
             let bottom = self.register.bottom[source].unwrap_or(RegisterValue::Unset);
             // A phi has an entry for each edge, parallel ones too.
             for target in info.terminator().successors() {

@@ -14,14 +14,14 @@ use super::loop_counts::{CounterSlot, IterationCounters};
 use super::probe::Probe;
 use super::promote::PromotedLoop;
 use super::variable::{CounterNumber, ProbeVariable};
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 /// What the first iteration adds.
 const FIRST: i64 = i64::MIN;
 
 /// What iterations add, in the loops in which the first one adds a mark.
 pub(super) struct FirstIterationMarks<'a, 'm> {
-    units: HashMap<usize, (&'a PromotedLoop, Value<'m>)>,
+    units: HashMap<BlockIndex, (&'a PromotedLoop, Value<'m>)>,
     phis: Vec<(&'a PromotedLoop, Instruction<'m>)>,
 }
 
@@ -47,7 +47,7 @@ impl<'a, 'm> FirstIterationMarks<'a, 'm> {
 
     /// What an accumulator adds in this block, if that isn't always 1. Only counts of iterations
     /// are marked.
-    pub(super) fn unit(&self, block: usize, slot: usize) -> Option<Value<'m>> {
+    pub(super) fn unit(&self, block: BlockIndex, slot: usize) -> Option<Value<'m>> {
         let (promoted, unit) = self.units.get(&block)?;
         let slot = promoted.counts.slots.get(slot)?;
         matches!(slot, CounterSlot::Iterations(_)).then_some(*unit)

@@ -6,6 +6,7 @@ use holloway_flow::{BlockId, Edge, EdgeKind};
 use holloway_format::Outcome;
 use holloway_llvm::{Block, Instruction, Location, Metadata, Opcode};
 
+use super::block_index::BlockIndex;
 use super::layout::{BlockInfo, Layout, Segment, Target};
 
 /// What an edge of the graph stands for.
@@ -21,19 +22,19 @@ pub(crate) struct EdgeInfo<'m> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Site {
     /// At the top of the target, which has no other predecessor.
-    Top { block: usize },
+    Top { block: BlockIndex },
     /// In the source, which has no other way out, or leaves the function there.
-    Bottom { block: usize, index: usize },
+    Bottom { block: BlockIndex, index: usize },
     /// Inside a block: actions that end a path stand before one instruction, actions that start the
     /// next before another.
     Inside {
-        block: usize,
+        block: BlockIndex,
         before: usize,
         after: usize,
     },
     /// Before an instruction inside a block, for an exit edge. Control passes the place whether or
     /// not it then takes the edge.
-    At { block: usize, index: usize },
+    At { block: BlockIndex, index: usize },
     /// Nowhere.
     None,
 }
@@ -47,7 +48,7 @@ pub(super) fn edges<'m>(
     exits: &[Option<usize>],
     exit: BlockId,
 ) -> Vec<(Edge, EdgeInfo<'m>)> {
-    let left = |block: usize, node: BlockId| {
+    let left = |block: BlockIndex, node: BlockId| {
         let index = exits[node.index()]?;
         let site = Site::At { block, index };
         let info = EdgeInfo {
@@ -65,7 +66,7 @@ pub(super) fn edges<'m>(
         }
     }
     let mut edges = Vec::new();
-    for (index, block) in layout.blocks.iter().enumerate() {
+    for (index, block) in BlockIndex::enumerate(&layout.blocks) {
         let mut node = first[index];
         for cut in &block.cuts {
             edges.extend(left(index, node));
@@ -122,7 +123,7 @@ pub(super) fn edges<'m>(
 
 fn branch<'m>(
     layout: &Layout<'m>,
-    index: usize,
+    index: BlockIndex,
     block: &BlockInfo<'m>,
     from: BlockId,
     target: Target,
@@ -202,7 +203,7 @@ pub(super) fn cold_nodes(
 const COLD_SHARE: u64 = 256;
 
 /// Blocks whose only incoming edge has a negligible branch weight.
-fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<usize> {
+fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<BlockIndex> {
     let kind = layout.function.module().metadata_kind("prof");
     let mut unlikely = HashSet::new();
     for block in layout.blocks.iter().filter(|block| block.targets.len() > 1) {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::block_index::BlockIndex;
 use super::calls::{CallAttributes, calls};
 use super::options::{ExitEdges, LoweringOptions};
 use holloway_abi::PathEnds;
@@ -14,7 +15,7 @@ use crate::reason::Reason;
 /// A node of the graph: the instructions `from..to` of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
-    pub(crate) block: usize,
+    pub(crate) block: BlockIndex,
     /// The number of cuts before the segment in its block.
     pub(crate) place: usize,
     pub(crate) from: usize,
@@ -51,7 +52,7 @@ pub(crate) struct BlockInfo<'m> {
     /// The distinct blocks it leads to.
     pub(crate) targets: Vec<Target>,
     /// The distinct blocks that lead to it, by position.
-    pub(crate) sources: Vec<usize>,
+    pub(crate) sources: Vec<BlockIndex>,
 }
 
 impl<'m> BlockInfo<'m> {
@@ -64,7 +65,7 @@ impl<'m> BlockInfo<'m> {
 /// All parallel edges from one block to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    pub(crate) block: usize,
+    pub(crate) block: BlockIndex,
     /// The number of the first successor that is this block.
     pub(crate) first: u32,
 }
@@ -82,20 +83,18 @@ impl<'m> Layout<'m> {
         options: LoweringOptions<'_>,
     ) -> Result<Self, Reason> {
         let blocks: Vec<Block<'m>> = function.blocks().collect();
-        let position: HashMap<Block<'m>, usize> = blocks
-            .iter()
-            .enumerate()
-            .map(|(i, &block)| (block, i))
+        let position: HashMap<Block<'m>, BlockIndex> = BlockIndex::enumerate(&blocks)
+            .map(|(index, &block)| (block, index))
             .collect();
         let mut infos = Vec::with_capacity(blocks.len());
-        for (index, &block) in blocks.iter().enumerate() {
+        for (index, &block) in BlockIndex::enumerate(&blocks) {
             let end = match options.split.contains(&index) {
                 true => BlockEnd::Cut,
                 false => BlockEnd::Joined,
             };
             infos.push(block_info(block, &position, attributes, end, options)?);
         }
-        for source in 0..infos.len() {
+        for source in BlockIndex::all(infos.len()) {
             for target in infos[source].targets.clone() {
                 infos[target.block].sources.push(source);
             }
@@ -109,7 +108,7 @@ impl<'m> Layout<'m> {
     /// The segments in order. Segment 0 is the first of the entry block.
     pub(crate) fn nodes(&self) -> Vec<Segment> {
         let mut nodes = Vec::with_capacity(self.blocks.len());
-        for (block, info) in self.blocks.iter().enumerate() {
+        for (block, info) in BlockIndex::enumerate(&self.blocks) {
             let mut from = 0;
             for (place, cut) in info.cuts.iter().enumerate() {
                 // A call that returns twice runs in the segment before the cut.
@@ -164,8 +163,8 @@ impl<'m> Layout<'m> {
 
     /// The places where control may come back to the frame from a callee: landing pads, and behind
     /// each call that returns twice. Each place is a block and the instruction in it.
-    pub(crate) fn catches(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let blocks = self.blocks.iter().enumerate();
+    pub(crate) fn catches(&self) -> impl Iterator<Item = (BlockIndex, usize)> + '_ {
+        let blocks = BlockIndex::enumerate(&self.blocks);
         blocks.flat_map(move |(index, info)| {
             let pad = info.instructions[..info.top].last();
             let pad = pad.is_some_and(|last| last.opcode() == Opcode::LandingPad);
@@ -180,7 +179,7 @@ impl<'m> Layout<'m> {
         })
     }
 
-    fn behind_invoke(&self, info: &BlockInfo<'_>) -> Vec<(usize, usize)> {
+    fn behind_invoke(&self, info: &BlockInfo<'_>) -> Vec<(BlockIndex, usize)> {
         let normal = info.targets.iter().filter(|target| target.first == 0);
         let top = |target: &Target| (target.block, self.blocks[target.block].top);
         normal.map(top).collect()
@@ -209,7 +208,7 @@ enum BlockEnd {
 
 fn block_info<'m>(
     block: Block<'m>,
-    position: &HashMap<Block<'m>, usize>,
+    position: &HashMap<Block<'m>, BlockIndex>,
     attributes: &CallAttributes,
     block_end: BlockEnd,
     options: LoweringOptions<'_>,

@@ -1,5 +1,6 @@
 //! From an LLVM function to the graph that paths are numbered on. [`function`] describes the graph.
 
+mod block_index;
 mod calls;
 mod edges;
 mod function;
@@ -7,6 +8,7 @@ mod layout;
 mod options;
 mod scopes;
 
+pub(crate) use block_index::BlockIndex;
 pub(crate) use calls::{CallAttributes, calls, is_counted};
 pub(crate) use edges::{Site, map_kind};
 pub(crate) use function::{LoweredFunction, lower};

@@ -2,13 +2,14 @@
 
 use holloway_abi::PathEnds;
 
+use super::block_index::BlockIndex;
 use crate::options::ModuleOptions;
 
 /// What the graph of a function is to have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoweringOptions<'a> {
     /// Blocks, by position in the function, to be cut before their terminator.
-    pub(super) split: &'a [usize],
+    pub(super) split: &'a [BlockIndex],
     pub(super) exit_edges: ExitEdges,
     pub(super) path_ends: PathEnds,
 }
@@ -22,7 +23,7 @@ pub(super) enum ExitEdges {
 
 impl<'a> LoweringOptions<'a> {
     /// What the options of a module ask for.
-    pub(crate) fn new(options: &ModuleOptions, split: &'a [usize]) -> Self {
+    pub(crate) fn new(options: &ModuleOptions, split: &'a [BlockIndex]) -> Self {
         Self {
             split,
             exit_edges: match options.has_exit_edges() {

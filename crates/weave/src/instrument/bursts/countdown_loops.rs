@@ -13,7 +13,7 @@ use super::super::natural_loops::{NaturalLoop, outermost_loops};
 use super::leaves::ShortLeaves;
 use super::parts::{PartStart, Parts};
 use super::sink::behind_phis;
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 /// The loops of a function that keep the countdown in a register.
 pub(super) struct CountdownLoops<'m> {
@@ -31,7 +31,7 @@ impl<'m> CountdownLoops<'m> {
         countdown: Global<'m>,
         leaves: &ShortLeaves,
     ) -> Self {
-        let is_uninterrupted = |block: usize| {
+        let is_uninterrupted = |block: BlockIndex| {
             let mut instructions = layout.blocks[block].instructions.iter();
             !instructions.any(|&instruction| leaves.calls_checked_function(instruction))
         };
@@ -106,7 +106,7 @@ fn may_keep(
     parts: &Parts<'_>,
     inner: &NaturalLoop,
 ) -> bool {
-    let inside = |block: &usize| inner.blocks.contains(block);
+    let inside = |block: &BlockIndex| inner.blocks.contains(block);
     let entered = inner.entries.iter().all(|&entry| {
         let end = layout.blocks[entry].terminator();
         !matches!(end.opcode(), Opcode::Invoke | Opcode::CallBr)

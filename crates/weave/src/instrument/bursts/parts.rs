@@ -10,7 +10,7 @@ use super::super::boundaries::path_boundaries;
 use super::super::graph::BlockGraph;
 use super::super::sites::Sites;
 use super::sink::sink;
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 /// How a part begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) enum PartStart {
 pub(super) struct Part<'m> {
     pub(super) block: Block<'m>,
     /// The layout's block that the part is a piece of; `None` for the entry.
-    pub(super) of: Option<usize>,
+    pub(super) of: Option<BlockIndex>,
     pub(super) begin: PartStart,
     pub(super) instructions: Vec<Instruction<'m>>,
     /// The probes' actions, each with the position of the instruction that it stands before.
@@ -58,8 +58,9 @@ impl<'m> Part<'m> {
 /// holds only the frame's slots.
 pub(super) struct Parts<'m> {
     pub(super) all: Vec<Part<'m>>,
-    /// By part: the parts it leads to, each once, the next part of its block included.
-    pub(super) successors: Vec<Vec<usize>>,
+    /// By part: the parts it leads to, each once, the next part of its block included. Parts are the
+    /// blocks of the timed code's layout.
+    pub(super) successors: Vec<Vec<BlockIndex>>,
     /// By block of the layout: its first part.
     pub(super) first: Vec<usize>,
     /// By LLVM block: the part.
@@ -73,16 +74,16 @@ impl<'m> Parts<'m> {
         let boundaries = path_boundaries(layout, sites);
         let mut parts = Self {
             all: vec![entry(layout, &anchors)],
-            successors: vec![vec![1]],
+            successors: vec![vec![BlockIndex::new(1)]],
             first: Vec::with_capacity(layout.blocks.len()),
             of: HashMap::new(),
         };
         let mut begins = Vec::with_capacity(boundaries.len());
-        for (block, boundaries) in boundaries.iter().enumerate() {
+        for (block, boundaries) in BlockIndex::enumerate(&boundaries) {
             parts.first.push(parts.all.len());
             let mut places = vec![(
                 0,
-                if block == 0 {
+                if block == BlockIndex::ENTRY {
                     PartStart::Fresh
                 } else {
                     PartStart::Block
@@ -106,13 +107,15 @@ impl<'m> Parts<'m> {
         for part in &mut parts.all[1..] {
             part.instructions = part.block.instructions().collect();
         }
-        for (block, places) in begins.iter().enumerate() {
+        for (block, places) in BlockIndex::enumerate(&begins) {
             parts.share(sites, block, places, layout, &anchors);
         }
         for (block, targets) in graph.successors.iter().enumerate() {
             let next = parts.first.get(block + 1);
             let last = next.map_or(parts.all.len(), |&next| next) - 1;
-            let targets = targets.iter().map(|&target| parts.first[target]);
+            let targets = targets
+                .iter()
+                .map(|&target| BlockIndex::new(parts.first[target]));
             parts.successors[last] = targets.collect();
         }
         let all = parts.all.iter().enumerate();
@@ -130,7 +133,7 @@ impl<'m> Parts<'m> {
     fn split_block(
         &mut self,
         layout: &Layout<'m>,
-        block: usize,
+        block: BlockIndex,
         anchors: &Anchors,
         places: &[(usize, PartStart)],
     ) {
@@ -141,7 +144,7 @@ impl<'m> Parts<'m> {
                 Some(&(index, following)) => {
                     let head = tail.split_before(anchors.at(layout, block, index));
                     end(head, tail, following);
-                    self.successors.push(vec![next]);
+                    self.successors.push(vec![BlockIndex::new(next)]);
                     head
                 }
                 None => {
@@ -164,7 +167,7 @@ impl<'m> Parts<'m> {
     fn share(
         &mut self,
         sites: &Sites,
-        block: usize,
+        block: BlockIndex,
         places: &[(usize, PartStart)],
         layout: &Layout<'m>,
         anchors: &Anchors,

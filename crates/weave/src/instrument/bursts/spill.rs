@@ -17,7 +17,7 @@ use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
 
 use super::super::frequencies::TransitionFrequencies;
 use super::parts::{Part, PartStart, Parts};
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 /// A function spills values if more than this many live at places where the codes meet, each value
 /// counted at each place. SQLite's interpreter has 35,774, its next function 3,497. With this limit
@@ -93,7 +93,7 @@ impl<'m> PartGraph<'m> {
         let mut sources = vec![Vec::new(); parts.all.len()];
         for (source, targets) in parts.successors.iter().enumerate() {
             for &target in targets {
-                sources[target].push(source);
+                sources[target.index()].push(source);
             }
         }
         let mut numbers = HashMap::new();
@@ -106,7 +106,7 @@ impl<'m> PartGraph<'m> {
             let numbers = part.instructions.iter().enumerate();
             numbers.map(|(number, &instruction)| (instruction, number))
         });
-        let runs: Vec<u64> = (0..layout.blocks.len())
+        let runs: Vec<u64> = BlockIndex::all(layout.blocks.len())
             .map(|block| runs(layout, block, frequencies))
             .collect();
         Self {
@@ -263,7 +263,7 @@ impl<'m> FrameSlots<'m> {
 }
 
 /// How often a block is likely to run.
-fn runs(layout: &Layout<'_>, block: usize, frequencies: &TransitionFrequencies) -> u64 {
+fn runs(layout: &Layout<'_>, block: BlockIndex, frequencies: &TransitionFrequencies) -> u64 {
     let info = &layout.blocks[block];
     let sources = info.sources.iter();
     let come = sources.fold(0u64, |sum, &from| {

@@ -15,19 +15,20 @@ use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Value};
 
 use super::super::definitions::SplitVariable;
 use super::super::graph::reverse_postorder;
+use crate::lower::BlockIndex;
 
 /// A function's blocks, of both codes and between them.
 pub(super) struct SsaRepair<'m> {
     blocks: Vec<Block<'m>>,
-    node: HashMap<Block<'m>, usize>,
-    successors: Vec<Vec<usize>>,
+    node: HashMap<Block<'m>, BlockIndex>,
+    successors: Vec<Vec<BlockIndex>>,
     /// By block: the source of each edge into it, parallel edges included.
-    sources: Vec<Vec<usize>>,
+    sources: Vec<Vec<BlockIndex>>,
     /// By block: its position in reverse postorder; `None` if it can't be reached.
     place: Vec<Option<usize>>,
-    order: Vec<usize>,
+    order: Vec<BlockIndex>,
     /// Blocks between the two codes.
-    between: HashSet<usize>,
+    between: HashSet<BlockIndex>,
 }
 
 /// The definition that reaches a place.
@@ -36,7 +37,7 @@ enum ReachingValue {
     /// The value of this definition.
     Made(usize),
     /// The phi at the top of this block.
-    Phi(usize),
+    Phi(BlockIndex),
 }
 
 /// An operand that needs the variable's value at one side of a block.
@@ -49,16 +50,16 @@ struct VariableUse<'m> {
 /// A side of a block.
 #[derive(Clone, Copy)]
 enum Side {
-    Top(usize),
-    Bottom(usize),
+    Top(BlockIndex),
+    Bottom(BlockIndex),
 }
 
 /// The definitions of one variable during its repair.
 struct Solver<'a, 'm> {
     join: &'a SsaRepair<'m>,
     /// By block: its definition.
-    made: HashMap<usize, usize>,
-    top: HashMap<usize, ReachingValue>,
+    made: HashMap<BlockIndex, usize>,
+    top: HashMap<BlockIndex, ReachingValue>,
 }
 
 impl<'m> SsaRepair<'m> {
@@ -66,12 +67,14 @@ impl<'m> SsaRepair<'m> {
     /// other.
     pub(super) fn new(function: Function<'m>, between: &[Block<'m>]) -> Self {
         let blocks: Vec<Block<'m>> = function.blocks().collect();
-        let node: HashMap<_, _> = blocks.iter().enumerate().map(|(i, &b)| (b, i)).collect();
+        let node: HashMap<_, _> = BlockIndex::enumerate(&blocks)
+            .map(|(index, &block)| (block, index))
+            .collect();
         let mut sources = vec![Vec::new(); blocks.len()];
         let mut successors = Vec::with_capacity(blocks.len());
-        for (source, block) in blocks.iter().enumerate() {
+        for (source, block) in BlockIndex::enumerate(&blocks) {
             let end = block.terminator().expect("every block has an end");
-            let mut targets: Vec<usize> = end.successors().iter().map(|b| node[b]).collect();
+            let mut targets: Vec<BlockIndex> = end.successors().iter().map(|b| node[b]).collect();
             for &target in &targets {
                 sources[target].push(source);
             }
@@ -159,7 +162,7 @@ impl<'m> SsaRepair<'m> {
     /// The value to use for a phi. Between the two codes that is a frozen value, at which LLVM's
     /// analyses stop. They would otherwise follow each number through both codes over and over: in
     /// SQLite for minutes.
-    fn out(&self, block: usize, phi: Instruction<'m>) -> Value<'m> {
+    fn out(&self, block: BlockIndex, phi: Instruction<'m>) -> Value<'m> {
         if !self.between.contains(&block) || !phi.value().kind().is_scalar() {
             return phi.value();
         }
@@ -185,7 +188,7 @@ impl<'m> SsaRepair<'m> {
         let kind = made[0].1.kind();
         // The phis that a use needs, itself or by way of others.
         let mut open: Vec<_> = uses.iter().map(reach).collect();
-        let mut phis: BTreeMap<usize, Instruction<'m>> = BTreeMap::new();
+        let mut phis: BTreeMap<BlockIndex, Instruction<'m>> = BTreeMap::new();
         while let Some(next) = open.pop() {
             if let Some(ReachingValue::Phi(block)) = next
                 && !phis.contains_key(&block)
@@ -194,7 +197,7 @@ impl<'m> SsaRepair<'m> {
                 open.extend(self.sources[block].iter().map(|&from| solver.bottom(from)));
             }
         }
-        let outs: HashMap<usize, Value<'m>> = phis
+        let outs: HashMap<BlockIndex, Value<'m>> = phis
             .iter()
             .map(|(&block, &phi)| (block, self.out(block, phi)))
             .collect();
@@ -217,7 +220,7 @@ impl<'m> SsaRepair<'m> {
 
 impl<'m> Solver<'_, 'm> {
     /// The blocks at whose top the variable is live.
-    fn live(&self, uses: &[VariableUse<'m>]) -> BTreeSet<usize> {
+    fn live(&self, uses: &[VariableUse<'m>]) -> BTreeSet<BlockIndex> {
         let mut live = BTreeSet::new();
         let mut open = Vec::new();
         for found in uses {
@@ -235,7 +238,7 @@ impl<'m> Solver<'_, 'm> {
         live
     }
 
-    fn solve(&mut self, live: &BTreeSet<usize>) {
+    fn solve(&mut self, live: &BTreeSet<BlockIndex>) {
         let join = self.join;
         let mut waiting: BTreeSet<usize> =
             live.iter().filter_map(|&node| join.place[node]).collect();
@@ -262,7 +265,7 @@ impl<'m> Solver<'_, 'm> {
     }
 
     /// The definition at the end of a block.
-    fn bottom(&self, node: usize) -> Option<ReachingValue> {
+    fn bottom(&self, node: BlockIndex) -> Option<ReachingValue> {
         match self.made.get(&node) {
             Some(&number) => Some(ReachingValue::Made(number)),
             None => self.top.get(&node).copied(),

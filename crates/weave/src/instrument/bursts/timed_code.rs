@@ -34,7 +34,7 @@ impl<'m> TimedCode<'m> {
         let mut variable = ProbeVariable::new(layout, &copy.sites, &register, &[]);
         let mut answers = vec![None; parts.all.len()];
         for part in reverse_postorder(&graph.successors) {
-            let next = match parts.next(part) {
+            let next = match parts.next(part.index()) {
                 Some(PartStart::Boundary) => AfterPath::Begins,
                 _ => AfterPath::None,
             };

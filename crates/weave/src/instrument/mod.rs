@@ -1,13 +1,17 @@
 //! Probes: what each kind of collection inserts into LLVM functions.
 //!
-//! | stage | modules |
-//! |---|---|
-//! | plan | [`plan`]: graph, counted paths or edges, probes; with `weights`, `paths`, `edges` |
-//! | insert | [`insert`] chooses the probe style of the kind |
-//! | styles | `counters` (arrays and hash tables), `stream` (rings), `times` (every path), `bursts` (some) |
-//! | counters | `promote` keeps a loop's counters in registers, with `natural_loops`, `loop_counts`, `write_back`; `likely_counts` compares with the likely path; `ring_counters` lie next to a ring |
-//! | values | `sites` (probes by block), `register` (where the path register needs a phi), `variable` (its LLVM values), `definitions` (values with several definitions) |
-//! | code | `probe` and `aarch64` (instructions), `clock`, `entry`, `anchors`, `globals` (symbols) |
+//! - Planning: [`plan`] makes the graph of a function, and decides what is counted and where probes
+//!   stand, with `weights`, `paths` and `edges`.
+//! - Inserting: [`insert`] chooses the probe style of the kind: `counters` (arrays and hash
+//!   tables), `stream` (rings), `times` (every path timed) or `bursts` (some paths timed).
+//! - Counters: `promote` keeps a loop's counters in registers, with `natural_loops`, `loop_counts`
+//!   and `write_back`. `likely_counts` compares with the likely path. `ring_counters` lie next to a
+//!   ring.
+//! - Values: `sites` sorts probes into blocks, `register` finds where the path register needs a
+//!   phi, `variable` makes its LLVM values, and `definitions` holds values with several
+//!   definitions.
+//! - Code: `probe` and `aarch64` have the instructions, `clock` reads the time, `entry` loads the
+//!   thread's slot, and `globals` declares symbols.
 
 mod aarch64;
 mod anchors;

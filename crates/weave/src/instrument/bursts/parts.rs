@@ -58,8 +58,8 @@ impl<'m> Part<'m> {
 /// holds only the frame's slots.
 pub(super) struct Parts<'m> {
     pub(super) all: Vec<Part<'m>>,
-    /// By part: the parts it leads to, each once, the next part of its block included. Parts are the
-    /// blocks of the timed code's layout.
+    /// By part: the parts it leads to, each once, the next part of its block included. Parts are
+    /// the blocks of the timed code's layout.
     pub(super) successors: Vec<Vec<BlockIndex>>,
     /// By block of the layout: its first part.
     pub(super) first: Vec<usize>,
@@ -92,10 +92,10 @@ impl<'m> Parts<'m> {
             for boundary in boundaries {
                 match boundary.begin {
                     Some(begin) if begin == boundary.end => {
-                        places.push((begin, PartStart::Boundary))
+                        places.push((begin, PartStart::Boundary));
                     }
                     Some(begin) => {
-                        places.extend([(boundary.end, PartStart::Gap), (begin, PartStart::Fresh)])
+                        places.extend([(boundary.end, PartStart::Gap), (begin, PartStart::Fresh)]);
                     }
                     None => {}
                 }

@@ -11,12 +11,13 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use holloway_abi::Unit;
 use holloway_format::{FunctionMap, ImageMap, Profile};
 
+use crate::bounds::Forks;
 use crate::flow::Flow;
 use crate::graph::{Graph, check_indices};
 use crate::run::{Function, Image, ImageId, Module, ModuleId, Process, RunProfile};
-use holloway_abi::Unit;
 
 /// Sums of counts by module and function.
 type Sums = HashMap<(u32, u32), Vec<(u64, u64)>>;
@@ -72,7 +73,10 @@ impl RunProfile {
                     increments: 0,
                     graph: None,
                     flow: OnceLock::new(),
-                    is_forked: profiles.iter().any(|profile| profile.forked),
+                    forks: match profiles.iter().any(|profile| profile.forked) {
+                        true => Forks::Present,
+                        false => Forks::Absent,
+                    },
                     bounds: OnceLock::new(),
                 });
             }

@@ -12,7 +12,7 @@ use holloway_analysis::edges::of_function;
 use holloway_analysis::lines::counts;
 use holloway_analysis::{Flow, Function, RunProfile, Sort, blocks, edges, functions};
 use holloway_flow::{
-    Action, BlockId, Cfg, EdgeId, Numbering, Path, PathEnd, PathId, PathStart, Probes,
+    Action, BlockId, Cfg, CountBase, EdgeId, Numbering, Path, PathEnd, PathId, PathStart, Probes,
     SuccessorOrder, net_counts,
 };
 use holloway_format::{DagKind, EdgeKind, FunctionMap, Outcome};
@@ -235,11 +235,11 @@ fn act(counters: &mut BTreeMap<u64, u64>, register: &mut i64, actions: &[Action]
         match *action {
             Action::Set(to) => *register = to,
             Action::Add(more) => *register = register.wrapping_add(more),
-            Action::Count {
-                register: added,
-                increment,
-            } => {
-                let base = if added { *register } else { 0 };
+            Action::Count { base, increment } => {
+                let base = match base {
+                    CountBase::Zero => 0,
+                    CountBase::Register => *register,
+                };
                 let counter = base.wrapping_add(increment).cast_unsigned();
                 *counters.entry(counter).or_default() += 1;
             }

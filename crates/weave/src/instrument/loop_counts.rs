@@ -210,10 +210,11 @@ impl LoopCounts {
     /// Whether control reaches the block `exit` behind the loop after the iteration was counted,
     /// but before the path has ended.
     pub(super) fn is_early(&self, exit: BlockIndex) -> bool {
-        let turns = |count: &PromotedCount| matches!(count.slot, Some(CounterSlot::Iterations(_)));
+        let counts_iterations =
+            |count: &PromotedCount| matches!(count.slot, Some(CounterSlot::Iterations(_)));
         let mut counts = self.counts.iter();
         let mut joins = self.joins.iter();
-        counts.any(|count| turns(count) && count.early_exits.contains(&exit))
+        counts.any(|count| counts_iterations(count) && count.early_exits.contains(&exit))
             || joins.any(|join| join.total.is_none() && join.early_exits.contains(&exit))
     }
 
@@ -227,8 +228,8 @@ impl LoopCounts {
 
     /// The number of slots that count iterations.
     pub(super) fn iteration_slots(&self) -> usize {
-        let turns = |slot: &&CounterSlot| matches!(slot, CounterSlot::Iterations(_));
-        self.slots.iter().filter(turns).count()
+        let is_iteration_slot = |slot: &&CounterSlot| matches!(slot, CounterSlot::Iterations(_));
+        self.slots.iter().filter(is_iteration_slot).count()
     }
 }
 
@@ -243,9 +244,9 @@ fn is_steady(
     register.needed.iter().all(|&value| match value {
         RegisterValue::Phi(block) if natural.blocks.contains(&block) => {
             ArmJoin::new(natural, graph, register, block).is_some_and(|arm_join| {
-                let turns =
+                let is_steady =
                     |arm: &(BlockIndex, RegisterValue)| matches!(arm.1, RegisterValue::Steady(index, _) if index == number);
-                arm_join.arms.iter().all(turns)
+                arm_join.arms.iter().all(is_steady)
             })
         }
         RegisterValue::Sum(block, _) => !natural.blocks.contains(&block),

@@ -65,7 +65,7 @@ impl<'m> Probe<'_, 'm> {
     pub(super) fn add(&self, builder: &Builder<'m>, number: CounterNumber<'m>, count: Value<'m>) {
         let (Counters::Array { offset, .. } | Counters::Edges { offset, .. }) = self.counters
         else {
-            unreachable!("hashed counts are never kept")
+            unreachable!("hash tables are never promoted")
         };
         let address = self.counter(builder, offset, number);
         self.add_to(builder, address, count);

@@ -164,13 +164,16 @@ impl RegisterFlow {
             }
             self.bottom[block] = Some(bottom);
             for &next in &graph.successors[block] {
-                let met = match (heads.get(&next), self.meet(next, &graph.sources[next])) {
+                let value = match (
+                    heads.get(&next),
+                    self.value_at_top(next, &graph.sources[next]),
+                ) {
                     (Some(&turn), _) => turn,
-                    (None, met) if inside(met, next) => RegisterValue::LoopExit(next),
-                    (None, met) => met,
+                    (None, value) if inside(value, next) => RegisterValue::LoopExit(next),
+                    (None, value) => value,
                 };
-                if self.top[next] != Some(met) {
-                    self.top[next] = Some(met);
+                if self.top[next] != Some(value) {
+                    self.top[next] = Some(value);
                     waiting.insert(place[next]);
                 }
             }
@@ -178,7 +181,7 @@ impl RegisterFlow {
     }
 
     /// The value at the top of a block that some value reaches. A phi stays a phi.
-    fn meet(&self, block: BlockIndex, sources: &[BlockIndex]) -> RegisterValue {
+    fn value_at_top(&self, block: BlockIndex, sources: &[BlockIndex]) -> RegisterValue {
         if self.top[block] == Some(RegisterValue::Phi(block)) {
             return RegisterValue::Phi(block);
         }

@@ -22,7 +22,7 @@ pub(super) struct TimedCopy<'m> {
 impl<'m> TimedCopy<'m> {
     /// Copies all parts except those that stand in the checking code only.
     pub(super) fn new(function: Function<'m>, parts: &Parts<'m>) -> Self {
-        let mut twin = Self {
+        let mut timed = Self {
             layout: Layout {
                 function,
                 blocks: Vec::with_capacity(parts.all.len()),
@@ -32,19 +32,19 @@ impl<'m> TimedCopy<'m> {
         };
         let mut blocks = HashMap::new();
         for index in 0..parts.all.len() {
-            let block = twin.copy(parts, index);
+            let block = timed.copy(parts, index);
             if block != parts.all[index].block {
                 blocks.insert(parts.all[index].block, block);
             }
         }
-        let values = twin.pairs.iter();
+        let values = timed.pairs.iter();
         let values: HashMap<Value<'m>, Value<'m>> = values
             .map(|(old, new)| (old.value(), new.value()))
             .collect();
-        for &(old, new) in &twin.pairs {
+        for &(old, new) in &timed.pairs {
             rename(old, new, &values, &blocks);
         }
-        twin
+        timed
     }
 
     /// Copies a part. Returns the block of the copy.

@@ -41,13 +41,13 @@ impl<'m> CountdownLoops<'m> {
         };
         let loops = outermost_loops(graph, may_keep);
         let loops = loops.into_iter();
-        let mut kept = Self {
+        let mut countdown_loops = Self {
             loops: loops
                 .map(|found| (found, SplitVariable::default()))
                 .collect(),
             countdown,
         };
-        for (inner, variable) in &mut kept.loops {
+        for (inner, variable) in &mut countdown_loops.loops {
             let word = Type::i32(layout.function.module());
             for &entry in &inner.entries {
                 let end = layout.blocks[entry].terminator();
@@ -62,7 +62,7 @@ impl<'m> CountdownLoops<'m> {
                 variable.uses.push((store, 0));
             }
         }
-        kept
+        countdown_loops
     }
 
     /// The index of the loop that keeps the countdown in a part, if one does.

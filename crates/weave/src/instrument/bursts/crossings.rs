@@ -88,7 +88,7 @@ impl<'m> Crossings<'_, 'm> {
             .iter()
             .filter_map(|&(left, block)| Some((left?, block)));
         let lefts: Vec<_> = lefts.collect();
-        let left = (!lefts.is_empty()).then(|| meet(&builder, &lefts));
+        let left = (!lefts.is_empty()).then(|| phi_of(&builder, &lefts));
         let from: Vec<Block<'m>> = checks.iter().map(|&(_, block)| block).collect();
         let target = self.target(group[0]);
         let ended = self.ended(group, enter, back);
@@ -152,7 +152,7 @@ impl<'m> Crossings<'_, 'm> {
             let parts = group.iter().zip(from);
             let checked = parts.map(|(&part, &from)| (values[&self.parts.all[part].block], from));
             let checked: Vec<_> = checked.collect();
-            let mut all = vec![(meet(&Builder::at_end(cold), &checked), cold)];
+            let mut all = vec![(phi_of(&Builder::at_end(cold), &checked), cold)];
             for (&part, ended) in group.iter().zip(ended) {
                 let value = copies.get(&copied[part].block);
                 all.extend(value.zip(*ended).map(|(&value, (_, block))| (value, block)));
@@ -200,16 +200,16 @@ impl<'m> Crossings<'_, 'm> {
             .into_iter()
             .chain(ended.iter().copied().flatten())
             .collect();
-        let ring = meet(&builder, &rings);
+        let ring = phi_of(&builder, &rings);
         let copied = &self.timed.copy;
         let target = &copied.layout.blocks[part];
-        let met = carried.iter().map(|carried| meet(&builder, &carried.all));
-        let met: Vec<_> = met.collect();
-        for (carried, met) in carried.iter().zip(met) {
+        let values = carried.iter().map(|carried| phi_of(&builder, &carried.all));
+        let values: Vec<_> = values.collect();
+        for (carried, value) in carried.iter().zip(values) {
             let mut sources = carried.copy.incoming().into_iter();
             let at = sources.position(|(_, block)| block == target.block);
             if let Some(at) = at.and_then(|at| u32::try_from(at).ok()) {
-                carried.copy.set_operand(at, opaque(&builder, met));
+                carried.copy.set_operand(at, opaque(&builder, value));
             }
         }
         let goto = target.terminator();
@@ -236,10 +236,10 @@ impl<'m> Crossings<'_, 'm> {
         loops: &mut CountdownLoops<'m>,
     ) {
         let builder = Builder::at_end(back);
-        let met = carried.iter().map(|carried| meet(&builder, &carried.all));
-        let met: Vec<_> = met.collect();
-        for (carried, met) in carried.iter().zip(met) {
-            carried.phi.add_incoming(opaque(&builder, met), back);
+        let values = carried.iter().map(|carried| phi_of(&builder, &carried.all));
+        let values: Vec<_> = values.collect();
+        for (carried, value) in carried.iter().zip(values) {
+            carried.phi.add_incoming(opaque(&builder, value), back);
         }
         let end = builder.branch(self.parts.all[target].block);
         if let Some(around) = loops.loop_of(self.parts, target) {
@@ -264,7 +264,7 @@ fn incoming<'m>(phi: Instruction<'m>) -> HashMap<Block<'m>, Value<'m>> {
 }
 
 /// A phi of these values.
-fn meet<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value<'m> {
+fn phi_of<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value<'m> {
     let phi = builder.phi(values[0].0.kind());
     for &(value, block) in values {
         phi.add_incoming(value, block);

@@ -53,7 +53,7 @@ struct PartGraph<'m> {
     sources: Vec<Vec<usize>>,
     /// By part: the number of the meeting place at its top, if the codes meet there.
     meeting: Vec<Option<usize>>,
-    heat: Vec<u64>,
+    frequency: Vec<u64>,
 }
 
 /// Spills values until few enough live where the codes meet.
@@ -112,7 +112,7 @@ impl<'m> PartGraph<'m> {
         Self {
             meeting: meeting.collect(),
             order: order.collect(),
-            heat: parts
+            frequency: parts
                 .all
                 .iter()
                 .map(|part| part.of.map_or(0, |block| runs[block]))
@@ -168,12 +168,12 @@ impl<'m> PartGraph<'m> {
             .collect();
         places.sort_unstable();
         places.dedup();
-        let loads = uses.keys().map(|&part| self.heat[part]);
+        let loads = uses.keys().map(|&part| self.frequency[part]);
         LiveValue {
             instruction,
             made,
             places: places.len(),
-            cost: loads.fold(self.heat[made], u64::saturating_add),
+            cost: loads.fold(self.frequency[made], u64::saturating_add),
             parts: lives,
             uses,
         }

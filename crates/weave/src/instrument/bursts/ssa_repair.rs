@@ -249,9 +249,11 @@ impl<'m> Solver<'_, 'm> {
                 continue;
             }
             let sources = join.sources[node].iter();
-            let mut met = sources.filter_map(|&source| self.bottom(source));
-            let Some(first) = met.next() else { continue };
-            let new = match met.all(|other| other == first) {
+            let mut reaching = sources.filter_map(|&source| self.bottom(source));
+            let Some(first) = reaching.next() else {
+                continue;
+            };
+            let new = match reaching.all(|other| other == first) {
                 true => first,
                 false => ReachingValue::Phi(node),
             };

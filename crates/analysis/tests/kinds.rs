@@ -14,8 +14,8 @@ use holloway_analysis::misfit::Misfit;
 use holloway_analysis::note::{FunctionPlace, Note};
 use holloway_analysis::{Flow, Function, RunProfile, Sort, blocks, edges, functions};
 use holloway_flow::{
-    Action, BlockId, Cfg, CfgError, EdgeId, Numbering, Path, PathEnd, PathId, PathStart, Probes,
-    SuccessorOrder, TreeError, net_counts,
+    Action, BlockId, Cfg, CfgError, CountBase, EdgeId, Numbering, Path, PathEnd, PathId, PathStart,
+    Probes, SuccessorOrder, TreeError, net_counts,
 };
 use holloway_format::{DagKind, EdgeKind, FunctionMap, Outcome};
 use proptest::prelude::*;
@@ -237,11 +237,11 @@ fn act(counters: &mut BTreeMap<u64, u64>, register: &mut i64, actions: &[Action]
         match *action {
             Action::Set(to) => *register = to,
             Action::Add(more) => *register = register.wrapping_add(more),
-            Action::Count {
-                register: added,
-                increment,
-            } => {
-                let base = if added { *register } else { 0 };
+            Action::Count { base, increment } => {
+                let base = match base {
+                    CountBase::Zero => 0,
+                    CountBase::Register => *register,
+                };
                 let counter = base.wrapping_add(increment).cast_unsigned();
                 *counters.entry(counter).or_default() += 1;
             }

@@ -7,9 +7,9 @@
 //! Val(v→w) + potential(v) − potential(w), which is 0 on the tree, and in the sum along any path
 //! from entry to exit the potentials cancel.
 //!
-//! Worked example (the slides' figure, X its exit, weighted with the slides' edge profile): the tree
-//! is FX, CD, DE, EF, AB. The chord DF closes D→F←E←D, so Inc(DF) = DF − EF − DE = 0 − 0 − 1; the
-//! chord AC closes A→C→D→E→F→X→A, so Inc(AC) = AC + CD + DE + EF + FX = 1. ACDF has 1 − 1 = 0.
+//! Worked example (the slides' figure, X its exit, weighted with the slides' edge profile): the
+//! tree is FX, CD, DE, EF, AB. The chord DF closes D→F←E←D, so Inc(DF) = DF − EF − DE = 0 − 0 − 1;
+//! the chord AC closes A→C→D→E→F→X→A, so Inc(AC) = AC + CD + DE + EF + FX = 1. ACDF has 1 − 1 = 0.
 //!
 //! Arithmetic wraps: sums of increments are exact modulo 2^64, and what they add up to is a path's
 //! number.

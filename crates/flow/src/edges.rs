@@ -14,17 +14,17 @@
 //!
 //! One thing has to be added to the paper. A block with an exit edge is, in truth, two: an upper
 //! half, where it is entered, and a lower half, from the call on, which the exit edge leaves. What
-//! flows from one into the other is nearly always left to follow. But where edges that must be on the
-//! tree close a cycle through both (entry and exit edge of the *entry block* do, with exit→entry),
-//! that flow is what is counted: the middle of the block carries the counter, as it does on a left
-//! path. Then the exit edge stands among the counted edges, its counter says how often the block
-//! was reached, and its own flow follows last. A cycle of edges that must be on the tree, which no
-//! such block opens, is an error.
+//! flows from one into the other is nearly always left to follow. But where edges that must be on
+//! the tree close a cycle through both (entry and exit edge of the *entry block* do, with
+//! exit→entry), that flow is what is counted: the middle of the block carries the counter, as it
+//! does on a left path. Then the exit edge stands among the counted edges, its counter says how
+//! often the block was reached, and its own flow follows last. A cycle of edges that must be on the
+//! tree, which no such block opens, is an error.
 //!
 //! Example (Figure 3, `fact` of Figure 2; exit X, calls the edge X→B1): the edges are B1→B2, B1→B3,
 //! B2→X, B3→B4, B4→X and the exit edge B3→X. Six edges, five blocks, so three counters: the tree
-//! holds B3→X, and say B1→B2 and B4→X. `fact 5`, left early: B1→B3 4, B2→X 1, B3→B4 0 are counted; in
-//! reverse B4→X is 0, B1→B2 is 1, B3→X is 4, and there were 1 + 4 calls.
+//! holds B3→X, and say B1→B2 and B4→X. `fact 5`, left early: B1→B3 4, B2→X 1, B3→B4 0 are counted;
+//! in reverse B4→X is 0, B1→B2 is 1, B3→X is 4, and there were 1 + 4 calls.
 //!
 //! Deviation: the paper's weights are of the last run, ours as well or an estimate; of equal edges
 //! the first is taken. Cost: O(E log E) for the tree, O(E) to propagate.
@@ -32,7 +32,7 @@
 use crate::cfg::{Cfg, EdgeKind};
 use crate::counts::EdgeFlow;
 use crate::ids::EdgeId;
-use crate::probes::{Action, EdgeProbe, Probes};
+use crate::probes::{Action, CountBase, EdgeProbe, Probes};
 use crate::spanning::{Halves, PinnedCycleOfCounts, reached, span};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -102,8 +102,8 @@ impl EdgeCounters {
     /// Counters that someone else chose: a program's map, read back.
     ///
     /// # Errors
-    /// Where the lists are not a spanning tree, in an order in which a search adds it, and all other
-    /// edges; see [`TreeError`]. Never panics, whatever is given.
+    /// Where the lists are not a spanning tree, in an order in which a search adds it, and all
+    /// other edges; see [`TreeError`]. Never panics, whatever is given.
     pub fn from_parts(
         cfg: &Cfg,
         counted: Vec<EdgeId>,
@@ -156,7 +156,7 @@ impl EdgeCounters {
     pub fn probes(&self) -> Probes {
         let probes = self.counted.iter().zip(0i64..).map(|(&id, increment)| {
             let count = Action::Count {
-                register: false,
+                base: CountBase::Zero,
                 increment,
             };
             let probe = EdgeProbe {

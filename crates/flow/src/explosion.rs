@@ -25,8 +25,8 @@
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::dag::{Dag, Role};
+use crate::error::TooManyPaths;
 use crate::ids::{BlockId, EdgeId};
-use crate::numbering::TooManyPaths;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;

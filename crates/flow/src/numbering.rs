@@ -20,12 +20,12 @@
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::dag::{Dag, DagEdge, DagEdgeKind, Role};
+use crate::error::TooManyPaths;
 use crate::explosion;
 use crate::ids::{BlockId, DagEdgeId, EdgeId};
 use crate::shape::Shape;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
 
 /// The order in which a block's successors get their values.
 #[derive(Clone, Copy, Debug)]
@@ -47,27 +47,6 @@ pub struct Numbering {
     /// NumPaths of each node of the shape.
     pub(crate) path_counts: Vec<u64>,
 }
-
-/// Why a function's paths could not be brought under the limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooManyPaths {
-    /// The least number of paths that cutting reached; `u64::MAX` stands for that many or more.
-    pub least: u64,
-    /// The limit asked for.
-    pub limit: u64,
-}
-
-impl fmt::Display for TooManyPaths {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} paths are left after cutting, the limit is {}",
-            self.least, self.limit
-        )
-    }
-}
-
-impl core::error::Error for TooManyPaths {}
 
 impl Numbering {
     /// Numbers the paths of a graph. Where there are more than `limit`, plain edges are cut: a path
@@ -123,7 +102,8 @@ impl Numbering {
         })
     }
 
-    /// The same paths, numbered so that those which start at the entry come before all that start at loop heads.
+    /// The same paths, numbered so that those which start at the entry come before all that start
+    /// at loop heads.
     #[must_use]
     pub fn starts_last(mut self) -> Self {
         let Shape { edges, targets, .. } = &self.shape;

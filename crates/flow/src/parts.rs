@@ -7,55 +7,12 @@
 //! bijection to 0..path count.
 
 use crate::dag::{DagEdge, DagEdgeKind};
-use crate::ids::{BlockId, DagEdgeId, EdgeId};
+use crate::error::NumberingError;
+use crate::ids::{BlockId, DagEdgeId};
 use crate::numbering::Numbering;
 use crate::shape::Shape;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
-
-/// Why parts are not a numbering.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NumberingError {
-    /// More edges than ids can name.
-    TooManyEdges,
-    /// Entry and exit are the same block.
-    EntryIsExit(BlockId),
-    /// The edges form a cycle.
-    Cycle,
-    /// An edge leaves the exit, enters the entry, or is a dummy between the wrong blocks.
-    Misplaced(DagEdgeId),
-    /// A real edge appears twice.
-    RepeatedEdge(EdgeId),
-    /// A head has two start edges.
-    RepeatedStart(BlockId),
-    /// No path from this block ends.
-    DeadEnd(BlockId),
-    /// The values of the edges that leave this block do not number its paths one after the other.
-    NotBijective(BlockId),
-    /// More than 2^64 - 1 paths.
-    TooManyPaths(BlockId),
-}
-
-impl fmt::Display for NumberingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooManyEdges => write!(f, "more edges than ids can name"),
-            Self::EntryIsExit(block) => write!(f, "{block} is both entry and exit"),
-            Self::Cycle => write!(f, "the edges that paths run along form a cycle"),
-            Self::Misplaced(edge) => {
-                write!(f, "{edge} is not between blocks where its kind can be")
-            }
-            Self::RepeatedEdge(edge) => write!(f, "{edge} appears twice"),
-            Self::RepeatedStart(block) => write!(f, "{block} has two start edges"),
-            Self::DeadEnd(block) => write!(f, "no path from {block} ends"),
-            Self::NotBijective(block) => write!(f, "the values at {block} do not number its paths"),
-            Self::TooManyPaths(block) => write!(f, "{block} has more paths than can be numbered"),
-        }
-    }
-}
-
-impl core::error::Error for NumberingError {}
 
 impl Numbering {
     /// A numbering from the edges of its dag and their values, in the order of [`DagEdgeId`].

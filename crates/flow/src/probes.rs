@@ -55,17 +55,26 @@ pub enum Action {
     Set(i64),
     /// This is added to the path register.
     Add(i64),
-    /// One path more: the counter at `increment`, plus the path register if `register`.
+    /// Increments one counter: the counter of number `base` + `increment`.
     Count {
-        /// Whether the path register is added.
-        register: bool,
-        /// Which counter, or how far from the register.
+        /// The number that `increment` is added to.
+        base: CountBase,
+        /// The number of the counter, or its distance from the path register.
         increment: i64,
     },
 }
 
-/// What happens on one edge. On an edge that ends no path everything is in `before`; on an exit edge
-/// that is one `Count`, done when the block's middle is reached.
+/// The number that the increment of a count is added to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CountBase {
+    /// 0: the increment is the number of the counter.
+    Zero,
+    /// The path register.
+    Register,
+}
+
+/// What happens on one edge. On an edge that ends no path everything is in `before`; on an exit
+/// edge that is one `Count`, done when the block's middle is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EdgeProbe {
     /// Done for the path that runs the edge; on a back, cut or exit edge, for the path that ends
@@ -238,10 +247,12 @@ fn action(
         return None;
     }
     if regions.done[target] {
-        let register = !regions.constant[source];
-        let sum = if register { increment } else { constant };
+        let (base, sum) = match regions.constant[source] {
+            true => (CountBase::Zero, constant),
+            false => (CountBase::Register, increment),
+        };
         return Some(Action::Count {
-            register,
+            base,
             increment: sum.wrapping_add(sums.behind[target]),
         });
     }
@@ -269,7 +280,7 @@ fn place(
     let mut probes = Probes::default();
     if regions.done[shape.entry] {
         probes.entry.push(Action::Count {
-            register: false,
+            base: CountBase::Zero,
             increment: sums.behind[shape.entry],
         });
     } else if !regions.early[shape.entry] {

@@ -5,9 +5,9 @@
 //! damaged map may name any), nodes are.
 
 use crate::dag::{DagEdge, DagEdgeKind};
+use crate::error::NumberingError;
 use crate::ids::{BlockId, DagEdgeId, EdgeId};
 use crate::lists::Lists;
-use crate::parts::NumberingError;
 use alloc::vec;
 use alloc::vec::Vec;
 

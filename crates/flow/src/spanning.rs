@@ -2,10 +2,10 @@
 //! rest on; `edges` says what for, and why blocks have halves.
 //!
 //! The search is Prim's: a heap holds the ways from blocks on the tree to others, best first. Ways
-//! are ranked (exit edges, pinned edges, from a block's upper half into its lower, all other edges),
-//! within a rank by weight, and then the first. So the tree holds every exit edge, all pinned edges
-//! unless they close a cycle, keeps blocks whole wherever that is possible, and is as heavy as it can
-//! be then. No recursion. Cost: O(E log E).
+//! are ranked (exit edges, pinned edges, from a block's upper half into its lower, all other
+//! edges), within a rank by weight, and then the first. So the tree holds every exit edge, all
+//! pinned edges unless they close a cycle, keeps blocks whole wherever that is possible, and is as
+//! heavy as it can be then. No recursion. Cost: O(E log E).
 
 use crate::cfg::{Cfg, Edge, EdgeKind};
 use crate::ids::{BlockId, EdgeId};

@@ -16,8 +16,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use holloway_flow::{
-    Action, BlockId, Cfg, Dag, DagEdgeId, DagEdgeKind, Dominators, EdgeCounters, EdgeId, EdgeProbe,
-    Loops, Numbering, Path, PathEnd, PathId, PathStart, Probes, SuccessorOrder, estimate_weights,
+    Action, BlockId, Cfg, CountBase, Dag, DagEdgeId, DagEdgeKind, Dominators, EdgeCounters, EdgeId,
+    EdgeProbe, Loops, Numbering, Path, PathEnd, PathId, PathStart, Probes, SuccessorOrder,
+    estimate_weights,
 };
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -235,11 +236,11 @@ fn action(action: &Action) -> String {
         Action::Set(value) => format!("= {value}"),
         Action::Add(value) => format!("{value:+}"),
         Action::Count {
-            register: true,
+            base: CountBase::Register,
             increment,
         } => format!("count r{increment:+}"),
         Action::Count {
-            register: false,
+            base: CountBase::Zero,
             increment,
         } => format!("count {increment}"),
     }

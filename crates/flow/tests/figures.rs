@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use holloway_flow::{
-    Action, BlockId, Cfg, Chords, Dag, DagEdgeId, DagEdgeKind, EdgeId, EdgeProbe, Numbering, Path,
-    PathEnd, PathId, PathStart, Probes, SuccessorOrder, edge_counts,
+    Action, BlockId, Cfg, Chords, CountBase, Dag, DagEdgeId, DagEdgeKind, EdgeId, EdgeProbe,
+    Numbering, Path, PathEnd, PathId, PathStart, Probes, SuccessorOrder, edge_counts,
 };
 use std::collections::BTreeMap;
 
@@ -184,7 +184,7 @@ fn pp_placement_counts_where_the_path_is_decided() {
     .unwrap();
     assert_eq!(probes.entry, []);
     let count = |increment| Action::Count {
-        register: true,
+        base: CountBase::Register,
         increment,
     };
     let on = |id, action| {

@@ -7,9 +7,9 @@ mod common;
 use common::walk::walk;
 use common::{all_paths, any_cfg, dag, ends, function_cfg, number, reachable};
 use holloway_flow::{
-    Action, BlockId, Cfg, Chords, Dag, DagEdge, DagEdgeId, DagEdgeKind, EdgeId, EdgeKind,
-    Numbering, PathEnd, PathId, PathStart, Probes, SuccessorOrder, edge_counts, estimate_weights,
-    net_counts,
+    Action, BlockId, Cfg, Chords, CountBase, Dag, DagEdge, DagEdgeId, DagEdgeKind, EdgeId,
+    EdgeKind, Numbering, PathEnd, PathId, PathStart, Probes, SuccessorOrder, edge_counts,
+    estimate_weights, net_counts,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -220,9 +220,13 @@ fn check_needed(cfg: &Cfg, numbering: &Numbering, probes: &Probes) {
                     sets.insert(place);
                 }
                 Action::Add(value) => assert!(value != 0 && writer.is_some()),
-                Action::Count { register: true, .. } => drop(read.insert(writer.expect("set"))),
                 Action::Count {
-                    register: false, ..
+                    base: CountBase::Register,
+                    ..
+                } => drop(read.insert(writer.expect("set"))),
+                Action::Count {
+                    base: CountBase::Zero,
+                    ..
                 } => {}
             }
         }

@@ -129,7 +129,7 @@ impl CounterBases {
         let constants = [
             (woven.base_symbol.clone(), base / collect.base_unit()),
             (
-                patch::beside_symbol(&woven.base_symbol),
+                patch::ring_counters_symbol(&woven.base_symbol),
                 beside.place(&woven.fragment),
             ),
         ];

@@ -295,7 +295,7 @@ fn report_weaving(error: &WeaveError) -> WorkerExit {
                 Instead::Compiled => WorkerExit::Unfit,
             }
         }
-        WeaveError::Internal { .. } => {
+        WeaveError::Internal { .. } | WeaveError::InternalModule(_) => {
             report(error);
             WorkerExit::Internal
         }

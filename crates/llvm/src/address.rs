@@ -58,7 +58,8 @@ impl<'m> Instruction<'m> {
     fn size(self, kind: *mut LType) -> Option<i64> {
         const SCALABLE_VECTOR: i32 = 17;
         let api = self.module().api();
-        // SAFETY: the sized type of an element that a getelementptr steps over; the module's own layout.
+        // SAFETY: the sized type of an element that a getelementptr steps over; the module's own
+        // layout.
         unsafe {
             if (api.LLVMGetTypeKind)(kind) == SCALABLE_VECTOR {
                 return None;
@@ -73,7 +74,8 @@ impl<'m> Instruction<'m> {
         const ARRAY: i32 = 11;
         const VECTOR: i32 = 13;
         let api = self.module().api();
-        // SAFETY: a type that a getelementptr steps into: a struct by the number of a field, or a sequence.
+        // SAFETY: a type that a getelementptr steps into: a struct by the number of a field, or a
+        // sequence.
         unsafe {
             match (api.LLVMGetTypeKind)(kind) {
                 STRUCT => {

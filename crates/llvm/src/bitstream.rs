@@ -1,5 +1,5 @@
-//! As much of the bitstream format as tells who wrote a file and how many modules it holds: LLVM's own errors often say
-//! neither. Cost: a few words a block at the top.
+//! As much of the bitstream format as tells who wrote a file and how many modules it holds: LLVM's
+//! own errors often say neither. Cost: a few words a block at the top.
 //!
 //! ```text
 //! WIDTH   MEANING
@@ -12,8 +12,9 @@
 //!  to the next word                  3  a record: vbr6 code, vbr6 count, vbr6 each
 //!  32     its length in words        4… a record by an abbreviation
 //! ```
-//! Of the identification block, record 1 is the producer's text (`LLVM22.1.8`). Any bytes give an answer, perhaps `None`,
-//! soon: a count may lie, but each thing counted is read from bits of its own, which end.
+//! Of the identification block, record 1 is the producer's text (`LLVM22.1.8`). Any bytes give an
+//! answer, perhaps `None`, soon: a count may lie, but each thing counted is read from bits of its
+//! own, which end.
 
 const IDENTIFICATION: u32 = 13;
 const MODULE: u32 = 8;
@@ -34,7 +35,8 @@ pub fn count_modules(bitcode: &[u8]) -> Result<usize, usize> {
 
 /// What the identification block says wrote it.
 pub fn producer(bitcode: &[u8]) -> Option<String> {
-    /// Real ones have 40 bytes. A crafted one may repeat long abbreviations, in a time that grows with the square.
+    /// Real ones have 40 bytes. A crafted one may repeat long abbreviations, in a time that grows
+    /// with the square.
     const LONGEST: usize = 4096;
     let block = blocks(bitcode)
         .map_while(Result::ok)
@@ -47,7 +49,8 @@ pub fn producer(bitcode: &[u8]) -> Option<String> {
     identification(&mut bits)
 }
 
-/// The block of the string table: the names of all globals, one right after the other, and a few more strings.
+/// The block of the string table: the names of all globals, one right after the other, and a few
+/// more strings.
 pub fn string_table(bitcode: &[u8]) -> Option<&[u8]> {
     let block = blocks(bitcode)
         .map_while(Result::ok)
@@ -79,8 +82,8 @@ const HEAD_BITS: usize = 2 + 8;
 
 /// Top-level blocks, or the offset at which the stream breaks, last.
 ///
-/// Ids are small, so each VBR is one piece and the head fits 32 bits. Streams one after the other each begin with the
-/// magic; zero words pad.
+/// Ids are small, so each VBR is one piece and the head fits 32 bits. Streams one after the other
+/// each begin with the magic; zero words pad.
 fn blocks(bitcode: &[u8]) -> impl Iterator<Item = Result<TopBlock, usize>> {
     const ENTER_BLOCK: u32 = 1;
     let mut at = 0;

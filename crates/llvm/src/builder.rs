@@ -1,15 +1,15 @@
 //! Inserting instructions.
 //!
-//! Each method checks the types it needs and panics where they don't fit: a wrong call is a bug of the caller, not
-//! of the input, and LLVM itself would go on with undefined behaviour.
+//! Each method checks the types it needs and panics where they don't fit: a wrong call is a bug of
+//! the caller, not of the input, and LLVM itself would go on with undefined behaviour.
 
 use std::ptr::NonNull;
 
 use crate::function::AttributeKind;
 use crate::module::Module;
 use crate::sys::{Api, LBuilder};
-use crate::types::TypeKind;
-use crate::value::{Block, Function, Instruction, Type, Value};
+use crate::types::{Type, TypeKind};
+use crate::value::{Block, Function, Instruction, Value};
 
 /// A place to insert at.
 pub struct Builder<'m> {
@@ -35,7 +35,8 @@ impl<'m> Builder<'m> {
         builder
     }
 
-    /// Inserts at the top of a block: before its first instruction and the debug records that belong to that.
+    /// Inserts at the top of a block: before its first instruction and the debug records that
+    /// belong to that.
     ///
     /// # Panics
     /// If the block is empty.
@@ -219,7 +220,8 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Calls a function whose type has this result and these arguments' types, by its calling convention.
+    /// Calls a function whose type has this result and these arguments' types, by its calling
+    /// convention.
     pub fn call(
         &self,
         function: Function<'m>,
@@ -243,7 +245,8 @@ impl<'m> Builder<'m> {
         let kinds: Vec<_> = arguments.iter().map(|argument| argument.kind()).collect();
         let kind = Type::function(self.module, result, &kinds);
         let mut raw: Vec<_> = arguments.iter().map(|argument| argument.raw()).collect();
-        // SAFETY: the arguments fit the function type by construction; they are given with their number.
+        // SAFETY: the arguments fit the function type by construction; they are given with their
+        // number.
         self.built(unsafe {
             (self.api().LLVMBuildCall2)(
                 self.raw(),
@@ -256,8 +259,8 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Inline assembly (AT&T) that reads and writes one `i64` in memory, its operand `$0`, and may read an integer, its
-    /// operand `$1`, that `constraint` says the place of.
+    /// Inline assembly (AT&T) that reads and writes one `i64` in memory, its operand `$0`, and may
+    /// read an integer, its operand `$1`, that `constraint` says the place of.
     pub fn asm_on_memory(
         &self,
         assembly: &str,
@@ -301,7 +304,8 @@ impl<'m> Builder<'m> {
     ) -> Value<'m> {
         let kinds: Vec<_> = arguments.iter().map(|argument| argument.kind()).collect();
         let kind = Type::function(self.module, result, &kinds);
-        // SAFETY: texts are given with their lengths; LLVM's verifier checks that the constraints fit the type.
+        // SAFETY: texts are given with their lengths; LLVM's verifier checks that the constraints
+        // fit the type.
         let callee = self.built(unsafe {
             (self.api().LLVMGetInlineAsm)(
                 kind.raw(),
@@ -353,7 +357,8 @@ impl<'m> Builder<'m> {
         )
     }
 
-    /// Puts a copy of an instruction here: with the same operands, successors and metadata. Of a phi only its type, without incoming values.
+    /// Puts a copy of an instruction here: with the same operands, successors and metadata. Of a
+    /// phi only its type, without incoming values.
     pub fn copy(&self, instruction: Instruction<'m>) -> Instruction<'m> {
         if instruction.opcode() == crate::instruction::Opcode::Phi {
             let phi = self.phi(instruction.value().kind());
@@ -396,8 +401,8 @@ impl<'m> Builder<'m> {
 }
 
 impl<'m> Instruction<'m> {
-    /// Moves what stands before it in its block, phis too, to a new block that takes over all ways in. The new block has no
-    /// terminator yet; the old one keeps its ways out, and has no way in.
+    /// Moves what stands before it in its block, phis too, to a new block that takes over all ways
+    /// in. The new block has no terminator yet; the old one keeps its ways out, and has no way in.
     ///
     /// # Panics
     /// If its block is unfinished.
@@ -406,8 +411,8 @@ impl<'m> Instruction<'m> {
         let terminator = rest.terminator().expect("the block is finished");
         let head = rest.insert_before(name);
         let api = self.module().api();
-        // SAFETY: two blocks of one function. Without its terminator the old one has no successors whose phis would be
-        // changed too. The terminator is inserted again at once.
+        // SAFETY: two blocks of one function. Without its terminator the old one has no successors
+        // whose phis would be changed too. The terminator is inserted again at once.
         unsafe {
             (api.LLVMInstructionRemoveFromParent)(terminator.raw());
             let [from, to] = [rest, head].map(|block| (api.LLVMBasicBlockAsValue)(block.raw()));

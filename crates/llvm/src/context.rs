@@ -1,8 +1,8 @@
 //! A context: what owns types, constants and metadata, and collects what LLVM has to say.
 //!
-//! The C API reports some failures (invalid inline assembly, unreadable bitcode) *only* through the diagnostic
-//! handler, and without one LLVM prints and may exit. So every context has one: errors are kept, warnings, remarks
-//! and notes are dropped (there are hundreds of remarks a module).
+//! The C API reports some failures (invalid inline assembly, unreadable bitcode) *only* through the
+//! diagnostic handler, and without one LLVM prints and may exit. So every context has one: errors
+//! are kept, warnings, remarks and notes are dropped (there are hundreds of remarks a module).
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
@@ -57,7 +57,8 @@ impl Context {
 
     /// The errors LLVM reported since the last call, in its words.
     pub fn take_errors(&self) -> Vec<String> {
-        // SAFETY: alive as long as the context, and only shared: the handler runs on this thread, inside LLVM's calls.
+        // SAFETY: alive as long as the context, and only shared: the handler runs on this thread,
+        // inside LLVM's calls.
         unsafe { self.sink.as_ref() }.errors.take()
     }
 
@@ -72,7 +73,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: modules borrow the context, so none is left; the handler's sink, made from a box, is freed after it.
+        // SAFETY: modules borrow the context, so none is left; the handler's sink, made from a box,
+        // is freed after it.
         unsafe {
             (self.api().LLVMContextDispose)(self.raw());
             drop(Box::from_raw(self.sink.as_ptr()));
@@ -82,8 +84,8 @@ impl Drop for Context {
 
 /// The diagnostic handler.
 extern "C" fn hear(diagnostic: *mut LDiagnostic, sink: *mut c_void) {
-    // SAFETY: LLVM hands back the pointer given with the handler, to a sink that lives as long as the context; it is
-    // only read.
+    // SAFETY: LLVM hands back the pointer given with the handler, to a sink that lives as long as
+    // the context; it is only read.
     let sink = unsafe { &*sink.cast::<Sink>() };
     let api = sink.library.api();
     // SAFETY: the diagnostic is alive during the call.

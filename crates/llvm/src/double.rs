@@ -1,4 +1,5 @@
-//! Changing blocks and instructions in place, so that a function can be given a second copy of its code.
+//! Changing blocks and instructions in place, so that a function can be given a second copy of its
+//! code.
 //!
 //! Nothing is taken out, so every handle stays alive.
 
@@ -13,8 +14,8 @@ impl<'m> Block<'m> {
         self.module().api()
     }
 
-    /// Takes what stands before `instruction` into a new block, which stands before this one and takes over its address and all ways in. It has no end
-    /// yet: the caller gives it one.
+    /// Takes what stands before `instruction` into a new block, which stands before this one and
+    /// takes over its address and all ways in. It has no end yet: the caller gives it one.
     ///
     /// # Panics
     /// If the instruction isn't in the block, or a phi or landing pad.
@@ -35,8 +36,8 @@ impl<'m> Block<'m> {
             builder.take(moved);
         }
         let terminator = self.terminator().expect("a whole block is split");
-        // SAFETY: two blocks of one function. Without its terminator the block has no successors, so that phis which name it stay as they are; the
-        // terminator is put back at once.
+        // SAFETY: two blocks of one function. Without its terminator the block has no successors,
+        // so that phis which name it stay as they are; the terminator is put back at once.
         unsafe {
             let api = self.api_of();
             (api.LLVMInstructionRemoveFromParent)(terminator.raw());

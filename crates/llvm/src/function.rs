@@ -101,7 +101,8 @@ impl<'m> Function<'m> {
 
     /// The value of an attribute that is known by a text: `target-features`.
     pub fn text_attribute(self, name: &str) -> Option<String> {
-        // SAFETY: a function, a text with its length; null if absent, else a text that lives as long as the context.
+        // SAFETY: a function, a text with its length; null if absent, else a text that lives as
+        // long as the context.
         unsafe {
             let attribute = (self.api().LLVMGetStringAttributeAtIndex)(
                 self.raw(),

@@ -157,8 +157,8 @@ impl<'m> Instruction<'m> {
         }
     }
 
-    /// The constant of a switch's case that leads to successor `index` (1 is the first case). `None` for the default,
-    /// other instructions, and constants of more than 64 bits.
+    /// The constant of a switch's case that leads to successor `index` (1 is the first case).
+    /// `None` for the default, other instructions, and constants of more than 64 bits.
     pub fn case_value(self, index: u32) -> Option<i64> {
         if self.opcode() != Opcode::Switch || index == 0 {
             return None;
@@ -172,7 +172,8 @@ impl<'m> Instruction<'m> {
             );
             match api.LLVMGetSwitchCaseValue {
                 Some(case_value) => case_value(self.raw(), index),
-                // Up to LLVM 19 the operands are: value, default, constant, block, constant, block, …
+                // Up to LLVM 19 the operands are: value, default, constant, block, constant, block,
+                // …
                 None => (api.LLVMGetOperand)(self.raw(), 2 * index),
             }
         };

@@ -33,11 +33,12 @@ impl Library {
     /// Loads the library at `path`.
     ///
     /// # Errors
-    /// [`LlvmError::CannotOpen`], [`LlvmError::TooOld`], or [`LlvmError::MissingFunction`] with path, version and
-    /// function.
+    /// [`LlvmError::CannotOpen`], [`LlvmError::TooOld`], or [`LlvmError::MissingFunction`] with
+    /// path, version and function.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LlvmError> {
         let path = path.as_ref();
-        // SAFETY: loading runs the library's initialisers; the file is the libLLVM that the user chose.
+        // SAFETY: loading runs the library's initialisers; the file is the libLLVM that the user
+        // chose.
         let library =
             unsafe { libloading::Library::new(path) }.map_err(|error| LlvmError::CannotOpen {
                 path: path.into(),
@@ -67,12 +68,13 @@ impl Library {
         })
     }
 
-    /// The library to use: `explicit` (HOLLOWAY_LLVM) if given; else the one in the toolchain's sysroot, where
-    /// `rustc` is that directory or a rustc to ask; else the newest of the system's that works.
+    /// The library to use: `explicit` (HOLLOWAY_LLVM) if given; else the one in the toolchain's
+    /// sysroot, where `rustc` is that directory or a rustc to ask; else the newest of the system's
+    /// that works.
     ///
     /// # Errors
-    /// That of [`Library::open`] for an explicit path; [`LlvmError::NoLibrary`] with all places, or the last
-    /// candidate's error, if none works.
+    /// That of [`Library::open`] for an explicit path; [`LlvmError::NoLibrary`] with all places, or
+    /// the last candidate's error, if none works.
     pub fn find(explicit: Option<&Path>, rustc: Option<&Path>) -> Result<Self, LlvmError> {
         if let Some(path) = explicit {
             return Self::open(path);
@@ -114,7 +116,8 @@ impl Library {
 type GetVersion = unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint);
 
 fn version_of(library: &libloading::Library) -> Option<(u32, u32, u32)> {
-    // SAFETY: the type is the one LLVM's headers give; the function writes three integers through its arguments.
+    // SAFETY: the type is the one LLVM's headers give; the function writes three integers through
+    // its arguments.
     unsafe {
         let function = library.get::<GetVersion>("LLVMGetVersion").ok()?;
         let (mut major, mut minor, mut patch) = (0, 0, 0);
@@ -163,8 +166,8 @@ fn system_directories() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The libLLVM shared libraries in a directory, newest first, each file once. Linker scripts (rustc's sysroot holds
-/// one of 42 bytes) are left out.
+/// The libLLVM shared libraries in a directory, newest first, each file once. Linker scripts
+/// (rustc's sysroot holds one of 42 bytes) are left out.
 fn libraries_in(directory: &Path) -> Vec<PathBuf> {
     let mut found: Vec<(Vec<u32>, PathBuf)> = std::fs::read_dir(directory)
         .into_iter()

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use crate::context::text_of;
 use crate::module::Module;
-use crate::sys::LMetadata;
+use crate::sys::{LMetadata, LValue};
 use crate::value::Value;
 
 /// A metadata node. Equal handles are the same node.
@@ -76,8 +76,9 @@ impl<'m> Metadata<'m> {
         }
         let api = self.module.api();
         let value = self.as_value().raw();
-        // SAFETY: a node wrapped as value; the buffer holds as many operands as it says. Operands are null or values
-        // that wrap metadata (constants come out as themselves and are wrapped again).
+        // SAFETY: a node wrapped as value; the buffer holds as many operands as it says. Operands
+        // are null or values that wrap metadata (constants come out as themselves and are wrapped
+        // again).
         unsafe {
             let count = (api.LLVMGetMDNodeNumOperands)(value) as usize;
             let mut operands = vec![std::ptr::null_mut(); count];
@@ -209,6 +210,58 @@ impl<'m> Metadata<'m> {
     }
 }
 
+impl<'m> Value<'m> {
+    /// The metadata it wraps.
+    pub fn as_metadata(self) -> Option<Metadata<'m>> {
+        // SAFETY: a live value.
+        Metadata::new(
+            unsafe { (self.api().LLVMValueAsMetadata)(self.raw()) },
+            self.module(),
+        )
+    }
+}
+
+impl Module<'_> {
+    /// The value of a module flag that is an integer, like `PIC Level`.
+    pub fn flag(&self, name: &str) -> Option<u64> {
+        // SAFETY: the key is given with its length; null means absent.
+        let flag =
+            unsafe { (self.api().LLVMGetModuleFlag)(self.raw(), name.as_ptr().cast(), name.len()) };
+        Metadata::new(flag, self)?.as_int()
+    }
+
+    /// What the compiler calls itself (`llvm.ident`): `rustc version 1.95.0 (…)`, `clang version
+    /// …`.
+    pub fn ident(&self) -> Option<String> {
+        let api = self.api();
+        let name = c"llvm.ident";
+        // SAFETY: the name is a C string.
+        let count =
+            unsafe { (api.LLVMGetNamedMetadataNumOperands)(self.raw(), name.as_ptr()) } as usize;
+        let mut operands: Vec<*mut LValue> = vec![std::ptr::null_mut(); count];
+        // SAFETY: the buffer holds as many operands as there are.
+        unsafe {
+            (api.LLVMGetNamedMetadataOperands)(self.raw(), name.as_ptr(), operands.as_mut_ptr());
+        }
+        Value::new(*operands.first()?, self)?
+            .as_metadata()?
+            .operand(0)?
+            .as_string()
+    }
+
+    /// Number of a metadata kind, like `prof`.
+    pub fn metadata_kind(&self, name: &str) -> u32 {
+        // SAFETY: the name is given with its length.
+        unsafe {
+            (self.api().LLVMGetMDKindIDInContext)(
+                self.context().raw(),
+                name.as_ptr().cast(),
+                name.len() as u32,
+            )
+        }
+    }
+}
+
 /// A place in the source, perhaps of an inlined function. Equal handles are the same node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Location<'m>(Metadata<'m>);
@@ -235,7 +288,8 @@ impl<'m> Location<'m> {
         )
     }
 
-    /// Directory and name of the file it is in, where that is not its subprogram's: a `#include` or `#line` in the function.
+    /// Directory and name of the file it is in, where that is not its subprogram's: a `#include` or
+    /// `#line` in the function.
     pub fn other_file(self) -> Option<(String, String)> {
         let scope = self.scope()?;
         if scope.kind() == SUBPROGRAM {

@@ -1,19 +1,18 @@
-//! A module: parsed from bitcode, inspected, changed, verified.
+//! A module: parsed from bitcode, printed, verified. Its functions and globals are in `symbols.rs`,
+//! its flags in `metadata.rs`.
 //!
-//! Handles (values, functions, blocks, …) borrow the module. Whatever can destroy what a handle points to
-//! (passes, code generation, deleting a global, reshaping edges) takes the module by `&mut`, so no handle survives
-//! it; what takes `&self` only adds.
+//! Handles (values, functions, blocks, …) borrow the module. Whatever can destroy what a handle
+//! points to (passes, code generation, deleting a global, reshaping edges) takes the module by
+//! `&mut`, so no handle survives it; what takes `&self` only adds.
 
-use std::ffi::{CString, c_char};
+use std::ffi::c_char;
 use std::fmt;
 use std::ptr::NonNull;
 
 use crate::bitstream;
 use crate::context::{Context, take_message, text_of};
 use crate::error::LlvmError;
-use crate::metadata::Metadata;
-use crate::sys::{Api, LModule, LValue};
-use crate::value::{Function, Global, Type, Value};
+use crate::sys::{Api, LModule};
 
 /// A module of a context.
 pub struct Module<'c> {
@@ -45,8 +44,8 @@ impl<'c> Module<'c> {
         let api = context.api();
         let mut raw = std::ptr::null_mut();
         context.take_errors();
-        // SAFETY: the buffer borrows `bitcode` during the call only: parsing is eager, and the buffer is freed after
-        // it. The name is a C string. `raw` is written on success.
+        // SAFETY: the buffer borrows `bitcode` during the call only: parsing is eager, and the
+        // buffer is freed after it. The name is a C string. `raw` is written on success.
         let failed = unsafe {
             let buffer = (api.LLVMCreateMemoryBufferWithMemoryRange)(
                 bitcode.as_ptr().cast::<c_char>(),
@@ -94,148 +93,14 @@ impl<'c> Module<'c> {
             .into_owned()
     }
 
-    /// The value of a module flag that is an integer, like `PIC Level`.
-    pub fn flag(&self, name: &str) -> Option<u64> {
-        // SAFETY: the key is given with its length; null means absent.
-        let flag =
-            unsafe { (self.api().LLVMGetModuleFlag)(self.raw(), name.as_ptr().cast(), name.len()) };
-        Metadata::new(flag, self)?.as_int()
-    }
-
-    /// What the compiler calls itself (`llvm.ident`): `rustc version 1.95.0 (…)`, `clang version …`.
-    pub fn ident(&self) -> Option<String> {
-        let api = self.api();
-        let name = c"llvm.ident";
-        // SAFETY: the name is a C string.
-        let count =
-            unsafe { (api.LLVMGetNamedMetadataNumOperands)(self.raw(), name.as_ptr()) } as usize;
-        let mut operands: Vec<*mut LValue> = vec![std::ptr::null_mut(); count];
-        // SAFETY: the buffer holds as many operands as there are.
+    /// Assembly text outside functions.
+    pub fn inline_assembly(&self) -> String {
+        let mut length = 0;
+        // SAFETY: the text belongs to the module; its length is written.
         unsafe {
-            (api.LLVMGetNamedMetadataOperands)(self.raw(), name.as_ptr(), operands.as_mut_ptr());
-        }
-        Value::new(*operands.first()?, self)?
-            .as_metadata()?
-            .operand(0)?
-            .as_string()
-    }
-
-    /// Its functions, declarations too, in order.
-    pub fn functions(&self) -> impl Iterator<Item = Function<'_>> {
-        // SAFETY: first and next of a live list; null at the end.
-        let first = unsafe { (self.api().LLVMGetFirstFunction)(self.raw()) };
-        std::iter::successors(Value::new(first, self), |value| {
-            // SAFETY: as above.
-            Value::new(
-                unsafe { (self.api().LLVMGetNextFunction)(value.raw()) },
-                self,
-            )
-        })
-        .map(Function::of)
-    }
-
-    /// The function of this name.
-    pub fn function(&self, name: &str) -> Option<Function<'_>> {
-        let name = CString::new(name).ok()?;
-        // SAFETY: a C string; null if there is none.
-        Value::new(
-            unsafe { (self.api().LLVMGetNamedFunction)(self.raw(), name.as_ptr()) },
-            self,
-        )
-        .map(Function::of)
-    }
-
-    /// The global variable of this name.
-    pub fn global(&self, name: &str) -> Option<Global<'_>> {
-        let name = CString::new(name).ok()?;
-        // SAFETY: a C string; null if there is none.
-        Value::new(
-            unsafe { (self.api().LLVMGetNamedGlobal)(self.raw(), name.as_ptr()) },
-            self,
-        )
-        .map(Global::of)
-    }
-
-    /// The name of what the alias of this name stands for.
-    pub fn alias(&self, name: &str) -> Option<String> {
-        // SAFETY: the name is given with its length; null if there is none; an alias has an aliasee.
-        let aliasee = unsafe {
-            let alias =
-                (self.api().LLVMGetNamedGlobalAlias)(self.raw(), name.as_ptr().cast(), name.len());
-            if alias.is_null() {
-                return None;
-            }
-            (self.api().LLVMAliasGetAliasee)(alias)
-        };
-        Value::new(aliasee, self).map(Value::name)
-    }
-
-    /// Names of the functions that resolve ifuncs.
-    pub fn ifunc_resolvers(&self) -> Vec<String> {
-        let api = self.api();
-        let mut names = Vec::new();
-        // SAFETY: first and next of a live list; null at the end; the resolver may be null.
-        unsafe {
-            let mut ifunc = (api.LLVMGetFirstGlobalIFunc)(self.raw());
-            while !ifunc.is_null() {
-                names.extend(
-                    Value::new((api.LLVMGetGlobalIFuncResolver)(ifunc), self).map(Value::name),
-                );
-                ifunc = (api.LLVMGetNextGlobalIFunc)(ifunc);
-            }
-        }
-        names
-    }
-
-    /// Declares a function. An existing one of that name is returned as it is.
-    ///
-    /// # Panics
-    /// If the name contains NUL.
-    pub fn declare(&self, name: &str, result: Type<'_>, parameters: &[Type<'_>]) -> Function<'_> {
-        if let Some(function) = self.function(name) {
-            return function;
-        }
-        let kind = Type::function(self, result, parameters);
-        let name = CString::new(name).expect("names of functions have no NUL");
-        // SAFETY: a C string and a function type of this context.
-        let raw = unsafe { (self.api().LLVMAddFunction)(self.raw(), name.as_ptr(), kind.raw()) };
-        Function::of(Value::new(raw, self).expect("LLVMAddFunction returns a function"))
-    }
-
-    /// Adds a global variable without initializer: external.
-    ///
-    /// # Panics
-    /// If the name contains NUL.
-    pub fn add_global(&self, name: &str, kind: Type<'_>) -> Global<'_> {
-        let name = CString::new(name).expect("names of globals have no NUL");
-        // SAFETY: a C string and a type of this context.
-        let raw = unsafe { (self.api().LLVMAddGlobal)(self.raw(), kind.raw(), name.as_ptr()) };
-        Global::of(Value::new(raw, self).expect("LLVMAddGlobal returns a global"))
-    }
-
-    /// Deletes the global variable of this name, if it is there and nothing uses it. Whether it was deleted.
-    pub fn delete_global(&mut self, name: &str) -> bool {
-        let Some(global) = self.global(name) else {
-            return false;
-        };
-        // SAFETY: it is alive; without uses nothing in the module refers to it after; `&mut` means no handle does.
-        unsafe {
-            if !(self.api().LLVMGetFirstUse)(global.value().raw()).is_null() {
-                return false;
-            }
-            (self.api().LLVMDeleteGlobal)(global.value().raw());
-        }
-        true
-    }
-
-    /// Number of a metadata kind, like `prof`.
-    pub fn metadata_kind(&self, name: &str) -> u32 {
-        // SAFETY: the name is given with its length.
-        unsafe {
-            (self.api().LLVMGetMDKindIDInContext)(
-                self.context.raw(),
-                name.as_ptr().cast(),
-                name.len() as u32,
+            text_of(
+                (self.api().LLVMGetModuleInlineAsm)(self.raw(), &mut length),
+                length,
             )
         }
     }
@@ -322,20 +187,5 @@ fn parse_error(context: &Context, name: &str, bitcode: &[u8]) -> LlvmError {
         } else {
             text
         },
-    }
-}
-
-/// The module's inline assembly text (kept for the tools that look for symbols in it).
-impl Module<'_> {
-    /// Assembly text outside functions.
-    pub fn inline_assembly(&self) -> String {
-        let mut length = 0;
-        // SAFETY: the text belongs to the module; its length is written.
-        unsafe {
-            text_of(
-                (self.api().LLVMGetModuleInlineAsm)(self.raw(), &mut length),
-                length,
-            )
-        }
     }
 }

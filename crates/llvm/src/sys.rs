@@ -1,7 +1,8 @@
-//! The functions of the LLVM C API that are used, as a table of pointers loaded from a library at run time.
+//! The functions of the LLVM C API that are used, as a table of pointers loaded from a library at
+//! run time.
 //!
-//! Each is declared as in LLVM's headers of version 19 and 22 (`llvm-c/*.h`); where the two differ it is in the
-//! `optional` part. Nothing here is safe; nothing outside this crate sees it.
+//! Each is declared as in LLVM's headers of version 19 and 22 (`llvm-c/*.h`); where the two differ
+//! it is in the `optional` part. Nothing here is safe; nothing outside this crate sees it.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
@@ -23,7 +24,8 @@ macro_rules! api {
         required { $( fn $name:ident($($arg:ty),*) $(-> $ret:ty)?; )* }
         optional { $( fn $oname:ident($($oarg:ty),*) $(-> $oret:ty)?; )* }
     ) => {
-        /// The loaded functions. The library stays loaded for good: LLVM registers destructors of its own.
+        /// The loaded functions. The library stays loaded for good: LLVM registers destructors of
+        /// its own.
         #[allow(non_snake_case, reason = "the names are LLVM's")]
         pub(crate) struct Api {
             $( pub(crate) $name: unsafe extern "C" fn($($arg),*) $(-> $ret)?, )*
@@ -32,7 +34,8 @@ macro_rules! api {
         }
 
         impl Api {
-            /// Looks every function up; the error is the name of a required one that the library lacks.
+            /// Looks every function up; the error is the name of a required one that the library
+            /// lacks.
             pub(crate) fn load(library: libloading::Library) -> Result<Self, &'static str> {
                 Ok(Self {
                     $( $name: symbol(&library, stringify!($name)).ok_or(stringify!($name))?, )*
@@ -46,8 +49,8 @@ macro_rules! api {
 
 /// A symbol's address, taken for a function of type `F`.
 fn symbol<F: Copy>(library: &libloading::Library, name: &str) -> Option<F> {
-    // SAFETY: `F` is the type that LLVM's headers give the function of this name; the pointer is used only while
-    // the library is loaded, which is for good.
+    // SAFETY: `F` is the type that LLVM's headers give the function of this name; the pointer is
+    // used only while the library is loaded, which is for good.
     unsafe { library.get::<F>(name).ok().map(|symbol| *symbol) }
 }
 

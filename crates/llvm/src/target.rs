@@ -128,8 +128,8 @@ impl Module<'_> {
         let doing = format!("passes {pipeline}");
         let api = self.api();
         let text = CString::new(pipeline).expect("pipelines have no NUL");
-        // SAFETY: `&mut` means that no handle into the module lives; the options are freed here; an error is turned
-        // into its message, which frees it.
+        // SAFETY: `&mut` means that no handle into the module lives; the options are freed here; an
+        // error is turned into its message, which frees it.
         let message = unsafe {
             let raw = (api.LLVMCreatePassBuilderOptions)();
             (api.LLVMPassBuilderOptionsSetLoopVectorization)(raw, options.vectorize_loops.into());
@@ -159,14 +159,15 @@ impl Module<'_> {
     /// Generates an object file. The module is used up: code generation changes it.
     ///
     /// # Errors
-    /// [`LlvmError::Failed`] with LLVM's words, also where LLVM only told them to the diagnostic handler (invalid
-    /// inline assembly).
+    /// [`LlvmError::Failed`] with LLVM's words, also where LLVM only told them to the diagnostic
+    /// handler (invalid inline assembly).
     pub fn emit_object(self, machine: &Machine) -> Result<Vec<u8>, LlvmError> {
         const OBJECT: i32 = 1;
         let api = self.api();
         let mut message: *mut c_char = std::ptr::null_mut();
         let mut buffer = std::ptr::null_mut();
-        // SAFETY: the module is owned, so no handle lives; message or buffer are written, ours to free.
+        // SAFETY: the module is owned, so no handle lives; message or buffer are written, ours to
+        // free.
         let (failed, text) = unsafe {
             let failed = (api.LLVMTargetMachineEmitToMemoryBuffer)(
                 machine.raw.as_ptr(),

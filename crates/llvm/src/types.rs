@@ -1,7 +1,17 @@
-//! Types, and the constants that are made of them.
+//! Types.
 
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ptr::NonNull;
+
+use crate::handle::handle;
 use crate::module::Module;
-use crate::value::{Type, Value};
+use crate::sys::{Api, LType};
+
+handle! {
+    /// A type.
+    Type(LType)
+}
 
 /// Kind of a type, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,53 +115,5 @@ impl<'m> Type<'m> {
     /// Whether it is an integer or a pointer: what probes load, store and pass.
     pub fn is_scalar(self) -> bool {
         matches!(self.kind(), TypeKind::Integer(_) | TypeKind::Pointer)
-    }
-
-    /// An integer of this type, sign-extended or cut.
-    ///
-    /// # Panics
-    /// If it isn't an integer type.
-    pub fn int(self, value: i64) -> Value<'m> {
-        assert!(
-            matches!(self.kind(), TypeKind::Integer(_)),
-            "integers are of integer types"
-        );
-        // SAFETY: an integer type.
-        Value::new(
-            unsafe { (self.api().LLVMConstInt)(self.raw(), value as u64, 1) },
-            self.module(),
-        )
-        .expect("LLVMConstInt returns a value")
-    }
-
-    /// No value in particular of this type.
-    ///
-    /// # Panics
-    /// If it has no values.
-    pub fn poison(self) -> Value<'m> {
-        assert!(
-            !matches!(self.kind(), TypeKind::Void | TypeKind::Token),
-            "a type with values"
-        );
-        // SAFETY: a first-class type.
-        Value::new(
-            unsafe { (self.api().LLVMGetPoison)(self.raw()) },
-            self.module(),
-        )
-        .expect("LLVMGetPoison returns a value")
-    }
-
-    /// The null or zero of this type.
-    ///
-    /// # Panics
-    /// If it is neither an integer nor a pointer.
-    pub fn null(self) -> Value<'m> {
-        assert!(self.is_scalar(), "integers and pointers have a null");
-        // SAFETY: an integer or pointer type.
-        Value::new(
-            unsafe { (self.api().LLVMConstNull)(self.raw()) },
-            self.module(),
-        )
-        .expect("LLVMConstNull returns a value")
     }
 }

@@ -1,6 +1,4 @@
-//! Handles: types, values, globals, functions, blocks, instructions.
-//!
-//! A handle borrows its module, which can't destroy anything while a handle lives; so every handle is alive.
+//! Handles: values, globals, functions, blocks, instructions.
 
 use std::ffi::CString;
 use std::fmt;
@@ -8,65 +6,11 @@ use std::hash::{Hash, Hasher};
 use std::ptr::NonNull;
 
 use crate::context::text_of;
-use crate::metadata::Metadata;
+use crate::handle::handle;
 use crate::module::Module;
-use crate::sys::{Api, LBlock, LType, LValue};
-use crate::types::TypeKind;
+use crate::sys::{Api, LBlock, LValue};
+use crate::types::{Type, TypeKind};
 
-macro_rules! handle {
-    ($(#[$doc:meta])* $name:ident($raw:ident)) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy)]
-        pub struct $name<'m> {
-            raw: NonNull<$raw>,
-            module: &'m Module<'m>,
-        }
-
-        impl<'m> $name<'m> {
-            pub(crate) fn new(raw: *mut $raw, module: &'m Module<'m>) -> Option<Self> {
-                NonNull::new(raw).map(|raw| Self { raw, module })
-            }
-
-            pub(crate) fn raw(self) -> *mut $raw {
-                self.raw.as_ptr()
-            }
-
-            /// The module it belongs to.
-            pub fn module(self) -> &'m Module<'m> {
-                self.module
-            }
-
-            pub(crate) fn api(self) -> &'m Api {
-                self.module.api()
-            }
-        }
-
-        impl PartialEq for $name<'_> {
-            fn eq(&self, other: &Self) -> bool {
-                self.raw == other.raw
-            }
-        }
-
-        impl Eq for $name<'_> {}
-
-        impl Hash for $name<'_> {
-            fn hash<H: Hasher>(&self, state: &mut H) {
-                self.raw.hash(state);
-            }
-        }
-
-        impl fmt::Debug for $name<'_> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}({:p})", stringify!($name), self.raw)
-            }
-        }
-    };
-}
-
-handle! {
-    /// A type.
-    Type(LType)
-}
 handle! {
     /// Any value. Equal handles are the same value.
     Value(LValue)
@@ -200,15 +144,6 @@ impl<'m> Value<'m> {
         })
     }
 
-    /// The metadata it wraps.
-    pub fn as_metadata(self) -> Option<Metadata<'m>> {
-        // SAFETY: a live value.
-        Metadata::new(
-            unsafe { (self.api().LLVMValueAsMetadata)(self.raw()) },
-            self.module,
-        )
-    }
-
     /// Number of operands; 0 for what has none.
     pub fn operand_count(self) -> u32 {
         // SAFETY: a live value; the operands are asked of a user only.
@@ -246,21 +181,6 @@ impl<'m> Value<'m> {
             }
         }
         users
-    }
-
-    /// The constant `ptrtoint` of a constant pointer to `i64`.
-    ///
-    /// # Panics
-    /// If it isn't a constant pointer.
-    pub fn pointer_to_i64(self) -> Value<'m> {
-        assert!(
-            self.is_constant() && self.kind().kind() == TypeKind::Pointer,
-            "a constant pointer is cast"
-        );
-        // SAFETY: a constant pointer, to an integer type.
-        let raw =
-            unsafe { (self.api().LLVMConstPtrToInt)(self.raw(), Type::i64(self.module).raw()) };
-        Value::new(raw, self.module).expect("LLVMConstPtrToInt returns a value")
     }
 }
 

@@ -1,11 +1,11 @@
-//! Static archives and rlibs: their members listed, and written anew with woven members.
+//! Static archives and rlibs: lists their members, and writes archives with woven members.
 //!
-//! A rewritten archive keeps the order and names of its members, machine code and `lib.rmeta` included, always has a
-//! symbol index (archives of bitcode made by a plain `ar` have none) and no dates or owners: same input, same
-//! output. Members of a thin archive are read from beside it, and written into an ordinary one.
+//! A rewritten archive keeps the order and names of its members, machine code and `lib.rmeta`
+//! included. It always has a symbol index (archives of bitcode made by a plain `ar` have none) and
+//! no dates or owners: the same input gives the same output. Members of a thin archive are read
+//! from their own files, and written into an ordinary archive.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::io::Cursor;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
@@ -16,6 +16,7 @@ use ar_archive_writer::{
 };
 use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSymbol};
+use thiserror::Error;
 
 /// An archive's members, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,39 +44,27 @@ pub enum MemberPlace {
 }
 
 /// Why an archive cannot be read or written.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum ArchiveError {
     /// A header is wrong.
+    #[error("archive is truncated or damaged ({0}); build it again")]
     Broken(String),
     /// A member of a thin archive cannot be read.
-    Member(PathBuf, std::io::Error),
+    #[error("member {} of the thin archive cannot be read: {problem}", path.display())]
+    Member {
+        /// The member's file.
+        path: PathBuf,
+        /// Why it cannot be read.
+        problem: std::io::Error,
+    },
     /// The new archive cannot be built.
+    #[error("archive cannot be written anew: {0}")]
     Write(std::io::Error),
 }
 
-impl fmt::Display for ArchiveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Broken(why) => {
-                write!(f, "archive is truncated or damaged ({why}); build it again")
-            }
-            Self::Member(path, why) => {
-                write!(
-                    f,
-                    "member {} of the thin archive cannot be read: {why}",
-                    path.display()
-                )
-            }
-            Self::Write(why) => write!(f, "archive cannot be written anew: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for ArchiveError {}
-
 impl Archive {
-    /// Lists the members of the archive `bytes`, which was read from `path` (members of a thin archive are named
-    /// from its directory).
+    /// Lists the members of the archive `bytes`, which was read from `path` (members of a thin
+    /// archive are named from its directory).
     ///
     /// # Errors
     /// When a header is wrong or a member reaches beyond the end.
@@ -117,7 +106,10 @@ impl Member {
             MemberPlace::Inside(range) => Ok(Cow::Borrowed(&archive[range.clone()])),
             MemberPlace::File(path) => match std::fs::read(path) {
                 Ok(bytes) => Ok(Cow::Owned(bytes)),
-                Err(error) => Err(ArchiveError::Member(path.clone(), error)),
+                Err(problem) => Err(ArchiveError::Member {
+                    path: path.clone(),
+                    problem,
+                }),
             },
         }
     }
@@ -163,8 +155,9 @@ fn check_symbols(member: &[u8], data: &[u8]) -> Result<(), ArchiveError> {
     }
 }
 
-/// Members of thin archives are stored with their path. The writer fills short names up to 16 characters, not bytes,
-/// which breaks the header unless they are ASCII; long names end at a newline; and one without a name would be the index.
+/// Members of thin archives are stored with their path. The writer fills short names up to 16
+/// characters, not bytes, which breaks the header unless they are ASCII; long names end at a
+/// newline; and one without a name would be the index.
 fn file_name(name: &[u8]) -> String {
     let last = name
         .rsplit(|&byte| byte == b'/')

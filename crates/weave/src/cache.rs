@@ -1,15 +1,16 @@
-//! Woven modules kept by content, so that a relink weaves only what changed.
+//! Woven modules kept by content, so that a relink weaves only the modules that changed.
 //!
-//! The key is a hash of everything that determines the result; an entry is one file named by its key, written under
-//! another name and renamed, so that links at the same time see it whole or not at all. Each entry carries a
-//! checksum: a damaged one is as good as none, and is written again. The cache is bounded: when it is over its
-//! limit, the entries used longest ago go; so does what links that were killed left half written.
+//! The key is a hash of everything that determines the result. An entry is one file named by its
+//! key. It is written under another name and renamed, so that concurrent links see it whole or not
+//! at all. Each entry carries a checksum; a damaged entry counts as missing and is written again.
+//! If the cache exceeds its limit, the least recently used entries go, and so do unfinished files
+//! of killed links.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  HLWCACHE
 //!      8   32  BLAKE3 of all that follows
-//!     40    8  bytes of counters
+//!     40    8  size of the counters in bytes
 //!     48    8  length s of the base symbol
 //!     56    8  length f of the fragment
 //!     64    s  base symbol
@@ -27,21 +28,23 @@ use crate::WovenModule;
 
 const MAGIC: [u8; 8] = *b"HLWCACHE";
 const HEAD: usize = 64;
-/// Bytes a cache may grow to: some hundred builds of a program the size of ripgrep (10 MB woven).
+/// The size that a cache may grow to: some hundred builds of a program the size of ripgrep (10 MB
+/// woven).
 const LIMIT: u64 = 4 << 30;
-/// How often the limit is looked after.
+/// How often links check the limit.
 const PRUNE_EVERY: Duration = Duration::from_secs(3600);
-/// Start of the names of files that are being written.
+/// The start of the names of unfinished files.
 const FRESH: &str = ".new-";
-/// Age at which such a file is nobody's any more: writing takes seconds.
+/// The age at which an unfinished file is abandoned: writing takes seconds.
 const STALE: Duration = Duration::from_secs(24 * 3600);
 
-/// Names an entry: hash of all that determines it.
+/// Names an entry: a hash of all that determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(blake3::Hash);
 
 impl Key {
-    /// The key of what comes of `bitcode` under `settings`: every option and every version that matters, as text.
+    /// The key of the result of weaving `bitcode` under `settings`: every option and version that
+    /// matters, as text.
     pub fn new(bitcode: &[u8], settings: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&(settings.len() as u64).to_le_bytes());
@@ -58,7 +61,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens (makes) the cache at `dir`.
+    /// Opens the cache at `dir`, and creates the directory if necessary.
     ///
     /// # Errors
     /// When the directory cannot be made or written.
@@ -71,11 +74,11 @@ impl Cache {
         })
     }
 
-    /// The entry of `key`, when there is a sound one.
+    /// The entry of `key`, if there is a sound one.
     pub fn find(&self, key: Key) -> Option<WovenModule> {
         let path = self.path(key);
         let entry = decode(&fs::read(&path).ok()?)?;
-        // Marks it as used; a cache on a read-only disk still serves.
+        // Marks the entry as used. A cache on a read-only disk still serves.
         let _ = fs::File::options()
             .append(true)
             .open(&path)
@@ -94,8 +97,8 @@ impl Cache {
         write_whole(dir, &path, &encode(entry))
     }
 
-    /// Deletes what killed links left half written, and the entries used longest ago until the cache is within its
-    /// limit. Looks at most once an hour.
+    /// Deletes unfinished files of killed links, and the least recently used entries until the
+    /// cache is within its limit. Does so at most once an hour.
     pub fn prune(&self) {
         let stamp = self.dir.join("pruned");
         let recent = fs::metadata(&stamp)
@@ -160,14 +163,14 @@ fn files(dir: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
     described.collect()
 }
 
-/// Whether a file is one that [`fresh`] made.
+/// Whether [`fresh`] made a file.
 fn is_fresh(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     name.as_encoded_bytes().starts_with(FRESH.as_bytes())
 }
 
-/// A new file in `dir`, under a name that nobody has. Process ids alone won't do: containers that share a cache number
-/// theirs alike.
+/// A new file in `dir`, under a unique name. Process ids alone are not unique: containers that
+/// share a cache number their processes alike.
 fn fresh(dir: &Path) -> io::Result<(fs::File, PathBuf)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     loop {
@@ -196,14 +199,14 @@ fn write_whole(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     result
 }
 
-/// An entry as bytes; workers hand their result to the link step in this form too.
+/// An entry as bytes. Workers also send their result to the link step in this form.
 pub fn encode(entry: &WovenModule) -> Vec<u8> {
     let WovenModule {
         object,
         fragment,
         counters_size,
         base_symbol,
-        // A module that reads files is never kept.
+        // A module that reads files is never cached.
         reads_files: _,
     } = entry;
     let mut bytes = Vec::with_capacity(HEAD + base_symbol.len() + fragment.len() + object.len());
@@ -220,7 +223,7 @@ pub fn encode(entry: &WovenModule) -> Vec<u8> {
     bytes
 }
 
-/// Reads what [`encode`] wrote; nothing when a bit is wrong.
+/// Reads what [`encode`] wrote. `None` if any bit is wrong.
 pub fn decode(bytes: &[u8]) -> Option<WovenModule> {
     if bytes.len() < HEAD
         || bytes[..8] != MAGIC

@@ -1,17 +1,18 @@
-//! Names of a switch's cases: enumerators, variants, characters, numbers, where debug information
-//! tells what is switched on.
+//! Names of a switch's cases: enumerators, variants, characters, numbers, if debug information
+//! describes the value that is switched on.
 //!
-//! A case's value is that of the compiled switch. It is the source's only if the value that is
-//! switched on is known to be one of the source's: a value that a variable has, or one that is
-//! loaded from where a variable is or points to, both without calculation. Then the variable's type
+//! A case's value is that of the compiled switch. It is the source's value only if the value
+//! switched on is known to be one of the source's: a variable's value, or a value loaded from a
+//! variable's address or through its pointer, both without calculation. Then the variable's type
 //! says what the number means. The optimizer shifts and narrows cases only together with the value,
-//! which then is no variable's any more: such a switch has no names. Neither has one
+//! which then is no variable's value any more. Such a switch has no names. A switch has no names
+//! either
 //! - on a value that two variables of different types have;
-//! - on a variant that is told by what another one leaves unused (a niche): what is switched on may
-//!   as well be the variant inside;
-//! - on a member of a union, or of some bits.
+//! - on a variant that an unused value of another variant encodes (a niche): the value switched on
+//!   may as well be the variant inside;
+//! - on a member of a union, or on a bit field.
 //!
-//! An enumerator's name is given where no other one has its value.
+//! An enumerator's name is used if no other enumerator has its value.
 
 use std::collections::HashMap;
 
@@ -21,17 +22,17 @@ use holloway_llvm::{
     Block, DebugType, Encoding, Form, Instruction, Opcode, TypeKind, Value, Variable,
 };
 
-use crate::lower::Lowered;
+use crate::lower::LoweredFunction;
 
-/// Steps from a value back to a variable.
+/// The most steps from a value back to a variable.
 const STEPS: u32 = 8;
 
-/// The named cases of a function, in order of their edges. To be read before probes are put in.
-pub(crate) fn names(lowered: &Lowered<'_>) -> Vec<CaseNames> {
+/// The named cases of a function, in order of their edges. To be called before probes are inserted.
+pub(crate) fn names(lowered: &LoweredFunction<'_>) -> Vec<CaseNames> {
     let layout = &lowered.layout;
     let mut variables = None;
     let mut found = Vec::new();
-    // The last node of each block, which its switch leads from.
+    // The last segment of each block, from which its switch leads on.
     for (node, place) in lowered.nodes.iter().enumerate() {
         let block = &layout.blocks[place.block];
         let terminator = block.terminator();
@@ -71,11 +72,11 @@ pub(crate) fn names(lowered: &Lowered<'_>) -> Vec<CaseNames> {
     found
 }
 
-/// What is known of a function's variables.
+/// The debug information of a function's variables.
 struct Variables<'m> {
-    /// Those that have a value.
+    /// Variables by their value.
     values: HashMap<Value<'m>, Vec<Variable<'m>>>,
-    /// Those that are at an address.
+    /// Variables by their address.
     addresses: HashMap<Value<'m>, Vec<Variable<'m>>>,
 }
 
@@ -93,11 +94,11 @@ impl<'m> Variables<'m> {
         Self { values, addresses }
     }
 
-    /// What the cases of a switch mean.
+    /// The meaning of a switch's cases.
     fn names(&self, switch: Instruction<'m>) -> Option<Names> {
         let mut value = switch.value().operand(0);
         let width = bits(value)?;
-        // A case of a widened number is one of the number.
+        // A case of a widened number is a case of the number.
         while let Some(inner) = widened(value) {
             value = inner;
         }
@@ -106,7 +107,7 @@ impl<'m> Variables<'m> {
         Names::new(kind, narrow, width)
     }
 
-    /// The type of a value, if it is one of the source's.
+    /// The source's type of a value, if it is a source value.
     fn kind(&self, value: Value<'m>, steps: u32) -> Option<DebugType<'m>> {
         let steps = steps.checked_sub(1)?;
         let bits = bits(value)?;
@@ -128,8 +129,8 @@ impl<'m> Variables<'m> {
         }
     }
 
-    /// The type of the variable that a value is stored to, whole: how unoptimized code keeps
-    /// parameters, and rustc what it has in a register.
+    /// The type of the variable that the whole value is stored to. Unoptimized code keeps
+    /// parameters so, and rustc the values that it has in registers.
     fn stored(&self, value: Value<'m>, bits: u64) -> Option<DebugType<'m>> {
         let stores = value.users().into_iter().filter_map(Value::as_instruction);
         let stores = stores
@@ -142,16 +143,16 @@ impl<'m> Variables<'m> {
         agreed(kinds)
     }
 
-    /// The one variable that is all of a slot of the frame.
+    /// The only variable of a slot of the frame.
     fn slot(&self, address: Value<'m>) -> Option<&Variable<'m>> {
         let variables = self.addresses.get(&address)?;
         let first = variables.first()?;
-        // A slot that several variables share tells nothing.
+        // A slot that several variables share has no known type.
         let is_one = variables.iter().all(|other| other.which == first.which);
         (is_one && first.part.is_none()).then_some(first)
     }
 
-    /// The type of what a load loads.
+    /// The type of a loaded value.
     fn loaded(&self, load: Instruction<'m>, bits: u64, steps: u32) -> Option<DebugType<'m>> {
         let (mut base, mut offset) = (load.value().operand(0), 0i64);
         let mut strides = Vec::new();
@@ -183,13 +184,13 @@ impl<'m> Variables<'m> {
     }
 }
 
-/// The type that all agree on.
+/// The type that all of `kinds` have in common.
 fn agreed<'m>(mut kinds: impl Iterator<Item = Option<DebugType<'m>>>) -> Option<DebugType<'m>> {
     let first = kinds.next()??;
     kinds.all(|kind| kind == Some(first)).then_some(first)
 }
 
-/// A type without its other names and qualifiers.
+/// A type without typedefs and qualifiers.
 fn plain(kind: DebugType<'_>) -> DebugType<'_> {
     let mut kind = kind;
     while kind.form() == Form::Alias
@@ -200,8 +201,8 @@ fn plain(kind: DebugType<'_>) -> DebugType<'_> {
     kind
 }
 
-/// The type of so many bits of a type, from bit `first` on: of all of a number, an enumeration or a
-/// pointer; of what tells variants apart the variants.
+/// The type of `bits` bits of a type, from bit `first` on: of a whole number, enumeration or
+/// pointer its type, of a tag its variants.
 fn part(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<'_>> {
     let kind = plain(kind);
     match kind.form() {
@@ -230,7 +231,7 @@ fn part(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<'_>> {
     }
 }
 
-/// Variants, if these bits tell which one it is, each by a value of its own.
+/// The variants, if these bits are their tag and each has a tag value of its own.
 fn variants(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<'_>> {
     let tag = kind.discriminator()?;
     let is_tag = tag.offset() == first && plain(tag.base()?).bits() == bits;
@@ -239,7 +240,7 @@ fn variants(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<'_>>
     (is_tag && are_told).then_some(kind)
 }
 
-/// The bits of an integer or a pointer.
+/// The width of an integer or a pointer.
 fn bits(value: Value<'_>) -> Option<u64> {
     match value.kind().kind() {
         TypeKind::Integer(bits) if bits <= 64 => Some(bits.into()),
@@ -248,7 +249,7 @@ fn bits(value: Value<'_>) -> Option<u64> {
     }
 }
 
-/// What an integer was before it was widened.
+/// The integer before it was widened.
 fn widened(value: Value<'_>) -> Option<Value<'_>> {
     let resize = value.as_instruction()?;
     if resize.opcode() != Opcode::Resize {
@@ -258,11 +259,11 @@ fn widened(value: Value<'_>) -> Option<Value<'_>> {
     (bits(inner)? < bits(value)?).then_some(inner)
 }
 
-/// What the values of a type are called.
+/// The names of a type's values.
 struct Names {
-    /// By the value's bits.
+    /// By the value's bits: its name, or `None` if several names share the value.
     known: HashMap<u64, Option<String>>,
-    /// What others mean.
+    /// The encoding of values without a name.
     encoding: Option<Encoding>,
     narrow: u64,
     width: u64,
@@ -293,7 +294,7 @@ impl Names {
         };
         let mut known: HashMap<u64, Option<String>> = HashMap::new();
         for (value, name) in named.into_iter().filter(|(_, name)| !name.is_empty()) {
-            // Two names of one value: which of them the source has isn't known.
+            // Which of two names of one value the source uses isn't known.
             let name = (!known.contains_key(&value)).then_some(name);
             known.insert(value, name);
         }
@@ -309,7 +310,7 @@ impl Names {
         })
     }
 
-    /// What a case's value is called.
+    /// The name of a case's value.
     fn name(&self, value: i64) -> Option<String> {
         let wide = value as u64 & mask(self.width);
         let narrow = wide & mask(self.narrow);

@@ -1,8 +1,9 @@
 //! Constructors and destructors as `.init_array` and `.fini_array` entries.
 //!
-//! The C API's target machine emits `llvm.global_ctors` into `.ctors`, which lld, rustc's own linker, never runs. So each
-//! entry becomes an internal pointer in section `.init_array` (`.init_array.00101` with a priority), in the comdat
-//! group of its key, as the code generator would do with UseInitArray, and the list is deleted.
+//! The C API's target machine emits `llvm.global_ctors` into `.ctors`, which lld, rustc's own
+//! linker, never runs. So each entry becomes an internal pointer in section `.init_array`
+//! (`.init_array.00101` with a priority), in the comdat group of its key, as the code generator
+//! would do with UseInitArray. The list itself is deleted.
 
 use holloway_llvm::{Linkage, Module, Type, Value};
 
@@ -55,8 +56,8 @@ fn spread<'m>(module: &'m Module<'m>, list: &str, section: &str, name: &str) {
     }
 }
 
-/// Reads `{ i32 priority, ptr function, ptr key }`. Entries without a function, and those whose key's code is in
-/// another object, make nothing.
+/// Reads `{ i32 priority, ptr function, ptr key }`. `None` for an entry without a function, or
+/// whose key's code is in another object.
 fn entry(value: Value<'_>) -> Option<Entry<'_>> {
     if value.operand_count() < 3 {
         return None;

@@ -1,8 +1,9 @@
-//! The optimisation pipeline and the code generator, set as a normal build would set them.
+//! The optimization pipeline and the code generator, set as a normal build would set them.
 //!
-//! `thinlto<On>` on each module alone: as fast as the default release build, within noise. `lto<On>` only on
-//! rustc's merged module: it takes the module for the whole program and miscompiles one of several.
-//! Relocation and code model come from the module's flags, CPU and features from the functions' attributes.
+//! Each module is optimized alone by `thinlto<On>`, which is as fast as the default release build,
+//! within noise. Only rustc's merged module gets `lto<On>`, which takes a module for the whole
+//! program and miscompiles one of several. Relocation and code model come from the module's flags,
+//! CPU and features from the functions' attributes.
 
 use holloway_llvm::{
     AttributeKind, CodeGenLevel, CodeModel, Function, LlvmError, Machine, Module, PassOptions,
@@ -11,7 +12,7 @@ use holloway_llvm::{
 
 use crate::options::{ModuleOptions, OptLevel};
 
-/// The level to use: the one asked for, or what the functions show.
+/// The optimization level: the level asked for, or the level that the functions show.
 pub(crate) fn level(module: &Module<'_>, options: &ModuleOptions) -> OptLevel {
     if let Some(level) = options.opt {
         return level;
@@ -22,16 +23,16 @@ pub(crate) fn level(module: &Module<'_>, options: &ModuleOptions) -> OptLevel {
         .filter(|function| !function.is_declaration())
         .peekable();
     let any = defined.peek().is_some();
-    let unoptimised =
+    let unoptimized =
         defined.all(|function| optnone.is_some_and(|kind| function.has_attribute(kind)));
-    if any && unoptimised {
+    if any && unoptimized {
         OptLevel::O0
     } else {
         OptLevel::O2
     }
 }
 
-/// A machine for the module.
+/// The code generator for the module.
 pub(crate) fn machine(module: &Module<'_>, level: OptLevel) -> Result<Machine, LlvmError> {
     let reloc = match module.flag("PIC Level") {
         Some(1..) => Reloc::Pic,
@@ -55,7 +56,7 @@ pub(crate) fn machine(module: &Module<'_>, level: OptLevel) -> Result<Machine, L
 }
 
 /// Runs the post-link pipeline.
-pub(crate) fn optimise(
+pub(crate) fn optimize(
     module: &mut Module<'_>,
     machine: &Machine,
     level: OptLevel,
@@ -78,7 +79,7 @@ pub(crate) fn optimise(
     module.run_passes(&pipeline, machine, passes)
 }
 
-/// Makes the code around probes fit for the code generator.
+/// Cleans up around probes for the code generator.
 pub(crate) fn tidy(module: &mut Module<'_>, level: OptLevel) {
     let optnone = AttributeKind::named(module, "optnone");
     if level != OptLevel::O0 {
@@ -88,7 +89,8 @@ pub(crate) fn tidy(module: &mut Module<'_>, level: OptLevel) {
     }
 }
 
-/// Gives each function a section of its own, as `-ffunction-sections` would; comdat functions have one already.
+/// Gives each function a section of its own, as `-ffunction-sections` would; comdat functions have
+/// one already.
 pub(crate) fn function_sections(module: &Module<'_>) {
     for function in module.functions() {
         if !function.is_declaration() && !function.has_comdat() && function.section().is_none() {

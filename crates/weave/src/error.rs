@@ -1,41 +1,75 @@
 //! Why a module could not be woven.
 
-use std::fmt;
-
+use holloway_flow::EdgeId;
 use holloway_llvm::LlvmError;
+use thiserror::Error;
+
+use crate::patch::PatchError;
+use crate::reason::Reason;
 
 /// An error of weaving one module.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WeaveError {
-    /// LLVM's words.
-    Llvm(LlvmError),
+    /// LLVM failed.
+    #[error("{0}")]
+    Llvm(#[from] LlvmError),
     /// The module is sound, but weaving it would change what the program does.
+    #[error("{module}: {reason}")]
     Refused {
-        /// The module.
+        /// Name of the module.
         module: String,
-        /// Why, and what to do.
-        reason: String,
+        /// Why the weaver refuses it.
+        reason: Reason,
         /// What may be linked.
         instead: Instead,
     },
-    /// The graph of a function broke a rule of ours: a bug.
+    /// The weaver broke a rule of its own in one function: a bug.
+    #[error("function {function}: {defect}; leave it out with --skip and report this")]
     Internal {
-        /// The function; empty where it is the module as a whole.
+        /// Linkage name of the function.
         function: String,
-        /// What was wrong.
-        what: String,
+        /// The broken rule.
+        defect: Defect,
     },
+    /// The weaver broke a rule of its own, and no function is known to blame: a bug.
+    #[error("{0}; please report this")]
+    InternalModule(Defect),
 }
 
 /// What may be linked in place of a module that is not woven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instead {
-    /// The module as it is: its own machine code, or its bitcode by a linker that reads it. Compiled alone it would do
-    /// something else.
+    /// The module as it is: its own machine code, or its bitcode by a linker that reads bitcode.
+    /// Compiled alone it would do something else.
     AsItIs,
     /// The module compiled without probes.
     Compiled,
+}
+
+/// A rule of the weaver's own that is broken: a bug.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Defect {
+    /// The plan has a probe on an edge without a place for one.
+    #[error("a probe was planned on {0}, which has no place for one")]
+    ProbeWithoutPlace(EdgeId),
+    /// A block's probes are not sorted by instruction.
+    #[error("the probes of a block are out of order")]
+    UnsortedProbes,
+    /// The plan has edge counters where the kind needs paths.
+    #[error("edges are not counted beside a ring")]
+    EdgesNextToRing,
+    /// Woven twice, a function still refers to its counters by a relocation that the link step
+    /// cannot resolve.
+    #[error("its counters are referred to by relocation type {kind}")]
+    Relocation {
+        /// The ELF relocation type.
+        kind: u32,
+    },
+    /// The woven object cannot be read.
+    #[error("{0}")]
+    Object(PatchError),
 }
 
 impl WeaveError {
@@ -45,38 +79,5 @@ impl WeaveError {
             self,
             Self::Refused { .. } | Self::Llvm(LlvmError::SeveralModules { .. })
         )
-    }
-}
-
-impl fmt::Display for WeaveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Llvm(error) => error.fmt(f),
-            Self::Refused { module, reason, .. } => write!(f, "{module}: {reason}"),
-            Self::Internal { function, what } if function.is_empty() => {
-                write!(f, "{what}; please report this")
-            }
-            Self::Internal { function, what } => {
-                write!(
-                    f,
-                    "function {function}: {what}; leave it out with --skip and report this"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for WeaveError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Llvm(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<LlvmError> for WeaveError {
-    fn from(error: LlvmError) -> Self {
-        Self::Llvm(error)
     }
 }

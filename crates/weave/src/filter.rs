@@ -1,11 +1,14 @@
 //! Which functions the user wants: `--only` and `--skip`.
 //!
-//! A pattern is the name of a crate (`regex_automata`), of a function (`parse_line`, `app::parse_line`, a linkage
-//! name), or a regular expression that is searched in the demangled name. Which of them it is meant as need not be said:
-//! it selects a function if it fits as any. A plain word is only taken as a name, so `main` doesn't select
-//! `domain::lookup`.
+//! A pattern is the name of a crate (`regex_automata`), the name of a function (`parse_line`,
+//! `app::parse_line`, a linkage name), or a regular expression that is searched in the demangled
+//! name. It selects a function if it fits in any of these ways. A plain word is only taken as a
+//! name, so `main` doesn't select `domain::lookup`.
 
 use regex::Regex;
+use thiserror::Error;
+
+use crate::reason::Reason;
 
 /// One pattern.
 #[derive(Clone, Debug)]
@@ -14,16 +17,26 @@ pub struct Pattern {
     regex: Option<Regex>,
 }
 
+/// A pattern that is neither a name nor a regular expression.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{pattern:?} is neither a name nor a regular expression: {problem}")]
+pub struct PatternError {
+    /// The pattern as written.
+    pub pattern: String,
+    /// The last line of the regular expression compiler's message.
+    pub problem: String,
+}
+
 /// What the user wants instrumented.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only what fits one of these; all if empty.
+    /// Only functions that fit one of these; all functions if empty.
     pub only: Vec<Pattern>,
-    /// Not what fits one of these.
+    /// No function that fits one of these.
     pub skip: Vec<Pattern>,
 }
 
-/// What a pattern is compared with.
+/// The names of a function that a pattern is compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// Crate or object.
@@ -39,7 +52,7 @@ impl Pattern {
     ///
     /// # Errors
     /// Where it is neither a name nor a regular expression.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
         let plain = text
             .chars()
             .all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '$' | '-'));
@@ -48,9 +61,11 @@ impl Pattern {
         } else {
             let regex = Regex::new(text).map_err(|error| {
                 let error = error.to_string();
-                let why = error.lines().last().unwrap_or_default();
-                let why = why.trim_start_matches("error: ");
-                format!("{text:?} is neither a name nor a regular expression: {why}")
+                let problem = error.lines().last().unwrap_or_default();
+                PatternError {
+                    pattern: text.into(),
+                    problem: problem.trim_start_matches("error: ").into(),
+                }
             })?;
             Some(regex)
         };
@@ -64,7 +79,7 @@ impl Pattern {
     ///
     /// # Errors
     /// The first that is neither a name nor a regular expression.
-    pub fn parse_lines(text: &str) -> Result<Vec<Self>, String> {
+    pub fn parse_lines(text: &str) -> Result<Vec<Self>, PatternError> {
         text.lines()
             .map(str::trim)
             .filter(|line| !line.is_empty())
@@ -77,7 +92,8 @@ impl Pattern {
         &self.text
     }
 
-    /// Whether it selects a function, whose linkage name is also given demangled ([`demangle`]).
+    /// Whether the pattern selects a function. `demangled` is its linkage name, demangled
+    /// ([`demangle`]).
     pub fn fits(&self, candidate: Candidate<'_>, demangled: &str) -> bool {
         if [candidate.name, candidate.linkage_name, demangled].contains(&self.text.as_str()) {
             return true;
@@ -97,7 +113,7 @@ impl Pattern {
         module == self.text || (root == Some(spelled.as_str()) && demangled.contains("::"))
     }
 
-    /// Whether it is the last parts of a path: `b::c` of `a::b::c`, parameters apart.
+    /// Whether the pattern is the end of a path: `b::c` of `a::b::c`, parameters apart.
     fn names_function(&self, demangled: &str) -> bool {
         let path = demangled.split('(').next().unwrap_or_default();
         path == self.text
@@ -112,7 +128,7 @@ impl Filter {
     ///
     /// # Errors
     /// The first bad pattern.
-    pub fn parse(only: &str, skip: &str) -> Result<Self, String> {
+    pub fn parse(only: &str, skip: &str) -> Result<Self, PatternError> {
         Ok(Self {
             only: Pattern::parse_lines(only)?,
             skip: Pattern::parse_lines(skip)?,
@@ -120,7 +136,7 @@ impl Filter {
     }
 
     /// Why a function is left out, if it is.
-    pub fn reason(&self, candidate: Candidate<'_>) -> Option<String> {
+    pub fn reason(&self, candidate: Candidate<'_>) -> Option<Reason> {
         if self.only.is_empty() && self.skip.is_empty() {
             return None;
         }
@@ -130,14 +146,16 @@ impl Filter {
             .iter()
             .find(|pattern| pattern.fits(candidate, &demangled))
         {
-            return Some(format!("left out by --skip {}", pattern.text()));
+            return Some(Reason::Skipped {
+                pattern: pattern.text().into(),
+            });
         }
         let wanted = self.only.is_empty()
             || self
                 .only
                 .iter()
                 .any(|pattern| pattern.fits(candidate, &demangled));
-        (!wanted).then(|| "not among --only".into())
+        (!wanted).then_some(Reason::NotSelected)
     }
 }
 
@@ -197,8 +215,8 @@ mod tests {
             })
         };
         assert_eq!(
-            reason("parse_line").as_deref(),
-            Some("left out by --skip parse_line")
+            reason("parse_line").map(|reason| reason.to_string()),
+            Some("left out by --skip parse_line".into())
         );
         assert_eq!(reason("other"), None);
         let only = Filter::parse("lib", "").expect("patterns");
@@ -207,12 +225,14 @@ mod tests {
             name: "",
             linkage_name: "f",
         });
+        let reason = reason.map(|reason| reason.to_string());
         assert_eq!(reason.as_deref(), Some("not among --only"));
     }
 
     #[test]
     fn a_bad_pattern_is_named() {
         let error = Filter::parse("a(b", "").expect_err("unbalanced");
+        let error = error.to_string();
         assert!(
             error.starts_with("\"a(b\" is neither a name nor a regular expression: unclosed"),
             "{error}"

@@ -1,26 +1,25 @@
-//! What the map says of an instrumented function.
+//! The path map's record of an instrumented function.
 
 use holloway_flow::{DagEdgeKind, Numbering};
-use holloway_format::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Place,
-};
+use holloway_format::{BlockMap, DagEdgeMap, DagKind, EdgeMap, FunctionMap, Place};
 use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
-use crate::instrument::plan::{Counted, Plan};
-use crate::lower::{Described, Lowered, Node, Scopes, is_counted};
+use crate::instrument::insert::CountPlacement;
+use crate::instrument::plan::{Plan, PlannedCounts};
+use crate::lower::{LoweredFunction, Scopes, Segment, SubprogramCache, is_counted, map_kind};
 use crate::options::ModuleOptions;
 use crate::{cases, loads, loops};
 
-/// A function's record.
+/// The record of a function.
 pub(crate) fn function_map<'m>(
     plan: &Plan<'m>,
-    counters: Counters,
-    described: &'m Described<'m>,
+    placement: &CountPlacement,
+    subprograms: &'m SubprogramCache<'m>,
     options: &ModuleOptions,
 ) -> FunctionMap {
     let lowered = &plan.lowered;
     let function: Function<'m> = lowered.layout.function;
-    let mut scopes = Scopes::new(function, described);
+    let mut scopes = Scopes::new(function, subprograms);
     let mut blocks: Vec<BlockMap> = lowered
         .nodes
         .iter()
@@ -35,17 +34,18 @@ pub(crate) fn function_map<'m>(
         .map(|(edge, info)| EdgeMap {
             from: edge.from.0,
             to: edge.to.0,
-            kind: edge_kind(edge.kind),
+            kind: map_kind(edge.kind),
             outcome: info.outcome,
             place: info.location.and_then(|location| scopes.place(location)),
         })
         .collect();
-    let loads = match plan.timed {
+    let loads = match options.collect.is_timed() {
         true => loads::loads(lowered, &mut scopes),
         false => Vec::new(),
     };
     let loops = loops::loops(lowered, &mut scopes);
-    // Of timed paths, which end, and of traces, which see frames that are left, nothing needs be said.
+    // Timed paths always end, and a trace sees frames that are left. For these kinds the map lists
+    // no leaks.
     let leaks = match options.collect.counts_exits() {
         true => lowered.leaks.iter().map(|block| block.0).collect(),
         false => Vec::new(),
@@ -58,8 +58,8 @@ pub(crate) fn function_map<'m>(
         line: scopes[0].line,
         hash: 0,
         in_source_order: is_unoptimized(function),
-        counters,
-        beside: None,
+        counters: placement.counters,
+        beside: placement.ring_counters.map(|counters| counters.offset),
         path_count: 0,
         entry: lowered.cfg.entry().0,
         exit: lowered.cfg.exit().0,
@@ -75,12 +75,12 @@ pub(crate) fn function_map<'m>(
         cases: cases::names(lowered),
         leaks,
     };
-    match &plan.counted {
-        Counted::Paths(numbering) => {
+    match &plan.counts {
+        PlannedCounts::Paths(numbering) => {
             map.path_count = numbering.path_count();
             map.dag = dag(numbering);
         }
-        Counted::Edges(counters) => {
+        PlannedCounts::Edges(counters) => {
             map.counted = counters.counted().iter().map(|edge| edge.0).collect();
             map.tree = counters.tree().iter().map(|edge| edge.0).collect();
         }
@@ -89,20 +89,10 @@ pub(crate) fn function_map<'m>(
     map
 }
 
-/// Whether the compiler was told to leave the function's code as written (clang at -O0).
+/// Whether the compiler was told to keep the code as written (clang at -O0).
 fn is_unoptimized(function: Function<'_>) -> bool {
     AttributeKind::named(function.module(), "optnone")
         .is_some_and(|kind| function.has_attribute(kind))
-}
-
-/// An edge's kind, as the map has it.
-pub(crate) fn edge_kind(kind: holloway_flow::EdgeKind) -> EdgeKind {
-    match kind {
-        holloway_flow::EdgeKind::Plain => EdgeKind::Plain,
-        holloway_flow::EdgeKind::Pinned => EdgeKind::Pinned,
-        holloway_flow::EdgeKind::Cut => EdgeKind::Cut,
-        holloway_flow::EdgeKind::Exit => EdgeKind::Exit,
-    }
 }
 
 fn dag(numbering: &Numbering) -> Vec<DagEdgeMap> {
@@ -122,10 +112,10 @@ fn dag(numbering: &Numbering) -> Vec<DagEdgeMap> {
         .collect()
 }
 
-/// Instructions and places of a segment. A jump at its end has no place here, since it is often that of what comes next
-/// (the edge has it); one that is all there is (a split edge, say) isn't counted either: the code generator makes
-/// nothing of it.
-fn block<'m>(lowered: &Lowered<'m>, node: Node, scopes: &mut Scopes<'m>) -> BlockMap {
+/// The instructions and places of a segment. A jump at its end has no place here: its location is
+/// often that of the code that follows, and the edge has it. A segment that is only a jump (a split
+/// edge, for example) counts no instruction, because the code generator emits none.
+fn block<'m>(lowered: &LoweredFunction<'m>, node: Segment, scopes: &mut Scopes<'m>) -> BlockMap {
     let instructions = &lowered.layout.blocks[node.block].instructions[node.from..node.to];
     let counted: Vec<_> = instructions
         .iter()
@@ -154,9 +144,10 @@ fn block<'m>(lowered: &Lowered<'m>, node: Node, scopes: &mut Scopes<'m>) -> Bloc
     }
 }
 
-/// Choices between two values that are made without a branch: selects, each with one condition. A vector of
-/// conditions is none: what makes such a select of branches widens them first.
-fn selects(lowered: &Lowered<'_>) -> u32 {
+/// The number of choices between two values without a branch: selects with one condition. A select
+/// with a vector of conditions is not counted, because it comes from vectorizing, not from
+/// branches.
+fn selects(lowered: &LoweredFunction<'_>) -> u32 {
     let nodes = lowered.nodes.iter();
     let instructions =
         nodes.flat_map(|node| &lowered.layout.blocks[node.block].instructions[node.from..node.to]);

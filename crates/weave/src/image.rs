@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! SECTION         FLAGS                 CONTENT
-//! .rodata         alloc                 __holloway_image: format::abi::ImageHeader (1024 bytes)
-//!                                       on machines without patched bases: each base and beside constant, 8 bytes
+//! .rodata         alloc                 __holloway_image: holloway_abi::ImageHeader (1024 bytes)
+//!                                       on machines without patched bases: each base, 8 bytes
 //! .tbss           alloc, write, tls     __holloway_slot: 8 bytes
-//!                                       where paths are timed in bursts, __holloway_countdown: 4 bytes
+//!                                       if timed in bursts, __holloway_countdown: 4 bytes
 //! .holloway_map   alloc                 the path map
 //! ```
-//! Every symbol is hidden: several woven shared objects live in one process, each with its own. The map is allocated
-//! so that `strip` keeps it. Under `--gc-sections` it lives by a relocation of type NONE from the header, which the
-//! runtime uses: GNU ld, gold and lld all follow it (SHF_GNU_RETAIN is unknown to gold, and marks the program's own
-//! section).
+//! Every symbol is hidden: several woven shared objects live in one process, each with its own
+//! symbols. The map is allocated so that `strip` keeps it. A relocation of type NONE from the
+//! header, which the runtime uses, keeps the map under `--gc-sections`. GNU ld, gold and lld all
+//! follow it (gold does not know SHF_GNU_RETAIN, which would also mark the program's own section).
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,8 @@ impl Machine {
     }
 }
 
-/// Builds the image object. `bases` are the constants to define, for machines whose bases are not patched.
+/// Builds the image object. `bases` are the constants to define, for machines whose bases are not
+/// patched.
 ///
 /// # Errors
 /// When the map is too large for an object file (4 GiB).
@@ -122,7 +123,7 @@ fn define(
     object.add_symbol_data(symbol, section, data, 8)
 }
 
-/// A thread-local variable of so many bytes, 0 at first.
+/// A thread-local variable of `size` bytes, initially 0.
 fn thread_local(object: &mut Object<'_>, name: &str, size: u64) {
     let symbol = object.add_symbol(hidden(name, SymbolKind::Tls));
     let section = object.section_id(StandardSection::UninitializedTls);
@@ -143,7 +144,7 @@ fn hidden(name: &str, kind: SymbolKind) -> Symbol {
     }
 }
 
-/// The header's bytes, field by field in the order of its table.
+/// The header's bytes, field by field, in the order of its table.
 fn header_bytes(header: &ImageHeader) -> Vec<u8> {
     let ImageHeader {
         magic,

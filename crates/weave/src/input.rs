@@ -1,23 +1,24 @@
-//! What the bytes of a link's input are, and where the bitcode in them lies.
+//! What an input of the link contains, and where its bitcode lies.
 //!
-//! Bitcode comes bare (rustc's `-Clinker-plugin-lto` objects), in a wrapper, in the section `.llvm.lto` of an ELF
-//! object (clang's `-ffat-lto-objects`, machine code beside it), or in `.llvmbc` (std's rlibs). A file may hold the
-//! bitcode of several modules (split LTO units; `ld -r` puts sections one after the other): LLVM's C API reads one
-//! only, so they are counted, by walking the top-level blocks of the bit stream. The walk also finds truncated files,
-//! with the offset. Cost: it reads a few words a block, not the bitcode itself.
+//! Bitcode comes bare (rustc's `-Clinker-plugin-lto` objects), in a wrapper, in the section
+//! `.llvm.lto` of an ELF object (clang's `-ffat-lto-objects`, which also contain machine code), or
+//! in `.llvmbc` (std's rlibs). A file may hold the bitcode of several modules: split LTO units, or
+//! sections that `ld -r` has joined. LLVM's C API reads only one module. So this module counts
+//! them, by walking the top-level blocks of the bit stream. The walk also finds truncated files,
+//! with the offset. Cost: a few words per block, not the whole bitcode.
 
-use std::fmt;
 use std::ops::Range;
 
 use object::read::elf::{FileHeader, SectionHeader};
 use object::{Endianness, elf};
+use thiserror::Error;
 
-/// Section of clang's fat objects that holds the bitcode for the linker.
+/// The section of clang's fat objects that holds the bitcode for the linker.
 pub const LTO_SECTION: &str = ".llvm.lto";
-/// Section with embedded bitcode (`-fembed-bitcode`, std's rlibs).
+/// The section with embedded bitcode (`-fembed-bitcode`, std's rlibs).
 pub const EMBEDDED_SECTION: &str = ".llvmbc";
 
-/// What an input is.
+/// The content of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputKind {
     /// One module of LLVM bitcode, at this place in the file.
@@ -34,69 +35,34 @@ pub enum InputKind {
     Other,
 }
 
-/// Why an object is taken as machine code.
+/// Why an object is linked as machine code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBitcode {
-    /// It has none.
+    /// It has no bitcode.
     None,
-    /// It has some for other uses (`-fembed-bitcode`), which linkers don't read.
+    /// Its bitcode is for other uses (`-fembed-bitcode`), which linkers don't read.
     Embedded,
-    /// It has that of so many modules.
+    /// It has the bitcode of this many modules.
     SeveralModules(usize),
     /// Its bitcode ends or breaks at this offset of the object.
     Broken(usize),
 }
 
-impl fmt::Display for NoBitcode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => write!(f, "machine code without bitcode"),
-            Self::Embedded => write!(
-                f,
-                "its bitcode is not for linking ({EMBEDDED_SECTION}); compile it with holloway cc"
-            ),
-            Self::SeveralModules(count) => write!(
-                f,
-                "bitcode of {count} modules in one object (ld -r, -fsplit-lto-unit?)"
-            ),
-            Self::Broken(offset) => write!(
-                f,
-                "its bitcode is truncated or damaged at offset {offset}; build it again"
-            ),
-        }
-    }
-}
-
 /// Why an input cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InputError {
     /// The bitcode ends or breaks at this offset of the file.
+    #[error("bitcode is truncated or damaged at offset {0}; build it again")]
     BrokenBitcode(usize),
-    /// Bare bitcode of several modules: nothing else could be linked in its place.
+    /// Bare bitcode of several modules. Nothing else could be linked in its place.
+    #[error(
+        "bitcode of {0} modules in one file; compile it with -fno-split-lto-unit -fno-whole-program-vtables"
+    )]
     SeveralModules(usize),
     /// The ELF headers are wrong.
+    #[error("not a sound ELF file ({0}); build it again")]
     BrokenElf(String),
 }
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BrokenBitcode(offset) => {
-                write!(
-                    f,
-                    "bitcode is truncated or damaged at offset {offset}; build it again"
-                )
-            }
-            Self::SeveralModules(count) => write!(
-                f,
-                "bitcode of {count} modules in one file; compile it with -fno-split-lto-unit -fno-whole-program-vtables"
-            ),
-            Self::BrokenElf(why) => write!(f, "not a sound ELF file ({why}); build it again"),
-        }
-    }
-}
-
-impl std::error::Error for InputError {}
 
 /// Which sections of an object count as bitcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,10 +73,10 @@ pub enum Sections {
     Embedded,
 }
 
-/// Says what `bytes`, the whole of a file or archive member, are.
+/// Classifies `bytes`, a whole file or archive member.
 ///
 /// # Errors
-/// When they begin as bitcode or ELF and do not go on so.
+/// When they begin as bitcode or ELF and do not continue so.
 pub fn classify(bytes: &[u8], sections: Sections) -> Result<InputKind, InputError> {
     if is_bitcode(bytes) {
         return bare(bytes);
@@ -139,7 +105,8 @@ pub fn is_bitcode(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC) || bytes.starts_with(&WRAPPER)
 }
 
-/// Whether an ELF object has machine code in it: compilers also write objects that only hold names or metadata.
+/// Whether an ELF object contains machine code. Compilers also write objects with only names or
+/// metadata.
 pub fn has_code(bytes: &[u8]) -> bool {
     use object::{Object, ObjectSection, SectionKind};
     let Ok(file) = object::File::parse(bytes) else {
@@ -163,7 +130,7 @@ fn bare(bytes: &[u8]) -> Result<InputKind, InputError> {
     }
 }
 
-/// Takes the wrapper off.
+/// The bitcode inside its wrapper.
 ///
 /// ```text
 /// OFFSET SIZE MEANING

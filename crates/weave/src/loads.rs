@@ -1,13 +1,16 @@
-//! Loads in loops whose next addresses can be told before the next turn: what a prefetch is for
+//! Loads in loops whose next address is known before the next iteration: candidates for a prefetch
 //! (Perelman, Chilimbi, Calder 2005, section 5.4).
 //!
-//! Of each load the address is followed back through additions to what the innermost loop around it hands from turn to turn, in a phi at its head or in memory:
-//! - a number or pointer to which each turn adds the same: *induction*;
-//! - a pointer that each turn loads from where it leads to: a *chain*. The paper prefetches the next node;
-//! - a value that an induction load of the same loop has loaded: *through* it.
+//! Each load's address is followed back through additions to a value that the innermost loop around
+//! the load carries from iteration to iteration, in a phi at its head or in memory:
+//! - *Induction*: each iteration adds the same to a number or pointer.
+//! - *Chain*: each iteration loads a pointer from the node that it points to. The paper prefetches
+//!   the next node.
+//! - *Through*: an induction load of the same loop has loaded the address.
 //!
-//! Everything else is left out. Of a variable in memory (a member, or any variable of code that isn't optimised) only what the loop itself stores there
-//! is looked at: this is for advice, and nothing is changed by it. Cost: a few steps a load.
+//! All other loads are left out. For a variable in memory (a member, or any variable of unoptimized
+//! code), only the loop's own stores are considered. The result is advice, and changes no code.
+//! Cost: a few steps per load.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -16,13 +19,13 @@ use holloway_flow::{BlockId, Dominators, Loops};
 use holloway_format::{Load, LoadShape};
 use holloway_llvm::{Block, Instruction, Opcode, Value};
 
-use crate::lower::{Lowered, Scopes};
+use crate::lower::{LoweredFunction, Scopes};
 
-/// How many steps an address is followed, over all the ways back from it.
+/// The most steps that an address is followed, over all ways back from it.
 const STEPS: u32 = 64;
 
 /// The loads of a function, in order of their blocks.
-pub(crate) fn loads<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<Load> {
+pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) -> Vec<Load> {
     let loops = Loops::new(&lowered.cfg, &Dominators::new(&lowered.cfg));
     let mut node = HashMap::new();
     for (id, part) in (0u32..).zip(&lowered.nodes) {
@@ -30,17 +33,17 @@ pub(crate) fn loads<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<L
         node.entry(block).or_insert(BlockId(id));
     }
     let mut found = Vec::new();
-    let mut turns = HashMap::new();
+    let mut walkers = HashMap::new();
     for (id, part) in (0u32..).zip(&lowered.nodes) {
         let Some(around) = loops.innermost(BlockId(id)) else {
             continue;
         };
-        let turn = turns.entry(around);
-        let turn = turn.or_insert_with(|| Turn::new(lowered, &loops, &node, around));
+        let walker = walkers.entry(around);
+        let walker = walker.or_insert_with(|| LoopAccesses::new(lowered, &loops, &node, around));
         let instructions = &lowered.layout.blocks[part.block].instructions;
         for &instruction in &instructions[part.from..part.to] {
             if instruction.opcode() == Opcode::Load
-                && let Some(shape) = turn.shape(instruction)
+                && let Some(shape) = walker.shape(instruction)
                 && let Some(location) = instruction.location()
                 && let Some(place) = scopes.place(location)
             {
@@ -58,30 +61,31 @@ pub(crate) fn loads<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<L
     found
 }
 
-/// The innermost loop around a load.
-struct Turn<'a, 'm> {
+/// The innermost loop around a load, and its stores.
+struct LoopAccesses<'a, 'm> {
     head: Block<'m>,
     around: usize,
     loops: &'a Loops,
     node: &'a HashMap<Block<'m>, BlockId>,
-    /// Steps that may still be taken from the load that is looked at.
+    /// The steps that are left for the current load.
     left: Cell<u32>,
-    /// What the loop stores where, if that is at a constant distance from something that it doesn't make.
+    /// What the loop stores, and where, if that is at a constant distance from a value of outside
+    /// the loop.
     stored: Vec<(Spot<'m>, Value<'m>)>,
 }
 
 /// A place in memory: an address, and bytes from there.
 type Spot<'m> = (Value<'m>, i64);
 
-impl<'a, 'm> Turn<'a, 'm> {
+impl<'a, 'm> LoopAccesses<'a, 'm> {
     fn new(
-        lowered: &Lowered<'m>,
+        lowered: &LoweredFunction<'m>,
         loops: &'a Loops,
         node: &'a HashMap<Block<'m>, BlockId>,
         around: usize,
     ) -> Self {
         let head = lowered.nodes[loops.all()[around].head.index()].block;
-        let mut turn = Self {
+        let mut walker = Self {
             head: lowered.layout.blocks[head].block,
             around,
             loops,
@@ -90,15 +94,15 @@ impl<'a, 'm> Turn<'a, 'm> {
             stored: Vec::new(),
         };
         let blocks = lowered.layout.blocks.iter();
-        let inside = blocks.filter(|block| turn.holds(block.block));
+        let inside = blocks.filter(|block| walker.holds(block.block));
         let stores = inside
             .flat_map(|block| &block.instructions)
             .filter(|instruction| instruction.opcode() == Opcode::Store)
             .map(|store| store.value());
-        turn.stored = stores
-            .filter_map(|store| Some((turn.spot(store.operand(1))?, store.operand(0))))
+        walker.stored = stores
+            .filter_map(|store| Some((walker.spot(store.operand(1))?, store.operand(0))))
             .collect();
-        turn
+        walker
     }
 
     fn shape(&self, load: Instruction<'m>) -> Option<LoadShape> {
@@ -117,7 +121,7 @@ impl<'a, 'm> Turn<'a, 'm> {
         Some(LoadShape::Through { stride })
     }
 
-    /// None after [`STEPS`] of them.
+    /// Takes one step back. `None` after [`STEPS`] of them.
     fn step_back(&self) -> Option<()> {
         self.left.set(self.left.get().checked_sub(1)?);
         Some(())
@@ -138,13 +142,14 @@ impl<'a, 'm> Turn<'a, 'm> {
         false
     }
 
-    /// The instruction of the loop that makes a value; none where it is the same in every turn.
+    /// The instruction of the loop that computes a value. `None` if the value is the same in every
+    /// iteration.
     fn made(&self, value: Value<'m>) -> Option<Instruction<'m>> {
         let instruction = value.as_instruction()?;
         self.holds(instruction.block()).then_some(instruction)
     }
 
-    /// How much a number or pointer is higher each turn, if by the same.
+    /// How much a number or pointer grows in each iteration, if always by the same.
     fn stride(&self, value: Value<'m>) -> Option<i64> {
         let Some(instruction) = self.made(value) else {
             return Some(0);
@@ -177,21 +182,22 @@ impl<'a, 'm> Turn<'a, 'm> {
         }
     }
 
-    /// What each turn adds to a phi at the loop's head.
+    /// What each iteration adds to a phi at the loop's head.
     fn step(&self, phi: Instruction<'m>) -> Option<i64> {
         let next = self.next(phi)?;
         let (from, distance) = self.behind(next);
         if from == phi.value() {
             return Some(distance);
         }
-        // What it was in memory, as far as that is loaded once a turn.
+        // What it was in memory, as far as that is loaded once a walker.
         let load = self.made(from).filter(|_| distance == 0)?;
         (load.opcode() == Opcode::Load)
             .then(|| self.remembered(load))
             .flatten()
     }
 
-    /// What each turn adds to what a load finds in memory, as far as the loop's own stores tell. Those that set it anew don't count.
+    /// What each iteration adds to the value that a load finds in memory, as far as the loop's own
+    /// stores show. Stores of a new value don't count.
     fn remembered(&self, load: Instruction<'m>) -> Option<i64> {
         let spot = self.spot(load.value().operand(0))?;
         let mut stored = self.stored.iter().filter(|(other, _)| *other == spot);
@@ -203,7 +209,8 @@ impl<'a, 'm> Turn<'a, 'm> {
         is_only.then_some(added)
     }
 
-    /// What has been added to what was at a place in memory, if that is what the value is.
+    /// What has been added to the content of a place in memory, if the value is that content plus a
+    /// constant.
     fn added(&self, spot: Spot<'m>, value: Value<'m>) -> Option<i64> {
         let (from, distance) = self.behind(value);
         let from = self.made(from)?;
@@ -215,7 +222,7 @@ impl<'a, 'm> Turn<'a, 'm> {
         is_itself.then_some(distance)
     }
 
-    /// Where an address points to, if that is the same place in every turn.
+    /// The place that an address points to, if it is the same in every iteration.
     fn spot(&self, mut address: Value<'m>) -> Option<Spot<'m>> {
         let mut distance = 0i64;
         for _ in 0..STEPS {
@@ -229,7 +236,7 @@ impl<'a, 'm> Turn<'a, 'm> {
         self.made(address).is_none().then_some((address, distance))
     }
 
-    /// What a phi at the loop's head is in the next turn.
+    /// The value of a phi at the loop's head in the next iteration.
     fn next(&self, phi: Instruction<'m>) -> Option<Value<'m>> {
         if phi.opcode() != Opcode::Phi || phi.block() != self.head {
             return None;
@@ -277,7 +284,8 @@ impl<'a, 'm> Turn<'a, 'm> {
         (value, distance)
     }
 
-    /// Where in a node the pointer to the next is, if this value points to a node of a list that the loop goes along.
+    /// The offset of the pointer to the next node, if this value points to a node of a list that
+    /// the loop walks along.
     fn chain(&self, value: Value<'m>) -> Option<i64> {
         let instruction = self.made(value)?;
         self.step_back()?;
@@ -310,7 +318,7 @@ impl<'a, 'm> Turn<'a, 'm> {
         }
     }
 
-    /// The stride of the load that an address is made of what it has loaded.
+    /// The stride of the load whose result the address is computed from.
     fn through(&self, value: Value<'m>) -> Option<i64> {
         let instruction = self.made(value)?;
         self.step_back()?;
@@ -319,7 +327,7 @@ impl<'a, 'm> Turn<'a, 'm> {
                 let stride = self.stride(instruction.value().operand(0))?;
                 (stride != 0).then_some(stride)
             }
-            // Where ways join within the turn, not what comes from the last one.
+            // Where ways join within the walker, not what comes from the last one.
             Opcode::Phi if instruction.block() != self.head => {
                 let mut values = instruction.incoming().into_iter().map(|(value, _)| value);
                 values.find_map(|value| self.through(value))

@@ -1,20 +1,20 @@
-//! What the compiler says of loops besides their graph: where they begin in the source, and what of
-//! them was unrolled, peeled, or vectorized.
+//! What the compiler says about loops besides their graph: where they begin in the source, and
+//! whether they were unrolled, peeled, or vectorized.
 //!
-//! clang puts a node of metadata on the branch that closes a loop: `!{self, start, end, properties
-//! …}`. The start is the place of the keyword, and also that of the branch on the loop's own
-//! condition, wherever the optimizer moves it. rustc writes no such node. The optimizer adds
-//! properties: how many turns it put before the loop (`llvm.loop.peeled.count`), and that it made
-//! several iterations one (`llvm.loop.isvectorized`).
+//! clang attaches a metadata node to the branch that closes a loop:
+//! `!{self, start, end, properties …}`. The start is the place of the keyword, and also of the
+//! branch on the loop's own condition, wherever the optimizer moves it. rustc writes no such node.
+//! The optimizer adds properties: how many iterations it put before the loop
+//! (`llvm.loop.peeled.count`), and that it made several iterations one (`llvm.loop.isvectorized`).
 //!
-//! It does not say by how much it unrolled a loop. In a turn of an unrolled loop each store and
-//! call stands as often as its body was copied, and a number grows by a multiple of that (the
-//! loop's own, or the one that counts turns). So the copies are the least number of times that a
-//! place's stores or calls stand in a loop; without such, its loads. A branch that stands there once
-//! says that there is one copy: what stands more often was copied inside a turn, as an inner loop
-//! that was unrolled whole. The number is a hint to the reader of counts, and no count uses it: loops
-//! of arithmetic alone have no copies here, and a place that makes two stores in a loop of step two
-//! may look like two copies.
+//! The optimizer does not say how often it unrolled a loop. An iteration of an unrolled loop
+//! contains each store and call as often as the body was copied, and some number grows by a
+//! multiple of that. So the number of copies is the smallest number of times that a place's stores
+//! or calls appear in the loop; in a loop without stores and calls, its loads. A branch that
+//! appears only once shows that there is one copy: code that appears more often was then copied
+//! inside an iteration, as an inner loop that was unrolled completely. The number is a hint for
+//! readers of counts, and no count depends on it. Loops of arithmetic alone have no copies here,
+//! and a place with two stores in a loop of step two may look like two copies.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,10 +22,10 @@ use holloway_flow::{BlockId, Dominators, EdgeId, Loops};
 use holloway_format::{LoopMap, Place};
 use holloway_llvm::{Instruction, Metadata, Opcode};
 
-use crate::lower::{Lowered, Scopes};
+use crate::lower::{LoweredFunction, Scopes};
 
-/// The loops that there is something to say of, by head.
-pub(crate) fn loops<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<LoopMap> {
+/// The loops with a metadata node, by head.
+pub(crate) fn loops<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) -> Vec<LoopMap> {
     let cfg = &lowered.cfg;
     let natural = Loops::new(cfg, &Dominators::new(cfg));
     let kind = lowered.layout.function.module().metadata_kind("llvm.loop");
@@ -35,10 +35,14 @@ pub(crate) fn loops<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<L
             blocks.entry(inside).or_default().push(block);
         }
     }
-    let outer: HashSet<usize> = natural.all().iter().filter_map(|one| one.parent).collect();
+    let outer: HashSet<usize> = natural
+        .all()
+        .iter()
+        .filter_map(|natural| natural.parent)
+        .collect();
     let mut found: Vec<LoopMap> = Vec::new();
-    for (index, one) in natural.all().iter().enumerate() {
-        let closing = one.back_edges.iter().copied();
+    for (index, natural_loop) in natural.all().iter().enumerate() {
+        let closing = natural_loop.back_edges.iter().copied();
         let mut nodes = closing.filter_map(|edge| {
             let mut branches = branches(lowered, edge);
             branches.find_map(|branch| branch.metadata(kind))
@@ -46,30 +50,33 @@ pub(crate) fn loops<'m>(lowered: &Lowered<'m>, scopes: &mut Scopes<'m>) -> Vec<L
         let Some(node) = nodes.next() else {
             continue;
         };
-        let said = Properties::of(node, scopes);
-        // The optimizer leaves loops around other loops as they are; what stands in them more than
-        // once was copied inside a turn.
+        let properties = Properties::read(node, scopes);
+        // The optimizer does not unroll loops around other loops. Code that appears there more than
+        // once was copied inside an iteration.
         let copies = match outer.contains(&index) {
             true => 1,
-            false => copies(lowered, &blocks[&index], said.start, scopes),
+            false => copies(lowered, &blocks[&index], properties.start, scopes),
         };
         let described = LoopMap {
-            head: one.head.0,
-            start: said.start,
+            head: natural_loop.head.0,
+            start: properties.start,
             copies,
-            peeled: said.peeled,
-            vectorized: said.vectorized,
-            must_progress: said.must_progress,
+            peeled: properties.peeled,
+            vectorized: properties.vectorized,
+            must_progress: properties.must_progress,
         };
         found.push(described);
     }
-    found.sort_unstable_by_key(|one| one.head);
+    found.sort_unstable_by_key(|found| found.head);
     found
 }
 
-/// The branch that an edge leaves its block by, if it isn't inside a block; and where that is a
-/// jump alone, which splitting an edge leaves, the branch that leads there.
-fn branches<'m>(lowered: &Lowered<'m>, edge: EdgeId) -> impl Iterator<Item = Instruction<'m>> {
+/// The branch by which an edge leaves its block, if the edge is not inside a block. If that branch
+/// is a lone jump, which splitting an edge leaves, also the branch that leads there.
+fn branches<'m>(
+    lowered: &LoweredFunction<'m>,
+    edge: EdgeId,
+) -> impl Iterator<Item = Instruction<'m>> {
     let cfg = &lowered.cfg;
     let branch = |edge: EdgeId| {
         let node = lowered.nodes[cfg.edge(edge).from.index()];
@@ -85,7 +92,7 @@ fn branches<'m>(lowered: &Lowered<'m>, edge: EdgeId) -> impl Iterator<Item = Ins
     branch(edge).into_iter().chain(before)
 }
 
-/// What a loop's node of metadata says.
+/// The content of a loop's metadata node.
 struct Properties {
     start: Option<Place>,
     peeled: u32,
@@ -94,8 +101,8 @@ struct Properties {
 }
 
 impl Properties {
-    fn of<'m>(node: Metadata<'m>, scopes: &mut Scopes<'m>) -> Properties {
-        let mut said = Properties {
+    fn read<'m>(node: Metadata<'m>, scopes: &mut Scopes<'m>) -> Properties {
+        let mut properties = Properties {
             start: None,
             peeled: 0,
             vectorized: false,
@@ -105,7 +112,7 @@ impl Properties {
         for operand in node.operands().into_iter().skip(1).flatten() {
             if let Some(location) = operand.as_location() {
                 // The second location is the loop's end.
-                said.start = said.start.or_else(|| scopes.place(location));
+                properties.start = properties.start.or_else(|| scopes.place(location));
                 continue;
             }
             let Some(name) = operand.operand(0).and_then(Metadata::as_string) else {
@@ -114,20 +121,21 @@ impl Properties {
             let number = || operand.operand(1).and_then(Metadata::as_int);
             match name.as_str() {
                 "llvm.loop.peeled.count" => {
-                    said.peeled = number().map_or(0, |count| count.min(u32::MAX.into()) as u32);
+                    properties.peeled =
+                        number().map_or(0, |count| count.min(u32::MAX.into()) as u32);
                 }
-                "llvm.loop.mustprogress" => said.must_progress = true,
-                "llvm.loop.isvectorized" => said.vectorized = number() == Some(1),
+                "llvm.loop.mustprogress" => properties.must_progress = true,
+                "llvm.loop.isvectorized" => properties.vectorized = number() == Some(1),
                 _ => {}
             }
         }
-        said
+        properties
     }
 }
 
-/// How often the code of a loop that begins at `start` stands in a turn of it.
+/// How often an iteration contains the code of a loop that begins at `start`.
 fn copies<'m>(
-    lowered: &Lowered<'m>,
+    lowered: &LoweredFunction<'m>,
     blocks: &[BlockId],
     start: Option<Place>,
     scopes: &mut Scopes<'m>,
@@ -150,7 +158,7 @@ fn copies<'m>(
         };
         let location = instruction.location();
         if let Some(place) = location.and_then(|location| scopes.place(location)) {
-            // The loop's own condition is tested once in a turn, however many copies it has.
+            // An iteration tests the loop's own condition once, however many copies it has.
             let is_condition = start.is_none_or(|start| is_on_line(place, start));
             if opcode == Opcode::Br && is_condition {
                 continue;

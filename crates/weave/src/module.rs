@@ -1,48 +1,51 @@
-//! Weaving one module: the stages, in order.
+//! Weaving one module. The stages, in order: parse, optimize, give every edge a place, plan and
+//! insert probes, rewrite constructors, emit object and map fragment.
 //!
-//! parse → optimise → give every edge a place → plan and insert probes → constructors → object and map fragment.
-//!
-//! The code generator may make an address of a module's base that the link step can't resolve ([`patch`]): seldom, and
-//! nothing in a function says so before. Then the module is woven once more, from its bitcode, with the base as a number
-//! in a register in the functions where that happened: one instruction more a probe there, the same counts.
+//! Rarely, the code generator emits an address of a module's base that the link step can't resolve
+//! ([`patch`]). Nothing in a function predicts that. Then the module is woven once more, from its
+//! bitcode, and the affected functions load the base into a register as a number. Their probes have
+//! one more instruction each, and the counts are the same.
 
 use std::collections::HashSet;
 
 use holloway_format::{Gone, ModuleMap, Skipped};
 use holloway_llvm::{AttributeKind, Context, Function, Library, Linkage, Module};
 
-use crate::error::WeaveError;
+use crate::error::{Defect, WeaveError};
 use crate::image::Machine;
-use crate::instrument::Leaves;
-use crate::instrument::beside::Beside;
+use crate::instrument::ShortLeaves;
 use crate::instrument::globals::Globals;
+use crate::instrument::insert::{CountPlacement, ProbeInserter};
 use crate::instrument::plan::{Plan, plan};
-use crate::lower::{Attributes, Described};
+use crate::instrument::ring_counters::RingCounterAllocator;
+use crate::instrument::selector::InstructionSelector;
+use crate::lower::{CallAttributes, SubprogramCache};
 use crate::options::{ModuleOptions, OptLevel};
 use crate::patch::{self, Reference};
 use crate::selection::Selection;
-use crate::{constructors, emit, fragment, refusal};
-use holloway_abi::Kind;
+use crate::{constructors, emit, fragment, module_checks};
 
 /// A woven module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WovenModule {
     /// The object file.
     pub object: Vec<u8>,
-    /// Its part of the path map: [`ModuleMap::encode`].
+    /// The module's part of the path map: [`ModuleMap::encode`].
     pub fragment: Vec<u8>,
-    /// Bytes of counters a thread needs for it.
+    /// The size of a thread's counters for the module, in bytes.
     pub counters_size: u64,
-    /// The symbol that stands for where these begin in a thread's block.
+    /// The symbol of the module's base: the offset of its counters in a thread's block.
     pub base_symbol: String,
-    /// Whether it was also made of files its assembly includes: its bitcode doesn't say all, so it must not be kept.
+    /// Whether its assembly includes files. The bitcode does not contain these, so the result must
+    /// not be cached.
     pub reads_files: bool,
 }
 
-/// Weaves one module. `at` is told each function's name before it is worked on, and other stages in brackets.
+/// Weaves one module. Calls `at` with each function's name before work on it, and with other stages
+/// in brackets.
 ///
 /// # Errors
-/// [`WeaveError`]; nothing is half-woven.
+/// [`WeaveError`]. The result is never half woven.
 pub fn weave_module(
     llvm: &Library,
     bitcode: &[u8],
@@ -57,17 +60,18 @@ pub fn weave_module(
     let woven = weave_once(llvm, bitcode, options, &Moved::at(&found), at)?;
     match unresolvable(&woven)?.first() {
         None => Ok(woven),
-        Some(reference) => Err(WeaveError::Internal {
-            function: reference.functions.first().cloned().unwrap_or_default(),
-            what: format!(
-                "its counters are referred to by relocation type {}",
-                reference.kind
-            ),
-        }),
+        Some(reference) => {
+            let kind = reference.kind;
+            let defect = Defect::Relocation { kind };
+            Err(match reference.functions.first().cloned() {
+                Some(function) => WeaveError::Internal { function, defect },
+                None => WeaveError::InternalModule(defect),
+            })
+        }
     }
 }
 
-/// The functions in which a module's base is a number in a register.
+/// The functions that load a module's base into a register as a number.
 enum Moved {
     Nowhere,
     Functions(HashSet<String>),
@@ -75,7 +79,7 @@ enum Moved {
 }
 
 impl Moved {
-    /// Where these references are.
+    /// The functions of these references.
     fn at(references: &[Reference]) -> Self {
         if references
             .iter()
@@ -87,7 +91,7 @@ impl Moved {
         Self::Functions(functions.cloned().collect())
     }
 
-    /// Whether a function is among them. LLVM marks a name that stands in the object as it is by a byte 1.
+    /// Whether a function is among them. LLVM marks a name that is not to be mangled by a byte 1.
     fn holds(&self, function: &str) -> bool {
         match self {
             Self::Nowhere => false,
@@ -99,21 +103,18 @@ impl Moved {
     }
 }
 
-/// The references of a woven object that the link step could not resolve.
+/// The references to bases in a woven object that the link step could not resolve.
 fn unresolvable(woven: &WovenModule) -> Result<Vec<Reference>, WeaveError> {
     let is_patched = Machine::of_object(&woven.object).is_some_and(Machine::patches_bases);
     if !is_patched {
         return Ok(Vec::new());
     }
-    let beside = patch::beside_symbol(&woven.base_symbol);
-    let found = patch::unresolvable(&woven.object, &[&woven.base_symbol, &beside]);
-    found.map_err(|error| WeaveError::Internal {
-        function: String::new(),
-        what: error.to_string(),
-    })
+    let ring_counters = patch::ring_counters_symbol(&woven.base_symbol);
+    let found = patch::unresolvable(&woven.object, &[&woven.base_symbol, &ring_counters]);
+    found.map_err(|error| WeaveError::InternalModule(Defect::Object(error)))
 }
 
-/// Weaves a module, with its base in a register in the functions `moved`.
+/// Weaves a module. The functions `moved` load its base into a register.
 fn weave_once(
     llvm: &Library,
     bitcode: &[u8],
@@ -126,16 +127,16 @@ fn weave_once(
     let context = Context::new(llvm);
     let mut module = Module::parse(&context, &options.name, bitcode)?;
     module.verify("reading")?;
-    refusal::check(&module, options)?;
-    let reads_files = refusal::reads_files(&module);
-    if reads_files && refusal::has_machine_code(&module, options) {
-        return Err(refusal::includes(&module));
+    module_checks::check(&module, options)?;
+    let reads_files = module_checks::reads_files(&module);
+    if reads_files && module_checks::has_machine_code(&module, options) {
+        return Err(module_checks::includes(&module));
     }
     let defined = defined_functions(&module);
     let level = emit::level(&module, options);
     let machine = emit::machine(&module, level)?;
     at("(optimising)");
-    emit::optimise(&mut module, &machine, level, options)?;
+    emit::optimize(&mut module, &machine, level, options)?;
     let mut map = ModuleMap {
         name: options.name.as_str().into(),
         producer: module.ident().unwrap_or_default().into(),
@@ -146,7 +147,8 @@ fn weave_once(
         instrument(
             &mut module,
             options,
-            (level, moved),
+            level,
+            moved,
             &base_symbol,
             &mut map,
             at,
@@ -169,7 +171,7 @@ fn weave_once(
     })
 }
 
-/// The symbol of a module's counter base: the same for the same input.
+/// The symbol of a module's base, the same for the same input.
 fn base_symbol(bitcode: &[u8], name: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(name.len() as u64).to_le_bytes());
@@ -178,7 +180,7 @@ fn base_symbol(bitcode: &[u8], name: &str) -> String {
     format!("__holloway_base_{}", &hasher.finalize().to_hex()[..32])
 }
 
-/// Source name and linkage name of every function with code here.
+/// The source name and linkage name of every function with code in the module.
 fn defined_functions(module: &Module<'_>) -> Vec<Gone> {
     bodies(module)
         .map(|function| Gone {
@@ -201,7 +203,7 @@ fn source_name(function: Function<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// The functions without code of their own after optimisation.
+/// The functions without code of their own after optimization.
 fn gone(module: &Module<'_>, defined: &[Gone]) -> Vec<Gone> {
     let left: HashSet<String> = bodies(module).map(Function::name).collect();
     defined
@@ -211,11 +213,12 @@ fn gone(module: &Module<'_>, defined: &[Gone]) -> Vec<Gone> {
         .collect()
 }
 
-/// Instruments what is selected; fills the map.
+/// Instruments the selected functions and fills the map.
 fn instrument(
     module: &mut Module<'_>,
     options: &ModuleOptions,
-    (level, moved): (OptLevel, &Moved),
+    level: OptLevel,
+    moved: &Moved,
     base_symbol: &str,
     map: &mut ModuleMap,
     at: &mut dyn FnMut(&str),
@@ -231,10 +234,10 @@ fn instrument(
     module.split_critical_edges(&is_chosen);
 
     let module: &Module<'_> = module;
-    let described = Described::default();
-    let attributes = Attributes::of(module);
+    let subprograms = SubprogramCache::default();
+    let attributes = CallAttributes::of(module);
     let mut plans: Vec<Plan<'_>> = Vec::new();
-    let mut leaves = Leaves::default();
+    let mut leaves = ShortLeaves::default();
     for function in bodies(module) {
         at(&function.name());
         let planned = match selection.reason(function) {
@@ -248,7 +251,7 @@ fn instrument(
                 map.skipped.push(Skipped {
                     name: source_name(function).into(),
                     linkage_name: function.name().into(),
-                    reason: reason.into(),
+                    reason: reason.to_string().into(),
                 });
             }
         }
@@ -258,7 +261,12 @@ fn instrument(
     }
     let globals = Globals::declare(module, base_symbol, options.kind);
     let changed = ChangedAttributes::of(module);
-    let mut beside = Beside::new(options);
+    let mut ring_counters = RingCounterAllocator::new(options);
+    let inserter = ProbeInserter {
+        collect: options.collect,
+        base_symbol,
+        leaves: &leaves,
+    };
     for plan in &plans {
         let function = plan.lowered.layout.function;
         at(&function.name());
@@ -266,42 +274,35 @@ fn instrument(
             true => globals.with_moved_base(),
             false => globals,
         };
-        let counters = plan.counters(map.counters_size, options);
-        let mut function_map = fragment::function_map(plan, counters, &described, options);
-        let place = beside.place(plan);
-        function_map.beside = place.map(|place| place.offset);
-        map.counters_size += counters.size();
-        let single = level == OptLevel::O0 || changed.is_optnone(function);
-        let first = first_word(counters.offset());
-        let inserted = match options.collect {
-            Kind::Loops if let Some(place) = place => {
-                let beside = globals.beside(module, base_symbol);
-                plan.insert_stream_beside((first, &globals), (place, &beside), single)
-            }
-            Kind::Paths | Kind::Edges => plan.insert(counters, &globals, single),
-            Kind::Loops | Kind::Trace => plan.insert_stream(first, &globals, single),
-            Kind::Variation => plan.insert_bursts(first, &globals, &leaves),
-            Kind::Times => plan.insert_times(first, &globals),
+        let placement = CountPlacement {
+            counters: plan.counters(map.counters_size, options),
+            ring_counters: ring_counters.allocate(plan),
         };
-        inserted.map_err(|what| WeaveError::Internal {
+        map.counters_size += placement.counters.size();
+        map.functions.push(fragment::function_map(
+            plan,
+            &placement,
+            &subprograms,
+            options,
+        ));
+        let selector = match level == OptLevel::O0 || changed.is_optnone(function) {
+            true => InstructionSelector::Fast,
+            false => InstructionSelector::Optimizing,
+        };
+        let inserted = inserter.insert(plan, &placement, &globals, selector);
+        inserted.map_err(|defect| WeaveError::Internal {
             function: function.name(),
-            what,
+            defect,
         })?;
-        map.functions.push(function_map);
         changed.apply(function);
     }
     Ok(())
 }
 
-/// The word of path 0 of a function with its counters at `offset`, less the module's base.
-fn first_word(offset: u64) -> i64 {
-    (offset / 8 + 1).cast_signed()
-}
-
-/// Attributes that matter for, or are no longer true of, a function with probes.
+/// Attributes that probes depend on, or that probes make untrue.
 struct ChangedAttributes {
     optnone: Option<AttributeKind>,
-    /// Says what memory a function touches: now also counters.
+    /// `memory` says which memory a function accesses. Probes access counters too.
     memory: Option<AttributeKind>,
 }
 

@@ -1,4 +1,4 @@
-//! What the link step asks for when it has a module woven.
+//! How to weave one module: the link step's options.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ impl fmt::Display for OptLevel {
     }
 }
 
-/// What the link makes: it decides how the thread's slot is reached.
+/// What the link makes. It decides how code reaches the thread's slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinkKind {
     /// A program, position-independent or not: local-exec.
@@ -40,47 +40,51 @@ pub enum LinkKind {
     SharedObject,
 }
 
-/// Most paths whose counters are an array: 32 KiB a function and thread. The papers use 4,000 to 6,000.
+/// The most paths whose counters are an array: 32 KiB per function and thread. The papers use 4,000
+/// to 6,000.
 pub const ARRAY_LIMIT: u64 = 4096;
-/// Most paths a function is numbered with; more are cut. Increments stay 32-bit immediates.
+/// The most paths that a function is numbered with. Functions with more are cut. Increments stay
+/// 32-bit immediates.
 pub const PATH_LIMIT: u64 = (1 << 31) - 1;
-/// Most paths of a function whose paths go to a stream. Readers hold a table of them, and an image has 2^28 words: so it has room for
-/// 4,096 functions of this size. A word takes no
-/// memory in the program, so it is more than [`ARRAY_LIMIT`]. But where sequences over iterations are collected, a function with exit edges has a counter beside each
-/// thread's ring for each of its paths: up to 512 KiB a function and thread, reserved with the ring.
+/// The most paths of a function whose paths go to a stream. Readers hold a table of them, and an
+/// image has 2^28 words: room for 4,096 functions of this size. A word takes no memory in the
+/// program, so the limit is higher than [`ARRAY_LIMIT`]. But for sequences over iterations, a
+/// function with exit edges has a counter next to each thread's ring for each of its paths: up to
+/// 512 KiB per function and thread, reserved with the ring.
 pub const STREAM_LIMIT: u64 = 1 << 16;
 
 /// How to weave one module.
 #[derive(Clone, Debug)]
 pub struct ModuleOptions {
-    /// Crate or object, for messages and the map.
+    /// The crate or object, for messages and the map.
     pub name: String,
-    /// The build's level; `None` where the link line doesn't say: `O0` if all its functions are `optnone`, else `O2`.
+    /// The build's level. `None` if the link line doesn't say: then `O0` if all functions are
+    /// `optnone`, else `O2`.
     pub opt: Option<OptLevel>,
     /// What the link makes.
     pub kind: LinkKind,
-    /// What is collected.
+    /// The kind of collection.
     pub collect: Kind,
-    /// Whether calls that don't come back (unwinding, `longjmp`, the end of the process) are counted, by exit edges, in kinds that
-    /// [can](Kind::counts_exits).
+    /// Whether exit edges count calls that don't come back (unwinding, `longjmp`, the end of the
+    /// process), in kinds that [can](Kind::counts_exits).
     pub exits: bool,
-    /// What an earlier run measured, in place of estimates.
+    /// The counts of an earlier run, used instead of estimates.
     pub guide: Option<Guide>,
-    /// Which functions.
+    /// Which functions the user wants.
     pub filter: Filter,
-    /// Whether the standard library's own functions are instrumented, where they are in the module.
+    /// Whether the standard library's own functions get probes, if they are in the module.
     pub std: bool,
     /// Whether this is rustc's single module of `lto="fat"`.
     pub fat: bool,
-    /// Whether its machine code is at hand, to be linked where weaving isn't safe.
+    /// Whether the module's machine code is available, to be linked where weaving isn't safe.
     pub machine_code: bool,
     /// Whether each function gets a section of its own.
     pub function_sections: bool,
-    /// Whether probes are put in; without, the module is only compiled.
+    /// Whether functions get probes. Without them, the module is only compiled.
     pub probes: bool,
-    /// Most paths counted in an array.
+    /// The most paths that an array counts.
     pub array_limit: u64,
-    /// Most paths of a function.
+    /// The most paths of a function.
     pub path_limit: u64,
 }
 

@@ -1,14 +1,17 @@
-//! Gives a woven object the place of its counters: relocations against its base symbol are resolved here.
+//! Writes the base of its counters into a woven object: resolves the relocations against its base
+//! symbol.
 //!
-//! Woven x86-64 code adds the counter base as a 32-bit immediate or displacement (`incq base+40(%rax,%rcx,8)`). The
-//! base is a number, not an address, but GNU ld refuses R_X86_64_32S in a PIE whatever the symbol is. So the link
-//! step writes base + addend into the section itself and turns each such relocation into R_X86_64_NONE. The symbol
-//! stays in the table, undefined; it is made weak, so that no linker asks for it.
+//! Woven x86-64 code contains the base as a 32-bit immediate or displacement
+//! (`incq base+40(%rax,%rcx,8)`). The base is a number, not an address, but GNU ld refuses
+//! R_X86_64_32S in a PIE whatever the symbol is. So the link step writes base + addend into the
+//! section itself and turns each such relocation into R_X86_64_NONE. The symbol stays in the table,
+//! undefined. It becomes weak, so that no linker asks for it.
 //!
-//! LLVM takes the symbol for an address. Where it wants the bare number in a register, it writes `lea base(%rip)`
-//! with R_X86_64_PC32: right for an address, but a number has no distance from the code. Such references can't be
-//! resolved ([`unresolvable`]). The weaver looks for them and weaves their functions anew, with the number moved
-//! into a register by an instruction of its own.
+//! LLVM takes the symbol for an address. Where it wants the bare number in a register, it emits
+//! `lea base(%rip)` with R_X86_64_PC32. That is right for an address, but a number has no distance
+//! from the code. Such references can't be resolved ([`unresolvable`]). The weaver looks for them
+//! and weaves their functions again. Then an instruction of its own moves the number into a
+//! register.
 //!
 //! ```text
 //! Elf64_Rela                         Elf64_Sym
@@ -25,32 +28,23 @@ use std::fmt;
 use object::elf;
 use object::endian::LittleEndian as LE;
 use object::read::elf::{FileHeader, Rela, SectionHeader, Sym};
+use thiserror::Error;
 
 /// Why a base cannot be written into an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PatchError {
     /// The object is not sound ELF for x86-64.
+    #[error("woven object is not sound ELF for x86-64: {0}")]
     Broken(String),
     /// A reference to the base that no number can be written into.
+    #[error("{0}")]
     Relocation(Reference),
     /// base + addend does not fit the place.
+    #[error(
+        "{0} for the place of its counters does not fit 32 bits; weave less of this program (--only, --skip)"
+    )]
     Overflow(i128),
 }
-
-impl fmt::Display for PatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Broken(why) => write!(f, "woven object is not sound ELF for x86-64: {why}"),
-            Self::Relocation(reference) => reference.fmt(f),
-            Self::Overflow(value) => write!(
-                f,
-                "{value} for the place of its counters does not fit 32 bits; weave less of this program (--only, --skip)"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for PatchError {}
 
 impl From<object::Error> for PatchError {
     fn from(error: object::Error) -> Self {
@@ -58,12 +52,13 @@ impl From<object::Error> for PatchError {
     }
 }
 
-/// A reference to a module's base by a relocation that asks for more than a number.
+/// A reference to a module's base by a relocation that needs an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// Type of the relocation.
+    /// The ELF relocation type.
     pub kind: u32,
-    /// Symbols of the function it stands in, aliases too; none where no function's symbol covers the place.
+    /// The symbols of the function that contains it, aliases included. Empty if no function's
+    /// symbol covers the place.
     pub functions: Vec<String>,
 }
 
@@ -84,17 +79,19 @@ struct Fix {
     place: usize,
     kind: u32,
     addend: i64,
-    /// Index of the section that is written into, and the offset in it.
+    /// The index of the section, and the offset in it.
     target: (usize, u64),
 }
 
-/// The symbol that stands for where a module's counters beside the threads' rings are, of the symbol of its base.
+/// The symbol of a module's base of counters next to the ring, from the symbol of its base. Objects
+/// of earlier links carry the suffix, so it stays as it is.
 #[must_use]
-pub fn beside_symbol(base_symbol: &str) -> String {
+pub fn ring_counters_symbol(base_symbol: &str) -> String {
     format!("{base_symbol}_beside")
 }
 
-/// Writes `base` into `object` wherever it refers to the undefined symbol `symbol`. Returns the number of places.
+/// Writes `base` into `object` wherever it refers to the undefined symbol `symbol`. Returns the
+/// number of places.
 ///
 /// # Errors
 /// When the object is broken or `base` too large. The object is then as it was.
@@ -115,7 +112,8 @@ pub fn resolve_base(object: &mut [u8], symbol: &str, base: u64) -> Result<usize,
     Ok(fixes.len())
 }
 
-/// The references to the undefined symbols `symbols` that [`resolve_base`] could not resolve, whatever the base.
+/// The references to the undefined symbols `symbols` that [`resolve_base`] could not resolve,
+/// whatever the base.
 ///
 /// # Errors
 /// When the object is broken.

@@ -1,9 +1,13 @@
-//! Which functions of a module are instrumented, and why the others aren't.
+//! Which functions of a module get probes, and why the others don't.
 //!
-//! Left alone is what could break (naked functions, ifunc resolvers and what they call, other code that runs before
-//! thread-local storage is set up: of a static program it is not when ifuncs are resolved), what asked for it (`noprofile`), what the user filtered, and, in rustc's
-//! merged module of `lto="fat"`, the standard library's own functions. Generic functions of the standard library that
-//! the user's crate made instances of are the user's code.
+//! The weaver leaves these functions alone:
+//! - functions that probes could break: naked functions, ifunc resolvers and the functions they
+//!   call, and other code that runs before thread-local storage exists (in a static program, ifuncs
+//!   are resolved before that);
+//! - functions that ask for it (`noprofile`);
+//! - functions that the user filters out;
+//! - in rustc's merged module of `lto="fat"`, the standard library's own functions. Instances of
+//!   its generic functions are the user's code.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,8 +15,9 @@ use holloway_llvm::{AttributeKind, Function, Module};
 
 use crate::filter::Candidate;
 use crate::options::ModuleOptions;
+use crate::reason::Reason;
 
-/// Functions that a C library runs before thread-local storage works, or to make it work.
+/// Functions that a C library runs before thread-local storage exists, or to set it up.
 const BEFORE_TLS: [&str; 12] = [
     "_start",
     "_start_c",
@@ -29,34 +34,29 @@ const BEFORE_TLS: [&str; 12] = [
 ];
 
 /// Attributes that keep a function from being instrumented.
-const ATTRIBUTES: [(&str, &str); 4] = [
-    ("naked", "it is naked: its body is assembly without a frame"),
-    (
-        "noprofile",
-        "it is marked noprofile (no_profile_instrument_function)",
-    ),
-    ("skipprofile", "it is marked skipprofile"),
-    (
-        "presplitcoroutine",
-        "it is a coroutine that is not split yet",
-    ),
+const ATTRIBUTES: [(&str, Reason); 4] = [
+    ("naked", Reason::Naked),
+    ("noprofile", Reason::NoProfile),
+    ("skipprofile", Reason::SkipProfile),
+    ("presplitcoroutine", Reason::UnsplitCoroutine),
 ];
 
-/// Calling conventions without room for a call of ours: GHC, HiPE, AnyReg, x86 interrupt handlers.
+/// Calling conventions that leave no registers for a call of the runtime: GHC, HiPE, AnyReg, x86
+/// interrupt handlers.
 const CONVENTIONS: [u32; 4] = [10, 11, 13, 83];
 
-/// Decides by one module's options.
+/// Selects functions by one module's options.
 pub(crate) struct Selection<'a> {
     options: &'a ModuleOptions,
-    attributes: Vec<(AttributeKind, &'static str)>,
-    resolvers: HashMap<String, &'static str>,
+    attributes: Vec<(AttributeKind, Reason)>,
+    resolvers: HashMap<String, Reason>,
 }
 
 impl<'a> Selection<'a> {
     pub(crate) fn new(module: &Module<'_>, options: &'a ModuleOptions) -> Self {
         let attributes = ATTRIBUTES
-            .iter()
-            .filter_map(|(name, reason)| Some((AttributeKind::named(module, name)?, *reason)))
+            .into_iter()
+            .filter_map(|(name, reason)| Some((AttributeKind::named(module, name)?, reason)))
             .collect();
         Self {
             options,
@@ -66,39 +66,39 @@ impl<'a> Selection<'a> {
     }
 
     /// Why a function is left alone, if it is.
-    pub(crate) fn reason(&self, function: Function<'_>) -> Option<String> {
+    pub(crate) fn reason(&self, function: Function<'_>) -> Option<Reason> {
         let name = function.name();
         if name.starts_with("__holloway") {
-            return Some("it belongs to holloway's runtime".into());
+            return Some(Reason::Runtime);
         }
         if let Some((_, reason)) = self
             .attributes
             .iter()
             .find(|(kind, _)| function.has_attribute(*kind))
         {
-            return Some((*reason).into());
+            return Some(reason.clone());
         }
         if let Some(reason) = self.resolvers.get(&name) {
-            return Some((*reason).into());
+            return Some(reason.clone());
         }
         if BEFORE_TLS.contains(&name.as_str()) {
-            return Some("it runs before thread-local storage is set up".into());
+            return Some(Reason::BeforeThreadLocalStorage);
         }
         if function.has_gc() {
-            return Some("it is managed by a garbage collector".into());
+            return Some(Reason::GarbageCollected);
         }
         if CONVENTIONS.contains(&function.calling_convention()) {
-            return Some("its calling convention leaves no room for a call".into());
+            return Some(Reason::CallingConvention);
         }
         if self.is_std(function) {
-            return Some("it belongs to the standard library (--std instruments it)".into());
+            return Some(Reason::StandardLibrary);
         }
         let source_name = function
             .subprogram()
             .map(holloway_llvm::Subprogram::name)
             .unwrap_or_default();
         let candidate = Candidate {
-            // rustc's whole program bears the name of its last crate.
+            // rustc names the merged module after its last crate.
             module: if self.options.fat {
                 ""
             } else {
@@ -110,7 +110,8 @@ impl<'a> Selection<'a> {
         self.options.filter.reason(candidate)
     }
 
-    /// Whether it is the standard library's own: only in a merged module, where it came from there and is not generic.
+    /// Whether a function is the standard library's own: in a merged module, from the library's
+    /// source, and not generic.
     fn is_std(&self, function: Function<'_>) -> bool {
         if self.options.std || !self.options.fat {
             return false;
@@ -124,18 +125,16 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The functions that resolve ifuncs and those they reach by direct calls, with the reason to leave each alone.
-///
-/// Only inside the module: a resolver that calls into another module isn't seen there.
-fn resolvers(module: &Module<'_>) -> HashMap<String, &'static str> {
-    const RESOLVES: &str = "it resolves an ifunc, before the program is relocated";
-    const CALLED: &str = "an ifunc's resolver calls it, before the program is relocated";
+/// The functions that resolve ifuncs and those they reach by direct calls, with the reason to leave
+/// each alone. A call into another module is not followed.
+fn resolvers(module: &Module<'_>) -> HashMap<String, Reason> {
     let mut reasons = HashMap::new();
-    // First in, first out: a resolver that another one calls is still called a resolver.
+    // First in, first out, so that a resolver that another resolver calls is still listed as a
+    // resolver.
     let mut left: VecDeque<_> = module
         .ifunc_resolvers()
         .into_iter()
-        .map(|name| (name, RESOLVES))
+        .map(|name| (name, Reason::IfuncResolver))
         .collect();
     while let Some((name, reason)) = left.pop_front() {
         let Some(function) = behind_aliases(module, name) else {
@@ -151,12 +150,12 @@ fn resolvers(module: &Module<'_>) -> HashMap<String, &'static str> {
             .filter(|instruction| instruction.is_call())
             .map(holloway_llvm::Instruction::callee)
             .filter(|callee| callee.is_constant());
-        left.extend(callees.map(|callee| (callee.name(), CALLED)));
+        left.extend(callees.map(|callee| (callee.name(), Reason::CalledByIfuncResolver)));
     }
     reasons
 }
 
-/// The function of this name, or that an alias of this name stands for.
+/// The function of this name, or the function that the alias of this name stands for.
 fn behind_aliases<'m>(module: &'m Module<'_>, mut name: String) -> Option<Function<'m>> {
     while let Some(aliasee) = module.alias(&name) {
         name = aliasee;

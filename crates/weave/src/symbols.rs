@@ -1,24 +1,24 @@
-//! Does an object's machine code still name what its bitcode names?
+//! Does an object's machine code still define and use the symbols of its bitcode?
 //!
-//! A fat object is compiled twice: its machine code, and its bitcode in a section. Tools that edit objects (`objcopy
-//! --redefine-sym`, `--localize-symbol`) change the first and not the second. Weaving the bitcode would then bring
-//! back the names from before, so such an object is linked as it is.
+//! A fat object is compiled twice: to machine code, and to bitcode in a section. Tools that edit
+//! objects (`objcopy --redefine-sym`, `--localize-symbol`) change the machine code only. Weaving
+//! the bitcode would bring the old names back, so such an object is linked as it is.
 //!
-//! What an object *defines* must be the same. What it *asks for* may differ a little: either compilation may have
-//! dropped the last use of a function, or made a call of its own (`memcpy`). A rename takes away a name that the
-//! bitcode has and brings one that it doesn't have, and that compilers don't make up: both together are the sign.
-//! Local symbols don't count: nothing outside of the object can mean them.
+//! The *defined* symbols must be the same. The *undefined* symbols may differ a little: either
+//! compilation may have dropped the last use of a function, or added a call of its own (`memcpy`).
+//! A rename removes a name that the bitcode has, and adds a name that the bitcode doesn't have and
+//! that compilers don't invent. Both together are the sign of an edit. Local symbols don't count,
+//! because nothing outside of the object can refer to them.
 //!
-//! Sanitizers make up names too, and clang 19 lets them work on a fat object's machine code a second time
+//! Sanitizers invent names too, and clang 19 runs them on a fat object's machine code a second time
 //! (`of_source`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
 use object::{Object, ObjectSymbol};
 
-/// What shows that an object's machine code was edited after it was compiled.
+/// The sign that an object's machine code was edited after it was compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Only one of the two defines a symbol, strong and for others.
@@ -31,28 +31,10 @@ pub enum Change {
     Unreadable,
 }
 
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Defined(name) => {
-                write!(
-                    f,
-                    "its machine code and its bitcode define {name} differently"
-                )?;
-            }
-            Self::Twice(name) => write!(f, "its machine code has two symbols {name}")?,
-            Self::Renamed(old, new) => {
-                write!(f, "its machine code asks for {new}, its bitcode for {old}")?;
-            }
-            Self::Unreadable => return f.write_str("its symbol table cannot be read"),
-        }
-        f.write_str(" (edited by objcopy or ld -r?)")
-    }
-}
-
-/// How `machine` (a fat object) was edited after it was compiled, if it was, going by its `bitcode` and by `woven`, made
-/// of that: they define other strong global symbols, or `machine` asks for something under another name. Weak
-/// definitions (inline functions) may differ: either compilation may have dropped an unused one.
+/// How `machine` (a fat object) was edited after it was compiled, if it was. Compares it with its
+/// `bitcode` and with `woven`, the object made from the bitcode: they define other strong global
+/// symbols, or `machine` uses a symbol under another name. Weak definitions (inline functions) may
+/// differ: either compilation may have dropped an unused one.
 pub fn changed(machine: &[u8], bitcode: &[u8], woven: &[u8]) -> Option<Change> {
     let (Some(machine), Some(woven)) = (Names::of(machine), Names::of(woven)) else {
         return Some(Change::Unreadable);
@@ -75,7 +57,7 @@ pub fn changed(machine: &[u8], bitcode: &[u8], woven: &[u8]) -> Option<Change> {
     Some(Change::Renamed(shown(old), shown(new)))
 }
 
-/// How often an object has a global symbol of a name.
+/// The number of global symbols of each name.
 type Count = BTreeMap<Vec<u8>, usize>;
 
 struct Names {
@@ -101,7 +83,7 @@ impl Names {
         Some(Self { defined, undefined })
     }
 
-    /// A name that two symbols have: one was renamed to another that was there already.
+    /// A name of two symbols: one was renamed to a name that existed already.
     fn twice(&self) -> Option<&[u8]> {
         let is_twice = |&(name, &count): &(&Vec<u8>, &usize)| {
             count > 1 || self.undefined.contains_key(name) && self.defined.contains_key(name)
@@ -111,10 +93,11 @@ impl Names {
     }
 }
 
-/// A symbol's name but for what a sanitizer's second run made of it; none of a symbol that only the second run has.
+/// A symbol's name without the additions of a sanitizer's second run. `None` for a symbol that only
+/// the second run adds.
 ///
-/// DataFlowSanitizer puts `.dfsan` behind the names of functions, each time. AddressSanitizer defines
-/// `___asan_globals_registered`, to which LLVM appends a number if there is one already.
+/// DataFlowSanitizer appends `.dfsan` to the names of functions, each time. AddressSanitizer
+/// defines `___asan_globals_registered`, to which LLVM appends a number if the name is taken.
 fn of_source(name: &[u8]) -> Option<Cow<'_, [u8]>> {
     const DFSAN: &[u8] = b".dfsan";
     if let Some(rest) = name.strip_prefix(b"___asan_globals_registered.") {
@@ -135,8 +118,8 @@ fn only<'a>(left: &'a Count, right: &'a Count) -> impl Iterator<Item = &'a [u8]>
     names.map(Vec::as_slice)
 }
 
-/// Whether the name is among `names`: they lie in one string, one after the other, so one inside a `lost` name doesn't
-/// count. One that is there by chance hides a rename; it never makes one up.
+/// Whether `names` contains the name. The names lie in one string, one after the other, so a match
+/// inside a `lost` name doesn't count. A match by chance hides a rename, and never invents one.
 fn is_named(names: &[u8], name: &[u8], lost: &[&[u8]]) -> bool {
     let inside_lost = |at: usize| {
         lost.iter().any(|lost| {
@@ -154,8 +137,8 @@ fn positions(bytes: &[u8], name: &[u8]) -> impl Iterator<Item = usize> {
     windows.filter_map(move |(at, window)| (window == name).then_some(at))
 }
 
-/// Whether compilers call it without being told to: what LLVM makes of loops, arithmetic and other calls, and what
-/// sanitizers put in.
+/// Whether compilers use a name that no source contains: what LLVM makes of loops, arithmetic and
+/// other calls, and what sanitizers insert.
 fn is_from_compiler(name: &[u8]) -> bool {
     /// How the names of sanitizers' functions and tables begin.
     const SANITIZERS: [&str; 12] = [

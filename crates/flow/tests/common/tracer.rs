@@ -1,7 +1,7 @@
 //! What the probes of edge counters count on a walk that a test chooses.
 
 use super::jumps;
-use holloway_flow::{Action, BlockId, Cfg, EdgeId, Probes};
+use holloway_flow::{Action, BlockId, Cfg, CountBase, EdgeId, Probes};
 
 /// What probes counted, on runs of blocks: each run is what one activation does without a call
 /// coming back once more; a run that starts elsewhere than at the entry is such a call.
@@ -27,7 +27,7 @@ impl<'a> Tracer<'a> {
         assert!(probe.after.is_empty());
         for action in &probe.before {
             let &Action::Count {
-                register: false,
+                base: CountBase::Zero,
                 increment,
             } = action
             else {

@@ -2,7 +2,9 @@
 //! does what probes say.
 
 use super::{ends, jumps};
-use holloway_flow::{Action, BlockId, Cfg, EdgeId, Numbering, Path, PathEnd, PathStart, Probes};
+use holloway_flow::{
+    Action, BlockId, Cfg, CountBase, EdgeId, Numbering, Path, PathEnd, PathStart, Probes,
+};
 use std::collections::BTreeMap;
 
 /// What a walk through a function did, seen twice: by hand, and by probes.
@@ -59,11 +61,8 @@ impl Machine<'_> {
                     let register = register.as_mut().expect("set before it is used");
                     *register = register.wrapping_add(value);
                 }
-                Action::Count {
-                    register,
-                    increment,
-                } => {
-                    let base = if register {
+                Action::Count { base, increment } => {
+                    let base = if base == CountBase::Register {
                         self.frame.register.expect("set before it is counted")
                     } else {
                         0

@@ -113,5 +113,6 @@ fn parse_pattern(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Err("an empty pattern chooses nothing".to_owned());
     }
-    Pattern::parse(text).map(|pattern| pattern.text().to_owned())
+    let pattern = Pattern::parse(text).map_err(|error| error.to_string())?;
+    Ok(pattern.text().to_owned())
 }

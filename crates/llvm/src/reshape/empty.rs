@@ -1,17 +1,19 @@
 //! Taking empty blocks out again.
 //!
-//! Edges are split so that each has a place for a probe; most then hold none. The code generator drops empty blocks, but only
-//! after it has worked on loops: there an empty latch of its own gets the loop's additions, and costs a jump a turn.
+//! Edges are split so that each has a place for a probe; most then hold none. The code generator
+//! drops empty blocks, but only after it has worked on loops: there an empty latch of its own gets
+//! the loop's additions, and costs a jump a turn.
 
 use std::collections::HashMap;
 
-use super::{BR, Choice, Incoming, Reshape, SWITCH, distinct};
+use super::function::{BR, Choice, Incoming, Reshape, SWITCH, distinct};
 use crate::module::Module;
 use crate::sys::LBlock;
 
 impl Module<'_> {
-    /// Takes out the blocks that only jump, on an edge from a block with several ways on to one with several ways in: what
-    /// [`Module::split_critical_edges`] puts in, but for those of several cases at once. Returns how many.
+    /// Takes out the blocks that only jump, on an edge from a block with several ways on to one
+    /// with several ways in: what [`Module::split_critical_edges`] puts in, but for those of
+    /// several cases at once. Returns how many.
     pub fn remove_empty_blocks(&mut self, choice: Choice<'_>) -> usize {
         let functions = self.chosen(choice);
         functions

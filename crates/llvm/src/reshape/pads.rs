@@ -1,13 +1,15 @@
 //! A landing pad for each invoke.
 //!
-//! Several invokes may unwind to one landing pad; such an edge has no place for a probe: neither end of it is its own, and no block
-//! may stand between. So each invoke gets a pad block of its own: a copy of the `landingpad`, then a jump to the old block, where a
-//! phi takes the place of the old `landingpad`. The unwinder's tables have an entry a call anyhow; the code grows by a jump an
-//! invoke, off the way that doesn't unwind: 1 % on regex-syntax. Without it 58 of its 391 functions have edges that can't be counted.
+//! Several invokes may unwind to one landing pad; such an edge has no place for a probe: neither
+//! end of it is its own, and no block may stand between. So each invoke gets a pad block of its
+//! own: a copy of the `landingpad`, then a jump to the old block, where a phi takes the place of
+//! the old `landingpad`. The unwinder's tables have an entry a call anyhow; the code grows by a
+//! jump an invoke, off the way that doesn't unwind: 1 % on regex-syntax. Without it 58 of its 391
+//! functions have edges that can't be counted.
 
 use std::collections::HashMap;
 
-use super::{Choice, Incoming, PHI, Reshape};
+use super::function::{Choice, INVOKE, Incoming, PHI, Reshape};
 use crate::module::Module;
 use crate::sys::{LBlock, LValue};
 
@@ -15,8 +17,8 @@ use crate::sys::{LBlock, LValue};
 const LANDING_PAD: i32 = 59;
 
 impl Module<'_> {
-    /// Gives each invoke a landing pad block that only it leads to; pads with one invoke stay as they are. Returns the
-    /// number of new blocks.
+    /// Gives each invoke a landing pad block that only it leads to; pads with one invoke stay as
+    /// they are. Returns the number of new blocks.
     pub fn split_landing_pads(&mut self, choice: Choice<'_>) -> usize {
         let functions = self.chosen(choice);
         functions
@@ -32,7 +34,7 @@ impl Reshape<'_> {
         let mut sources: HashMap<*mut LBlock, Vec<*mut LBlock>> = HashMap::new();
         for &block in &blocks {
             let (_, opcode, successors) = self.exits(block);
-            if opcode == super::INVOKE {
+            if opcode == INVOKE {
                 sources.entry(successors[1]).or_default().push(block);
             }
         }
@@ -67,8 +69,8 @@ impl Reshape<'_> {
         for &invoke in invokes {
             let block = self.new_block(pad, pad, landing);
             let (terminator, ..) = self.exits(invoke);
-            // SAFETY: a copy of a live landingpad, put in front of the new block's jump; the invoke's second successor is
-            // where it unwinds to.
+            // SAFETY: a copy of a live landingpad, put in front of the new block's jump; the
+            // invoke's second successor is where it unwinds to.
             unsafe {
                 let copy = (self.api.LLVMInstructionClone)(landing);
                 let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
@@ -88,8 +90,9 @@ impl Reshape<'_> {
             Some(new) => Incoming::From(*new),
             None => Incoming::Keep,
         });
-        // SAFETY: the phi stands where the landingpad stood, behind the other phis, with a value from each of the block's
-        // predecessors, and takes over all uses before the landingpad is erased.
+        // SAFETY: the phi stands where the landingpad stood, behind the other phis, with a value
+        // from each of the block's predecessors, and takes over all uses before the landingpad is
+        // erased.
         unsafe {
             let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
             (self.api.LLVMPositionBuilderBeforeInstrAndDbgRecords)(builder, landing);

@@ -1,20 +1,22 @@
-//! AArch64's ways with memory that x86-64 has single instructions for.
+//! AArch64's instruction sequences where x86-64 has single instructions.
 //!
 //! # Adding
-//! A signal handler may count in the same counter, so what is loaded must be stored before anything comes between. A pair of exclusive
-//! instructions, which every such processor has, is tried again if something did (an exception takes the mark away):
+//! A signal handler may increment the same counter between a load and a store. A pair of exclusive
+//! instructions, which every such processor has, fails if an exception came between, and is
+//! repeated:
 //! ```text
 //! 1:  ldxr  x16, [counter]
 //!     add   x16, x16, #1
 //!     stxr  w17, x16, [counter]
 //!     cbnz  w17, 1b
 //! ```
-//! Four instructions for x86-64's one. Not taken: `stadd` where the function may use it (Armv8.1), as a second sequence for
-//! speed alone, on machines that none of us has.
+//! Four instructions for x86-64's one. `stadd` (Armv8.1) would be a second sequence for speed
+//! alone, so it is not used.
 //!
 //! # Appending
-//! The same takes a place of the ring, so nothing has to be looked for when a handler came between, as on x86-64
-//! ([`super::stream`]): ten instructions, nine of which run, and two that load the base where that is not at hand.
+//! A pair of exclusive instructions also takes a place in the ring. So the probe need not search
+//! for its place after a handler came between, as x86-64's does ([`super::stream`]). The probe has
+//! ten instructions, of which nine run, and two more that load the base where it is in no register.
 //! ```text
 //! 1:  ldxr  x16, [ring]             # the cursor
 //!     add   x17, x16, #4
@@ -28,13 +30,16 @@
 //!     bl    __holloway_chunk        # keeps every register but x16, x17 and x30
 //! 2:
 //! ```
-//! A path that may be alone in its activation is compared first, and counted beside the ring. All stores are plain: a word says all by itself,
-//! readers stop at a place that is 0 still, and the runtime's own stores tell them when to stop waiting for it (`holloway_abi`).
+//! A path that may be a whole activation is compared first, and counted next to the ring. All
+//! stores are plain: a word needs no other store to be understood, readers stop at a place that is
+//! still 0, and the runtime's own stores tell readers when to stop waiting for the place
+//! (`holloway_abi`).
 
 use holloway_abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
 use holloway_llvm::{Builder, Module, Type, Value};
 
-/// What a call changes, and a linker's veneer on the way to it. LLVM knows x30 by this name only, and says nothing of unknown ones.
+/// The registers that a call changes, and a linker's veneer on the way to it. LLVM knows x30 by
+/// this name only, and ignores unknown names silently.
 const CALL: &str = ",~{x16},~{x17},~{lr},~{cc}";
 
 /// Adds to the number at `counter`.
@@ -52,12 +57,13 @@ pub(super) fn add<'m>(
     builder.asm(ADD, constraints, void, &[counter, amount]);
 }
 
-/// A path that is counted in place of being appended if its number is low.
-pub(super) struct Low<'m> {
-    pub(super) number: Value<'m>,
-    /// The first number that is appended.
-    pub(super) above: Value<'m>,
-    /// Address of the counter of number 0.
+/// A path that is counted instead of appended if its number is low.
+pub(super) struct RingCount<'m> {
+    /// The path register.
+    pub(super) register: Value<'m>,
+    /// The first value of the register whose path is appended.
+    pub(super) first_appended: Value<'m>,
+    /// Address of the counter of register value 0.
     pub(super) counter: Value<'m>,
 }
 
@@ -65,10 +71,11 @@ pub(super) struct Low<'m> {
 pub(super) fn append<'m>(
     module: &'m Module<'m>,
     builder: &Builder<'m>,
-    (ring, word): (Value<'m>, Value<'m>),
-    low: Option<&Low<'m>>,
+    ring: Value<'m>,
+    word: Value<'m>,
+    ring_count: Option<&RingCount<'m>>,
 ) {
-    let count = low.map_or("", |_| {
+    let count = ring_count.map_or("", |_| {
         "cmp $2, $3
         b.ge 4f
         add x16, $4, $2, lsl #3
@@ -97,8 +104,8 @@ pub(super) fn append<'m>(
     );
     let mut operands = vec![ring, word];
     let mut constraints = String::from("r,r");
-    if let Some(low) = low {
-        operands.extend([low.number, low.above, low.counter]);
+    if let Some(count) = ring_count {
+        operands.extend([count.register, count.first_appended, count.counter]);
         constraints += ",r,rI,r";
     }
     let constraints = format!("{constraints}{CALL}");

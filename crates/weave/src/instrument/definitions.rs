@@ -1,13 +1,14 @@
-//! What is defined in several places while a function is being woven, and used where not all of them reach: a loop's countdown, where a timed path began. The uses are given their values
-//! when all blocks are there (`bursts/join.rs`).
+//! Values with several definitions: a loop's countdown, the start of a timed path. They are defined
+//! in several blocks while a function is being woven, and some uses are reached by more than one
+//! definition. The uses get their values when all blocks exist (`bursts/ssa_repair.rs`).
 
 use holloway_llvm::{Block, Instruction, Value};
 
 /// A variable with several definitions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Variable<'m> {
-    /// What it is at the end of a block; the last one of a block counts.
-    pub(super) made: Vec<(Block<'m>, Value<'m>)>,
-    /// Operands that are to be what it is at the top of their block.
-    pub(super) used: Vec<(Instruction<'m>, u32)>,
+pub(super) struct SplitVariable<'m> {
+    /// Its value at the end of a block. The last value of a block counts.
+    pub(super) definitions: Vec<(Block<'m>, Value<'m>)>,
+    /// Operands that get its value at the top of their block.
+    pub(super) uses: Vec<(Instruction<'m>, u32)>,
 }

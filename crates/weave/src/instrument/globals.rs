@@ -9,7 +9,7 @@ use holloway_llvm::{
 
 use crate::image::Machine;
 use crate::options::LinkKind;
-use crate::patch::beside_symbol;
+use crate::patch::ring_counters_symbol;
 
 /// Symbols that probes use.
 #[derive(Clone, Copy)]
@@ -18,14 +18,15 @@ pub(crate) struct Globals<'m> {
     base: Global<'m>,
     pub(crate) machine: Machine,
     pub(crate) hash: Function<'m>,
-    /// How thread-local variables are reached.
+    /// The access model of thread-local variables.
     pub(crate) tls: TlsModel,
-    /// Whether the code generator sees the base as an operand of our own instructions only ([`Self::moved`]).
+    /// Whether the code generator sees the base only as an operand of our own instructions
+    /// ([`Self::moved`]).
     pub(super) is_moved: bool,
 }
 
 impl<'m> Globals<'m> {
-    /// Declares them.
+    /// Declares the symbols that every woven function uses.
     pub(crate) fn declare(module: &'m Module<'m>, base_symbol: &str, kind: LinkKind) -> Self {
         let machine = Machine::of_triple(&module.triple()).expect("modules for others are refused");
         let base = base(module, machine, base_symbol);
@@ -58,9 +59,9 @@ impl<'m> Globals<'m> {
         }
     }
 
-    /// The same for functions that count beside the thread's ring.
-    pub(crate) fn beside(self, module: &'m Module<'m>, base_symbol: &str) -> Self {
-        let symbol = beside_symbol(base_symbol);
+    /// The same with the base of the module's counters next to the ring.
+    pub(crate) fn of_ring_counters(self, module: &'m Module<'m>, base_symbol: &str) -> Self {
+        let symbol = ring_counters_symbol(base_symbol);
         let known = module.global(&symbol);
         Self {
             base: known.unwrap_or_else(|| base(module, self.machine, &symbol)),
@@ -68,7 +69,7 @@ impl<'m> Globals<'m> {
         }
     }
 
-    /// The base as a number: a constant, which may become an address in code, or loaded.
+    /// The base as a number: a constant, which may become an address in code, or a loaded value.
     pub(crate) fn base(&self, builder: &Builder<'m>) -> Value<'m> {
         if self.machine.patches_bases() {
             return self.base.value().pointer_to_i64();
@@ -76,8 +77,9 @@ impl<'m> Globals<'m> {
         builder.load(Type::i64(self.module), self.base.value())
     }
 
-    /// The base as something to add to: the code generator may fold it into the instructions around it, or make an
-    /// address of it that is none (`lea base(%rip)`). Where it did that before it gets the number in a register.
+    /// The base as a summand. The code generator may fold it into the instructions around it, or
+    /// compute a wrong address from it (`lea base(%rip)`). Where it did that, the base is loaded
+    /// into a register as a number.
     pub(crate) fn addend(&self, builder: &Builder<'m>) -> Value<'m> {
         let base = self.base(builder);
         if self.is_moved {
@@ -86,7 +88,8 @@ impl<'m> Globals<'m> {
         base
     }
 
-    /// A number with the base in it, in a register as a number, whatever the code generator thinks of the base.
+    /// A number that contains the base, in a register, as a number whatever the code generator
+    /// takes the base for.
     pub(crate) fn moved(&self, builder: &Builder<'m>, number: Value<'m>) -> Value<'m> {
         match self.machine {
             Machine::X86_64 => builder.asm("movl $1, ${0:k}", "=r,i", number.kind(), &[number]),
@@ -94,7 +97,8 @@ impl<'m> Globals<'m> {
         }
     }
 
-    /// The address that counters are displaced from, of a thread's block or what counters lie in.
+    /// The address that a thread's counters are displaced from. `block` is the address of the
+    /// thread's block, or of its ring.
     pub(crate) fn counters(&self, builder: &Builder<'m>, block: Value<'m>) -> Value<'m> {
         if self.machine.patches_bases() {
             return block; // the base goes into each counter's displacement
@@ -103,7 +107,8 @@ impl<'m> Globals<'m> {
     }
 }
 
-/// A module's base: a number that the link step writes into code, as an address; or a hidden constant that the image object defines.
+/// A module's base: a number that the link step writes into code as an address, or a hidden
+/// constant that the image object defines.
 fn base<'m>(module: &'m Module<'m>, machine: Machine, name: &str) -> Global<'m> {
     if !machine.patches_bases() {
         let base = module.add_global(name, Type::i64(module));
@@ -122,12 +127,13 @@ fn base<'m>(module: &'m Module<'m>, machine: Machine, name: &str) -> Global<'m> 
     global
 }
 
-/// The thread's slot. Declared where it is used, as all that follows: a hidden symbol that is declared has to be there.
+/// The thread's slot. Symbols are declared where they are used, because the linker must find every
+/// declared hidden symbol.
 pub(crate) fn slot<'m>(module: &'m Module<'m>, tls: TlsModel) -> Global<'m> {
     thread_local(module, SLOT_SYMBOL, Type::pointer(module), tls)
 }
 
-/// How many paths of the thread may still begin before the next burst.
+/// The number of paths that the thread may still begin before its next burst.
 pub(crate) fn countdown<'m>(module: &'m Module<'m>, tls: TlsModel) -> Global<'m> {
     thread_local(module, COUNTDOWN_SYMBOL, Type::i32(module), tls)
 }
@@ -152,7 +158,7 @@ pub(crate) fn enter<'m>(module: &'m Module<'m>) -> Function<'m> {
     declared.unwrap_or_else(|| declare(module, ENTER_SYMBOL, Type::pointer(module), &[]))
 }
 
-/// The runtime's function for frames that are come back to.
+/// The runtime's function for frames that an exception or `longjmp` comes back to.
 pub(crate) fn caught<'m>(module: &'m Module<'m>) -> Function<'m> {
     let word = Type::i64(module);
     module
@@ -160,7 +166,7 @@ pub(crate) fn caught<'m>(module: &'m Module<'m>) -> Function<'m> {
         .unwrap_or_else(|| declare(module, CAUGHT_SYMBOL, Type::void(module), &[word, word]))
 }
 
-/// A function of the runtime: hidden, doesn't unwind, and keeps (nearly) all registers.
+/// A function of the runtime: hidden, does not unwind, and keeps (nearly) all registers.
 fn declare<'m>(
     module: &'m Module<'m>,
     name: &str,

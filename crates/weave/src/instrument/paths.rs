@@ -1,26 +1,29 @@
 //! How many paths a function is numbered with.
 
+use holloway_abi::InlineCounts;
 use holloway_flow::{Cfg, Dag, EdgeKind, Numbering, SuccessorOrder, TooManyPaths};
 
 use crate::options::{ModuleOptions, STREAM_LIMIT};
-use holloway_abi::Kind;
 
-/// Numbers the paths. A function with loops is cut until an array holds its counters, if it can be: paths then end at
-/// a few cold edges (of loop exits, mostly), and no loop pays for hashing. One without loops is counted once a call
-/// at most, so its paths stay whole. Measured on bzip2 and Lua: cut +0 and +7 %, hashed instead +96 and +131 %, with
-/// 5 and 2 % more paths counted.
+/// Numbers the paths. A function with loops is cut until an array holds its counters, if that is
+/// possible. Paths then end at a few cold edges, mostly of loop exits, and no loop pays for
+/// hashing. A function without loops counts at most once per call, so its paths stay whole.
+/// Measured on bzip2 and Lua: cutting costs +0 and +7 %, hashing instead +96 and +131 %. Cutting
+/// counts 5 and 2 % more paths.
 ///
-/// With exit edges one without loops is counted at each of its calls too, so it is cut as well: SQLite hashed 0.4 % of its counts, and
-/// hashes none now. Streams know no hashing: there every function is cut. For sequences over iterations paths from the entry have the lowest numbers ([`super::beside`]).
+/// With exit edges, a function without loops counts at each of its calls too, so it is also cut:
+/// SQLite hashed 0.4 % of its counts, and now hashes none. A stream cannot hash, so there every
+/// function is cut. For kinds with counters next to the ring, paths from the entry get the lowest
+/// numbers ([`super::ring_counters`]).
 pub(super) fn number(
     cfg: &Cfg,
     dag: &Dag,
     weights: &[u64],
     options: &ModuleOptions,
 ) -> Result<Numbering, TooManyPaths> {
-    let ordered = |numbering: Numbering| match options.collect {
-        Kind::Loops => numbering.starts_last(),
-        Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => numbering,
+    let ordered = |numbering: Numbering| match options.collect.traits().inline_counts {
+        InlineCounts::Activations => numbering.starts_last(),
+        InlineCounts::Nothing | InlineCounts::Paths | InlineCounts::Edges => numbering,
     };
     let order = SuccessorOrder::HottestFirst(weights);
     let mut edges = cfg.edges().iter();

@@ -1,40 +1,43 @@
 //! The instructions that count.
 //!
-//! `block + base + offset + 8 × (increment + register)` is loaded, incremented, stored, so that a signal handler that counts the same path can't lose one.
-//! On x86-64 it becomes one `incq` instruction: the selector folds load, add and store, except
-//! where it is in a hurry (`-O0`); there the instruction is inline assembly. What a loop has counted in a register is added by
-//! one `addq` in the same way. On AArch64 it is a loop of four instructions ([`super::aarch64`]).
+//! A probe loads the counter at `block + base + offset + 8 × (increment + register)`, increments it
+//! and stores it. A signal handler that counts the same path must not lose a count. So on x86-64
+//! the probe is one `incq` instruction: the optimizing instruction selector folds load, addition
+//! and store into one, and for the fast selector the probe is inline assembly. One `addq` adds what
+//! a loop has counted in a register. On AArch64 a probe is a loop of four instructions
+//! ([`super::aarch64`]).
 
 use holloway_format::Counters;
 use holloway_llvm::{Builder, Module, Type, Value};
 
 use super::aarch64;
 use super::globals::Globals;
+use super::selector::InstructionSelector;
+use super::variable::CounterNumber;
 use crate::image::Machine;
 
 /// What arithmetic changes besides its result.
 const FLAGS: &str = ",~{dirflag},~{fpsr},~{flags}";
 
-/// How a path is counted.
+/// How the probes of a function count.
 pub(super) struct Probe<'a, 'm> {
     pub(super) module: &'m Module<'m>,
     pub(super) globals: &'a Globals<'m>,
     /// [`Globals::counters`].
     pub(super) counter_block: Value<'m>,
     pub(super) counters: Counters,
-    /// Whether the code generator has to be helped to one instruction.
-    pub(super) single: bool,
+    pub(super) selector: InstructionSelector,
 }
 
 impl<'m> Probe<'_, 'm> {
-    /// Counts one path: the counter of number `increment`, plus `register`.
-    pub(super) fn count(&self, builder: &Builder<'m>, register: Option<Value<'m>>, increment: i64) {
+    /// Adds 1 to a counter.
+    pub(super) fn count(&self, builder: &Builder<'m>, number: CounterNumber<'m>) {
         let word = Type::i64(self.module);
         match self.counters {
             Counters::Array { offset, .. } | Counters::Edges { offset, .. } => {
-                let address = self.counter(builder, offset, register, increment);
+                let address = self.counter(builder, offset, number);
                 match self.globals.machine {
-                    Machine::X86_64 if self.single => {
+                    Machine::X86_64 if self.selector == InstructionSelector::Fast => {
                         builder.asm_on_memory("incq $0", None, FLAGS, address);
                     }
                     Machine::X86_64 => {
@@ -46,30 +49,30 @@ impl<'m> Probe<'_, 'm> {
             }
             Counters::Hash { offset } => {
                 let head = self.address(builder, offset.cast_signed());
-                let increment = word.int(increment);
-                let path = register.map_or(increment, |register| builder.add(register, increment));
+                let increment = word.int(number.increment);
+                let path = number
+                    .register
+                    .map_or(increment, |register| builder.add(register, increment));
                 builder.call(self.globals.hash, Type::void(self.module), &[head, path]);
             }
         }
     }
 
-    /// Adds `count` to the counter of number `increment`, plus `register`.
-    pub(super) fn add(
-        &self,
-        builder: &Builder<'m>,
-        register: Option<Value<'m>>,
-        increment: i64,
-        count: Value<'m>,
-    ) {
+    /// Adds `count` to a counter.
+    ///
+    /// # Panics
+    /// Where the counters are a hash table.
+    pub(super) fn add(&self, builder: &Builder<'m>, number: CounterNumber<'m>, count: Value<'m>) {
         let (Counters::Array { offset, .. } | Counters::Edges { offset, .. }) = self.counters
         else {
-            unreachable!("hashed counts are never kept")
+            unreachable!("hash tables are never promoted")
         };
-        let address = self.counter(builder, offset, register, increment);
+        let address = self.counter(builder, offset, number);
         self.add_to(builder, address, count);
     }
 
-    /// Adds to a counter in memory. Inline assembly, since the selector would rather split the addition up.
+    /// Adds to a counter in memory, by inline assembly, since the instruction selector would split
+    /// the addition into a load, an addition and a store.
     fn add_to(&self, builder: &Builder<'m>, address: Value<'m>, count: Value<'m>) {
         match self.globals.machine {
             Machine::X86_64 => {
@@ -80,16 +83,11 @@ impl<'m> Probe<'_, 'm> {
     }
 
     /// A counter's address.
-    fn counter(
-        &self,
-        builder: &Builder<'m>,
-        offset: u64,
-        register: Option<Value<'m>>,
-        increment: i64,
-    ) -> Value<'m> {
-        let displacement = offset.cast_signed().wrapping_add(increment.wrapping_mul(8));
+    fn counter(&self, builder: &Builder<'m>, offset: u64, number: CounterNumber<'m>) -> Value<'m> {
+        let displacement = number.increment.wrapping_mul(8);
+        let displacement = offset.cast_signed().wrapping_add(displacement);
         let address = self.address(builder, displacement);
-        match register {
+        match number.register {
             Some(register) => builder.offset(Type::i64(self.module), address, register),
             None => address,
         }

@@ -1,86 +1,93 @@
-//! Counters of small loops in registers: which, and where they are written back.
+//! Promotion: which counters small loops keep in registers, and where they are written back.
 //!
-//! A counter in memory costs a loop of a few instructions more than they cost themselves: each increment waits for the
-//! one before it to come back out of the store buffer. So the counters of an innermost loop are kept as values of the
-//! loop (`+1` where memory was incremented) and added to memory where the loop is left, by one instruction each: a signal
-//! handler that counts the same path comes before it or after it.
+//! A counter in memory costs a loop of a few instructions more than the instructions cost
+//! themselves. Each increment waits for the increment before it to come back out of the store
+//! buffer. So an innermost loop keeps its counters as values (`+1` where memory was incremented)
+//! and adds them to memory where control leaves the loop, by one instruction each. A signal handler
+//! that counts the same path runs before that instruction or after it.
 //!
-//! # Turns
-//! A turn ends a path and starts the next with the same number in the register, so from the second turn on all is
-//! constant. The first turn ends the path that led into the loop, whose number depends on what came in. So behind the
-//! loop, with `n` turns counted by one counter, the first of them by another if the loop's first turn was among them:
+//! # Iterations
+//! An iteration ends a path and starts the next with the same number in the register. So from the
+//! second iteration on, everything is constant. The first iteration ends the path that led into the
+//! loop, whose number depends on the register's value at the loop's entry. So behind the loop, with
+//! `n` iterations counted by one counter:
 //! ```text
-//! counter[came + distance] += 1 if the first turn was among them
-//! counter[constant]        += n - that
-//! register                  = constant, in the first turn came + distance
+//! counter[entry + distance] += 1 if the loop's first iteration was among the n
+//! counter[constant]         += n - that
+//! register                   = constant, in the first iteration entry + distance
 //! ```
-//! and inside it the register isn't kept, but for what the ways of a turn add to the constant where it is left between two
-//! counts ([`Turning`]). With one counter of turns, the first was among them if `n > 0`. With several it is told by what
-//! it adds ([`write_back`](super::write_back)).
+//! Inside the loop the register has no value of its own ([`SteadyLoop`]). Only what the arms of an
+//! iteration add to the constant is kept, where control leaves the loop between two counts. If one
+//! counter counts iterations, the first was among them if `n > 0`. If several do, the first adds a
+//! mark ([`write_back`](super::write_back)).
 //!
 //! # Which loops
-//! Innermost natural loops of LLVM's graph that can only be left by their own branches: no call in them may unwind, jump
-//! or end the process. All their counts have to be of few counters, each known where it is counted or on the ways that lead
-//! there ([`tally`](super::tally)).
+//! Innermost natural loops of LLVM's graph that control leaves only by their own branches: no call
+//! in them may unwind, jump or end the process. Their counts must belong to few counters. Each
+//! counter must be known where the count stands, or on the arms that lead there
+//! ([`loop_counts`](super::loop_counts)).
 //!
-//! Deviates from LLVM's own promotion of edge counters, which knows no register and no first turn, and isn't
-//! bothered by calls that don't come back. What is lost where the process is killed: the turns of the loops that it is in.
+//! LLVM's own promotion of edge counters knows no register and no first iteration, and ignores
+//! calls that don't come back. What is lost if the process is killed: the iterations of the loops
+//! that are running.
 
 use std::collections::{BTreeSet, HashMap};
 
-use holloway_flow::Action;
+use holloway_flow::{Action, CountBase};
 
-use super::inner::{Inner, inner_loops};
-use super::likely::Heat;
-use super::register::{Graph, Register, Turning, Value};
+use super::frequencies::TransitionFrequencies;
+use super::graph::{BlockGraph, InstructionPlace};
+use super::loop_counts::{CounterSlot, LoopCounts};
+use super::natural_loops::{NaturalLoop, innermost_loops};
+use super::register::{RegisterFlow, RegisterValue, SteadyLoop};
 use super::sites::{Sites, Stop};
-use super::tally::{Slot, Tallies};
-use crate::lower::{Attributes, Layout};
+use crate::lower::{BlockIndex, CallAttributes, Layout};
 
 /// Most counters of a loop in registers.
 const MOST_SLOTS: usize = 4;
-/// Fewest turns an entry, measured or estimated, with which a loop is worth it. bzip2's instructions over native's: 1.40 with 3, 1.28
-/// with 6; with 7 loops as small as that of an insertion sort are estimated not to be.
-const LEAST_TURNS: u64 = 6;
+/// Fewest iterations per entry, measured or estimated, that pay for a promotion. bzip2 runs 1.40
+/// times native's instructions with 3, 1.28 times with 6. With 7, loops as small as an insertion
+/// sort's are estimated not to pay.
+const LEAST_ITERATIONS: u64 = 6;
 
-/// Most places where a loop's counters are written back, times counters.
+/// Most exits of a loop where counters are written back, times the number of counters.
 const MOST_WRITES: usize = 12;
 
-/// A loop whose counters are kept in registers.
-pub(super) struct Kept {
-    pub(super) inner: Inner,
-    pub(super) tallies: Tallies,
-    /// Its number among the [`Turning`], if what came in matters.
-    pub(super) turning: Option<usize>,
+/// A loop whose counters are promoted in registers.
+pub(super) struct PromotedLoop {
+    pub(super) natural: NaturalLoop,
+    pub(super) counts: LoopCounts,
+    /// The loop's index among the [`SteadyLoop`]s, if the register's value at its entry matters.
+    pub(super) steady_loop: Option<usize>,
 }
 
-/// A value that is counted with: the same slot of all loops.
+/// A value that counts: the same slot of all loops.
 pub(super) struct Accumulator {
     pub(super) sites: Sites,
-    pub(super) register: Register,
+    pub(super) register: RegisterFlow,
 }
 
-/// What is kept in registers.
+/// Everything that is kept in registers.
 pub(super) struct Promotion {
-    /// The sites without what is kept.
+    /// The sites without the promoted counts.
     pub(super) sites: Sites,
-    /// The path register between them.
-    pub(super) register: Register,
-    pub(super) turning: Vec<Turning>,
+    /// The path register at these sites.
+    pub(super) register: RegisterFlow,
+    pub(super) steady_loops: Vec<SteadyLoop>,
     pub(super) accumulators: Vec<Accumulator>,
-    /// The loops that keep something.
-    pub(super) loops: Vec<Kept>,
-    /// Which of them is written back at the top of a block.
-    pub(super) writes: HashMap<usize, usize>,
+    /// The loops that keep counters in registers.
+    pub(super) loops: Vec<PromotedLoop>,
+    /// By block: the loop that is written back at its top.
+    pub(super) writes: HashMap<BlockIndex, usize>,
 }
 
 impl Promotion {
     /// Keeps nothing in registers.
-    pub(super) fn none(graph: &Graph, sites: Sites) -> Self {
+    pub(super) fn none(graph: &BlockGraph, sites: Sites) -> Self {
         Self {
-            register: Register::new(graph, &sites, &[]),
+            register: RegisterFlow::new(graph, &sites, &[]),
             sites,
-            turning: Vec::new(),
+            steady_loops: Vec::new(),
             accumulators: Vec::new(),
             loops: Vec::new(),
             writes: HashMap::new(),
@@ -88,8 +95,13 @@ impl Promotion {
     }
 
     /// Chooses loops and counters.
-    pub(super) fn new(layout: &Layout<'_>, graph: &Graph, sites: Sites, heat: &Heat) -> Self {
-        let candidates = candidates(layout, graph, &sites, heat);
+    pub(super) fn new(
+        layout: &Layout<'_>,
+        graph: &BlockGraph,
+        sites: Sites,
+        frequencies: &TransitionFrequencies,
+    ) -> Self {
+        let candidates = candidates(layout, graph, &sites, frequencies);
         if candidates.is_empty() {
             return Self::none(graph, sites);
         }
@@ -97,15 +109,21 @@ impl Promotion {
         if chosen.loops.is_empty() {
             return Self::none(graph, sites);
         }
-        for kept in &mut chosen.loops {
-            kept.tallies.lift(layout, graph, &kept.inner);
+        for promoted in &mut chosen.loops {
+            promoted
+                .counts
+                .move_out_of_empty_blocks(layout, graph, &promoted.natural);
         }
         let rest = without(&sites, &chosen);
         let mut writes = HashMap::new();
         let mut wanted = Vec::new();
-        for (index, kept) in chosen.loops.iter().enumerate() {
-            writes.extend(kept.inner.exits.iter().map(|&exit| (exit, index)));
-            let early = kept.tallies.joins.iter().flat_map(|join| &join.early);
+        for (index, promoted) in chosen.loops.iter().enumerate() {
+            writes.extend(promoted.natural.exits.iter().map(|&exit| (exit, index)));
+            let early = promoted
+                .counts
+                .joins
+                .iter()
+                .flat_map(|join| &join.early_exits);
             wanted.extend(early.map(|&exit| graph.sources[exit][0]));
         }
         let accumulators = (0..MOST_SLOTS)
@@ -113,68 +131,82 @@ impl Promotion {
                 chosen
                     .loops
                     .iter()
-                    .any(|kept| slot < kept.tallies.slots.len())
+                    .any(|promoted| slot < promoted.counts.slots.len())
             })
             .map(|slot| {
                 let sites = accumulator_sites(layout, sites.len(), &chosen, slot);
-                let register = Register::new(graph, &sites, &[]);
+                let register = RegisterFlow::new(graph, &sites, &[]);
                 Accumulator { sites, register }
             })
             .collect();
         Self {
-            register: Register::with(graph, &rest, &chosen.turning, &wanted),
+            register: RegisterFlow::with(graph, &rest, &chosen.steady_loops, &wanted),
             sites: rest,
-            turning: chosen.turning,
+            steady_loops: chosen.steady_loops,
             accumulators,
             loops: chosen.loops,
             writes,
         }
     }
 
-    /// How far below 0 the nearest counter is that is found from what came into a loop.
-    pub(super) fn lowest(&self) -> i64 {
-        let slots = self.loops.iter().flat_map(|kept| &kept.tallies.slots);
+    /// The lowest number, at most 0, of a counter that is found from the register's value at a
+    /// loop's entry.
+    pub(super) fn lowest_first_counter(&self) -> i64 {
+        let slots = self
+            .loops
+            .iter()
+            .flat_map(|promoted| &promoted.counts.slots);
         let firsts = slots.filter_map(|slot| match slot {
-            Slot::Turns { first, .. } => Some(*first),
-            Slot::Plain(_) => None,
+            CounterSlot::Iterations(counters) => Some(counters.first),
+            CounterSlot::Fixed(_) => None,
         });
         firsts.min().unwrap_or(0).min(0)
     }
 }
 
-/// The innermost loops that are left by their own branches only, to blocks that nothing else leads to, and count something.
-fn candidates(layout: &Layout<'_>, graph: &Graph, sites: &Sites, heat: &Heat) -> Vec<Inner> {
-    let attributes = Attributes::of(layout.function.module());
-    let leaves = |block: &usize| {
+/// The innermost loops with counts that control leaves only by their own branches, to blocks that
+/// nothing else leads to.
+fn candidates(
+    layout: &Layout<'_>,
+    graph: &BlockGraph,
+    sites: &Sites,
+    frequencies: &TransitionFrequencies,
+) -> Vec<NaturalLoop> {
+    let attributes = CallAttributes::of(layout.function.module());
+    let leaves = |block: &BlockIndex| {
         let mut instructions = layout.blocks[*block].instructions.iter();
         instructions.any(|&instruction| attributes.may_leave(instruction))
     };
-    let mut found = inner_loops(graph);
-    found.retain(|inner| {
+    let mut found = innermost_loops(graph);
+    found.retain(|natural| {
         // An endless loop would never write its counters back.
-        !inner.exits.is_empty()
-            && inner
+        !natural.exits.is_empty()
+            && natural
                 .exits
                 .iter()
                 .all(|&exit| graph.sources[exit].len() == 1)
-            && turns_often(inner, graph, heat)
-            && inner.blocks.iter().any(|&block| counts(&sites[block]))
-            && !inner.blocks.iter().any(leaves)
+            && iterates_often(natural, graph, frequencies)
+            && natural.blocks.iter().any(|&block| counts(&sites[block]))
+            && !natural.blocks.iter().any(leaves)
     });
     found
 }
 
-/// Whether a loop turns often enough for what it counts to be worth keeping. One that never ran is taken to.
-fn turns_often(inner: &Inner, graph: &Graph, heat: &Heat) -> bool {
-    let (mut turns, mut entered) = (0u64, 0u64);
-    for &source in &graph.sources[inner.head] {
-        let sum = match inner.blocks.contains(&source) {
-            true => &mut turns,
-            false => &mut entered,
+/// Whether a loop iterates often enough for a promotion to pay. A loop that never ran does.
+fn iterates_often(
+    natural: &NaturalLoop,
+    graph: &BlockGraph,
+    frequencies: &TransitionFrequencies,
+) -> bool {
+    let (mut iterations, mut entries) = (0u64, 0u64);
+    for &source in &graph.sources[natural.head] {
+        let sum = match natural.blocks.contains(&source) {
+            true => &mut iterations,
+            false => &mut entries,
         };
-        *sum = sum.saturating_add(heat.of(source, inner.head));
+        *sum = sum.saturating_add(frequencies.between(source, natural.head));
     }
-    turns >= entered.saturating_mul(LEAST_TURNS)
+    iterations >= entries.saturating_mul(LEAST_ITERATIONS)
 }
 
 fn counts(stops: &[Stop]) -> bool {
@@ -182,17 +214,17 @@ fn counts(stops: &[Stop]) -> bool {
     actions.any(|action| matches!(action, Action::Count { .. }))
 }
 
-/// The loops that were chosen, each with its slots.
-struct Chosen {
-    loops: Vec<Kept>,
-    turning: Vec<Turning>,
+/// The chosen loops, each with its slots.
+struct ChosenLoops {
+    loops: Vec<PromotedLoop>,
+    steady_loops: Vec<SteadyLoop>,
 }
 
-/// Drops candidates until what the register is in all of them is known.
-fn choose(graph: &Graph, sites: &Sites, mut candidates: Vec<Inner>) -> Chosen {
-    let plain = Register::new(graph, sites, &[]);
+/// Drops candidates until the register's value is known in all that are left.
+fn choose(graph: &BlockGraph, sites: &Sites, mut candidates: Vec<NaturalLoop>) -> ChosenLoops {
+    let plain = RegisterFlow::new(graph, sites, &[]);
     let mut starts: Vec<Option<i64>> = Vec::new();
-    candidates.retain(|inner| match start(&plain, graph, inner) {
+    candidates.retain(|natural| match start(&plain, graph, natural) {
         Ok(start) => {
             starts.push(start);
             true
@@ -200,64 +232,71 @@ fn choose(graph: &Graph, sites: &Sites, mut candidates: Vec<Inner>) -> Chosen {
         Err(Unknown) => false,
     });
     loop {
-        let mut turning = Vec::new();
+        let mut steady_loops = Vec::new();
         let mut number = Vec::new();
-        for (inner, start) in candidates.iter().zip(&starts) {
+        for (natural, start) in candidates.iter().zip(&starts) {
             number.push(start.map(|start| {
-                turning.push(Turning {
-                    head: inner.head,
-                    blocks: inner.blocks.clone(),
-                    entries: inner.entries.clone(),
-                    exits: inner.exits.clone(),
+                steady_loops.push(SteadyLoop {
+                    head: natural.head,
+                    blocks: natural.blocks.clone(),
+                    entries: natural.entries.clone(),
+                    exits: natural.exits.clone(),
                     start,
                 });
-                turning.len() - 1
+                steady_loops.len() - 1
             }));
         }
-        let register = Register::new(graph, sites, &turning);
-        let tallies: Vec<Option<Tallies>> = candidates
+        let register = RegisterFlow::new(graph, sites, &steady_loops);
+        let loop_counts: Vec<Option<LoopCounts>> = candidates
             .iter()
             .zip(&number)
-            .map(|(inner, &number)| {
-                Tallies::new(inner, number, graph, sites, &register, &turning)
-                    .filter(|tallies| pays(inner, number, tallies))
+            .map(|(natural, &number)| {
+                LoopCounts::new(natural, number, graph, sites, &register, &steady_loops)
+                    .filter(|loop_counts| pays(natural, number, loop_counts))
             })
             .collect();
-        if tallies.iter().all(Option::is_some) {
-            let tallies = tallies.into_iter().flatten();
-            let loops = candidates.into_iter().zip(tallies).zip(number);
-            let loops = loops.map(|((inner, tallies), turning)| Kept {
-                inner,
-                tallies,
-                turning,
+        if loop_counts.iter().all(Option::is_some) {
+            let loop_counts = loop_counts.into_iter().flatten();
+            let loops = candidates.into_iter().zip(loop_counts).zip(number);
+            let loops = loops.map(|((natural, counts), steady_loop)| PromotedLoop {
+                natural,
+                counts,
+                steady_loop,
             });
-            return Chosen {
+            return ChosenLoops {
                 loops: loops.collect(),
-                turning,
+                steady_loops,
             };
         }
-        let mut keep = tallies.iter().map(Option::is_some);
+        let mut keep = loop_counts.iter().map(Option::is_some);
         candidates.retain(|_| keep.next() == Some(true));
-        let mut keep = tallies.iter().map(Option::is_some);
+        let mut keep = loop_counts.iter().map(Option::is_some);
         starts.retain(|_| keep.next() == Some(true));
     }
 }
 
-/// A loop whose turns start with differing values.
+/// The iterations of a loop start with different values.
 struct Unknown;
 
-/// What the register is at the start of each turn but the first, if that is a number of its own.
-fn start(plain: &Register, graph: &Graph, inner: &Inner) -> Result<Option<i64>, Unknown> {
-    let head = Value::Phi(inner.head);
-    if plain.top[inner.head] != Some(head) || !plain.needed.contains(&head) {
+/// The register's value at the start of each iteration but the first, if the loop changes the
+/// register.
+fn start(
+    plain: &RegisterFlow,
+    graph: &BlockGraph,
+    natural: &NaturalLoop,
+) -> Result<Option<i64>, Unknown> {
+    let head = RegisterValue::Phi(natural.head);
+    if plain.top[natural.head] != Some(head) || !plain.needed.contains(&head) {
         return Ok(None);
     }
-    let backs = graph.sources[inner.head].iter();
+    let backs = graph.sources[natural.head].iter();
     let mut values = backs
-        .filter(|block| inner.blocks.contains(block))
+        .filter(|block| natural.blocks.contains(block))
         .filter_map(|&block| plain.bottom[block]);
     match values.next() {
-        Some(Value::Constant(start)) if values.all(|value| value == Value::Constant(start)) => {
+        Some(RegisterValue::Constant(start))
+            if values.all(|value| value == RegisterValue::Constant(start)) =>
+        {
             Ok(Some(start))
         }
         _ => Err(Unknown),
@@ -265,65 +304,78 @@ fn start(plain: &Register, graph: &Graph, inner: &Inner) -> Result<Option<i64>, 
 }
 
 /// Whether a loop's counters are few enough to be kept in registers.
-fn pays(inner: &Inner, number: Option<usize>, tallies: &Tallies) -> bool {
-    let slots = tallies.slots.len();
+fn pays(natural: &NaturalLoop, number: Option<usize>, loop_counts: &LoopCounts) -> bool {
+    let slots = loop_counts.slots.len();
     (1..=MOST_SLOTS).contains(&slots)
-        && slots * inner.exits.len() <= MOST_WRITES
-        && (tallies.turns() > 0) == number.is_some()
+        && slots * natural.exits.len() <= MOST_WRITES
+        && (loop_counts.iteration_slots() > 0) == number.is_some()
 }
 
-/// The sites without the counts that are kept.
-fn without(sites: &Sites, chosen: &Chosen) -> Sites {
+/// The sites without the promoted counts.
+fn without(sites: &Sites, chosen: &ChosenLoops) -> Sites {
     let mut rest = sites.clone();
-    let mut kept: HashMap<usize, BTreeSet<usize>> = HashMap::new();
-    for tally in chosen.loops.iter().flat_map(|kept| &kept.tallies.counts) {
-        kept.entry(tally.block).or_default().insert(tally.nth);
+    let mut promoted: HashMap<BlockIndex, BTreeSet<usize>> = HashMap::new();
+    for count in chosen
+        .loops
+        .iter()
+        .flat_map(|promoted| &promoted.counts.counts)
+    {
+        promoted.entry(count.block).or_default().insert(count.nth);
     }
-    for (block, kept) in kept {
+    for (block, promoted) in promoted {
         let mut nth = 0..;
         for stop in &mut rest[block] {
             stop.actions
-                .retain(|_| nth.next().is_some_and(|nth| !kept.contains(&nth)));
+                .retain(|_| nth.next().is_some_and(|nth| !promoted.contains(&nth)));
         }
     }
     rest
 }
 
-/// The sites of one accumulator: 0 before each loop, plus one where its slot is counted, used behind.
-fn accumulator_sites(layout: &Layout<'_>, blocks: usize, chosen: &Chosen, number: usize) -> Sites {
+/// The sites of one accumulator: it becomes 0 before each loop, grows by 1 where its slot is
+/// counted, and is used behind the loop.
+fn accumulator_sites(
+    layout: &Layout<'_>,
+    blocks: usize,
+    chosen: &ChosenLoops,
+    number: usize,
+) -> Sites {
     let mut result: Sites = vec![Vec::new(); blocks];
-    let used = chosen
-        .loops
-        .iter()
-        .filter_map(|kept| Some((&kept.inner, &kept.tallies, *kept.tallies.slots.get(number)?)));
-    for (inner, tallies, wanted) in used.clone() {
-        for &exit in &inner.exits {
+    let used = chosen.loops.iter().filter_map(|promoted| {
+        Some((
+            &promoted.natural,
+            &promoted.counts,
+            *promoted.counts.slots.get(number)?,
+        ))
+    });
+    for (natural, loop_counts, wanted) in used.clone() {
+        for &exit in &natural.exits {
             let index = layout.blocks[exit].top;
             result[exit].push(stop(index, USE));
         }
-        for way in tallies.joins.iter().flat_map(|join| &join.ways) {
+        for way in loop_counts.joins.iter().flat_map(|join| &join.arms) {
             if way.slot == wanted {
                 let index = layout.blocks[way.source].instructions.len() - 1;
                 result[way.source].push(stop(index, Action::Add(1)));
             }
         }
-        for tally in &tallies.counts {
-            if tally.slot != Some(wanted) {
+        for count in &loop_counts.counts {
+            if count.slot != Some(wanted) {
                 continue;
             }
-            let (block, index) = tally.place;
+            let InstructionPlace { block, index } = count.place;
             result[block].push(stop(index, Action::Add(1)));
-            // Where turns are marked, that one has to be known first.
-            if !(tallies.marked() && matches!(wanted, Slot::Turns { .. })) {
-                for &exit in &tally.early {
+            // Where iterations are marked, the mark has to be known first.
+            if !(loop_counts.are_marked() && matches!(wanted, CounterSlot::Iterations(_))) {
+                for &exit in &count.early_exits {
                     let index = layout.blocks[exit].top;
                     result[exit].insert(0, stop(index, Action::Add(-1)));
                 }
             }
         }
     }
-    for (inner, ..) in used {
-        for &entry in &inner.entries {
+    for (natural, ..) in used {
+        for &entry in &natural.entries {
             let index = layout.blocks[entry].instructions.len() - 1;
             result[entry].push(stop(index, Action::Set(0)));
         }
@@ -334,15 +386,12 @@ fn accumulator_sites(layout: &Layout<'_>, blocks: usize, chosen: &Chosen, number
     result
 }
 
-/// An accumulator's value is wanted.
+/// Asks for an accumulator's value.
 const USE: Action = Action::Count {
-    register: true,
+    base: CountBase::Register,
     increment: 0,
 };
 
 fn stop(index: usize, action: Action) -> Stop {
-    Stop {
-        index,
-        actions: vec![action],
-    }
+    Stop::new(index, vec![action])
 }

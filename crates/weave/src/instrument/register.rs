@@ -1,116 +1,104 @@
-//! The path register as SSA values: where it needs a phi.
+//! The path register in SSA form: where it needs a phi.
 //!
-//! The register is one variable, set and added to by probes; the C API has no SSA updater, and `mem2reg` skips
-//! functions that must not be optimised (`optnone`) and would promote the program's own variables at `-O0`. So the few lines are here:
-//! each value is a number (a constant, an addition, a phi), and the value that reaches a block is found
-//! by going round until nothing changes, a phi wherever different values meet. Only what a counter needs is made.
+//! The register is one variable that probes set and add to. The C API has no SSA updater. `mem2reg`
+//! skips functions that must not be optimized (`optnone`), and at `-O0` it would promote the
+//! program's own variables. So this module builds the SSA form. Each value is a constant, an
+//! addition or a phi. Values flow along the edges until nothing changes, with a phi wherever
+//! different values meet. Only the values that a counter needs are made.
 //!
-//! In a function that calls setjmp no value lives across the call but constants (`lower`), so SSA is right there too.
+//! In a function that calls setjmp, only constants live across the call (`lower`). So SSA is right
+//! there too.
 //!
-//! In a loop whose counters are kept in registers ([`super::promote`]) the register starts each turn as the same constant,
-//! and only in the first turn as what came into the loop. There it is no value at all: it is a [`Value::Turn`], the number
-//! that it has from the second turn on (or a phi of such where ways meet), and behind the loop a [`Value::Left`], which is
-//! chosen there by whether there was a second turn.
+//! In a loop whose counters are kept in registers ([`super::promote`]), the register starts each
+//! iteration but the first with the same constant, and the first with its value at the loop's
+//! entry. There the register is no value at all. It is [`RegisterValue::Steady`]: the number that
+//! it has from the second iteration on (or a phi of such numbers). Behind the loop it is a
+//! [`RegisterValue::LoopExit`], chosen there by whether there was a second iteration.
 //!
-//! Cost: a block is looked at again only when what reaches it changes, at most three times after the first time.
+//! Cost: a block is visited again only when the value that reaches it changes, at most three times
+//! after the first visit.
 
 use std::collections::{BTreeSet, HashMap};
 
-use holloway_flow::Action;
+use holloway_flow::{Action, CountBase};
 
-use super::sites::Sites;
+use super::graph::{BlockGraph, reverse_postorder};
+use super::sites::{Sites, Stop};
+use crate::lower::BlockIndex;
 
-/// A value that the register can have.
+/// A value of the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Value {
-    /// Nothing was set: no counter uses it.
+pub(crate) enum RegisterValue {
+    /// The register was never set, and no counter uses it.
     Unset,
     /// This number.
     Constant(i64),
-    /// What meets at the top of this block.
-    Phi(usize),
-    /// The result of an addition: of this block, the number of the addition in it.
-    Sum(usize, usize),
-    /// In the loop of this number: as far from what came into the loop as this from what turns start with.
-    Turn(usize, i64),
-    /// What a loop's `Turn` is behind it, at the top of this block.
-    Left(usize),
-    /// What came into the loop of this number, where several ways lead into it.
-    Came(usize),
+    /// The phi at the top of this block.
+    Phi(BlockIndex),
+    /// The result of an addition: the block, and the number of the addition in it.
+    Sum(BlockIndex, usize),
+    /// In the steady loop of this index: the number in all iterations but the first. In the first
+    /// iteration the register is as far from its value at the loop's entry as this number from the
+    /// loop's start.
+    Steady(usize, i64),
+    /// The value behind a steady loop, at the top of this block.
+    LoopExit(BlockIndex),
+    /// The phi at the entry of the steady loop of this index, where several edges lead into it.
+    LoopEntry(usize),
 }
 
-/// A loop in which the register isn't kept.
+/// A loop in which the register has no value of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Turning {
+pub(crate) struct SteadyLoop {
     /// Its head.
-    pub(crate) head: usize,
+    pub(crate) head: BlockIndex,
     /// All its blocks.
-    pub(crate) blocks: BTreeSet<usize>,
+    pub(crate) blocks: BTreeSet<BlockIndex>,
     /// Blocks outside that lead to the head.
-    pub(crate) entries: Vec<usize>,
-    /// Blocks outside that it leads to, each with one way in.
-    pub(crate) exits: Vec<usize>,
-    /// What the register is at the start of each turn but the first.
+    pub(crate) entries: Vec<BlockIndex>,
+    /// Blocks outside that the loop leads to, each with one predecessor.
+    pub(crate) exits: Vec<BlockIndex>,
+    /// The register's value at the start of each iteration but the first.
     pub(crate) start: i64,
 }
 
-/// Which phis and additions are needed, and what reaches each block.
+/// The register's value at each block, and the phis and additions that are needed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Register {
-    /// Value at the top of each block; `None` where the block can't be reached.
-    pub(crate) top: Vec<Option<Value>>,
-    /// Value at the end of each block.
-    pub(crate) bottom: Vec<Option<Value>>,
+pub(crate) struct RegisterFlow {
+    /// RegisterValue at the top of each block; `None` where the block can't be reached.
+    pub(crate) top: Vec<Option<RegisterValue>>,
+    /// RegisterValue at the end of each block.
+    pub(crate) bottom: Vec<Option<RegisterValue>>,
     /// Needed phis, additions and choices.
-    pub(crate) needed: BTreeSet<Value>,
+    pub(crate) needed: BTreeSet<RegisterValue>,
 }
 
-/// The function's graph.
-pub(crate) struct Graph {
-    /// LLVM's successors of each block, by position, each once; block 0 is the entry.
-    pub(crate) successors: Vec<Vec<usize>>,
-    /// The other way round.
-    pub(crate) sources: Vec<Vec<usize>>,
-}
-
-impl Graph {
-    pub(crate) fn new(successors: Vec<Vec<usize>>) -> Self {
-        let mut sources = vec![Vec::new(); successors.len()];
-        for (source, targets) in successors.iter().enumerate() {
-            for &target in targets {
-                sources[target].push(source);
-            }
-        }
-        Self {
-            successors,
-            sources,
-        }
-    }
-}
-
-/// Steps through a block's actions: `see` is told each action and the register's value before it.
+/// Steps through a block's actions and calls `see` for each, with the register's value before it.
+/// Returns the value at the end of the block.
 pub(crate) fn walk(
-    block: usize,
-    top: Value,
+    block: BlockIndex,
+    top: RegisterValue,
     sites: &Sites,
-    mut see: impl FnMut(usize, Action, Value),
-) -> Value {
+    mut see: impl FnMut(&Stop, Action, RegisterValue),
+) -> RegisterValue {
     let mut value = top;
     let mut sums = 0;
     for stop in &sites[block] {
         for &action in &stop.actions {
-            see(stop.index, action, value);
+            see(stop, action, value);
             value = match action {
-                Action::Set(number) => Value::Constant(number),
+                Action::Set(number) => RegisterValue::Constant(number),
                 Action::Add(number) => {
                     sums += 1;
                     match value {
-                        Value::Constant(before) => Value::Constant(before.wrapping_add(number)),
-                        Value::Unset => Value::Unset,
-                        Value::Turn(turning, before) => {
-                            Value::Turn(turning, before.wrapping_add(number))
+                        RegisterValue::Constant(before) => {
+                            RegisterValue::Constant(before.wrapping_add(number))
                         }
-                        _ => Value::Sum(block, sums),
+                        RegisterValue::Unset => RegisterValue::Unset,
+                        RegisterValue::Steady(index, before) => {
+                            RegisterValue::Steady(index, before.wrapping_add(number))
+                        }
+                        _ => RegisterValue::Sum(block, sums),
                     }
                 }
                 Action::Count { .. } => value,
@@ -120,50 +108,52 @@ pub(crate) fn walk(
     value
 }
 
-impl Register {
-    /// Finds the register's values. `turning` are loops that hold no value.
-    pub(crate) fn new(graph: &Graph, sites: &Sites, turning: &[Turning]) -> Self {
-        Self::with(graph, sites, turning, &[])
+impl RegisterFlow {
+    /// Finds the register's values. `loops` are the loops in which it has no value of its own.
+    pub(crate) fn new(graph: &BlockGraph, sites: &Sites, loops: &[SteadyLoop]) -> Self {
+        Self::with(graph, sites, loops, &[])
     }
 
-    /// The same where more is needed than counters use: the values at the ends of the blocks `wanted`.
+    /// The same, but also needs the values at the ends of the blocks `wanted`.
     pub(crate) fn with(
-        graph: &Graph,
+        graph: &BlockGraph,
         sites: &Sites,
-        turning: &[Turning],
-        wanted: &[usize],
+        loops: &[SteadyLoop],
+        wanted: &[BlockIndex],
     ) -> Self {
         let mut register = Self {
             top: vec![None; sites.len()],
             bottom: vec![None; sites.len()],
             needed: BTreeSet::new(),
         };
-        register.flow(graph, sites, turning);
-        register.find_needed(graph, sites, turning, wanted);
+        register.flow(graph, sites, loops);
+        register.find_needed(graph, sites, loops, wanted);
         register
     }
 
-    fn flow(&mut self, graph: &Graph, sites: &Sites, turning: &[Turning]) {
+    fn flow(&mut self, graph: &BlockGraph, sites: &Sites, loops: &[SteadyLoop]) {
         let order = reverse_postorder(&graph.successors);
         let mut place = vec![usize::MAX; order.len().max(sites.len())];
         for (index, &block) in order.iter().enumerate() {
             place[block] = index;
         }
         let mut heads = HashMap::new();
-        for (index, turning) in turning.iter().enumerate() {
-            heads.insert(turning.head, Value::Turn(index, turning.start));
+        for (index, steady) in loops.iter().enumerate() {
+            heads.insert(steady.head, RegisterValue::Steady(index, steady.start));
         }
         let mut exits = HashMap::new();
-        for turning in turning {
-            exits.extend(turning.exits.iter().map(|&exit| (exit, &turning.blocks)));
+        for steady in loops {
+            exits.extend(steady.exits.iter().map(|&exit| (exit, &steady.blocks)));
         }
-        // What is a number of the loop's own: as if its first turn had begun like the others.
-        let inside = |value: Value, exit: usize| match (value, exits.get(&exit)) {
-            (Value::Turn(..), Some(_)) => true,
-            (Value::Phi(block) | Value::Sum(block, _), Some(blocks)) => blocks.contains(&block),
+        // A number of the loop's own: as if its first iteration had started like the others.
+        let inside = |value: RegisterValue, exit: BlockIndex| match (value, exits.get(&exit)) {
+            (RegisterValue::Steady(..), Some(_)) => true,
+            (RegisterValue::Phi(block) | RegisterValue::Sum(block, _), Some(blocks)) => {
+                blocks.contains(&block)
+            }
             _ => false,
         };
-        self.top[0] = Some(Value::Unset);
+        self.top[0] = Some(RegisterValue::Unset);
         let mut waiting: BTreeSet<usize> = [0].into();
         while let Some(next) = waiting.pop_first() {
             let block = order[next];
@@ -174,134 +164,127 @@ impl Register {
             }
             self.bottom[block] = Some(bottom);
             for &next in &graph.successors[block] {
-                let met = match (heads.get(&next), self.meet(next, &graph.sources[next])) {
+                let value = match (
+                    heads.get(&next),
+                    self.value_at_top(next, &graph.sources[next]),
+                ) {
                     (Some(&turn), _) => turn,
-                    (None, met) if inside(met, next) => Value::Left(next),
-                    (None, met) => met,
+                    (None, value) if inside(value, next) => RegisterValue::LoopExit(next),
+                    (None, value) => value,
                 };
-                if self.top[next] != Some(met) {
-                    self.top[next] = Some(met);
+                if self.top[next] != Some(value) {
+                    self.top[next] = Some(value);
                     waiting.insert(place[next]);
                 }
             }
         }
     }
 
-    /// What meets at a block that something reaches. A phi stays one.
-    fn meet(&self, block: usize, sources: &[usize]) -> Value {
-        if self.top[block] == Some(Value::Phi(block)) {
-            return Value::Phi(block);
+    /// The value at the top of a block that some value reaches. A phi stays a phi.
+    fn value_at_top(&self, block: BlockIndex, sources: &[BlockIndex]) -> RegisterValue {
+        if self.top[block] == Some(RegisterValue::Phi(block)) {
+            return RegisterValue::Phi(block);
         }
         let mut values = sources.iter().filter_map(|&source| self.bottom[source]);
         let first = values.next().expect("something reaches it");
         if values.all(|value| value == first) {
             first
         } else {
-            Value::Phi(block)
+            RegisterValue::Phi(block)
         }
     }
 
-    /// What came into a loop: a value that reaches its head from everywhere outside, or a phi there.
-    pub(crate) fn came(&self, turning: &[Turning], index: usize) -> Value {
-        let entries = turning[index].entries.iter();
+    /// The register's value at the entry of a steady loop: the one value that reaches the head from
+    /// outside, or a phi.
+    pub(crate) fn at_loop_entry(&self, loops: &[SteadyLoop], index: usize) -> RegisterValue {
+        let entries = loops[index].entries.iter();
         let mut values = entries.filter_map(|&entry| self.bottom[entry]);
-        let first = values.next().unwrap_or(Value::Unset);
+        let first = values.next().unwrap_or(RegisterValue::Unset);
         if values.all(|value| value == first) {
             first
         } else {
-            Value::Came(index)
+            RegisterValue::LoopEntry(index)
         }
     }
 
-    fn find_needed(&mut self, graph: &Graph, sites: &Sites, turning: &[Turning], wanted: &[usize]) {
-        let mut open: Vec<Value> = Vec::new();
-        let mut operands: HashMap<Value, Value> = HashMap::new();
-        for block in 0..sites.len() {
+    fn find_needed(
+        &mut self,
+        graph: &BlockGraph,
+        sites: &Sites,
+        loops: &[SteadyLoop],
+        wanted: &[BlockIndex],
+    ) {
+        let mut open: Vec<RegisterValue> = Vec::new();
+        let mut operands: HashMap<RegisterValue, RegisterValue> = HashMap::new();
+        for block in BlockIndex::all(sites.len()) {
             let Some(top) = self.top[block] else { continue };
             let mut sums = 0;
             walk(block, top, sites, |_, action, value| match action {
-                Action::Count { register: true, .. } => open.push(value),
+                Action::Count {
+                    base: CountBase::Register,
+                    ..
+                } => open.push(value),
                 Action::Add(_) => {
                     sums += 1;
-                    operands.insert(Value::Sum(block, sums), value);
+                    operands.insert(RegisterValue::Sum(block, sums), value);
                 }
                 _ => {}
             });
         }
-        // Where a loop's counters are written back it must be known what came in.
-        open.extend((0..turning.len()).map(|index| self.came(turning, index)));
+        // Writing back a loop's counters needs the register's value at the loop's entry.
+        open.extend((0..loops.len()).map(|index| self.at_loop_entry(loops, index)));
         open.extend(wanted.iter().filter_map(|&block| self.bottom[block]));
         while let Some(value) = open.pop() {
-            if matches!(value, Value::Unset | Value::Constant(_) | Value::Turn(..))
-                || !self.needed.insert(value)
+            if matches!(
+                value,
+                RegisterValue::Unset | RegisterValue::Constant(_) | RegisterValue::Steady(..)
+            ) || !self.needed.insert(value)
             {
                 continue;
             }
-            let bottoms = |blocks: &[usize]| -> Vec<Value> {
+            let bottoms = |blocks: &[BlockIndex]| -> Vec<RegisterValue> {
                 let values = blocks.iter().filter_map(|&block| self.bottom[block]);
                 values.collect()
             };
             match value {
-                Value::Phi(block) | Value::Left(block) => {
+                RegisterValue::Phi(block) | RegisterValue::LoopExit(block) => {
                     open.extend(bottoms(&graph.sources[block]));
                 }
-                Value::Came(index) => open.extend(bottoms(&turning[index].entries)),
-                Value::Sum(..) => open.extend(operands.get(&value)),
+                RegisterValue::LoopEntry(index) => open.extend(bottoms(&loops[index].entries)),
+                RegisterValue::Sum(..) => open.extend(operands.get(&value)),
                 _ => {}
             }
         }
     }
 }
 
-/// The blocks that can be reached from block 0, each before those it leads to, back edges apart.
-pub(crate) fn reverse_postorder(successors: &[Vec<usize>]) -> Vec<usize> {
-    let mut order = Vec::with_capacity(successors.len());
-    let mut seen = vec![false; successors.len()];
-    let mut stack = vec![(0, 0)];
-    seen[0] = true;
-    while let Some((block, next)) = stack.last_mut() {
-        match successors[*block].get(*next) {
-            Some(&target) => {
-                *next += 1;
-                if !std::mem::replace(&mut seen[target], true) {
-                    stack.push((target, 0));
-                }
-            }
-            None => {
-                order.push(*block);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::sites::Stop;
     use super::*;
 
+    fn bb(index: usize) -> BlockIndex {
+        BlockIndex::new(index)
+    }
+
     const COUNT: Action = Action::Count {
-        register: true,
+        base: CountBase::Register,
         increment: 0,
     };
 
-    fn register(successors: &[&[usize]], actions: &[&[Action]]) -> Register {
-        turning(successors, actions, &[])
+    fn register(successors: &[&[usize]], actions: &[&[Action]]) -> RegisterFlow {
+        steady(successors, actions, &[])
     }
 
-    fn turning(successors: &[&[usize]], actions: &[&[Action]], loops: &[Turning]) -> Register {
-        let successors: Vec<Vec<usize>> =
-            successors.iter().map(|targets| targets.to_vec()).collect();
-        let stops = |actions: &&[Action]| {
-            vec![Stop {
-                index: 0,
-                actions: actions.to_vec(),
-            }]
-        };
-        Register::new(
-            &Graph::new(successors),
+    fn steady(
+        successors: &[&[usize]],
+        actions: &[&[Action]],
+        loops: &[SteadyLoop],
+    ) -> RegisterFlow {
+        let blocks = |targets: &&[usize]| targets.iter().map(|&target| bb(target)).collect();
+        let successors = successors.iter().map(blocks).collect();
+        let stops = |actions: &&[Action]| vec![Stop::new(0, actions.to_vec())];
+        RegisterFlow::new(
+            &BlockGraph::new(successors),
             &actions.iter().map(stops).collect(),
             loops,
         )
@@ -313,7 +296,7 @@ mod tests {
             &[&[1, 2], &[3], &[3], &[]],
             &[&[], &[Action::Set(4)], &[Action::Set(4)], &[COUNT]],
         );
-        assert_eq!(found.top[3], Some(Value::Constant(4)));
+        assert_eq!(found.top[3], Some(RegisterValue::Constant(4)));
         assert!(found.needed.is_empty());
     }
 
@@ -323,7 +306,7 @@ mod tests {
             &[&[1, 2], &[3], &[3], &[]],
             &[&[], &[Action::Set(4)], &[Action::Set(5)], &[COUNT]],
         );
-        assert_eq!(found.needed, [Value::Phi(3)].into());
+        assert_eq!(found.needed, [RegisterValue::Phi(bb(3))].into());
     }
 
     #[test]
@@ -341,9 +324,9 @@ mod tests {
         assert_eq!(
             found.top,
             [
-                Some(Value::Unset),
-                Some(Value::Constant(3)),
-                Some(Value::Constant(3))
+                Some(RegisterValue::Unset),
+                Some(RegisterValue::Constant(3)),
+                Some(RegisterValue::Constant(3))
             ]
         );
     }
@@ -354,7 +337,10 @@ mod tests {
             &[&[1], &[1, 2], &[]],
             &[&[Action::Set(3)], &[Action::Add(1)], &[COUNT]],
         );
-        assert_eq!(found.needed, [Value::Phi(1), Value::Sum(1, 1)].into());
+        assert_eq!(
+            found.needed,
+            [RegisterValue::Phi(bb(1)), RegisterValue::Sum(bb(1), 1)].into()
+        );
     }
 
     #[test]
@@ -365,13 +351,17 @@ mod tests {
         );
         assert_eq!(
             found.top,
-            [Some(Value::Unset), None, Some(Value::Constant(3))]
+            [
+                Some(RegisterValue::Unset),
+                None,
+                Some(RegisterValue::Constant(3))
+            ]
         );
     }
 
     #[test]
-    fn a_turning_loop_holds_no_value() {
-        let found = turning(
+    fn a_steady_loop_holds_no_value() {
+        let found = steady(
             &[&[1, 2], &[3], &[3], &[3, 4], &[]],
             &[
                 &[],
@@ -380,35 +370,35 @@ mod tests {
                 &[Action::Add(2), Action::Set(7)],
                 &[Action::Add(1), COUNT],
             ],
-            &[Turning {
-                head: 3,
-                blocks: [3].into(),
-                entries: vec![1, 2],
-                exits: vec![4],
+            &[SteadyLoop {
+                head: bb(3),
+                blocks: [bb(3)].into(),
+                entries: vec![bb(1), bb(2)],
+                exits: vec![bb(4)],
                 start: 7,
             }],
         );
-        assert_eq!(found.top[3], Some(Value::Turn(0, 7)));
+        assert_eq!(found.top[3], Some(RegisterValue::Steady(0, 7)));
         // A constant leaves as one; only what came in is needed, for the counters.
-        assert_eq!(found.top[4], Some(Value::Constant(7)));
-        assert_eq!(found.needed, [Value::Came(0)].into());
+        assert_eq!(found.top[4], Some(RegisterValue::Constant(7)));
+        assert_eq!(found.needed, [RegisterValue::LoopEntry(0)].into());
     }
 
     #[test]
-    fn what_is_left_of_a_turn_is_chosen_behind_the_loop() {
-        let found = turning(
+    fn the_value_behind_a_steady_loop_is_chosen_there() {
+        let found = steady(
             &[&[1], &[2, 3], &[1], &[]],
             &[&[Action::Set(4)], &[], &[Action::Set(7)], &[COUNT]],
-            &[Turning {
-                head: 1,
-                blocks: [1, 2].into(),
-                entries: vec![0],
-                exits: vec![3],
+            &[SteadyLoop {
+                head: bb(1),
+                blocks: [bb(1), bb(2)].into(),
+                entries: vec![bb(0)],
+                exits: vec![bb(3)],
                 start: 7,
             }],
         );
-        assert_eq!(found.top[1], Some(Value::Turn(0, 7)));
-        assert_eq!(found.top[3], Some(Value::Left(3)));
-        assert_eq!(found.needed, [Value::Left(3)].into());
+        assert_eq!(found.top[1], Some(RegisterValue::Steady(0, 7)));
+        assert_eq!(found.top[3], Some(RegisterValue::LoopExit(bb(3))));
+        assert_eq!(found.needed, [RegisterValue::LoopExit(bb(3))].into());
     }
 }

@@ -1,8 +1,9 @@
 //! Probes that append each path that ends to the thread's stream (`holloway_abi`, *Streams*).
 //!
 //! # Appending
-//! One block of inline assembly, on x86-64 this ([`super::aarch64`] has the other). One instruction takes the place; what was in the cursor is read before it, and whether
-//! the two belong together is seen behind it:
+//! A probe is one block of inline assembly. This is x86-64's; [`super::aarch64`] has the other. The
+//! first instruction reads the cursor and the second takes a place in the ring. A comparison then
+//! tells whether a signal handler took a place between the two:
 //! ```text
 //!     movq  (ring), %rax          # any register: the cursor
 //!     addq  $4, (ring)            # takes a place
@@ -36,143 +37,131 @@
 //!     leaq  128(%rsp), %rsp
 //!     jmp   5b
 //! ```
-//! All that handlers appended above our place is written by then, and stays in the ring as long as our place is not. bzip2 with rings that
-//! nobody reads: +13 %; with `xaddq`, which takes the place and reads the cursor at once, +27 % (130 million words, EPYC); without
-//! regard for signals +5 %.
+//! By then handlers have written all places above ours, and these words stay in the ring until our
+//! place is written too. Cost on bzip2 with rings that nobody reads (130 million words, EPYC): +13
+//! %. With `xaddq`, which takes the place and reads the cursor at once: +27 %. Without regard for
+//! signals: +5 %.
 //!
-//! A path's word is a constant, or the path register and a constant: 1 + the number of its counter in the image. The link step writes
-//! the module's base in units of counters into it.
+//! A path's word is a constant, or the path register and a constant: 1 + the number of its counter
+//! in the image. The link step writes the module's base into the word, in units of counters.
 //!
 //! # Paths that are counted instead
-//! Where a path ends that may be alone in its activation, the path register is compared first, and such a path counted beside the ring ([`super::beside`]):
+//! Some paths are counted next to the ring ([`super::ring_counters`]). Where only the path register
+//! tells whether a path is one of them, the probe compares the register first:
 //! ```text
 //!     cmpq  $above, %rcx          # rcx: the path register
 //!     jl    8f                    # 8: incq counter(ring,%rcx,8); jmp 5b
 //! ```
 //!
 //! # Frames that are left
-//! A function that an exception or `longjmp` may come back to keeps the cursor as it was at its entry, and says at each place where
-//! it may come back ([`Layout::catches`]) that what began behind that position is gone.
+//! A function that an exception or `longjmp` may come back to keeps the cursor of its entry. At
+//! each place where control may come back ([`Layout::catches`]) it tells the runtime that the
+//! frames that began behind that cursor are gone.
 //!
-//! Loops keep no words in registers: a stream's order is what it is for.
-
-use std::collections::HashMap;
+//! Loops keep no words in registers, because the order of a stream is its content.
 
 use holloway_abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
-use holloway_flow::Action;
+use holloway_flow::PathId;
 use holloway_format::Counters;
-use holloway_llvm::{Block, Builder, Module, Type, Value};
+use holloway_llvm::{Builder, Module, Type, Value};
 
-use super::aarch64::{self, Low};
-use super::beside::{Alone, Mark, unmarked};
+use super::aarch64::{self, RingCount};
+use super::anchors::Anchors;
+use super::entry::enter;
 use super::globals::{Globals, caught};
-use super::insert::{Anchors, enter, lowest, raised, successors};
+use super::graph::{BlockGraph, positions, reverse_postorder};
 use super::probe::Probe;
-use super::register::{Graph, Register, reverse_postorder};
-use super::sites::Sites;
-use super::variable::{Counted, Variable};
+use super::register::RegisterFlow;
+use super::ring_counters::RingCountedPaths;
+use super::selector::InstructionSelector;
+use super::sites::{Destination, Sites, with_nonnegative_increments};
+use super::variable::{CounterNumber, ProbeVariable};
+use super::word::FirstWord;
 use crate::image::Machine;
-use crate::lower::Layout;
+use crate::lower::{BlockIndex, Layout};
 
 const _: () = assert!(CHUNK == 1 << 16, "a chunk's first place has 16 low bits 0");
 
-/// What is counted beside the ring in place of being appended.
-pub(super) struct Counting<'a, 'm> {
-    pub(super) alone: Alone<'a, 'm>,
-    /// With the base of these counters.
+/// The counters next to the ring of a function that also appends paths.
+pub(super) struct RingCounting<'a, 'm> {
+    pub(super) paths: RingCountedPaths<'a, 'm>,
+    /// The module's symbols, with the base of its counters next to the ring.
     pub(super) globals: &'a Globals<'m>,
-    /// Of path 0's, from the ring and that base.
+    /// Distance of path 0's counter from the ring and that base, in bytes.
     pub(super) offset: u64,
 }
 
-/// Inserts a function's probes; `first` is the word of its path 0, less the module's base.
+/// Inserts the probes of a function whose paths go to a stream.
 pub(super) fn insert<'m>(
     layout: &Layout<'m>,
     sites: &Sites,
-    first: i64,
+    first: FirstWord,
     globals: &Globals<'m>,
-    single: bool,
-    counting: Option<&Counting<'_, 'm>>,
+    selector: InstructionSelector,
+    counting: Option<&RingCounting<'_, 'm>>,
 ) {
-    let blocks = layout.blocks.iter().enumerate();
-    let position: HashMap<Block<'m>, usize> =
-        blocks.map(|(index, info)| (info.block, index)).collect();
-    let graph = Graph::new(successors(layout, &position));
-    // A word's constant may be made with a zero-extended relocation, as a counter's displacement.
-    let sites = raised(sites, lowest(&plain(sites)));
-    let register = Register::new(&graph, &sites, &[]);
+    let positions = positions(layout);
+    let graph = BlockGraph::of_layout(layout, &positions);
+    // The code generator may emit a word's constant with a zero-extended relocation, as it may a
+    // counter's displacement.
+    let sites = with_nonnegative_increments(sites);
+    let register = RegisterFlow::new(&graph, &sites, &[]);
     let anchors = Anchors::new(layout);
-    let mut variable = Variable::new(layout, &sites, &register, &[]);
+    let mut variable = ProbeVariable::new(layout, &sites, &register, &[]);
     let append = Append {
         module: layout.function.module(),
         globals,
         ring: enter(layout, globals, &anchors),
         first,
-        single,
+        selector,
         counting,
     };
-    append.catchers(layout, &anchors);
+    append.mark_catchers(layout, &anchors);
     for block in reverse_postorder(&graph.successors) {
-        variable.step(&anchors, block, |builder, counted, increment| {
-            let (register, number) = match counted {
-                Counted::Number(number) => (None, number),
-                Counted::Value(value) => (Some(value), 0),
-            };
-            append.path(builder, register, increment.wrapping_add(number));
+        variable.step(&anchors, block, |builder, path, destination| {
+            append.path(builder, path, destination);
         });
     }
-    variable.close(&position);
+    variable.complete_phis(&positions);
 }
 
-/// The sites without marks.
-fn plain(sites: &Sites) -> Sites {
-    let mut sites = sites.clone();
-    let stops = sites.iter_mut().flatten();
-    for action in stops.flat_map(|stop| &mut stop.actions) {
-        if let Action::Count { increment, .. } = action {
-            (*increment, _) = unmarked(*increment);
-        }
-    }
-    sites
-}
-
-/// How a path is appended.
+/// How the probes of a function append a path.
 struct Append<'a, 'm> {
     module: &'m Module<'m>,
     globals: &'a Globals<'m>,
     /// Address of the thread's `RingHeader`.
     ring: Value<'m>,
-    /// Word of path 0, less the module's base.
-    first: i64,
-    /// Whether the code generator is in a hurry.
-    single: bool,
-    counting: Option<&'a Counting<'a, 'm>>,
+    first: FirstWord,
+    selector: InstructionSelector,
+    counting: Option<&'a RingCounting<'a, 'm>>,
 }
 
 impl<'m> Append<'_, 'm> {
-    /// Appends the path of number `increment`, plus `register`, or counts it.
-    fn path(&self, builder: &Builder<'m>, register: Option<Value<'m>>, increment: i64) {
-        let (increment, mark) = unmarked(increment);
+    /// Appends a path, or counts it.
+    fn path(&self, builder: &Builder<'m>, path: CounterNumber<'m>, destination: Destination) {
         let Some(counting) = self.counting else {
-            return self.append(builder, register, increment, None);
+            return self.append(builder, path, None);
         };
-        match (mark, register) {
-            (Mark::Left, _) => self.count(builder, register, increment, counting),
-            (_, None) if counting.alone.holds(increment.cast_unsigned()) => {
-                self.count(builder, None, increment, counting);
+        let is_whole_activation = || {
+            let number = PathId(path.increment.cast_unsigned());
+            path.register.is_none() && counting.paths.is_whole_activation(number)
+        };
+        match destination {
+            Destination::RingCounter => self.count(builder, path, counting),
+            Destination::Usual | Destination::RingCounterFromEntry if is_whole_activation() => {
+                self.count(builder, path, counting);
             }
-            (Mark::Outside, Some(_)) => self.append(builder, register, increment, Some(counting)),
-            (Mark::None | Mark::Outside, _) => self.append(builder, register, increment, None),
+            Destination::RingCounterFromEntry => self.append(builder, path, Some(counting)),
+            Destination::Usual => self.append(builder, path, None),
         }
     }
 
-    /// Counts a path beside the ring.
+    /// Counts a path next to the ring.
     fn count(
         &self,
         builder: &Builder<'m>,
-        register: Option<Value<'m>>,
-        increment: i64,
-        counting: &Counting<'_, 'm>,
+        path: CounterNumber<'m>,
+        counting: &RingCounting<'_, 'm>,
     ) {
         let probe = Probe {
             module: self.module,
@@ -180,30 +169,38 @@ impl<'m> Append<'_, 'm> {
             counter_block: counting.globals.counters(builder, self.ring),
             counters: Counters::Array {
                 offset: counting.offset,
-                len: counting.alone.counters(),
+                len: counting.paths.counter_count(),
             },
-            single: self.single,
+            selector: self.selector,
         };
-        probe.count(builder, register, increment);
+        probe.count(builder, path);
     }
 
-    /// Appends a path. One of those that are `counting`, whose numbers are lowest, is counted by `8:`, out of the way.
+    /// Appends a path. With `counting`, a path from the entry, whose number is low, is counted
+    /// instead: at the label `8:`, out of the way.
     fn append(
         &self,
         builder: &Builder<'m>,
-        register: Option<Value<'m>>,
-        increment: i64,
-        counting: Option<&Counting<'_, 'm>>,
+        path: CounterNumber<'m>,
+        counting: Option<&RingCounting<'_, 'm>>,
     ) {
-        if self.globals.machine == Machine::Aarch64 {
-            self.append_on_aarch64(builder, register, increment, counting);
-            return;
+        let counting = counting.zip(path.register);
+        match self.globals.machine {
+            Machine::X86_64 => self.append_on_x86_64(builder, path, counting),
+            Machine::Aarch64 => self.append_on_aarch64(builder, path, counting),
         }
-        let word = self.word(builder, increment);
-        let number = register;
-        // In a hurry it would make an address of the base.
-        let is_moved = self.single || self.globals.is_moved;
-        let (word, place) = match register {
+    }
+
+    fn append_on_x86_64(
+        &self,
+        builder: &Builder<'m>,
+        path: CounterNumber<'m>,
+        counting: Option<(&RingCounting<'_, 'm>, Value<'m>)>,
+    ) {
+        let word = self.word(builder, path.increment);
+        // The fast selector would make an address of the base.
+        let is_moved = self.selector == InstructionSelector::Fast || self.globals.is_moved;
+        let (word, place) = match path.register {
             Some(register) if is_moved => (
                 builder.add(register, self.globals.moved(builder, word)),
                 "r",
@@ -211,8 +208,8 @@ impl<'m> Append<'_, 'm> {
             Some(register) => (builder.add(register, word), "r"),
             None => (word, "ri"),
         };
-        let (test, count) = counting.map_or_else(Default::default, |counting| {
-            let above = counting.alone.below().cast_signed() - increment;
+        let (test, count) = counting.map_or_else(Default::default, |(counting, _)| {
+            let above = first_appended(counting, path.increment);
             (
                 format!("cmpq $${above}, $3\njl 8f\n"),
                 "8: incq ${4:c}($1,$3,8)\njmp 5b\n",
@@ -253,11 +250,11 @@ impl<'m> Append<'_, 'm> {
         );
         let mut operands = vec![self.ring, word];
         let mut constraints = format!("=&r,r,{place}");
-        if let (Some(counting), Some(number)) = (counting, number) {
+        if let Some((counting, register)) = counting {
             let base = counting.globals.base(builder);
-            let counter = counting.offset.cast_signed() + 8 * increment;
+            let counter = counting.offset.cast_signed() + 8 * path.increment;
             let counter = builder.add(base, Type::i64(self.module).int(counter));
-            operands.extend([number, counter]);
+            operands.extend([register, counter]);
             constraints += ",r,i";
         }
         constraints += ",~{dirflag},~{fpsr},~{flags}";
@@ -268,49 +265,53 @@ impl<'m> Append<'_, 'm> {
     fn append_on_aarch64(
         &self,
         builder: &Builder<'m>,
-        register: Option<Value<'m>>,
-        increment: i64,
-        counting: Option<&Counting<'_, 'm>>,
+        path: CounterNumber<'m>,
+        counting: Option<(&RingCounting<'_, 'm>, Value<'m>)>,
     ) {
         let long = Type::i64(self.module);
-        let mut word = self.word(builder, increment);
-        let mut low = None;
-        if let Some(number) = register {
-            word = builder.add(number, word);
-            low = counting.map(|counting| {
-                let counters = counting.globals.counters(builder, self.ring);
-                let counter = counting.offset.cast_signed() + 8 * increment;
-                Low {
-                    number,
-                    above: long.int(counting.alone.below().cast_signed() - increment),
-                    counter: builder.offset(Type::i8(self.module), counters, long.int(counter)),
-                }
-            });
+        let mut word = self.word(builder, path.increment);
+        if let Some(register) = path.register {
+            word = builder.add(register, word);
         }
-        aarch64::append(self.module, builder, (self.ring, word), low.as_ref());
+        let ring_count = counting.map(|(counting, register)| {
+            let counters = counting.globals.counters(builder, self.ring);
+            let counter = counting.offset.cast_signed() + 8 * path.increment;
+            RingCount {
+                register,
+                first_appended: long.int(first_appended(counting, path.increment)),
+                counter: builder.offset(Type::i8(self.module), counters, long.int(counter)),
+            }
+        });
+        aarch64::append(self.module, builder, self.ring, word, ring_count.as_ref());
     }
 
     /// The word of a path.
     fn word(&self, builder: &Builder<'m>, path: i64) -> Value<'m> {
         let base = self.globals.base(builder);
-        let number = Type::i64(self.module).int(self.first.wrapping_add(path));
+        let number = Type::i64(self.module).int(self.first.of_path(path));
         builder.add(base, number)
     }
 
-    /// Says where frames above this function's are gone. Before all other probes, so that it comes first where both stand.
-    fn catchers(&self, layout: &Layout<'m>, anchors: &Anchors) {
+    /// Tells the runtime where frames above this function's are gone. To be called before all other
+    /// probes are inserted, so that this probe comes first where several stand.
+    fn mark_catchers(&self, layout: &Layout<'m>, anchors: &Anchors) {
         let catcher = |builder: &Builder<'m>| self.globals.moved(builder, self.word(builder, 0));
-        catchers(layout, anchors, self.ring, catcher);
+        mark_catchers(layout, anchors, self.ring, catcher);
     }
 }
 
-/// Says where frames above a function's are gone that appends nothing itself.
-pub(super) fn nameless_catchers<'m>(layout: &Layout<'m>, ring: Value<'m>) {
-    let nobody = |_: &Builder<'m>| Type::i64(layout.function.module()).int(0);
-    catchers(layout, &Anchors::new(layout), ring, nobody);
+/// The first value of the path register whose path is appended, not counted.
+fn first_appended(counting: &RingCounting<'_, '_>, increment: i64) -> i64 {
+    counting.paths.first_from_loop().0.cast_signed() - increment
 }
 
-fn catchers<'m>(
+/// The same for a function that appends nothing itself, so that no word names it.
+pub(super) fn mark_nameless_catchers<'m>(layout: &Layout<'m>, ring: Value<'m>) {
+    let nobody = |_: &Builder<'m>| Type::i64(layout.function.module()).int(0);
+    mark_catchers(layout, &Anchors::new(layout), ring, nobody);
+}
+
+fn mark_catchers<'m>(
     layout: &Layout<'m>,
     anchors: &Anchors,
     ring: Value<'m>,
@@ -321,7 +322,7 @@ fn catchers<'m>(
         return;
     }
     let module = layout.function.module();
-    let entry = Builder::before(anchors.at(layout, 0, 0));
+    let entry = Builder::before(anchors.at(layout, BlockIndex::ENTRY, 0));
     let cursor = entry.load(Type::i64(module), ring);
     let caught = caught(module);
     cursor.as_instruction().expect("a load").set_volatile();

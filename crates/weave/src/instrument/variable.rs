@@ -1,57 +1,68 @@
-//! A variable that probes set and add to, as LLVM values: the path register, or an accumulator of loops' counters.
+//! A variable of the probes as LLVM values: the path register, or an accumulator of loops'
+//! counters.
 
 use std::collections::HashMap;
 
-use holloway_flow::Action;
-use holloway_llvm::{Block, Builder, Instruction, Type, Value as LlvmValue};
+use holloway_flow::{Action, CountBase};
+use holloway_llvm::{Block, Builder, Instruction, Type, Value};
 
-use super::insert::Anchors;
-use super::register::{Register, Turning, Value, walk};
-use super::sites::Sites;
-use crate::lower::Layout;
+use super::anchors::Anchors;
+use super::graph::BlockEdge;
+use super::register::{RegisterFlow, RegisterValue, SteadyLoop, walk};
+use super::sites::{Destination, Sites};
+use crate::lower::{BlockIndex, Layout};
 
-/// What a counter's number depends on.
+/// The number of the counter that a count increments: `increment`, plus `register` if there is one.
 #[derive(Clone, Copy)]
-pub(super) enum Counted<'m> {
-    /// Nothing: the variable is this there.
-    Number(i64),
-    /// The variable.
-    Value(LlvmValue<'m>),
+pub(super) struct CounterNumber<'m> {
+    /// The variable, where it is not a constant.
+    pub(super) register: Option<Value<'m>>,
+    pub(super) increment: i64,
 }
 
-/// One variable while it is being written.
-pub(super) struct Variable<'a, 'm> {
+impl CounterNumber<'_> {
+    /// A number that is known when the program is woven.
+    pub(super) fn constant(number: i64) -> Self {
+        Self {
+            register: None,
+            increment: number,
+        }
+    }
+}
+
+/// One variable while its LLVM values are being made.
+pub(super) struct ProbeVariable<'a, 'm> {
     layout: &'a Layout<'m>,
     sites: &'a Sites,
-    register: &'a Register,
-    turning: &'a [Turning],
-    phis: Vec<(Value, Instruction<'m>)>,
-    values: HashMap<Value, LlvmValue<'m>>,
-    /// What stands for the constant at the end of a block.
-    held: HashMap<usize, LlvmValue<'m>>,
+    register: &'a RegisterFlow,
+    loops: &'a [SteadyLoop],
+    phis: Vec<(RegisterValue, Instruction<'m>)>,
+    values: HashMap<RegisterValue, Value<'m>>,
+    /// By block: the value that replaces the constant at its end.
+    replaced: HashMap<BlockIndex, Value<'m>>,
 }
 
-impl<'a, 'm> Variable<'a, 'm> {
-    /// Makes the phis, without their values yet: phis stand before everything else.
+impl<'a, 'm> ProbeVariable<'a, 'm> {
+    /// Makes the phis, without their values yet: phis stand before all other instructions.
     pub(super) fn new(
         layout: &'a Layout<'m>,
         sites: &'a Sites,
-        register: &'a Register,
-        turning: &'a [Turning],
+        register: &'a RegisterFlow,
+        loops: &'a [SteadyLoop],
     ) -> Self {
         let mut variable = Self {
             layout,
             sites,
             register,
-            turning,
+            loops,
             phis: Vec::new(),
             values: HashMap::new(),
-            held: HashMap::new(),
+            replaced: HashMap::new(),
         };
         for &value in &register.needed {
             let block = match value {
-                Value::Phi(block) => block,
-                Value::Came(index) => turning[index].head,
+                RegisterValue::Phi(block) => block,
+                RegisterValue::LoopEntry(index) => loops[index].head,
                 _ => continue,
             };
             let word = Type::i64(layout.function.module());
@@ -62,79 +73,80 @@ impl<'a, 'm> Variable<'a, 'm> {
         variable
     }
 
-    /// A value, made already.
-    pub(super) fn make(&self, value: Value) -> LlvmValue<'m> {
+    /// The LLVM value of a register value that exists already.
+    pub(super) fn make(&self, value: RegisterValue) -> Value<'m> {
         let word = Type::i64(self.layout.function.module());
         match value {
-            Value::Constant(number) | Value::Turn(_, number) => word.int(number),
-            Value::Unset => word.int(0),
+            RegisterValue::Constant(number) | RegisterValue::Steady(_, number) => word.int(number),
+            RegisterValue::Unset => word.int(0),
             _ => self.values[&value],
         }
     }
 
-    /// What came into a loop in which it isn't kept.
-    pub(super) fn came(&self, turning: usize) -> LlvmValue<'m> {
-        self.make(self.register.came(self.turning, turning))
+    /// The variable's value at the entry of a steady loop.
+    pub(super) fn at_loop_entry(&self, steady_loop: usize) -> Value<'m> {
+        self.make(self.register.at_loop_entry(self.loops, steady_loop))
     }
 
-    /// What it is at the end of a block.
-    pub(super) fn bottom(&self, block: usize) -> LlvmValue<'m> {
+    /// The variable's value at the end of a block.
+    pub(super) fn bottom(&self, block: BlockIndex) -> Value<'m> {
         self.make(self.register.bottom[block].expect("asked of blocks that can be reached"))
     }
 
-    /// Lets `value`, which is the same, stand for the constant at the end of a block.
-    pub(super) fn hold(&mut self, block: usize, value: LlvmValue<'m>) {
-        self.held.insert(block, value);
+    /// Uses `value` instead of the equal constant at the end of a block.
+    pub(super) fn replace_at_end(&mut self, block: BlockIndex, value: Value<'m>) {
+        self.replaced.insert(block, value);
     }
 
-    /// Makes what is left of it behind the loop `turning`, at the top of `block`, if that is needed. `first` says whether the
-    /// loop was left in its first turn.
-    pub(super) fn leave(
+    /// Makes the variable's value behind a steady loop, at the top of the edge's target, if it is
+    /// needed. `first` says whether control left the loop in its first iteration.
+    pub(super) fn leave_loop(
         &mut self,
         builder: &Builder<'m>,
-        (source, block): (usize, usize),
-        turning: usize,
-        first: LlvmValue<'m>,
+        edge: BlockEdge,
+        steady_loop: usize,
+        first: Value<'m>,
     ) {
-        let left = Value::Left(block);
+        let left = RegisterValue::LoopExit(edge.to);
         if !self.register.needed.contains(&left) {
             return;
         }
         let word = Type::i64(self.layout.function.module());
-        let later = self.bottom(source);
-        let start = word.int(self.turning[turning].start);
+        let later = self.bottom(edge.from);
+        let start = word.int(self.loops[steady_loop].start);
         let distance = builder.subtract(later, start);
-        let came = builder.add(self.came(turning), distance);
+        let came = builder.add(self.at_loop_entry(steady_loop), distance);
         self.values.insert(left, builder.select(first, came, later));
     }
 
-    /// Makes a block's additions; `count` is told what is counted where. Blocks come in reverse postorder.
+    /// Makes a block's additions and calls `count` for each count. Blocks come in reverse
+    /// postorder.
     pub(super) fn step(
         &mut self,
         anchors: &Anchors,
-        block: usize,
-        count: impl FnMut(&Builder<'m>, Counted<'m>, i64),
+        block: BlockIndex,
+        count: impl FnMut(&Builder<'m>, CounterNumber<'m>, Destination),
     ) {
         self.step_by(None, anchors, block, count);
     }
 
-    /// The same where `unit`, if there is one, is added in place of each number, all of which are 1.
+    /// The same, but adds `unit`, if there is one, instead of each number. All these numbers are 1.
     pub(super) fn step_by(
         &mut self,
-        unit: Option<LlvmValue<'m>>,
+        unit: Option<Value<'m>>,
         anchors: &Anchors,
-        block: usize,
-        mut count: impl FnMut(&Builder<'m>, Counted<'m>, i64),
+        block: BlockIndex,
+        mut count: impl FnMut(&Builder<'m>, CounterNumber<'m>, Destination),
     ) {
         let top = self.register.top[block].expect("asked of blocks that can be reached");
         let mut sums = 0;
-        walk(block, top, self.sites, |index, action, value| {
-            let builder = Builder::before(anchors.at(self.layout, block, index));
+        walk(block, top, self.sites, |stop, action, value| {
+            let builder = Builder::before(anchors.at(self.layout, block, stop.index));
             match action {
                 Action::Set(_) => {}
                 Action::Add(number) => {
                     sums += 1;
-                    let sum = Value::Sum(block, sums);
+                    let sum = RegisterValue::Sum(block, sums);
                     if self.register.needed.contains(&sum) {
                         let number = Type::i64(self.layout.function.module()).int(number);
                         let before = builder.freeze(self.make(value));
@@ -142,42 +154,46 @@ impl<'a, 'm> Variable<'a, 'm> {
                         self.values.insert(sum, made);
                     }
                 }
-                Action::Count {
-                    register: false,
-                    increment,
-                } => count(&builder, Counted::Number(0), increment),
-                Action::Count {
-                    register: true,
-                    increment,
-                } => match value {
-                    Value::Constant(number) => count(&builder, Counted::Number(number), increment),
-                    _ => count(&builder, Counted::Value(self.make(value)), increment),
-                },
+                Action::Count { base, increment } => {
+                    let number = match (base, value) {
+                        (CountBase::Zero, _) => CounterNumber::constant(increment),
+                        (CountBase::Register, RegisterValue::Constant(number)) => {
+                            CounterNumber::constant(increment.wrapping_add(number))
+                        }
+                        (CountBase::Register, _) => CounterNumber {
+                            register: Some(self.make(value)),
+                            increment,
+                        },
+                    };
+                    count(&builder, number, stop.destination);
+                }
             }
         });
     }
 
-    /// Gives the phis their values, when all are made.
-    pub(super) fn close(&self, position: &HashMap<Block<'m>, usize>) {
-        let mut at: HashMap<usize, Vec<(Value, Instruction<'m>)>> = HashMap::new();
+    /// Gives the phis their values. To be called when all values exist.
+    pub(super) fn complete_phis(&self, position: &HashMap<Block<'m>, BlockIndex>) {
+        let mut at: HashMap<BlockIndex, Vec<(RegisterValue, Instruction<'m>)>> = HashMap::new();
         for &(value, phi) in &self.phis {
             at.entry(position[&phi.block()])
                 .or_default()
                 .push((value, phi));
         }
-        for (source, info) in self.layout.blocks.iter().enumerate() {
-            let bottom = self.register.bottom[source].unwrap_or(Value::Unset);
+        for (source, info) in BlockIndex::enumerate(&self.layout.blocks) {
+            let bottom = self.register.bottom[source].unwrap_or(RegisterValue::Unset);
             // A phi has an entry for each edge, parallel ones too.
             for target in info.terminator().successors() {
                 let here = position.get(&target).and_then(|target| at.get(target));
                 for &(value, phi) in here.into_iter().flatten() {
                     let comes_in = match value {
-                        Value::Came(index) => self.turning[index].entries.contains(&source),
+                        RegisterValue::LoopEntry(index) => {
+                            self.loops[index].entries.contains(&source)
+                        }
                         _ => true,
                     };
                     let incoming = if comes_in {
-                        let held = self.held.get(&source).copied();
-                        held.unwrap_or_else(|| self.make(bottom))
+                        let replaced = self.replaced.get(&source).copied();
+                        replaced.unwrap_or_else(|| self.make(bottom))
                     } else {
                         phi.value()
                     };

@@ -1,62 +1,66 @@
-//! Adding to memory, behind a loop, what it has counted in registers.
+//! Writing back: behind a loop, adding to memory the counts that the loop kept in registers.
 //!
-//! Where several paths go on a turn, the first turn adds a *mark* in place of 1: the sign bit. So behind the loop each
-//! accumulator says how often it counted, and whether that was in the first turn; in the loop this costs one constant for
-//! each turn but the first.
+//! Where several paths run from one iteration to the next, the loop's first iteration adds a *mark*
+//! instead of 1: the sign bit. Behind the loop, each accumulator then tells how often it counted,
+//! and whether it counted the first iteration. In the loop this costs one constant for all
+//! iterations but the first.
 
 use std::collections::HashMap;
 
 use holloway_llvm::{Builder, Instruction, Type, Value};
 
+use super::graph::{BlockEdge, BlockGraph};
+use super::loop_counts::{CounterSlot, IterationCounters};
 use super::probe::Probe;
-use super::promote::Kept;
-use super::register::Graph;
-use super::tally::Slot;
-use super::variable::{Counted, Variable};
-use crate::lower::Layout;
+use super::promote::PromotedLoop;
+use super::variable::{CounterNumber, ProbeVariable};
+use crate::lower::{BlockIndex, Layout};
 
-/// What the first turn adds.
+/// What the first iteration adds.
 const FIRST: i64 = i64::MIN;
 
-/// What turns add, in the loops in which the first adds something else.
-pub(super) struct Marks<'a, 'm> {
-    units: HashMap<usize, (&'a Kept, Value<'m>)>,
-    phis: Vec<(&'a Kept, Instruction<'m>)>,
+/// What iterations add, in the loops in which the first one adds a mark.
+pub(super) struct FirstIterationMarks<'a, 'm> {
+    units: HashMap<BlockIndex, (&'a PromotedLoop, Value<'m>)>,
+    phis: Vec<(&'a PromotedLoop, Instruction<'m>)>,
 }
 
-impl<'a, 'm> Marks<'a, 'm> {
+impl<'a, 'm> FirstIterationMarks<'a, 'm> {
     /// Makes the phis, without their values yet.
-    pub(super) fn new(layout: &Layout<'m>, loops: &'a [Kept]) -> Self {
+    pub(super) fn new(layout: &Layout<'m>, loops: &'a [PromotedLoop]) -> Self {
         let word = Type::i64(layout.function.module());
         let mut marks = Self {
             units: HashMap::new(),
             phis: Vec::new(),
         };
-        for kept in loops.iter().filter(|kept| kept.tallies.marked()) {
-            let phi = Builder::at_top(layout.blocks[kept.inner.head].block).phi(word);
-            let blocks = &kept.inner.blocks;
+        for promoted in loops.iter().filter(|promoted| promoted.counts.are_marked()) {
+            let head = layout.blocks[promoted.natural.head].block;
+            let phi = Builder::at_top(head).phi(word);
+            let blocks = promoted.natural.blocks.iter();
             marks
                 .units
-                .extend(blocks.iter().map(|&block| (block, (kept, phi.value()))));
-            marks.phis.push((kept, phi));
+                .extend(blocks.map(|&block| (block, (promoted, phi.value()))));
+            marks.phis.push((promoted, phi));
         }
         marks
     }
 
-    /// What an accumulator is added in this block, if that isn't always 1: only what turns count is marked.
-    pub(super) fn unit(&self, block: usize, slot: usize) -> Option<Value<'m>> {
-        let (kept, unit) = self.units.get(&block)?;
-        let slot = kept.tallies.slots.get(slot)?;
-        matches!(slot, Slot::Turns { .. }).then_some(*unit)
+    /// What an accumulator adds in this block, if that isn't always 1. Only counts of iterations
+    /// are marked.
+    pub(super) fn unit(&self, block: BlockIndex, slot: usize) -> Option<Value<'m>> {
+        let (promoted, unit) = self.units.get(&block)?;
+        let slot = promoted.counts.slots.get(slot)?;
+        matches!(slot, CounterSlot::Iterations(_)).then_some(*unit)
     }
 
     /// Gives the phis their values.
-    pub(super) fn close(&self, layout: &Layout<'m>, graph: &Graph) {
+    pub(super) fn complete_phis(&self, layout: &Layout<'m>, graph: &BlockGraph) {
         let word = Type::i64(layout.function.module());
-        for &(kept, phi) in &self.phis {
-            let head = layout.blocks[kept.inner.head].block;
-            for &source in &graph.sources[kept.inner.head] {
-                let inside = kept.inner.blocks.contains(&source);
+        for &(promoted, phi) in &self.phis {
+            let natural = &promoted.natural;
+            let head = layout.blocks[natural.head].block;
+            for &source in &graph.sources[natural.head] {
+                let inside = natural.blocks.contains(&source);
                 let unit = word.int(if inside { 1 } else { FIRST });
                 let info = &layout.blocks[source];
                 // A phi has an entry for each edge, parallel ones too.
@@ -70,38 +74,46 @@ impl<'a, 'm> Marks<'a, 'm> {
     }
 }
 
-/// A loop's counts on their way to memory, on the edge by which it is left.
+/// A loop's counts on their way to memory, on one edge by which control leaves the loop.
 pub(super) struct WriteBack<'a, 'm> {
     pub(super) probe: &'a Probe<'a, 'm>,
     pub(super) builder: Builder<'m>,
-    pub(super) kept: &'a Kept,
-    /// From the block in the loop to the one behind it.
-    pub(super) edge: (usize, usize),
+    pub(super) promoted: &'a PromotedLoop,
+    /// From the block in the loop to the block behind it.
+    pub(super) edge: BlockEdge,
 }
 
 impl<'m> WriteBack<'_, 'm> {
     /// Writes the accumulators' values. `register` is the path register.
-    pub(super) fn write(&self, register: &mut Variable<'_, 'm>, counts: Vec<Counted<'m>>) {
+    pub(super) fn write(
+        &self,
+        register: &mut ProbeVariable<'_, 'm>,
+        counts: Vec<CounterNumber<'m>>,
+    ) {
         let word = self.word();
         let mut counts: Vec<Value<'m>> = counts
             .into_iter()
-            .map(|counted| match counted {
-                Counted::Number(number) => word.int(number),
-                Counted::Value(value) => value,
-            })
+            .map(|count| count.register.unwrap_or_else(|| word.int(count.increment)))
             .collect();
-        let marked = self.kept.tallies.marked();
-        let mut first = marked.then(|| self.in_first(&counts));
-        self.settle(register, &mut counts, first);
-        for (&slot, &count) in self.kept.tallies.slots.iter().zip(&counts) {
+        let are_marked = self.promoted.counts.are_marked();
+        let mut first = are_marked.then(|| self.is_first_iteration(&counts));
+        self.correct(register, &mut counts, first);
+        for (&slot, &count) in self.promoted.counts.slots.iter().zip(&counts) {
             match slot {
-                Slot::Plain(number) => self.probe.add(&self.builder, None, number, count),
-                Slot::Turns { .. } if marked => self.turns(register, slot, count),
-                Slot::Turns { .. } => first = Some(self.all_turns(register, slot, count)),
+                CounterSlot::Fixed(number) => {
+                    let number = CounterNumber::constant(number);
+                    self.probe.add(&self.builder, number, count);
+                }
+                CounterSlot::Iterations(counters) if are_marked => {
+                    self.add_marked(register, counters, count);
+                }
+                CounterSlot::Iterations(counters) => {
+                    first = Some(self.add_all(register, counters, count));
+                }
             }
         }
-        if let (Some(turning), Some(first)) = (self.kept.turning, first) {
-            register.leave(&self.builder, self.edge, turning, first);
+        if let (Some(index), Some(first)) = (self.promoted.steady_loop, first) {
+            register.leave_loop(&self.builder, self.edge, index, first);
         }
     }
 
@@ -109,32 +121,33 @@ impl<'m> WriteBack<'_, 'm> {
         Type::i64(self.probe.module)
     }
 
-    /// Whether the loop is left in its first turn: then no turn was counted, or too early the first.
-    fn in_first(&self, counts: &[Value<'m>]) -> Value<'m> {
-        let tallies = &self.kept.tallies;
-        let slots = tallies.slots.iter().zip(counts);
-        let turns = slots.filter(|(slot, _)| tallies.sums(**slot));
-        let sum = turns.fold(self.word().int(0), |sum, (_, &count)| {
+    /// Whether control leaves the loop in its first iteration: no iteration was counted, or only
+    /// the first, too early.
+    fn is_first_iteration(&self, counts: &[Value<'m>]) -> Value<'m> {
+        let loop_counts = &self.promoted.counts;
+        let slots = loop_counts.slots.iter().zip(counts);
+        let iterations = slots.filter(|(slot, _)| loop_counts.is_summand(**slot));
+        let sum = iterations.fold(self.word().int(0), |sum, (_, &count)| {
             self.builder.add(sum, count)
         });
-        let early = tallies.is_early(self.edge.1);
-        self.is(sum, if early { FIRST } else { 0 })
+        let is_early = loop_counts.is_early(self.edge.to);
+        self.equals(sum, if is_early { FIRST } else { 0 })
     }
 
-    fn is(&self, value: Value<'m>, number: i64) -> Value<'m> {
+    fn equals(&self, value: Value<'m>, number: i64) -> Value<'m> {
         let difference = self.builder.subtract(value, self.word().int(number));
         self.builder.is_null(difference)
     }
 
-    /// Takes off what was counted too early, and what was counted for others.
-    fn settle(
+    /// Subtracts what was counted too early, and what one accumulator counted for others.
+    fn correct(
         &self,
-        register: &Variable<'_, 'm>,
+        register: &ProbeVariable<'_, 'm>,
         counts: &mut [Value<'m>],
         first: Option<Value<'m>>,
     ) {
-        let slots = &self.kept.tallies.slots;
-        let place = |wanted: Slot| {
+        let slots = &self.promoted.counts.slots;
+        let position = |wanted: CounterSlot| {
             let mut slots = slots.iter();
             slots
                 .position(|&slot| slot == wanted)
@@ -146,77 +159,85 @@ impl<'m> WriteBack<'_, 'm> {
             self.builder.select(first, word.int(FIRST), one)
         });
         if first.is_some() {
-            for tally in &self.kept.tallies.counts {
-                if let Some(slot @ Slot::Turns { .. }) = tally.slot
-                    && tally.early.contains(&self.edge.1)
+            for count in &self.promoted.counts.counts {
+                if let Some(slot @ CounterSlot::Iterations(_)) = count.slot
+                    && count.early_exits.contains(&self.edge.to)
                 {
-                    let slot = place(slot);
+                    let slot = position(slot);
                     counts[slot] = self.builder.subtract(counts[slot], unit);
                 }
             }
         }
-        for join in &self.kept.tallies.joins {
-            let mut ways: Vec<(usize, i64)> = Vec::new();
-            for way in &join.ways {
-                let way = (place(way.slot), way.number);
-                if !ways.contains(&way) {
-                    ways.push(way);
+        for join in &self.promoted.counts.joins {
+            let mut arms: Vec<(usize, i64)> = Vec::new();
+            for arm in &join.arms {
+                let arm = (position(arm.slot), arm.number);
+                if !arms.contains(&arm) {
+                    arms.push(arm);
                 }
             }
-            if join.early.contains(&self.edge.1) {
-                let came = register.bottom(self.edge.0);
-                for &(slot, number) in &ways {
-                    let early = self.is(came, number);
-                    let less = self.builder.select(early, unit, word.int(0));
+            if join.early_exits.contains(&self.edge.to) {
+                let register = register.bottom(self.edge.from);
+                for &(slot, number) in &arms {
+                    let is_early = self.equals(register, number);
+                    let less = self.builder.select(is_early, unit, word.int(0));
                     counts[slot] = self.builder.subtract(counts[slot], less);
                 }
             }
             if let Some(total) = join.total {
-                let total = place(total);
-                for &(slot, _) in &ways {
+                let total = position(total);
+                for &(slot, _) in &arms {
                     counts[total] = self.builder.subtract(counts[total], counts[slot]);
                 }
             }
         }
     }
 
-    /// Adds what one of several paths a turn was counted.
-    fn turns(&self, register: &Variable<'_, 'm>, slot: Slot, count: Value<'m>) {
-        let Slot::Turns {
-            turning,
-            first,
-            later,
-        } = slot
-        else {
-            unreachable!("turns are counted by their slots")
-        };
+    /// Adds the count of one of several paths from iteration to iteration.
+    fn add_marked(
+        &self,
+        register: &ProbeVariable<'_, 'm>,
+        counters: IterationCounters,
+        count: Value<'m>,
+    ) {
         let word = self.word();
-        let marked = self.builder.is_negative(count);
-        let one = self.builder.select(marked, word.int(1), word.int(0));
-        self.probe
-            .add(&self.builder, Some(register.came(turning)), first, one);
+        let is_marked = self.builder.is_negative(count);
+        let one = self.builder.select(is_marked, word.int(1), word.int(0));
+        self.add_first(register, counters, one);
         let rest = self.builder.and(count, word.int(!FIRST));
-        self.probe.add(&self.builder, None, later, rest);
+        let later = CounterNumber::constant(counters.later);
+        self.probe.add(&self.builder, later, rest);
     }
 
-    /// Adds the counts of the one path a turn; returns whether there was none.
-    fn all_turns(&self, register: &Variable<'_, 'm>, slot: Slot, count: Value<'m>) -> Value<'m> {
-        let Slot::Turns {
-            turning,
-            first,
-            later,
-        } = slot
-        else {
-            unreachable!("turns are counted by their slots")
-        };
+    /// Adds the count of the only path from iteration to iteration. Returns whether the count is 0.
+    fn add_all(
+        &self,
+        register: &ProbeVariable<'_, 'm>,
+        counters: IterationCounters,
+        count: Value<'m>,
+    ) -> Value<'m> {
         let word = self.word();
-        let none = self.builder.is_null(count);
-        let one = self.builder.select(none, word.int(0), word.int(1));
-        self.probe
-            .add(&self.builder, Some(register.came(turning)), first, one);
-        let less = self.builder.select(none, word.int(0), word.int(-1));
+        let is_zero = self.builder.is_null(count);
+        let one = self.builder.select(is_zero, word.int(0), word.int(1));
+        self.add_first(register, counters, one);
+        let less = self.builder.select(is_zero, word.int(0), word.int(-1));
         let rest = self.builder.add(count, less);
-        self.probe.add(&self.builder, None, later, rest);
-        none
+        let later = CounterNumber::constant(counters.later);
+        self.probe.add(&self.builder, later, rest);
+        is_zero
+    }
+
+    /// Adds to the counter of the first iteration.
+    fn add_first(
+        &self,
+        register: &ProbeVariable<'_, 'm>,
+        counters: IterationCounters,
+        count: Value<'m>,
+    ) {
+        let first = CounterNumber {
+            register: Some(register.at_loop_entry(counters.steady_loop)),
+            increment: counters.first,
+        };
+        self.probe.add(&self.builder, first, count);
     }
 }

@@ -1,9 +1,9 @@
 //! What a call may do: come back, once or twice, or not.
 
-use holloway_llvm::{AttributeKind, Instruction, Module};
+use holloway_llvm::{AttributeKind, Instruction, Module, Opcode};
 
-/// Functions that return twice whether they are marked so or not: `__builtin_setjmp`, and what languages without such
-/// a mark declare.
+/// Functions that return twice even if no attribute says so: `__builtin_setjmp`, and declarations
+/// from languages without such an attribute.
 const RETURN_TWICE: [&str; 9] = [
     "llvm.eh.sjlj.setjmp",
     "setjmp",
@@ -16,16 +16,16 @@ const RETURN_TWICE: [&str; 9] = [
     "getcontext",
 ];
 
-/// Attribute kinds looked up once a module.
+/// The kinds of the attributes that calls are asked for, looked up once per module.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Attributes {
+pub(crate) struct CallAttributes {
     noreturn: Option<AttributeKind>,
     returns_twice: Option<AttributeKind>,
     nounwind: Option<AttributeKind>,
     willreturn: Option<AttributeKind>,
 }
 
-impl Attributes {
+impl CallAttributes {
     pub(crate) fn of(module: &Module<'_>) -> Self {
         Self {
             noreturn: AttributeKind::named(module, "noreturn"),
@@ -35,7 +35,8 @@ impl Attributes {
         }
     }
 
-    /// Whether a call may never come back: by unwinding, longjmp, the end of the thread or process, or an endless loop.
+    /// Whether a call may never come back: by unwinding, longjmp, the end of the thread or process,
+    /// or an endless loop.
     pub(crate) fn may_leave(&self, instruction: Instruction<'_>) -> bool {
         let has = |kind: Option<AttributeKind>| kind.is_some_and(|kind| instruction.call_has(kind));
         calls(instruction) && !(has(self.willreturn) && has(self.nounwind))
@@ -54,9 +55,17 @@ impl Attributes {
     }
 }
 
-/// Whether an instruction calls a function; intrinsics and inline assembly are none.
+/// Whether an instruction calls a function. Intrinsics and inline assembly do not.
 pub(crate) fn calls(instruction: Instruction<'_>) -> bool {
     instruction.is_call()
         && !instruction.callee().is_inline_asm()
         && instruction.intrinsic().is_none()
+}
+
+/// Whether an instruction counts as one: phis and markers produce no code.
+pub(crate) fn is_counted(instruction: Instruction<'_>) -> bool {
+    instruction.opcode() != Opcode::Phi
+        && !instruction
+            .intrinsic()
+            .is_some_and(|name| holloway_llvm::is_marker(&name))
 }

@@ -1,23 +1,54 @@
-//! The edges of the graph: what they stand for and where their probes go.
+//! The edges of the graph: what each stands for, and where its probe goes.
 
 use std::collections::{HashMap, HashSet};
 
-use holloway_flow::{BlockId, Edge};
+use holloway_flow::{BlockId, Edge, EdgeKind};
 use holloway_format::Outcome;
-use holloway_llvm::{Block, Instruction, Metadata, Opcode};
+use holloway_llvm::{Block, Instruction, Location, Metadata, Opcode};
 
-use super::blocks::{BlockInfo, Layout, Node, Target};
-use super::{EdgeInfo, Site, edge};
+use super::block_index::BlockIndex;
+use super::layout::{BlockInfo, Layout, Segment, Target};
 
-/// All edges, in the order in which a block gets to where their probes stand: a segment's exit edge (`exits`: before which
-/// instruction) comes before its others.
+/// What an edge of the graph stands for.
+#[derive(Clone, Copy)]
+pub(crate) struct EdgeInfo<'m> {
+    pub(crate) outcome: Outcome,
+    /// Debug location of the branch.
+    pub(crate) location: Option<Location<'m>>,
+    pub(crate) site: Site,
+}
+
+/// Where a probe on an edge goes: before which instruction of which block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Site {
+    /// At the top of the target, which has no other predecessor.
+    Top { block: BlockIndex },
+    /// In the source, which has no other way out, or leaves the function there.
+    Bottom { block: BlockIndex, index: usize },
+    /// Inside a block: actions that end a path stand before one instruction, actions that start the
+    /// next before another.
+    Inside {
+        block: BlockIndex,
+        before: usize,
+        after: usize,
+    },
+    /// Before an instruction inside a block, for an exit edge. Control passes the place whether or
+    /// not it then takes the edge.
+    At { block: BlockIndex, index: usize },
+    /// Nowhere.
+    None,
+}
+
+/// All edges, in the order in which control reaches their probes: a segment's exit edge comes
+/// before its other edges. `exits` has, by segment, the instruction before which its exit edge
+/// stands.
 pub(super) fn edges<'m>(
     layout: &Layout<'m>,
-    nodes: &[Node],
+    nodes: &[Segment],
     exits: &[Option<usize>],
     exit: BlockId,
 ) -> Vec<(Edge, EdgeInfo<'m>)> {
-    let left = |block: usize, node: BlockId| {
+    let left = |block: BlockIndex, node: BlockId| {
         let index = exits[node.index()]?;
         let site = Site::At { block, index };
         let info = EdgeInfo {
@@ -27,7 +58,7 @@ pub(super) fn edges<'m>(
         };
         Some((edge(node, exit, site), info))
     };
-    // The first node of each block; a block's nodes follow one another.
+    // The first segment of each block. A block's segments follow one another.
     let mut first = vec![BlockId(0); layout.blocks.len()];
     for (id, node) in (0u32..).zip(nodes) {
         if node.place == 0 {
@@ -35,7 +66,7 @@ pub(super) fn edges<'m>(
         }
     }
     let mut edges = Vec::new();
-    for (index, block) in layout.blocks.iter().enumerate() {
+    for (index, block) in BlockIndex::enumerate(&layout.blocks) {
         let mut node = first[index];
         for cut in &block.cuts {
             edges.extend(left(index, node));
@@ -92,7 +123,7 @@ pub(super) fn edges<'m>(
 
 fn branch<'m>(
     layout: &Layout<'m>,
-    index: usize,
+    index: BlockIndex,
     block: &BlockInfo<'m>,
     from: BlockId,
     target: Target,
@@ -140,8 +171,8 @@ fn outcome(terminator: Instruction<'_>, block: &BlockInfo<'_>, target: Target) -
     }
 }
 
-/// Nodes that are known to run next to never: those that leave by not returning or unwinding, those that unwinding
-/// leads to, and those that the compiler's branch weights say so of.
+/// Segments that hardly ever run: those that end in a call that does not return or in unwinding,
+/// those that unwinding leads to, and those that the compiler's branch weights call unlikely.
 pub(super) fn cold_nodes(
     layout: &Layout<'_>,
     edges: &[Edge],
@@ -167,11 +198,12 @@ pub(super) fn cold_nodes(
     cold
 }
 
-/// An edge that is taken less often than once in so many times is cold. `__builtin_expect` gives 1 in 2,000.
+/// An edge is cold if control takes it less often than once in this many times. `__builtin_expect`
+/// gives 1 in 2,000.
 const COLD_SHARE: u64 = 256;
 
-/// Blocks whose only way in has next to no branch weight.
-fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<usize> {
+/// Blocks whose only incoming edge has a negligible branch weight.
+fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<BlockIndex> {
     let kind = layout.function.module().metadata_kind("prof");
     let mut unlikely = HashSet::new();
     for block in layout.blocks.iter().filter(|block| block.targets.len() > 1) {
@@ -199,15 +231,37 @@ fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<usize> {
     unlikely
 }
 
-/// The weights of `!{!"branch_weights", i32 …}`; newer compilers put `!"expected"` before the first.
+/// The weights of `!{!"branch_weights", i32 …}`; newer compilers put `!"expected"` before the
+/// first.
 fn branch_weights(node: Metadata<'_>) -> Option<Vec<u64>> {
     let mut operands = node.operands().into_iter().flatten().peekable();
     if operands.next()?.as_string()? != "branch_weights" {
         return None;
     }
     operands.next_if(|operand| operand.as_string().is_some());
-    // 32-bit numbers that come out sign-extended.
+    // These are 32-bit numbers that the C API sign-extends.
     operands
         .map(|operand| operand.as_int().map(|weight| weight & 0xFFFF_FFFF))
         .collect()
+}
+
+/// An edge whose kind follows from its probe's place.
+fn edge(from: BlockId, to: BlockId, site: Site) -> Edge {
+    let kind = match site {
+        Site::None => EdgeKind::Pinned,
+        Site::Inside { .. } => EdgeKind::Cut,
+        Site::At { .. } => EdgeKind::Exit,
+        Site::Top { .. } | Site::Bottom { .. } => EdgeKind::Plain,
+    };
+    Edge { from, to, kind }
+}
+
+/// An edge's kind as the path map stores it.
+pub(crate) fn map_kind(kind: EdgeKind) -> holloway_format::EdgeKind {
+    match kind {
+        EdgeKind::Plain => holloway_format::EdgeKind::Plain,
+        EdgeKind::Pinned => holloway_format::EdgeKind::Pinned,
+        EdgeKind::Cut => holloway_format::EdgeKind::Cut,
+        EdgeKind::Exit => holloway_format::EdgeKind::Exit,
+    }
 }

@@ -1,16 +1,21 @@
-//! Making cheap values anew in the blocks that use them.
+//! Recomputing cheap values in each block that uses them.
 //!
-//! A value of one block that another uses is a variable with two definitions, once the function stands there twice ([`super::join`]). Of a field's address or a
-//! comparison the code generator then doesn't see any more what it is, and keeps it in a register, or in the frame, where it would have made it part of the
-//! instruction that uses it (LLVM's `CodeGenPrepare` moves such values there, later). So they are put there before the function is copied, and only what they are made of lives across blocks.
+//! Once the function has two codes, a value that another block uses is a variable with two
+//! definitions ([`super::ssa_repair`]). The code generator then no longer sees that the value is a
+//! field's address or a comparison. It keeps the value in a register or in the frame, where it
+//! would have folded it into the instruction that uses it. (LLVM's `CodeGenPrepare` sinks such
+//! values, but later.) So this stage copies cheap values into the blocks that use them, before the
+//! function is copied. Only their operands live across blocks.
 //!
-//! Measured (callgrind, clang 22, `-O2`): zstd's decoder of sequences ran 43 % more instructions than without a second code, now 21 %. Moving the other casts too, or the addresses of what lives there anyway, made it 31 and 28 %; sums of such changed nothing.
+//! Measured (callgrind, clang 22, `-O2`): zstd's decoder of sequences ran 43 % more instructions
+//! than without timed code, now 21 %. Sinking the other casts too made it 31 %, and sinking the
+//! addresses of values that live there anyway 28 %. Sinking sums of such values changed nothing.
 
 use std::collections::HashMap;
 
 use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Value};
 
-/// Puts copies of a function's cheap values into all blocks that use them.
+/// Copies a function's cheap values into all blocks that use them.
 pub(super) fn sink(function: Function<'_>) {
     let instructions = function.blocks().flat_map(Block::instructions);
     let mut open: Vec<_> = instructions
@@ -25,7 +30,7 @@ pub(super) fn sink(function: Function<'_>) {
     }
 }
 
-/// Puts copies of a value at the top of the other blocks that use it; whether there are any.
+/// Copies a value to the top of each other block that uses it. Returns whether there are any.
 fn copy(instruction: Instruction<'_>) -> bool {
     let value = instruction.value();
     let users = value.users().into_iter().filter_map(Value::as_instruction);
@@ -51,7 +56,7 @@ fn copy(instruction: Instruction<'_>) -> bool {
     !copies.is_empty()
 }
 
-/// Whether a value is made in no time, or by the instruction that uses it.
+/// Whether a value costs next to nothing, or folds into the instruction that uses it.
 fn is_cheap(instruction: Instruction<'_>) -> bool {
     let constant = |index| instruction.value().operand(index).is_constant();
     match instruction.opcode() {
@@ -62,7 +67,7 @@ fn is_cheap(instruction: Instruction<'_>) -> bool {
     }
 }
 
-/// Whether the number that is resized is used in no other way: then one of the two is enough.
+/// Whether the resized number has no other use. Then only one of the two numbers lives on.
 fn is_alone(resize: Instruction<'_>) -> bool {
     let users = resize.value().operand(0).users().into_iter();
     let mut users = users.filter_map(Value::as_instruction);
@@ -71,7 +76,8 @@ fn is_alone(resize: Instruction<'_>) -> bool {
     })
 }
 
-/// Whether a cheap value may be made anew in the block of this user. Where that keeps an address alive that is in no other use there, the user has to be a part of an access.
+/// Whether a cheap value may be recomputed in the block of this user. If that keeps an otherwise
+/// unused address alive there, the user must be part of an access.
 fn may_move(instruction: Instruction<'_>, user: Instruction<'_>) -> bool {
     if instruction.opcode() != Opcode::Offset {
         return true;
@@ -86,7 +92,7 @@ fn may_move(instruction: Instruction<'_>, user: Instruction<'_>) -> bool {
     accesses || base.is_none_or(Instruction::is_static_alloca)
 }
 
-/// The first instruction of a block that others may stand before.
+/// The first instruction of a block behind its phis and landing pad.
 pub(super) fn behind_phis(block: Block<'_>) -> Instruction<'_> {
     let mut instructions = block.instructions();
     let behind = |instruction: &Instruction<'_>| {

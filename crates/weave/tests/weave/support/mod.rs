@@ -257,7 +257,7 @@ pub fn weave(llvm: &Library, bitcode: &[u8], options: &ModuleOptions, base: u64)
     let written = base / options.collect.base_unit();
     patch::resolve_base(&mut woven.object, &woven.base_symbol, written).unwrap();
     let beside = base / 2;
-    let symbol = patch::beside_symbol(&woven.base_symbol);
+    let symbol = patch::ring_counters_symbol(&woven.base_symbol);
     patch::resolve_base(&mut woven.object, &symbol, beside).unwrap();
     let (map, damage) = ModuleMap::decode(&woven.fragment).unwrap();
     assert!(damage.is_empty());

@@ -1,19 +1,22 @@
-//! Computed gotos that every way round has for itself.
+//! A computed goto of its own for each operation of an interpreter.
 //!
-//! An interpreter jumps from each of its operations to the next by one `indirectbr`; the code generator gives each operation a jump of its own, for the processor's sake, which learns each
-//! one's targets (Ertl, Gregg 2003). It does so only where nothing but that jump follows: not where all operations come together in a block with a check before it. So each way into such a
-//! block is given a check of its own. Between check and jump stands a piece of assembly, which is empty, since a jump that is one side of a branch isn't copied either.
+//! An interpreter jumps from each operation to the next by one `indirectbr`. The code generator
+//! gives each operation a jump of its own, so that the processor learns each operation's targets
+//! (Ertl, Gregg 2003). It does so only if nothing but that jump follows, not if all operations join
+//! in a block with a check before the jump. So each way into such a block gets a check of its own.
+//! Between check and jump stands an empty piece of assembly, because the code generator does not
+//! copy a jump that is one side of a branch.
 
 use std::collections::HashMap;
 
 use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
 
-use super::parts::{Begin, Parts};
+use super::parts::{PartStart, Parts};
 
-/// Copies the checks before computed gotos into the ways to them. To be called when all is in place.
+/// Copies the checks before computed gotos into the blocks that lead to them. To be called last.
 pub(super) fn spread(parts: &Parts<'_>) {
     for (index, part) in parts.all.iter().enumerate() {
-        if part.begin != Begin::Turn {
+        if part.begin != PartStart::Boundary {
             continue;
         }
         let Some(goto) = part.jump() else { continue };
@@ -25,20 +28,21 @@ pub(super) fn spread(parts: &Parts<'_>) {
         let [first @ .., _] = &before.instructions[..] else {
             continue;
         };
-        // A load is of a value that is kept in the frame.
+        // A load reads a value that the frame holds.
         let is_short = |one: &Instruction<'_>| matches!(one.opcode(), Opcode::Phi | Opcode::Load);
-        if before.begin == Begin::Block && first.iter().all(is_short) {
+        if before.begin == PartStart::Block && first.iter().all(is_short) {
             copy(before.block, part.block, goto);
         }
     }
 }
 
-/// Puts nothing before a jump.
+/// Inserts an empty piece of assembly before a jump.
 fn keep_apart(jump: Instruction<'_>) {
     Builder::before(jump).asm("", "", Type::void(jump.module()), &[]);
 }
 
-/// Gives each way into the block `check`, but the first, a copy of it and of the `jump` behind it that leads to `goto`.
+/// Gives each edge into the block `check`, but the first, a copy of the check and of the `jump`
+/// behind it that leads to `goto`.
 fn copy<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
     let end = check.terminator().expect("the check is in place");
     let mut ways = ways(check);
@@ -96,7 +100,7 @@ fn copy<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
     }
 }
 
-/// The ends of the blocks that lead to a block; none if one of them can't lead elsewhere.
+/// The terminators of the blocks that lead to a block; none if one of them can't be redirected.
 fn ways(block: Block<'_>) -> Vec<Instruction<'_>> {
     let mut ways = Vec::new();
     let Some(phi) = block
@@ -118,7 +122,7 @@ fn ways(block: Block<'_>) -> Vec<Instruction<'_>> {
     ways
 }
 
-/// Gives what uses a value of `block` behind `cold`, other than by a phi there, a phi of `cold`.
+/// Makes users of a value of `block` behind `cold`, except phis of `cold`, use a phi of `cold`.
 fn meet<'m>(value: Value<'m>, block: Block<'m>, cold: Block<'m>, own: &[Block<'m>]) {
     let mut found = Vec::new();
     for user in value.users().into_iter().filter_map(Value::as_instruction) {
@@ -149,7 +153,7 @@ fn rename<'m>(copy: Instruction<'m>, values: &HashMap<Value<'m>, Value<'m>>) {
     }
 }
 
-/// Gives the phis of a block, for a copy of one that leads to it, what they have from that.
+/// Gives the phis of a block, for the copy of a predecessor, the values from that predecessor.
 fn extend<'m>(
     block: Block<'m>,
     old: Block<'m>,

@@ -1,20 +1,23 @@
 //! Modules that can't be woven alone.
 //!
-//! Control-flow integrity (`-fsanitize=cfi`) asks the linker which functions and vtables a type has: lowered in one module
-//! alone, every check of something from another module traps. Devirtualisation asks the same way, but only to
-//! assume the answer, which may be dropped.
+//! Control-flow integrity (`-fsanitize=cfi`) asks the linker which functions and vtables a type
+//! has. If one module is compiled alone, every check of a function or vtable of another module
+//! traps. Devirtualization asks in the same way, but only assumes the answer, so its questions may
+//! be dropped.
 //!
-//! Assembly may include a file (`.incbin`, `.include`) by a path relative to where the compiler ran: read again at the
-//! link it is another file, or newer. Where the module's machine code is at hand, that is linked.
+//! Assembly may include a file (`.incbin`, `.include`) by a path relative to the compiler's
+//! directory. At the link, that path may name another file, or a newer one. If the module's machine
+//! code is available, it is linked instead.
 
 use holloway_llvm::{Block, Function, Module, Opcode};
 
 use crate::error::{Instead, WeaveError};
 use crate::image::Machine;
 use crate::options::ModuleOptions;
+use crate::reason::Reason;
 
-/// Fails for a module that asks the linker for type information it depends on, or with probes is for a target that can't
-/// be woven.
+/// Checks that a module does not depend on the linker's type information and, if it gets probes,
+/// that its target is supported.
 pub(crate) fn check(module: &Module<'_>, options: &ModuleOptions) -> Result<(), WeaveError> {
     if options.probes {
         check_target(module, options)?;
@@ -22,19 +25,19 @@ pub(crate) fn check(module: &Module<'_>, options: &ModuleOptions) -> Result<(), 
     check_types(module)
 }
 
-/// An error for a module.
-fn refused(module: &Module<'_>, reason: &str, instead: Instead) -> WeaveError {
+/// The error for a refused module.
+fn refused(module: &Module<'_>, reason: Reason, instead: Instead) -> WeaveError {
     WeaveError::Refused {
         module: module.name().into(),
-        reason: reason.into(),
+        reason,
         instead,
     }
 }
 
-/// Fails where probes can't be put in.
+/// Checks that the target supports probes.
 fn check_target(module: &Module<'_>, options: &ModuleOptions) -> Result<(), WeaveError> {
     let collect = options.collect;
-    let unfit = |reason: &str| {
+    let unfit = |reason: Reason| {
         let instead = match has_machine_code(module, options) {
             true => Instead::AsItIs,
             false => Instead::Compiled,
@@ -44,23 +47,21 @@ fn check_target(module: &Module<'_>, options: &ModuleOptions) -> Result<(), Weav
     let triple = module.triple();
     let is_known = Machine::of_triple(&triple).is_some();
     if !is_known || !triple.contains("-linux") || triple.ends_with("x32") {
-        return unfit(&format!("target {triple} is not supported yet"));
+        return unfit(Reason::UnsupportedTarget { triple });
     }
     if collect.is_stream() && module.functions().any(has_scalable_vectors) {
-        return unfit(&format!(
-            "may use scalable vectors, which Linux forgets in the system calls of {collect}; compile it without SVE and SME, or collect paths or edges"
-        ));
+        return unfit(Reason::ScalableVectors { kind: collect });
     }
     Ok(())
 }
 
-/// Whether machine code is at hand that does what the bitcode says.
+/// Whether machine code is available that does the same as the bitcode.
 pub(crate) fn has_machine_code(module: &Module<'_>, options: &ModuleOptions) -> bool {
     options.machine_code && !is_instrumented_twice(module)
 }
 
-/// Functions that sanitizers put into a module, and the module flags by which later clangs than 19 note that they
-/// did. DataFlowSanitizer adds no function of its own, but a variable.
+/// Functions that sanitizers add to a module, and the module flags by which clangs later than 19
+/// note that they did. DataFlowSanitizer adds a variable instead of a function.
 const SANITIZERS: [(&str, &str); 5] = [
     ("asan.module_ctor", "nosanitize_address"),
     ("hwasan.module_ctor", "nosanitize_hwaddress"),
@@ -69,9 +70,10 @@ const SANITIZERS: [(&str, &str); 5] = [
     ("__dfsan_arg_tls", "nosanitize_dataflow"),
 ];
 
-/// Whether the machine code beside this bitcode is instrumented twice. Clang compiles a fat object's bitcode on to
-/// machine code, and clang 19's sanitizers don't see that they were there before: such machine code crashes, or asks for
-/// functions by names that nobody has. The bitcode is sound.
+/// Whether the machine code that accompanies this bitcode is instrumented twice. Clang compiles a
+/// fat object's bitcode further to machine code, and clang 19's sanitizers don't notice that they
+/// ran before. Such machine code crashes, or needs functions that nobody defines. The bitcode is
+/// sound.
 fn is_instrumented_twice(module: &Module<'_>) -> bool {
     SANITIZERS.iter().any(|(name, flag)| {
         let has = module.function(name).is_some() || module.global(name).is_some();
@@ -79,9 +81,9 @@ fn is_instrumented_twice(module: &Module<'_>) -> bool {
     })
 }
 
-/// Fails for a module that asks the linker for the program's types.
+/// Checks that a module does not ask the linker for the program's types.
 fn check_types(module: &Module<'_>) -> Result<(), WeaveError> {
-    let refused = |reason: &str| refused(module, reason, Instead::AsItIs);
+    let refused = |reason: Reason| refused(module, reason, Instead::AsItIs);
     for name in ["llvm.type.test", "llvm.public.type.test"] {
         let Some(test) = module.function(name) else {
             continue;
@@ -93,9 +95,7 @@ fn check_types(module: &Module<'_>) -> Result<(), WeaveError> {
                     .is_some_and(|name| name == "llvm.assume")
             });
             if !only_assumed {
-                return Err(refused(
-                    "checks types over the whole program (-fsanitize=cfi); compile it without",
-                ));
+                return Err(refused(Reason::WholeProgramTypes));
             }
         }
     }
@@ -111,15 +111,14 @@ fn check_types(module: &Module<'_>) -> Result<(), WeaveError> {
             })
         });
     if checked {
-        return Err(refused(
-            "loads from vtables checked over the whole program (-fsanitize=cfi or -fvirtual-function-elimination); compile it without",
-        ));
+        return Err(refused(Reason::WholeProgramVtables));
     }
     Ok(())
 }
 
-/// Whether values of a function may be in registers of AArch64's SVE and SME, of which the kernel keeps nothing over a system call. Where words are
-/// appended the runtime may make one, and is called by assembly that names the other registers only.
+/// Whether a function may keep values in AArch64's SVE and SME registers, which the kernel does not
+/// save over a system call. A probe that appends words is assembly that names only the other
+/// registers, and the runtime behind it may make a system call.
 fn has_scalable_vectors(function: Function<'_>) -> bool {
     let features = function.text_attribute("target-features");
     let features = features.unwrap_or_default();
@@ -127,13 +126,12 @@ fn has_scalable_vectors(function: Function<'_>) -> bool {
     features.split(',').any(is_scalable)
 }
 
-/// The error for a module whose assembly includes a file, where its machine code can be linked.
+/// The error for a module whose assembly includes a file and whose machine code can be linked.
 pub(crate) fn includes(module: &Module<'_>) -> WeaveError {
-    let reason = "its assembly may include a file (.incbin, .include)";
-    refused(module, reason, Instead::AsItIs)
+    refused(module, Reason::IncludedFile, Instead::AsItIs)
 }
 
-/// Whether assembly of the module, outside functions or in them, includes a file when it is assembled.
+/// Whether assembly of the module, inside functions or outside, includes a file.
 pub(crate) fn reads_files(module: &Module<'_>) -> bool {
     if includes_file(&module.inline_assembly()) {
         return true;
@@ -149,7 +147,8 @@ pub(crate) fn reads_files(module: &Module<'_>) -> bool {
     })
 }
 
-/// Whether `assembly` has a directive that reads a file. One in a comment counts too: that costs probes, no more.
+/// Whether `assembly` has a directive that reads a file. A directive in a comment counts too, which
+/// only costs probes.
 fn includes_file(assembly: &str) -> bool {
     let assembly = assembly.to_ascii_lowercase();
     [".incbin", ".include"].iter().any(|directive| {

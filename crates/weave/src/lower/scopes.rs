@@ -1,31 +1,33 @@
 //! Places in the source: each instruction's debug location, as a frame and a line.
 //!
-//! A frame is the function itself or a function inlined into it; the chain of `inlinedAt` locations leads from the
-//! inlined code out. Text that a function includes (`#include`, `#line`) is in a frame like the function's, of another file. Line 0 means that the compiler knows no line: such places are left out.
+//! A frame is the function itself or a function inlined into it. The chain of `inlinedAt` locations
+//! leads from the inlined code outward. Included text (`#include`, `#line`) has a frame like the
+//! including function's, with another file. Line 0 means that the compiler knows no line. Such
+//! places are left out.
 
 use std::collections::HashMap;
 
 use holloway_format::{Place, Scope};
 use holloway_llvm::{Function, Location, Subprogram};
 
-/// The frames of one function, made as they are met: callers before callees.
+/// The frames of one function, in the order in which they are first needed: callers before callees.
 pub(crate) struct Scopes<'m> {
     scopes: Vec<Scope>,
-    /// Number of a frame by its subprogram and the place of the call.
+    /// The number of a frame, by its subprogram and the place of the call.
     known: HashMap<(Subprogram<'m>, Option<Location<'m>>), u32>,
-    /// Number of a frame of included text by the including frame and the file.
+    /// The number of a frame of included text, by the including frame and the file.
     included: HashMap<(u32, String), u32>,
-    /// What the debug info says of each subprogram, read once a module.
-    described: &'m Described<'m>,
+    /// The debug info of each subprogram, read once per module.
+    described: &'m SubprogramCache<'m>,
 }
 
-/// Names and files of subprograms, read once.
+/// Names and files of subprograms, each read once.
 #[derive(Default)]
-pub(crate) struct Described<'m> {
+pub(crate) struct SubprogramCache<'m> {
     known: std::cell::RefCell<HashMap<Subprogram<'m>, Scope>>,
 }
 
-impl<'m> Described<'m> {
+impl<'m> SubprogramCache<'m> {
     /// A frame of this subprogram without a parent.
     pub(crate) fn scope(&self, subprogram: Subprogram<'m>) -> Scope {
         self.known
@@ -46,7 +48,7 @@ impl<'m> Described<'m> {
 
 impl<'m> Scopes<'m> {
     /// Starts with frame 0: the function.
-    pub(crate) fn new(function: Function<'m>, described: &'m Described<'m>) -> Self {
+    pub(crate) fn new(function: Function<'m>, described: &'m SubprogramCache<'m>) -> Self {
         let mut scopes = Self {
             scopes: Vec::new(),
             known: HashMap::new(),
@@ -82,7 +84,7 @@ impl<'m> Scopes<'m> {
         })
     }
 
-    /// The frame of text that a frame's function includes from a file. No declaration stands there.
+    /// The frame of text that a frame's function includes from a file. It has no line of its own.
     fn included(&mut self, frame: u32, file: String) -> Option<u32> {
         let key = (frame, file);
         if let Some(&known) = self.included.get(&key) {
@@ -114,7 +116,8 @@ impl<'m> Scopes<'m> {
         }
         for key in chain.into_iter().rev() {
             let mut scope = self.described.scope(key.0);
-            // Without a call it is a function of its own whose code was merged into this one; it hangs on the root.
+            // A location without a call belongs to another function whose code was merged into this
+            // one. Its frame's parent is the root.
             scope.parent = Some(parent.unwrap_or(0));
             scope.call_line = key.1.map_or(0, Location::line);
             scope.call_column = key.1.map_or(0, Location::column);

@@ -1,74 +1,58 @@
-//! The likely count at the end of a turn, told from the others by a comparison.
+//! The likely count at the end of an iteration: a comparison tells it from the others.
 //!
-//! A processor passes what an increment has stored to the next one of the same address at no cost, if it can see that the address is the
-//! same: by the names of the registers in it, as long as none was written in between. A turn that ends with
-//! `incq counters(%block,%register,8); mov $start,%register` writes one each time, and the next increment waits until the
-//! store can be read back. So where one way round is likely, its number is compared with, and its counter incremented
-//! by its own address:
+//! A processor forwards what an increment has stored to the next increment of the same address at
+//! no cost, if it sees that the address is the same: by the names of the registers in it, as long
+//! as none was written in between. An iteration that ends with `incq counters(%block,%register,8);
+//! mov $start,%register` writes a register each time, and the next increment waits until the store
+//! can be read back. So where one path around the loop is likely, the probe compares the register
+//! with the likely number and increments that counter by its own address:
 //! ```text
 //! cmp  $number,%register
 //! jne  cold
 //! incq counters+8*number(%block)
 //! ```
-//! Turns start with the same number as the likely way ends with, if nothing was added on it: then nothing is set.
+//! Iterations start with the same number as the likely path ends with, if the path adds nothing to
+//! it. Then nothing is set.
 
 use std::collections::{BTreeSet, HashMap};
 
-use holloway_flow::Action;
-use holloway_llvm::{Builder, Instruction, Metadata, Type, Value as LlvmValue};
+use holloway_flow::{Action, CountBase};
+use holloway_llvm::{Builder, Instruction, Metadata, Type, Value};
 
+use super::frequencies::TransitionFrequencies;
+use super::graph::BlockGraph;
 use super::probe::Probe;
 use super::promote::Promotion;
-use super::register::{Graph, Value, walk};
-use crate::lower::{Layout, Lowered};
+use super::register::{RegisterValue, walk};
+use super::variable::CounterNumber;
+use crate::lower::{BlockIndex, Layout};
 
-/// All that come to a count.
+/// All executions of a count.
 const ALL: u128 = 1 << 32;
-/// Those for which the comparison has to be right.
+/// The least share of executions for which the comparison must be right.
 const LEAST_SHARE: u128 = ALL / 4;
 
-/// How often ways between blocks are gone.
-pub(super) struct Heat(HashMap<(usize, usize), u64>);
-
-impl Heat {
-    /// Sums the weights of the edges between each two blocks.
-    pub(super) fn new(lowered: &Lowered<'_>, weights: &[u64]) -> Self {
-        let mut heat: HashMap<(usize, usize), u64> = HashMap::new();
-        let nodes = &lowered.nodes;
-        for (edge, &weight) in lowered.cfg.edges().iter().zip(weights) {
-            let (from, to) = (nodes.get(edge.from.index()), nodes.get(edge.to.index()));
-            if let (Some(from), Some(to)) = (from, to)
-                && to.place == 0
-            {
-                let sum = heat.entry((from.block, to.block)).or_default();
-                *sum = sum.saturating_add(weight);
-            }
-        }
-        Self(heat)
-    }
-
-    /// How often it is gone from the one block to the other.
-    pub(super) fn of(&self, from: usize, to: usize) -> u64 {
-        self.0.get(&(from, to)).copied().unwrap_or(0)
-    }
-}
-
-/// A count whose register is likely to be a certain number.
+/// A count whose register is likely to be one certain number.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Likely {
-    /// What is added to the register for the counter's number.
+pub(super) struct LikelyCount {
+    /// The number of the counter, less the register.
     pub(super) increment: i64,
-    /// What the register is likely to be.
+    /// The likely value of the register.
     number: i64,
-    /// What it is set to then.
+    /// The value that the register is set to behind the count.
     start: i64,
 }
 
-/// The likely counts, by block: the last of those that end a turn and start the next.
-pub(super) fn likely(graph: &Graph, promotion: &Promotion, heat: &Heat) -> HashMap<usize, Likely> {
+/// The likely counts, by block: the last count of a block that ends one iteration and starts the
+/// next.
+pub(super) fn likely_counts(
+    graph: &BlockGraph,
+    promotion: &Promotion,
+    frequencies: &TransitionFrequencies,
+) -> HashMap<BlockIndex, LikelyCount> {
     let (register, sites) = (&promotion.register, &promotion.sites);
     let mut found = HashMap::new();
-    for (block, top) in register.top.iter().enumerate() {
+    for (block, top) in BlockIndex::enumerate(&register.top) {
         let Some(top) = *top else { continue };
         let mut actions = Vec::new();
         walk(block, top, sites, |_, action, value| {
@@ -78,12 +62,12 @@ pub(super) fn likely(graph: &Graph, promotion: &Promotion, heat: &Heat) -> HashM
             continue;
         };
         if let Action::Count {
-            register: true,
+            base: CountBase::Register,
             increment,
         } = count
-            && let Some(number) = guess(value, graph, promotion, heat)
+            && let Some(number) = guess(value, graph, promotion, frequencies)
         {
-            let likely = Likely {
+            let likely = LikelyCount {
                 increment,
                 number,
                 start,
@@ -94,31 +78,36 @@ pub(super) fn likely(graph: &Graph, promotion: &Promotion, heat: &Heat) -> HashM
     found
 }
 
-/// What the register is likely to be, where it is this value and that isn't a number: by the way that is gone most, if it is gone
-/// often enough.
-fn guess(value: Value, graph: &Graph, promotion: &Promotion, heat: &Heat) -> Option<i64> {
+/// The likely number of a value that is not constant: the number on the most frequent way to it, if
+/// that is frequent enough.
+fn guess(
+    value: RegisterValue,
+    graph: &BlockGraph,
+    promotion: &Promotion,
+    frequencies: &TransitionFrequencies,
+) -> Option<i64> {
     let (register, sites) = (&promotion.register, &promotion.sites);
     let (mut value, mut added) = (value, 0i64);
     let mut seen = BTreeSet::new();
     let mut share = ALL;
     while seen.insert(value) {
         match value {
-            Value::Constant(number) => {
+            RegisterValue::Constant(number) => {
                 return (share >= LEAST_SHARE && seen.len() > 1)
                     .then_some(number.wrapping_add(added));
             }
-            Value::Phi(block) => {
+            RegisterValue::Phi(block) => {
                 let sources = graph.sources[block].iter().copied();
                 let sources = sources.filter(|&source| register.bottom[source].is_some());
                 let sum: u128 = sources
                     .clone()
-                    .map(|source| u128::from(heat.of(source, block)))
+                    .map(|source| u128::from(frequencies.between(source, block)))
                     .sum();
-                let best = sources.max_by_key(|&source| heat.of(source, block))?;
-                share = share * u128::from(heat.of(best, block)) / sum.max(1);
+                let best = sources.max_by_key(|&source| frequencies.between(source, block))?;
+                share = share * u128::from(frequencies.between(best, block)) / sum.max(1);
                 value = register.bottom[best]?;
             }
-            Value::Sum(block, nth) => {
+            RegisterValue::Sum(block, nth) => {
                 let mut sums = 0;
                 let mut before = None;
                 walk(block, register.top[block]?, sites, |_, action, value| {
@@ -133,22 +122,25 @@ fn guess(value: Value, graph: &Graph, promotion: &Promotion, heat: &Heat) -> Opt
                 added = added.wrapping_add(number);
                 value = base;
             }
-            Value::Unset | Value::Turn(..) | Value::Left(_) | Value::Came(_) => return None,
+            RegisterValue::Unset
+            | RegisterValue::Steady(..)
+            | RegisterValue::LoopExit(_)
+            | RegisterValue::LoopEntry(_) => return None,
         }
     }
     None
 }
 
-/// A likely count whose place is marked.
-pub(super) struct Told<'m> {
+/// The place of a likely count, marked by a frozen constant.
+pub(super) struct LikelyCountSite<'m> {
     marker: Instruction<'m>,
-    register: LlvmValue<'m>,
-    likely: Likely,
+    register: Value<'m>,
+    likely: LikelyCount,
 }
 
-impl<'m> Told<'m> {
+impl<'m> LikelyCountSite<'m> {
     /// Marks the place.
-    pub(super) fn new(builder: &Builder<'m>, register: LlvmValue<'m>, likely: Likely) -> Self {
+    pub(super) fn new(builder: &Builder<'m>, register: Value<'m>, likely: LikelyCount) -> Self {
         let start = register.kind().int(likely.start);
         let marker = builder.freeze(start).as_instruction();
         Self {
@@ -158,14 +150,14 @@ impl<'m> Told<'m> {
         }
     }
 
-    /// What the register is set to, if that is what it is already on the likely way.
-    pub(super) fn held(&self) -> Option<LlvmValue<'m>> {
+    /// The register's next start value, if the register has that value already on the likely path.
+    pub(super) fn unchanged_start(&self) -> Option<Value<'m>> {
         (self.likely.number == self.likely.start).then(|| self.marker.value())
     }
 
     /// Puts the comparison and both counts in the marked place.
     pub(super) fn split(self, layout: &Layout<'m>, probe: &Probe<'_, 'm>) {
-        let Likely {
+        let LikelyCount {
             increment,
             number,
             start,
@@ -185,10 +177,20 @@ impl<'m> Told<'m> {
         branch.set_metadata(probe.module.metadata_kind("prof"), weights);
 
         let builder = Builder::at_end(hot);
-        probe.count(&builder, None, increment.wrapping_add(number));
+        probe.count(
+            &builder,
+            CounterNumber::constant(increment.wrapping_add(number)),
+        );
         builder.branch(rest);
         let builder = Builder::at_end(cold);
-        probe.count(&builder, Some(self.register), increment);
+        let register = Some(self.register);
+        probe.count(
+            &builder,
+            CounterNumber {
+                register,
+                increment,
+            },
+        );
         builder.branch(rest);
 
         if number != start {
@@ -207,13 +209,18 @@ mod tests {
     use super::super::sites::Stop;
     use super::*;
 
+    fn bb(index: usize) -> BlockIndex {
+        BlockIndex::new(index)
+    }
+
     const COUNT: Action = Action::Count {
-        register: true,
+        base: CountBase::Register,
         increment: 0,
     };
 
-    /// A loop whose turn goes one of two ways to where it ends; the first is gone so often, the second once and adds.
-    fn likely_of(often: u64, added: [i64; 2]) -> HashMap<usize, Likely> {
+    /// A loop whose iterations take one of two ways to their end: the first `often` times, the
+    /// second once.
+    fn likely_of(often: u64, added: [i64; 2]) -> HashMap<BlockIndex, LikelyCount> {
         let successors = [&[1][..], &[2, 3], &[4], &[4], &[5, 6], &[1], &[]];
         let add = |number| match number {
             0 => vec![],
@@ -228,29 +235,38 @@ mod tests {
             vec![COUNT, Action::Set(7)],
             vec![COUNT],
         ];
-        let sites = actions.map(|actions| vec![Stop { index: 0, actions }]);
-        let graph = Graph::new(successors.map(<[_]>::to_vec).to_vec());
+        let sites = actions.map(|actions| vec![Stop::new(0, actions)]);
+        let graph = BlockGraph::new(
+            successors
+                .map(|targets| targets.iter().map(|&target| bb(target)).collect())
+                .to_vec(),
+        );
         let promotion = Promotion::none(&graph, sites.to_vec());
-        let ways = [((2, 4), often), ((3, 4), 1), ((0, 1), 1), ((5, 1), often)];
-        likely(&graph, &promotion, &Heat(ways.into()))
+        let ways = [
+            ((bb(2), bb(4)), often),
+            ((bb(3), bb(4)), 1),
+            ((bb(0), bb(1)), 1),
+            ((bb(5), bb(1)), often),
+        ];
+        likely_counts(&graph, &promotion, &TransitionFrequencies(ways.into()))
     }
 
     #[test]
     fn a_turn_that_goes_the_same_way_again_sets_nothing() {
         let found = likely_of(5, [0, 2]);
-        let likely = found[&5];
+        let likely = found[&bb(5)];
         assert_eq!((found.len(), likely.number, likely.start), (1, 7, 7));
     }
 
     #[test]
     fn what_the_likely_way_adds_is_compared_with() {
-        let likely = likely_of(5, [2, 0])[&5];
+        let likely = likely_of(5, [2, 0])[&bb(5)];
         assert_eq!((likely.number, likely.start), (9, 7));
     }
 
     #[test]
     fn where_a_loop_turns_next_to_never_what_comes_in_is_compared_with() {
-        let likely = likely_of(0, [0, 2])[&5];
+        let likely = likely_of(0, [0, 2])[&bb(5)];
         assert_eq!((likely.number, likely.start), (11, 7));
     }
 }

@@ -1,61 +1,72 @@
-//! Values of large functions that are kept in the frame.
+//! Keeping values of large functions in the frame.
 //!
-//! Where the two codes meet, each value that lives there needs phis in both ([`super::join`]), and the code generator takes long over them: an interpreter's hundred loops by the
-//! hundreds of values that live at each were most of the time that the code of SQLite's took to make. A value in the frame needs none: it is stored where it is made and loaded where it is
-//! used, in either code, at the same place. The code generator would keep most of them there too, for want of registers.
+//! Where the two codes meet, each value that lives there needs phis in both codes
+//! ([`super::ssa_repair`]), and the code generator takes long over phis. An interpreter has a
+//! hundred loops, with hundreds of values live at each: they took most of the time that SQLite's
+//! code generation took. A value in the frame needs no phi. Each code stores it where it is made
+//! and loads it where it is used. The code generator would keep most such values in the frame
+//! anyway, for lack of registers.
 //!
-//! So where too many values live at too many places, those go to the frame that save most phis for the fewest loads, by how often blocks are likely to run. Values that never
-//! live in the same block share a place.
+//! So if too many values live at too many places, this stage spills the values that save most phis
+//! for the fewest loads, weighted by how often blocks are likely to run. Values that never live in
+//! the same block share a slot.
 
 use std::collections::{BTreeMap, HashMap};
 
 use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
 
-use super::super::likely::Heat;
-use super::parts::{Begin, Part, Parts};
-use crate::lower::Layout;
+use super::super::frequencies::TransitionFrequencies;
+use super::parts::{Part, PartStart, Parts};
+use crate::lower::{BlockIndex, Layout};
 
-/// Most values that live at places where the codes meet, each counted at each place, of a function that keeps none in the frame. SQLite's interpreter has 35,774, its next function 3,497.
-/// bzip2 took 1.07 times as long as plain with this number, 1.34 with 4,000 (and 400 for `LEFT`): its decoder has more
-/// (`cargo xtask bench --flavours variation --quick --rounds 5 --only bzip2`, twice with either).
+/// A function spills values if more than this many live at places where the codes meet, each value
+/// counted at each place. SQLite's interpreter has 35,774, its next function 3,497. With this limit
+/// bzip2 took 1.07 times as long as plain; with 4,000 (and 400 for `LEFT`) 1.34 times, because its
+/// decoder has more (`cargo xtask bench --flavours variation --quick --rounds 5 --only bzip2`,
+/// twice with each).
 const MOST: usize = 10_000;
-/// Most of a function that keeps some there. With 2,000 SQLite took 54 seconds of a processor to weave, with 400 it took 46, and 40 where its giants had
-/// no second code (measured once each, on a busy machine, with the same number for `MOST`).
+/// The number of live values left after spilling. With 2,000 SQLite took 54 seconds of processor
+/// time to weave, with 400 it took 46, and 40 if its largest functions had no timed code (measured
+/// once each, on a busy machine, with the same `MOST`).
 const LEFT: usize = 2_000;
 
 /// A value that lives in several parts.
-struct Living<'m> {
+struct LiveValue<'m> {
     instruction: Instruction<'m>,
-    /// The part that makes it.
+    /// The part that computes it.
     made: usize,
-    /// The parts at whose top it lives.
+    /// The parts at whose top it is live.
     parts: Vec<usize>,
-    /// How many places where the codes meet it lives at.
+    /// The number of places where the codes meet and it is live.
     places: usize,
-    /// Operands that are the value in another part: by the part that is to load it.
+    /// Operands in other parts, by the part that has to load the value.
     uses: BTreeMap<usize, Vec<(Instruction<'m>, u32)>>,
     /// How often it would be stored or loaded.
     cost: u64,
 }
 
 /// The parts as a graph.
-struct Shape<'m> {
+struct PartGraph<'m> {
     part: HashMap<Block<'m>, usize>,
-    /// By instruction: its place among those of its part.
+    /// By instruction: its position in its part.
     order: HashMap<Instruction<'m>, usize>,
     sources: Vec<Vec<usize>>,
-    /// By part: the number of the place where the codes meet at its top.
+    /// By part: the number of the meeting place at its top, if the codes meet there.
     meeting: Vec<Option<usize>>,
-    heat: Vec<u64>,
+    frequency: Vec<u64>,
 }
 
-/// Puts values into the frame until few enough live where the codes meet.
-pub(super) fn keep<'m>(layout: &Layout<'m>, parts: &mut Parts<'m>, heat: &Heat) {
-    // Behind a second return of `setjmp` the frame would have what was stored since the first.
-    if parts.all.iter().any(|part| part.begin == Begin::Gap) {
+/// Spills values until few enough live where the codes meet.
+pub(super) fn spill<'m>(
+    layout: &Layout<'m>,
+    parts: &mut Parts<'m>,
+    frequencies: &TransitionFrequencies,
+) {
+    // After a second return of `setjmp`, the frame would hold values stored since the first.
+    if parts.all.iter().any(|part| part.begin == PartStart::Gap) {
         return;
     }
-    let shape = Shape::new(layout, parts, heat);
+    let shape = PartGraph::new(layout, parts, frequencies);
     let mut living = shape.living(parts);
     let mut places: usize = living.iter().map(|living| living.places).sum();
     if places <= MOST {
@@ -63,7 +74,7 @@ pub(super) fn keep<'m>(layout: &Layout<'m>, parts: &mut Parts<'m>, heat: &Heat) 
     }
     living.retain(|living| living.places > 0 && living.may_store());
     living.sort_by_key(|living| living.cost / living.places as u64);
-    let mut frame = Frame::default();
+    let mut frame = FrameSlots::default();
     for living in living {
         if places <= LEFT {
             break;
@@ -77,31 +88,31 @@ pub(super) fn keep<'m>(layout: &Layout<'m>, parts: &mut Parts<'m>, heat: &Heat) 
     }
 }
 
-impl<'m> Shape<'m> {
-    fn new(layout: &Layout<'m>, parts: &Parts<'m>, heat: &Heat) -> Self {
+impl<'m> PartGraph<'m> {
+    fn new(layout: &Layout<'m>, parts: &Parts<'m>, frequencies: &TransitionFrequencies) -> Self {
         let mut sources = vec![Vec::new(); parts.all.len()];
         for (source, targets) in parts.successors.iter().enumerate() {
             for &target in targets {
-                sources[target].push(source);
+                sources[target.index()].push(source);
             }
         }
         let mut numbers = HashMap::new();
         let meeting = parts.all.iter().map(|part| {
             let place = part.jump().unwrap_or(part.block);
             let next = numbers.len();
-            (part.begin == Begin::Turn).then(|| *numbers.entry(place).or_insert(next))
+            (part.begin == PartStart::Boundary).then(|| *numbers.entry(place).or_insert(next))
         });
         let order = parts.all.iter().flat_map(|part| {
             let numbers = part.instructions.iter().enumerate();
             numbers.map(|(number, &instruction)| (instruction, number))
         });
-        let runs: Vec<u64> = (0..layout.blocks.len())
-            .map(|block| runs(layout, block, heat))
+        let runs: Vec<u64> = BlockIndex::all(layout.blocks.len())
+            .map(|block| runs(layout, block, frequencies))
             .collect();
         Self {
             meeting: meeting.collect(),
             order: order.collect(),
-            heat: parts
+            frequency: parts
                 .all
                 .iter()
                 .map(|part| part.of.map_or(0, |block| runs[block]))
@@ -112,7 +123,7 @@ impl<'m> Shape<'m> {
     }
 
     /// The values that live in several parts.
-    fn living(&self, parts: &Parts<'m>) -> Vec<Living<'m>> {
+    fn living(&self, parts: &Parts<'m>) -> Vec<LiveValue<'m>> {
         let made = parts.all.iter().enumerate().skip(1);
         let made = made.flat_map(|(index, part)| {
             let instructions = part.instructions.iter();
@@ -122,7 +133,7 @@ impl<'m> Shape<'m> {
         living.filter(|living| !living.parts.is_empty()).collect()
     }
 
-    fn life(&self, parts: &Parts<'m>, made: usize, instruction: Instruction<'m>) -> Living<'m> {
+    fn life(&self, parts: &Parts<'m>, made: usize, instruction: Instruction<'m>) -> LiveValue<'m> {
         let value = instruction.value();
         let mut users: Vec<_> = value.users();
         users.sort_unstable_by_key(|user| user.as_instruction().map(|user| self.at(user)));
@@ -141,8 +152,9 @@ impl<'m> Shape<'m> {
                     continue;
                 }
                 open.push(at);
-                // What only jumps stays so: it is passed by those who come back.
-                let jumps = parts.all[at].begin == Begin::Turn && parts.all[at].jump().is_some();
+                // A part that only jumps stays so, because control comes back behind it.
+                let jumps =
+                    parts.all[at].begin == PartStart::Boundary && parts.all[at].jump().is_some();
                 let load = if from.is_some() && jumps { at - 1 } else { at };
                 if load != made {
                     uses.entry(load).or_default().push((user, operand));
@@ -156,12 +168,12 @@ impl<'m> Shape<'m> {
             .collect();
         places.sort_unstable();
         places.dedup();
-        let loads = uses.keys().map(|&part| self.heat[part]);
-        Living {
+        let loads = uses.keys().map(|&part| self.frequency[part]);
+        LiveValue {
             instruction,
             made,
             places: places.len(),
-            cost: loads.fold(self.heat[made], u64::saturating_add),
+            cost: loads.fold(self.frequency[made], u64::saturating_add),
             parts: lives,
             uses,
         }
@@ -171,7 +183,7 @@ impl<'m> Shape<'m> {
         (self.part[&user.block()], self.order[&user])
     }
 
-    /// The parts at whose top a value lives that is made in one and used in others.
+    /// The parts at whose top a value is live that part `made` computes and the parts `open` use.
     fn lives(&self, made: usize, mut open: Vec<usize>) -> Vec<usize> {
         let mut seen = std::collections::BTreeSet::new();
         while let Some(part) = open.pop() {
@@ -183,15 +195,15 @@ impl<'m> Shape<'m> {
     }
 }
 
-impl<'m> Living<'m> {
+impl<'m> LiveValue<'m> {
     fn may_store(&self) -> bool {
         let opcode = self.instruction.opcode();
         let jumps = matches!(opcode, Opcode::Invoke | Opcode::CallBr);
         self.instruction.value().kind().is_scalar() && !jumps
     }
 
-    /// Stores it where it is made, and loads it where it is used.
-    fn put(&self, slot: Value<'m>, parts: &Parts<'m>, shape: &Shape<'m>) {
+    /// Stores the value where it is computed, and loads it where it is used.
+    fn put(&self, slot: Value<'m>, parts: &Parts<'m>, shape: &PartGraph<'m>) {
         let value = self.instruction.value();
         let made = &parts.all[self.made].instructions;
         let head = |instruction: &&Instruction<'_>| {
@@ -215,15 +227,15 @@ impl<'m> Living<'m> {
     }
 }
 
-/// The places of a function's frame.
+/// The slots of a function's frame.
 #[derive(Default)]
-struct Frame<'m> {
-    /// Each with its type and the parts in which a value lives there.
+struct FrameSlots<'m> {
+    /// Each slot with its type and a bit per part in which it is taken.
     slots: Vec<(Type<'m>, Value<'m>, Vec<u64>)>,
 }
 
-impl<'m> Frame<'m> {
-    fn slot(&mut self, living: &Living<'m>, parts: &Parts<'m>) -> Value<'m> {
+impl<'m> FrameSlots<'m> {
+    fn slot(&mut self, living: &LiveValue<'m>, parts: &Parts<'m>) -> Value<'m> {
         let kind = living.instruction.value().kind();
         let mut lives = vec![0u64; parts.all.len().div_ceil(64)];
         for &part in living.parts.iter().chain([&living.made]) {
@@ -251,16 +263,20 @@ impl<'m> Frame<'m> {
 }
 
 /// How often a block is likely to run.
-fn runs(layout: &Layout<'_>, block: usize, heat: &Heat) -> u64 {
+fn runs(layout: &Layout<'_>, block: BlockIndex, frequencies: &TransitionFrequencies) -> u64 {
     let info = &layout.blocks[block];
     let sources = info.sources.iter();
-    let come = sources.fold(0u64, |sum, &from| sum.saturating_add(heat.of(from, block)));
+    let come = sources.fold(0u64, |sum, &from| {
+        sum.saturating_add(frequencies.between(from, block))
+    });
     let targets = info.targets.iter();
-    let gone = targets.fold(0u64, |sum, to| sum.saturating_add(heat.of(block, to.block)));
+    let gone = targets.fold(0u64, |sum, to| {
+        sum.saturating_add(frequencies.between(block, to.block))
+    });
     come.max(gone)
 }
 
-/// Reads a part's instructions again; its probes stand before the same ones as before.
+/// Reads a part's instructions again. Its probes stay before the same instructions.
 fn refresh(part: &mut Part<'_>) {
     let new: Vec<_> = part.block.instructions().collect();
     if new.len() != part.instructions.len() {

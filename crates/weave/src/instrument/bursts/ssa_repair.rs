@@ -1,9 +1,11 @@
-//! Mending the values that live where the two codes meet.
+//! SSA repair: values that live where the two codes meet.
 //!
-//! Each value of the function is made in both codes; behind a place where one code is left for the other, either may be meant. So the two are one
-//! variable with two definitions, and its uses are given what reaches them: one of the two, or a phi where both do. As for the path register
-//! (`register.rs`) that is found by going round until nothing changes, here among the blocks only in which the variable is live (Choi, Cytron, Ferrante 1991:
-//! pruned SSA form). What is added to a function and has several definitions (the countdown of a loop) is mended the same way.
+//! Both codes compute each value of the function. Behind a place where control changes the code,
+//! either value may be meant. So the two are one variable with two definitions, and each use gets
+//! the definition that reaches it, or a phi where both do. As for the path register
+//! (`register.rs`), values flow along the edges until nothing changes, here only among the blocks
+//! in which the variable is live (Choi, Cytron, Ferrante 1991: pruned SSA form). The weaver's own
+//! values with several definitions, such as a loop's countdown, are repaired in the same way.
 //!
 //! Cost: for each value that is used in another block than its own, the blocks in which it is live.
 
@@ -11,64 +13,68 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Value};
 
-use super::super::definitions::Variable;
-use super::super::register::reverse_postorder;
+use super::super::definitions::SplitVariable;
+use super::super::graph::reverse_postorder;
+use crate::lower::BlockIndex;
 
 /// A function's blocks, of both codes and between them.
-pub(super) struct Join<'m> {
+pub(super) struct SsaRepair<'m> {
     blocks: Vec<Block<'m>>,
-    node: HashMap<Block<'m>, usize>,
-    successors: Vec<Vec<usize>>,
-    /// Where each edge into a block comes from; parallel edges too.
-    sources: Vec<Vec<usize>>,
-    /// The blocks' places in reverse postorder; none for those that can't be reached.
+    node: HashMap<Block<'m>, BlockIndex>,
+    successors: Vec<Vec<BlockIndex>>,
+    /// By block: the source of each edge into it, parallel edges included.
+    sources: Vec<Vec<BlockIndex>>,
+    /// By block: its position in reverse postorder; `None` if it can't be reached.
     place: Vec<Option<usize>>,
-    order: Vec<usize>,
+    order: Vec<BlockIndex>,
     /// Blocks between the two codes.
-    between: HashSet<usize>,
+    between: HashSet<BlockIndex>,
 }
 
-/// What reaches a place.
+/// The definition that reaches a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum ReachingValue {
     /// The value of this definition.
     Made(usize),
-    /// What meets at the top of this block.
-    Phi(usize),
+    /// The phi at the top of this block.
+    Phi(BlockIndex),
 }
 
-/// An operand that is to be what the variable is…
-struct Use<'m> {
+/// An operand that needs the variable's value at one side of a block.
+struct VariableUse<'m> {
     user: Instruction<'m>,
     operand: u32,
     side: Side,
 }
 
-/// …at this side of a block.
+/// A side of a block.
 #[derive(Clone, Copy)]
 enum Side {
-    Top(usize),
-    Bottom(usize),
+    Top(BlockIndex),
+    Bottom(BlockIndex),
 }
 
-/// The definitions of one variable, while it is being mended.
+/// The definitions of one variable during its repair.
 struct Solver<'a, 'm> {
-    join: &'a Join<'m>,
+    join: &'a SsaRepair<'m>,
     /// By block: its definition.
-    made: HashMap<usize, usize>,
-    top: HashMap<usize, Reach>,
+    made: HashMap<BlockIndex, usize>,
+    top: HashMap<BlockIndex, ReachingValue>,
 }
 
-impl<'m> Join<'m> {
-    /// Of a function; `between` are the blocks that lead from one code to the other.
+impl<'m> SsaRepair<'m> {
+    /// Prepares the repair of a function. `between` are the blocks that lead from one code to the
+    /// other.
     pub(super) fn new(function: Function<'m>, between: &[Block<'m>]) -> Self {
         let blocks: Vec<Block<'m>> = function.blocks().collect();
-        let node: HashMap<_, _> = blocks.iter().enumerate().map(|(i, &b)| (b, i)).collect();
+        let node: HashMap<_, _> = BlockIndex::enumerate(&blocks)
+            .map(|(index, &block)| (block, index))
+            .collect();
         let mut sources = vec![Vec::new(); blocks.len()];
         let mut successors = Vec::with_capacity(blocks.len());
-        for (source, block) in blocks.iter().enumerate() {
+        for (source, block) in BlockIndex::enumerate(&blocks) {
             let end = block.terminator().expect("every block has an end");
-            let mut targets: Vec<usize> = end.successors().iter().map(|b| node[b]).collect();
+            let mut targets: Vec<BlockIndex> = end.successors().iter().map(|b| node[b]).collect();
             for &target in &targets {
                 sources[target].push(source);
             }
@@ -92,37 +98,37 @@ impl<'m> Join<'m> {
         }
     }
 
-    /// Mends the values of these instructions, each with its copy.
-    pub(super) fn join(&self, pairs: &[(Instruction<'m>, Instruction<'m>)]) {
+    /// Repairs the values of these instructions, each with its copy.
+    pub(super) fn repair_copies(&self, pairs: &[(Instruction<'m>, Instruction<'m>)]) {
         for &(old, new) in pairs {
             let made = [old, new].map(|instruction| (instruction.block(), instruction.value()));
             let uses = self.uses(made);
             if !uses.is_empty() {
-                self.mend(&made, &uses);
+                self.repair(&made, &uses);
             }
         }
     }
 
-    /// Gives a variable's uses their values.
-    pub(super) fn write(&self, variable: &Variable<'m>) {
-        let uses = variable.used.iter().map(|&(user, operand)| Use {
+    /// Gives the uses of a variable their values.
+    pub(super) fn repair_variable(&self, variable: &SplitVariable<'m>) {
+        let uses = variable.uses.iter().map(|&(user, operand)| VariableUse {
             user,
             operand,
             side: Side::Top(self.node[&user.block()]),
         });
         let uses: Vec<_> = uses.filter(|found| self.is_reached(found)).collect();
         if !uses.is_empty() {
-            self.mend(&variable.made, &uses);
+            self.repair(&variable.definitions, &uses);
         }
     }
 
-    fn is_reached(&self, found: &Use<'m>) -> bool {
+    fn is_reached(&self, found: &VariableUse<'m>) -> bool {
         let (Side::Top(node) | Side::Bottom(node)) = found.side;
         self.place[node].is_some()
     }
 
-    /// The uses of two values outside of the blocks they are made in.
-    fn uses(&self, made: [(Block<'m>, Value<'m>); 2]) -> Vec<Use<'m>> {
+    /// The uses of two values outside of the blocks that compute them.
+    fn uses(&self, made: [(Block<'m>, Value<'m>); 2]) -> Vec<VariableUse<'m>> {
         let mut uses = Vec::new();
         let mut seen = HashSet::new();
         for (at, value) in made {
@@ -139,7 +145,7 @@ impl<'m> Join<'m> {
                         Some(&(_, block)) => (block, Side::Bottom(self.node[&block])),
                         None => (user.block(), Side::Top(self.node[&user.block()])),
                     };
-                    let found = Use {
+                    let found = VariableUse {
                         user,
                         operand,
                         side,
@@ -153,9 +159,10 @@ impl<'m> Join<'m> {
         uses
     }
 
-    /// What stands for a phi: between the two codes a frozen value, at which LLVM's analyses stop. They would follow each number through both codes, over and over: in
+    /// The value to use for a phi. Between the two codes that is a frozen value, at which LLVM's
+    /// analyses stop. They would otherwise follow each number through both codes over and over: in
     /// SQLite for minutes.
-    fn out(&self, block: usize, phi: Instruction<'m>) -> Value<'m> {
+    fn out(&self, block: BlockIndex, phi: Instruction<'m>) -> Value<'m> {
         if !self.between.contains(&block) || !phi.value().kind().is_scalar() {
             return phi.value();
         }
@@ -164,7 +171,7 @@ impl<'m> Join<'m> {
         Builder::before(behind.expect("blocks have an end")).freeze(phi.value())
     }
 
-    fn mend(&self, made: &[(Block<'m>, Value<'m>)], uses: &[Use<'m>]) {
+    fn repair(&self, made: &[(Block<'m>, Value<'m>)], uses: &[VariableUse<'m>]) {
         let numbers = made.iter().enumerate();
         let mut solver = Solver {
             join: self,
@@ -174,30 +181,30 @@ impl<'m> Join<'m> {
             top: HashMap::new(),
         };
         solver.solve(&solver.live(uses));
-        let reach = |found: &Use<'m>| match found.side {
+        let reach = |found: &VariableUse<'m>| match found.side {
             Side::Top(node) => solver.top.get(&node).copied(),
             Side::Bottom(node) => solver.bottom(node),
         };
         let kind = made[0].1.kind();
         // The phis that a use needs, itself or by way of others.
         let mut open: Vec<_> = uses.iter().map(reach).collect();
-        let mut phis: BTreeMap<usize, Instruction<'m>> = BTreeMap::new();
+        let mut phis: BTreeMap<BlockIndex, Instruction<'m>> = BTreeMap::new();
         while let Some(next) = open.pop() {
-            if let Some(Reach::Phi(block)) = next
+            if let Some(ReachingValue::Phi(block)) = next
                 && !phis.contains_key(&block)
             {
                 phis.insert(block, Builder::at_top(self.blocks[block]).phi(kind));
                 open.extend(self.sources[block].iter().map(|&from| solver.bottom(from)));
             }
         }
-        let outs: HashMap<usize, Value<'m>> = phis
+        let outs: HashMap<BlockIndex, Value<'m>> = phis
             .iter()
             .map(|(&block, &phi)| (block, self.out(block, phi)))
             .collect();
-        let value = |reach: Option<Reach>| match reach {
-            Some(Reach::Made(number)) => made[number].1,
-            Some(Reach::Phi(block)) => outs[&block],
-            // From where nothing comes.
+        let value = |reach: Option<ReachingValue>| match reach {
+            Some(ReachingValue::Made(number)) => made[number].1,
+            Some(ReachingValue::Phi(block)) => outs[&block],
+            // No definition reaches the place.
             None => kind.poison(),
         };
         for (&block, phi) in &phis {
@@ -213,7 +220,7 @@ impl<'m> Join<'m> {
 
 impl<'m> Solver<'_, 'm> {
     /// The blocks at whose top the variable is live.
-    fn live(&self, uses: &[Use<'m>]) -> BTreeSet<usize> {
+    fn live(&self, uses: &[VariableUse<'m>]) -> BTreeSet<BlockIndex> {
         let mut live = BTreeSet::new();
         let mut open = Vec::new();
         for found in uses {
@@ -231,22 +238,24 @@ impl<'m> Solver<'_, 'm> {
         live
     }
 
-    fn solve(&mut self, live: &BTreeSet<usize>) {
+    fn solve(&mut self, live: &BTreeSet<BlockIndex>) {
         let join = self.join;
         let mut waiting: BTreeSet<usize> =
             live.iter().filter_map(|&node| join.place[node]).collect();
         while let Some(next) = waiting.pop_first() {
             let node = join.order[next];
             let old = self.top.get(&node).copied();
-            if old == Some(Reach::Phi(node)) {
+            if old == Some(ReachingValue::Phi(node)) {
                 continue;
             }
             let sources = join.sources[node].iter();
-            let mut met = sources.filter_map(|&source| self.bottom(source));
-            let Some(first) = met.next() else { continue };
-            let new = match met.all(|other| other == first) {
+            let mut reaching = sources.filter_map(|&source| self.bottom(source));
+            let Some(first) = reaching.next() else {
+                continue;
+            };
+            let new = match reaching.all(|other| other == first) {
                 true => first,
-                false => Reach::Phi(node),
+                false => ReachingValue::Phi(node),
             };
             if old != Some(new) {
                 self.top.insert(node, new);
@@ -257,10 +266,10 @@ impl<'m> Solver<'_, 'm> {
         }
     }
 
-    /// What leaves a block.
-    fn bottom(&self, node: usize) -> Option<Reach> {
+    /// The definition at the end of a block.
+    fn bottom(&self, node: BlockIndex) -> Option<ReachingValue> {
         match self.made.get(&node) {
-            Some(&number) => Some(Reach::Made(number)),
+            Some(&number) => Some(ReachingValue::Made(number)),
             None => self.top.get(&node).copied(),
         }
     }

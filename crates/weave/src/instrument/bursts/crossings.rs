@@ -1,44 +1,50 @@
-//! The checks of the checking code, and the ways from one code to the other. Places that do nothing but jump to the same block share theirs.
+//! The checks of the checking code, and the ways from one code to the other. Places that only jump
+//! to the same block share their check's slow path.
 
 use std::collections::HashMap;
 
 use holloway_llvm::{Block, Builder, Global, Instruction, Opcode, Type, Value};
 
-use super::super::clock::{Clock, Places};
-use super::super::insert::rarely;
-use super::Timed;
-use super::kept::Kept;
-use super::parts::{Begin, Parts};
+use super::super::clock::{Clock, StartStorage};
+use super::super::entry::rarely;
+use super::countdown_loops::CountdownLoops;
+use super::parts::{PartStart, Parts};
+use super::timed_code::TimedCode;
 use crate::lower::Layout;
 
-/// What the ways over are made of.
-pub(super) struct Ways<'a, 'm> {
+/// The two codes of a function, and what the ways between them need.
+pub(super) struct Crossings<'a, 'm> {
     pub(super) layout: &'a Layout<'m>,
     pub(super) parts: &'a Parts<'m>,
-    pub(super) timed: &'a Timed<'m>,
+    pub(super) timed: &'a TimedCode<'m>,
     pub(super) clock: &'a Clock<'a, 'm>,
-    pub(super) places: &'a Places<'m>,
+    pub(super) places: &'a StartStorage<'m>,
     pub(super) countdown: Global<'m>,
 }
 
-impl<'m> Ways<'_, 'm> {
-    /// The places where paths begin, by the ways they share: all those that do nothing but jump to the same block (the back edges of a loop, mostly), with the same
-    /// number to begin with. An interpreter's loop comes round in hundreds of places; with ways for each, every value that lives there would meet hundreds of times.
-    pub(super) fn shared(&self, kept: &Kept<'m>) -> Vec<Vec<usize>> {
+impl<'m> Crossings<'_, 'm> {
+    /// The places where paths begin, grouped by the ways they share. A group's places only jump to
+    /// the same block (mostly back edges of a loop) and start paths with the same number. An
+    /// interpreter's loop has hundreds of back edges. If each had ways of its own, every live value
+    /// would need hundreds of phis.
+    pub(super) fn groups(&self, loops: &CountdownLoops<'m>) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut known: HashMap<(Block<'m>, Option<usize>), Vec<usize>> = HashMap::new();
         let actions = |part: usize| {
-            let stops = self.timed.twin.sites[part].iter();
+            let stops = self.timed.copy.sites[part].iter();
             stops.flat_map(|stop| stop.actions.iter().copied())
         };
         for part in 1..self.parts.all.len() {
-            if !matches!(self.parts.all[part].begin, Begin::Turn | Begin::Fresh) {
+            if !matches!(
+                self.parts.all[part].begin,
+                PartStart::Boundary | PartStart::Fresh
+            ) {
                 continue;
             }
             if let Some(target) = self.jump(part)
                 && self.timed.answers[part].is_none()
             {
-                let around = kept.around(self.parts, part - 1);
+                let around = loops.loop_of(self.parts, part - 1);
                 let same = known.entry((target, around)).or_default();
                 let mut like = same.iter();
                 if let Some(&group) =
@@ -54,20 +60,26 @@ impl<'m> Ways<'_, 'm> {
         groups
     }
 
-    /// Where a part jumps to that does nothing else.
+    /// The block that a part jumps to, if the part does nothing else.
     fn jump(&self, part: usize) -> Option<Block<'m>> {
         self.parts.all[part].jump()
     }
 
-    /// Makes the ways at the beginning of these parts, which share them. The blocks between the two codes are added to `between`.
-    pub(super) fn place(&self, group: &[usize], kept: &mut Kept<'m>, between: &mut Vec<Block<'m>>) {
+    /// Makes the ways at the beginning of a group's parts. Adds the blocks between the two codes to
+    /// `between`.
+    pub(super) fn insert(
+        &self,
+        group: &[usize],
+        loops: &mut CountdownLoops<'m>,
+        between: &mut Vec<Block<'m>>,
+    ) {
         let block = |name| self.layout.function.append_block(name);
         let cold = block("holloway.burst");
         let enter = block("holloway.begin");
         let back = block("holloway.back");
         between.extend([enter, back]);
         let checks = group.iter().map(|&part| {
-            let left = self.check(part - 1, cold, kept);
+            let left = self.check(part - 1, cold, loops);
             (left, self.parts.all[part - 1].block)
         });
         let checks: Vec<_> = checks.collect();
@@ -76,7 +88,7 @@ impl<'m> Ways<'_, 'm> {
             .iter()
             .filter_map(|&(left, block)| Some((left?, block)));
         let lefts: Vec<_> = lefts.collect();
-        let left = (!lefts.is_empty()).then(|| meet(&builder, &lefts));
+        let left = (!lefts.is_empty()).then(|| phi_of(&builder, &lefts));
         let from: Vec<Block<'m>> = checks.iter().map(|&(_, block)| block).collect();
         let target = self.target(group[0]);
         let ended = self.ended(group, enter, back);
@@ -87,10 +99,11 @@ impl<'m> Ways<'_, 'm> {
         let ring = self.clock.ask(&builder).value();
         builder.branch_if(builder.is_null(ring), back, enter);
         self.enter(group[0], enter, (ring, cold), &ended, &carried);
-        self.back(target, back, &carried, kept);
+        self.back(target, back, &carried, loops);
     }
 
-    /// Where those who come back from the timed code at the beginning of a part go: where nothing but a jump follows, to where that leads.
+    /// The part where control comes back from the timed code. If the part only jumps, it is the
+    /// jump's target.
     fn target(&self, part: usize) -> usize {
         let Some(block) = self.jump(part) else {
             return part;
@@ -98,7 +111,8 @@ impl<'m> Ways<'_, 'm> {
         self.parts.of[&block]
     }
 
-    /// Makes paths that end before these parts in the timed code choose: by part, the runtime's answer and the block it is in.
+    /// Makes the timed code branch by the runtime's answer before these parts. Returns, by part,
+    /// the answer and its block.
     fn ended(
         &self,
         group: &[usize],
@@ -106,7 +120,7 @@ impl<'m> Ways<'_, 'm> {
         back: Block<'m>,
     ) -> Vec<Option<(Value<'m>, Block<'m>)>> {
         let ended = group.iter().map(|&part| {
-            let before = &self.timed.twin.layout.blocks[part - 1];
+            let before = &self.timed.copy.layout.blocks[part - 1];
             let answer = self.timed.answers[part - 1]?.value();
             let end = before.terminator();
             end.set_operand(0, Builder::before(end).is_null(answer));
@@ -117,7 +131,7 @@ impl<'m> Ways<'_, 'm> {
         ended.collect()
     }
 
-    /// What is handed to the phis of the block that the parts jump to.
+    /// The values for the phis of the block that the parts jump to.
     fn carried(
         &self,
         group: &[usize],
@@ -125,35 +139,40 @@ impl<'m> Ways<'_, 'm> {
         from: &[Block<'m>],
         ended: &[Option<(Value<'m>, Block<'m>)>],
         cold: Block<'m>,
-    ) -> Vec<Carried<'m>> {
+    ) -> Vec<CarriedPhi<'m>> {
         if target == group[0] {
             return Vec::new();
         }
-        let twin = &self.timed.twin.layout.blocks;
+        let copied = &self.timed.copy.layout.blocks;
         let phis = self.parts.all[target].instructions.iter().copied();
-        let phis = phis.zip(twin[target].instructions.iter().copied());
+        let phis = phis.zip(copied[target].instructions.iter().copied());
         let phis = phis.take_while(|(phi, _)| phi.opcode() == Opcode::Phi);
         let carried = phis.map(|(phi, copy)| {
             let (values, copies) = (incoming(phi), incoming(copy));
             let parts = group.iter().zip(from);
             let checked = parts.map(|(&part, &from)| (values[&self.parts.all[part].block], from));
             let checked: Vec<_> = checked.collect();
-            let mut all = vec![(meet(&Builder::at_end(cold), &checked), cold)];
+            let mut all = vec![(phi_of(&Builder::at_end(cold), &checked), cold)];
             for (&part, ended) in group.iter().zip(ended) {
-                let value = copies.get(&twin[part].block);
+                let value = copies.get(&copied[part].block);
                 all.extend(value.zip(*ended).map(|(&value, (_, block))| (value, block)));
             }
-            Carried { phi, copy, all }
+            CarriedPhi { phi, copy, all }
         });
         carried.collect()
     }
 
-    /// Puts the check at the end of a part; what is left of the countdown, if only a register has it.
-    fn check(&self, part: usize, cold: Block<'m>, kept: &mut Kept<'m>) -> Option<Value<'m>> {
+    /// Inserts the check at the end of a part. Returns the countdown if only a register has it.
+    fn check(
+        &self,
+        part: usize,
+        cold: Block<'m>,
+        loops: &mut CountdownLoops<'m>,
+    ) -> Option<Value<'m>> {
         let end = end_of(&self.parts.all[part].instructions);
         let (word, countdown) = (Type::i32(end.module()), self.countdown.value());
-        let around = kept.around(self.parts, part);
-        let left = around.map(|around| kept.take(around, end));
+        let around = loops.loop_of(self.parts, part);
+        let left = around.map(|around| loops.decrement(around, end));
         let builder = Builder::before(end);
         let checked = left.unwrap_or_else(|| {
             let left = builder.add(builder.load(word, countdown), word.int(-1));
@@ -166,36 +185,37 @@ impl<'m> Ways<'_, 'm> {
         left
     }
 
-    /// Begins a timed path in the block `enter`, where those come from the check and those that go on in the timed code.
+    /// Begins a timed path in the block `enter`, which the check and the end of a timed path lead
+    /// to.
     fn enter(
         &self,
         part: usize,
         enter: Block<'m>,
         asked: (Value<'m>, Block<'m>),
         ended: &[Option<(Value<'m>, Block<'m>)>],
-        carried: &[Carried<'m>],
+        carried: &[CarriedPhi<'m>],
     ) {
         let builder = Builder::at_end(enter);
         let rings: Vec<_> = [asked]
             .into_iter()
             .chain(ended.iter().copied().flatten())
             .collect();
-        let ring = meet(&builder, &rings);
-        let twin = &self.timed.twin;
-        let target = &twin.layout.blocks[part];
-        let met = carried.iter().map(|carried| meet(&builder, &carried.all));
-        let met: Vec<_> = met.collect();
-        for (carried, met) in carried.iter().zip(met) {
+        let ring = phi_of(&builder, &rings);
+        let copied = &self.timed.copy;
+        let target = &copied.layout.blocks[part];
+        let values = carried.iter().map(|carried| phi_of(&builder, &carried.all));
+        let values: Vec<_> = values.collect();
+        for (carried, value) in carried.iter().zip(values) {
             let mut sources = carried.copy.incoming().into_iter();
             let at = sources.position(|(_, block)| block == target.block);
             if let Some(at) = at.and_then(|at| u32::try_from(at).ok()) {
-                carried.copy.set_operand(at, opaque(&builder, met));
+                carried.copy.set_operand(at, opaque(&builder, value));
             }
         }
         let goto = target.terminator();
         let lone = self.parts.all[part].instructions.len() == 1;
         match goto.opcode() {
-            // Behind the place the label is looked up; that is not the path's.
+            // The lookup of the label, behind this place, is not part of the path.
             Opcode::IndirectBr if lone => self.begin(&Builder::before(goto), ring),
             _ => self.begin(&builder, ring),
         }
@@ -207,38 +227,44 @@ impl<'m> Ways<'_, 'm> {
         self.places.store(builder, began);
     }
 
-    /// Goes back to the checking code from the block `back`.
-    fn back(&self, target: usize, back: Block<'m>, carried: &[Carried<'m>], kept: &mut Kept<'m>) {
+    /// Returns to the checking code from the block `back`.
+    fn back(
+        &self,
+        target: usize,
+        back: Block<'m>,
+        carried: &[CarriedPhi<'m>],
+        loops: &mut CountdownLoops<'m>,
+    ) {
         let builder = Builder::at_end(back);
-        let met = carried.iter().map(|carried| meet(&builder, &carried.all));
-        let met: Vec<_> = met.collect();
-        for (carried, met) in carried.iter().zip(met) {
-            carried.phi.add_incoming(opaque(&builder, met), back);
+        let values = carried.iter().map(|carried| phi_of(&builder, &carried.all));
+        let values: Vec<_> = values.collect();
+        for (carried, value) in carried.iter().zip(values) {
+            carried.phi.add_incoming(opaque(&builder, value), back);
         }
         let end = builder.branch(self.parts.all[target].block);
-        if let Some(around) = kept.around(self.parts, target) {
-            kept.come_back(around, end);
+        if let Some(around) = loops.loop_of(self.parts, target) {
+            loops.reload(around, end);
         }
     }
 }
 
-/// What a phi is given on the ways over.
-struct Carried<'m> {
+/// The values that a phi gets on the ways between the codes.
+struct CarriedPhi<'m> {
     phi: Instruction<'m>,
     /// Its copy in the timed code.
     copy: Instruction<'m>,
-    /// From each block that leads to `enter` and `back`.
+    /// From each block that leads to `enter` and to `back`.
     all: Vec<(Value<'m>, Block<'m>)>,
 }
 
-/// By source: what a phi is.
+/// A phi's values, by incoming block.
 fn incoming<'m>(phi: Instruction<'m>) -> HashMap<Block<'m>, Value<'m>> {
     let incoming = phi.incoming().into_iter();
     incoming.map(|(value, block)| (block, value)).collect()
 }
 
-/// A phi of these.
-fn meet<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value<'m> {
+/// A phi of these values.
+fn phi_of<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value<'m> {
     let phi = builder.phi(values[0].0.kind());
     for &(value, block) in values {
         phi.add_incoming(value, block);
@@ -246,7 +272,7 @@ fn meet<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value<'
     phi.value()
 }
 
-/// The same value, at which LLVM's analyses stop ([`super::join`]).
+/// The same value, frozen, so that LLVM's analyses stop there ([`super::ssa_repair`]).
 fn opaque<'m>(builder: &Builder<'m>, value: Value<'m>) -> Value<'m> {
     match value.kind().is_scalar() {
         true => builder.freeze(value),

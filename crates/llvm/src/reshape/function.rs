@@ -1,16 +1,16 @@
-//! Changes of a function's shape that leave its meaning alone, so that every edge has a place for a probe.
+//! Changes of a function's shape that leave its meaning alone, so that every edge has a place for a
+//! probe.
 //!
-//! LLVM's own pass `break-crit-edges` makes a block for *each case* of a switch, also of those that lead to the same
-//! place and so are one edge to us: a character class would become dozens of paths and lose its bit test. So edges
-//! are split here, all cases between two blocks together. The C API can't change a phi's operands; the phi is built
-//! anew and replaces the old one. Edges to landing pads can't be split at all; they are told apart in [`pads`].
-
-mod empty;
-mod pads;
+//! LLVM's own pass `break-crit-edges` makes a block for *each case* of a switch, also of those that
+//! lead to the same place and so are one edge to us: a character class would become dozens of paths
+//! and lose its bit test. So edges are split here, all cases between two blocks together. The C API
+//! can't change a phi's operands; the phi is built anew and replaces the old one. Edges to landing
+//! pads can't be split at all; `pads.rs` tells them apart.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::context::text_of;
+use crate::intrinsics::is_marker;
 use crate::module::Module;
 use crate::sys::{Api, LBlock, LContext, LValue};
 use crate::value::Function;
@@ -19,9 +19,10 @@ use crate::value::Function;
 pub type Choice<'a> = &'a dyn Fn(Function<'_>) -> bool;
 
 impl Module<'_> {
-    /// Splits critical edges (source with several successors, target with several predecessors), with one new block
-    /// for all parallel edges of a pair. Left alone: edges to landing pads ([`Module::split_landing_pads`]), of `indirectbr`, and `callbr`'s indirect
-    /// ones. Returns the number of new blocks.
+    /// Splits critical edges (source with several successors, target with several predecessors),
+    /// with one new block for all parallel edges of a pair. Left alone: edges to landing pads
+    /// ([`Module::split_landing_pads`]), of `indirectbr`, and `callbr`'s indirect ones. Returns the
+    /// number of new blocks.
     pub fn split_critical_edges(&mut self, choice: Choice<'_>) -> usize {
         let functions = self.chosen(choice);
         functions
@@ -30,10 +31,11 @@ impl Module<'_> {
             .sum()
     }
 
-    /// Gives each block that ends with a tail call and a jump to a bare `ret` of the call's result a `ret` of its own:
-    /// what the code generator does itself as long as nothing else stands before that `ret`. Without it a program that
-    /// relies on tail calls (mutual recursion at `-O2`) would overflow its stack once probes stand there. Returns the
-    /// number of blocks changed.
+    /// Gives each block that ends with a tail call and a jump to a bare `ret` of the call's result
+    /// a `ret` of its own: what the code generator does itself as long as nothing else stands
+    /// before that `ret`. Without it a program that relies on tail calls (mutual recursion at
+    /// `-O2`) would overflow its stack once probes stand there. Returns the number of blocks
+    /// changed.
     pub fn duplicate_tail_returns(&mut self, choice: Choice<'_>) -> usize {
         let functions = self.chosen(choice);
         functions
@@ -42,7 +44,7 @@ impl Module<'_> {
             .sum()
     }
 
-    fn chosen(&self, choice: Choice<'_>) -> Vec<*mut LValue> {
+    pub(super) fn chosen(&self, choice: Choice<'_>) -> Vec<*mut LValue> {
         self.functions()
             .filter(|function| !function.is_declaration() && choice(*function))
             .map(Function::raw)
@@ -52,23 +54,23 @@ impl Module<'_> {
 
 /// LLVM's opcode numbers (`llvm-c/Core.h`).
 const RET: i32 = 1;
-const BR: i32 = 2;
-const SWITCH: i32 = 3;
-const INVOKE: i32 = 5;
+pub(super) const BR: i32 = 2;
+pub(super) const SWITCH: i32 = 3;
+pub(super) const INVOKE: i32 = 5;
 const CALL: i32 = 45;
-const PHI: i32 = 44;
+pub(super) const PHI: i32 = 44;
 const CALLBR: i32 = 67;
 
-/// One function being reshaped: raw pointers, alive because the module is borrowed mutably and what is deleted is
-/// not touched again.
-struct Reshape<'a> {
-    api: &'a Api,
-    context: *mut LContext,
+/// One function being reshaped: raw pointers, alive because the module is borrowed mutably and what
+/// is deleted is not touched again.
+pub(super) struct Reshape<'a> {
+    pub(super) api: &'a Api,
+    pub(super) context: *mut LContext,
     function: *mut LValue,
 }
 
 impl<'a> Reshape<'a> {
-    fn new(module: &'a Module<'_>, function: *mut LValue) -> Self {
+    pub(super) fn new(module: &'a Module<'_>, function: *mut LValue) -> Self {
         Self {
             api: module.api(),
             context: module.context().raw(),
@@ -76,7 +78,7 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    fn blocks(&self) -> Vec<*mut LBlock> {
+    pub(super) fn blocks(&self) -> Vec<*mut LBlock> {
         let mut blocks = Vec::new();
         // SAFETY: first and next of a live list; null at the end.
         unsafe {
@@ -90,7 +92,7 @@ impl<'a> Reshape<'a> {
     }
 
     /// Opcode of the terminator and successors in order.
-    fn exits(&self, block: *mut LBlock) -> (*mut LValue, i32, Vec<*mut LBlock>) {
+    pub(super) fn exits(&self, block: *mut LBlock) -> (*mut LValue, i32, Vec<*mut LBlock>) {
         // SAFETY: a complete block has a terminator; indices below the count.
         unsafe {
             let terminator = (self.api.LLVMGetBasicBlockTerminator)(block);
@@ -158,13 +160,14 @@ impl<'a> Reshape<'a> {
     }
 
     /// A block that jumps to `target`, before `after` or at the function's end.
-    fn new_block(
+    pub(super) fn new_block(
         &self,
         after: *mut LBlock,
         target: *mut LBlock,
         terminator: *mut LValue,
     ) -> *mut LBlock {
-        // SAFETY: blocks of this function; the builder is freed; the location is null or a location.
+        // SAFETY: blocks of this function; the builder is freed; the location is null or a
+        // location.
         unsafe {
             let new = if after.is_null() {
                 (self.api.LLVMAppendBasicBlockInContext)(self.context, self.function, c"".as_ptr())
@@ -183,7 +186,7 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    fn phis(&self, block: *mut LBlock) -> Vec<*mut LValue> {
+    pub(super) fn phis(&self, block: *mut LBlock) -> Vec<*mut LValue> {
         let mut phis = Vec::new();
         // SAFETY: first and next of a live list; null at the end.
         unsafe {
@@ -197,11 +200,16 @@ impl<'a> Reshape<'a> {
         phis
     }
 
-    /// Replaces each phi of a block by one whose incoming blocks are changed; parallel ones that move become one.
-    fn rebuild_phis(&self, block: *mut LBlock, change: impl Fn(*mut LBlock) -> Incoming) {
+    /// Replaces each phi of a block by one whose incoming blocks are changed; parallel ones that
+    /// move become one.
+    pub(super) fn rebuild_phis(
+        &self,
+        block: *mut LBlock,
+        change: impl Fn(*mut LBlock) -> Incoming,
+    ) {
         for old in self.phis(block) {
-            // SAFETY: a phi; the new one stands before it, gets the same values, and takes over its uses (its own
-            // too, where the old one used itself) before the old one is erased.
+            // SAFETY: a phi; the new one stands before it, gets the same values, and takes over its
+            // uses (its own too, where the old one used itself) before the old one is erased.
             unsafe {
                 let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
                 (self.api.LLVMPositionBuilderBeforeInstrAndDbgRecords)(builder, old);
@@ -271,8 +279,9 @@ impl<'a> Reshape<'a> {
                 self.end_with_return(block, target, ret, result);
             }
             if tails.len() == sources.len() {
-                // SAFETY: nothing leads to it now; what it defines is used in it only, since it only returns. It isn't
-                // looked at again: each block is visited once, and it is no block's source.
+                // SAFETY: nothing leads to it now; what it defines is used in it only, since it
+                // only returns. It isn't looked at again: each block is visited once, and it is no
+                // block's source.
                 unsafe { (self.api.LLVMDeleteBasicBlock)(target) };
             } else {
                 let tails: HashSet<_> = tails.into_iter().collect();
@@ -314,7 +323,7 @@ impl<'a> Reshape<'a> {
     }
 
     /// Whether something but terminators refers to a block: a label's address.
-    fn address_is_taken(&self, block: *mut LBlock) -> bool {
+    pub(super) fn address_is_taken(&self, block: *mut LBlock) -> bool {
         // SAFETY: first and next of a live list; null at the end.
         unsafe {
             let mut entry = (self.api.LLVMGetFirstUse)((self.api.LLVMBasicBlockAsValue)(block));
@@ -328,7 +337,8 @@ impl<'a> Reshape<'a> {
         false
     }
 
-    /// Whether a block does nothing after a tail call but jump to `target`, and what `target` returns is the call's result.
+    /// Whether a block does nothing after a tail call but jump to `target`, and what `target`
+    /// returns is the call's result.
     fn ends_with_tail_call(
         &self,
         block: *mut LBlock,
@@ -371,9 +381,11 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    /// Whether an instruction is a call that makes no code: debug markers, ends of lifetimes, assumptions.
+    /// Whether an instruction is a call that makes no code: debug markers, ends of lifetimes,
+    /// assumptions.
     unsafe fn is_marker(&self, instruction: *mut LValue) -> bool {
-        // SAFETY: the caller gives a live instruction; the callee is asked of a call; the name belongs to the callee.
+        // SAFETY: the caller gives a live instruction; the callee is asked of a call; the name
+        // belongs to the callee.
         unsafe {
             if (self.api.LLVMGetInstructionOpcode)(instruction) != CALL {
                 return false;
@@ -384,7 +396,7 @@ impl<'a> Reshape<'a> {
             }
             let mut length = 0;
             let name = text_of((self.api.LLVMGetValueName2)(callee, &mut length), length);
-            crate::is_marker(&name)
+            is_marker(&name)
         }
     }
 
@@ -402,8 +414,9 @@ impl<'a> Reshape<'a> {
         } else {
             self.incoming(result, block, target)
         };
-        // SAFETY: live instructions; the jump is erased after the return stands before it; the value is defined in
-        // `block` or dominates `target`, and so `block` too, which jumps only there.
+        // SAFETY: live instructions; the jump is erased after the return stands before it; the
+        // value is defined in `block` or dominates `target`, and so `block` too, which jumps only
+        // there.
         unsafe {
             let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
             (self.api.LLVMPositionBuilderBefore)(builder, branch);
@@ -420,13 +433,13 @@ impl<'a> Reshape<'a> {
 }
 
 /// What becomes of a phi's incoming block.
-enum Incoming {
+pub(super) enum Incoming {
     Keep,
     Drop,
     From(*mut LBlock),
 }
 
-fn distinct(blocks: &[*mut LBlock]) -> Vec<*mut LBlock> {
+pub(super) fn distinct(blocks: &[*mut LBlock]) -> Vec<*mut LBlock> {
     let mut seen = HashSet::new();
     blocks
         .iter()
@@ -445,7 +458,8 @@ fn movable(opcode: i32, successors: &[*mut LBlock], target: *mut LBlock) -> Vec<
     };
     match opcode {
         BR | SWITCH => indices().collect(),
-        // Only the way on after the call: the other leads to a landing pad, or is an indirect label.
+        // Only the way on after the call: the other leads to a landing pad, or is an indirect
+        // label.
         INVOKE | CALLBR if indices().eq([0]) => vec![0],
         _ => Vec::new(),
     }

@@ -1,32 +1,34 @@
-//! What can't stand in a function twice.
+//! Functions whose code cannot be copied.
 
 use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
-use crate::lower::{Attributes, Layout};
+use crate::lower::{CallAttributes, Layout};
+use crate::reason::CopyObstacle;
 
-/// Why a function can't have a second code; none where it can.
-pub(crate) fn refusal(layout: &Layout<'_>, attributes: &Attributes) -> Option<String> {
+/// Why a function's code cannot be copied, if it cannot.
+pub(crate) fn copy_obstacle(
+    layout: &Layout<'_>,
+    attributes: &CallAttributes,
+) -> Option<CopyObstacle> {
     let function: Function<'_> = layout.function;
     let named = |name| AttributeKind::named(function.module(), name);
     let single = [named("noduplicate"), named("convergent")];
     let instructions = layout.blocks.iter().flat_map(|info| &info.instructions);
     for &instruction in instructions {
-        let reason = match instruction.opcode() {
-            Opcode::CallBr => "it jumps out of assembly (asm goto)",
-            _ if instruction.value().kind().kind() == TypeKind::Token => {
-                "parts of it are tied to one place (token values)"
-            }
+        let obstacle = match instruction.opcode() {
+            Opcode::CallBr => CopyObstacle::AsmGoto,
+            _ if instruction.value().kind().kind() == TypeKind::Token => CopyObstacle::Tokens,
             Opcode::Invoke if attributes.returns_twice(instruction) => {
-                "it calls a function that returns twice where exceptions are caught"
+                CopyObstacle::InvokeReturnsTwice
             }
             _ if single.iter().flatten().any(|&kind| has(instruction, kind)) => {
-                "it makes a call that may stand in one place only (noduplicate)"
+                CopyObstacle::SingleCall
             }
-            _ if is_single(instruction) => "it gives its frame to other functions (localescape)",
-            _ if has_label(instruction) => "its assembly defines a label or a macro",
+            _ if is_single(instruction) => CopyObstacle::EscapedFrame,
+            _ if has_label(instruction) => CopyObstacle::AssemblyLabel,
             _ => continue,
         };
-        return Some(format!("{reason}, so its code can't stand there twice"));
+        return Some(obstacle);
     }
     None
 }
@@ -48,8 +50,10 @@ fn has_label(instruction: Instruction<'_>) -> bool {
             .is_some_and(|text| defines_name(&text))
 }
 
-/// Whether assembly may define a name that may be defined once only: no local label (a number), nor one that is made anew wherever the assembly stands. A colon that is no
-/// label's stands behind a segment, in an operand's modifier, in a string or in a comment; of these only the last two are taken for labels.
+/// Whether assembly may define a name that must be unique in the object. Local labels (numbers) and
+/// labels with `${:uid}` need not be. A colon may also follow a segment register, or stand in an
+/// operand's modifier, a string or a comment. Of these, only strings and comments are mistaken for
+/// labels.
 fn defines_name(assembly: &str) -> bool {
     const ONCE: [&str; 8] = [
         ".macro", ".equiv", ".globl", ".global", ".type", ".comm", ".lcomm", ".symver",
@@ -75,10 +79,10 @@ fn defines_name(assembly: &str) -> bool {
     })
 }
 
-/// Stands for a number that is another wherever the assembly stands.
+/// Stands for `${:uid}`, a number that differs in each copy of the assembly.
 const UNIQUE: char = '\u{1}';
 
-/// The assembly with `${…}` taken out: an operand's value is the same wherever it stands.
+/// The assembly without `${…}`: an operand's value is the same in each copy.
 fn without_operands(assembly: &str) -> String {
     let mut plain = String::with_capacity(assembly.len());
     let mut rest = assembly;

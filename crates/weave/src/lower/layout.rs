@@ -1,35 +1,41 @@
-//! The blocks of a function, cut into segments; where each block leaves the function.
+//! The layout of a function: its blocks, cut into segments, and where each block leaves the
+//! function.
 
 use std::collections::HashMap;
 
-use super::Wanted;
-use super::calls::{Attributes, calls};
+use super::block_index::BlockIndex;
+use super::calls::{CallAttributes, calls};
+use super::options::{ExitEdges, LoweringOptions};
+use holloway_abi::PathEnds;
 use holloway_format::Outcome;
 use holloway_llvm::{Block, Function, Instruction, Opcode, TailKind};
 
-/// A node of the graph: instructions `from..to` of a block.
+use crate::reason::Reason;
+
+/// A node of the graph: the instructions `from..to` of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Node {
-    pub(crate) block: usize,
-    /// Its place among the block's: behind this many cuts.
+pub(crate) struct Segment {
+    pub(crate) block: BlockIndex,
+    /// The number of cuts before the segment in its block.
     pub(crate) place: usize,
     pub(crate) from: usize,
     pub(crate) to: usize,
 }
 
-/// Where a block is cut in two. Behind a call that came back ([`Outcome::Returned`]) the path goes on.
+/// A place where a block is cut in two. Behind a call that came back ([`Outcome::Returned`]) the
+/// path goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// The path ends (or goes on) before this instruction…
+    /// The path ends (or goes on) before this instruction.
     pub(crate) before: usize,
-    /// …and the next starts before this one.
+    /// The next path starts before this instruction.
     pub(crate) after: usize,
     pub(crate) outcome: Outcome,
 }
 
 /// Where a block leaves the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Leave {
+pub(crate) struct BlockExit {
     /// The count stands before this instruction.
     pub(crate) index: usize,
     pub(crate) outcome: Outcome,
@@ -39,18 +45,18 @@ pub(crate) struct Leave {
 pub(crate) struct BlockInfo<'m> {
     pub(crate) block: Block<'m>,
     pub(crate) instructions: Vec<Instruction<'m>>,
-    /// First instruction behind phis and landing pad.
+    /// The first instruction behind phis and landing pad.
     pub(crate) top: usize,
     pub(crate) cuts: Vec<Cut>,
-    pub(crate) leave: Option<Leave>,
-    /// Distinct blocks it leads to.
+    pub(crate) leave: Option<BlockExit>,
+    /// The distinct blocks it leads to.
     pub(crate) targets: Vec<Target>,
-    /// Blocks that lead here, by position, each once.
-    pub(crate) sources: Vec<usize>,
+    /// The distinct blocks that lead to it, by position.
+    pub(crate) sources: Vec<BlockIndex>,
 }
 
 impl<'m> BlockInfo<'m> {
-    /// The instruction at its end.
+    /// The last instruction.
     pub(crate) fn terminator(&self) -> Instruction<'m> {
         *self.instructions.last().expect("blocks aren't empty")
     }
@@ -59,8 +65,8 @@ impl<'m> BlockInfo<'m> {
 /// All parallel edges from one block to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    pub(crate) block: usize,
-    /// Number of the first successor that is this block.
+    pub(crate) block: BlockIndex,
+    /// The number of the first successor that is this block.
     pub(crate) first: u32,
 }
 
@@ -73,21 +79,22 @@ pub(crate) struct Layout<'m> {
 impl<'m> Layout<'m> {
     pub(crate) fn new(
         function: Function<'m>,
-        attributes: &Attributes,
-        wanted: Wanted<'_>,
-    ) -> Result<Self, String> {
+        attributes: &CallAttributes,
+        options: LoweringOptions<'_>,
+    ) -> Result<Self, Reason> {
         let blocks: Vec<Block<'m>> = function.blocks().collect();
-        let position: HashMap<Block<'m>, usize> = blocks
-            .iter()
-            .enumerate()
-            .map(|(i, &block)| (block, i))
+        let position: HashMap<Block<'m>, BlockIndex> = BlockIndex::enumerate(&blocks)
+            .map(|(index, &block)| (block, index))
             .collect();
         let mut infos = Vec::with_capacity(blocks.len());
-        for (index, &block) in blocks.iter().enumerate() {
-            let split = wanted.split.contains(&index);
-            infos.push(block_info(block, &position, attributes, split, wanted)?);
+        for (index, &block) in BlockIndex::enumerate(&blocks) {
+            let end = match options.split.contains(&index) {
+                true => BlockEnd::Cut,
+                false => BlockEnd::Joined,
+            };
+            infos.push(block_info(block, &position, attributes, end, options)?);
         }
-        for source in 0..infos.len() {
+        for source in BlockIndex::all(infos.len()) {
             for target in infos[source].targets.clone() {
                 infos[target.block].sources.push(source);
             }
@@ -98,14 +105,14 @@ impl<'m> Layout<'m> {
         })
     }
 
-    /// The segments in order. The first of the entry block is node 0.
-    pub(crate) fn nodes(&self) -> Vec<Node> {
+    /// The segments in order. Segment 0 is the first of the entry block.
+    pub(crate) fn nodes(&self) -> Vec<Segment> {
         let mut nodes = Vec::with_capacity(self.blocks.len());
-        for (block, info) in self.blocks.iter().enumerate() {
+        for (block, info) in BlockIndex::enumerate(&self.blocks) {
             let mut from = 0;
             for (place, cut) in info.cuts.iter().enumerate() {
                 // A call that returns twice runs in the segment before the cut.
-                nodes.push(Node {
+                nodes.push(Segment {
                     block,
                     place,
                     from,
@@ -113,12 +120,12 @@ impl<'m> Layout<'m> {
                 });
                 from = cut.after;
             }
-            // What stands behind a call that doesn't return never runs.
+            // Code behind a call that doesn't return never runs.
             let to = match info.leave {
                 Some(leave) if leave.outcome == Outcome::Noreturn => leave.index + 1,
                 _ => info.instructions.len(),
             };
-            nodes.push(Node {
+            nodes.push(Segment {
                 block,
                 place: info.cuts.len(),
                 from,
@@ -128,21 +135,22 @@ impl<'m> Layout<'m> {
         nodes
     }
 
-    /// By segment: the first instruction that may leave its path for good before it ends or goes on. Where paths end at calls:
-    /// any call, so that a path that starts with one comes behind what is called.
+    /// By segment: the first instruction that may leave its path for good before the path ends or
+    /// goes on. If paths end at calls, that is any call: a path that starts with a call comes
+    /// behind the callee's paths in the stream.
     pub(crate) fn leaks(
         &self,
-        nodes: &[Node],
-        attributes: &Attributes,
-        wanted: Wanted<'_>,
+        nodes: &[Segment],
+        attributes: &CallAttributes,
+        options: LoweringOptions<'_>,
     ) -> Vec<Option<usize>> {
-        let leaks = |instruction| match wanted.calls {
-            true => calls(instruction),
-            false => attributes.may_leave(instruction),
+        let leaks = |instruction| match options.path_ends {
+            PathEnds::Calls => calls(instruction),
+            PathEnds::Iterations => attributes.may_leave(instruction),
         };
-        let leak = |node: &Node| {
+        let leak = |node: &Segment| {
             let info = &self.blocks[node.block];
-            // Where the path has ended it can't be left any more.
+            // Behind the path's end, nothing can leave it any more.
             let end = match (info.cuts.get(node.place), info.leave) {
                 (Some(cut), _) => cut.before,
                 (None, Some(leave)) => leave.index,
@@ -153,33 +161,34 @@ impl<'m> Layout<'m> {
         nodes.iter().map(leak).collect()
     }
 
-    /// Where a frame may be come back to from above: before which instruction of which block. At landing pads, and behind each
-    /// call that returns twice.
-    pub(crate) fn catches(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let blocks = self.blocks.iter().enumerate();
+    /// The places where control may come back to the frame from a callee: landing pads, and behind
+    /// each call that returns twice. Each place is a block and the instruction in it.
+    pub(crate) fn catches(&self) -> impl Iterator<Item = (BlockIndex, usize)> + '_ {
+        let blocks = BlockIndex::enumerate(&self.blocks);
         blocks.flat_map(move |(index, info)| {
             let pad = info.instructions[..info.top].last();
             let pad = pad.is_some_and(|last| last.opcode() == Opcode::LandingPad);
             let again = info.cuts.iter().filter(|cut| cut.outcome == Outcome::Again);
             let behind = again.flat_map(move |cut| match cut.after > cut.before {
                 true => vec![(index, cut.after)],
-                // An invoke: at the top of each block it leads to; landing pads are listed as such.
+                // An invoke comes back at the top of each block it leads to. Landing pads are
+                // listed as such.
                 false => self.behind_invoke(info),
             });
             pad.then_some((index, info.top)).into_iter().chain(behind)
         })
     }
 
-    fn behind_invoke(&self, info: &BlockInfo<'_>) -> Vec<(usize, usize)> {
+    fn behind_invoke(&self, info: &BlockInfo<'_>) -> Vec<(BlockIndex, usize)> {
         let normal = info.targets.iter().filter(|target| target.first == 0);
         let top = |target: &Target| (target.block, self.blocks[target.block].top);
         normal.map(top).collect()
     }
 
-    /// By segment: the instruction before which its exit edge stands, if it needs one. Behind a call that returns twice that
-    /// is the first.
-    pub(crate) fn exits(&self, nodes: &[Node], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
-        let exit = |(node, leak): (&Node, &Option<usize>)| {
+    /// By segment: the instruction before which its exit edge stands, if it needs one. Behind a
+    /// call that returns twice, that is the first instruction.
+    pub(crate) fn exits(&self, nodes: &[Segment], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
+        let exit = |(node, leak): (&Segment, &Option<usize>)| {
             let cuts = &self.blocks[node.block].cuts;
             match node.place.checked_sub(1).map(|cut| cuts[cut].outcome) {
                 Some(Outcome::Again) => Some(node.from),
@@ -190,19 +199,26 @@ impl<'m> Layout<'m> {
     }
 }
 
+/// Whether a block is cut before its terminator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BlockEnd {
+    Cut,
+    Joined,
+}
+
 fn block_info<'m>(
     block: Block<'m>,
-    position: &HashMap<Block<'m>, usize>,
-    attributes: &Attributes,
-    split: bool,
-    wanted: Wanted<'_>,
-) -> Result<BlockInfo<'m>, String> {
+    position: &HashMap<Block<'m>, BlockIndex>,
+    attributes: &CallAttributes,
+    block_end: BlockEnd,
+    options: LoweringOptions<'_>,
+) -> Result<BlockInfo<'m>, Reason> {
     let instructions: Vec<_> = block.instructions().collect();
     if instructions
         .iter()
         .any(|instruction| instruction.opcode() == Opcode::Funclet)
     {
-        return Err("it handles exceptions with funclets".into());
+        return Err(Reason::Funclets);
     }
     let head = |instruction: &&Instruction<'_>| {
         matches!(instruction.opcode(), Opcode::Phi | Opcode::LandingPad)
@@ -211,15 +227,15 @@ fn block_info<'m>(
     let last = instructions
         .len()
         .checked_sub(1)
-        .ok_or("it has an empty block")?;
+        .ok_or(Reason::EmptyBlock)?;
     let leave = leave(&instructions, attributes);
     let end = leave.map_or(last, |leave| leave.index);
     let mut cuts = cuts(&instructions, attributes, end);
-    if wanted.exits {
+    if options.exit_edges == ExitEdges::Present {
         cuts.extend(returns(&instructions, attributes, end));
         cuts.sort_by_key(|cut| cut.after);
     }
-    if wanted.calls {
+    if options.path_ends == PathEnds::Calls {
         let known = |index| cuts.iter().any(|cut: &Cut| cut.before == index);
         let found: Vec<Cut> = ends(&instructions, end)
             .filter(|&index| !known(index))
@@ -232,7 +248,7 @@ fn block_info<'m>(
         cuts.extend(found);
         cuts.sort_by_key(|cut| cut.after);
     }
-    if split
+    if block_end == BlockEnd::Cut
         && leave.is_none()
         && cuts
             .last()
@@ -269,12 +285,12 @@ fn block_info<'m>(
 }
 
 /// Where a block leaves the function: at its first call that doesn't return, or at its end.
-fn leave(instructions: &[Instruction<'_>], attributes: &Attributes) -> Option<Leave> {
+fn leave(instructions: &[Instruction<'_>], attributes: &CallAttributes) -> Option<BlockExit> {
     let noreturn = |instruction: &Instruction<'_>| {
         instruction.opcode() == Opcode::Call && attributes.does_not_return(*instruction)
     };
     if let Some(index) = instructions.iter().position(noreturn) {
-        return Some(Leave {
+        return Some(BlockExit {
             index,
             outcome: Outcome::Noreturn,
         });
@@ -282,11 +298,11 @@ fn leave(instructions: &[Instruction<'_>], attributes: &Attributes) -> Option<Le
     let last = instructions.len() - 1;
     match instructions[last].opcode() {
         Opcode::Ret => Some(return_of(instructions)),
-        Opcode::Unreachable => Some(Leave {
+        Opcode::Unreachable => Some(BlockExit {
             index: last,
             outcome: Outcome::Noreturn,
         }),
-        Opcode::Resume => Some(Leave {
+        Opcode::Resume => Some(BlockExit {
             index: last,
             outcome: Outcome::Resume,
         }),
@@ -294,8 +310,8 @@ fn leave(instructions: &[Instruction<'_>], attributes: &Attributes) -> Option<Le
     }
 }
 
-/// A return counts before a call that may become a jump, so that it still may.
-fn return_of(instructions: &[Instruction<'_>]) -> Leave {
+/// A return counts before a call that may become a jump, so that the call still may.
+fn return_of(instructions: &[Instruction<'_>]) -> BlockExit {
     let last = instructions.len() - 1;
     let passed = |instruction: &Instruction<'_>| {
         instruction.opcode() == Opcode::Shuffle
@@ -307,23 +323,24 @@ fn return_of(instructions: &[Instruction<'_>]) -> Leave {
         .iter()
         .rposition(|instruction| !passed(instruction));
     match before.map(|index| (index, instructions[index].tail_kind())) {
-        Some((index, TailKind::MustTail)) => Leave {
+        Some((index, TailKind::MustTail)) => BlockExit {
             index,
             outcome: Outcome::TailCall,
         },
-        Some((index, TailKind::Tail)) if may_become_jump(instructions, index) => Leave {
+        Some((index, TailKind::Tail)) if may_become_jump(instructions, index) => BlockExit {
             index,
             outcome: Outcome::Return,
         },
-        _ => Leave {
+        _ => BlockExit {
             index: last,
             outcome: Outcome::Return,
         },
     }
 }
 
-/// Whether what the function returns is what its last call does, or nothing: only such a call can take over the frame. Behind
-/// another that is marked `tail`, the frame is there while the call runs, and may be left.
+/// Whether the function returns the result of its last call, or nothing. Only then can the call
+/// take over the frame. Behind another call marked `tail`, the frame exists while the call runs,
+/// and may be left.
 fn may_become_jump(instructions: &[Instruction<'_>], call: usize) -> bool {
     let ret = instructions.last().expect("blocks aren't empty").value();
     let from_call = |value| {
@@ -333,11 +350,11 @@ fn may_become_jump(instructions: &[Instruction<'_>], call: usize) -> bool {
     ret.operand_count() == 0 || from_call(ret.operand(0))
 }
 
-/// Behind each call before instruction `end` that may not come back, unless nothing but a jump follows: what stands there may not
-/// run though the call does.
+/// A cut behind each call before instruction `end` that may not come back, unless only a jump
+/// follows. The call may run without the code behind it.
 fn returns<'a>(
     instructions: &'a [Instruction<'_>],
-    attributes: &'a Attributes,
+    attributes: &'a CallAttributes,
     end: usize,
 ) -> impl Iterator<Item = Cut> + 'a {
     let goes_on = move |index: usize| {
@@ -365,7 +382,7 @@ fn ends<'a>(instructions: &'a [Instruction<'_>], end: usize) -> impl Iterator<It
 }
 
 /// The cuts before instruction `end`, and at it if it is an invoke that needs one.
-fn cuts(instructions: &[Instruction<'_>], attributes: &Attributes, end: usize) -> Vec<Cut> {
+fn cuts(instructions: &[Instruction<'_>], attributes: &CallAttributes, end: usize) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = (0..end)
         .filter(|&index| {
             let instruction = instructions[index];

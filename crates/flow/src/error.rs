@@ -1,0 +1,68 @@
+//! Why a function's paths have no numbering: too many paths, or parts that are not a numbering.
+
+use crate::ids::{BlockId, DagEdgeId, EdgeId};
+use core::fmt;
+
+/// Why a function's paths could not be brought under the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyPaths {
+    /// The least number of paths that cutting reached; `u64::MAX` stands for that many or more.
+    pub least: u64,
+    /// The limit asked for.
+    pub limit: u64,
+}
+
+impl fmt::Display for TooManyPaths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} paths are left after cutting, the limit is {}",
+            self.least, self.limit
+        )
+    }
+}
+
+impl core::error::Error for TooManyPaths {}
+
+/// Why parts are not a numbering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberingError {
+    /// More edges than ids can name.
+    TooManyEdges,
+    /// Entry and exit are the same block.
+    EntryIsExit(BlockId),
+    /// The edges form a cycle.
+    Cycle,
+    /// An edge leaves the exit, enters the entry, or is a dummy between the wrong blocks.
+    Misplaced(DagEdgeId),
+    /// A real edge appears twice.
+    RepeatedEdge(EdgeId),
+    /// A head has two start edges.
+    RepeatedStart(BlockId),
+    /// No path from this block ends.
+    DeadEnd(BlockId),
+    /// The values of the edges that leave this block do not number its paths one after the other.
+    NotBijective(BlockId),
+    /// More than 2^64 - 1 paths.
+    TooManyPaths(BlockId),
+}
+
+impl fmt::Display for NumberingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyEdges => write!(f, "more edges than ids can name"),
+            Self::EntryIsExit(block) => write!(f, "{block} is both entry and exit"),
+            Self::Cycle => write!(f, "the edges that paths run along form a cycle"),
+            Self::Misplaced(edge) => {
+                write!(f, "{edge} is not between blocks where its kind can be")
+            }
+            Self::RepeatedEdge(edge) => write!(f, "{edge} appears twice"),
+            Self::RepeatedStart(block) => write!(f, "{block} has two start edges"),
+            Self::DeadEnd(block) => write!(f, "no path from {block} ends"),
+            Self::NotBijective(block) => write!(f, "the values at {block} do not number its paths"),
+            Self::TooManyPaths(block) => write!(f, "{block} has more paths than can be numbered"),
+        }
+    }
+}
+
+impl core::error::Error for NumberingError {}

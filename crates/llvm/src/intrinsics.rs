@@ -1,0 +1,15 @@
+//! What the names of intrinsics say.
+
+/// Whether the intrinsic of this name makes no code: debug markers, ends of lifetimes, assumptions.
+pub fn is_marker(intrinsic: &str) -> bool {
+    [
+        "llvm.dbg.",
+        "llvm.lifetime.",
+        "llvm.assume",
+        "llvm.experimental.noalias.scope",
+        "llvm.pseudoprobe",
+        "llvm.fake.use",
+    ]
+    .iter()
+    .any(|prefix| intrinsic.starts_with(prefix))
+}

@@ -1,0 +1,120 @@
+//! The functions, globals and aliases of a module, by name and in order.
+
+use std::ffi::CString;
+
+use crate::module::Module;
+use crate::types::Type;
+use crate::value::{Function, Global, Value};
+
+impl Module<'_> {
+    /// Its functions, declarations too, in order.
+    pub fn functions(&self) -> impl Iterator<Item = Function<'_>> {
+        // SAFETY: first and next of a live list; null at the end.
+        let first = unsafe { (self.api().LLVMGetFirstFunction)(self.raw()) };
+        std::iter::successors(Value::new(first, self), |value| {
+            // SAFETY: as above.
+            Value::new(
+                unsafe { (self.api().LLVMGetNextFunction)(value.raw()) },
+                self,
+            )
+        })
+        .map(Function::of)
+    }
+
+    /// The function of this name.
+    pub fn function(&self, name: &str) -> Option<Function<'_>> {
+        let name = CString::new(name).ok()?;
+        // SAFETY: a C string; null if there is none.
+        Value::new(
+            unsafe { (self.api().LLVMGetNamedFunction)(self.raw(), name.as_ptr()) },
+            self,
+        )
+        .map(Function::of)
+    }
+
+    /// The global variable of this name.
+    pub fn global(&self, name: &str) -> Option<Global<'_>> {
+        let name = CString::new(name).ok()?;
+        // SAFETY: a C string; null if there is none.
+        Value::new(
+            unsafe { (self.api().LLVMGetNamedGlobal)(self.raw(), name.as_ptr()) },
+            self,
+        )
+        .map(Global::of)
+    }
+
+    /// The name of what the alias of this name stands for.
+    pub fn alias(&self, name: &str) -> Option<String> {
+        // SAFETY: the name is given with its length; null if there is none; an alias has an
+        // aliasee.
+        let aliasee = unsafe {
+            let alias =
+                (self.api().LLVMGetNamedGlobalAlias)(self.raw(), name.as_ptr().cast(), name.len());
+            if alias.is_null() {
+                return None;
+            }
+            (self.api().LLVMAliasGetAliasee)(alias)
+        };
+        Value::new(aliasee, self).map(Value::name)
+    }
+
+    /// Names of the functions that resolve ifuncs.
+    pub fn ifunc_resolvers(&self) -> Vec<String> {
+        let api = self.api();
+        let mut names = Vec::new();
+        // SAFETY: first and next of a live list; null at the end; the resolver may be null.
+        unsafe {
+            let mut ifunc = (api.LLVMGetFirstGlobalIFunc)(self.raw());
+            while !ifunc.is_null() {
+                names.extend(
+                    Value::new((api.LLVMGetGlobalIFuncResolver)(ifunc), self).map(Value::name),
+                );
+                ifunc = (api.LLVMGetNextGlobalIFunc)(ifunc);
+            }
+        }
+        names
+    }
+
+    /// Declares a function. An existing one of that name is returned as it is.
+    ///
+    /// # Panics
+    /// If the name contains NUL.
+    pub fn declare(&self, name: &str, result: Type<'_>, parameters: &[Type<'_>]) -> Function<'_> {
+        if let Some(function) = self.function(name) {
+            return function;
+        }
+        let kind = Type::function(self, result, parameters);
+        let name = CString::new(name).expect("names of functions have no NUL");
+        // SAFETY: a C string and a function type of this context.
+        let raw = unsafe { (self.api().LLVMAddFunction)(self.raw(), name.as_ptr(), kind.raw()) };
+        Function::of(Value::new(raw, self).expect("LLVMAddFunction returns a function"))
+    }
+
+    /// Adds a global variable without initializer: external.
+    ///
+    /// # Panics
+    /// If the name contains NUL.
+    pub fn add_global(&self, name: &str, kind: Type<'_>) -> Global<'_> {
+        let name = CString::new(name).expect("names of globals have no NUL");
+        // SAFETY: a C string and a type of this context.
+        let raw = unsafe { (self.api().LLVMAddGlobal)(self.raw(), kind.raw(), name.as_ptr()) };
+        Global::of(Value::new(raw, self).expect("LLVMAddGlobal returns a global"))
+    }
+
+    /// Deletes the global variable of this name, if it is there and nothing uses it. Whether it was
+    /// deleted.
+    pub fn delete_global(&mut self, name: &str) -> bool {
+        let Some(global) = self.global(name) else {
+            return false;
+        };
+        // SAFETY: it is alive; without uses nothing in the module refers to it after; `&mut` means
+        // no handle does.
+        unsafe {
+            if !(self.api().LLVMGetFirstUse)(global.value().raw()).is_null() {
+                return false;
+            }
+            (self.api().LLVMDeleteGlobal)(global.value().raw());
+        }
+        true
+    }
+}

@@ -1,0 +1,48 @@
+//! Path boundaries: where one timed path ends and the next begins.
+//!
+//! Probes of timed paths stand at the very ends of paths. The planner treats every block as one in
+//! which a path may be left, so only the exit is in the region where a path counts as decided
+//! (`holloway_flow::Probes`). So each `Count` is the end of a path.
+
+use holloway_flow::Action;
+
+use super::sites::Sites;
+use crate::lower::Layout;
+
+/// The end of a path, and the start of the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PathBoundary {
+    /// The path ends before this instruction.
+    pub(super) end: usize,
+    /// The next path begins before this instruction. `None` where control leaves the function.
+    pub(super) begin: Option<usize>,
+}
+
+/// By block: a boundary for each `Count`, in their order.
+pub(super) fn path_boundaries(layout: &Layout<'_>, sites: &Sites) -> Vec<Vec<PathBoundary>> {
+    let blocks = layout.blocks.iter().zip(sites);
+    let boundaries = blocks.map(|(info, stops)| {
+        let actions = stops
+            .iter()
+            .flat_map(|stop| stop.actions.iter().map(move |action| (stop.index, action)));
+        let counts = actions.filter(|(_, action)| matches!(action, Action::Count { .. }));
+        let mut boundaries: Vec<PathBoundary> = counts
+            .map(|(index, _)| {
+                let mut cuts = info.cuts.iter();
+                let cut = cuts.find(|cut| cut.before == index && cut.after > index);
+                PathBoundary {
+                    end: index,
+                    begin: Some(cut.map_or(index, |cut| cut.after)),
+                }
+            })
+            .collect();
+        // The count of a path that leaves the function is the last of its block, behind all cuts.
+        if info.leave.is_some()
+            && let Some(last) = boundaries.last_mut()
+        {
+            last.begin = None;
+        }
+        boundaries
+    });
+    boundaries.collect()
+}

@@ -1,0 +1,168 @@
+//! The copy of a function's blocks, which becomes the timed code.
+
+use std::collections::HashMap;
+
+use holloway_flow::Action;
+use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Type, Value};
+
+use super::super::sites::{Sites, Stop};
+use super::parts::{PartStart, Parts};
+use crate::lower::{BlockInfo, Layout};
+
+/// The copied blocks.
+pub(super) struct TimedCopy<'m> {
+    /// By part: its copy, or the part itself if it has no copy.
+    pub(super) layout: Layout<'m>,
+    /// The actions of its probes.
+    pub(super) sites: Sites,
+    /// Each copied instruction with its copy, in order.
+    pub(super) pairs: Vec<(Instruction<'m>, Instruction<'m>)>,
+}
+
+impl<'m> TimedCopy<'m> {
+    /// Copies all parts except those that stand in the checking code only.
+    pub(super) fn new(function: Function<'m>, parts: &Parts<'m>) -> Self {
+        let mut timed = Self {
+            layout: Layout {
+                function,
+                blocks: Vec::with_capacity(parts.all.len()),
+            },
+            sites: Vec::with_capacity(parts.all.len()),
+            pairs: Vec::new(),
+        };
+        let mut blocks = HashMap::new();
+        for index in 0..parts.all.len() {
+            let block = timed.copy(parts, index);
+            if block != parts.all[index].block {
+                blocks.insert(parts.all[index].block, block);
+            }
+        }
+        let values = timed.pairs.iter();
+        let values: HashMap<Value<'m>, Value<'m>> = values
+            .map(|(old, new)| (old.value(), new.value()))
+            .collect();
+        for &(old, new) in &timed.pairs {
+            rename(old, new, &values, &blocks);
+        }
+        timed
+    }
+
+    /// Copies a part. Returns the block of the copy.
+    fn copy(&mut self, parts: &Parts<'m>, index: usize) -> Block<'m> {
+        let part = &parts.all[index];
+        // By instruction of the part: the position of its copy, or of the next copied instruction.
+        let mut number = Vec::with_capacity(part.instructions.len());
+        let (block, instructions) = if part.is_single(index) {
+            number.extend(0..part.instructions.len());
+            (part.block, part.instructions.clone())
+        } else {
+            let block = self.layout.function.append_block("holloway.timed");
+            let builder = Builder::at_end(block);
+            let mut copies = Vec::with_capacity(part.instructions.len());
+            for &instruction in &part.instructions {
+                number.push(copies.len());
+                if !is_left_out(instruction) {
+                    let copy = builder.copy(instruction);
+                    forget_scopes(copy);
+                    self.pairs.push((instruction, copy));
+                    copies.push(copy);
+                }
+            }
+            (block, copies)
+        };
+        let head = |instruction: &&Instruction<'_>| {
+            matches!(instruction.opcode(), Opcode::Phi | Opcode::LandingPad)
+        };
+        let top = instructions.iter().take_while(head).count();
+        let mut stops = Vec::new();
+        if matches!(part.begin, PartStart::Boundary | PartStart::Fresh) {
+            // The register's value belongs to another path.
+            stops.push(Stop::new(top, vec![Action::Set(0)]));
+        }
+        stops.extend(
+            part.actions
+                .iter()
+                .map(|&(at, action)| Stop::new(number[at], vec![action])),
+        );
+        self.sites.push(stops);
+        self.layout.blocks.push(BlockInfo {
+            block,
+            instructions,
+            top,
+            cuts: Vec::new(),
+            leave: None,
+            targets: Vec::new(),
+            sources: Vec::new(),
+        });
+        block
+    }
+}
+
+/// Whether the copy leaves an instruction out: debug records of variables, and declarations of
+/// scopes ([`forget_scopes`]).
+fn is_left_out(instruction: Instruction<'_>) -> bool {
+    let name = instruction.intrinsic();
+    name.is_some_and(|name| {
+        name.starts_with("llvm.dbg.") || name == "llvm.experimental.noalias.scope.decl"
+    })
+}
+
+/// Removes the copy's `noalias` metadata. It holds among the accesses of one execution of a scope's
+/// code, and part of an execution may run in the other code. The checking code keeps its metadata,
+/// which says nothing about the copies.
+fn forget_scopes(copy: Instruction<'_>) {
+    for name in ["alias.scope", "noalias"] {
+        copy.remove_metadata(copy.module().metadata_kind(name));
+    }
+}
+
+/// Makes a copy use the copied values and lead to the copied blocks.
+fn rename<'m>(
+    old: Instruction<'m>,
+    new: Instruction<'m>,
+    values: &HashMap<Value<'m>, Value<'m>>,
+    blocks: &HashMap<Block<'m>, Block<'m>>,
+) {
+    if old.opcode() == Opcode::Phi {
+        for (value, block) in old.incoming() {
+            let value = values.get(&value).copied().unwrap_or(value);
+            new.add_incoming(value, blocks.get(&block).copied().unwrap_or(block));
+        }
+        return;
+    }
+    for index in 0..new.value().operand_count() {
+        if let Some(&value) = values.get(&new.value().operand(index)) {
+            new.set_operand(index, value);
+        }
+    }
+    let mut targets = Vec::new();
+    for (index, target) in (0..).zip(new.successors()) {
+        if let Some(&block) = blocks.get(&target) {
+            new.set_successor(index, block);
+            targets.push((target, block));
+        }
+    }
+    if new.opcode() == Opcode::IndirectBr {
+        look_up(new, &targets);
+    }
+}
+
+/// Makes a computed goto go to the copy of the label whose address it is given.
+fn look_up<'m>(goto: Instruction<'m>, targets: &[(Block<'m>, Block<'m>)]) {
+    let builder = Builder::before(goto);
+    let label = goto.value().operand(0);
+    let mut address = label;
+    let mut seen = std::collections::HashSet::new();
+    for &(old, new) in targets {
+        if seen.insert(old) {
+            let same = builder.is_equal(label, old.address());
+            address = builder.select(same, new.address(), address);
+        }
+    }
+    assert_eq!(
+        address.kind(),
+        Type::pointer(goto.module()),
+        "labels have addresses"
+    );
+    goto.set_operand(0, address);
+}

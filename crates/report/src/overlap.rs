@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use holloway_analysis::RunProfile;
 
-use crate::Options;
+use crate::options::Options;
 
 /// Writes what two runs have in common, and where they differ most. [`Options::function`] limits the comparison to some
 /// functions, [`Options::top`] the rows; the view and the order don't matter.

@@ -1,49 +1,20 @@
 //! Paths whose time varies, as both the terminal and JSON show them: ranked, with what other rankings would have shown; and two runs or more,
 //! for people and for programs.
 
-use std::io::{self, Write};
-
 use holloway_analysis::Function;
 use holloway_analysis::trail::{Frame, Trail, frames, trail};
+use holloway_analysis::variation::VariationRun;
 use holloway_analysis::variation::rank::Ranking;
 use holloway_analysis::variation::spread::Spread;
-use holloway_analysis::variation::{How, VariationRun};
 use holloway_flow::PathId;
 use holloway_format::{Load, LoadShape};
 
-use crate::Options;
 use crate::filter::Filter;
 use crate::numbers::plural;
 use crate::places::lines_of;
 
 /// Paths that are compared with other rankings, and evaluated on other runs: the paper's ten.
 pub(crate) const FIRST: usize = 10;
-
-/// Writes how the first paths of each run vary on all of them. [`Options::top`] says how many are first (10).
-///
-/// # Errors
-/// Whatever `out` fails with.
-pub fn stability(
-    runs: &[&VariationRun],
-    options: &Options<'_>,
-    how: How,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    crate::terminal::stability::write(runs, options, how, out)
-}
-
-/// Writes the same as JSON (docs/json.md, "stability"), one object and a newline.
-///
-/// # Errors
-/// Whatever `out` fails with.
-pub fn stability_json(
-    runs: &[&VariationRun],
-    options: &Options<'_>,
-    how: How,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    crate::json::stability::write(runs, options, how, out)
-}
 
 /// Places in a ranking of the first paths of functions that are kept, at most `top`, and how many there are.
 pub(crate) fn kept(

@@ -10,12 +10,11 @@ use holloway_analysis::paths::instructions;
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
-use super::functions::bound;
-use super::{places, places_of};
-use crate::Options;
+use super::fields::{bound, places, places_of};
 use crate::filter::Filter;
 use crate::loops::{LoopsOptions, Shown, hottest};
 use crate::notes::Sentences;
+use crate::options::Options;
 
 /// Writes the loops of a run, one object and a newline. [`Options::function`] and [`Options::top`] limit the loops.
 ///

@@ -4,7 +4,9 @@
 //!
 //! Cost: each path listed is regenerated once; memory does not grow with the paths.
 
+mod context;
 mod document;
+mod fields;
 mod functions;
 mod left_out;
 mod lines;
@@ -18,17 +20,18 @@ pub mod variation;
 use std::io::{self, Write};
 
 use holloway_abi::Unit;
+use holloway_analysis::RunProfile;
 use holloway_analysis::coverage::{coverage, left_out};
 use holloway_analysis::predict::prediction;
-use holloway_analysis::{Exits, Function, ModuleId, RunProfile};
-use holloway_format::{Place, Text};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::filter::Filter;
 use crate::notes::Sentences;
-use crate::{Options, View};
+use crate::options::{Options, View};
+use context::RunContext;
 pub use document::SCHEMA;
+use fields::{collected, exits};
 use functions::Functions;
 use lines::lines;
 use prediction::PredictionRecord;
@@ -40,7 +43,7 @@ use prediction::PredictionRecord;
 /// # Errors
 /// Whatever `out` fails with.
 pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let document = Document {
+    let document = RunContext {
         run,
         names: Filter::new(options.function.as_ref()),
         options,
@@ -48,13 +51,7 @@ pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io
     document::write(&document, out)
 }
 
-struct Document<'a> {
-    run: &'a RunProfile,
-    names: Filter<'a>,
-    options: &'a Options<'a>,
-}
-
-impl Serialize for Document<'_> {
+impl Serialize for RunContext<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut document = serializer.serialize_struct("Document", 8)?;
         document.serialize_field("schema", &SCHEMA)?;
@@ -127,7 +124,7 @@ struct Totals {
     lost: u64,
 }
 
-impl<'a> Document<'a> {
+impl<'a> RunContext<'a> {
     fn images(&self) -> Vec<ImageRecord<'a>> {
         let process = |process: &'a holloway_analysis::Process| ProcessRecord {
             pid: process.pid,
@@ -193,52 +190,4 @@ impl<'a> Document<'a> {
             None => Some("no such function ran"),
         }
     }
-
-    fn module(&self, id: ModuleId) -> &'a str {
-        &self.run.modules[id.index()].name
-    }
-
-    fn name(&self, linkage_name: &Text, name: &Text) -> String {
-        self.names.name_of(linkage_name, name).to_string()
-    }
-}
-
-/// What was counted, as the JSON says it.
-fn collected(collected: Unit) -> &'static str {
-    match collected {
-        Unit::Paths => "paths",
-        Unit::Edges => "edges",
-    }
-}
-
-/// Whether frames left in a call are counted, as the JSON says it.
-fn exits(exits: Exits) -> &'static str {
-    match exits {
-        Exits::On => "on",
-        Exits::Off => "off",
-        Exits::Mixed => "mixed",
-    }
-}
-
-/// The places of each block as `file:line:column`.
-fn places(function: &Function) -> Vec<Vec<String>> {
-    let blocks = function.map.blocks.iter();
-    blocks
-        .map(|block| places_of(function, &block.places))
-        .collect()
-}
-
-/// Places that have a line, as `file:line:column`.
-fn places_of(function: &Function, places: &[Place]) -> Vec<String> {
-    let file = |place: &Place| {
-        function
-            .map
-            .scopes
-            .get(place.scope as usize)
-            .map_or("", |scope| &scope.file)
-    };
-    let known = places.iter().filter(|place| place.line != 0);
-    known
-        .map(|place| format!("{}:{}:{}", file(place), place.line, place.column))
-        .collect()
 }

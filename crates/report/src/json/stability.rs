@@ -7,8 +7,8 @@ use holloway_analysis::variation::{How, VariationRun};
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
-use crate::Options;
 use crate::filter::Filter;
+use crate::options::Options;
 use crate::variation::{FIRST, lines, trail_of};
 
 /// Writes how the first paths of each run vary on all of them, one object and a newline.

@@ -12,10 +12,10 @@ use holloway_format::{Load, LoadShape, VariationStats};
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
-use super::{places, places_of};
-use crate::Options;
+use super::fields::{places, places_of};
 use crate::filter::Filter;
 use crate::notes::Sentences;
+use crate::options::Options;
 use crate::variation::{FIRST, kept, kept_spreads, lines, prefetch, spots_of, trail_of};
 
 /// Writes the paths of a run by net variation, first those of which it is certain, one object and a newline. [`Options::function`] and [`Options::top`] limit the paths

@@ -8,8 +8,8 @@ use holloway_analysis::functions::summary;
 use holloway_analysis::{Function, FunctionId, RunProfile};
 use holloway_format::Skipped;
 
-use super::Sheet;
 use super::paint::{Ink, Line};
+use super::sheet::Sheet;
 use crate::numbers::{grouped, plural};
 
 /// Functions named after "inlined into".

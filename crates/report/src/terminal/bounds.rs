@@ -4,8 +4,8 @@ use std::io;
 
 use holloway_analysis::bounds::Bound;
 
-use super::Sheet;
 use super::paint::{Ink, Line};
+use super::sheet::Sheet;
 
 /// What stands in front of a count.
 pub(super) fn mark(bound: Bound) -> &'static str {

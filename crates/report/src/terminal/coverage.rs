@@ -6,8 +6,8 @@ use holloway_abi::Unit;
 use holloway_analysis::Exits;
 use holloway_analysis::coverage::{Coverage, coverage};
 
-use super::Sheet;
 use super::paint::Ink;
+use super::sheet::Sheet;
 use crate::notes::{Label, sentence};
 use crate::numbers::{grouped, plural, share};
 

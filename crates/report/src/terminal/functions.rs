@@ -4,9 +4,9 @@ use std::io;
 
 use holloway_analysis::functions::{Summary, Weight, hottest};
 
-use super::Sheet;
 use super::bounds::{legend, marked};
 use super::paint::Ink;
+use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
 

@@ -12,9 +12,9 @@ use std::io;
 use holloway_analysis::bounds::Bound;
 use holloway_analysis::lines::Lines;
 
-use super::Sheet;
 use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
+use super::sheet::Sheet;
 use crate::lines::{line_bounds, line_counts};
 use crate::numbers::{grouped, plural};
 use crate::places;

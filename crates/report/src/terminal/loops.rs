@@ -21,13 +21,13 @@ use holloway_analysis::loops::shape::{Finding, Thousandths, path_of};
 use holloway_analysis::trail::{End, trail};
 use holloway_format::LoopMap;
 
-use super::Sheet;
 use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
 use super::paths::{end, in_brief, where_to};
-use crate::Options;
+use super::sheet::Sheet;
 use crate::loops::{Branch, LoopsOptions, Shown, hottest};
 use crate::numbers::{grouped, mean, plural, share};
+use crate::options::Options;
 
 /// Runs of one path that a period is shown with before the rest is left out.
 const RUNS: usize = 24;

@@ -14,13 +14,13 @@ use holloway_analysis::{Exits, Function, RunProfile};
 use holloway_flow::PathId;
 use holloway_format::Place;
 
-use super::Sheet;
 use super::outcome;
 use super::paint::{Ink, clip, clip_start};
+use super::sheet::Sheet;
 use super::table::{Align, Table};
-use crate::Options;
 use crate::notes::sentence;
 use crate::numbers::{grouped, plural, share};
+use crate::options::Options;
 
 const WHOLE: [(&str, Align); 3] = [("", Align::Left), ("A", Align::Right), ("B", Align::Right)];
 

@@ -21,17 +21,15 @@ use holloway_analysis::{Function, Sort};
 use holloway_format::{Outcome, Place};
 use unicode_width::UnicodeWidthStr;
 
-use super::Sheet;
 use super::outcome;
 use super::paint::{Ink, Line, clip, clip_start};
+use super::sheet::{PLACE, Sheet};
 use crate::numbers::{grouped, plural, share};
 
 /// Rows of a path before its middle is left out, and the rows kept at its start and end.
 const ROWS: usize = 24;
 const FIRST: usize = 14;
 const LAST: usize = 8;
-/// Widest column of places.
-pub(super) const PLACE: usize = 44;
 /// Columns that source text gets at least.
 const TEXT: usize = 20;
 

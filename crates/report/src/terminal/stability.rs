@@ -5,13 +5,13 @@ use std::io::{self, BufWriter, Write};
 use holloway_analysis::variation::stability::{Stability, stability};
 use holloway_analysis::variation::{How, VariationRun};
 
-use super::Sheet;
 use super::paint::{Ink, clip_start};
-use super::paths::PLACE;
+use super::sheet::PLACE;
+use super::sheet::Sheet;
 use super::table::{Align, Table};
-use super::variation::{place_of, time};
-use crate::Options;
+use super::variation::report::{place_of, time};
 use crate::numbers::{grouped, plural, tenths};
+use crate::options::Options;
 use crate::variation::{FIRST, letter, trail_of};
 
 /// Samples for each of a run's first paths below which it is said that there are few: the net variation of one with a hundred is known to some ten per cent.

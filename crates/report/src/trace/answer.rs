@@ -10,8 +10,8 @@ use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
 use holloway_analysis::trace::stats::{Stats, counts, stats, stats_of_checked};
 use holloway_format::damage::Sample;
 
-use super::sight::Asked;
-use super::{AskError, Hot, LIMIT, Method, Question, Sight};
+use super::question::{AskError, Hot, LIMIT, Method, Question};
+use super::sight::{Asked, Sight};
 
 /// An answer.
 pub(crate) enum Answer {

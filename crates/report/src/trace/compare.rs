@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use holloway_analysis::trace::diff::{Alphabet, Diff, Unit, diff, first};
 
-use super::{AskError, Comparison, LIMIT, Sight};
+use super::question::{AskError, Comparison, LIMIT};
+use super::sight::Sight;
 
 /// What was found, and what its numbers stand for.
 pub(crate) struct Compared {

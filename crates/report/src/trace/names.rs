@@ -5,7 +5,7 @@ use std::rc::Rc;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::pattern::NameError;
 
-use super::excerpt;
+use super::excerpt::excerpt;
 use crate::filter::Filter;
 
 /// Names that an error suggests.

@@ -11,9 +11,10 @@ use holloway_analysis::trail::{Trail, trail};
 use holloway_format::FunctionMap;
 
 use super::names::{self, look_up};
-use super::{AskError, Cost, Stream};
-use crate::Options;
+use super::question::{AskError, Cost};
+use super::stream::Stream;
 use crate::filter::Filter;
+use crate::options::Options;
 use crate::places::{lines_of, short};
 
 /// A stream as it is shown.

@@ -10,7 +10,8 @@ use holloway_analysis::trace::query::{Frequency, Matches};
 use holloway_analysis::trace::{Terminal, Trace};
 
 use super::answer::Answer;
-use super::{Sight, Stream};
+use super::sight::Sight;
+use super::stream::Stream;
 
 /// The sum of the answers of an image's streams.
 pub(crate) struct Sum<'a> {

@@ -7,7 +7,7 @@ use holloway_analysis::trace::stats::Stats;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
-use super::Table;
+use super::stream::Table;
 use crate::trace::answer::{Answer, HotFound, Unit, Verified};
 use crate::trace::{Cost, Hot, Method, Question, Sight};
 

@@ -3,7 +3,8 @@
 use holloway_analysis::trace::diff::Unit;
 use serde::Serialize;
 
-use super::{Head, SCHEMA, Table, TerminalRecord};
+use super::stream::{Head, Table, TerminalRecord};
+use crate::json::document::SCHEMA;
 use crate::trace::compare::{Compared, Shown};
 use crate::trace::{AskError, Comparison, Sight};
 

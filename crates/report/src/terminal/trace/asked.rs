@@ -6,10 +6,10 @@ use holloway_analysis::trace::before::{Order, Runs};
 use holloway_analysis::trace::context::Context;
 use holloway_analysis::trace::query::{Frequency, Matches};
 
-use super::super::paint::Ink;
-use super::super::table::{Align, Table};
-use super::{Sheet, spot};
+use super::sheet::{TraceSheet, spot};
 use crate::numbers::{grouped, plural, share};
+use crate::terminal::paint::Ink;
+use crate::terminal::table::{Align, Table};
 use crate::trace::Sight;
 use crate::trace::answer::Unit;
 
@@ -43,7 +43,7 @@ fn runs(count: u64, ends: Option<(u64, u64)>) -> String {
 }
 
 pub(super) fn freq(
-    sheet: &mut Sheet<'_>,
+    sheet: &mut TraceSheet<'_>,
     sight: &Sight<'_>,
     found: &Frequency,
     unit: Unit,
@@ -56,7 +56,7 @@ pub(super) fn freq(
 }
 
 /// Where an event of the trace is in the source.
-fn near(sheet: &mut Sheet<'_>, sight: &Sight<'_>, position: u64) -> io::Result<()> {
+fn near(sheet: &mut TraceSheet<'_>, sight: &Sight<'_>, position: u64) -> io::Result<()> {
     match sight.at(position) {
         Some(terminal) => sheet.event(sight, &grouped(position), 0, terminal),
         None => Ok(()),
@@ -64,7 +64,7 @@ fn near(sheet: &mut Sheet<'_>, sight: &Sight<'_>, position: u64) -> io::Result<(
 }
 
 pub(super) fn before(
-    sheet: &mut Sheet<'_>,
+    sheet: &mut TraceSheet<'_>,
     sight: &Sight<'_>,
     [p, q]: [(&str, Unit); 2],
     order: &Order,
@@ -143,7 +143,7 @@ pub(super) fn before(
 }
 
 pub(super) fn context(
-    sheet: &mut Sheet<'_>,
+    sheet: &mut TraceSheet<'_>,
     sight: &Sight<'_>,
     found: &Context,
     unit: Unit,
@@ -195,7 +195,11 @@ pub(super) fn context(
     table.write(&mut sheet.page)
 }
 
-pub(super) fn query(sheet: &mut Sheet<'_>, sight: &Sight<'_>, found: &Matches) -> io::Result<()> {
+pub(super) fn query(
+    sheet: &mut TraceSheet<'_>,
+    sight: &Sight<'_>,
+    found: &Matches,
+) -> io::Result<()> {
     let count = match found.count {
         0 => "none".to_owned(),
         1 => "1 match".to_owned(),

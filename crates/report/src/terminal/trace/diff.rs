@@ -4,9 +4,9 @@ use std::io;
 
 use holloway_analysis::trace::diff::{Diff, Unit};
 
-use super::super::paint::{Ink, Line};
-use super::Sheet;
+use super::sheet::TraceSheet;
 use crate::numbers::{grouped, plural};
+use crate::terminal::paint::{Ink, Line};
 use crate::trace::compare::{Compared, Shown};
 use crate::trace::{Comparison, Sight};
 
@@ -16,7 +16,7 @@ const AFTER: u64 = 5;
 
 /// Writes what was compared.
 pub(super) fn write(
-    sheet: &mut Sheet<'_>,
+    sheet: &mut TraceSheet<'_>,
     sights: &[Sight<'_>; 2],
     compared: &Compared,
     how: &Comparison,
@@ -46,7 +46,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn parting(sheet: &mut Sheet<'_>, sights: &[Sight<'_>; 2], diff: &Diff) -> io::Result<()> {
+fn parting(sheet: &mut TraceSheet<'_>, sights: &[Sight<'_>; 2], diff: &Diff) -> io::Result<()> {
     if diff.is_same() {
         return sheet.fact("the same", "from the first event to the last");
     }
@@ -70,7 +70,7 @@ fn parting(sheet: &mut Sheet<'_>, sights: &[Sight<'_>; 2], diff: &Diff) -> io::R
     Ok(())
 }
 
-fn list(sheet: &mut Sheet<'_>, sight: &Sight<'_>, from: u64, count: u64) -> io::Result<()> {
+fn list(sheet: &mut TraceSheet<'_>, sight: &Sight<'_>, from: u64, count: u64) -> io::Result<()> {
     let events = (from..from + count).zip(sight.stream.trace.grammar.expand_from(from));
     for (position, terminal) in events {
         sheet.event(sight, &grouped(position), 0, terminal)?;
@@ -79,7 +79,7 @@ fn list(sheet: &mut Sheet<'_>, sight: &Sight<'_>, from: u64, count: u64) -> io::
 }
 
 fn only(
-    sheet: &mut Sheet<'_>,
+    sheet: &mut TraceSheet<'_>,
     sights: &[Sight<'_>; 2],
     compared: &Compared,
     side: usize,

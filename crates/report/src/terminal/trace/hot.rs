@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::super::paint::{Ink, Line};
-use super::Sheet;
+use super::sheet::TraceSheet;
 use crate::numbers::{grouped, plural, share};
+use crate::terminal::paint::{Ink, Line};
 use crate::trace::answer::HotFound;
 use crate::trace::{Cost, Hot, Method, Sight};
 
@@ -14,7 +14,7 @@ const KEPT: usize = 10;
 
 /// Writes hot sequences.
 pub(super) fn write(
-    sheet: &mut Sheet<'_>,
+    sheet: &mut TraceSheet<'_>,
     sight: &Sight<'_>,
     asked: &Hot,
     found: &HotFound,

@@ -4,10 +4,10 @@ use std::io;
 
 use holloway_analysis::trace::stats::{Stats, change, depth};
 
-use super::super::paint::Ink;
-use super::super::table::{Align, Table};
-use super::Sheet;
+use super::sheet::TraceSheet;
 use crate::numbers::{grouped, mean, plural};
+use crate::terminal::paint::Ink;
+use crate::terminal::table::{Align, Table};
 use crate::trace::answer::{Answer, Verified};
 use crate::trace::{Sight, Stream, longest};
 
@@ -39,7 +39,10 @@ const EVENTS: [(&str, Align); 9] = [
 const DEEPEST: u64 = 12;
 
 /// Writes the numbers of all streams.
-pub(super) fn stats(sheet: &mut Sheet<'_>, answers: &[(&Sight<'_>, Answer)]) -> io::Result<()> {
+pub(super) fn stats(
+    sheet: &mut TraceSheet<'_>,
+    answers: &[(&Sight<'_>, Answer)],
+) -> io::Result<()> {
     let known = answers.iter().filter_map(|(sight, answer)| match answer {
         Answer::Stats(stats) => Some((*sight, stats)),
         _ => None,
@@ -145,7 +148,7 @@ fn event_row(name: &str, stats: &Stats) -> Vec<(Ink, String)> {
 
 /// Writes events, indented by calls.
 pub(super) fn cat(
-    sheet: &mut Sheet<'_>,
+    sheet: &mut TraceSheet<'_>,
     sight: &Sight<'_>,
     from: u64,
     count: u64,
@@ -185,7 +188,7 @@ pub(super) fn cat(
 }
 
 /// Writes whether the grammar stands for what came.
-pub(super) fn verify(sheet: &mut Sheet<'_>, found: &Verified) -> io::Result<()> {
+pub(super) fn verify(sheet: &mut TraceSheet<'_>, found: &Verified) -> io::Result<()> {
     let same = match found.is_same {
         Some(true) => "the grammar stands for just the events that came",
         Some(false) => {

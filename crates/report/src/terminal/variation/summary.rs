@@ -7,10 +7,10 @@ use holloway_analysis::variation::VariationRun;
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::spread::Spread;
 
-use super::Report;
+use super::report::{Report, time};
 use crate::numbers::{grouped, plural, tenths};
-use crate::terminal::Sheet;
 use crate::terminal::paint::Ink;
+use crate::terminal::sheet::Sheet;
 use crate::terminal::table::{Align, Table};
 use crate::variation::{FIRST, kept_spreads};
 
@@ -48,10 +48,7 @@ pub(super) fn measured(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<
     };
     sheet.fact("samples", &format!("{}{one_in}", grouped(stats.samples)))?;
     let frequency = run.frequency();
-    let mut text = format!(
-        "{} in all threads",
-        super::time(stats.cycles as f64, frequency)
-    );
+    let mut text = format!("{} in all threads", time(stats.cycles as f64, frequency));
     if let Some(frequency) = frequency {
         text += &format!(" · {}", rate(frequency));
     }

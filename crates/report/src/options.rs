@@ -25,7 +25,7 @@ pub enum View {
     PathsFromEdges,
 }
 
-/// What a run is shown by where the reader doesn't say: its paths, or the edges where that is what it recorded.
+/// The view of a run if the reader names none: its paths, or its edges if it recorded edges.
 pub fn default_view(run: &RunProfile) -> View {
     match run.unit() {
         Unit::Paths => View::Paths,
@@ -35,12 +35,13 @@ pub fn default_view(run: &RunProfile) -> View {
 
 /// How to show it.
 pub struct Options<'a> {
-    /// What to show. `None`: [`default_view`]. JSON shows everything whatever this is, the prediction and the lines apart.
+    /// What to show. `None`: [`default_view`]. JSON shows everything, but the prediction and the
+    /// lines only if this names them.
     pub view: Option<View>,
     /// What makes a path, a function or a block hot.
     pub sort: Sort,
-    /// Rows (paths, functions, edges, blocks, files) to show. `None`: 10 on the terminal, of lines the hottest; all in
-    /// JSON.
+    /// Rows to show: paths, functions, edges, blocks, or files. `None`: all in JSON; 10 on the
+    /// terminal, and the hottest lines.
     pub top: Option<usize>,
     /// Only functions whose name, as shown, this matches.
     pub function: Option<Regex>,

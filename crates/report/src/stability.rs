@@ -6,7 +6,8 @@ use holloway_analysis::variation::{How, VariationRun};
 
 use crate::options::Options;
 
-/// Writes how the first paths of each run vary on all of them. [`Options::top`] says how many are first (10).
+/// Writes how the first paths of each run vary in all runs. [`Options::top`] gives the number of
+/// first paths (10).
 ///
 /// # Errors
 /// Whatever `out` fails with.

@@ -1,12 +1,14 @@
-//! Questions on traces (Larus 1999): what can be asked, and of what. The answers are written by [`terminal::trace`](crate::terminal::trace) and
-//! [`json::trace`](crate::json::trace), which have the same two functions:
+//! Questions on traces (Larus 1999). [`terminal::trace`](crate::terminal::trace) and
+//! [`json::trace`](crate::json::trace) write the answers, each with two functions:
 //!
-//! - `write(question, run, options, out)`: each stream's answer, in the order given, and what is missing in the run;
-//! - `diff(pairs, how, options, out)`: streams of two runs against each other, pair by pair.
+//! - `write(question, run, options, out)`: each stream's answer, and what is missing in the run;
+//! - `diff(pairs, how, options, out)`: streams of two runs compared, pair by pair.
 //!
-//! Of [`Options`](crate::Options), `top`, `color`, `width`, `cwd` and `source` count here. Patterns and names in questions are read by
-//! [`Pattern`](holloway_analysis::trace::pattern::Pattern): a name is a function's as shown, its end behind a `::`, either without arguments and generic parameters,
-//! or its linkage name.
+//! Of [`Options`](crate::Options), `top`, `color`, `width`, `cwd` and `source` have an effect.
+//!
+//! [`Pattern`](holloway_analysis::trace::pattern::Pattern) reads the patterns and names of
+//! questions. A name is a function's as shown, or its end behind a `::`, either without arguments
+//! and generic parameters; or its linkage name.
 
 pub(crate) mod answer;
 pub(crate) mod compare;

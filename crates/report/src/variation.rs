@@ -1,5 +1,5 @@
-//! Paths whose time varies, as both the terminal and JSON show them: ranked, with what other rankings would have shown; and two runs or more,
-//! for people and for programs.
+//! Paths whose time varies, for the terminal and JSON: which ones to show, and the words for their
+//! loads.
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::{Frame, Trail, frames, trail};
@@ -16,7 +16,8 @@ use crate::places::lines_of;
 /// Paths that are compared with other rankings, and evaluated on other runs: the paper's ten.
 pub(crate) const FIRST: usize = 10;
 
-/// Places in a ranking of the first paths of functions that are kept, at most `top`, and how many there are.
+/// Indices in a ranking of the first `top` paths of functions that are kept, and the number of all
+/// such paths.
 pub(crate) fn kept(
     run: &VariationRun,
     ranking: &Ranking,
@@ -65,7 +66,8 @@ pub(crate) fn lines<'a>(function: &'a Function, trail: &Trail) -> Option<(&'a st
     Some((file, *first, *last))
 }
 
-/// File and line of a load, first those in the function's own text, where a prefetch would go, then those of what was inlined there, if it was.
+/// File and line of a load: first in the function's own text, where a prefetch would go, then in
+/// the inlined code, if the load was inlined.
 pub(crate) fn spots_of<'a>(function: &'a Function, load: &Load) -> Vec<(&'a str, u32)> {
     let file = |frame: &Frame| {
         let scope = function.map.scopes.get(frame.scope as usize);
@@ -78,7 +80,7 @@ pub(crate) fn spots_of<'a>(function: &'a Function, load: &Load) -> Vec<(&'a str,
     spots
 }
 
-/// What may be fetched ahead, for a load of this shape in a file of this name: why, and how that is written.
+/// Why and how to prefetch, for a load of this shape in a file of this name.
 pub(crate) fn prefetch(shape: LoadShape, file: &str) -> (String, &'static str) {
     let is_rust = file.ends_with(".rs");
     match shape {

@@ -15,7 +15,8 @@ use serde::{Serialize, Serializer};
 use super::context::RunContext;
 use super::fields::{bound, collected, places};
 
-/// All functions shown, those with most path executions first; with most block runs, where edges were counted in any.
+/// The functions that are shown, those with the most path executions first. If edges were counted
+/// in any function, those with the most block executions come first.
 pub(super) struct Functions<'a>(pub(super) &'a RunContext<'a>);
 
 impl Serialize for Functions<'_> {

@@ -1,4 +1,4 @@
-//! Sequences of paths over loop iterations as JSON: an object of its own, documented in docs/json.md.
+//! Sequences of paths over loop iterations, as JSON (docs/json.md).
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -16,7 +16,8 @@ use crate::loops::{LoopsOptions, Shown, hottest};
 use crate::notes::Sentences;
 use crate::options::Options;
 
-/// Writes the loops of a run, one object and a newline. [`Options::function`] and [`Options::top`] limit the loops.
+/// Writes the loops of a run as one object and a newline. [`Options::function`] and
+/// [`Options::top`] limit the loops.
 ///
 /// # Errors
 /// Whatever `out` fails with.

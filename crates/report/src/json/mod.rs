@@ -1,6 +1,7 @@
 //! The report for programs: JSON, schema 1, documented in docs/json.md.
 //!
-//! Written as it is made: a function at a time, a path at a time. [`write()`] is the order of the document's fields.
+//! Each record is written as soon as it is made. [`write()`] has the order of the document's
+//! fields.
 //!
 //! Cost: each path listed is regenerated once; memory does not grow with the paths.
 
@@ -36,9 +37,9 @@ use functions::Functions;
 use lines::lines;
 use prediction::PredictionRecord;
 
-/// Writes the run as JSON, one object and a newline. [`Options::function`] and [`Options::top`] limit functions and
-/// paths; totals are always those of the whole run. The prediction is made where the view is [`View::PathsFromEdges`], lines are
-/// listed where it is [`View::Lines`].
+/// Writes the run as one object and a newline. [`Options::function`] and [`Options::top`] limit
+/// functions and paths; totals are of the whole run. The prediction is written for
+/// [`View::PathsFromEdges`], lines for [`View::Lines`].
 ///
 /// # Errors
 /// Whatever `out` fails with.

@@ -1,4 +1,4 @@
-//! Runs whose paths were timed, evaluated on each other's first paths, as JSON: `stability` of docs/json.md.
+//! Timed runs, each evaluated on the others' first paths, as JSON (`stability` of docs/json.md).
 
 use std::io::{self, Write};
 

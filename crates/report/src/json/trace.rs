@@ -1,4 +1,5 @@
-//! Answers to questions on traces, as JSON: "trace" of docs/json.md. The same entry points as [`terminal::trace`](crate::terminal::trace).
+//! Answers to questions on traces, as JSON (`trace` of docs/json.md). Its functions are those of
+//! [`terminal::trace`](crate::terminal::trace).
 
 mod answer;
 mod diff;
@@ -80,7 +81,8 @@ struct StreamRecord<'a> {
     terminals: Vec<TerminalRecord>,
 }
 
-/// Writes each stream's answer, as one object and a newline. Gives what [`terminal::trace::write`](crate::terminal::trace::write()) gives.
+/// Writes each stream's answer as one object and a newline. Gives what
+/// [`terminal::trace::write`](crate::terminal::trace::write()) gives.
 ///
 /// # Errors
 /// As of [`terminal::trace::write`](crate::terminal::trace::write()).

@@ -1,4 +1,5 @@
-//! Marks of counts that may differ from what ran, since frames that are left early are not counted, and what the marks say.
+//! Marks of counts that may differ from the executions, since frames that are left early are not
+//! counted, and the legend of these marks.
 
 use std::io;
 

@@ -24,7 +24,7 @@ use holloway_format::LoopMap;
 use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
 use super::paths::{end, in_brief, where_to};
-use super::sheet::Sheet;
+use super::sheet::{Detail, Sheet};
 use crate::loops::{Branch, LoopsOptions, Shown, hottest};
 use crate::numbers::{grouped, mean, plural, share};
 use crate::options::Options;
@@ -87,7 +87,14 @@ fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io
         }
     }
     for (rank, (one, head)) in list.iter().zip(&heads).enumerate() {
-        write_loop(sheet, rank + 1, one, head, how.min_share, list.len() == 1)?;
+        write_loop(
+            sheet,
+            rank + 1,
+            one,
+            head,
+            how.min_share,
+            Detail::of_items(list.len()),
+        )?;
     }
     let bounds = |one: &Shown| bounds(one, sheet.run.function(one.function));
     let marks: Vec<Bound> = list.iter().flat_map(bounds).collect();
@@ -101,24 +108,24 @@ fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io
 /// What is missing from all counts.
 fn lost(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
     let stats = &loops.stats;
-    let mut said: Vec<String> = Vec::new();
+    let mut losses: Vec<String> = Vec::new();
     if stats.gaps + stats.cut_streams > 0 {
         let places = plural(stats.gaps + stats.cut_streams, "place");
-        said.push(format!(
+        losses.push(format!(
             "words are missing in {places}: paths there are not counted, and no sequence spans a gap"
         ));
     }
     if stats.dropped_words > 0 {
-        said.push(format!(
+        losses.push(format!(
             "{} with {} were dropped for want of room: counts of sequences that may be too small say by how much (+)",
             plural(stats.dropped_nodes, "rare sequence"),
             plural(stats.dropped_words, "path execution"),
         ));
     }
-    for one in said {
+    for loss in losses {
         let mut line = Line::new();
         line.put(Ink::Plain, "  ");
-        sheet.page.wrapped(line, Ink::Alarm, &one)?;
+        sheet.page.wrapped(line, Ink::Alarm, &loss)?;
     }
     Ok(())
 }
@@ -143,7 +150,7 @@ fn write_loop(
     one: &Shown,
     place: &str,
     least: Thousandths,
-    whole: bool,
+    detail: Detail,
 ) -> io::Result<()> {
     let function = sheet.run.function(one.function);
     let name = sheet.name(function);
@@ -163,24 +170,23 @@ fn write_loop(
         marked(of_iterations, &plural(iterations, "iteration")),
         mean(iterations.into(), executions)
     );
-    said(sheet, Ink::Plain, &text)?;
+    sheet.indented(Ink::Plain, &text)?;
     if let Some(described) = &one.count.described {
         for text in reshaped(described) {
-            said(sheet, Ink::Alarm, &text)?;
+            sheet.indented(Ink::Alarm, &text)?;
         }
     }
     let findings = one.count.findings(function, &one.kipf);
     for finding in &findings {
-        said(sheet, Ink::Outcome, &sentence(finding, one.k))?;
+        sheet.indented(Ink::Outcome, &sentence(finding, one.k))?;
     }
     if findings.is_empty() {
-        said(sheet, Ink::Faint, "no sequence stands out")?;
+        sheet.indented(Ink::Faint, "no sequence stands out")?;
     }
     let branches = one.branches(least);
-    let rows = if whole {
-        branches.len()
-    } else {
-        branches.len().min(ROWS)
+    let rows = match detail {
+        Detail::Whole => branches.len(),
+        Detail::Brief => branches.len().min(ROWS),
     };
     let width = branches
         .iter()
@@ -191,7 +197,7 @@ fn write_loop(
     }
     if rows < branches.len() {
         let more = plural((branches.len() - rows) as u64, "sequence");
-        said(sheet, Ink::Faint, &format!("… {more} more"))?;
+        sheet.indented(Ink::Faint, &format!("… {more} more"))?;
     }
     let used: BTreeSet<u64> = branches[..rows]
         .iter()
@@ -210,13 +216,6 @@ fn bounds(one: &Shown, function: &Function) -> [Bound; 2] {
         count.executions_bound(function),
         count.iterations_bound(function),
     ]
-}
-
-/// A line below a loop's head.
-fn said(sheet: &mut Sheet<'_>, ink: Ink, text: &str) -> io::Result<()> {
-    let mut line = Line::new();
-    line.up_to(5);
-    sheet.page.wrapped(line, ink, text)
 }
 
 /// Why iterations are not the source's: what the compiler made of the loop.

@@ -145,7 +145,7 @@ impl<'a> Comparison<'a> {
         for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
             for note in run.damage.iter().take(DAMAGED) {
                 let text = format!("{name}: {}", sentence(note));
-                sheet.said(Ink::Alarm, "damaged", &text)?;
+                sheet.labeled(Ink::Alarm, "damaged", &text)?;
             }
         }
         if sides.iter().all(|side| side.executions == 0) {
@@ -367,7 +367,8 @@ fn path_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, id: PathId) -> [Stri
     [id.to_string(), at, to, branches]
 }
 
-/// What was decided on a path, and at which lines: `7 → line 10, 12 → leaves the loop`; with the file where it isn't the function's.
+/// The decisions on a path and their lines: `7 → line 10, 12 → leaves the loop`, with the file if
+/// it isn't the function's.
 fn branches<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> String {
     let scopes = &function.map.scopes;
     let line = |place: Place| match scopes.get(place.scope as usize) {

@@ -19,6 +19,25 @@ pub(super) const TOP: usize = 10;
 /// Columns that a place in the source may take.
 pub(super) const PLACE: usize = 44;
 
+/// How much of a path or a tree of sequences is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// All of it, since it is the only one.
+    Whole,
+    /// The first and last rows.
+    Brief,
+}
+
+impl Detail {
+    /// The detail of each item of a list.
+    pub(super) fn of_items(items: usize) -> Detail {
+        match items {
+            1 => Detail::Whole,
+            _ => Detail::Brief,
+        }
+    }
+}
+
 /// What every view needs.
 pub(super) struct Sheet<'a> {
     pub(super) run: &'a RunProfile,
@@ -44,7 +63,7 @@ impl<'a> Sheet<'a> {
             names,
             crowded: OnceCell::new(),
             known: KnownBranches::default(),
-            page: Page::new(out, options.color, options.width),
+            page: Page::new(out, options),
         }
     }
 
@@ -62,7 +81,8 @@ impl<'a> Sheet<'a> {
         self.names.keeps(self.run, id)
     }
 
-    /// What a function of this run is called: `helper`, or `helper in libplugin.so` where another image has a function that ran of the same name.
+    /// The name of a function in this run: `helper`, or `helper in libplugin.so` if a function of
+    /// another image that ran has the same name.
     pub(super) fn name(&self, function: &Function) -> Rc<str> {
         let name = self.names.name(function);
         if !self.crowded().contains(&name) {
@@ -106,13 +126,20 @@ impl<'a> Sheet<'a> {
 
     /// Writes a line of a list of facts.
     pub(super) fn fact(&mut self, label: &str, text: &str) -> io::Result<()> {
-        self.said(Ink::Faint, label, text)
+        self.labeled(Ink::Faint, label, text)
     }
 
-    pub(super) fn said(&mut self, ink: Ink, label: &str, text: &str) -> io::Result<()> {
+    pub(super) fn labeled(&mut self, ink: Ink, label: &str, text: &str) -> io::Result<()> {
         let mut line = Line::new();
         line.put(Ink::Plain, "  ").left(ink, label, 14);
         self.page.wrapped(line, Ink::Plain, text)
+    }
+
+    /// Writes text below the head of a path or loop.
+    pub(super) fn indented(&mut self, ink: Ink, text: &str) -> io::Result<()> {
+        let mut line = Line::new();
+        line.up_to(5);
+        self.page.wrapped(line, ink, text)
     }
 
     /// Says of which functions asked for no paths were counted; whether that is all of them.

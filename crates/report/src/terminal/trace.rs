@@ -1,7 +1,7 @@
 //! Answers to questions on traces, on the terminal.
 //!
-//! Entry points, here and in [`json::trace`](crate::json::trace): [`write()`] (a question to each of some streams) and [`diff()`] (streams of two runs
-//! against each other). What can be asked, and of what, is in [`crate::trace`].
+//! [`write()`] asks a question of each of some streams, [`diff()`] compares streams of two runs.
+//! [`json::trace`](crate::json::trace) has the same two functions, [`crate::trace`] the questions.
 
 mod asked;
 mod diff;
@@ -22,9 +22,11 @@ use crate::trace::compare::Compared;
 use crate::trace::sums::{Sum, sums};
 use crate::trace::{AskError, Comparison, Question, Run, Sight, Stream, longest};
 
-/// Asks each stream and writes the answers, in the order given. Streams of images in which a name of the question means nothing are left out, if
-/// others have an answer; of many, of which a list would be long, all but the longest. Of [`Question::Verify`] gives whether all is well, of any other
-/// question true.
+/// Asks each stream and writes the answers, in the order given. A stream is left out if a name of
+/// the question means nothing in its image and another stream has an answer. Of many streams with
+/// long answers, only the longest are asked.
+///
+/// Gives whether all is well for [`Question::Verify`], and true for any other question.
 ///
 /// # Errors
 /// If there is no answer, or `out` fails.
@@ -37,7 +39,7 @@ pub fn write(
     let mut out = BufWriter::new(out);
     let mut sheet = TraceSheet {
         options,
-        page: Page::new(&mut out, options.color, options.width),
+        page: Page::new(&mut out, options),
     };
     let longest = match question {
         Question::Hot(_) => longest(run.streams, sheet.top()),
@@ -74,7 +76,8 @@ pub fn write(
     Ok(!is_verified || are_good(&answers))
 }
 
-/// Compares streams of two runs, pair by pair, and writes where they part, and which sequences either has alone.
+/// Compares streams of two runs, pair by pair. Writes where they part, and which sequences only one
+/// of them has.
 ///
 /// # Errors
 /// If there is too much to count, or `out` fails.
@@ -87,7 +90,7 @@ pub fn diff(
     let mut out = BufWriter::new(out);
     let mut sheet = TraceSheet {
         options,
-        page: Page::new(&mut out, options.color, options.width),
+        page: Page::new(&mut out, options),
     };
     let top = sheet.top();
     let (mut different, mut same) = (Vec::new(), Vec::new());

@@ -220,17 +220,17 @@ impl Report<'_> {
             .put(Ink::Place, &format!(" {}", self.place(sheet, rank)));
         sheet.page.gap()?;
         sheet.page.line(&head)?;
-        said(sheet, Ink::Plain, &self.sentence(rank))?;
+        sheet.indented(Ink::Plain, &self.sentence(rank))?;
         if rank.called > 0 && self.how.time == Time::Inclusive {
             let what = format!(
                 "its time includes functions that it calls (in {} of its samples): what varies may be theirs; look for their own paths",
                 summary::part(rank.called, rank.samples() + self.apart(rank))
             );
-            said(sheet, Ink::Faint, &what)?;
+            sheet.indented(Ink::Faint, &what)?;
         }
         if let Some(trail) = trail_of(function, rank.path) {
             let text = on_the_way(sheet, function, &trail);
-            said(sheet, Ink::Faint, &text)?;
+            sheet.indented(Ink::Faint, &text)?;
         }
         chart::write(sheet, rank)?;
         advice::write(sheet, function, rank)
@@ -288,11 +288,4 @@ fn on_the_way<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> S
         _ => end(sheet, function, trail),
     });
     format!("{start}{}", steps.join(", "))
-}
-
-/// A line below a path's head.
-fn said(sheet: &mut Sheet<'_>, ink: Ink, text: &str) -> io::Result<()> {
-    let mut line = Line::new();
-    line.up_to(5);
-    sheet.page.wrapped(line, ink, text)
 }

@@ -66,7 +66,8 @@ pub(crate) struct Verified {
     pub(crate) stats: Stats,
     /// Whether the grammar stands for what came; nothing where that isn't known.
     pub(crate) is_same: Option<bool>,
-    /// Whether all is well: nothing is missing or damaged, in the rest of the run neither. Of a sample, that it holds what was sampled.
+    /// Whether nothing is missing or damaged, in the rest of the run neither. A sample is good if
+    /// it holds what was sampled.
     pub(crate) is_good: bool,
     /// Whether only a part of what ran was to be recorded.
     pub(crate) is_sample: bool,
@@ -82,7 +83,8 @@ pub(crate) struct HotFound {
     pub(crate) hot: Vec<hot::Hot>,
 }
 
-/// Symbols of the grammar × the square of the longest length up to which sequences are counted exactly: some ten seconds.
+/// Sequences are counted exactly up to this product of the grammar's symbols and the square of the
+/// longest length: about ten seconds.
 const WORK: u64 = 2_000_000_000;
 
 /// Asks a stream.
@@ -190,7 +192,7 @@ fn hot_of(sight: &Sight<'_>, asked: &Hot) -> HotFound {
     }
 }
 
-/// Asks all streams. Where names mean something in some images only, the others' answers are left out.
+/// Asks all streams. If a name means nothing in some of the images, their streams are left out.
 ///
 /// # Errors
 /// If none has an answer.

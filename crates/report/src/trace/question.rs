@@ -79,7 +79,8 @@ pub enum Method {
     /// Each as often as it runs.
     #[default]
     Exact,
-    /// As the paper's Fig. 7 does it, put right: for long sequences; those that are spread over rules are missed.
+    /// By the paper's Fig. 7, corrected: for long sequences. It misses sequences that are spread
+    /// over several rules.
     Figure7,
 }
 

@@ -1,4 +1,4 @@
-//! A stream with what is needed to show it: what its terminals do, how they are called, where they stand in the source.
+//! A stream with its labels: what its terminals do, their names, and their places in the source.
 
 use std::cell::OnceCell;
 use std::path::Path as FilePath;

@@ -15,7 +15,8 @@ pub struct Run<'a> {
     pub streams: &'a [Stream<'a>],
     /// What could not be read of the run, or was not recorded.
     pub damage: &'a [Note],
-    /// The processes of the run whose traces were held against their profiles: for [`Question::Verify`].
+    /// The processes whose traces were held against their profiles, for
+    /// [`Question::Verify`](super::Question::Verify).
     pub accounts: &'a [Account],
 }
 
@@ -34,11 +35,13 @@ pub struct Stream<'a> {
     pub code: &'a Code<'a>,
     /// The events. Where they were only checked, the grammar is empty.
     pub trace: &'a Trace,
-    /// Which ones, where not all were read: then only [`Question::Cat`] may be asked, for some of them.
+    /// The extent of the events, if not all were read. Then [`Question::Cat`](super::Question::Cat)
+    /// is the only question that may be asked.
     pub part: Option<Extent>,
     /// Bytes of the trace's blocks in its file, if it comes from one.
     pub file_bytes: Option<u64>,
-    /// Whether the file's blocks stand for the events that came, if that was looked at: then only [`Question::Verify`] may be asked.
+    /// Whether the file's blocks stand for the recorded events, if that was checked. Then
+    /// [`Question::Verify`](super::Question::Verify) is the only question that may be asked.
     pub checked: Option<&'a Checked>,
     /// What could not be read and is missing here.
     pub damage: &'a [Note],
@@ -84,7 +87,8 @@ impl Stream<'_> {
     }
 }
 
-/// The places of the longest streams, longest first; of all in the order given, where they are not more than `most`.
+/// Indices of the `most` longest streams, longest first. If there are no more than `most`, of all
+/// in the order given.
 pub(crate) fn longest(streams: &[Stream<'_>], most: usize) -> Vec<usize> {
     let mut places: Vec<usize> = (0..streams.len()).collect();
     if streams.len() > most {

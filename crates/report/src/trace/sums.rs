@@ -1,4 +1,5 @@
-//! What all threads of an image answer together: counts are added up. Positions are of one thread each, so a sum has none.
+//! Sums of the answers of an image's threads: counts are added up. A position belongs to one
+//! thread, so sums have none.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -35,7 +36,8 @@ impl Sum<'_> {
     }
 }
 
-/// Adds up answers, image by image, where an image has several. Those that are no counts have no sum.
+/// Adds up the answers of each image that has several streams. Answers that are no counts have no
+/// sum.
 pub(crate) fn sums<'a>(answers: &[(&Sight<'a>, Answer)]) -> Vec<Sum<'a>> {
     let mut images: Vec<Vec<&(&Sight<'a>, Answer)>> = Vec::new();
     let build = |code: &Code<'_>| code.map().build_id;

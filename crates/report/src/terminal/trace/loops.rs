@@ -10,7 +10,8 @@ use crate::numbers::{grouped, plural, share};
 use crate::terminal::paint::{Ink, Line};
 use crate::trace::Sight;
 
-/// Of a hundred: children with less of their parent's count are left out (D'Elia, Demetrescu, Finocchi 2013, Figure 4).
+/// Percent of the parent's count below which a child is left out (D'Elia, Demetrescu, Finocchi
+/// 2013, Figure 4).
 const LEAST: u64 = 10;
 /// Rows of a tree.
 const ROWS: usize = 20;

@@ -37,7 +37,7 @@ impl Default for LoopsOptions {
 const ON: Thousandths = 950;
 
 /// A loop to show.
-pub(crate) struct Shown {
+pub(crate) struct ShownLoop {
     pub(crate) function: FunctionId,
     pub(crate) count: LoopCount,
     /// Paths of the longest sequences.
@@ -52,7 +52,7 @@ pub(crate) fn hottest(
     names: &Filter<'_>,
     top: Option<usize>,
     how: LoopsOptions,
-) -> (Vec<Shown>, usize) {
+) -> (Vec<ShownLoop>, usize) {
     let kept = loops.functions.iter().enumerate();
     let kept = kept.filter(|(_, function)| names.keeps(&loops.run, function.id));
     let mut all: Vec<(usize, LoopCount)> = kept
@@ -75,7 +75,7 @@ pub(crate) fn hottest(
             (place, Rc::new(kipf))
         })
         .collect();
-    let shown = all.into_iter().map(|(place, count)| Shown {
+    let shown = all.into_iter().map(|(place, count)| ShownLoop {
         function: loops.functions[place].id,
         count,
         k: loops.functions[place].k,
@@ -101,7 +101,7 @@ pub(crate) struct Branch {
     pub(crate) of: u64,
 }
 
-impl Shown {
+impl ShownLoop {
     /// The sequences that start at the loop's head. Parents come before children, and a whole
     /// subtree before the next.
     pub(crate) fn branches(&self, least: Thousandths) -> Vec<Branch> {
@@ -159,7 +159,7 @@ impl Shown {
                 .collect();
             let node = kipf.nodes()[last as usize];
             match children[..] {
-                [only] if Shown::goes_on(first, node, kipf.nodes()[only as usize]) => {
+                [only] if ShownLoop::goes_on(first, node, kipf.nodes()[only as usize]) => {
                     paths.push(kipf.nodes()[only as usize].label.into());
                     last = only;
                 }

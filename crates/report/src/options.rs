@@ -45,7 +45,7 @@ pub struct Options<'a> {
     pub top: Option<usize>,
     /// Only functions whose name, as shown, this matches.
     pub function: Option<Regex>,
-    /// Write ANSI colours.
+    /// Write ANSI colors.
     pub color: bool,
     /// Columns of the terminal; `usize::MAX` clips nothing.
     pub width: usize,
@@ -56,7 +56,7 @@ pub struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// The defaults: what the run recorded, by count, no colour, nothing clipped.
+    /// The defaults: what the run recorded, by count, no color, nothing clipped.
     pub fn new(source: &'a dyn Source) -> Options<'a> {
         Options {
             view: None,

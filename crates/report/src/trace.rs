@@ -13,13 +13,13 @@
 pub(crate) mod answer;
 pub(crate) mod compare;
 mod excerpt;
+mod labels;
 mod names;
 mod question;
-mod sight;
 mod stream;
 pub(crate) mod sums;
 
+pub(crate) use labels::LabeledStream;
 pub use question::{AskError, Comparison, Cost, Hot, Least, Method, Question};
-pub(crate) use sight::Sight;
 pub(crate) use stream::longest;
 pub use stream::{Run, Stream};

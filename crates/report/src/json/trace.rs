@@ -15,7 +15,7 @@ use crate::notes::Sentences;
 use crate::options::Options;
 use crate::trace::answer::{answers, are_good};
 use crate::trace::sums::{Sum, sums};
-use crate::trace::{AskError, Comparison, Question, Run, Sight, Stream, longest};
+use crate::trace::{AskError, Comparison, LabeledStream, Question, Run, Stream, longest};
 use answer::AnswerRecord;
 use stream::{Head, Table, TerminalRecord};
 
@@ -98,7 +98,8 @@ pub fn write(
     };
     let asked = longest(run.streams, most);
     let asked = asked.iter().map(|&place| &run.streams[place]);
-    let sights: Vec<Sight<'_>> = asked.map(|one| Sight::new(one, options)).collect();
+    let sights: Vec<LabeledStream<'_>> =
+        asked.map(|one| LabeledStream::new(one, options)).collect();
     let tables: Vec<Table<'_>> = sights.iter().map(Table::new).collect();
     let answers = answers(&sights, question, run.damage)?;
     let streams = answers.iter().map(|(sight, answer)| {
@@ -113,7 +114,10 @@ pub fn write(
     });
     let sums = sums(&answers);
     let of_sums: Vec<Stream<'_>> = sums.iter().map(Sum::stream).collect();
-    let of_sums: Vec<Sight<'_>> = of_sums.iter().map(|one| Sight::new(one, options)).collect();
+    let of_sums: Vec<LabeledStream<'_>> = of_sums
+        .iter()
+        .map(|one| LabeledStream::new(one, options))
+        .collect();
     let of_sums: Vec<Table<'_>> = of_sums.iter().map(Table::new).collect();
     let sums = sums.iter().zip(&of_sums).map(|(sum, table)| SumRecord {
         image: table.sight.stream.image,
@@ -148,7 +152,7 @@ pub fn diff(
 ) -> Result<(), AskError> {
     let sights: Vec<_> = pairs
         .iter()
-        .map(|pair| pair.each_ref().map(|one| Sight::new(one, options)))
+        .map(|pair| pair.each_ref().map(|one| LabeledStream::new(one, options)))
         .collect();
     document::write(&diff::document(&sights, how, options.top)?, out)?;
     Ok(())

@@ -25,7 +25,7 @@ use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
 use super::paths::{end, in_brief, where_to};
 use super::sheet::{Detail, Sheet};
-use crate::loops::{Branch, LoopsOptions, Shown, hottest};
+use crate::loops::{Branch, LoopsOptions, ShownLoop, hottest};
 use crate::numbers::{grouped, mean, plural, share};
 use crate::options::Options;
 
@@ -72,31 +72,35 @@ fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io
     );
     sheet.title("Loops", &heading)?;
     lost(loops, sheet)?;
-    let mut heads: Vec<String> = list.iter().map(|one| head(sheet, one)).collect();
+    let mut heads: Vec<String> = list
+        .iter()
+        .map(|shown_loop| head(sheet, shown_loop))
+        .collect();
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     for head in list
         .iter()
         .zip(&heads)
-        .map(|(one, head)| named(sheet, one, head))
+        .map(|(shown_loop, head)| named(sheet, shown_loop, head))
     {
         *times.entry(head).or_default() += 1;
     }
-    for (one, head) in list.iter().zip(&mut heads) {
-        if times[&named(sheet, one, head)] > 1 && one.count.place.is_some() {
-            *head += &format!(" b{}", one.count.head);
+    for (shown_loop, head) in list.iter().zip(&mut heads) {
+        if times[&named(sheet, shown_loop, head)] > 1 && shown_loop.count.place.is_some() {
+            *head += &format!(" b{}", shown_loop.count.head);
         }
     }
-    for (rank, (one, head)) in list.iter().zip(&heads).enumerate() {
+    for (rank, (shown_loop, head)) in list.iter().zip(&heads).enumerate() {
         write_loop(
             sheet,
             rank + 1,
-            one,
+            shown_loop,
             head,
             how.min_share,
             Detail::of_items(list.len()),
         )?;
     }
-    let bounds = |one: &Shown| bounds(one, sheet.run.function(one.function));
+    let bounds =
+        |shown_loop: &ShownLoop| bounds(shown_loop, sheet.run.function(shown_loop.function));
     let marks: Vec<Bound> = list.iter().flat_map(bounds).collect();
     legend(sheet, marks)?;
     if how.stats {
@@ -131,28 +135,28 @@ fn lost(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
 }
 
 /// Where the head of a loop is.
-fn head(sheet: &Sheet<'_>, one: &Shown) -> String {
-    let function = sheet.run.function(one.function);
-    let place = one.count.place;
+fn head(sheet: &Sheet<'_>, shown_loop: &ShownLoop) -> String {
+    let function = sheet.run.function(shown_loop.function);
+    let place = shown_loop.count.place;
     let place = place.map(|place| where_to(sheet, function, place));
-    place.unwrap_or_else(|| format!(" b{}", one.count.head))
+    place.unwrap_or_else(|| format!(" b{}", shown_loop.count.head))
 }
 
 /// What a loop is known by.
-fn named(sheet: &Sheet<'_>, one: &Shown, head: &str) -> String {
-    let function = sheet.run.function(one.function);
+fn named(sheet: &Sheet<'_>, shown_loop: &ShownLoop, head: &str) -> String {
+    let function = sheet.run.function(shown_loop.function);
     format!("{}{head}", sheet.name(function))
 }
 
 fn write_loop(
     sheet: &mut Sheet<'_>,
     rank: usize,
-    one: &Shown,
+    shown_loop: &ShownLoop,
     place: &str,
     least: Thousandths,
     detail: Detail,
 ) -> io::Result<()> {
-    let function = sheet.run.function(one.function);
+    let function = sheet.run.function(shown_loop.function);
     let name = sheet.name(function);
     let mut head = Line::new();
     head.right(Ink::Faint, &rank.to_string(), 3)
@@ -162,8 +166,8 @@ fn write_loop(
         .put(Ink::Place, place);
     sheet.page.gap()?;
     sheet.page.line(&head)?;
-    let (executions, iterations) = (one.count.executions, one.count.iterations);
-    let [of_executions, of_iterations] = bounds(one, function);
+    let (executions, iterations) = (shown_loop.count.executions, shown_loop.count.iterations);
+    let [of_executions, of_iterations] = bounds(shown_loop, function);
     let text = format!(
         "{}, {}, {} each",
         marked(of_executions, &plural(executions, "execution")),
@@ -171,19 +175,19 @@ fn write_loop(
         mean(iterations.into(), executions)
     );
     sheet.indented(Ink::Plain, &text)?;
-    if let Some(described) = &one.count.described {
+    if let Some(described) = &shown_loop.count.described {
         for text in reshaped(described) {
             sheet.indented(Ink::Alarm, &text)?;
         }
     }
-    let findings = one.count.findings(function, &one.kipf);
+    let findings = shown_loop.count.findings(function, &shown_loop.kipf);
     for finding in &findings {
-        sheet.indented(Ink::Outcome, &sentence(finding, one.k))?;
+        sheet.indented(Ink::Outcome, &sentence(finding, shown_loop.k))?;
     }
     if findings.is_empty() {
         sheet.indented(Ink::Faint, "no sequence stands out")?;
     }
-    let branches = one.branches(least);
+    let branches = shown_loop.branches(least);
     let rows = match detail {
         Detail::Whole => branches.len(),
         Detail::Brief => branches.len().min(ROWS),
@@ -193,7 +197,7 @@ fn write_loop(
         .map(|branch| grouped(branch.count).len())
         .max();
     for branch in &branches[..rows] {
-        write_branch(sheet, one, branch, width.unwrap_or(0))?;
+        write_branch(sheet, shown_loop, branch, width.unwrap_or(0))?;
     }
     if rows < branches.len() {
         let more = plural((branches.len() - rows) as u64, "sequence");
@@ -201,17 +205,17 @@ fn write_loop(
     }
     let used: BTreeSet<u64> = branches[..rows]
         .iter()
-        .flat_map(|one| one.paths.iter().copied())
+        .flat_map(|branch| branch.paths.iter().copied())
         .collect();
     for path in used {
-        write_path(sheet, one, function, path)?;
+        write_path(sheet, shown_loop, function, path)?;
     }
     Ok(())
 }
 
 /// How executions and iterations may differ from what ran.
-fn bounds(one: &Shown, function: &Function) -> [Bound; 2] {
-    let count = &one.count;
+fn bounds(shown_loop: &ShownLoop, function: &Function) -> [Bound; 2] {
+    let count = &shown_loop.count;
     [
         count.executions_bound(function),
         count.iterations_bound(function),
@@ -343,12 +347,12 @@ fn sequence(paths: &[u64], most: usize) -> String {
 
 fn write_branch(
     sheet: &mut Sheet<'_>,
-    one: &Shown,
+    shown_loop: &ShownLoop,
     branch: &Branch,
     width: usize,
 ) -> io::Result<()> {
     let of = match branch.depth {
-        0 => one.count.starts(),
+        0 => shown_loop.count.starts(),
         _ => branch.of,
     };
     let mut line = Line::new();
@@ -372,7 +376,7 @@ fn write_branch(
 /// A path of the sequences: its lines, with what was decided there.
 fn write_path<'a>(
     sheet: &mut Sheet<'a>,
-    one: &Shown,
+    shown_loop: &ShownLoop,
     function: &'a Function,
     number: u64,
 ) -> io::Result<()> {
@@ -381,7 +385,7 @@ fn write_path<'a>(
     };
     let trail = trail(&function.map, &path);
     let mut places = in_brief(sheet, function, &trail);
-    let goes_round = matches!(trail.end, End::Back(to) if to == one.count.place);
+    let goes_round = matches!(trail.end, End::Back(to) if to == shown_loop.count.place);
     if !goes_round {
         places.push(end(sheet, function, &trail));
     }
@@ -422,11 +426,11 @@ fn write_stats(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
         (stats.holes, "hole", "holes"),
         (stats.strangers, "word of no path", "words of no path"),
     ];
-    let met = met.iter().map(|&(number, one, more)| {
+    let met = met.iter().map(|&(number, singular, more)| {
         format!(
             "{} {}",
             grouped(number),
-            if number == 1 { one } else { more }
+            if number == 1 { singular } else { more }
         )
     });
     sheet.fact("met", &met.collect::<Vec<_>>().join(", "))?;

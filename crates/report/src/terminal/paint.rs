@@ -9,7 +9,7 @@ use crate::options::Options;
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// What a piece of text is; colours follow from it.
+/// The meaning of a piece of text, which gives its color.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ink {
     /// Text like any other.
@@ -30,15 +30,15 @@ pub(crate) enum Ink {
 
 impl Ink {
     fn style(self) -> Style {
-        let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+        let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
         match self {
             Ink::Plain => Style::new(),
             Ink::Strong => Style::new().bold(),
             Ink::Faint => Style::new().dimmed(),
-            Ink::Place => colour(AnsiColor::Cyan),
-            Ink::Number => colour(AnsiColor::Green),
-            Ink::Outcome => colour(AnsiColor::Yellow),
-            Ink::Alarm => colour(AnsiColor::Red).bold(),
+            Ink::Place => color(AnsiColor::Cyan),
+            Ink::Number => color(AnsiColor::Green),
+            Ink::Outcome => color(AnsiColor::Yellow),
+            Ink::Alarm => color(AnsiColor::Red).bold(),
         }
     }
 }
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_only_when_asked() {
+    fn colors_only_when_asked() {
         let mut line = Line::new();
         line.put(Ink::Alarm, "x").put(Ink::Plain, "y");
         assert_eq!(print(&line, true, 80), "\u{1b}[1m\u{1b}[31mx\u{1b}[0my\n");

@@ -20,7 +20,7 @@ use crate::options::Options;
 use crate::trace::answer::{Answer, answers, are_good};
 use crate::trace::compare::Compared;
 use crate::trace::sums::{Sum, sums};
-use crate::trace::{AskError, Comparison, Question, Run, Sight, Stream, longest};
+use crate::trace::{AskError, Comparison, LabeledStream, Question, Run, Stream, longest};
 
 /// Asks each stream and writes the answers, in the order given. A stream is left out if a name of
 /// the question means nothing in its image and another stream has an answer. Of many streams with
@@ -46,7 +46,8 @@ pub fn write(
         _ => (0..run.streams.len()).collect(),
     };
     let asked = longest.iter().map(|&place| &run.streams[place]);
-    let sights: Vec<Sight<'_>> = asked.map(|one| Sight::new(one, options)).collect();
+    let sights: Vec<LabeledStream<'_>> =
+        asked.map(|one| LabeledStream::new(one, options)).collect();
     let answers = answers(&sights, question, run.damage)?;
     sheet.damage(run.damage)?;
     let is_verified = matches!(question, Question::Verify);
@@ -96,7 +97,7 @@ pub fn diff(
     let (mut different, mut same) = (Vec::new(), Vec::new());
     let mut alike = 0;
     for pair in pairs {
-        let sights = pair.each_ref().map(|one| Sight::new(one, options));
+        let sights = pair.each_ref().map(|one| LabeledStream::new(one, options));
         let compared = Compared::new(&sights, how)?;
         let is_same = compared.diff.is_same();
         alike += u64::from(is_same);
@@ -131,13 +132,13 @@ fn write_sum(sheet: &mut TraceSheet<'_>, question: &Question<'_>, sum: &Sum<'_>)
     // Those that were chosen.
     let title = format!("{}, {} traces together", stream.image, grouped(sum.streams));
     sheet.heading(&title, &plural(sum.events, "event"))?;
-    let sight = Sight::new(&stream, sheet.options);
+    let sight = LabeledStream::new(&stream, sheet.options);
     write_answer(sheet, &sight, question, &sum.answer)
 }
 
 fn write_answer(
     sheet: &mut TraceSheet<'_>,
-    sight: &Sight<'_>,
+    sight: &LabeledStream<'_>,
     question: &Question<'_>,
     answer: &Answer,
 ) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! The questions that traces can be asked, and why there may be no answer.
 
-use std::{fmt, io};
+use std::io;
 
 use holloway_analysis::trace::diff::Unit;
 use holloway_analysis::trace::grams::TooMany;
@@ -106,45 +106,22 @@ impl Default for Comparison {
 pub(crate) const LIMIT: usize = 1 << 23;
 
 /// Why there is no answer.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// It can't be written.
-    Write(io::Error),
-    /// A pattern is none: which, where, and the way out.
+    #[error(transparent)]
+    Write(#[from] io::Error),
+    /// A text is no pattern, or names nothing.
+    #[error("pattern `{}`, {error}", excerpt(text, error.at))]
     Pattern {
-        /// The pattern.
+        /// The text.
         text: String,
         /// What is wrong with it.
         error: PatternError,
     },
     /// Too much would have to be counted.
-    TooMany(TooMany),
-}
-
-impl fmt::Display for AskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AskError::Write(error) => error.fmt(f),
-            AskError::Pattern { text, error } => {
-                write!(f, "pattern `{}`, {error}", excerpt(text, error.at))
-            }
-            AskError::TooMany(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for AskError {}
-
-impl From<io::Error> for AskError {
-    fn from(error: io::Error) -> AskError {
-        AskError::Write(error)
-    }
-}
-
-impl From<TooMany> for AskError {
-    fn from(error: TooMany) -> AskError {
-        AskError::TooMany(error)
-    }
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
 }
 
 impl Hot {

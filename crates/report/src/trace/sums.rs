@@ -11,7 +11,7 @@ use holloway_analysis::trace::query::{Frequency, Matches};
 use holloway_analysis::trace::{Terminal, Trace};
 
 use super::answer::Answer;
-use super::sight::Sight;
+use super::labels::LabeledStream;
 use super::stream::Stream;
 
 /// The sum of the answers of an image's streams.
@@ -38,11 +38,11 @@ impl Sum<'_> {
 
 /// Adds up the answers of each image that has several streams. Answers that are no counts have no
 /// sum.
-pub(crate) fn sums<'a>(answers: &[(&Sight<'a>, Answer)]) -> Vec<Sum<'a>> {
-    let mut images: Vec<Vec<&(&Sight<'a>, Answer)>> = Vec::new();
+pub(crate) fn sums<'a>(answers: &[(&LabeledStream<'a>, Answer)]) -> Vec<Sum<'a>> {
+    let mut images: Vec<Vec<&(&LabeledStream<'a>, Answer)>> = Vec::new();
     let build = |code: &Code<'_>| code.map().build_id;
     for one in answers {
-        let of = |image: &&mut Vec<&(&Sight<'a>, Answer)>| {
+        let of = |image: &&mut Vec<&(&LabeledStream<'a>, Answer)>| {
             build(image[0].0.stream.code) == build(one.0.stream.code)
         };
         match images.iter_mut().find(of) {
@@ -54,7 +54,7 @@ pub(crate) fn sums<'a>(answers: &[(&Sight<'a>, Answer)]) -> Vec<Sum<'a>> {
     images.iter().filter_map(|image| sum(image)).collect()
 }
 
-fn sum<'a>(answers: &[&(&Sight<'a>, Answer)]) -> Option<Sum<'a>> {
+fn sum<'a>(answers: &[&(&LabeledStream<'a>, Answer)]) -> Option<Sum<'a>> {
     let mut terminals = Terminals::default();
     let (first, answer) = answers.first()?;
     let mut sum = none(answer)?;
@@ -85,7 +85,7 @@ fn none(answer: &Answer) -> Option<Answer> {
     })
 }
 
-fn add(sum: &mut Answer, sight: &Sight<'_>, answer: &Answer, terminals: &mut Terminals) {
+fn add(sum: &mut Answer, sight: &LabeledStream<'_>, answer: &Answer, terminals: &mut Terminals) {
     match (sum, answer) {
         (Answer::Freq(sum, _), Answer::Freq(one, _)) => more(&mut sum.count, one.count),
         (Answer::Query(sum), Answer::Query(one)) => more(&mut sum.count, one.count),

@@ -9,7 +9,7 @@ use holloway_format::FunctionMap;
 use serde::Serialize;
 
 use crate::notes::Sentences;
-use crate::trace::{Sight, Stream};
+use crate::trace::{LabeledStream, Stream};
 
 /// Which stream it is.
 #[derive(Serialize)]
@@ -65,12 +65,12 @@ struct PathRecord {
 
 /// The terminals that an answer speaks of, in the order in which it does, by their new numbers.
 pub(super) struct Table<'a> {
-    pub(super) sight: &'a Sight<'a>,
+    pub(super) sight: &'a LabeledStream<'a>,
     known: RefCell<(HashMap<u32, u32>, Vec<u32>)>,
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn new(sight: &'a Sight<'a>) -> Table<'a> {
+    pub(super) fn new(sight: &'a LabeledStream<'a>) -> Table<'a> {
         Table {
             sight,
             known: RefCell::default(),
@@ -109,7 +109,7 @@ fn places((map, trail): (&FunctionMap, Trail)) -> Vec<String> {
     places
 }
 
-fn record(sight: &Sight<'_>, terminal: u32) -> TerminalRecord {
+fn record(sight: &LabeledStream<'_>, terminal: u32) -> TerminalRecord {
     let mut record = TerminalRecord {
         path: None,
         left: None,

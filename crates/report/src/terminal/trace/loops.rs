@@ -8,7 +8,7 @@ use holloway_analysis::trace::grams::Grams;
 use super::sheet::{TraceSheet, spot};
 use crate::numbers::{grouped, plural, share};
 use crate::terminal::paint::{Ink, Line};
-use crate::trace::Sight;
+use crate::trace::LabeledStream;
 
 /// Percent of the parent's count below which a child is left out (D'Elia, Demetrescu, Finocchi
 /// 2013, Figure 4).
@@ -19,7 +19,7 @@ const ROWS: usize = 20;
 /// Writes the trees of the paths that ran most often.
 pub(super) fn write(
     sheet: &mut TraceSheet<'_>,
-    sight: &Sight<'_>,
+    sight: &LabeledStream<'_>,
     grams: &Grams,
 ) -> io::Result<()> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -68,7 +68,12 @@ pub(super) fn write(
     Ok(())
 }
 
-fn row(sheet: &mut TraceSheet<'_>, sight: &Sight<'_>, grams: &Grams, id: u32) -> io::Result<()> {
+fn row(
+    sheet: &mut TraceSheet<'_>,
+    sight: &LabeledStream<'_>,
+    grams: &Grams,
+    id: u32,
+) -> io::Result<()> {
     let node = grams.node(id);
     let of_parent = match node.parent {
         0 => String::new(),

@@ -9,7 +9,7 @@ use crate::numbers::{grouped, plural};
 use crate::options::Options;
 use crate::terminal::paint::{Ink, Line, Page, clip_start};
 use crate::terminal::sheet::TOP;
-use crate::trace::Sight;
+use crate::trace::LabeledStream;
 
 /// Columns that a place gets at most.
 const PLACE: usize = 40;
@@ -30,7 +30,7 @@ impl TraceSheet<'_> {
     }
 
     /// Writes which stream follows, and what is wrong with it.
-    pub(super) fn head(&mut self, sight: &Sight<'_>) -> io::Result<()> {
+    pub(super) fn head(&mut self, sight: &LabeledStream<'_>) -> io::Result<()> {
         let stream = sight.stream;
         let mut line = Line::new();
         line.put(Ink::Strong, &stream.title()).put(Ink::Plain, "  ");
@@ -92,7 +92,7 @@ impl TraceSheet<'_> {
     /// Writes an event: where it stands in the trace, what it is, where that is in the source.
     pub(super) fn event(
         &mut self,
-        sight: &Sight<'_>,
+        sight: &LabeledStream<'_>,
         position: &str,
         depth: usize,
         terminal: u32,
@@ -113,7 +113,7 @@ impl TraceSheet<'_> {
 }
 
 /// Where an event stands, in few columns: `src/a.rs:3 … :12`.
-pub(super) fn spot(sight: &Sight<'_>, terminal: u32) -> String {
+pub(super) fn spot(sight: &LabeledStream<'_>, terminal: u32) -> String {
     let Some((file, first, last)) = sight.spot(terminal) else {
         return String::new();
     };

@@ -9,7 +9,7 @@ use crate::numbers::{grouped, mean, plural};
 use crate::terminal::paint::Ink;
 use crate::terminal::table::{Align, Table};
 use crate::trace::answer::{Answer, Verified};
-use crate::trace::{Sight, Stream, longest};
+use crate::trace::{LabeledStream, Stream, longest};
 
 const SIZES: [(&str, Align); 9] = [
     ("thread", Align::Right),
@@ -41,7 +41,7 @@ const DEEPEST: u64 = 12;
 /// Writes the numbers of all streams.
 pub(super) fn stats(
     sheet: &mut TraceSheet<'_>,
-    answers: &[(&Sight<'_>, Answer)],
+    answers: &[(&LabeledStream<'_>, Answer)],
 ) -> io::Result<()> {
     let known = answers.iter().filter_map(|(sight, answer)| match answer {
         Answer::Stats(stats) => Some((*sight, stats)),
@@ -94,7 +94,7 @@ pub(super) fn stats(
 }
 
 /// All traces together. What they have in common (functions, paths) counts in each.
-fn total<'a>(known: &[(&Sight<'a>, &Stats)]) -> (Stream<'a>, Stats) {
+fn total<'a>(known: &[(&LabeledStream<'a>, &Stats)]) -> (Stream<'a>, Stats) {
     let mut sum = Stats::default();
     known.iter().for_each(|(_, stats)| sum.add(stats));
     let bytes = known.iter().map(|(sight, _)| sight.stream.file_bytes);
@@ -149,7 +149,7 @@ fn event_row(name: &str, stats: &Stats) -> Vec<(Ink, String)> {
 /// Writes events, indented by calls.
 pub(super) fn cat(
     sheet: &mut TraceSheet<'_>,
-    sight: &Sight<'_>,
+    sight: &LabeledStream<'_>,
     from: u64,
     count: u64,
 ) -> io::Result<()> {

@@ -122,7 +122,7 @@ fn only(
         for &symbol in &one.symbols {
             match compared.shown(side, symbol) {
                 Some(SharedSymbol::Terminal(terminal)) => {
-                    sheet.event(&sights[side], "", 0, terminal)?
+                    sheet.event(&sights[side], "", 0, terminal)?;
                 }
                 Some(SharedSymbol::Function(function)) => {
                     sheet.fact("", &sights[side].function(function))?;

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use holloway_abi::{BURST, BURST_MOST, BURST_VARIABLE};
+use holloway_abi::{BURST_MOST, BURST_VARIABLE, BurstRate, DEFAULT_BURST_RATE};
 
 use crate::failure::{Failure, Result};
 
@@ -37,7 +37,7 @@ impl Burst {
 impl Default for Burst {
     /// As the paper has it.
     fn default() -> Self {
-        let (pass, timed) = BURST;
+        let BurstRate { pass, timed } = DEFAULT_BURST_RATE;
         Self { pass, timed }
     }
 }

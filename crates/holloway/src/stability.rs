@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use holloway_abi::Kind;
 use holloway_analysis::variation::VariationRun;
-use holloway_report::variation::{stability, stability_json};
+use holloway_report::stability;
 
 use crate::args::{OutputFormat, StabilityArgs};
 use crate::failure::{Failure, Result};
@@ -32,8 +32,8 @@ pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
     let options = of_all(args.top, args.color, &source);
     let how = how(args.times);
     write_out(|out| match args.format {
-        OutputFormat::Text => stability(&runs, &options, how, out),
-        OutputFormat::Json => stability_json(&runs, &options, how, out),
+        OutputFormat::Text => stability::write(&runs, &options, how, out),
+        OutputFormat::Json => stability::json(&runs, &options, how, out),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! Which functions the reader asked for, and their names.
 //!
-//! Demangling is slow next to everything else here, and scopes repeat names by the thousand: each is done once.
+//! Demangling is slow compared with the rest of the report, and scopes repeat names thousands of
+//! times. So each name is demangled once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,8 +1,9 @@
-//! Sequences of paths over loop iterations, as both the terminal and JSON show them: which loops, and of each the tree of its sequences
-//! with what is rare left out.
+//! Sequences of paths over loop iterations, for the terminal and JSON: the loops to show, and the
+//! tree of each loop's sequences without rare ones.
 //!
-//! As in the paper's Figure 4, a sequence is shown where it ran at least [`LoopsOptions::min_share`] as often as the path it begins with.
-//! Sequences that go on in one way only are one branch.
+//! As in the paper's Figure 4, a sequence is shown if it ran at least [`LoopsOptions::min_share`]
+//! as often as its first path. A sequence that continues in one way only is one branch with its
+//! continuation.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -18,7 +19,8 @@ use crate::filter::Filter;
 pub struct LoopsOptions {
     /// Sequences that ran less often, in thousandths of their first path, are left out.
     pub min_share: Thousandths,
-    /// Show the paper's figures too: nodes, degrees, levels, look-ups. They need all sequences, however rare.
+    /// Show the paper's figures too: nodes, degrees, levels, look-ups. They need all sequences,
+    /// rare ones too.
     pub stats: bool,
 }
 
@@ -35,7 +37,7 @@ impl Default for LoopsOptions {
 const ON: Thousandths = 950;
 
 /// A loop to show.
-pub(crate) struct Shown {
+pub(crate) struct ShownLoop {
     pub(crate) function: FunctionId,
     pub(crate) count: LoopCount,
     /// Paths of the longest sequences.
@@ -43,13 +45,14 @@ pub(crate) struct Shown {
     pub(crate) kipf: Rc<Kipf>,
 }
 
-/// The loops with most iterations, at most `top`, of functions that are kept; and how many there are.
+/// The `top` loops with the most iterations in the functions that are kept, and the number of all
+/// loops there.
 pub(crate) fn hottest(
     loops: &LoopsRun,
     names: &Filter<'_>,
     top: Option<usize>,
     how: LoopsOptions,
-) -> (Vec<Shown>, usize) {
+) -> (Vec<ShownLoop>, usize) {
     let kept = loops.functions.iter().enumerate();
     let kept = kept.filter(|(_, function)| names.keeps(&loops.run, function.id));
     let mut all: Vec<(usize, LoopCount)> = kept
@@ -72,7 +75,7 @@ pub(crate) fn hottest(
             (place, Rc::new(kipf))
         })
         .collect();
-    let shown = all.into_iter().map(|(place, count)| Shown {
+    let shown = all.into_iter().map(|(place, count)| ShownLoop {
         function: loops.functions[place].id,
         count,
         k: loops.functions[place].k,
@@ -98,8 +101,9 @@ pub(crate) struct Branch {
     pub(crate) of: u64,
 }
 
-impl Shown {
-    /// The sequences that start at the loop's head, parents before children and a whole subtree before the next.
+impl ShownLoop {
+    /// The sequences that start at the loop's head. Parents come before children, and a whole
+    /// subtree before the next.
     pub(crate) fn branches(&self, least: Thousandths) -> Vec<Branch> {
         let (kipf, starts) = (&*self.kipf, self.count.starts());
         let mut branches = Vec::new();
@@ -155,7 +159,7 @@ impl Shown {
                 .collect();
             let node = kipf.nodes()[last as usize];
             match children[..] {
-                [only] if Shown::goes_on(first, node, kipf.nodes()[only as usize]) => {
+                [only] if ShownLoop::goes_on(first, node, kipf.nodes()[only as usize]) => {
                     paths.push(kipf.nodes()[only as usize].label.into());
                     last = only;
                 }
@@ -174,7 +178,8 @@ impl Shown {
         }
     }
 
-    /// Whether the only sequence that goes on from `last` is of one branch with `first`: it runs nearly as often, or repeats the path.
+    /// Whether `next`, the only continuation of `last`, belongs to one branch with `first`: it runs
+    /// nearly as often as `first`, or repeats the path of `last`.
     fn goes_on(first: KipfNode, last: KipfNode, next: KipfNode) -> bool {
         share(next.count, first.count) >= ON || next.label == last.label
     }

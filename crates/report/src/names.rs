@@ -2,7 +2,7 @@
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// The name to show for a function with this linkage name and this source name (either may be empty).
+/// The name to show for a function with this linkage name and source name. Either may be empty.
 pub fn display(linkage_name: &str, name: &str) -> String {
     // LLVM's mark for "take the name as it is".
     let symbol = linkage_name.strip_prefix('\u{1}').unwrap_or(linkage_name);

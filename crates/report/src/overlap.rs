@@ -1,13 +1,14 @@
-//! Two runs against each other, for people and for programs: what [`holloway_analysis::overlap`] found.
+//! Two runs compared, for people and for programs: the findings of [`holloway_analysis::overlap`].
 
 use std::io::{self, Write};
 
 use holloway_analysis::RunProfile;
 
-use crate::Options;
+use crate::options::Options;
 
-/// Writes what two runs have in common, and where they differ most. [`Options::function`] limits the comparison to some
-/// functions, [`Options::top`] the rows; the view and the order don't matter.
+/// Writes what two runs have in common, and where they differ most. [`Options::function`] limits
+/// the comparison to some functions, [`Options::top`] limits the rows. View and order have no
+/// effect.
 ///
 /// # Errors
 /// Whatever `out` fails with.
@@ -20,7 +21,8 @@ pub fn write(
     crate::terminal::overlap::write([a, b], options, out)
 }
 
-/// Writes the same as JSON (docs/json.md, "overlap"), one object and a newline. [`Options::top`] limits the differences.
+/// Writes the comparison as JSON (`overlap` of docs/json.md), one object and a newline.
+/// [`Options::top`] limits the differences.
 ///
 /// # Errors
 /// Whatever `out` fails with.

@@ -7,8 +7,8 @@ use holloway_format::FunctionMap;
 
 use crate::source::below_rustc;
 
-/// A file relative to `cwd` where it is below it; `<std>/…` for the standard library, `crate-1.2.3/…` for crates of
-/// a registry.
+/// The short name of a file: relative to `cwd` if it is below, `<std>/…` for the standard library,
+/// `crate-1.2.3/…` for crates of a registry.
 pub(crate) fn short(file: &str, cwd: Option<&Path>) -> String {
     if let Some(below) = cwd.and_then(|cwd| Path::new(file).strip_prefix(cwd).ok()) {
         return below.display().to_string();
@@ -28,7 +28,7 @@ pub(crate) fn short(file: &str, cwd: Option<&Path>) -> String {
     file.strip_prefix("./").unwrap_or(file).to_owned()
 }
 
-/// Whether a file is the standard library's of Rust or C++, or a system header: not what the reader wrote.
+/// Whether a file belongs to Rust's or C++'s standard library, or is a system header.
 pub(crate) fn is_library(file: &str) -> bool {
     is_rust_library(file) || file.starts_with("/usr/include/") || file.contains("/include/c++/")
 }
@@ -47,8 +47,9 @@ pub(crate) fn at(file: &str, line: u32, cwd: Option<&Path>) -> String {
     format!("{file}:{line}")
 }
 
-/// The lines that a path runs through, in order, and their file: in the innermost frame that all of it runs in, but for the standard library's. Code
-/// inlined into that counts as the line of its call.
+/// The lines that a path runs through, in order, and their file. They are those of the innermost
+/// frame outside the standard library that the whole path runs in. Code inlined into that frame
+/// counts as the line of its call.
 pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a str, Vec<u32>)> {
     let outermost_first = |step: &Step| -> Vec<Frame> {
         let mut frames: Vec<Frame> = frames(map, &step.place).collect();

@@ -8,7 +8,8 @@ use std::rc::Rc;
 
 /// Gives the text of source lines.
 pub trait Source {
-    /// The text of a line (from 1) of a file as the map names it; nothing where the file isn't there.
+    /// The text of a line (from 1) of a file, by the map's name of the file. Nothing if the file
+    /// isn't there.
     fn line(&self, file: &str, line: u32) -> Option<String>;
 }
 
@@ -29,7 +30,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// Files as named; those of the standard library in `rust_src` (the directory that holds `library/`), if given.
+    /// Files by their names; files of the standard library in `rust_src`, the directory that holds
+    /// `library/`, if given.
     pub fn new(rust_src: Option<PathBuf>) -> Files {
         Files {
             rust_src,

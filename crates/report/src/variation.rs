@@ -1,17 +1,14 @@
-//! Paths whose time varies, as both the terminal and JSON show them: ranked, with what other rankings would have shown; and two runs or more,
-//! for people and for programs.
-
-use std::io::{self, Write};
+//! Paths whose time varies, for the terminal and JSON: which ones to show, and the words for their
+//! loads.
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::{Frame, Trail, frames, trail};
+use holloway_analysis::variation::VariationRun;
 use holloway_analysis::variation::rank::Ranking;
 use holloway_analysis::variation::spread::Spread;
-use holloway_analysis::variation::{How, VariationRun};
 use holloway_flow::PathId;
 use holloway_format::{Load, LoadShape};
 
-use crate::Options;
 use crate::filter::Filter;
 use crate::numbers::plural;
 use crate::places::lines_of;
@@ -19,33 +16,8 @@ use crate::places::lines_of;
 /// Paths that are compared with other rankings, and evaluated on other runs: the paper's ten.
 pub(crate) const FIRST: usize = 10;
 
-/// Writes how the first paths of each run vary on all of them. [`Options::top`] says how many are first (10).
-///
-/// # Errors
-/// Whatever `out` fails with.
-pub fn stability(
-    runs: &[&VariationRun],
-    options: &Options<'_>,
-    how: How,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    crate::terminal::stability::write(runs, options, how, out)
-}
-
-/// Writes the same as JSON (docs/json.md, "stability"), one object and a newline.
-///
-/// # Errors
-/// Whatever `out` fails with.
-pub fn stability_json(
-    runs: &[&VariationRun],
-    options: &Options<'_>,
-    how: How,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    crate::json::stability::write(runs, options, how, out)
-}
-
-/// Places in a ranking of the first paths of functions that are kept, at most `top`, and how many there are.
+/// Indices in a ranking of the first `top` paths of functions that are kept, and the number of all
+/// such paths.
 pub(crate) fn kept(
     run: &VariationRun,
     ranking: &Ranking,
@@ -94,7 +66,8 @@ pub(crate) fn lines<'a>(function: &'a Function, trail: &Trail) -> Option<(&'a st
     Some((file, *first, *last))
 }
 
-/// File and line of a load, first those in the function's own text, where a prefetch would go, then those of what was inlined there, if it was.
+/// File and line of a load: first in the function's own text, where a prefetch would go, then in
+/// the inlined code, if the load was inlined.
 pub(crate) fn spots_of<'a>(function: &'a Function, load: &Load) -> Vec<(&'a str, u32)> {
     let file = |frame: &Frame| {
         let scope = function.map.scopes.get(frame.scope as usize);
@@ -107,7 +80,7 @@ pub(crate) fn spots_of<'a>(function: &'a Function, load: &Load) -> Vec<(&'a str,
     spots
 }
 
-/// What may be fetched ahead, for a load of this shape in a file of this name: why, and how that is written.
+/// Why and how to prefetch, for a load of this shape in a file of this name.
 pub(crate) fn prefetch(shape: LoadShape, file: &str) -> (String, &'static str) {
     let is_rust = file.ends_with(".rs");
     match shape {

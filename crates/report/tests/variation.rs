@@ -15,7 +15,7 @@ use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::{How, VariationRun};
 use holloway_format::{FunctionMap, ImageMap, Load, LoadShape, Outcome, Place};
 use holloway_report::source::Source;
-use holloway_report::{Options, json, terminal, variation};
+use holloway_report::{Options, json, stability, terminal};
 use insta::assert_snapshot;
 use regex::Regex;
 use samples::{Sample, clock, names, owner, read, resolution, run, sealed, timed};
@@ -448,10 +448,10 @@ fn runs_on_the_first_paths_of_each_other() {
     };
     let runs = [&light, &heavy, &light];
     let mut out = Vec::new();
-    variation::stability(&runs, &options, How::default(), &mut out).unwrap();
+    stability::write(&runs, &options, How::default(), &mut out).unwrap();
     assert_snapshot!(String::from_utf8(out).unwrap());
     let mut out = Vec::new();
-    variation::stability_json(&runs[..2], &options, How::default(), &mut out).unwrap();
+    stability::json(&runs[..2], &options, How::default(), &mut out).unwrap();
     assert_snapshot!(pretty(&out));
 }
 
@@ -464,7 +464,7 @@ fn runs_without_variation_have_no_first_paths() {
         .collect();
     let steady = run(&image, &words.concat());
     let mut out = Vec::new();
-    variation::stability(&[&steady, &steady], &options(), How::default(), &mut out).unwrap();
+    stability::write(&[&steady, &steady], &options(), How::default(), &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(
         text.contains("nothing varies for certain in any of the runs"),

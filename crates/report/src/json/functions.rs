@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use holloway_analysis::bounds::Bound;
 use holloway_analysis::edges::{EdgeCount, block_number, of_function};
 use holloway_analysis::functions::{Weight, summary};
 use holloway_analysis::paths::{hottest, regenerate};
@@ -13,14 +12,16 @@ use holloway_format::EdgeKind;
 use serde::ser::{SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 
-use super::{Document, collected, places};
+use super::context::RunContext;
+use super::fields::{bound, collected, places};
 
-/// All functions shown, those with most path executions first; with most block runs, where edges were counted in any.
-pub(super) struct Functions<'a>(pub(super) &'a Document<'a>);
+/// The functions that are shown, those with the most path executions first. If edges were counted
+/// in any function, those with the most block executions come first.
+pub(super) struct Functions<'a>(pub(super) &'a RunContext<'a>);
 
 impl Serialize for Functions<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Document {
+        let RunContext {
             run,
             names,
             options,
@@ -53,7 +54,7 @@ impl Serialize for Functions<'_> {
 }
 
 struct FunctionRecord<'a> {
-    document: &'a Document<'a>,
+    document: &'a RunContext<'a>,
     function: &'a Function,
     /// The paths to list, where not all are.
     listed: Option<BTreeSet<PathId>>,
@@ -85,16 +86,6 @@ impl Serialize for FunctionRecord<'_> {
         record.serialize_field("blocks", &Blocks(self.function, &places))?;
         record.serialize_field("edges", &Edges(of_function(self.function)))?;
         record.end()
-    }
-}
-
-/// How a count may differ from what ran, where it may.
-pub(super) fn bound(bound: Bound) -> Option<&'static str> {
-    match bound {
-        Bound::Exact => None,
-        Bound::AtLeast => Some("at_least"),
-        Bound::AtMost => Some("at_most"),
-        Bound::Either => Some("either"),
     }
 }
 

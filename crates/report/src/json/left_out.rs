@@ -8,7 +8,7 @@ use holloway_analysis::{FunctionId, ModuleId};
 use holloway_format::{Gone, Skipped};
 use serde::Serialize;
 
-use super::Document;
+use super::context::RunContext;
 
 #[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SkippedRecord<'a> {
@@ -48,7 +48,7 @@ pub(super) struct IntoRecord<'a> {
     times: u32,
 }
 
-impl<'a> Document<'a> {
+impl<'a> RunContext<'a> {
     pub(super) fn skipped(&self, left_out: &LeftOut<'a>) -> BTreeSet<SkippedRecord<'a>> {
         let asked = left_out
             .skipped

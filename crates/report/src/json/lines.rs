@@ -4,7 +4,7 @@ use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::Bound;
 use serde::Serialize;
 
-use super::functions::bound;
+use super::fields::bound;
 use crate::filter::Filter;
 use crate::lines::{line_bounds, line_counts};
 

@@ -1,4 +1,4 @@
-//! Sequences of paths over loop iterations as JSON: an object of its own, documented in docs/json.md.
+//! Sequences of paths over loop iterations, as JSON (docs/json.md).
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -10,14 +10,14 @@ use holloway_analysis::paths::instructions;
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
-use super::functions::bound;
-use super::{places, places_of};
-use crate::Options;
+use super::fields::{bound, places, places_of};
 use crate::filter::Filter;
-use crate::loops::{LoopsOptions, Shown, hottest};
+use crate::loops::{LoopsOptions, ShownLoop, hottest};
 use crate::notes::Sentences;
+use crate::options::Options;
 
-/// Writes the loops of a run, one object and a newline. [`Options::function`] and [`Options::top`] limit the loops.
+/// Writes the loops of a run as one object and a newline. [`Options::function`] and
+/// [`Options::top`] limit the loops.
 ///
 /// # Errors
 /// Whatever `out` fails with.
@@ -31,12 +31,17 @@ pub fn write(
     let (list, found) = hottest(loops, &names, options.top, how);
     let document = Document {
         schema: SCHEMA,
-        k: loops.functions.iter().map(|one| one.k).max().unwrap_or(0),
+        k: loops
+            .functions
+            .iter()
+            .map(|function| function.k)
+            .max()
+            .unwrap_or(0),
         min_share: how.min_share as f64 / 1000.0,
         found,
         loops: list
             .iter()
-            .map(|one| LoopRecord::new(loops, &names, one, how))
+            .map(|shown_loop| LoopRecord::new(loops, &names, shown_loop, how))
             .collect(),
         losses: Losses::new(loops),
         stats: how.stats.then(|| Stats::new(loops)),
@@ -143,41 +148,56 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl<'a> LoopRecord<'a> {
-    fn new(loops: &'a LoopsRun, names: &Filter<'_>, one: &Shown, how: LoopsOptions) -> Self {
+    fn new(
+        loops: &'a LoopsRun,
+        names: &Filter<'_>,
+        shown_loop: &ShownLoop,
+        how: LoopsOptions,
+    ) -> Self {
         let run = &loops.run;
-        let function = run.function(one.function);
+        let function = run.function(shown_loop.function);
         let module = run.module_of(function);
-        let branches = one.branches(how.min_share);
+        let branches = shown_loop.branches(how.min_share);
         let used: BTreeSet<u64> = branches
             .iter()
             .flat_map(|branch| branch.paths.iter().copied())
             .collect();
         let by_block = places(function);
-        let described = one.count.described;
-        let place = one.count.place.map(|place| places_of(function, &[place]));
+        let described = shown_loop.count.described;
+        let place = shown_loop
+            .count
+            .place
+            .map(|place| places_of(function, &[place]));
         LoopRecord {
             function: names.name(function).to_string(),
             linkage_name: &function.map.linkage_name,
             module: &module.name,
             image: &run.images[module.image.index()].name,
             head: Head {
-                block: one.count.head,
+                block: shown_loop.count.head,
                 place: place.and_then(|mut place| place.pop()).unwrap_or_default(),
             },
-            executions: one.count.executions,
-            iterations: one.count.iterations,
+            executions: shown_loop.count.executions,
+            iterations: shown_loop.count.iterations,
             bound: bound(
-                one.count
+                shown_loop
+                    .count
                     .executions_bound(function)
-                    .and(one.count.iterations_bound(function)),
+                    .and(shown_loop.count.iterations_bound(function)),
             ),
-            starts: one.count.starts(),
-            copies: described.map(|one| one.copies).filter(|copies| *copies > 1),
-            peeled: described.map(|one| one.peeled).filter(|peeled| *peeled > 0),
-            vectorized: described.map(|one| one.vectorized).filter(|yes| *yes),
-            findings: one
+            starts: shown_loop.count.starts(),
+            copies: described
+                .map(|described| described.copies)
+                .filter(|copies| *copies > 1),
+            peeled: described
+                .map(|described| described.peeled)
+                .filter(|peeled| *peeled > 0),
+            vectorized: described
+                .map(|described| described.vectorized)
+                .filter(|yes| *yes),
+            findings: shown_loop
                 .count
-                .findings(function, &one.kipf)
+                .findings(function, &shown_loop.kipf)
                 .into_iter()
                 .map(FindingRecord::new)
                 .collect(),

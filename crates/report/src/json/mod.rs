@@ -1,10 +1,13 @@
 //! The report for programs: JSON, schema 1, documented in docs/json.md.
 //!
-//! Written as it is made: a function at a time, a path at a time. [`write()`] is the order of the document's fields.
+//! Each record is written as soon as it is made. [`write()`] has the order of the document's
+//! fields.
 //!
 //! Cost: each path listed is regenerated once; memory does not grow with the paths.
 
+mod context;
 mod document;
+mod fields;
 mod functions;
 mod left_out;
 mod lines;
@@ -18,29 +21,30 @@ pub mod variation;
 use std::io::{self, Write};
 
 use holloway_abi::Unit;
+use holloway_analysis::RunProfile;
 use holloway_analysis::coverage::{coverage, left_out};
 use holloway_analysis::predict::prediction;
-use holloway_analysis::{Exits, Function, ModuleId, RunProfile};
-use holloway_format::{Place, Text};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::filter::Filter;
 use crate::notes::Sentences;
-use crate::{Options, View};
+use crate::options::{Options, View};
+use context::RunContext;
 pub use document::SCHEMA;
+use fields::{collected, exits};
 use functions::Functions;
 use lines::lines;
 use prediction::PredictionRecord;
 
-/// Writes the run as JSON, one object and a newline. [`Options::function`] and [`Options::top`] limit functions and
-/// paths; totals are always those of the whole run. The prediction is made where the view is [`View::PathsFromEdges`], lines are
-/// listed where it is [`View::Lines`].
+/// Writes the run as one object and a newline. [`Options::function`] and [`Options::top`] limit
+/// functions and paths; totals are of the whole run. The prediction is written for
+/// [`View::PathsFromEdges`], lines for [`View::Lines`].
 ///
 /// # Errors
 /// Whatever `out` fails with.
 pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let document = Document {
+    let document = RunContext {
         run,
         names: Filter::new(options.function.as_ref()),
         options,
@@ -48,13 +52,7 @@ pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io
     document::write(&document, out)
 }
 
-struct Document<'a> {
-    run: &'a RunProfile,
-    names: Filter<'a>,
-    options: &'a Options<'a>,
-}
-
-impl Serialize for Document<'_> {
+impl Serialize for RunContext<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut document = serializer.serialize_struct("Document", 8)?;
         document.serialize_field("schema", &SCHEMA)?;
@@ -127,7 +125,7 @@ struct Totals {
     lost: u64,
 }
 
-impl<'a> Document<'a> {
+impl<'a> RunContext<'a> {
     fn images(&self) -> Vec<ImageRecord<'a>> {
         let process = |process: &'a holloway_analysis::Process| ProcessRecord {
             pid: process.pid,
@@ -193,52 +191,4 @@ impl<'a> Document<'a> {
             None => Some("no such function ran"),
         }
     }
-
-    fn module(&self, id: ModuleId) -> &'a str {
-        &self.run.modules[id.index()].name
-    }
-
-    fn name(&self, linkage_name: &Text, name: &Text) -> String {
-        self.names.name_of(linkage_name, name).to_string()
-    }
-}
-
-/// What was counted, as the JSON says it.
-fn collected(collected: Unit) -> &'static str {
-    match collected {
-        Unit::Paths => "paths",
-        Unit::Edges => "edges",
-    }
-}
-
-/// Whether frames left in a call are counted, as the JSON says it.
-fn exits(exits: Exits) -> &'static str {
-    match exits {
-        Exits::On => "on",
-        Exits::Off => "off",
-        Exits::Mixed => "mixed",
-    }
-}
-
-/// The places of each block as `file:line:column`.
-fn places(function: &Function) -> Vec<Vec<String>> {
-    let blocks = function.map.blocks.iter();
-    blocks
-        .map(|block| places_of(function, &block.places))
-        .collect()
-}
-
-/// Places that have a line, as `file:line:column`.
-fn places_of(function: &Function, places: &[Place]) -> Vec<String> {
-    let file = |place: &Place| {
-        function
-            .map
-            .scopes
-            .get(place.scope as usize)
-            .map_or("", |scope| &scope.file)
-    };
-    let known = places.iter().filter(|place| place.line != 0);
-    known
-        .map(|place| format!("{}:{}:{}", file(place), place.line, place.column))
-        .collect()
 }

@@ -13,10 +13,10 @@ use holloway_flow::PathId;
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
-use super::{collected, exits, places_of};
-use crate::Options;
+use super::fields::{collected, exits, places_of};
 use crate::filter::Filter;
 use crate::notes::Sentences;
+use crate::options::Options;
 
 #[derive(Serialize)]
 struct Document<'a> {

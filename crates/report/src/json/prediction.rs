@@ -4,7 +4,7 @@ use holloway_analysis::overlap::share;
 use holloway_analysis::predict::{Length, Lengths, Prediction};
 use serde::Serialize;
 
-use super::Document;
+use super::context::RunContext;
 
 /// `prediction` of docs/json.md.
 #[derive(Serialize)]
@@ -53,7 +53,7 @@ struct LengthRecord {
 }
 
 impl<'a> PredictionRecord<'a> {
-    pub(super) fn new(document: &Document<'a>, found: &Prediction) -> PredictionRecord<'a> {
+    pub(super) fn new(document: &RunContext<'a>, found: &Prediction) -> PredictionRecord<'a> {
         let run = document.run;
         let functions = found.functions.iter().map(|one| {
             let function = run.function(one.function);

@@ -1,4 +1,4 @@
-//! Runs whose paths were timed, evaluated on each other's first paths, as JSON: `stability` of docs/json.md.
+//! Timed runs, each evaluated on the others' first paths, as JSON (`stability` of docs/json.md).
 
 use std::io::{self, Write};
 
@@ -7,8 +7,8 @@ use holloway_analysis::variation::{How, VariationRun};
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
-use crate::Options;
 use crate::filter::Filter;
+use crate::options::Options;
 use crate::variation::{FIRST, lines, trail_of};
 
 /// Writes how the first paths of each run vary on all of them, one object and a newline.

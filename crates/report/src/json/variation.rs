@@ -12,14 +12,15 @@ use holloway_format::{Load, LoadShape, VariationStats};
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
-use super::{places, places_of};
-use crate::Options;
+use super::fields::{places, places_of};
 use crate::filter::Filter;
 use crate::notes::Sentences;
+use crate::options::Options;
 use crate::variation::{FIRST, kept, kept_spreads, lines, prefetch, spots_of, trail_of};
 
-/// Writes the paths of a run by net variation, first those of which it is certain, one object and a newline. [`Options::function`] and [`Options::top`] limit the paths
-/// listed; ranks and totals are those of the whole run.
+/// Writes the paths of a run by net variation as one object and a newline. Paths that vary for
+/// certain come first. [`Options::function`] and [`Options::top`] limit the listed paths; ranks and
+/// totals are of the whole run.
 ///
 /// # Errors
 /// Whatever `out` fails with.

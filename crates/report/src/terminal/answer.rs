@@ -8,8 +8,8 @@ use holloway_analysis::functions::summary;
 use holloway_analysis::{Function, FunctionId, RunProfile};
 use holloway_format::Skipped;
 
-use super::Sheet;
 use super::paint::{Ink, Line};
+use super::sheet::Sheet;
 use crate::numbers::{grouped, plural};
 
 /// Functions named after "inlined into".
@@ -59,7 +59,8 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether inputs were linked whose functions nobody has the names of: the link step lists those by file.
+/// Whether machine code was linked whose functions have no known names: the link step lists it by
+/// file.
 fn has_machine_code(run: &RunProfile) -> bool {
     let mut skipped = run.modules.iter().flat_map(|module| &module.skipped);
     skipped.any(Skipped::is_machine_code)

@@ -6,9 +6,9 @@ use holloway_analysis::Sort;
 use holloway_analysis::blocks::{HotBlock, hottest};
 use holloway_analysis::trail::first_place;
 
-use super::Sheet;
 use super::bounds::{legend, marked};
 use super::paint::{Ink, clip, clip_start};
+use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
 

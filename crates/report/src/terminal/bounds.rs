@@ -1,11 +1,12 @@
-//! Marks of counts that may differ from what ran, since frames that are left early are not counted, and what the marks say.
+//! Marks of counts that may differ from the executions, since frames that are left early are not
+//! counted, and the legend of these marks.
 
 use std::io;
 
 use holloway_analysis::bounds::Bound;
 
-use super::Sheet;
 use super::paint::{Ink, Line};
+use super::sheet::Sheet;
 
 /// What stands in front of a count.
 pub(super) fn mark(bound: Bound) -> &'static str {

@@ -6,8 +6,8 @@ use holloway_abi::Unit;
 use holloway_analysis::Exits;
 use holloway_analysis::coverage::{Coverage, coverage};
 
-use super::Sheet;
 use super::paint::Ink;
+use super::sheet::Sheet;
 use crate::notes::{Label, sentence};
 use crate::numbers::{grouped, plural, share};
 
@@ -23,7 +23,8 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     })
 }
 
-/// With lines of another kind in place of those on counts. `ran`: what is known of functions with counts.
+/// Writes the coverage with other lines in place of the counts. `ran`: the verb for functions with
+/// counts.
 pub(super) fn write_around(
     sheet: &mut Sheet<'_>,
     ran: &str,
@@ -56,7 +57,7 @@ pub(super) fn write_around(
     damage(sheet)
 }
 
-/// What was recorded, paths or edges; both, where the images or functions of the run are of both kinds.
+/// What was recorded: paths or edges, or both if images or functions of the run differ.
 fn counted(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
     let edges = sheet.run.unit() == Unit::Edges;
     if coverage.by_paths > 0 || !edges && coverage.by_edges == 0 {
@@ -104,7 +105,7 @@ fn without_exits(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
 }
 
 fn alarm(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {
-    sheet.said(Ink::Alarm, label, text)
+    sheet.labeled(Ink::Alarm, label, text)
 }
 
 fn processes(sheet: &Sheet<'_>, coverage: &Coverage) -> String {

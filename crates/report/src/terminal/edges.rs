@@ -6,10 +6,10 @@ use holloway_analysis::edges::{HotEdge, block_number, hottest};
 use holloway_analysis::trail::{first_place, is_choice, last_place};
 use holloway_format::{Outcome, Place};
 
-use super::Sheet;
 use super::bounds::{legend, marked};
 use super::outcome;
 use super::paint::{Ink, clip_start};
+use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, plural, share, signed};
 

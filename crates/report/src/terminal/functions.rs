@@ -2,11 +2,12 @@
 
 use std::io;
 
+use holloway_abi::Unit;
 use holloway_analysis::functions::{Summary, Weight, hottest};
 
-use super::Sheet;
 use super::bounds::{legend, marked};
 use super::paint::Ink;
+use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
 
@@ -34,25 +35,25 @@ const BY_BLOCKS: [(&str, Align); 5] = [
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let sort = sheet.options.sort;
     let ranking = hottest(sheet.run, sort, Some(sheet.top()), &|id| sheet.keeps(id));
-    let of = match ranking.weight {
+    let noun = match ranking.weight {
         Weight::Paths => "path executions",
         Weight::Blocks => "block runs",
         Weight::Instructions => "instructions",
     };
     let shown = format!(
-        "{} of {} that ran, by share of {} {of}",
+        "{} of {} that ran, by share of {} {noun}",
         ranking.functions.len(),
         grouped(ranking.ranked),
         grouped(ranking.total)
     );
     sheet.title("Hottest functions", &shown)?;
-    let by_paths = ranking.functions.iter().all(|one| one.paths.is_some());
+    let have_paths = ranking.functions.iter().all(|one| one.paths.is_some());
+    let unit = if have_paths { Unit::Paths } else { Unit::Edges };
     let selects = |one: &Summary| sheet.run.function(one.function).map.selects;
     let has_selects = ranking.functions.iter().any(|one| selects(one) > 0);
-    let mut columns = if by_paths {
-        BY_PATHS.to_vec()
-    } else {
-        BY_BLOCKS.to_vec()
+    let mut columns = match unit {
+        Unit::Paths => BY_PATHS.to_vec(),
+        Unit::Edges => BY_BLOCKS.to_vec(),
     };
     let before_name = columns.len() - 1;
     if has_selects {
@@ -61,7 +62,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let mut table = Table::new(&columns);
     for one in &ranking.functions {
         let share = share(one.weight(ranking.weight), ranking.total);
-        let mut row = row(sheet, one, by_paths, share);
+        let mut row = row(sheet, one, unit, share);
         if has_selects {
             let selects = grouped(selects(one).into());
             row.insert(before_name, (Ink::Faint, selects));
@@ -77,16 +78,11 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     legend(sheet, marks)
 }
 
-fn row(
-    sheet: &Sheet<'_>,
-    one: &Summary,
-    by_paths: bool,
-    share_of_all: String,
-) -> Vec<(Ink, String)> {
+fn row(sheet: &Sheet<'_>, one: &Summary, unit: Unit, share_of_all: String) -> Vec<(Ink, String)> {
     let function = sheet.run.function(one.function);
     let (name, bounds) = (sheet.name(function), function.bounds());
     let sum = bounds.sum();
-    let paths = one.paths.filter(|_| by_paths);
+    let paths = one.paths.filter(|_| unit == Unit::Paths);
     let runs = paths.map_or(one.blocks, |paths| paths.executions);
     let mut row = vec![
         (Ink::Number, share_of_all),

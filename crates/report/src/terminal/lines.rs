@@ -1,9 +1,8 @@
 //! The source with a count for each line that has code.
 //!
-//! Files in the order of their counts' sum; lines without code around counted ones are shown, long stretches
-//! that never ran are folded. Where the reader asks for nothing special only the hottest lines and what stands around
-//! them are shown, about a hundred rows, of files whose text is at hand; with a number of files or a function these are
-//! shown whole.
+//! Files come in the order of their counts' sum. Lines without code around counted ones are shown;
+//! long stretches that never ran are folded. Without `--top` and `--function`, only the hottest
+//! lines and their surroundings are shown, about a hundred rows of files whose text is there.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,9 +11,9 @@ use std::io;
 use holloway_analysis::bounds::Bound;
 use holloway_analysis::lines::Lines;
 
-use super::Sheet;
 use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
+use super::sheet::Sheet;
 use crate::lines::{line_bounds, line_counts};
 use crate::numbers::{grouped, plural};
 use crate::places;

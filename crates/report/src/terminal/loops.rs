@@ -21,13 +21,13 @@ use holloway_analysis::loops::shape::{Finding, Thousandths, path_of};
 use holloway_analysis::trail::{End, trail};
 use holloway_format::LoopMap;
 
-use super::Sheet;
 use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
 use super::paths::{end, in_brief, where_to};
-use crate::Options;
-use crate::loops::{Branch, LoopsOptions, Shown, hottest};
+use super::sheet::{Detail, Sheet};
+use crate::loops::{Branch, LoopsOptions, ShownLoop, hottest};
 use crate::numbers::{grouped, mean, plural, share};
+use crate::options::Options;
 
 /// Runs of one path that a period is shown with before the rest is left out.
 const RUNS: usize = 24;
@@ -72,24 +72,35 @@ fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io
     );
     sheet.title("Loops", &heading)?;
     lost(loops, sheet)?;
-    let mut heads: Vec<String> = list.iter().map(|one| head(sheet, one)).collect();
+    let mut heads: Vec<String> = list
+        .iter()
+        .map(|shown_loop| head(sheet, shown_loop))
+        .collect();
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     for head in list
         .iter()
         .zip(&heads)
-        .map(|(one, head)| named(sheet, one, head))
+        .map(|(shown_loop, head)| named(sheet, shown_loop, head))
     {
         *times.entry(head).or_default() += 1;
     }
-    for (one, head) in list.iter().zip(&mut heads) {
-        if times[&named(sheet, one, head)] > 1 && one.count.place.is_some() {
-            *head += &format!(" b{}", one.count.head);
+    for (shown_loop, head) in list.iter().zip(&mut heads) {
+        if times[&named(sheet, shown_loop, head)] > 1 && shown_loop.count.place.is_some() {
+            *head += &format!(" b{}", shown_loop.count.head);
         }
     }
-    for (rank, (one, head)) in list.iter().zip(&heads).enumerate() {
-        write_loop(sheet, rank + 1, one, head, how.min_share, list.len() == 1)?;
+    for (rank, (shown_loop, head)) in list.iter().zip(&heads).enumerate() {
+        write_loop(
+            sheet,
+            rank + 1,
+            shown_loop,
+            head,
+            how.min_share,
+            Detail::of_items(list.len()),
+        )?;
     }
-    let bounds = |one: &Shown| bounds(one, sheet.run.function(one.function));
+    let bounds =
+        |shown_loop: &ShownLoop| bounds(shown_loop, sheet.run.function(shown_loop.function));
     let marks: Vec<Bound> = list.iter().flat_map(bounds).collect();
     legend(sheet, marks)?;
     if how.stats {
@@ -101,51 +112,51 @@ fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io
 /// What is missing from all counts.
 fn lost(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
     let stats = &loops.stats;
-    let mut said: Vec<String> = Vec::new();
+    let mut losses: Vec<String> = Vec::new();
     if stats.gaps + stats.cut_streams > 0 {
         let places = plural(stats.gaps + stats.cut_streams, "place");
-        said.push(format!(
+        losses.push(format!(
             "words are missing in {places}: paths there are not counted, and no sequence spans a gap"
         ));
     }
     if stats.dropped_words > 0 {
-        said.push(format!(
+        losses.push(format!(
             "{} with {} were dropped for want of room: counts of sequences that may be too small say by how much (+)",
             plural(stats.dropped_nodes, "rare sequence"),
             plural(stats.dropped_words, "path execution"),
         ));
     }
-    for one in said {
+    for loss in losses {
         let mut line = Line::new();
         line.put(Ink::Plain, "  ");
-        sheet.page.wrapped(line, Ink::Alarm, &one)?;
+        sheet.page.wrapped(line, Ink::Alarm, &loss)?;
     }
     Ok(())
 }
 
 /// Where the head of a loop is.
-fn head(sheet: &Sheet<'_>, one: &Shown) -> String {
-    let function = sheet.run.function(one.function);
-    let place = one.count.place;
+fn head(sheet: &Sheet<'_>, shown_loop: &ShownLoop) -> String {
+    let function = sheet.run.function(shown_loop.function);
+    let place = shown_loop.count.place;
     let place = place.map(|place| where_to(sheet, function, place));
-    place.unwrap_or_else(|| format!(" b{}", one.count.head))
+    place.unwrap_or_else(|| format!(" b{}", shown_loop.count.head))
 }
 
 /// What a loop is known by.
-fn named(sheet: &Sheet<'_>, one: &Shown, head: &str) -> String {
-    let function = sheet.run.function(one.function);
+fn named(sheet: &Sheet<'_>, shown_loop: &ShownLoop, head: &str) -> String {
+    let function = sheet.run.function(shown_loop.function);
     format!("{}{head}", sheet.name(function))
 }
 
 fn write_loop(
     sheet: &mut Sheet<'_>,
     rank: usize,
-    one: &Shown,
+    shown_loop: &ShownLoop,
     place: &str,
     least: Thousandths,
-    whole: bool,
+    detail: Detail,
 ) -> io::Result<()> {
-    let function = sheet.run.function(one.function);
+    let function = sheet.run.function(shown_loop.function);
     let name = sheet.name(function);
     let mut head = Line::new();
     head.right(Ink::Faint, &rank.to_string(), 3)
@@ -155,68 +166,60 @@ fn write_loop(
         .put(Ink::Place, place);
     sheet.page.gap()?;
     sheet.page.line(&head)?;
-    let (executions, iterations) = (one.count.executions, one.count.iterations);
-    let [of_executions, of_iterations] = bounds(one, function);
+    let (executions, iterations) = (shown_loop.count.executions, shown_loop.count.iterations);
+    let [of_executions, of_iterations] = bounds(shown_loop, function);
     let text = format!(
         "{}, {}, {} each",
         marked(of_executions, &plural(executions, "execution")),
         marked(of_iterations, &plural(iterations, "iteration")),
         mean(iterations.into(), executions)
     );
-    said(sheet, Ink::Plain, &text)?;
-    if let Some(described) = &one.count.described {
+    sheet.indented(Ink::Plain, &text)?;
+    if let Some(described) = &shown_loop.count.described {
         for text in reshaped(described) {
-            said(sheet, Ink::Alarm, &text)?;
+            sheet.indented(Ink::Alarm, &text)?;
         }
     }
-    let findings = one.count.findings(function, &one.kipf);
+    let findings = shown_loop.count.findings(function, &shown_loop.kipf);
     for finding in &findings {
-        said(sheet, Ink::Outcome, &sentence(finding, one.k))?;
+        sheet.indented(Ink::Outcome, &sentence(finding, shown_loop.k))?;
     }
     if findings.is_empty() {
-        said(sheet, Ink::Faint, "no sequence stands out")?;
+        sheet.indented(Ink::Faint, "no sequence stands out")?;
     }
-    let branches = one.branches(least);
-    let rows = if whole {
-        branches.len()
-    } else {
-        branches.len().min(ROWS)
+    let branches = shown_loop.branches(least);
+    let rows = match detail {
+        Detail::Whole => branches.len(),
+        Detail::Brief => branches.len().min(ROWS),
     };
     let width = branches
         .iter()
         .map(|branch| grouped(branch.count).len())
         .max();
     for branch in &branches[..rows] {
-        write_branch(sheet, one, branch, width.unwrap_or(0))?;
+        write_branch(sheet, shown_loop, branch, width.unwrap_or(0))?;
     }
     if rows < branches.len() {
         let more = plural((branches.len() - rows) as u64, "sequence");
-        said(sheet, Ink::Faint, &format!("… {more} more"))?;
+        sheet.indented(Ink::Faint, &format!("… {more} more"))?;
     }
     let used: BTreeSet<u64> = branches[..rows]
         .iter()
-        .flat_map(|one| one.paths.iter().copied())
+        .flat_map(|branch| branch.paths.iter().copied())
         .collect();
     for path in used {
-        write_path(sheet, one, function, path)?;
+        write_path(sheet, shown_loop, function, path)?;
     }
     Ok(())
 }
 
 /// How executions and iterations may differ from what ran.
-fn bounds(one: &Shown, function: &Function) -> [Bound; 2] {
-    let count = &one.count;
+fn bounds(shown_loop: &ShownLoop, function: &Function) -> [Bound; 2] {
+    let count = &shown_loop.count;
     [
         count.executions_bound(function),
         count.iterations_bound(function),
     ]
-}
-
-/// A line below a loop's head.
-fn said(sheet: &mut Sheet<'_>, ink: Ink, text: &str) -> io::Result<()> {
-    let mut line = Line::new();
-    line.up_to(5);
-    sheet.page.wrapped(line, ink, text)
 }
 
 /// Why iterations are not the source's: what the compiler made of the loop.
@@ -344,12 +347,12 @@ fn sequence(paths: &[u64], most: usize) -> String {
 
 fn write_branch(
     sheet: &mut Sheet<'_>,
-    one: &Shown,
+    shown_loop: &ShownLoop,
     branch: &Branch,
     width: usize,
 ) -> io::Result<()> {
     let of = match branch.depth {
-        0 => one.count.starts(),
+        0 => shown_loop.count.starts(),
         _ => branch.of,
     };
     let mut line = Line::new();
@@ -373,7 +376,7 @@ fn write_branch(
 /// A path of the sequences: its lines, with what was decided there.
 fn write_path<'a>(
     sheet: &mut Sheet<'a>,
-    one: &Shown,
+    shown_loop: &ShownLoop,
     function: &'a Function,
     number: u64,
 ) -> io::Result<()> {
@@ -382,7 +385,7 @@ fn write_path<'a>(
     };
     let trail = trail(&function.map, &path);
     let mut places = in_brief(sheet, function, &trail);
-    let goes_round = matches!(trail.end, End::Back(to) if to == one.count.place);
+    let goes_round = matches!(trail.end, End::Back(to) if to == shown_loop.count.place);
     if !goes_round {
         places.push(end(sheet, function, &trail));
     }
@@ -423,11 +426,11 @@ fn write_stats(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
         (stats.holes, "hole", "holes"),
         (stats.strangers, "word of no path", "words of no path"),
     ];
-    let met = met.iter().map(|&(number, one, more)| {
+    let met = met.iter().map(|&(number, singular, more)| {
         format!(
             "{} {}",
             grouped(number),
-            if number == 1 { one } else { more }
+            if number == 1 { singular } else { more }
         )
     });
     sheet.fact("met", &met.collect::<Vec<_>>().join(", "))?;

@@ -5,6 +5,7 @@
 mod answer;
 mod blocks;
 mod bounds;
+mod branches;
 mod coverage;
 mod edges;
 mod functions;
@@ -15,26 +16,19 @@ pub(crate) mod overlap;
 mod paint;
 mod paths;
 mod prediction;
+mod sheet;
 pub(crate) mod stability;
 mod table;
 pub mod trace;
 pub mod variation;
 
-use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
 use std::io::{self, BufWriter, Write};
-use std::rc::Rc;
 
-use holloway_abi::Unit;
-use holloway_analysis::{Function, FunctionId, RunProfile};
-use paint::{Ink, Line, Page};
+use holloway_analysis::{Function, RunProfile};
 
-use crate::filter::Filter;
-use crate::numbers::plural;
-use crate::{Options, View, default_view};
+use sheet::Sheet;
 
-/// Rows shown where the reader doesn't say.
-const TOP: usize = 10;
+use crate::options::{Options, View, default_view};
 
 /// Writes the whole report: coverage, where the functions asked for went, and the view.
 ///
@@ -73,145 +67,5 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
         View::Blocks => blocks::write(sheet),
         View::Lines => lines::write(sheet),
         View::PathsFromEdges => prediction::write(sheet),
-    }
-}
-
-/// What every view needs.
-struct Sheet<'a> {
-    run: &'a RunProfile,
-    options: &'a Options<'a>,
-    names: Filter<'a>,
-    /// Names of functions of more than one image.
-    crowded: OnceCell<HashSet<Rc<str>>>,
-    /// Branches of the functions shown.
-    known: outcome::Known<'a>,
-    page: Page<'a>,
-}
-
-impl<'a> Sheet<'a> {
-    fn new(run: &'a RunProfile, options: &'a Options<'a>, out: &'a mut dyn Write) -> Sheet<'a> {
-        let names = Filter::new(options.function.as_ref());
-        Sheet {
-            run,
-            options,
-            names,
-            crowded: OnceCell::new(),
-            known: outcome::Known::default(),
-            page: Page::new(out, options.color, options.width),
-        }
-    }
-
-    /// The branches of a function.
-    fn branches(&self, function: &'a Function) -> Rc<outcome::Branches<'a>> {
-        self.known.branches(function)
-    }
-
-    /// Rows to show.
-    fn top(&self) -> usize {
-        self.options.top.unwrap_or(TOP)
-    }
-
-    fn keeps(&self, id: FunctionId) -> bool {
-        self.names.keeps(self.run, id)
-    }
-
-    /// What a function of this run is called: `helper`, or `helper in libplugin.so` where another image has a function that ran of the same name.
-    fn name(&self, function: &Function) -> Rc<str> {
-        let name = self.names.name(function);
-        if !self.crowded().contains(&name) {
-            return name;
-        }
-        format!("{name} in {}", self.image(function)).into()
-    }
-
-    fn crowded(&self) -> &HashSet<Rc<str>> {
-        self.crowded.get_or_init(|| {
-            if self.run.images.len() < 2 {
-                return HashSet::new();
-            }
-            let mut homes: HashMap<Rc<str>, &str> = HashMap::new();
-            let ran = self.run.functions.iter().filter(|one| one.ran());
-            ran.filter_map(|function| {
-                let name = self.names.name(function);
-                let image = self.image(function);
-                let home = *homes.entry(name.clone()).or_insert(image);
-                (home != image).then_some(name)
-            })
-            .collect()
-        })
-    }
-
-    fn image(&self, function: &Function) -> &'a str {
-        &self.run.images[self.run.module_of(function).image.index()].name
-    }
-
-    fn place(&self, file: &str, line: u32) -> String {
-        crate::places::at(file, line, self.options.cwd.as_deref())
-    }
-
-    /// Writes the heading of a view, and what it shows.
-    fn title(&mut self, title: &str, shown: &str) -> io::Result<()> {
-        self.page.gap()?;
-        let mut line = Line::new();
-        line.put(Ink::Strong, title).put(Ink::Plain, "  ");
-        self.page.wrapped(line, Ink::Faint, shown)
-    }
-
-    /// Writes a line of a list of facts.
-    fn fact(&mut self, label: &str, text: &str) -> io::Result<()> {
-        self.said(Ink::Faint, label, text)
-    }
-
-    fn said(&mut self, ink: Ink, label: &str, text: &str) -> io::Result<()> {
-        let mut line = Line::new();
-        line.put(Ink::Plain, "  ").left(ink, label, 14);
-        self.page.wrapped(line, Ink::Plain, text)
-    }
-
-    /// Says of which functions asked for no paths were counted; whether that is all of them.
-    fn without_paths(&mut self) -> io::Result<bool> {
-        let shown = self.run.ids();
-        let shown = shown.filter(|&(id, function)| function.ran() && self.keeps(id));
-        let (edges, paths): (Vec<_>, Vec<_>) =
-            shown.partition(|(_, function)| function.unit() == Unit::Edges);
-        if edges.is_empty() {
-            return Ok(false);
-        }
-        self.page.gap()?;
-        let what = if paths.is_empty() {
-            "edges were recorded, not paths".to_owned()
-        } else {
-            let functions = plural(edges.len() as u64, "function");
-            format!("edges were recorded of {functions}, not paths")
-        };
-        let what = format!("{what}: build with --collect paths to see them");
-        self.page.wrapped(Line::new(), Ink::Alarm, &what)?;
-        Ok(paths.is_empty())
-    }
-
-    /// Whether something of the run is known to be lost or damaged.
-    fn misses_something(&self) -> bool {
-        let processes = self.run.images.iter().flat_map(|image| &image.processes);
-        let mut processes = processes.map(|process| process.lost);
-        !self.run.damage.is_empty() || processes.any(|lost| lost > 0)
-    }
-
-    fn nothing_ran(&mut self) -> io::Result<()> {
-        self.page.gap()?;
-        let text = if self
-            .run
-            .images
-            .iter()
-            .all(|image| image.processes.is_empty())
-        {
-            "no profile of this program: it has not run, or its data went elsewhere (HOLLOWAY_DATA)"
-        } else if self.run.functions.is_empty() {
-            "no function is instrumented: nothing was counted"
-        } else if self.misses_something() {
-            "no instrumented function is known to have run: what is lost is said above"
-        } else {
-            "no instrumented function ran"
-        };
-        self.page.text(Ink::Alarm, text)
     }
 }

@@ -7,54 +7,15 @@
 //! decided at one line is listed in order, so that `a && b` shows which of them failed: `→ column
 //! 12, line 9`.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::rc::Rc;
-
-use holloway_analysis::Function;
-use holloway_analysis::directions::{Directions, Goes, Spot};
+use holloway_analysis::directions::{Goes, Spot};
 use holloway_analysis::trail::{Step, first_place};
-use holloway_format::{FunctionMap, Outcome, Place, Text};
+use holloway_format::{Outcome, Place, Text};
 
-use super::Sheet;
+use super::branches::Branches;
 use super::paint::clip_start;
-use super::paths::PLACE;
-use crate::places::is_library;
-
-/// The branches of a function, which shows its decisions in words.
-pub(super) struct Branches<'a> {
-    map: &'a FunctionMap,
-    directions: Directions<'a>,
-}
-
-/// The branches of all functions that a view shows, looked at once each: by map, since functions of
-/// two runs have the same ids.
-#[derive(Default)]
-pub(super) struct Known<'a>(RefCell<HashMap<*const FunctionMap, Rc<Branches<'a>>>>);
-
-impl<'a> Known<'a> {
-    /// The branches of a function.
-    pub(super) fn branches(&self, function: &'a Function) -> Rc<Branches<'a>> {
-        let map = &function.map;
-        let mut known = self.0.borrow_mut();
-        let branches = known.entry(std::ptr::from_ref(map));
-        Rc::clone(branches.or_insert_with(|| Rc::new(Branches::new(map))))
-    }
-}
+use super::sheet::{PLACE, Sheet};
 
 impl<'a> Branches<'a> {
-    fn new(map: &'a FunctionMap) -> Self {
-        Self {
-            map,
-            directions: Directions::new(map, is_library),
-        }
-    }
-
-    /// Where control goes along an edge.
-    pub(super) fn goes(&self, edge: u32) -> Goes<'a> {
-        self.directions.goes(edge)
-    }
-
     /// What was decided at a line, in order; repeats are counted.
     pub(super) fn decided(&self, sheet: &Sheet<'_>, step: &Step) -> String {
         let decisions = step.decisions.iter();

@@ -14,13 +14,13 @@ use holloway_analysis::{Exits, Function, RunProfile};
 use holloway_flow::PathId;
 use holloway_format::Place;
 
-use super::Sheet;
 use super::outcome;
 use super::paint::{Ink, clip, clip_start};
+use super::sheet::Sheet;
 use super::table::{Align, Table};
-use crate::Options;
 use crate::notes::sentence;
 use crate::numbers::{grouped, plural, share};
+use crate::options::Options;
 
 const WHOLE: [(&str, Align); 3] = [("", Align::Left), ("A", Align::Right), ("B", Align::Right)];
 
@@ -145,7 +145,7 @@ impl<'a> Comparison<'a> {
         for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
             for note in run.damage.iter().take(DAMAGED) {
                 let text = format!("{name}: {}", sentence(note));
-                sheet.said(Ink::Alarm, "damaged", &text)?;
+                sheet.labeled(Ink::Alarm, "damaged", &text)?;
             }
         }
         if sides.iter().all(|side| side.executions == 0) {
@@ -367,7 +367,8 @@ fn path_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, id: PathId) -> [Stri
     [id.to_string(), at, to, branches]
 }
 
-/// What was decided on a path, and at which lines: `7 → line 10, 12 → leaves the loop`; with the file where it isn't the function's.
+/// The decisions on a path and their lines: `7 → line 10, 12 → leaves the loop`, with the file if
+/// it isn't the function's.
 fn branches<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> String {
     let scopes = &function.map.scopes;
     let line = |place: Place| match scopes.get(place.scope as usize) {

@@ -1,14 +1,15 @@
-//! Lines of coloured pieces, clipped to the width of the terminal.
+//! Lines of colored pieces, clipped to the width of the terminal.
 //!
-//! Names and source text come from files of any content: control characters (escape sequences, say) are replaced
-//! before they reach the terminal.
+//! Names and source text come from files of any content. So control characters (escape sequences,
+//! for example) are replaced before they reach the terminal.
 
 use std::io::{self, Write};
 
+use crate::options::Options;
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// What a piece of text is; colours follow from it.
+/// The meaning of a piece of text, which gives its color.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ink {
     /// Text like any other.
@@ -29,15 +30,15 @@ pub(crate) enum Ink {
 
 impl Ink {
     fn style(self) -> Style {
-        let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+        let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
         match self {
             Ink::Plain => Style::new(),
             Ink::Strong => Style::new().bold(),
             Ink::Faint => Style::new().dimmed(),
-            Ink::Place => colour(AnsiColor::Cyan),
-            Ink::Number => colour(AnsiColor::Green),
-            Ink::Outcome => colour(AnsiColor::Yellow),
-            Ink::Alarm => colour(AnsiColor::Red).bold(),
+            Ink::Place => color(AnsiColor::Cyan),
+            Ink::Number => color(AnsiColor::Green),
+            Ink::Outcome => color(AnsiColor::Yellow),
+            Ink::Alarm => color(AnsiColor::Red).bold(),
         }
     }
 }
@@ -111,7 +112,9 @@ pub(crate) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    pub(crate) fn new(out: &'a mut dyn Write, color: bool, width: usize) -> Page<'a> {
+    /// A page with the colors and the width of the options.
+    pub(crate) fn new(out: &'a mut dyn Write, options: &Options<'_>) -> Page<'a> {
+        let &Options { color, width, .. } = options;
         Page { out, color, width }
     }
 
@@ -159,7 +162,8 @@ impl<'a> Page<'a> {
         writeln!(self.out, "{text}")
     }
 
-    /// Writes a line and, after it, words as far as they fit; the rest below them on lines of their own.
+    /// Writes a line and, after it, as many words as fit. The other words follow below it, on lines
+    /// of their own.
     pub(crate) fn wrapped(&mut self, mut line: Line, ink: Ink, words: &str) -> io::Result<()> {
         let indent = line.width();
         let mut text = String::new();
@@ -251,10 +255,17 @@ fn clean(text: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::{Ink, Line, Page, clip, clip_start};
+    use crate::options::Options;
+    use crate::source::Nothing;
 
     fn print(line: &Line, color: bool, width: usize) -> String {
         let mut out = Vec::new();
-        Page::new(&mut out, color, width).line(line).unwrap();
+        let options = Options {
+            color,
+            width,
+            ..Options::new(&Nothing)
+        };
+        Page::new(&mut out, &options).line(line).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -270,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_only_when_asked() {
+    fn colors_only_when_asked() {
         let mut line = Line::new();
         line.put(Ink::Alarm, "x").put(Ink::Plain, "y");
         assert_eq!(print(&line, true, 80), "\u{1b}[1m\u{1b}[31mx\u{1b}[0my\n");

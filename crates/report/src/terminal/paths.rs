@@ -21,17 +21,15 @@ use holloway_analysis::{Function, Sort};
 use holloway_format::{Outcome, Place};
 use unicode_width::UnicodeWidthStr;
 
-use super::Sheet;
 use super::outcome;
 use super::paint::{Ink, Line, clip, clip_start};
+use super::sheet::{Detail, PLACE, Sheet};
 use crate::numbers::{grouped, plural, share};
 
 /// Rows of a path before its middle is left out, and the rows kept at its start and end.
 const ROWS: usize = 24;
 const FIRST: usize = 14;
 const LAST: usize = 8;
-/// Widest column of places.
-pub(super) const PLACE: usize = 44;
 /// Columns that source text gets at least.
 const TEXT: usize = 20;
 
@@ -53,14 +51,14 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     );
     sheet.title("Hottest paths", &shown)?;
     let widths = Widths::new(&ranking.paths);
-    let whole = ranking.paths.len() == 1;
+    let detail = Detail::of_items(ranking.paths.len());
     let mut sum = 0u64;
     for (index, path) in ranking.paths.iter().enumerate() {
         let weight = path.weight(sort);
         sum = sum.saturating_add(weight);
         let shares = (share(weight, ranking.total), share(sum, ranking.total));
         head(sheet, index + 1, path, &shares, &widths)?;
-        body(sheet, path, whole)?;
+        body(sheet, path, detail)?;
     }
     Ok(())
 }
@@ -124,14 +122,14 @@ fn head(
     sheet.page.line(line.join(which))
 }
 
-fn body(sheet: &mut Sheet<'_>, path: &HotPath, whole: bool) -> io::Result<()> {
+fn body(sheet: &mut Sheet<'_>, path: &HotPath, detail: Detail) -> io::Result<()> {
     let function = sheet.run.function(path.function);
     let Some(regenerated) = regenerate(function, path.path) else {
         return Ok(());
     };
     let trail = trail(&function.map, &regenerated);
     let rows = rows(sheet, function, &trail);
-    let elided = if whole || rows.len() <= ROWS {
+    let elided = if detail == Detail::Whole || rows.len() <= ROWS {
         0..0
     } else {
         FIRST..rows.len() - LAST
@@ -197,8 +195,8 @@ pub(super) fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Stri
     }
 }
 
-/// The lines of a path with what was decided at each, the file where it changes. Inlined code counts as its own lines. A decision is left out where
-/// what comes next says it.
+/// The lines of a path with the decisions at each, and the file where it changes. Inlined code has
+/// lines of its own. A decision is left out if the next line shows it.
 pub(super) fn in_brief<'a>(
     sheet: &Sheet<'a>,
     function: &'a Function,
@@ -324,8 +322,9 @@ fn rows<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Vec<Row
     rows
 }
 
-/// The steps that tell something: those of the standard library are left out where its source isn't there and nothing is
-/// decided, and what stood before and after them on one line is one step. Where that leaves nothing, all are shown.
+/// The steps to show. Steps of the standard library without source text and without decisions are
+/// left out, and the steps before and after them become one if they are on one line. If no step is
+/// left, all are shown.
 fn shown(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
     let scopes = &function.map.scopes;
     let silent = |step: &Step| {
@@ -354,7 +353,8 @@ fn shown(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
     }
 }
 
-/// The head of the frames of `stack` from `from` on: their names, outermost first, and where the first is inlined.
+/// The head of the frames of `stack` from `from` on: their names, outermost first, and where the
+/// first one is inlined.
 fn entered(sheet: &Sheet<'_>, function: &Function, stack: &[u32], from: usize) -> Row {
     let scopes = &function.map.scopes;
     let names: Vec<_> = stack[from..]

@@ -4,8 +4,8 @@ use std::io;
 
 use holloway_analysis::predict::{Comparison, Lengths, Prediction, prediction};
 
-use super::Sheet;
 use super::paint::Ink;
+use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, mean, plural, share};
 

@@ -1,20 +1,22 @@
-//! Runs whose paths were timed, evaluated on each other's first paths: the paper's two bar charts (its Figures 4 and 5) as tables.
+//! Timed runs, each evaluated on the others' first paths: the paper's bar charts (its Figures 4 and
+//! 5) as tables.
 
 use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::variation::stability::{Stability, stability};
 use holloway_analysis::variation::{How, VariationRun};
 
-use super::Sheet;
 use super::paint::{Ink, clip_start};
-use super::paths::PLACE;
+use super::sheet::PLACE;
+use super::sheet::Sheet;
 use super::table::{Align, Table};
-use super::variation::{place_of, time};
-use crate::Options;
+use super::variation::report::{place_of, time};
 use crate::numbers::{grouped, plural, tenths};
+use crate::options::Options;
 use crate::variation::{FIRST, letter, trail_of};
 
-/// Samples for each of a run's first paths below which it is said that there are few: the net variation of one with a hundred is known to some ten per cent.
+/// A run with fewer samples than this for each of its first paths gets a warning. The net variation
+/// of a path with a hundred samples is known to about 10 %.
 const SAMPLES: u64 = 100;
 
 /// Writes how the first paths of each run vary on all of them.
@@ -51,7 +53,7 @@ pub(crate) fn write(
             "a run of fewer than {} samples, {SAMPLES} for each of its first paths, may have others first next time: let it run longer, or time more with --burst 100",
             grouped(SAMPLES * first as u64)
         );
-        sheet.said(Ink::Alarm, "few samples", &sentence)?;
+        sheet.labeled(Ink::Alarm, "few samples", &sentence)?;
     }
     if found.paths.is_empty() {
         let more = match runs.iter().all(|run| run.is_exact) {

@@ -1,4 +1,5 @@
-//! Tables: columns as wide as their widest cell, headed faintly; neighbouring columns may have a heading of their own.
+//! Tables: each column is as wide as its widest cell and has a faint heading. Neighboring columns
+//! may share a heading.
 
 use std::io;
 use std::ops::Range;

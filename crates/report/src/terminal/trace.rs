@@ -1,34 +1,32 @@
 //! Answers to questions on traces, on the terminal.
 //!
-//! Entry points, here and in [`json::trace`](crate::json::trace): [`write()`] (a question to each of some streams) and [`diff()`] (streams of two runs
-//! against each other). What can be asked, and of what, is in [`crate::trace`].
+//! [`write()`] asks a question of each of some streams, [`diff()`] compares streams of two runs.
+//! [`json::trace`](crate::json::trace) has the same two functions, [`crate::trace`] the questions.
 
 mod asked;
 mod diff;
 mod hot;
 mod loops;
+mod sheet;
 mod whole;
 
 use std::io::{self, BufWriter, Write};
 
-use holloway_analysis::Note;
+use sheet::TraceSheet;
 
-use super::TOP;
-use super::paint::{Ink, Line, Page, clip_start};
-use crate::Options;
-use crate::notes::{Label, sentence};
+use super::paint::{Ink, Line, Page};
 use crate::numbers::{grouped, plural};
+use crate::options::Options;
 use crate::trace::answer::{Answer, answers, are_good};
 use crate::trace::compare::Compared;
 use crate::trace::sums::{Sum, sums};
-use crate::trace::{AskError, Comparison, Question, Run, Sight, Stream, longest};
+use crate::trace::{AskError, Comparison, LabeledStream, Question, Run, Stream, longest};
 
-/// Columns that a place gets at most.
-const PLACE: usize = 40;
-
-/// Asks each stream and writes the answers, in the order given. Streams of images in which a name of the question means nothing are left out, if
-/// others have an answer; of many, of which a list would be long, all but the longest. Of [`Question::Verify`] gives whether all is well, of any other
-/// question true.
+/// Asks each stream and writes the answers, in the order given. A stream is left out if a name of
+/// the question means nothing in its image and another stream has an answer. Of many streams with
+/// long answers, only the longest are asked.
+///
+/// Gives whether all is well for [`Question::Verify`], and true for any other question.
 ///
 /// # Errors
 /// If there is no answer, or `out` fails.
@@ -39,16 +37,17 @@ pub fn write(
     out: &mut dyn Write,
 ) -> Result<bool, AskError> {
     let mut out = BufWriter::new(out);
-    let mut sheet = Sheet {
+    let mut sheet = TraceSheet {
         options,
-        page: Page::new(&mut out, options.color, options.width),
+        page: Page::new(&mut out, options),
     };
     let longest = match question {
         Question::Hot(_) => longest(run.streams, sheet.top()),
         _ => (0..run.streams.len()).collect(),
     };
     let asked = longest.iter().map(|&place| &run.streams[place]);
-    let sights: Vec<Sight<'_>> = asked.map(|one| Sight::new(one, options)).collect();
+    let sights: Vec<LabeledStream<'_>> =
+        asked.map(|one| LabeledStream::new(one, options)).collect();
     let answers = answers(&sights, question, run.damage)?;
     sheet.damage(run.damage)?;
     let is_verified = matches!(question, Question::Verify);
@@ -66,11 +65,11 @@ pub fn write(
                 sheet.page.gap()?;
             }
             sheet.head(sight)?;
-            sheet.answer(sight, question, answer)?;
+            write_answer(&mut sheet, sight, question, answer)?;
         }
         for sum in &sums(&answers) {
             sheet.page.gap()?;
-            sheet.sum(question, sum)?;
+            write_sum(&mut sheet, question, sum)?;
         }
     }
     sheet.more(run.streams.len() - sights.len(), "trace")?;
@@ -78,7 +77,8 @@ pub fn write(
     Ok(!is_verified || are_good(&answers))
 }
 
-/// Compares streams of two runs, pair by pair, and writes where they part, and which sequences either has alone.
+/// Compares streams of two runs, pair by pair. Writes where they part, and which sequences only one
+/// of them has.
 ///
 /// # Errors
 /// If there is too much to count, or `out` fails.
@@ -89,15 +89,15 @@ pub fn diff(
     out: &mut dyn Write,
 ) -> Result<(), AskError> {
     let mut out = BufWriter::new(out);
-    let mut sheet = Sheet {
+    let mut sheet = TraceSheet {
         options,
-        page: Page::new(&mut out, options.color, options.width),
+        page: Page::new(&mut out, options),
     };
     let top = sheet.top();
     let (mut different, mut same) = (Vec::new(), Vec::new());
     let mut alike = 0;
     for pair in pairs {
-        let sights = pair.each_ref().map(|one| Sight::new(one, options));
+        let sights = pair.each_ref().map(|one| LabeledStream::new(one, options));
         let compared = Compared::new(&sights, how)?;
         let is_same = compared.diff.is_same();
         alike += u64::from(is_same);
@@ -126,146 +126,34 @@ pub fn diff(
     Ok(())
 }
 
-/// Where answers are written.
-struct Sheet<'a> {
-    options: &'a Options<'a>,
-    page: Page<'a>,
+/// Writes what several streams of an image answer together.
+fn write_sum(sheet: &mut TraceSheet<'_>, question: &Question<'_>, sum: &Sum<'_>) -> io::Result<()> {
+    let stream = sum.stream();
+    // Those that were chosen.
+    let title = format!("{}, {} traces together", stream.image, grouped(sum.streams));
+    sheet.heading(&title, &plural(sum.events, "event"))?;
+    let sight = LabeledStream::new(&stream, sheet.options);
+    write_answer(sheet, &sight, question, &sum.answer)
 }
 
-impl Sheet<'_> {
-    fn top(&self) -> usize {
-        self.options.top.unwrap_or(TOP)
-    }
-
-    /// Writes which stream follows, and what is wrong with it.
-    fn head(&mut self, sight: &Sight<'_>) -> io::Result<()> {
-        let stream = sight.stream;
-        let mut line = Line::new();
-        line.put(Ink::Strong, &stream.title()).put(Ink::Plain, "  ");
-        let events = plural(stream.events(), "event");
-        let legend = format!("{events}; > enters its function, < leaves it");
-        self.page.wrapped(line, Ink::Faint, &legend)?;
-        self.damage(stream.damage)
-    }
-
-    /// Writes what several streams of an image answer together.
-    fn sum(&mut self, question: &Question<'_>, sum: &Sum<'_>) -> io::Result<()> {
-        let stream = sum.stream();
-        // Those that were chosen.
-        let title = format!("{}, {} traces together", stream.image, grouped(sum.streams));
-        self.heading(&title, &plural(sum.events, "event"))?;
-        let sight = Sight::new(&stream, self.options);
-        self.answer(&sight, question, &sum.answer)
-    }
-
-    /// Writes what is missing.
-    fn damage(&mut self, damage: &[Note]) -> io::Result<()> {
-        for note in damage.iter().take(DAMAGED) {
-            self.alarm(Label::of(note).text(), &sentence(note))?;
+fn write_answer(
+    sheet: &mut TraceSheet<'_>,
+    sight: &LabeledStream<'_>,
+    question: &Question<'_>,
+    answer: &Answer,
+) -> io::Result<()> {
+    match (answer, question) {
+        (Answer::Stats(_), _) => Ok(()),
+        (Answer::Cat { from, count }, _) => whole::cat(sheet, sight, *from, *count),
+        (Answer::Verify(verified), _) => whole::verify(sheet, verified),
+        (Answer::Hot(found), Question::Hot(asked)) => hot::write(sheet, sight, asked, found),
+        (Answer::Before(order, units), &Question::Before(p, q)) => {
+            asked::before(sheet, sight, [(p, units[0]), (q, units[1])], order)
         }
-        match damage.len().saturating_sub(DAMAGED) {
-            0 => Ok(()),
-            more => self.alarm("", &format!("… and {} more", grouped(more as u64))),
-        }
-    }
-
-    fn alarm(&mut self, label: &str, text: &str) -> io::Result<()> {
-        let mut line = Line::new();
-        line.put(Ink::Plain, "  ").left(Ink::Alarm, label, LABEL);
-        self.page.wrapped(line, Ink::Plain, text)
-    }
-
-    /// Writes that so many are not shown.
-    fn more(&mut self, left_out: usize, what: &str) -> io::Result<()> {
-        if left_out == 0 {
-            return Ok(());
-        }
-        self.page.gap()?;
-        let text = format!(
-            "… and {} (--top shows more)",
-            plural(left_out as u64, &format!("more {what}"))
-        );
-        self.page.wrapped(Line::new(), Ink::Faint, &text)
-    }
-
-    fn answer(
-        &mut self,
-        sight: &Sight<'_>,
-        question: &Question<'_>,
-        answer: &Answer,
-    ) -> io::Result<()> {
-        match (answer, question) {
-            (Answer::Stats(_), _) => Ok(()),
-            (Answer::Cat { from, count }, _) => whole::cat(self, sight, *from, *count),
-            (Answer::Verify(verified), _) => whole::verify(self, verified),
-            (Answer::Hot(found), Question::Hot(asked)) => hot::write(self, sight, asked, found),
-            (Answer::Before(order, units), &Question::Before(p, q)) => {
-                asked::before(self, sight, [(p, units[0]), (q, units[1])], order)
-            }
-            (Answer::Freq(found, unit), _) => asked::freq(self, sight, found, *unit),
-            (Answer::Context(found, unit), _) => asked::context(self, sight, found, *unit),
-            (Answer::Query(found), _) => asked::query(self, sight, found),
-            (Answer::Loops(grams), _) => loops::write(self, sight, grams),
-            (Answer::Hot(_) | Answer::Before(..), _) => Ok(()),
-        }
-    }
-
-    /// Writes the heading of a list, and what it shows.
-    fn title(&mut self, title: &str, shown: &str) -> io::Result<()> {
-        self.page.gap()?;
-        self.heading(title, shown)
-    }
-
-    fn heading(&mut self, title: &str, shown: &str) -> io::Result<()> {
-        let mut line = Line::new();
-        line.put(Ink::Strong, title).put(Ink::Plain, "  ");
-        self.page.wrapped(line, Ink::Faint, shown)
-    }
-
-    /// Writes a line of a list of facts.
-    fn fact(&mut self, label: &str, text: &str) -> io::Result<()> {
-        let mut line = Line::new();
-        line.put(Ink::Plain, "  ").left(Ink::Faint, label, LABEL);
-        self.page.wrapped(line, Ink::Plain, text)
-    }
-
-    /// Writes an event: where it stands in the trace, what it is, where that is in the source.
-    fn event(
-        &mut self,
-        sight: &Sight<'_>,
-        position: &str,
-        depth: usize,
-        terminal: u32,
-    ) -> io::Result<()> {
-        let mut line = Line::new();
-        line.right(Ink::Faint, position, 14)
-            .put(Ink::Faint, &format!("  {}  ", sight.marks(terminal)))
-            .put(Ink::Plain, &"  ".repeat(depth))
-            .left(
-                Ink::Strong,
-                &sight.label(terminal),
-                30usize.saturating_sub(2 * depth),
-            )
-            .put(Ink::Plain, "  ")
-            .put(Ink::Place, &spot(sight, terminal));
-        self.page.line(&line)
-    }
-}
-
-/// Sentences on damage that are shown.
-const DAMAGED: usize = 10;
-/// Columns of labels.
-const LABEL: usize = 14;
-
-/// Where an event stands, in few columns: `src/a.rs:3 … :12`.
-fn spot(sight: &Sight<'_>, terminal: u32) -> String {
-    let Some((file, first, last)) = sight.spot(terminal) else {
-        return String::new();
-    };
-    let from = clip_start(&format!("{file}:{first}"), PLACE);
-    if last == first {
-        from
-    } else {
-        format!("{from} … :{last}")
+        (Answer::Freq(found, unit), _) => asked::freq(sheet, sight, found, *unit),
+        (Answer::Context(found, unit), _) => asked::context(sheet, sight, found, *unit),
+        (Answer::Query(found), _) => asked::query(sheet, sight, found),
+        (Answer::Loops(grams), _) => loops::write(sheet, sight, grams),
+        (Answer::Hot(_) | Answer::Before(..), _) => Ok(()),
     }
 }

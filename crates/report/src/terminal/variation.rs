@@ -10,6 +10,7 @@
 mod advice;
 mod chart;
 mod doubts;
+pub(super) mod report;
 mod summary;
 mod ties;
 
@@ -18,17 +19,19 @@ use std::ops::Range;
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::{End, Start, Trail};
-use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking, Time};
+use holloway_analysis::variation::rank::{Disturbed, Rank, Time};
 use holloway_analysis::variation::{How, VariationRun, rank};
 
-use super::Sheet;
 use super::coverage::write_around;
 use super::paint::{Ink, Line, clip_start};
-use super::paths::{PLACE, end, in_brief};
+use super::paths::{end, in_brief};
+use super::sheet::PLACE;
+use super::sheet::Sheet;
 use super::table::{Align, Table};
-use crate::Options;
-use crate::numbers::{grouped, plural, seconds, short, tenths};
-use crate::variation::{kept, lines, trail_of};
+use crate::numbers::{grouped, plural, seconds, short};
+use crate::options::Options;
+use crate::variation::{kept, trail_of};
+use report::Report;
 
 /// Paths of which a histogram is shown.
 const CHARTS: usize = 5;
@@ -155,14 +158,6 @@ fn heading(shown: usize, found: usize, how: How) -> String {
     )
 }
 
-/// What is written.
-struct Report<'a> {
-    run: &'a VariationRun,
-    ranking: &'a Ranking,
-    frequency: Option<f64>,
-    how: How,
-}
-
 impl Report<'_> {
     fn table(
         &self,
@@ -225,28 +220,20 @@ impl Report<'_> {
             .put(Ink::Place, &format!(" {}", self.place(sheet, rank)));
         sheet.page.gap()?;
         sheet.page.line(&head)?;
-        said(sheet, Ink::Plain, &self.sentence(rank))?;
+        sheet.indented(Ink::Plain, &self.sentence(rank))?;
         if rank.called > 0 && self.how.time == Time::Inclusive {
             let what = format!(
                 "its time includes functions that it calls (in {} of its samples): what varies may be theirs; look for their own paths",
                 summary::part(rank.called, rank.samples() + self.apart(rank))
             );
-            said(sheet, Ink::Faint, &what)?;
+            sheet.indented(Ink::Faint, &what)?;
         }
         if let Some(trail) = trail_of(function, rank.path) {
             let text = on_the_way(sheet, function, &trail);
-            said(sheet, Ink::Faint, &text)?;
+            sheet.indented(Ink::Faint, &text)?;
         }
         chart::write(sheet, rank)?;
         advice::write(sheet, function, rank)
-    }
-
-    /// Samples that were left out.
-    fn apart(&self, rank: &Rank) -> u64 {
-        match self.how.disturbed {
-            Disturbed::LeftOut => rank.disturbed,
-            Disturbed::Included => 0,
-        }
     }
 
     fn sentence(&self, rank: &Rank) -> String {
@@ -272,33 +259,6 @@ impl Report<'_> {
         }
         text
     }
-
-    /// Cycles of a sample. What seems to take none takes no more than the clock can tell from none.
-    fn cycles(&self, cycles: u64) -> String {
-        match cycles {
-            0 | 1 => format!("≤{}", grouped(self.ranking.floor)),
-            cycles => short(cycles as f64),
-        }
-    }
-
-    fn time(&self, cycles: f64) -> String {
-        time(cycles, self.frequency)
-    }
-
-    fn share(&self, cycles: f64) -> String {
-        format!("{} %", tenths(100.0 * self.ranking.share(cycles)))
-    }
-
-    fn name(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
-        let function = self.run.run.function(rank.function);
-        format!("{} {}", sheet.name(function), rank.path)
-    }
-
-    fn place(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
-        let function = self.run.run.function(rank.function);
-        let trail = trail_of(function, rank.path);
-        trail.map_or_else(String::new, |trail| place_of(sheet, function, &trail))
-    }
 }
 
 /// ` ± 12 %`, where there is doubt.
@@ -306,23 +266,6 @@ fn give_or_take(error: f64) -> String {
     match (100.0 * error).round() {
         0.0 => String::new(),
         percent => format!(" ± {percent} %"),
-    }
-}
-
-/// Cycles as seconds where it is known how many make one.
-pub(super) fn time(cycles: f64, frequency: Option<f64>) -> String {
-    match frequency {
-        Some(frequency) => seconds(cycles / frequency),
-        None => format!("{} cycles", short(cycles)),
-    }
-}
-
-/// `src/list.c:40-44`.
-pub(super) fn place_of(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
-    match lines(function, trail) {
-        None => "-".to_owned(),
-        Some((file, first, last)) if first == last => sheet.place(file, first),
-        Some((file, first, last)) => format!("{}-{last}", sheet.place(file, first)),
     }
 }
 
@@ -345,11 +288,4 @@ fn on_the_way<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> S
         _ => end(sheet, function, trail),
     });
     format!("{start}{}", steps.join(", "))
-}
-
-/// A line below a path's head.
-fn said(sheet: &mut Sheet<'_>, ink: Ink, text: &str) -> io::Result<()> {
-    let mut line = Line::new();
-    line.up_to(5);
-    sheet.page.wrapped(line, ink, text)
 }

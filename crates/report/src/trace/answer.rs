@@ -10,53 +10,53 @@ use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
 use holloway_analysis::trace::stats::{Stats, counts, stats, stats_of_checked};
 use holloway_format::damage::Sample;
 
-use super::sight::Asked;
-use super::{AskError, Hot, LIMIT, Method, Question, Sight};
+use super::labels::{AskedPattern, LabeledStream};
+use super::question::{AskError, Hot, LIMIT, Method, Question};
 
 /// An answer.
 pub(crate) enum Answer {
     Stats(Stats),
     Cat { from: u64, count: u64 },
     Verify(Verified),
-    Hot(HotFound),
-    Freq(Frequency, Unit),
-    Before(Order, [Unit; 2]),
-    Context(Context, Unit),
+    Hot(HotSequences),
+    Freq(Frequency, CountedAs),
+    Before(Order, [CountedAs; 2]),
+    Context(Context, CountedAs),
     Loops(Grams),
     Query(Matches),
 }
 
 /// What is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unit {
+pub(crate) enum CountedAs {
     /// Calls of a function.
     Calls,
     /// Times that events ran.
     Events,
 }
 
-impl Unit {
-    fn of(asked: &Asked) -> Unit {
+impl CountedAs {
+    fn of(asked: &AskedPattern) -> CountedAs {
         if asked.is_function {
-            Unit::Calls
+            CountedAs::Calls
         } else {
-            Unit::Events
+            CountedAs::Events
         }
     }
 
     /// As the JSON says it.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Unit::Calls => "calls",
-            Unit::Events => "events",
+            CountedAs::Calls => "calls",
+            CountedAs::Events => "events",
         }
     }
 
     /// What happened so many times.
     pub(crate) fn verb(self) -> &'static str {
         match self {
-            Unit::Calls => "called",
-            Unit::Events => "ran",
+            CountedAs::Calls => "called",
+            CountedAs::Events => "ran",
         }
     }
 }
@@ -66,14 +66,15 @@ pub(crate) struct Verified {
     pub(crate) stats: Stats,
     /// Whether the grammar stands for what came; nothing where that isn't known.
     pub(crate) is_same: Option<bool>,
-    /// Whether all is well: nothing is missing or damaged, in the rest of the run neither. Of a sample, that it holds what was sampled.
+    /// Whether nothing is missing or damaged, in the rest of the run neither. A sample is good if
+    /// it holds what was sampled.
     pub(crate) is_good: bool,
     /// Whether only a part of what ran was to be recorded.
     pub(crate) is_sample: bool,
 }
 
 /// Hot sequences.
-pub(crate) struct HotFound {
+pub(crate) struct HotSequences {
     pub(crate) bounds: Bounds,
     /// What all events cost.
     pub(crate) total: u64,
@@ -82,11 +83,16 @@ pub(crate) struct HotFound {
     pub(crate) hot: Vec<hot::Hot>,
 }
 
-/// Symbols of the grammar × the square of the longest length up to which sequences are counted exactly: some ten seconds.
+/// Sequences are counted exactly up to this product of the grammar's symbols and the square of the
+/// longest length: about ten seconds.
 const WORK: u64 = 2_000_000_000;
 
 /// Asks a stream.
-fn answer(sight: &Sight<'_>, question: &Question<'_>, damage: &[Note]) -> Result<Answer, AskError> {
+fn answer(
+    sight: &LabeledStream<'_>,
+    question: &Question<'_>,
+    damage: &[Note],
+) -> Result<Answer, AskError> {
     let grammar = &sight.stream.trace.grammar;
     let wrong = |text: &str| {
         let text = text.to_owned();
@@ -105,7 +111,7 @@ fn answer(sight: &Sight<'_>, question: &Question<'_>, damage: &[Note]) -> Result
             let asked = sight.pattern(text)?;
             let begins = asked.begins(&sight.events);
             let found = freq(grammar, &begins).map_err(wrong(text))?;
-            Answer::Freq(found, Unit::of(&asked))
+            Answer::Freq(found, CountedAs::of(&asked))
         }
         Question::Before(p, q) => {
             let asked = [sight.pattern(p)?, sight.pattern(q)?];
@@ -117,7 +123,7 @@ fn answer(sight: &Sight<'_>, question: &Question<'_>, damage: &[Note]) -> Result
                 let ends = ends.one().map_err(wrong(p))?;
                 order.at_once = before(grammar, ends, of_q).at_once;
             }
-            Answer::Before(order, asked.each_ref().map(Unit::of))
+            Answer::Before(order, asked.each_ref().map(CountedAs::of))
         }
         Question::Context(text) => {
             let asked = sight.pattern(text)?;
@@ -128,7 +134,7 @@ fn answer(sight: &Sight<'_>, question: &Question<'_>, damage: &[Note]) -> Result
                 let ends = ends.one().map_err(wrong(text))?;
                 found.after = context(grammar, &sight.events, ends)?.after;
             }
-            Answer::Context(found, Unit::of(&asked))
+            Answer::Context(found, CountedAs::of(&asked))
         }
         Question::Loops(k) => Answer::Loops(loops(grammar, &sight.events, k as usize, LIMIT)?),
         Question::Query(text) => {
@@ -138,7 +144,7 @@ fn answer(sight: &Sight<'_>, question: &Question<'_>, damage: &[Note]) -> Result
     })
 }
 
-fn verify(sight: &Sight<'_>, damage: &[Note]) -> Verified {
+fn verify(sight: &LabeledStream<'_>, damage: &[Note]) -> Verified {
     let stats = match sight.stream.checked {
         Some(checked) => stats_of_checked(checked, &sight.events),
         None => stats(&sight.stream.trace.grammar, &sight.events),
@@ -157,12 +163,12 @@ fn verify(sight: &Sight<'_>, damage: &[Note]) -> Verified {
 }
 
 /// Whether what was to be verified is good: there is something, and all of it is.
-pub(crate) fn are_good(answers: &[(&Sight<'_>, Answer)]) -> bool {
+pub(crate) fn are_good(answers: &[(&LabeledStream<'_>, Answer)]) -> bool {
     let is_good = |answer: &Answer| matches!(answer, Answer::Verify(found) if found.is_good);
     !answers.is_empty() && answers.iter().all(|(_, answer)| is_good(answer))
 }
 
-fn hot_of(sight: &Sight<'_>, asked: &Hot) -> HotFound {
+fn hot_of(sight: &LabeledStream<'_>, asked: &Hot) -> HotSequences {
     let grammar = &sight.stream.trace.grammar;
     let costs = sight.costs(asked.cost);
     let counts = counts(grammar, costs.len());
@@ -182,7 +188,7 @@ fn hot_of(sight: &Sight<'_>, asked: &Hot) -> HotFound {
     };
     let mut hot = counted.unwrap_or_else(|| as_printed(grammar, &costs, &bounds));
     hot.retain(|one| asked.all || one.minimal);
-    HotFound {
+    HotSequences {
         bounds,
         total,
         method,
@@ -190,15 +196,15 @@ fn hot_of(sight: &Sight<'_>, asked: &Hot) -> HotFound {
     }
 }
 
-/// Asks all streams. Where names mean something in some images only, the others' answers are left out.
+/// Asks all streams. If a name means nothing in some of the images, their streams are left out.
 ///
 /// # Errors
 /// If none has an answer.
 pub(crate) fn answers<'a>(
-    sights: &'a [Sight<'a>],
+    sights: &'a [LabeledStream<'a>],
     question: &Question<'_>,
     damage: &[Note],
-) -> Result<Vec<(&'a Sight<'a>, Answer)>, AskError> {
+) -> Result<Vec<(&'a LabeledStream<'a>, Answer)>, AskError> {
     let (mut answers, mut first) = (Vec::new(), None);
     for sight in sights {
         match answer(sight, question, damage) {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use holloway_analysis::trace::diff::{Alphabet, Diff, Unit, diff, first};
 
-use super::{AskError, Comparison, LIMIT, Sight};
+use super::labels::LabeledStream;
+use super::question::{AskError, Comparison, LIMIT};
 
 /// What was found, and what its numbers stand for.
 pub(crate) struct Compared {
@@ -16,13 +17,16 @@ pub(crate) struct Compared {
 }
 
 /// What a common number stands for in one of the traces.
-pub(crate) enum Shown {
+pub(crate) enum SharedSymbol {
     Terminal(u32),
     Function(u32),
 }
 
 impl Compared {
-    pub(crate) fn new(sights: &[Sight<'_>; 2], how: &Comparison) -> Result<Compared, AskError> {
+    pub(crate) fn new(
+        sights: &[LabeledStream<'_>; 2],
+        how: &Comparison,
+    ) -> Result<Compared, AskError> {
         let streams = [sights[0].stream, sights[1].stream];
         let alphabet = Alphabet::new(
             streams.map(|stream| stream.code),
@@ -53,18 +57,18 @@ impl Compared {
     }
 
     /// What a common number stands for.
-    pub(crate) fn shown(&self, side: usize, symbol: u32) -> Option<Shown> {
+    pub(crate) fn shown(&self, side: usize, symbol: u32) -> Option<SharedSymbol> {
         let number = *self.shown[side].get(&symbol)?;
         Some(match self.unit {
-            Unit::Events => Shown::Terminal(number),
-            Unit::Functions => Shown::Function(number),
+            Unit::Events => SharedSymbol::Terminal(number),
+            Unit::Functions => SharedSymbol::Function(number),
         })
     }
 
     /// Positions of the first and the last event of a sequence, the first time that it runs.
     pub(crate) fn first(
         &self,
-        sights: &[Sight<'_>; 2],
+        sights: &[LabeledStream<'_>; 2],
         side: usize,
         sequence: &[u32],
     ) -> Option<(u64, u64)> {

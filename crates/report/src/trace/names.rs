@@ -5,7 +5,7 @@ use std::rc::Rc;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::pattern::NameError;
 
-use super::excerpt;
+use super::excerpt::excerpt;
 use crate::filter::Filter;
 
 /// Names that an error suggests.
@@ -57,7 +57,8 @@ pub(crate) fn look_up(
     })
 }
 
-/// How many bytes of the longest of some names, or of what is behind a `::` of one, a text begins with.
+/// Length in bytes of the longest known name that a text begins with. The part of a name behind a
+/// `::` counts as a name.
 pub(crate) fn longest(names: &[Rc<str>], text: &str) -> usize {
     let ends = names.iter().flat_map(|name| ends(name));
     let fits = ends.filter(|end| text.starts_with(end));
@@ -99,7 +100,8 @@ fn is_name(shown: &str, wanted: &str) -> bool {
     !wanted.is_empty() && (ends(shown) || ends(&bare(shown)))
 }
 
-/// Whether a name is one that may have been meant: it holds what is wanted, or is a slip or two away: one letter in three may differ.
+/// Whether a name may have been meant: it contains the wanted one, or differs from it in at most
+/// one letter of three, and in two letters at most.
 fn is_like(shown: &str, wanted: &str) -> bool {
     let last = |name: &str| name.rsplit("::").next().unwrap_or(name).to_lowercase();
     let wanted = last(wanted);
@@ -109,7 +111,8 @@ fn is_like(shown: &str, wanted: &str) -> bool {
             || distance(&last(&bare(shown)), &wanted) <= slips)
 }
 
-/// Letters to put in, leave out or change (Levenshtein); at most 3 of names that differ in length by so many.
+/// Letters to insert, delete, or change (Levenshtein distance). Gives 3 if the lengths differ by
+/// more than 2.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > 2 {

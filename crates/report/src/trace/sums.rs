@@ -1,4 +1,5 @@
-//! What all threads of an image answer together: counts are added up. Positions are of one thread each, so a sum has none.
+//! Sums of the answers of an image's threads: counts are added up. A position belongs to one
+//! thread, so sums have none.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +11,8 @@ use holloway_analysis::trace::query::{Frequency, Matches};
 use holloway_analysis::trace::{Terminal, Trace};
 
 use super::answer::Answer;
-use super::{Sight, Stream};
+use super::labels::LabeledStream;
+use super::stream::Stream;
 
 /// The sum of the answers of an image's streams.
 pub(crate) struct Sum<'a> {
@@ -34,12 +36,13 @@ impl Sum<'_> {
     }
 }
 
-/// Adds up answers, image by image, where an image has several. Those that are no counts have no sum.
-pub(crate) fn sums<'a>(answers: &[(&Sight<'a>, Answer)]) -> Vec<Sum<'a>> {
-    let mut images: Vec<Vec<&(&Sight<'a>, Answer)>> = Vec::new();
+/// Adds up the answers of each image that has several streams. Answers that are no counts have no
+/// sum.
+pub(crate) fn sums<'a>(answers: &[(&LabeledStream<'a>, Answer)]) -> Vec<Sum<'a>> {
+    let mut images: Vec<Vec<&(&LabeledStream<'a>, Answer)>> = Vec::new();
     let build = |code: &Code<'_>| code.map().build_id;
     for one in answers {
-        let of = |image: &&mut Vec<&(&Sight<'a>, Answer)>| {
+        let of = |image: &&mut Vec<&(&LabeledStream<'a>, Answer)>| {
             build(image[0].0.stream.code) == build(one.0.stream.code)
         };
         match images.iter_mut().find(of) {
@@ -51,7 +54,7 @@ pub(crate) fn sums<'a>(answers: &[(&Sight<'a>, Answer)]) -> Vec<Sum<'a>> {
     images.iter().filter_map(|image| sum(image)).collect()
 }
 
-fn sum<'a>(answers: &[&(&Sight<'a>, Answer)]) -> Option<Sum<'a>> {
+fn sum<'a>(answers: &[&(&LabeledStream<'a>, Answer)]) -> Option<Sum<'a>> {
     let mut terminals = Terminals::default();
     let (first, answer) = answers.first()?;
     let mut sum = none(answer)?;
@@ -82,7 +85,7 @@ fn none(answer: &Answer) -> Option<Answer> {
     })
 }
 
-fn add(sum: &mut Answer, sight: &Sight<'_>, answer: &Answer, terminals: &mut Terminals) {
+fn add(sum: &mut Answer, sight: &LabeledStream<'_>, answer: &Answer, terminals: &mut Terminals) {
     match (sum, answer) {
         (Answer::Freq(sum, _), Answer::Freq(one, _)) => more(&mut sum.count, one.count),
         (Answer::Query(sum), Answer::Query(one)) => more(&mut sum.count, one.count),

@@ -7,9 +7,9 @@ use holloway_analysis::trace::stats::Stats;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
-use super::Table;
-use crate::trace::answer::{Answer, HotFound, Unit, Verified};
-use crate::trace::{Cost, Hot, Method, Question, Sight};
+use super::stream::Table;
+use crate::trace::answer::{Answer, CountedAs, HotSequences, Verified};
+use crate::trace::{Cost, Hot, LabeledStream, Method, Question};
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -202,7 +202,7 @@ impl<'a> AnswerRecord<'a> {
     }
 }
 
-fn stats(sight: &Sight<'_>, found: &Stats) -> StatsRecord {
+fn stats(sight: &LabeledStream<'_>, found: &Stats) -> StatsRecord {
     StatsRecord {
         trace_bytes: found.trace_bytes(),
         file_bytes: sight.stream.file_bytes,
@@ -219,7 +219,7 @@ fn stats(sight: &Sight<'_>, found: &Stats) -> StatsRecord {
     }
 }
 
-fn verify<'a>(sight: &Sight<'_>, found: &Verified) -> AnswerRecord<'a> {
+fn verify<'a>(sight: &LabeledStream<'_>, found: &Verified) -> AnswerRecord<'a> {
     AnswerRecord::Verify {
         same: found.is_same,
         good: found.is_good,
@@ -228,7 +228,7 @@ fn verify<'a>(sight: &Sight<'_>, found: &Verified) -> AnswerRecord<'a> {
     }
 }
 
-fn hot(table: &Table<'_>, question: &Question<'_>, found: &HotFound, top: usize) -> HotRecord {
+fn hot(table: &Table<'_>, question: &Question<'_>, found: &HotSequences, top: usize) -> HotRecord {
     let sequence = |one: &holloway_analysis::trace::hot::Hot| HotSequence {
         terminals: table.numbers(&one.terminals),
         count: one.count,
@@ -264,8 +264,8 @@ fn runs(runs: &Runs) -> RunsRecord {
     }
 }
 
-fn before(order: &Order, units: [Unit; 2]) -> BeforeRecord {
-    let counted = |found: &Runs, unit: Unit| RunsRecord {
+fn before(order: &Order, units: [CountedAs; 2]) -> BeforeRecord {
+    let counted = |found: &Runs, unit: CountedAs| RunsRecord {
         counted: Some(unit.name()),
         ..runs(found)
     };
@@ -282,8 +282,8 @@ fn before(order: &Order, units: [Unit; 2]) -> BeforeRecord {
     }
 }
 
-fn context(table: &Table<'_>, found: &Context, unit: Unit, top: usize) -> ContextRecord {
-    let neighbours = |list: &[(u32, u64)]| {
+fn context(table: &Table<'_>, found: &Context, unit: CountedAs, top: usize) -> ContextRecord {
+    let neighbors = |list: &[(u32, u64)]| {
         let list = list.iter().take(top).map(|&(terminal, count)| Neighbour {
             terminal: table.number(terminal),
             count,
@@ -302,8 +302,8 @@ fn context(table: &Table<'_>, found: &Context, unit: Unit, top: usize) -> Contex
     ContextRecord {
         counted: unit.name(),
         count: found.count,
-        before: neighbours(&found.before),
-        after: neighbours(&found.after),
+        before: neighbors(&found.before),
+        after: neighbors(&found.after),
         callers: callers.collect(),
     }
 }

@@ -3,9 +3,10 @@
 use holloway_analysis::trace::diff::Unit;
 use serde::Serialize;
 
-use super::{Head, SCHEMA, Table, TerminalRecord};
-use crate::trace::compare::{Compared, Shown};
-use crate::trace::{AskError, Comparison, Sight};
+use super::stream::{Head, Table, TerminalRecord};
+use crate::json::document::SCHEMA;
+use crate::trace::compare::{Compared, SharedSymbol};
+use crate::trace::{AskError, Comparison, LabeledStream};
 
 #[derive(Serialize)]
 pub(super) struct Document<'a> {
@@ -51,7 +52,7 @@ const NEXT: usize = 5;
 const PLACED: usize = 100;
 
 pub(super) fn document<'a>(
-    sights: &[[Sight<'a>; 2]],
+    sights: &[[LabeledStream<'a>; 2]],
     how: &Comparison,
     top: Option<usize>,
 ) -> Result<Document<'a>, AskError> {
@@ -71,7 +72,7 @@ pub(super) fn document<'a>(
 }
 
 fn pair<'a>(
-    sights: &[Sight<'a>; 2],
+    sights: &[LabeledStream<'a>; 2],
     how: &Comparison,
     top: Option<usize>,
 ) -> Result<Pair<'a>, AskError> {
@@ -85,7 +86,7 @@ fn pair<'a>(
 }
 
 fn side<'a>(
-    sights: &[Sight<'a>; 2],
+    sights: &[LabeledStream<'a>; 2],
     compared: &Compared,
     side: usize,
     top: Option<usize>,
@@ -101,8 +102,8 @@ fn side<'a>(
         let (mut terminals, mut functions) = (Vec::new(), Vec::new());
         for &symbol in &one.symbols {
             match compared.shown(side, symbol) {
-                Some(Shown::Terminal(terminal)) => terminals.push(table.number(terminal)),
-                Some(Shown::Function(function)) => {
+                Some(SharedSymbol::Terminal(terminal)) => terminals.push(table.number(terminal)),
+                Some(SharedSymbol::Function(function)) => {
                     functions.push(sight.function(function).to_string());
                 }
                 None => {}

@@ -6,12 +6,12 @@ use holloway_analysis::trace::before::{Order, Runs};
 use holloway_analysis::trace::context::Context;
 use holloway_analysis::trace::query::{Frequency, Matches};
 
-use super::super::paint::Ink;
-use super::super::table::{Align, Table};
-use super::{Sheet, spot};
+use super::sheet::{TraceSheet, spot};
 use crate::numbers::{grouped, plural, share};
-use crate::trace::Sight;
-use crate::trace::answer::Unit;
+use crate::terminal::paint::Ink;
+use crate::terminal::table::{Align, Table};
+use crate::trace::LabeledStream;
+use crate::trace::answer::CountedAs;
 
 /// Events of a match before its middle is left out.
 const SHOWN: u64 = 20;
@@ -43,10 +43,10 @@ fn runs(count: u64, ends: Option<(u64, u64)>) -> String {
 }
 
 pub(super) fn freq(
-    sheet: &mut Sheet<'_>,
-    sight: &Sight<'_>,
+    sheet: &mut TraceSheet<'_>,
+    sight: &LabeledStream<'_>,
     found: &Frequency,
-    unit: Unit,
+    unit: CountedAs,
 ) -> io::Result<()> {
     sheet.fact(unit.verb(), &runs(found.count, found.ends))?;
     match found.ends {
@@ -56,7 +56,7 @@ pub(super) fn freq(
 }
 
 /// Where an event of the trace is in the source.
-fn near(sheet: &mut Sheet<'_>, sight: &Sight<'_>, position: u64) -> io::Result<()> {
+fn near(sheet: &mut TraceSheet<'_>, sight: &LabeledStream<'_>, position: u64) -> io::Result<()> {
     match sight.at(position) {
         Some(terminal) => sheet.event(sight, &grouped(position), 0, terminal),
         None => Ok(()),
@@ -64,15 +64,15 @@ fn near(sheet: &mut Sheet<'_>, sight: &Sight<'_>, position: u64) -> io::Result<(
 }
 
 pub(super) fn before(
-    sheet: &mut Sheet<'_>,
-    sight: &Sight<'_>,
-    [p, q]: [(&str, Unit); 2],
+    sheet: &mut TraceSheet<'_>,
+    sight: &LabeledStream<'_>,
+    [p, q]: [(&str, CountedAs); 2],
     order: &Order,
 ) -> io::Result<()> {
     for (label, (name, unit), found) in [("P", p, &order.p), ("Q", q, &order.q)] {
         let called = match unit {
-            Unit::Calls => "called ",
-            Unit::Events => "",
+            CountedAs::Calls => "called ",
+            CountedAs::Events => "",
         };
         let ran = runs(found.count, found.ends);
         sheet.fact(label, &format!("{name}: {called}{ran}"))?;
@@ -143,10 +143,10 @@ pub(super) fn before(
 }
 
 pub(super) fn context(
-    sheet: &mut Sheet<'_>,
-    sight: &Sight<'_>,
+    sheet: &mut TraceSheet<'_>,
+    sight: &LabeledStream<'_>,
     found: &Context,
-    unit: Unit,
+    unit: CountedAs,
 ) -> io::Result<()> {
     sheet.fact(unit.verb(), &plural(found.count, "time"))?;
     for (title, list) in [
@@ -195,7 +195,11 @@ pub(super) fn context(
     table.write(&mut sheet.page)
 }
 
-pub(super) fn query(sheet: &mut Sheet<'_>, sight: &Sight<'_>, found: &Matches) -> io::Result<()> {
+pub(super) fn query(
+    sheet: &mut TraceSheet<'_>,
+    sight: &LabeledStream<'_>,
+    found: &Matches,
+) -> io::Result<()> {
     let count = match found.count {
         0 => "none".to_owned(),
         1 => "1 match".to_owned(),

@@ -4,11 +4,11 @@ use std::io;
 
 use holloway_analysis::trace::diff::{Diff, Unit};
 
-use super::super::paint::{Ink, Line};
-use super::Sheet;
+use super::sheet::TraceSheet;
 use crate::numbers::{grouped, plural};
-use crate::trace::compare::{Compared, Shown};
-use crate::trace::{Comparison, Sight};
+use crate::terminal::paint::{Ink, Line};
+use crate::trace::compare::{Compared, SharedSymbol};
+use crate::trace::{Comparison, LabeledStream};
 
 /// Events shown before the place where traces part, and after it.
 const BEFORE: u64 = 3;
@@ -16,8 +16,8 @@ const AFTER: u64 = 5;
 
 /// Writes what was compared.
 pub(super) fn write(
-    sheet: &mut Sheet<'_>,
-    sights: &[Sight<'_>; 2],
+    sheet: &mut TraceSheet<'_>,
+    sights: &[LabeledStream<'_>; 2],
     compared: &Compared,
     how: &Comparison,
 ) -> io::Result<()> {
@@ -46,7 +46,11 @@ pub(super) fn write(
     Ok(())
 }
 
-fn parting(sheet: &mut Sheet<'_>, sights: &[Sight<'_>; 2], diff: &Diff) -> io::Result<()> {
+fn parting(
+    sheet: &mut TraceSheet<'_>,
+    sights: &[LabeledStream<'_>; 2],
+    diff: &Diff,
+) -> io::Result<()> {
     if diff.is_same() {
         return sheet.fact("the same", "from the first event to the last");
     }
@@ -70,7 +74,12 @@ fn parting(sheet: &mut Sheet<'_>, sights: &[Sight<'_>; 2], diff: &Diff) -> io::R
     Ok(())
 }
 
-fn list(sheet: &mut Sheet<'_>, sight: &Sight<'_>, from: u64, count: u64) -> io::Result<()> {
+fn list(
+    sheet: &mut TraceSheet<'_>,
+    sight: &LabeledStream<'_>,
+    from: u64,
+    count: u64,
+) -> io::Result<()> {
     let events = (from..from + count).zip(sight.stream.trace.grammar.expand_from(from));
     for (position, terminal) in events {
         sheet.event(sight, &grouped(position), 0, terminal)?;
@@ -79,8 +88,8 @@ fn list(sheet: &mut Sheet<'_>, sight: &Sight<'_>, from: u64, count: u64) -> io::
 }
 
 fn only(
-    sheet: &mut Sheet<'_>,
-    sights: &[Sight<'_>; 2],
+    sheet: &mut TraceSheet<'_>,
+    sights: &[LabeledStream<'_>; 2],
     compared: &Compared,
     side: usize,
     how: &Comparison,
@@ -112,8 +121,10 @@ fn only(
         sheet.page.wrapped(line, Ink::Faint, &at)?;
         for &symbol in &one.symbols {
             match compared.shown(side, symbol) {
-                Some(Shown::Terminal(terminal)) => sheet.event(&sights[side], "", 0, terminal)?,
-                Some(Shown::Function(function)) => {
+                Some(SharedSymbol::Terminal(terminal)) => {
+                    sheet.event(&sights[side], "", 0, terminal)?;
+                }
+                Some(SharedSymbol::Function(function)) => {
                     sheet.fact("", &sights[side].function(function))?;
                 }
                 None => {}

@@ -2,11 +2,11 @@
 
 use std::io;
 
-use super::super::paint::{Ink, Line};
-use super::Sheet;
+use super::sheet::TraceSheet;
 use crate::numbers::{grouped, plural, share};
-use crate::trace::answer::HotFound;
-use crate::trace::{Cost, Hot, Method, Sight};
+use crate::terminal::paint::{Ink, Line};
+use crate::trace::answer::HotSequences;
+use crate::trace::{Cost, Hot, LabeledStream, Method};
 
 /// Events of a sequence before its middle is left out, and those kept at either end.
 const EVENTS: usize = 24;
@@ -14,10 +14,10 @@ const KEPT: usize = 10;
 
 /// Writes hot sequences.
 pub(super) fn write(
-    sheet: &mut Sheet<'_>,
-    sight: &Sight<'_>,
+    sheet: &mut TraceSheet<'_>,
+    sight: &LabeledStream<'_>,
     asked: &Hot,
-    found: &HotFound,
+    found: &HotSequences,
 ) -> io::Result<()> {
     let unit = match asked.cost {
         Cost::Instructions => "instructions",

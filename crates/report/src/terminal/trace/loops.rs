@@ -5,18 +5,23 @@ use std::io;
 
 use holloway_analysis::trace::grams::Grams;
 
-use super::super::paint::{Ink, Line};
-use super::{Sheet, spot};
+use super::sheet::{TraceSheet, spot};
 use crate::numbers::{grouped, plural, share};
-use crate::trace::Sight;
+use crate::terminal::paint::{Ink, Line};
+use crate::trace::LabeledStream;
 
-/// Of a hundred: children with less of their parent's count are left out (D'Elia, Demetrescu, Finocchi 2013, Figure 4).
+/// Percent of the parent's count below which a child is left out (D'Elia, Demetrescu, Finocchi
+/// 2013, Figure 4).
 const LEAST: u64 = 10;
 /// Rows of a tree.
 const ROWS: usize = 20;
 
 /// Writes the trees of the paths that ran most often.
-pub(super) fn write(sheet: &mut Sheet<'_>, sight: &Sight<'_>, grams: &Grams) -> io::Result<()> {
+pub(super) fn write(
+    sheet: &mut TraceSheet<'_>,
+    sight: &LabeledStream<'_>,
+    grams: &Grams,
+) -> io::Result<()> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     let (mut sequences, mut longest) = (0u64, 0);
     for (id, node) in grams.nodes() {
@@ -63,7 +68,12 @@ pub(super) fn write(sheet: &mut Sheet<'_>, sight: &Sight<'_>, grams: &Grams) -> 
     Ok(())
 }
 
-fn row(sheet: &mut Sheet<'_>, sight: &Sight<'_>, grams: &Grams, id: u32) -> io::Result<()> {
+fn row(
+    sheet: &mut TraceSheet<'_>,
+    sight: &LabeledStream<'_>,
+    grams: &Grams,
+    id: u32,
+) -> io::Result<()> {
     let node = grams.node(id);
     let of_parent = match node.parent {
         0 => String::new(),

@@ -4,12 +4,12 @@ use std::io;
 
 use holloway_analysis::trace::stats::{Stats, change, depth};
 
-use super::super::paint::Ink;
-use super::super::table::{Align, Table};
-use super::Sheet;
+use super::sheet::TraceSheet;
 use crate::numbers::{grouped, mean, plural};
+use crate::terminal::paint::Ink;
+use crate::terminal::table::{Align, Table};
 use crate::trace::answer::{Answer, Verified};
-use crate::trace::{Sight, Stream, longest};
+use crate::trace::{LabeledStream, Stream, longest};
 
 const SIZES: [(&str, Align); 9] = [
     ("thread", Align::Right),
@@ -39,7 +39,10 @@ const EVENTS: [(&str, Align); 9] = [
 const DEEPEST: u64 = 12;
 
 /// Writes the numbers of all streams.
-pub(super) fn stats(sheet: &mut Sheet<'_>, answers: &[(&Sight<'_>, Answer)]) -> io::Result<()> {
+pub(super) fn stats(
+    sheet: &mut TraceSheet<'_>,
+    answers: &[(&LabeledStream<'_>, Answer)],
+) -> io::Result<()> {
     let known = answers.iter().filter_map(|(sight, answer)| match answer {
         Answer::Stats(stats) => Some((*sight, stats)),
         _ => None,
@@ -91,7 +94,7 @@ pub(super) fn stats(sheet: &mut Sheet<'_>, answers: &[(&Sight<'_>, Answer)]) -> 
 }
 
 /// All traces together. What they have in common (functions, paths) counts in each.
-fn total<'a>(known: &[(&Sight<'a>, &Stats)]) -> (Stream<'a>, Stats) {
+fn total<'a>(known: &[(&LabeledStream<'a>, &Stats)]) -> (Stream<'a>, Stats) {
     let mut sum = Stats::default();
     known.iter().for_each(|(_, stats)| sum.add(stats));
     let bytes = known.iter().map(|(sight, _)| sight.stream.file_bytes);
@@ -145,8 +148,8 @@ fn event_row(name: &str, stats: &Stats) -> Vec<(Ink, String)> {
 
 /// Writes events, indented by calls.
 pub(super) fn cat(
-    sheet: &mut Sheet<'_>,
-    sight: &Sight<'_>,
+    sheet: &mut TraceSheet<'_>,
+    sight: &LabeledStream<'_>,
     from: u64,
     count: u64,
 ) -> io::Result<()> {
@@ -185,7 +188,7 @@ pub(super) fn cat(
 }
 
 /// Writes whether the grammar stands for what came.
-pub(super) fn verify(sheet: &mut Sheet<'_>, found: &Verified) -> io::Result<()> {
+pub(super) fn verify(sheet: &mut TraceSheet<'_>, found: &Verified) -> io::Result<()> {
     let same = match found.is_same {
         Some(true) => "the grammar stands for just the events that came",
         Some(false) => {

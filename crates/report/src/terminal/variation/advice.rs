@@ -14,8 +14,8 @@ use holloway_analysis::variation::rank::Rank;
 use holloway_format::Load;
 
 use crate::numbers::plural;
-use crate::terminal::Sheet;
 use crate::terminal::paint::{Ink, Line};
+use crate::terminal::sheet::Sheet;
 use crate::variation::{prefetch, spots_of};
 
 /// Loads shown of a path.

@@ -16,8 +16,8 @@ use std::io;
 use holloway_analysis::variation::Rank;
 
 use crate::numbers::grouped;
-use crate::terminal::Sheet;
 use crate::terminal::paint::{Ink, Line};
+use crate::terminal::sheet::Sheet;
 
 /// Rows of bars.
 const ROWS: usize = 5;

@@ -11,10 +11,11 @@ use std::io;
 
 use holloway_analysis::variation::Certainty;
 
-use super::{Report, ties};
+use super::report::Report;
+use super::ties;
 use crate::numbers::{grouped, plural};
-use crate::terminal::Sheet;
 use crate::terminal::paint::{Ink, Line};
+use crate::terminal::sheet::Sheet;
 
 /// The reasons, in the order in which they are named.
 const REASONS: [(Certainty, &str); 4] = [

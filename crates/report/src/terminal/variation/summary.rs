@@ -1,5 +1,5 @@
-//! What was measured, before the ranking; and behind it what it comes to: what other rankings would have shown, whether the path or its time
-//! varies, and what is left out.
+//! The lines before and after the ranking: the measurements, what other rankings would have shown,
+//! whether the path or its time varies, and the samples that are left out.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use holloway_analysis::variation::VariationRun;
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::spread::Spread;
 
-use super::Report;
+use super::report::{Report, time};
 use crate::numbers::{grouped, plural, tenths};
-use crate::terminal::Sheet;
 use crate::terminal::paint::Ink;
+use crate::terminal::sheet::Sheet;
 use crate::terminal::table::{Align, Table};
 use crate::variation::{FIRST, kept_spreads};
 
@@ -48,10 +48,7 @@ pub(super) fn measured(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<
     };
     sheet.fact("samples", &format!("{}{one_in}", grouped(stats.samples)))?;
     let frequency = run.frequency();
-    let mut text = format!(
-        "{} in all threads",
-        super::time(stats.cycles as f64, frequency)
-    );
+    let mut text = format!("{} in all threads", time(stats.cycles as f64, frequency));
     if let Some(frequency) = frequency {
         text += &format!(" · {}", rate(frequency));
     }
@@ -84,7 +81,8 @@ pub(super) fn measured(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<
     lost(sheet, run)
 }
 
-/// How fast the clock goes. AArch64's counter is slower than its processors; before Armv8.6, much slower.
+/// The rate of the clock. AArch64's counter is slower than the processor; before Armv8.6, much
+/// slower.
 fn rate(frequency: f64) -> String {
     // That of Armv8.6 is 1 GHz, as measured.
     if frequency >= 1.1e9 {
@@ -101,7 +99,7 @@ fn lost(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
             "samples are missing in {}: they are not counted",
             plural(stats.gaps.max(1), "place")
         );
-        sheet.said(Ink::Alarm, "lost", &text)?;
+        sheet.labeled(Ink::Alarm, "lost", &text)?;
     }
     Ok(())
 }

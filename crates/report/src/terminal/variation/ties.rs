@@ -7,10 +7,10 @@
 use std::io;
 use std::ops::Range;
 
-use super::Report;
+use super::report::Report;
 use crate::numbers::grouped;
-use crate::terminal::Sheet;
 use crate::terminal::paint::{Ink, Line};
+use crate::terminal::sheet::Sheet;
 
 /// Rows of ranks that are named before the rest is counted.
 const NAMED: usize = 4;

@@ -1,4 +1,4 @@
-//! A stream with what is needed to show it: what its terminals do, how they are called, where they stand in the source.
+//! A stream with its labels: what its terminals do, their names, and their places in the source.
 
 use std::cell::OnceCell;
 use std::path::Path as FilePath;
@@ -11,13 +11,14 @@ use holloway_analysis::trail::{Trail, trail};
 use holloway_format::FunctionMap;
 
 use super::names::{self, look_up};
-use super::{AskError, Cost, Stream};
-use crate::Options;
+use super::question::{AskError, Cost};
+use super::stream::Stream;
 use crate::filter::Filter;
+use crate::options::Options;
 use crate::places::{lines_of, short};
 
 /// A stream as it is shown.
-pub(crate) struct Sight<'a> {
+pub(crate) struct LabeledStream<'a> {
     pub(crate) stream: &'a Stream<'a>,
     /// What each terminal does.
     pub(crate) events: Vec<Event>,
@@ -26,14 +27,14 @@ pub(crate) struct Sight<'a> {
 }
 
 /// What a pattern stands for in a stream.
-pub(crate) struct Asked {
+pub(crate) struct AskedPattern {
     /// Its events.
     pub(crate) events: Resolved,
     /// Whether it is a function, of which calls are asked for.
     pub(crate) is_function: bool,
 }
 
-impl Asked {
+impl AskedPattern {
     /// Where what is asked for begins: a path; of a function, the path from its entry.
     pub(crate) fn begins(&self, events: &[Event]) -> Resolved {
         let is_function = self.is_function;
@@ -49,9 +50,9 @@ impl Asked {
     }
 }
 
-impl<'a> Sight<'a> {
-    pub(crate) fn new(stream: &'a Stream<'a>, options: &'a Options<'_>) -> Sight<'a> {
-        Sight {
+impl<'a> LabeledStream<'a> {
+    pub(crate) fn new(stream: &'a Stream<'a>, options: &'a Options<'_>) -> LabeledStream<'a> {
+        LabeledStream {
             stream,
             events: stream.code.events(&stream.trace.terminals),
             names: Filter::new(None),
@@ -107,7 +108,7 @@ impl<'a> Sight<'a> {
     }
 
     /// Reads a pattern, and finds out what it stands for here.
-    pub(crate) fn pattern(&self, text: &str) -> Result<Asked, AskError> {
+    pub(crate) fn pattern(&self, text: &str) -> Result<AskedPattern, AskError> {
         let terminals = &self.stream.trace.terminals;
         let lookup = |name: &str, path| look_up(self.stream.code, &self.names, name, path);
         let all = OnceCell::new();
@@ -123,7 +124,7 @@ impl<'a> Sight<'a> {
             Pattern::parse_with(text, &known)
         };
         let asked = pattern.and_then(|one| {
-            Ok(Asked {
+            Ok(AskedPattern {
                 events: one.resolve(terminals, &self.events, &lookup)?,
                 is_function: one.is_function(),
             })

@@ -1,0 +1,56 @@
+//! The text of single fields: kinds, bounds, and places.
+
+use holloway_abi::Unit;
+use holloway_analysis::bounds::Bound;
+use holloway_analysis::{Exits, Function};
+use holloway_format::Place;
+
+/// What was counted, as the JSON says it.
+pub(super) fn collected(collected: Unit) -> &'static str {
+    match collected {
+        Unit::Paths => "paths",
+        Unit::Edges => "edges",
+    }
+}
+
+/// Whether frames left in a call are counted, as the JSON says it.
+pub(super) fn exits(exits: Exits) -> &'static str {
+    match exits {
+        Exits::On => "on",
+        Exits::Off => "off",
+        Exits::Mixed => "mixed",
+    }
+}
+
+/// The places of each block as `file:line:column`.
+pub(super) fn places(function: &Function) -> Vec<Vec<String>> {
+    let blocks = function.map.blocks.iter();
+    blocks
+        .map(|block| places_of(function, &block.places))
+        .collect()
+}
+
+/// Places that have a line, as `file:line:column`.
+pub(super) fn places_of(function: &Function, places: &[Place]) -> Vec<String> {
+    let file = |place: &Place| {
+        function
+            .map
+            .scopes
+            .get(place.scope as usize)
+            .map_or("", |scope| &scope.file)
+    };
+    let known = places.iter().filter(|place| place.line != 0);
+    known
+        .map(|place| format!("{}:{}:{}", file(place), place.line, place.column))
+        .collect()
+}
+
+/// How a count may differ from what ran, where it may.
+pub(super) fn bound(bound: Bound) -> Option<&'static str> {
+    match bound {
+        Bound::Exact => None,
+        Bound::AtLeast => Some("at_least"),
+        Bound::AtMost => Some("at_most"),
+        Bound::Either => Some("either"),
+    }
+}

@@ -1,0 +1,46 @@
+//! The branches of functions: where control goes along each edge.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use holloway_analysis::Function;
+use holloway_analysis::directions::{Directions, Goes};
+use holloway_format::FunctionMap;
+
+use crate::places::is_library;
+
+/// The branches of a function, which shows its decisions in words.
+pub(super) struct Branches<'a> {
+    pub(super) map: &'a FunctionMap,
+    directions: Directions<'a>,
+}
+
+/// The branches of all functions that a view shows, looked at once each: by map, since functions of
+/// two runs have the same ids.
+#[derive(Default)]
+pub(super) struct KnownBranches<'a>(RefCell<HashMap<*const FunctionMap, Rc<Branches<'a>>>>);
+
+impl<'a> KnownBranches<'a> {
+    /// The branches of a function.
+    pub(super) fn branches(&self, function: &'a Function) -> Rc<Branches<'a>> {
+        let map = &function.map;
+        let mut known = self.0.borrow_mut();
+        let branches = known.entry(std::ptr::from_ref(map));
+        Rc::clone(branches.or_insert_with(|| Rc::new(Branches::new(map))))
+    }
+}
+
+impl<'a> Branches<'a> {
+    fn new(map: &'a FunctionMap) -> Self {
+        Self {
+            map,
+            directions: Directions::new(map, is_library),
+        }
+    }
+
+    /// Where control goes along an edge.
+    pub(super) fn goes(&self, edge: u32) -> Goes<'a> {
+        self.directions.goes(edge)
+    }
+}

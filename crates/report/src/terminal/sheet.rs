@@ -1,0 +1,191 @@
+//! The page that every view of a run writes to, with the run, its names, and its branches.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use holloway_abi::Unit;
+use holloway_analysis::{Function, FunctionId, RunProfile};
+
+use super::branches::{Branches, KnownBranches};
+use super::paint::{Ink, Line, Page};
+use crate::filter::Filter;
+use crate::numbers::plural;
+use crate::options::Options;
+
+/// Rows of a table, unless the reader asks for another number.
+pub(super) const TOP: usize = 10;
+/// Columns that a place in the source may take.
+pub(super) const PLACE: usize = 44;
+
+/// How much of a path or a tree of sequences is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// All of it, since it is the only one.
+    Whole,
+    /// The first and last rows.
+    Brief,
+}
+
+impl Detail {
+    /// The detail of each item of a list.
+    pub(super) fn of_items(items: usize) -> Detail {
+        match items {
+            1 => Detail::Whole,
+            _ => Detail::Brief,
+        }
+    }
+}
+
+/// What every view needs.
+pub(super) struct Sheet<'a> {
+    pub(super) run: &'a RunProfile,
+    pub(super) options: &'a Options<'a>,
+    pub(super) names: Filter<'a>,
+    /// Names of functions of more than one image.
+    crowded: OnceCell<HashSet<Rc<str>>>,
+    /// Branches of the functions shown.
+    known: KnownBranches<'a>,
+    pub(super) page: Page<'a>,
+}
+
+impl<'a> Sheet<'a> {
+    pub(super) fn new(
+        run: &'a RunProfile,
+        options: &'a Options<'a>,
+        out: &'a mut dyn Write,
+    ) -> Sheet<'a> {
+        let names = Filter::new(options.function.as_ref());
+        Sheet {
+            run,
+            options,
+            names,
+            crowded: OnceCell::new(),
+            known: KnownBranches::default(),
+            page: Page::new(out, options),
+        }
+    }
+
+    /// The branches of a function.
+    pub(super) fn branches(&self, function: &'a Function) -> Rc<Branches<'a>> {
+        self.known.branches(function)
+    }
+
+    /// Rows to show.
+    pub(super) fn top(&self) -> usize {
+        self.options.top.unwrap_or(TOP)
+    }
+
+    pub(super) fn keeps(&self, id: FunctionId) -> bool {
+        self.names.keeps(self.run, id)
+    }
+
+    /// The name of a function in this run: `helper`, or `helper in libplugin.so` if a function of
+    /// another image that ran has the same name.
+    pub(super) fn name(&self, function: &Function) -> Rc<str> {
+        let name = self.names.name(function);
+        if !self.crowded().contains(&name) {
+            return name;
+        }
+        format!("{name} in {}", self.image(function)).into()
+    }
+
+    fn crowded(&self) -> &HashSet<Rc<str>> {
+        self.crowded.get_or_init(|| {
+            if self.run.images.len() < 2 {
+                return HashSet::new();
+            }
+            let mut homes: HashMap<Rc<str>, &str> = HashMap::new();
+            let ran = self.run.functions.iter().filter(|one| one.ran());
+            ran.filter_map(|function| {
+                let name = self.names.name(function);
+                let image = self.image(function);
+                let home = *homes.entry(name.clone()).or_insert(image);
+                (home != image).then_some(name)
+            })
+            .collect()
+        })
+    }
+
+    fn image(&self, function: &Function) -> &'a str {
+        &self.run.images[self.run.module_of(function).image.index()].name
+    }
+
+    pub(super) fn place(&self, file: &str, line: u32) -> String {
+        crate::places::at(file, line, self.options.cwd.as_deref())
+    }
+
+    /// Writes the heading of a view, and what it shows.
+    pub(super) fn title(&mut self, title: &str, shown: &str) -> io::Result<()> {
+        self.page.gap()?;
+        let mut line = Line::new();
+        line.put(Ink::Strong, title).put(Ink::Plain, "  ");
+        self.page.wrapped(line, Ink::Faint, shown)
+    }
+
+    /// Writes a line of a list of facts.
+    pub(super) fn fact(&mut self, label: &str, text: &str) -> io::Result<()> {
+        self.labeled(Ink::Faint, label, text)
+    }
+
+    pub(super) fn labeled(&mut self, ink: Ink, label: &str, text: &str) -> io::Result<()> {
+        let mut line = Line::new();
+        line.put(Ink::Plain, "  ").left(ink, label, 14);
+        self.page.wrapped(line, Ink::Plain, text)
+    }
+
+    /// Writes text below the head of a path or loop.
+    pub(super) fn indented(&mut self, ink: Ink, text: &str) -> io::Result<()> {
+        let mut line = Line::new();
+        line.up_to(5);
+        self.page.wrapped(line, ink, text)
+    }
+
+    /// Says of which functions asked for no paths were counted; whether that is all of them.
+    pub(super) fn without_paths(&mut self) -> io::Result<bool> {
+        let shown = self.run.ids();
+        let shown = shown.filter(|&(id, function)| function.ran() && self.keeps(id));
+        let (edges, paths): (Vec<_>, Vec<_>) =
+            shown.partition(|(_, function)| function.unit() == Unit::Edges);
+        if edges.is_empty() {
+            return Ok(false);
+        }
+        self.page.gap()?;
+        let what = if paths.is_empty() {
+            "edges were recorded, not paths".to_owned()
+        } else {
+            let functions = plural(edges.len() as u64, "function");
+            format!("edges were recorded of {functions}, not paths")
+        };
+        let what = format!("{what}: build with --collect paths to see them");
+        self.page.wrapped(Line::new(), Ink::Alarm, &what)?;
+        Ok(paths.is_empty())
+    }
+
+    /// Whether something of the run is known to be lost or damaged.
+    pub(super) fn misses_something(&self) -> bool {
+        let processes = self.run.images.iter().flat_map(|image| &image.processes);
+        let mut processes = processes.map(|process| process.lost);
+        !self.run.damage.is_empty() || processes.any(|lost| lost > 0)
+    }
+
+    pub(super) fn nothing_ran(&mut self) -> io::Result<()> {
+        self.page.gap()?;
+        let text = if self
+            .run
+            .images
+            .iter()
+            .all(|image| image.processes.is_empty())
+        {
+            "no profile of this program: it has not run, or its data went elsewhere (HOLLOWAY_DATA)"
+        } else if self.run.functions.is_empty() {
+            "no function is instrumented: nothing was counted"
+        } else if self.misses_something() {
+            "no instrumented function is known to have run: what is lost is said above"
+        } else {
+            "no instrumented function ran"
+        };
+        self.page.text(Ink::Alarm, text)
+    }
+}

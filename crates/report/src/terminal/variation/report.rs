@@ -1,0 +1,77 @@
+//! A ranking of timed paths, and how its figures are shown.
+
+use holloway_analysis::Function;
+use holloway_analysis::trail::Trail;
+use holloway_analysis::variation::How;
+use holloway_analysis::variation::VariationRun;
+use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking};
+
+use crate::numbers::{grouped, seconds, short, tenths};
+use crate::terminal::sheet::Sheet;
+use crate::variation::{lines, trail_of};
+
+/// A run of timed paths and its ranking, as the variation view shows it.
+pub(super) struct Report<'a> {
+    pub(super) run: &'a VariationRun,
+    pub(super) ranking: &'a Ranking,
+    pub(super) frequency: Option<f64>,
+    pub(super) how: How,
+}
+
+impl Report<'_> {
+    /// Cycles of a sample. What seems to take none takes no more than the clock can tell from none.
+    pub(super) fn cycles(&self, cycles: u64) -> String {
+        match cycles {
+            0 | 1 => format!("≤{}", grouped(self.ranking.floor)),
+            cycles => short(cycles as f64),
+        }
+    }
+
+    pub(super) fn time(&self, cycles: f64) -> String {
+        time(cycles, self.frequency)
+    }
+
+    pub(super) fn share(&self, cycles: f64) -> String {
+        format!("{} %", tenths(100.0 * self.ranking.share(cycles)))
+    }
+
+    pub(super) fn name(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
+        let function = self.run.run.function(rank.function);
+        format!("{} {}", sheet.name(function), rank.path)
+    }
+
+    pub(super) fn place(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
+        let function = self.run.run.function(rank.function);
+        let trail = trail_of(function, rank.path);
+        trail.map_or_else(String::new, |trail| place_of(sheet, function, &trail))
+    }
+
+    /// Samples that were left out.
+    pub(super) fn apart(&self, rank: &Rank) -> u64 {
+        match self.how.disturbed {
+            Disturbed::LeftOut => rank.disturbed,
+            Disturbed::Included => 0,
+        }
+    }
+}
+
+/// Cycles as seconds where it is known how many make one.
+pub(in crate::terminal) fn time(cycles: f64, frequency: Option<f64>) -> String {
+    match frequency {
+        Some(frequency) => seconds(cycles / frequency),
+        None => format!("{} cycles", short(cycles)),
+    }
+}
+
+/// `src/list.c:40-44`.
+pub(in crate::terminal) fn place_of(
+    sheet: &Sheet<'_>,
+    function: &Function,
+    trail: &Trail,
+) -> String {
+    match lines(function, trail) {
+        None => "-".to_owned(),
+        Some((file, first, last)) if first == last => sheet.place(file, first),
+        Some((file, first, last)) => format!("{}-{last}", sheet.place(file, first)),
+    }
+}

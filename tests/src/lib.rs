@@ -9,6 +9,7 @@ pub mod clang_counts;
 pub mod corpus;
 pub mod directives;
 pub mod expect;
+pub mod files;
 pub mod gcov;
 pub mod kind;
 pub mod machine;

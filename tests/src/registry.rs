@@ -3,7 +3,7 @@
 //! tests/registry names them with checksums; `cargo fetch` unpacks them where cargo keeps sources, and `cargo metadata`
 //! says where that is. Each is copied before it is built: the registry's own copy is never written to.
 
-use crate::program::copy_tree;
+use crate::files::copy_tree;
 use crate::tool::{clean, run_ok, tests_directory};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};

@@ -3,17 +3,18 @@
 //! A program of at least 10^9 paths, or as many as asked for, recorded with `--collect trace`; nothing may be missing, the grammar must stand for the
 //! very events that came (`trace verify`), and calls must be as many as the program made.
 
-use crate::test::release_build;
-use anyhow::{Context, Result, bail, ensure};
+use crate::workspace::{BuildProfile, build_holloway};
+use anyhow::{Context, Result, ensure};
 use holloway_tests::tool::{clean, installed, run_ok, scratch};
 use serde_json::Value;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 use wait4::Wait4;
 
 /// Paths of the program, if no other number is asked for.
-const PATHS: u64 = 1_000_000_000;
+const PATHS: NonZeroU64 = NonZeroU64::new(1_000_000_000).expect("it is above 0");
 
 /// Bytes that recording it may take, however many paths there are.
 const MOST_MEMORY: u64 = 1 << 30;
@@ -43,25 +44,26 @@ int main(int argc, char **argv) {
 }
 ";
 
-/// Runs the study with the words after its name.
+/// What to study.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Record a program of this many paths
+    #[arg(long, value_name = "N", default_value_t = PATHS)]
+    paths: NonZeroU64,
+}
+
+/// Runs the study.
 ///
 /// # Errors
-/// An unknown option, or something wrong was found.
-pub(crate) fn run(options: &[&str]) -> Result<()> {
-    match options {
-        [] => long_trace(PATHS),
-        ["--paths", paths] => {
-            let number = paths.parse().ok().filter(|&paths| paths > 0);
-            long_trace(number.with_context(|| format!("--paths {paths:?} is no number above 0"))?)
-        }
-        _ => bail!("long-trace takes --paths N and nothing else"),
-    }
+/// A command fails, or the trace is wrong.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    long_trace(options.paths.get())
 }
 
 fn long_trace(paths: u64) -> Result<()> {
     // Each gives two: its own, and its caller's turn.
     let calls = paths.div_ceil(2);
-    let holloway = release_build()?;
+    let holloway = build_holloway(BuildProfile::Release)?;
     let scratch = scratch("long-trace")?;
     let folder = scratch.path();
     let ours = |words: &[&str]| {

@@ -14,46 +14,30 @@ mod hot;
 mod options;
 mod page;
 mod record;
+mod results;
+mod stopwatch;
 
-pub(crate) use options::Options;
+pub(crate) use options::Arguments;
 
-use crate::bench;
-use crate::test::cargo;
+use crate::bench::Shelf;
+use crate::machine;
+use crate::workspace::{cargo, root};
 use anyhow::{Context, Result};
-use holloway_tests::workload::{Flavour, SUITE, Workload};
-use rustix::time::{ClockId, clock_gettime};
+use holloway_tests::workload::{Flavour, SUITE, Scale, Workload};
+use options::Options;
+use results::{Program, Study};
 use std::os::unix::process::CommandExt;
-use std::time::Duration;
-
-/// All that was measured.
-#[derive(Debug)]
-pub(crate) struct Study {
-    /// Processor, cores, kernel.
-    machine: String,
-    /// What was asked for.
-    options: Options,
-    programs: Vec<Program>,
-}
-
-/// A program's figures.
-#[derive(Debug)]
-struct Program {
-    workload: &'static Workload,
-    trace: files::Figures,
-    /// Hot subpaths, as `hot` counts them.
-    hot: Vec<Vec<usize>>,
-    forests: forests::Figures,
-}
 
 /// Runs the study, prints it, and writes the page where nothing was left out.
 ///
 /// # Errors
 /// A build or a run fails, a trace doesn't come back as it was, or a compressor is missing.
-pub(crate) fn run(options: Options) -> Result<()> {
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let options = Options::new(arguments);
     if std::env::var_os(OPTIMISED).is_none() {
         return Err(optimised());
     }
-    let shelf = bench::shelf()?;
+    let shelf = Shelf::open()?;
     let chosen = options.chosen();
     let flavours = [Flavour::Trace, Flavour::Loops];
     shelf.build(chosen.iter().copied(), &flavours, options.scale)?;
@@ -65,13 +49,13 @@ pub(crate) fn run(options: Options) -> Result<()> {
     }
     let is_all = chosen.len() == SUITE.len();
     let study = Study {
-        machine: bench::machine(),
+        machine: machine::description(),
         options,
         programs,
     };
     println!("{}", page::tables(&study));
-    if is_all && study.options.writes {
-        let file = crate::root().join("docs/traces.md");
+    if is_all && study.options.scale == Scale::Full {
+        let file = root().join("docs/traces.md");
         page::write(&study, &file)?;
         println!("written to docs/traces.md");
     }
@@ -90,11 +74,7 @@ fn optimised() -> anyhow::Error {
     anyhow::Error::new(error).context("cannot start cargo")
 }
 
-fn program(
-    shelf: &bench::Shelf,
-    workload: &'static Workload,
-    options: &Options,
-) -> Result<Program> {
+fn program(shelf: &Shelf, workload: &'static Workload, options: &Options) -> Result<Program> {
     let recorded = |flavour, most| record::record(shelf, workload, flavour, options.scale, most);
     let (trace, first) = {
         let stored = recorded(Flavour::Trace, options.most)?;
@@ -107,22 +87,4 @@ fn program(
         hot: hot::counts(&first),
         forests: forests::measure(&recorded(Flavour::Loops, options.forests)?, options.figures),
     })
-}
-
-/// What a piece of work gives, and the processor time that it took, in all threads.
-fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let start = processor_time();
-    let result = work();
-    (result, processor_time().saturating_sub(start))
-}
-
-/// Time that all threads have run.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::try_from(time).unwrap_or_default()
-}
-
-/// Millions a second.
-fn rate(items: u64, time: Duration) -> f64 {
-    items as f64 / time.as_secs_f64().max(1e-9) / 1e6
 }

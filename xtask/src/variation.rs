@@ -6,8 +6,9 @@
 //! in turn. The program as it is also runs on another formula and beside others, for the paper's question whether the same paths vary there
 //! (`holloway stability`). docs/studies/variation.md is written from what came out.
 
-use crate::bench;
-use crate::bench::Samples;
+use crate::bench::{Samples, Shelf};
+use crate::machine;
+use crate::workspace::{bench_folder, root};
 use anyhow::{Context, Result, ensure};
 use holloway_tests::noise::beside_noise;
 use holloway_tests::tool::{holloway_command, run_ok};
@@ -57,9 +58,9 @@ struct Seen {
 /// # Errors
 /// A build or a run fails, the programs don't print the same, or the function isn't timed.
 pub(crate) fn run() -> Result<()> {
-    bench::shelf()?;
+    Shelf::open()?;
     // A folder of its own name: it is part of the places that are shown.
-    let folder = bench::folder()?.join("study-variation");
+    let folder = bench_folder()?.join("study-variation");
     if folder.exists() {
         std::fs::remove_dir_all(&folder)?;
     }
@@ -93,7 +94,7 @@ pub(crate) fn run() -> Result<()> {
         }
     }
     let page = page(&before, &nets, &times, &stability)?;
-    let file = crate::root().join("docs/studies/variation.md");
+    let file = root().join("docs/studies/variation.md");
     std::fs::create_dir_all(file.parent().context("a file lies in a folder")?)?;
     std::fs::write(&file, &page).with_context(|| format!("cannot write {}", file.display()))?;
     println!("{page}\nwritten to docs/studies/variation.md");
@@ -229,7 +230,7 @@ fn page(
     let [net, net_after] = nets;
     let left = net_after.over(net);
     let mut page = String::from(HEAD);
-    writeln!(page, "Measured on: {}.\n", bench::machine())?;
+    writeln!(page, "Measured on: {}.\n", machine::description())?;
     writeln!(
         page,
         "## What is slow at times\n\n`holloway run --burst {BURST}` on the program as it is: paths whose times vary, by function (times are with what paths call, so a caller's \

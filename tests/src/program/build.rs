@@ -1,6 +1,8 @@
 //! Building a program of tests/programs: plain in one step, woven from objects that all kinds of profile share.
 
-use super::{Language, Libc, Program, Variant, copy_tree};
+use super::catalog::{Language, Program};
+use super::variant::{Libc, Variant};
+use crate::files::copy_tree;
 use crate::kind::Weaving;
 use crate::tool::{
     self, cargo_holloway, clean, holloway_command, installed, libllvm_19, run_ok, shown,

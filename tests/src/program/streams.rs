@@ -1,6 +1,7 @@
 //! Streams of a program of tests/programs: loops and traces, held against what was counted of it. Timed paths: `timed`.
 
-use super::{Program, Variant};
+use super::catalog::Program;
+use super::variant::Variant;
 use crate::directives::self_reported;
 use crate::expect;
 use crate::kind::Kind;

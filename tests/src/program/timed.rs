@@ -1,7 +1,8 @@
 //! Timed paths of a program of tests/programs, all or a few: none is lost, and they come to about what was counted of it.
 
+use super::catalog::Program;
 use super::streams::{Seen, by_function, path_differences};
-use super::{Program, Variant};
+use super::variant::Variant;
 use crate::kind::Kind;
 use crate::report::{Function, Report, list, number};
 use crate::tool::{holloway_command, run_ok};

@@ -1,7 +1,7 @@
 //! C and C++ programs: sources out of a crate of the registry, perhaps a driver of ours, compiled file by file.
 
-use super::Flavour;
-use crate::program::copy_tree;
+use super::flavour::Flavour;
+use crate::files::copy_tree;
 use crate::registry;
 use crate::tool::{installed, run_ok, tests_directory};
 use anyhow::{Context, Result};

@@ -1,7 +1,7 @@
 //! Tight loops of our own, one C file each: where a probe is dear against what it counts. No part of the suite's means.
 
 use super::c::CSource;
-use super::{Input, Source, Workload};
+use super::program::{Input, Source, Workload};
 
 /// A file of tests/workloads/micro; `size` is its argument for about half a second.
 macro_rules! micro {

@@ -1,7 +1,8 @@
 //! Rust programs: ripgrep as its crate has it, and the packages of tests/workloads/rust.
 
-use super::Flavour;
-use crate::program::{copy_tree, find_executable};
+use super::flavour::Flavour;
+use crate::files::copy_tree;
+use crate::program::find_executable;
 use crate::registry;
 use crate::tool::{run_ok, tests_directory};
 use anyhow::Result;

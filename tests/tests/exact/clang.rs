@@ -139,7 +139,7 @@ fn compare(
 ) -> Result<Compared> {
     let scratch = scratch(&format!("counters-{name}"))?;
     let sources = scratch.path().join("sources");
-    holloway_tests::program::copy_tree(&project.folder, &sources)?;
+    holloway_tests::files::copy_tree(&project.folder, &sources)?;
     let moved: Vec<PathBuf> = project
         .files
         .iter()

@@ -8,7 +8,7 @@ mod naive;
 #[path = "../exact/walk.rs"]
 mod walk;
 
-use holloway_tests::program;
+use holloway_tests::program::{self, Matrix};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -19,9 +19,10 @@ fn main() {
     arguments.test_threads = arguments.test_threads.or(threads);
     let programs =
         program::all().expect("tests/programs is readable and its directives are understood");
+    let matrix = Matrix::from_environment().expect("the environment names a matrix");
     let mut trials = Vec::new();
     for program in programs {
-        for variant in program.variants() {
+        for variant in matrix.variants(&program) {
             let name = format!("{}::{}", program.name, variant.name(program.language));
             let program = program.clone();
             trials.push(Trial::test(name, move || {

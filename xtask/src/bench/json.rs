@@ -1,9 +1,9 @@
 //! target/bench/latest.json and the file of `--json`: every sample, and the summary; or
 //! instructions.
 
-use super::Results;
 use super::builds::Times;
 use super::callgrind::Counts;
+use super::results::Results;
 use super::rounds::Row;
 use super::summary::Summary;
 use super::targets::{self, Missed};

@@ -1,7 +1,7 @@
 //! The tables: on the terminal, and in docs/benchmarks.md, whose last part is written by hand and kept.
 
-use super::Results;
 use super::paper;
+use super::results::Results;
 use super::rounds::{Measured, Row};
 use super::samples::Samples;
 use super::summary::mean;

@@ -1,7 +1,7 @@
 //! The path paper's table (Ball, Larus 1996, "PP Overhead") beside ours: what paths and edges cost,
 //! how many increments both are, how much was hashed, how long paths are.
 
-use super::Results;
+use super::results::Results;
 use super::rounds::Row;
 use crate::slides::{OVERHEADS, Programs, overhead};
 use holloway_tests::workload::Flavour;

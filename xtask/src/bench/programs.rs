@@ -5,10 +5,12 @@
 //! holloway's own executables and its guide. Where the stamp is as it should be nothing is built.
 
 use super::totals::Totals;
+use crate::workspace::{BuildProfile, bench_folder, build_holloway};
 use anyhow::{Context, Result, anyhow};
 use holloway_tests::tool::{holloway, installed, run_ok, scratch};
 use holloway_tests::workload::{Flavour, MICRO, SUITE, Scale, Source, Workload};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -56,11 +58,18 @@ impl Makers {
 }
 
 impl Shelf {
-    /// The shelf below `bench`.
-    pub(crate) fn open(bench: &Path) -> Self {
-        Self {
-            folder: bench.join("programs"),
+    /// The shelf in the target directory. The workloads find holloway by an environment variable:
+    /// without the variable, the command builds holloway and starts again with it.
+    ///
+    /// # Errors
+    /// holloway cannot be built.
+    pub(crate) fn open() -> Result<Self> {
+        if std::env::var_os("HOLLOWAY_EXE").is_none() {
+            return Err(restart_with(&build_holloway(BuildProfile::Release)?));
         }
+        Ok(Self {
+            folder: bench_folder()?.join("programs"),
+        })
     }
 
     /// Where a flavour's executable of a program lies.
@@ -217,6 +226,19 @@ impl Shelf {
         Totals::of_run(data)?;
         Ok(())
     }
+}
+
+/// Replaces this process by the same command with `HOLLOWAY_EXE` set: changing one's own
+/// environment is unsafe. Returns only if that fails.
+fn restart_with(exe: &Path) -> anyhow::Error {
+    let restarted = std::env::current_exe().map(|xtask| {
+        Command::new(xtask)
+            .args(std::env::args_os().skip(1))
+            .env("HOLLOWAY_EXE", exe)
+            .exec()
+    });
+    let error = restarted.unwrap_or_else(|error| error);
+    anyhow::Error::new(error).context("cannot start again")
 }
 
 /// The file beside `path` that holds its stamp.

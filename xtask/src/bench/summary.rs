@@ -1,6 +1,6 @@
 //! The whole run in a few figures: slowdowns, 1.05 for 5 %.
 
-use super::Results;
+use super::results::Results;
 use super::rounds::Row;
 use super::samples::geometric_mean;
 use super::way::{BURSTS, KS, Way};

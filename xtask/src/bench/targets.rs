@@ -1,6 +1,6 @@
 //! The targets for the cost of counting, each held against what was measured.
 
-use super::Results;
+use super::results::Results;
 use super::summary::Summary;
 use super::way::{BURSTS, KS, Way};
 use holloway_tests::workload::Flavour;

@@ -8,6 +8,24 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::process::Command;
 
+/// A program and what was counted in it.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) workload: &'static Workload,
+    pub(super) figures: Figures,
+}
+
+impl Program {
+    /// Runs a program's three runs and reads their reports.
+    ///
+    /// # Errors
+    /// A run or a report fails, or counts were lost.
+    pub(super) fn run(shelf: &Shelf, workload: &'static Workload, scale: Scale) -> Result<Self> {
+        let figures = figures(shelf, workload, scale)?;
+        Ok(Self { workload, figures })
+    }
+}
+
 /// What was counted in a program.
 #[derive(Debug)]
 pub(super) struct Figures {
@@ -89,11 +107,7 @@ struct Report {
     prediction: Prediction,
 }
 
-/// Runs a program's three runs and reads them.
-///
-/// # Errors
-/// A run or a report fails, or counts were lost.
-pub(super) fn figures(shelf: &Shelf, workload: &Workload, scale: Scale) -> Result<Figures> {
+fn figures(shelf: &Shelf, workload: &Workload, scale: Scale) -> Result<Figures> {
     let scratch = scratch(&format!("paths-{}", workload.name))?;
     let run = |flavour: Flavour, scale, name| {
         let data = scratch.path().join(name);

@@ -1,7 +1,8 @@
 //! What a stored trace becomes: a file and a grammar, beside what general compressors and plain SEQUITUR make of it.
 
+use super::options::Options;
 use super::record::Stored;
-use super::{Options, timed};
+use super::stopwatch::timed;
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::builder::{Depth, GrammarBuilder};

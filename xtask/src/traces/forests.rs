@@ -2,7 +2,7 @@
 //! paper's figures of their shape.
 
 use super::record::Stored;
-use super::{rate, timed};
+use super::stopwatch::{rate, timed};
 use holloway_analysis::loops::{Limits, LoopsBuilder, SlabForest, Stats};
 use holloway_analysis::stream::Words;
 

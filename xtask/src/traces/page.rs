@@ -3,7 +3,8 @@
 use super::files::{COMPRESSORS, Packed, SEQUITUR_SYMBOLS};
 use super::forests::KS;
 use super::hot::{COSTS, LENGTHS};
-use super::{Program, Study, rate};
+use super::results::{Program, Study};
+use super::stopwatch::rate;
 use anyhow::{Context, Result};
 use holloway_analysis::loops::Limits;
 use std::fmt::Write;

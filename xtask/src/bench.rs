@@ -74,6 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let mut results = Results {
         machine: machine::description(),
+        date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
         quick: options.quick,
         suite: measure(suite, &ways, options.rounds())?,
         micro: measure(micro, &micro_ways, options.micro_rounds())?,

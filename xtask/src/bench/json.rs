@@ -6,7 +6,7 @@ use super::callgrind::Counts;
 use super::results::Results;
 use super::rounds::Row;
 use super::summary::Summary;
-use super::targets::{self, Missed};
+use super::targets::{self, Verdict};
 use serde_json::{Value, json};
 
 /// The whole run.
@@ -31,6 +31,7 @@ pub(crate) fn whole(results: &Results) -> Value {
     }
     json!({
         "machine": results.machine,
+        "date": results.date,
         "quick": results.quick,
         "summary": means,
         "targets": targets::all(results).iter().map(target).collect::<Vec<_>>(),
@@ -63,12 +64,11 @@ pub(crate) fn instructions(machine: &str, counts: &[Counts]) -> Value {
 }
 
 fn target(target: &targets::Target) -> Value {
-    let (reached, missed) = match &target.missed {
-        None => (Value::Null, Value::Null),
-        Some(Missed::No) => (json!(true), Value::Null),
-        Some(Missed::By(much)) => (json!(false), json!(much)),
+    let (reached, missed) = match &target.verdict {
+        Verdict::Reached => (true, Value::Null),
+        Verdict::MissedBy(excess) => (false, json!(excess)),
     };
-    json!({"what": target.what, "reach": target.reach, "measured": target.measured, "reached": reached, "missed_by": missed})
+    json!({"what": target.name, "reach": target.limit, "measured": target.measured, "reached": reached, "missed_by": missed})
 }
 
 fn row(row: &Row) -> Value {

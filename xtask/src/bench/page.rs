@@ -5,7 +5,7 @@ use super::results::Results;
 use super::rounds::{Measured, Row};
 use super::samples::Samples;
 use super::summary::mean;
-use super::targets::{self, Missed, percent};
+use super::targets::{self, Verdict, percent};
 use super::way::{BURSTS, Way};
 use anyhow::{Context, Result};
 use holloway_tests::workload::Flavour;
@@ -56,7 +56,8 @@ pub(crate) fn write(results: &Results, file: &Path) -> Result<()> {
     let old = std::fs::read_to_string(file).unwrap_or_default();
     let by_hand = old.split_once(BY_HAND).map_or("\n", |(_, rest)| rest);
     let page = format!(
-        "{HEAD}\nMeasured on: {}.\n\n{}\n{BY_HAND}{by_hand}",
+        "{HEAD}\nMeasured on {}, on {}. What this run did not measure is not in its tables.\n\n{}\n{BY_HAND}{by_hand}",
+        results.date,
         results.machine,
         tables(results)
     );
@@ -140,14 +141,13 @@ pub(crate) fn tuning(results: &Results) -> String {
 fn targets_table(results: &Results) -> String {
     let mut text = String::from("| target | reach | measured | |\n|---|---|---|---|\n");
     for t in targets::all(results) {
-        let verdict = match t.missed {
-            None => String::new(),
-            Some(Missed::No) => "reached".to_owned(),
-            Some(Missed::By(much)) => format!("**missed** by {much}"),
+        let verdict = match t.verdict {
+            Verdict::Reached => "reached".to_owned(),
+            Verdict::MissedBy(excess) => format!("**missed** by {excess}"),
         };
         line(
             &mut text,
-            format_args!("| {} | {} | {} | {verdict} |", t.what, t.reach, t.measured),
+            format_args!("| {} | {} | {} | {verdict} |", t.name, t.limit, t.measured),
         );
     }
     text

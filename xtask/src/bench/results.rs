@@ -9,6 +9,8 @@ use super::rounds::Row;
 pub(crate) struct Results {
     /// Processor, cores, kernel.
     pub(crate) machine: String,
+    /// The day of the run (UTC), as in 2026-11-20.
+    pub(crate) date: String,
     /// Whether inputs were small and rounds few.
     pub(crate) quick: bool,
     /// The suite.

@@ -12,16 +12,16 @@ pub struct Program {
     pub name: String,
     /// The folder.
     pub folder: PathBuf,
-    /// What it is written in.
+    /// The language.
     pub language: Language,
-    /// What its sources say.
+    /// The directives in its sources.
     pub directives: Directives,
 }
 
 /// Every program, by name.
 ///
 /// # Errors
-/// A folder has no main file, or a directive isn't understood.
+/// A folder has no main file, or a directive is unknown.
 pub fn all() -> Result<Vec<Program>> {
     let root = tool::tests_directory().join("programs");
     let mut programs = Vec::new();
@@ -35,7 +35,7 @@ pub fn all() -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// In what a program is written.
+/// The language of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// `main.c`.
@@ -52,7 +52,7 @@ impl Program {
     /// Reads a folder.
     ///
     /// # Errors
-    /// It has no main file, or a directive isn't understood.
+    /// The folder has no main file, or a directive is unknown.
     pub fn read(folder: &Path) -> Result<Self> {
         let kinds = [
             ("Cargo.toml", Language::Cargo),

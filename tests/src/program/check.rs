@@ -13,15 +13,17 @@ use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The kinds of profile that each program is woven for: what all are compared with first, the guide before what it guides, which is left out
-/// for other C libraries and machines.
+/// The counted kinds of profile that each program is woven for. All others are compared with the
+/// first one. A guide comes before the kind that it guides. Other C libraries and machines have only
+/// the first kinds.
 const KINDS: [Kind; 4] = [Kind::Paths, Kind::PathsClosed, Kind::Edges, Kind::Guided];
 
 impl Program {
-    /// Builds plain and for each kind of profile, runs them all, and holds endings, outputs and counts against each other.
+    /// Builds the program plain and for each kind of profile, runs all builds, and compares endings,
+    /// outputs, and counts.
     ///
     /// # Errors
-    /// Whatever differs from what must be.
+    /// A build or a run fails, or something differs: the message lists every difference.
     pub fn check(&self, variant: &Variant, check_streams: StreamCheck<'_>) -> Result<()> {
         let scratch = scratch(&self.name)?;
         let plain = self
@@ -38,7 +40,7 @@ impl Program {
         );
         let mut reports = Vec::new();
         let kinds = match variant.is_other() {
-            // Edges of every second program.
+            // Every second program counts edges too.
             true => &KINDS[..2 + self.number() % 2],
             false => &KINDS[..],
         };
@@ -75,7 +77,8 @@ impl Program {
         Ok(())
     }
 
-    /// One kind of profile: ending and output as plain, counts as expected, and laws that hold in every report.
+    /// Checks one kind of profile: ending and output are those of the plain program, counts are as
+    /// expected, and the laws of every report hold.
     fn check_kind(
         &self,
         variant: &Variant,
@@ -125,8 +128,8 @@ impl Program {
     }
 }
 
-/// Laws that hold in every report: calls agree with the paths, and flow is conserved at each block (exit edges counted in)
-/// of the functions that aren't `open`.
+/// Checks the laws of every report: calls agree with the paths, and flow, with exit edges, is
+/// conserved at each block of the functions that are not `open`.
 #[must_use]
 pub fn inconsistencies(report: &Report, open: &dyn Fn(&Function) -> bool) -> Vec<String> {
     let mut all = Vec::new();

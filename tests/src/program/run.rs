@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 impl Program {
-    /// Runs the program beside its executable; woven ones write to `data`.
+    /// Runs the program in the folder of its executable. A woven program writes to `data`.
     ///
     /// # Errors
     /// It can't be started.
@@ -29,7 +29,7 @@ impl Program {
             Language::C | Language::Cpp => {
                 command.current_dir(beside);
             }
-            // As `cargo run` does, for the project's own dylibs and for std's.
+            // As `cargo run` does, for the shared libraries of the project and of std.
             Language::Rust | Language::Cargo => {
                 let path = format!("{}:{}", beside.join("deps").display(), std_libraries()?);
                 command.env("LD_LIBRARY_PATH", path);
@@ -56,17 +56,17 @@ impl Program {
     }
 }
 
-/// Where rustc keeps its shared libraries; asked once.
+/// The folder of rustc's shared libraries.
 fn std_libraries() -> Result<&'static str> {
     static LIBRARIES: OnceLock<String> = OnceLock::new();
     if let Some(known) = LIBRARIES.get() {
         return Ok(known);
     }
-    let said = run_ok(Command::new("rustc").args(["--print", "target-libdir"]))?.text();
-    Ok(LIBRARIES.get_or_init(|| said.trim().to_owned()))
+    let printed = run_ok(Command::new("rustc").args(["--print", "target-libdir"]))?.text();
+    Ok(LIBRARIES.get_or_init(|| printed.trim().to_owned()))
 }
 
-/// Runs a program that was built, with its data going to `data`.
+/// Runs a built program, which writes its profiles to `data`.
 ///
 /// # Errors
 /// It can't be started.
@@ -78,7 +78,7 @@ pub fn run_program(command: &mut Command, data: Option<&Path>) -> Result<Output>
     run(command)
 }
 
-/// The profiles in a run's directory.
+/// The profiles in the directory of a run.
 ///
 /// # Errors
 /// The directory can't be read.

@@ -6,26 +6,26 @@ use crate::machine::Machine;
 /// The C library that a program is linked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Libc {
-    /// The system's, as when nothing is said.
+    /// The system's: the default.
     Glibc,
-    /// musl, loaded with the program.
+    /// musl as a shared library.
     Musl,
-    /// musl, in the program.
+    /// musl, linked statically.
     MuslStatic,
 }
 
 /// One way to build a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
-    /// Optimisation level: `O0`, `O2`; Cargo's profile for Rust.
+    /// Optimization level: `O0`, `O2`; for Rust, Cargo's profile.
     pub level: String,
     /// Version of clang; unused for Rust.
     pub clang: u32,
-    /// Links with lld, not GNU ld; Rust links as rustc does.
+    /// Whether lld links, and not GNU ld. Rust programs use rustc's default linker.
     pub lld: bool,
-    /// What it is linked with; Rust's musl is always in the program.
+    /// The C library. In Rust programs, musl is always linked statically.
     pub libc: Libc,
-    /// What it is built for.
+    /// The machine it is built for.
     pub machine: Machine,
 }
 
@@ -56,7 +56,8 @@ impl Variant {
         built + libc + machine
     }
 
-    /// Whether it is for another C library or another machine: there less is collected, for the suite takes long.
+    /// Whether the C library or the machine is not the usual one. Fewer kinds of profile are collected
+    /// there, to keep the tests short.
     #[must_use]
     pub fn is_other(&self) -> bool {
         self.libc != Libc::Glibc || self.machine != Machine::Host

@@ -77,7 +77,8 @@ impl Kind {
         matches!(self, Self::Variation | Self::Times)
     }
 
-    /// Whether a word of a directive's condition holds: `paths`, `edges`, `exits`, `closed`, `counted`.
+    /// Whether a word of a directive's condition holds: `paths`, `edges`, `exits`, `closed`,
+    /// `counted`.
     #[must_use]
     pub fn is(self, word: &str) -> bool {
         match word {

@@ -1,5 +1,5 @@
-//! The machines that programs are built for: this one, and 64-bit Arm. qemu runs programs for Arm in
-//! user mode, so system calls go to this machine's kernel.
+//! The machines that programs are built for: this one, and 64-bit Arm. qemu runs programs for Arm
+//! in user mode, so system calls go to this machine's kernel.
 
 use crate::tool::installed;
 use anyhow::Result;

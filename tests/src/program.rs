@@ -1,8 +1,9 @@
 //! The programs of tests/programs: each is built plain and woven and run both ways, and the counts
 //! are compared.
 //!
-//! The language follows from the main file: `main.c`, `main.cpp`, `main.rs` (the build makes a Cargo
-//! project around the file), or `Cargo.toml` (a project of its own, copied before it is built).
+//! The language follows from the main file: `main.c`, `main.cpp`, `main.rs` (the build makes a
+//! Cargo project around the file), or `Cargo.toml` (a project of its own, copied before it is
+//! built).
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! Runs other programs: the `holloway` under test, compilers, and the programs that they built. No
 //! child process can hang the tests.
 //!
-//! A missing tool fails the test with a message that says what to install or run. Two threads read a
-//! child's output while it runs, so that the child never blocks on a full pipe.
+//! A missing tool fails the test with a message that says what to install or run. Two threads read
+//! a child's output while it runs, so that the child never blocks on a full pipe.
 //!
 //! This is not `assert_cmd`, whose timeout ends only the child itself. Here the whole process group
 //! ends: compilers and test programs start processes of their own.
@@ -62,7 +62,8 @@ pub fn ending(status: ExitStatus) -> String {
 /// Runs a command to its end with both outputs captured and standard input empty.
 ///
 /// # Errors
-/// The command can't be started, or takes longer than [`PATIENCE`] (its process group is killed then).
+/// The command can't be started, or takes longer than [`PATIENCE`] (its process group is killed
+/// then).
 pub fn run(command: &mut Command) -> Result<Output> {
     run_with_input(command, Stdio::null())
 }
@@ -105,8 +106,8 @@ pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
 }
 
 /// Starts a command. A file that was just written may still be open for writing in a child that
-/// another test's thread forks at this moment. The file is free again as soon as that child runs its
-/// own program, so a busy file is tried again for a while.
+/// another test's thread forks at this moment. The file is free again as soon as that child runs
+/// its own program, so a busy file is tried again for a while.
 fn spawn(command: &mut Command) -> Result<Child> {
     let start = Instant::now();
     loop {
@@ -124,7 +125,8 @@ fn spawn(command: &mut Command) -> Result<Child> {
 /// [`run`] of a command that must succeed.
 ///
 /// # Errors
-/// As [`run`], and when the command doesn't exit with 0: the message holds its whole standard error.
+/// As [`run`], and when the command doesn't exit with 0: the message holds its whole standard
+/// error.
 pub fn run_ok(command: &mut Command) -> Result<Output> {
     let output = run(command)?;
     ensure!(
@@ -159,7 +161,8 @@ fn drain(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8
     })
 }
 
-/// The `holloway` executable under test: `HOLLOWAY_EXE`, or the one beside the test's own target directory.
+/// The `holloway` executable under test: `HOLLOWAY_EXE`, or the one beside the test's own target
+/// directory.
 ///
 /// # Panics
 /// There is none: says how to build it.
@@ -189,7 +192,8 @@ fn beside_the_test(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A `holloway` command that sees no setting of the caller's and keeps its cache to this test process.
+/// A `holloway` command that sees no setting of the caller's and keeps its cache to this test
+/// process.
 #[must_use]
 pub fn holloway_command(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(holloway());
@@ -213,7 +217,8 @@ pub fn cargo_holloway(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) ->
     command
 }
 
-/// Takes from a command's environment what would lead it astray: cargo's own variables and the caller's settings.
+/// Takes from a command's environment what would lead it astray: cargo's own variables and the
+/// caller's settings.
 pub fn clean(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -239,8 +244,8 @@ pub fn clean(command: &mut Command) {
     command.env("HOLLOWAY_CACHE", cache_directory());
 }
 
-/// The cache of woven objects: the one of this run of `cargo xtask test`, which removes it at the end,
-/// or one of this process. No run sees the objects of an older weaver.
+/// The cache of woven objects: the one of this run of `cargo xtask test`, which removes it at the
+/// end, or one of this process. No run sees the objects of an older weaver.
 fn cache_directory() -> &'static Path {
     static CACHE: OnceLock<(PathBuf, Option<Cache>)> = OnceLock::new();
     let made = CACHE.get_or_init(|| match std::env::var_os("HOLLOWAY_TEST_CACHE") {
@@ -253,8 +258,8 @@ fn cache_directory() -> &'static Path {
     &made.0
 }
 
-/// A directory for woven objects. If a process ends without dropping its cache, a later process removes
-/// the directory.
+/// A directory for woven objects. If a process ends without dropping its cache, a later process
+/// removes the directory.
 #[derive(Debug)]
 pub struct Cache {
     directory: tempfile::TempDir,
@@ -301,7 +306,8 @@ impl Cache {
 /// The file of a [`Cache`] that is locked.
 const LOCK: &str = "in-use";
 
-/// A directory for one test. It is removed when the test ends, unless `HOLLOWAY_TEST_KEEP=1` is set.
+/// A directory for one test. It is removed when the test ends, unless `HOLLOWAY_TEST_KEEP=1` is
+/// set.
 ///
 /// # Errors
 /// The temporary directory can't be made.

@@ -1,18 +1,24 @@
-//! The programs of the slow tests and of the benches: how each is had, built and run.
+//! The programs of the slow tests and of the benchmarks: their sources, builds, and runs.
 //!
-//! `suite` is the table: real programs, half C and C++, half Rust, most of one thread, some of two. `micro` is another:
-//! tight loops of our own. `c` and `rust` build them. Sources come out of the cargo registry (`registry`); drivers and
-//! scripts of ours lie in tests/workloads. The same program and input run in every flavour.
+//! | module | contents |
+//! |---|---|
+//! | `program` | a program with its inputs and command lines |
+//! | `suite` | the table of real programs: half C and C++, half Rust, most with one thread |
+//! | `micro` | the table of tight loops |
+//! | `c`, `rust` | sources from the cargo registry, drivers from tests/workloads, and builds |
+//! | `flavor` | the ways in which a program is built |
+//!
+//! Each flavor runs the same program with the same input.
 
 mod c;
-mod flavour;
+mod flavor;
 mod micro;
 mod program;
 mod rust;
 mod suite;
 
 pub use c::CProject;
-pub use flavour::{FLAVOURS, Flavour};
+pub use flavor::{FLAVORS, Flavor};
 pub use micro::MICRO;
 pub use program::{Scale, Source, Workload};
 pub use rust::build_command as rust_build_command;

@@ -1,4 +1,4 @@
-//! Other people's build systems, and cargo's own ways: each ends in a program that counts.
+//! Builds by CMake, configure, make, and cargo's own ways: each ends in a program that counts.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_tests::files::copy_tree;
@@ -183,7 +183,8 @@ fn c_woven_in_a_rust_program() {
     );
 }
 
-/// A package with a library, a binary, tests of every kind, a bench, a build script and a proc macro.
+/// A package with a library, a binary, tests of every kind, a bench, a build script and a proc
+/// macro.
 fn cargo_project(folder: &Path) {
     let files = [
         (

@@ -1,12 +1,16 @@
-//! `cargo xtask bench`: what counting paths and edges costs, on the suite, side by side with the compilers' own counters.
+//! `cargo xtask bench`: the cost of counting paths and edges on the suite, side by side with the
+//! compilers' own counters.
 //!
-//! 1. `programs`: every program in every flavour, kept below target/bench as long as nothing it is made of changes;
-//! 2. `rounds`: the flavours run in turn, round by round, so that a slow spell of the machine hits all of them;
-//! 3. `totals`: what a run counted; `builds`: what weaving costs at build time;
-//! 4. `summary`: ratios within a round, their medians, geometric means, and what they are against the targets;
+//! 1. `programs`: builds every program in every flavor, and keeps the builds below target/bench as
+//!    long as nothing changes that they are made of;
+//! 2. `rounds`: runs the flavors in turn, round by round, so that a slow spell of the machine hits
+//!    all of them;
+//! 3. `totals`: the counts of a run; `builds`: the cost of weaving at build time;
+//! 4. `summary`: ratios within a round, their medians, and geometric means; `targets`: compares
+//!    them with the targets;
 //! 5. `page`, `json`: docs/benchmarks.md, target/bench/latest.json, and the file of `--json`.
 //!
-//! `callgrind` counts instructions in place of time, for a machine that is busy with other things.
+//! `callgrind` counts instructions instead of time, for a busy machine.
 
 mod builds;
 mod callgrind;
@@ -40,7 +44,7 @@ use results::Results;
 /// Runs the benches and writes their results.
 ///
 /// # Errors
-/// A build or a run fails, or a flavour's output isn't the native one.
+/// A build or a run fails, or the output of a flavor differs from the native output.
 pub(crate) fn run(options: &Options) -> Result<()> {
     options.check()?;
     if let Some(file) = &options.json {
@@ -51,7 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let micro = options.chosen(MICRO.iter());
     if options.build_only {
         let all = suite.into_iter().chain(micro);
-        return shelf.build(all, &options.flavours(), options.scale());
+        return shelf.build(all, &options.flavors(), options.scale());
     }
     build_apart(options)?;
     if options.callgrind {
@@ -69,7 +73,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let ways = options.ways();
     let mut micro_ways = ways.clone();
     if options.is_all() {
-        // Streams of tight loops are in no table.
+        // No table has streams of tight loops.
         micro_ways.retain(|way| !way.is_stream());
     }
     let mut results = Results {
@@ -87,10 +91,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             .then(builds::measure)
             .transpose()?,
     };
-    // Reading executables takes memory, so it comes after all measuring.
+    // Executables are read after all measuring, because reading takes memory.
     for row in results.suite.iter_mut().chain(&mut results.micro) {
         for m in &mut row.ways {
-            let executable = shelf.executable(row.workload.source, m.way.flavour());
+            let executable = shelf.executable(row.workload.source, m.way.flavor());
             m.code = sizes::code_bytes(&executable)?;
         }
     }
@@ -98,7 +102,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     keep(options, || json::whole(&results))
 }
 
-/// Builds in a process of its own: a child's peak memory is at least what its parent once had, so this one stays small.
+/// Builds in another process. The peak memory of a child is at least that of its parent when it
+/// forks, so this process has to stay small.
 fn build_apart(options: &Options) -> Result<()> {
     let mut builder = std::process::Command::new(std::env::current_exe()?);
     let status = builder
@@ -109,7 +114,7 @@ fn build_apart(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Writes the file that was asked for, if one was.
+/// Writes the file of `--json`, if the option is given.
 fn keep(options: &Options, json: impl FnOnce() -> serde_json::Value) -> Result<()> {
     let Some(file) = &options.json else {
         return Ok(());
@@ -119,7 +124,7 @@ fn keep(options: &Options, json: impl FnOnce() -> serde_json::Value) -> Result<(
     Ok(())
 }
 
-/// Prints the results; those of a whole run are kept too.
+/// Prints the results, and keeps those of a whole run.
 fn report(results: &Results, options: &Options) -> Result<()> {
     if !options.is_all() {
         println!("{}\n\n{}", results.machine, page::tuning(results));

@@ -16,7 +16,7 @@ use crate::bench::Shelf;
 use crate::suite;
 use crate::workspace::root;
 use anyhow::{Context, Result, anyhow};
-use holloway_tests::workload::{Flavour, Scale, Workload};
+use holloway_tests::workload::{Flavor, Scale, Workload};
 use record::Program;
 use std::sync::Mutex;
 
@@ -82,8 +82,8 @@ fn programs(shelf: &Shelf, workloads: &[&'static Workload], scale: Scale) -> Res
 pub(crate) fn run(options: &Options) -> Result<()> {
     let shelf = Shelf::open()?;
     let chosen = suite::chosen(&options.only);
-    let flavours = [Flavour::Paths, Flavour::Edges];
-    shelf.build(chosen.iter().copied(), &flavours, options.scale())?;
+    let flavors = [Flavor::Paths, Flavor::Edges];
+    shelf.build(chosen.iter().copied(), &flavors, options.scale())?;
     let programs = programs(&shelf, &chosen, options.scale())?;
     println!("{}", page::tables(&programs));
     if options.is_all() {

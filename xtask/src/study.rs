@@ -1,7 +1,8 @@
-//! `cargo xtask study long-trace`: what takes too long for a test, checked all the same.
+//! `cargo xtask study long-trace`: a check that takes too long for a test.
 //!
-//! A program of at least 10^9 paths, or as many as asked for, recorded with `--collect trace`; nothing may be missing, the grammar must stand for the
-//! very events that came (`trace verify`), and calls must be as many as the program made.
+//! Records a program of 10^9 paths with `--collect trace`. No path may be missing, the grammar must
+//! expand to the very events that were recorded (`trace verify`), and the number of calls must be
+//! that of the program.
 
 use crate::workspace::{BuildProfile, build_holloway};
 use anyhow::{Context, Result, ensure};
@@ -13,13 +14,13 @@ use std::process::Command;
 use std::time::Instant;
 use wait4::Wait4;
 
-/// Paths of the program, if no other number is asked for.
+/// The default number of paths.
 const PATHS: NonZeroU64 = NonZeroU64::new(1_000_000_000).expect("it is above 0");
 
-/// Bytes that recording it may take, however many paths there are.
+/// The largest memory in bytes that recording may take, for any number of paths.
 const MOST_MEMORY: u64 = 1 << 30;
 
-/// A number is drawn every 16 turns: so much is new that the grammar goes on growing.
+/// Draws a random number every 16 iterations, often enough to let the grammar grow all the time.
 const SOURCE: &str = "\
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 fn long_trace(paths: u64) -> Result<()> {
-    // Each gives two: its own, and its caller's turn.
+    // Each call makes two paths: its own, and an iteration of its caller.
     let calls = paths.div_ceil(2);
     let holloway = build_holloway(BuildProfile::Release)?;
     let scratch = scratch("long-trace")?;
@@ -104,7 +105,7 @@ fn long_trace(paths: u64) -> Result<()> {
         traced(&folder.join("data"))?
     );
     let start = Instant::now();
-    // It takes as long as it takes.
+    // Without a time limit, unlike the commands of tests.
     let answer = ours(&["trace", "verify", "data", "--format", "json"]).output()?;
     let verified = start.elapsed().as_secs_f64();
     let answer: Value = serde_json::from_slice(&answer.stdout)
@@ -133,7 +134,7 @@ fn long_trace(paths: u64) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of the traces in a run's directory.
+/// The bytes of all traces in the directory of a run.
 fn traced(data: &Path) -> Result<u64> {
     let mut sum = 0;
     for entry in std::fs::read_dir(data)? {

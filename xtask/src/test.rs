@@ -2,7 +2,7 @@
 //!
 //! | command | unit and integration tests | end-to-end tests | `holloway` |
 //! |---|---|---|---|
-//! | `test --quick` | crates that changed, crates that depend on them | [`QUICK_TESTS`] | unoptimized |
+//! | `test --quick` | of crates that changed, and their dependents | [`QUICK_TESTS`] | unoptimized |
 //! | `test` | all | all, with a fixed sample of the matrix of programs | profile `tested` |
 //! | `campaign` | all | all, with the whole matrix | profile `tested` |
 //!

@@ -1,5 +1,5 @@
-//! Builds a program of tests/programs: plain in one step, woven from objects that all kinds of profile
-//! share.
+//! Builds a program of tests/programs: plain in one step, woven from objects that all kinds of
+//! profile share.
 
 use super::catalog::{Language, Program};
 use super::variant::{Libc, Variant};
@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 impl Program {
-    /// Builds the program in a folder of its own, woven if a weaving is given, and returns the path of
-    /// the executable.
+    /// Builds the program in a folder of its own, woven if a weaving is given, and returns the path
+    /// of the executable.
     ///
     /// # Errors
     /// The build fails.
@@ -31,8 +31,8 @@ impl Program {
         }
     }
 
-    /// Builds for a kind of profile, in a folder below `scratch`. C and C++ are compiled once for all
-    /// kinds, because the kinds differ only in the link.
+    /// Builds for a kind of profile, in a folder below `scratch`. C and C++ are compiled once for
+    /// all kinds, because the kinds differ only in the link.
     pub(super) fn weave(
         &self,
         variant: &Variant,
@@ -150,8 +150,8 @@ impl Program {
     }
 }
 
-/// The command of the compiler for C and C++, up to the level: clang itself, or `holloway cc` with the
-/// same clang.
+/// The command of the compiler for C and C++, up to the level: clang itself, or `holloway cc` with
+/// the same clang.
 ///
 /// # Errors
 /// A tool isn't installed.
@@ -210,8 +210,8 @@ fn musl_words(libc: Libc) -> &'static [&'static str] {
 /// rustc's target for programs that are linked with musl.
 const RUST_MUSL: &str = "x86_64-unknown-linux-musl";
 
-/// Builds a Cargo project, plain or woven, and returns the path of the executable. Without a target it
-/// builds for the host.
+/// Builds a Cargo project, plain or woven, and returns the path of the executable. Without a target
+/// it builds for the host.
 ///
 /// # Errors
 /// The build fails, or leaves no executable of that name.

@@ -7,20 +7,20 @@ use crate::agree::differences;
 use crate::directives::self_reported;
 use crate::expect;
 use crate::kind::{Kind, Weaving};
-use crate::report::{Function, Path1, Report};
+use crate::report::{ExecutedPath, Function, Report};
 use crate::tool::{Output, scratch};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The counted kinds of profile that each program is woven for. All others are compared with the
-/// first one. A guide comes before the kind that it guides. Other C libraries and machines have only
-/// the first kinds.
+/// first one. A guide comes before the kind that it guides. Other C libraries and machines have
+/// only the first kinds.
 const KINDS: [Kind; 4] = [Kind::Paths, Kind::PathsClosed, Kind::Edges, Kind::Guided];
 
 impl Program {
-    /// Builds the program plain and for each kind of profile, runs all builds, and compares endings,
-    /// outputs, and counts.
+    /// Builds the program plain and for each kind of profile, runs all builds, and compares
+    /// endings, outputs, and counts.
     ///
     /// # Errors
     /// A build or a run fails, or something differs: the message lists every difference.
@@ -151,7 +151,7 @@ pub fn inconsistencies(report: &Report, open: &dyn Fn(&Function) -> bool) -> Vec
         }
     }
     for f in report.functions.iter().filter(|f| !f.paths.is_empty()) {
-        let from_entry = |paths: &[Path1]| -> u64 {
+        let from_entry = |paths: &[ExecutedPath]| -> u64 {
             let entered = paths.iter().filter(|p| p.start == "entry");
             entered.map(|p| p.count).sum()
         };

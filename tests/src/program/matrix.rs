@@ -29,9 +29,9 @@ pub enum Matrix {
     Whole,
 }
 
-/// The programs of [`Matrix::Quick`], each with a variant: a C program and a Rust program with paths
-/// that are known in advance, exceptions, threads, frames that are left by `longjmp`, a shared
-/// object, and both linkers.
+/// The programs of [`Matrix::Quick`], each with a variant: a C program and a Rust program with
+/// paths that are known in advance, exceptions, threads, frames that are left by `longjmp`, a
+/// shared object, and both linkers.
 const QUICK: [(&str, &str); 6] = [
     ("fact", "O2-clang22-lld"),
     ("loops", "O0-clang22-ld"),

@@ -85,8 +85,8 @@ impl Program {
         Ok(failures)
     }
 
-    /// Runs a program that is woven for a stream, checks its ending and output, and compares its report
-    /// with the directives.
+    /// Runs a program that is woven for a stream, checks its ending and output, and compares its
+    /// report with the directives.
     pub(super) fn ran_as(
         &self,
         (mut command, is_collected): (Command, bool),
@@ -113,8 +113,8 @@ impl Program {
         Ok(report)
     }
 
-    /// Whether the program ended as its directives say. `holloway run` ends as its program does, and
-    /// turns a signal into an exit status as a shell does.
+    /// Whether the program ended as its directives say. `holloway run` ends as its program does,
+    /// and turns a signal into an exit status as a shell does.
     fn ends_as_wanted(&self, output: &Output, is_collected: bool) -> bool {
         let wanted = self.directives.ending();
         let signal = wanted.strip_prefix("signal ").filter(|_| is_collected);

@@ -19,16 +19,16 @@ const LONGEST_PASS: u64 = 4;
 
 /// Kinds of missing words; no program may have any.
 const LOST: [&str; 2] = ["gaps", "lost_words"];
-/// Traces of a sample whose thread ended or jumped away in the middle of a probe. Only programs with
-/// the directive `//#cut` may have any.
+/// Traces of a sample whose thread ended or jumped away in the middle of a probe. Only programs
+/// with the directive `//#cut` may have any.
 const CUT: [&str; 4] = ["cut", "damaged", "holes", "strangers"];
 
 impl Program {
     /// Checks timed paths.
     ///
-    /// If all paths are timed, each has as many samples as it has executions. If a few are timed, as
-    /// many paths began as were counted, except the last ones of each thread, and the estimates of
-    /// all functions add up to that number.
+    /// If all paths are timed, each has as many samples as it has executions. If a few are timed,
+    /// as many paths began as were counted, except the last ones of each thread, and the estimates
+    /// of all functions add up to that number.
     pub(super) fn check_timed(
         &self,
         variant: &Variant,
@@ -61,8 +61,8 @@ impl Program {
         Ok(failures)
     }
 
-    /// Samples that `--view variation` reports as missing. Also, the executions of the listed and of the
-    /// unlisted paths must add up to the number of paths that began.
+    /// Samples that `--view variation` reports as missing. Also, the executions of the listed and
+    /// of the unlisted paths must add up to the number of paths that began.
     fn losses(&self, data: &Path) -> Result<Vec<String>> {
         let words = ["report", "--view", "variation", "--format", "json"];
         let output = run_ok(holloway_command(words).arg(data))?;
@@ -94,8 +94,8 @@ fn real(json: &Value, name: &str) -> Result<f64> {
 
 /// Compares the sum of the estimates with the sum of the counts. The distribution over functions is
 /// chance, but the number of paths that began is not, except for frames that were left or entered
-/// again and for the last paths of each thread. Functions that are not timed, or whose paths are cut
-/// elsewhere, are left out.
+/// again and for the last paths of each thread. Functions that are not timed, or whose paths are
+/// cut elsewhere, are left out.
 fn estimate_differences(
     timed: &Report,
     counted: &Report,
@@ -113,8 +113,8 @@ fn estimate_differences(
     let processes = processes.flat_map(|image| image["processes"].as_array());
     let threads = processes.flatten().filter_map(|p| p["threads"].as_u64());
     let at_ends = LONGEST_PASS * threads.sum::<u64>();
-    // A frame that was left began a path that is not counted. A frame to which a call returned twice
-    // has a counted path that did not begin.
+    // A frame that was left began a path that is not counted. A frame to which a call returned
+    // twice has a counted path that did not begin.
     let broken: u64 = exits.functions.iter().map(broken).sum();
     let (ours, theirs) = (total(timed), total(counted));
     let differ = ours.abs_diff(theirs) > theirs / 20 + at_ends + broken + 20;

@@ -56,8 +56,8 @@ impl Variant {
         built + libc + machine
     }
 
-    /// Whether the C library or the machine is not the usual one. Fewer kinds of profile are collected
-    /// there, to keep the tests short.
+    /// Whether the C library or the machine is not the usual one. Fewer kinds of profile are
+    /// collected there, to keep the tests short.
     #[must_use]
     pub fn is_other(&self) -> bool {
         self.libc != Libc::Glibc || self.machine != Machine::Host

@@ -1,4 +1,5 @@
-//! Tight loops of our own, one C file each: where a probe is dear against what it counts. No part of the suite's means.
+//! Tight loops, one C file each, in which a probe costs much compared with the counted code. The
+//! means of the suite leave them out.
 
 use super::c::CSource;
 use super::program::{Input, Source, Workload};

@@ -1,7 +1,7 @@
 //! A program of the suite or a tight loop: its source, its input files, and its command lines.
 
 use super::c::{CProject, CSource};
-use super::flavour::Flavour;
+use super::flavor::Flavor;
 use super::rust::RustSource;
 use crate::program::run_program;
 use crate::tool::{Output, tests_directory};
@@ -26,7 +26,8 @@ pub struct Workload {
     /// How much work: [`Scale::Small`], [`Scale::Quick`] (also [`Scale::Train`]), [`Scale::Full`],
     /// each in a unit of the program's own.
     pub(super) sizes: [usize; 3],
-    /// Command lines of a run, in order. `{size}` becomes the size, `{workloads}` the folder tests/workloads.
+    /// Command lines of a run, in order. `{size}` becomes the size, `{workloads}` the folder
+    /// tests/workloads.
     pub(super) runs: &'static [&'static [&'static str]],
     /// Whether its lines come in the same order each time.
     pub ordered: bool,
@@ -108,15 +109,16 @@ impl Source {
         }
     }
 
-    /// Builds a prepared folder at the release level, with line tables in each flavour; the executable. What flavours
-    /// have in common is compiled once. [`Flavour::Guided`] takes its guide from [`Flavour::guide`].
+    /// Builds a prepared folder at the release level, with line tables in each flavor; the
+    /// executable. What flavors have in common is compiled once. [`Flavor::Guided`] takes its
+    /// guide from [`Flavor::guide`].
     ///
     /// # Errors
     /// The build fails.
-    pub fn build(self, folder: &Path, flavour: Flavour) -> Result<PathBuf> {
+    pub fn build(self, folder: &Path, flavor: Flavor) -> Result<PathBuf> {
         match self {
-            Self::C(source) => source.project(folder)?.build(flavour, "-O2"),
-            Self::Rust(source) => source.build(folder, flavour),
+            Self::C(source) => source.project(folder)?.build(flavor, "-O2"),
+            Self::Rust(source) => source.build(folder, flavor),
         }
     }
 }
@@ -160,17 +162,17 @@ impl Workload {
     ///
     /// # Errors
     /// The build fails.
-    pub fn build(&self, folder: &Path, flavour: Flavour) -> Result<PathBuf> {
-        self.source.build(folder, flavour)
+    pub fn build(&self, folder: &Path, flavor: Flavor) -> Result<PathBuf> {
+        self.source.build(folder, flavor)
     }
 
-    /// Builds it by the compiler alone and unoptimised, for what it prints.
+    /// Builds it by the compiler alone and unoptimized, for what it prints.
     ///
     /// # Errors
     /// The build fails.
     pub fn build_plain(&self, folder: &Path) -> Result<PathBuf> {
         match self.source {
-            Source::C(source) => source.project(folder)?.build(Flavour::Native, "-O0"),
+            Source::C(source) => source.project(folder)?.build(Flavor::Native, "-O0"),
             Source::Rust(source) => source.build_plain(folder),
         }
     }

@@ -1,7 +1,7 @@
 //! One test for each folder of tests/programs and each of its variants in the matrix.
 //!
-//! The harness is libtest-mimic, because the list of tests follows from the list of folders when the
-//! tests start.
+//! The harness is libtest-mimic, because the list of tests follows from the list of folders when
+//! the tests start.
 
 mod balance;
 #[path = "../exact/naive.rs"]

@@ -47,13 +47,13 @@ pub(crate) fn whole(results: &Results) -> Value {
 /// Instructions counted in place of time.
 pub(crate) fn instructions(machine: &str, counts: &[Counts]) -> Value {
     let program = |one: &Counts| {
-        let flavours = one.instructions.iter();
-        let flavours = flavours.map(|&(flavour, count)| (flavour.name().to_owned(), json!(count)));
+        let flavors = one.instructions.iter();
+        let flavors = flavors.map(|&(flavor, count)| (flavor.name().to_owned(), json!(count)));
         json!({
             "program": one.workload.name,
             "threads": one.workload.threads,
             "language": one.workload.language(),
-            "instructions": Value::Object(flavours.collect()),
+            "instructions": Value::Object(flavors.collect()),
         })
     };
     json!({
@@ -72,7 +72,7 @@ fn target(target: &targets::Target) -> Value {
 }
 
 fn row(row: &Row) -> Value {
-    let flavours = row.ways.iter().map(|m| {
+    let flavors = row.ways.iter().map(|m| {
         let figures = json!({
             "seconds": m.seconds.all(),
             "cpu_seconds": m.cpu.all(),
@@ -86,7 +86,7 @@ fn row(row: &Row) -> Value {
         "program": row.workload.name,
         "threads": row.workload.threads,
         "language": row.workload.language(),
-        "flavours": Value::Object(flavours.collect()),
+        "flavours": Value::Object(flavors.collect()),
         "path_executions": row.totals.map(|t| t.paths),
         "path_increments": row.totals.map(|t| t.increments),
         "edge_increments": row.edge_totals.map(|t| t.increments),

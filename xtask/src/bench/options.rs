@@ -2,7 +2,7 @@
 
 use super::way::Way;
 use anyhow::{Result, ensure};
-use holloway_tests::workload::{FLAVOURS, Flavour, MICRO, SUITE, Scale, Workload};
+use holloway_tests::workload::{FLAVORS, Flavor, MICRO, SUITE, Scale, Workload};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -29,24 +29,30 @@ pub(crate) struct Options {
     /// Run this many rounds
     #[arg(long, value_name = "N")]
     rounds: Option<NonZeroUsize>,
-    /// Compare these flavours with native, instead of paths, edges, and peer
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = parse_flavour)]
-    flavours: Vec<Flavour>,
-    /// Measure these flavours too
+    /// Compare these flavors with native, instead of paths, edges, and peer
+    #[arg(
+        long,
+        alias = "flavours",
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        value_parser = parse_flavor
+    )]
+    flavors: Vec<Flavor>,
+    /// Measure these flavors too
     ///
     /// closed: paths without the frames that are left early. guided: probes placed by an earlier
     /// run. loops, trace: under `holloway run`, sequences over 2, 4, 8, and 16 iterations (over 8
     /// also with the collector on the program's core), and whole traces. variation, times: paths
     /// timed in bursts of 10000:1, 1000:1, and 100:1, and every path timed.
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = parse_flavour)]
-    with: Vec<Flavour>,
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = parse_flavor)]
+    with: Vec<Flavor>,
 }
 
 /// The name that stands for all tight loops.
 const ALL_MICRO: &str = "micro";
 
-/// What is compared with native if `--flavours` is not given.
-const USUAL_FLAVOURS: [Flavour; 3] = [Flavour::Paths, Flavour::Edges, Flavour::Peer];
+/// What is compared with native if `--flavors` is not given.
+const USUAL_FLAVORS: [Flavor; 3] = [Flavor::Paths, Flavor::Edges, Flavor::Peer];
 
 impl Options {
     /// Checks what a single option cannot check.
@@ -61,26 +67,26 @@ impl Options {
         Ok(())
     }
 
-    /// The flavours that are compared, in the order of the tables: native is the first one.
-    pub(crate) fn flavours(&self) -> Vec<Flavour> {
-        let usual = match self.flavours.is_empty() {
-            true => &USUAL_FLAVOURS[..],
-            false => &self.flavours,
+    /// The flavors that are compared, in the order of the tables: native is the first one.
+    pub(crate) fn flavors(&self) -> Vec<Flavor> {
+        let usual = match self.flavors.is_empty() {
+            true => &USUAL_FLAVORS[..],
+            false => &self.flavors,
         };
         let is_chosen =
-            |f: &Flavour| *f == Flavour::Native || usual.contains(f) || self.with.contains(f);
-        FLAVOURS.into_iter().filter(is_chosen).collect()
+            |f: &Flavor| *f == Flavor::Native || usual.contains(f) || self.with.contains(f);
+        FLAVORS.into_iter().filter(is_chosen).collect()
     }
 
-    /// How the flavours are run, native first.
+    /// How the flavors are run, native first.
     pub(crate) fn ways(&self) -> Vec<Way> {
-        self.flavours().into_iter().flat_map(Way::all_of).collect()
+        self.flavors().into_iter().flat_map(Way::all_of).collect()
     }
 
     /// Whether nothing was left out, so that the result is worth keeping.
     pub(crate) fn is_all(&self) -> bool {
-        let flavours = self.flavours();
-        self.only.is_empty() && USUAL_FLAVOURS.iter().all(|f| flavours.contains(f))
+        let flavors = self.flavors();
+        self.only.is_empty() && USUAL_FLAVORS.iter().all(|f| flavors.contains(f))
     }
 
     /// The programs of a table that were asked for.
@@ -100,12 +106,12 @@ impl Options {
 
     /// The arguments of `bench` that build the same programs and measure nothing.
     pub(crate) fn build_arguments(&self) -> Vec<String> {
-        let flavours = self.flavours();
-        let flavours: Vec<&str> = flavours.iter().map(|f| f.name()).collect();
+        let flavors = self.flavors();
+        let flavors: Vec<&str> = flavors.iter().map(|f| f.name()).collect();
         let mut words = vec![
             "--build".to_owned(),
-            "--flavours".to_owned(),
-            flavours.join(","),
+            "--flavors".to_owned(),
+            flavors.join(","),
         ];
         if self.quick {
             words.push("--quick".to_owned());
@@ -153,11 +159,11 @@ fn parse_program(name: &str) -> Result<String, String> {
     }
 }
 
-fn parse_flavour(name: &str) -> Result<Flavour, String> {
-    let flavour = FLAVOURS.into_iter().find(|f| f.name() == name);
-    flavour.ok_or_else(|| {
-        let all = FLAVOURS.map(Flavour::name).join(", ");
-        format!("no flavour is called {name:?}: there are {all}")
+fn parse_flavor(name: &str) -> Result<Flavor, String> {
+    let flavor = FLAVORS.into_iter().find(|f| f.name() == name);
+    flavor.ok_or_else(|| {
+        let all = FLAVORS.map(Flavor::name).join(", ");
+        format!("no flavor is called {name:?}: there are {all}")
     })
 }
 
@@ -186,13 +192,13 @@ mod tests {
             "--quick --json out.json",
             "--callgrind --only micro,lua --json out.json",
             "--with closed,loops --rounds 3",
-            "--flavours edges --only xz,zstd-2",
+            "--flavors edges --only xz,zstd-2",
         ] {
             let asked = parse(line).expect("options");
             let words = asked.build_arguments();
             let built = parse(&words.join(" ")).expect("options");
             assert!(built.build_only && built.json.is_none(), "{words:?}");
-            assert_eq!(built.flavours(), asked.flavours(), "{words:?}");
+            assert_eq!(built.flavors(), asked.flavors(), "{words:?}");
             assert_eq!(built.scale(), asked.scale(), "{words:?}");
             assert_eq!(built.only, asked.only, "{words:?}");
         }

@@ -3,7 +3,7 @@
 use super::results::Results;
 use super::summary::Summary;
 use super::way::{BURSTS, KS, Way};
-use holloway_tests::workload::Flavour;
+use holloway_tests::workload::Flavor;
 
 /// A target that was measured.
 #[derive(Debug)]
@@ -153,8 +153,8 @@ fn no_slower_than_peer(results: &Results) -> Option<Target> {
     let mut compared = 0;
     for row in results.suite.iter().filter(|r| r.workload.threads == 1) {
         let (paths, peer) = (
-            row.slowdown_of(Flavour::Paths),
-            row.slowdown_of(Flavour::Peer),
+            row.slowdown_of(Flavor::Paths),
+            row.slowdown_of(Flavor::Peer),
         );
         let Some((paths, peer)) = paths.zip(peer) else {
             continue;
@@ -198,7 +198,7 @@ fn nothing_lost(results: &Results) -> Option<Target> {
 fn many_threads(results: &Results) -> Option<Target> {
     let slowdown = |name: &str| {
         let row = results.micro.iter().find(|r| r.workload.name == name)?;
-        row.slowdown_of(Flavour::Paths)
+        row.slowdown_of(Flavor::Paths)
     };
     let (two, many) = slowdown("micro-threads").zip(slowdown("micro-threads64"))?;
     let growth = (many - two) * 100.0;

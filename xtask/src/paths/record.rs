@@ -3,7 +3,7 @@
 use crate::bench::{Shelf, Totals};
 use anyhow::{Context, Result};
 use holloway_tests::tool::{holloway_command, run_ok, scratch};
-use holloway_tests::workload::{Flavour, Scale, Workload};
+use holloway_tests::workload::{Flavor, Scale, Workload};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::process::Command;
@@ -109,17 +109,17 @@ struct Report {
 
 fn figures(shelf: &Shelf, workload: &Workload, scale: Scale) -> Result<Figures> {
     let scratch = scratch(&format!("paths-{}", workload.name))?;
-    let run = |flavour: Flavour, scale, name| {
+    let run = |flavor: Flavor, scale, name| {
         let data = scratch.path().join(name);
-        let executable = shelf.executable(workload.source, flavour);
+        let executable = shelf.executable(workload.source, flavor);
         let input = shelf.input(workload, scale)?;
         workload.run(&executable, &input, scale, Some(&data))?;
         let totals = Totals::of_run(&data)?;
         Ok::<_, anyhow::Error>((data, totals))
     };
-    let (full, paths) = run(Flavour::Paths, scale, "full")?;
-    let (train, _) = run(Flavour::Paths, Scale::Train, "train")?;
-    let (_, edges) = run(Flavour::Edges, scale, "edges")?;
+    let (full, paths) = run(Flavor::Paths, scale, "full")?;
+    let (train, _) = run(Flavor::Paths, Scale::Train, "train")?;
+    let (_, edges) = run(Flavor::Edges, scale, "edges")?;
     let mut report = holloway_command(["report", "--view", "paths-from-edges", "--format", "json"]);
     let report: Report = read(report.arg(&full))?;
     let mut overlap = holloway_command(["overlap", "--format", "json", "--top", "1"]);

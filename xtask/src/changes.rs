@@ -14,6 +14,8 @@ pub(crate) struct Changes {
     pub(crate) changed: BTreeSet<String>,
     /// Packages that depend on these, directly or through others.
     pub(crate) dependents: BTreeSet<String>,
+    /// The integration tests of all these packages: package and test.
+    pub(crate) integration_tests: BTreeSet<(String, String)>,
 }
 
 impl Changes {
@@ -52,7 +54,14 @@ impl Changes {
             }
             all.extend(more);
         }
+        let packages = metadata.packages.iter();
+        let tested = packages.filter(|package| all.contains(package.name.as_str()));
+        let integration_tests = tested.flat_map(|package| {
+            let tests = package.targets.iter().filter(|target| target.is_test());
+            tests.map(|test| (package.name.to_string(), test.name.clone()))
+        });
         Self {
+            integration_tests: integration_tests.collect(),
             dependents: all.difference(&changed).cloned().collect(),
             changed,
         }

@@ -2,7 +2,7 @@
 //!
 //! | command | unit and integration tests | end-to-end tests | `holloway` |
 //! |---|---|---|---|
-//! | `test --quick` | of crates that changed, and their dependents | [`QUICK_TESTS`] | unoptimized |
+//! | `test --quick` | of crates that changed and of their dependents, without [`SLOW`] | [`QUICK`] | unoptimized |
 //! | `test` | all | all, with a fixed sample of the matrix of programs | profile `tested` |
 //! | `campaign` | all | all, with the whole matrix | profile `tested` |
 //!
@@ -19,6 +19,7 @@ use crate::workspace::{BuildProfile, build_holloway, cargo};
 use anyhow::{Context, Result, ensure};
 use holloway_tests::program::Matrix;
 use holloway_tests::tool::{Cache, installed};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -28,8 +29,9 @@ use std::time::Instant;
 pub(crate) struct Options {
     /// Test only what changed, in less than four minutes
     ///
-    /// Runs the unit and integration tests of the crates that changed and of the crates that depend
-    /// on them, and a few end-to-end programs. The end of the output lists what was left out.
+    /// Runs the unit and integration tests of the crates that changed, those of the crates that depend
+    /// on them except slow ones, and a few end-to-end programs. The end of the output lists what was
+    /// left out.
     #[arg(long)]
     quick: bool,
     /// With --quick: a crate changed if its files differ from this commit [default: where this
@@ -57,9 +59,19 @@ const THREADS: &str = "RUST_TEST_THREADS";
 /// The package of the end-to-end tests.
 const END_TO_END: &str = "holloway-tests";
 
-/// The end-to-end tests that `--quick` runs: the harness's own unit tests, the architecture, and
-/// [`Matrix::Quick`]'s programs.
-const QUICK_TESTS: [&str; 5] = ["--lib", "--test", "architecture", "--test", "programs"];
+/// The end-to-end tests that `--quick` always runs besides the harness's own unit tests: the
+/// architecture, and [`Matrix::Quick`]'s programs.
+const QUICK: [&str; 2] = ["architecture", "programs"];
+
+/// Integration tests that build programs or run them for a minute and more. `--quick` runs them only if
+/// their own crate changed.
+const SLOW: [(&str, &str); 5] = [
+    ("holloway", "cli"),
+    ("holloway", "link"),
+    ("holloway-runtime", "musl"),
+    ("holloway-runtime", "runtime"),
+    ("holloway-weave", "weave"),
+];
 
 /// Runs the tests.
 ///
@@ -94,13 +106,6 @@ fn run_quick(options: &Options) -> Result<()> {
     set_up(&options.common)?;
     let since = options.since.clone().map_or_else(merge_base, Ok)?;
     let changes = Changes::since(&since)?;
-    let list = |names: &std::collections::BTreeSet<String>| {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        match names.is_empty() {
-            true => "none".to_owned(),
-            false => names.join(", "),
-        }
-    };
     println!("xtask: changed crates: {}", list(&changes.changed));
     println!(
         "xtask: crates that depend on them: {}",
@@ -108,32 +113,64 @@ fn run_quick(options: &Options) -> Result<()> {
     );
     let exe = build_holloway(BuildProfile::Dev)?;
     let cache = Cache::new()?;
+    let mut left_out = BTreeSet::new();
     let tested = changes.changed.union(&changes.dependents);
     let tested: Vec<&String> = tested.filter(|name| *name != END_TO_END).collect();
     if !tested.is_empty() {
+        let is_chosen = |package: &str, test: &str| {
+            package != END_TO_END
+                && (changes.changed.contains(package) || !SLOW.contains(&(package, test)))
+        };
+        // cargo chooses tests by name, whatever their package.
+        let all = changes.integration_tests.iter();
+        let names = all.filter(|(package, test)| is_chosen(package, test));
+        let names: BTreeSet<&String> = names.map(|(_, test)| test).collect();
         let mut tests = test_command(&exe, &cache, Matrix::Quick);
-        // `--tests` leaves out doc tests: each is a program of its own.
-        tests.arg("--tests");
+        tests.arg("--bins");
+        // xtask alone has no library, and cargo refuses to test none.
+        if tested.iter().any(|name| *name != "xtask") {
+            tests.arg("--lib");
+        }
         for package in &tested {
             tests.args(["--package", package]);
         }
+        for name in &names {
+            tests.args(["--test", name]);
+        }
         succeed(tests.args(&options.common.arguments))?;
+        let skipped = changes.integration_tests.iter();
+        let skipped = skipped.filter(|(p, test)| p != END_TO_END && !names.contains(test));
+        left_out.extend(skipped.map(|(package, test)| format!("{test} of {package}")));
     }
     let mut end_to_end = test_command(&exe, &cache, Matrix::Quick);
-    end_to_end.args(["--package", END_TO_END]).args(QUICK_TESTS);
+    end_to_end.args(["--package", END_TO_END, "--lib"]);
+    for test in QUICK {
+        end_to_end.args(["--test", test]);
+    }
     succeed(end_to_end.args(&options.common.arguments))?;
     println!(
         "\nxtask: passed in {} s. Left out:\n\
          - the tests of the other crates, and all doc tests;\n\
+         - slow integration tests: {};\n\
          - the end-to-end tests except architecture and {} of the {} programs and variants;\n\
          - an optimized holloway: these tests drove an unoptimized one;\n\
          - formatting, clippy, and documentation.\n\
          `cargo xtask test` runs all of the tests, `.ci/run` runs everything.",
         start.elapsed().as_secs(),
+        list(&left_out),
         Matrix::Quick.trials()?,
         Matrix::Whole.trials()?
     );
     Ok(())
+}
+
+/// Names in one line.
+fn list(names: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    }
 }
 
 /// Installs what the tests need, and checks that it is there.

@@ -1,8 +1,9 @@
-//! Two profiles of the same program, of different kinds: their counts must be the same.
+//! Compares the counts of two kinds of profile of one program: they must be equal.
 //!
-//! Functions are matched by symbol and file, for kinds of profile change no code. With exit edges, blocks are divided behind
-//! calls that may not come back, and without they aren't: so there graphs are compared with everything joined that runs
-//! straight on. Copies of one function in several modules are compared as a set.
+//! Functions are matched by symbol and file, because no kind of profile changes the code. With exit
+//! edges, blocks are divided after calls that may not return. So the graphs are compared after
+//! blocks that always run one after the other are joined. Copies of a function in several modules
+//! are compared as a set.
 
 use crate::kind::Kind;
 use crate::report::{Function, Report};
@@ -13,8 +14,8 @@ type Copies<'a> = BTreeMap<(&'a str, &'a str), Vec<&'a Function>>;
 /// A report with the kind it is of.
 pub type Of<'a> = (Kind, &'a Report);
 
-/// Where two reports differ, one line each. Functions that `spared` holds for are not looked at; where one kind has no
-/// exit edges, neither are those of which frames were left.
+/// Where two reports differ, one line each. Functions that `spared` holds for are not looked at;
+/// where one kind has no exit edges, neither are those of which frames were left.
 #[must_use]
 pub fn differences(one: Of, other: Of, spared: &dyn Fn(&Function) -> bool) -> Vec<String> {
     let closed = !one.0.has_exits() || !other.0.has_exits();
@@ -77,8 +78,8 @@ fn joined_difference<'w>(f: &Function, g: &Function) -> Difference<'w> {
         .or_else(|| first("count of a joined block", &f_blocks, &g_blocks))
 }
 
-/// Edges and block counts with every block joined to the one before, where that has no other way on and it no other way
-/// in; blocks are numbered anew in their order.
+/// Edges and block counts with every block joined to the one before, where that has no other way on
+/// and it no other way in; blocks are numbered anew in their order.
 fn joined(function: &Function) -> (Vec<(i64, i64, u64)>, Vec<u64>) {
     let only = |end: fn(&(i64, i64, u64)) -> i64, block: i64| {
         let mut edges = function.edges.iter().filter(|e| end(e) == block);

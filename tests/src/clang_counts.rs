@@ -1,8 +1,10 @@
-//! An independent counter: clang's `-fprofile-generate`, read back from the IR that `-fprofile-use` annotates.
+//! An independent counter: clang's `-fprofile-generate`, read from the IR that `-fprofile-use`
+//! annotates.
 //!
-//! At -O0 clang and Holloway see the same graph. `-fprofile-use -S -emit-llvm` writes function entry counts and branch
-//! weights (`!prof`) into the text; with `-g` each branch has a line and a column too. Counts stay below 2^32 in
-//! the tests, where LLVM writes weights unscaled. A branch without weights in a function that has a count never ran.
+//! At -O0 clang and Holloway see the same graph. `-fprofile-use -S -emit-llvm` writes function
+//! entry counts and branch weights (`!prof`) into the text. With `-g` each branch also has a line
+//! and a column. Counts stay below 2^32 in the tests, where LLVM does not scale weights. A branch
+//! without weights in a function that has a count never ran.
 
 use crate::tool::{clean, installed, run_ok};
 use anyhow::{Context, Result, ensure};
@@ -17,8 +19,8 @@ pub struct Function {
     pub name: String,
     /// Times it was entered; `None`: clang didn't profile it.
     pub calls: Option<u64>,
-    /// Its conditional branches and switches, in the order of its blocks; not those of functions that are always
-    /// inlined, which clang counts before it inlines them.
+    /// Its conditional branches and switches, in the order of its blocks; not those of functions
+    /// that are always inlined, which clang counts before it inlines them.
     pub branches: Vec<Branch>,
 }
 
@@ -29,7 +31,8 @@ pub struct Branch {
     pub line: u32,
     /// Column, 0 if there is none.
     pub column: u32,
-    /// Each way out with its count, ascending. Ways that lead to one block are one, called after the first of them.
+    /// Each way out with its count, ascending. Ways that lead to one block are one, called after
+    /// the first of them.
     pub outcomes: Vec<(Outcome, u64)>,
 }
 
@@ -46,10 +49,11 @@ pub enum Outcome {
     Case(i64),
 }
 
-/// Builds the files with clang's counters at -O0, runs the program, and reads the counts of each file back.
+/// Builds the files with clang's counters at -O0, runs the program, and reads the counts of each
+/// file back.
 ///
-/// `run` gets the executable and starts it as often as the woven one is started; its command needs no setting, the
-/// counts go to a directory of their own.
+/// `run` gets the executable and starts it as often as the woven one is started; its command needs
+/// no setting, the counts go to a directory of their own.
 ///
 /// # Errors
 /// A tool is missing or fails.
@@ -191,7 +195,8 @@ fn branch(
     let is_switch = line.starts_with(']');
     let mut by_label: Vec<(&str, Outcome, u64)> = Vec::new();
     for ((outcome, label), count) in ways.iter().zip(counts) {
-        // clang's counters split critical edges: a jump at the branch's own place is such an edge's block.
+        // clang's counters split critical edges: a jump at the branch's own place is such an edge's
+        // block.
         let target = match jumps.get(label) {
             Some((target, at)) if is_switch && Some(*at) == dbg => target,
             _ => label,

@@ -1,4 +1,5 @@
-//! Input, the same on every machine: generated text and Markdown, a tree of text files to search, and the Rust files of a crate.
+//! Input that is the same on every machine: generated text and Markdown, a tree of text files to
+//! search, and the Rust files of a crate.
 
 use anyhow::{Context, Result};
 use std::path::Path;
@@ -28,7 +29,8 @@ const SYLLABLES: [&str; 24] = [
     "pa", "qui", "re", "sto", "ta", "un", "ver", "way", "zo",
 ];
 
-/// Text of about `bytes` bytes: words of a skewed vocabulary, lines of differing length, now and then UTF-8.
+/// Text of about `bytes` bytes: words of a skewed vocabulary, lines of differing length, now and
+/// then UTF-8.
 #[must_use]
 pub fn text(seed: u64, bytes: usize) -> String {
     let mut random = Random(seed);
@@ -55,7 +57,8 @@ pub fn text(seed: u64, bytes: usize) -> String {
     text
 }
 
-/// Markdown of about `bytes` bytes: [`text`] under headings, in lists, quotes, tables and code, with links and emphasis.
+/// Markdown of about `bytes` bytes: [`text`] under headings, in lists, quotes, tables and code,
+/// with links and emphasis.
 #[must_use]
 pub fn markdown(seed: u64, bytes: usize) -> String {
     let mut random = Random(seed);

@@ -1,43 +1,54 @@
 //! The `//#` lines of a test program: how to build and run it, and what must be counted.
 //!
 //! ```text
-//! //#build FLAGS             added to the compiler's line            //#args WORDS        arguments of the run
-//! //#levels O0 O2            optimisation levels (C: O0 O1 O2;       //#exit N            expected exit status, else 0
-//!                            Rust: dev release)                      //#signal N          ended by this signal instead
-//! //#shared libx.so x.c …    a shared object built first             //#processes N       profiles written, else not looked at
-//! //#profile KEY = VALUE     a line for Cargo's profile              //#only C            C compilers: 19 | 22 only
-//! //#glibc WHY             it can't be linked with musl
-//! //#open WHY                calls are left unfinished or finish twice (exit, fork, longjmp): without exit edges flow
-//!                            isn't conserved
-//! //#cut WHY                 a thread may end, or jump away, in the middle of a probe: samples of timed paths may be cut off
-//! //#native WHY              not for machines that are emulated
-//! //#uncut LABEL WHY        the gcovs count the marked line where Holloway can't, as a signal cuts its path off
-//! //#uncounted WHY           gcc's gcov or llvm-cov's has no counts of it
-//! //#unequal F WHY           counts of F (* of all functions, std of its generic ones) may differ from run to run or between
-//!                            kinds of profile
+//! //#build FLAGS             options for the compiler
+//! //#args WORDS              arguments of the run
+//! //#levels O0 O2            optimization levels (C: O0 O1 O2; Rust: dev release)
+//! //#exit N                  expected exit status; 0 without this directive
+//! //#signal N                the signal that ends the program instead
+//! //#shared libx.so x.c …    a shared object that is built first
+//! //#processes N             number of profiles; not checked without this directive
+//! //#profile KEY = VALUE     a line for Cargo's profile
+//! //#only C                  only this clang: 19 or 22
+//! //#glibc WHY               cannot be linked with musl
+//! //#open WHY                calls stay unfinished or finish twice (exit, fork, longjmp), so that
+//!                            flow is not conserved without exit edges
+//! //#cut WHY                 a thread may end, or jump away, in the middle of a probe, so that
+//!                            samples of timed paths may be cut off
+//! //#native WHY              not for emulated machines
+//! //#uncut LABEL WHY         both gcovs count the marked line where Holloway cannot, because a
+//!                            signal cuts the path off
+//! //#uncounted WHY           gcc's gcov or llvm-cov's has no counts of the program
+//! //#unequal F WHY           counts of F (*: of all functions, std: of std's generic functions)
+//!                            may differ between runs or kinds of profile
 //!
 //! //#expect-calls F N        F was called N times
-//! //#expect-total F N        F's paths sum up to N
+//! //#expect-total F N        the counts of F's paths add up to N
 //! //#expect-distinct F N     N different paths of F ran
-//! //#expect-possible F N     F has N paths, or more with N+
+//! //#expect-possible F N     F has N paths; with N+, at least N
 //! //#expect-runs LABEL N     the line marked `// @LABEL` ran N times
-//! //#expect-path F N entry|loop LABELS… exit|back|cut     N paths of F run just through these marked lines
-//! //#expect-edge F LABEL LABEL N      control went N times from F's blocks with the first mark to those with the second
-//! //#expect-left LABEL N     N more frames were left for good at the marked line's blocks than came back there
+//! //#expect-path F N entry|loop LABELS… exit|back|cut
+//!                            N executions of F's paths ran through just these marked lines
+//! //#expect-edge F FROM TO N control went N times from F's blocks with the first mark to its blocks
+//!                            with the second mark
+//! //#expect-left LABEL N     N frames were left for good at the marked line's blocks, less the
+//!                            frames to which control came back there
 //! //#expect-skipped F        F is listed as not profiled
 //! ```
-//! `//#[O0 exits] …` holds only at that level and in that kind of profile: `paths` or `edges`, with `exits` or `closed`; `counted`: no stream
-//! of paths, where functions are cut so that they have 2^16 at most.
-//! What speaks of paths holds where paths are counted, `expect-left` where exits are. A line is marked by `// @LABEL` at its
-//! end. What can't be known before is said by the program itself, on standard error: `#calls F N`, `#total F N` or
-//! `#runs LABEL N`.
+//! `//#[O0 exits] …` holds only at that level and in these kinds of profile: `paths` or `edges`,
+//! with `exits` or `closed`. `counted` stands for kinds that are no stream of paths: in streams,
+//! functions are cut so that they have at most 2^16 paths.
+//!
+//! Directives about paths hold in kinds that count paths, and `expect-left` in kinds with exits. A
+//! comment `// @LABEL` at the end of a line marks the line. A program prints counts that are not
+//! known in advance on standard error: `#calls F N`, `#total F N`, or `#runs LABEL N`.
 
 use crate::kind::Kind;
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// All that the sources of one program say.
+/// All directives in the sources of one program.
 #[derive(Debug, Default, Clone)]
 pub struct Directives {
     /// Compiler flags.
@@ -46,7 +57,7 @@ pub struct Directives {
     pub args: Vec<String>,
     /// Levels to build at; empty: the language's usual ones.
     pub levels: Vec<String>,
-    /// How it must end.
+    /// How the program must end.
     pub ending: Option<String>,
     /// Shared objects to build first: name and words.
     pub shared: Vec<(String, Vec<String>)>,
@@ -54,7 +65,7 @@ pub struct Directives {
     pub processes: Option<usize>,
     /// Lines for Cargo's profile.
     pub profile: Vec<String>,
-    /// Built and run for this machine only.
+    /// Whether the program is built and run for this machine only.
     pub native: bool,
     /// The mark of lines that only the gcovs count, with the reason.
     pub uncut: Option<(String, String)>,
@@ -62,15 +73,16 @@ pub struct Directives {
     pub uncounted: bool,
     /// The only C compiler version, if one.
     pub only: Option<String>,
-    /// It can't be linked with musl.
+    /// Whether the program cannot be linked with musl.
     pub glibc: bool,
-    /// Calls are left unfinished or finish twice, so that flow isn't conserved.
+    /// Whether calls stay unfinished or finish twice, so that flow is not conserved.
     pub open: bool,
-    /// Samples of timed paths may be cut off.
+    /// Whether samples of timed paths may be cut off.
     pub cut: bool,
-    /// Functions whose counts may differ between two runs, by name, `*` or `std`; each with the reason.
+    /// Functions whose counts may differ between two runs, by name, `*` or `std`; each with the
+    /// reason.
     pub unequal: Vec<(String, String)>,
-    /// What must be counted, with the levels and kinds it holds at.
+    /// The expected counts, each with the levels and kinds where it holds.
     pub expectations: Vec<(Vec<String>, Expectation)>,
     /// Marked lines: (file name, line) to label.
     pub labels: HashMap<(String, u64), String>,
@@ -218,8 +230,8 @@ impl Directives {
 }
 
 impl Expectation {
-    /// Whether a kind of profile can show it at all. In traces paths are others, and calls are held against those counted; of a few timed
-    /// paths the others' counts are estimates.
+    /// Whether a kind of profile can show it at all. In traces paths are others, and calls are held
+    /// against those counted; of a few timed paths the others' counts are estimates.
     pub(crate) fn speaks_of(&self, kind: Kind) -> bool {
         match self {
             Self::Skipped(_) => true,

@@ -2,7 +2,7 @@
 
 use crate::directives::{Directives, Expectation};
 use crate::kind::Kind;
-use crate::report::{Block, Function, Path1, Report};
+use crate::report::{Block, ExecutedPath, Function, Report};
 use std::collections::{HashMap, HashSet};
 
 /// Marks of lines: (file name, line) to label.
@@ -99,7 +99,7 @@ fn failure(
             count,
             words,
         } => {
-            let paths: Vec<&Path1> = report.named(function).flat_map(|f| &f.paths).collect();
+            let paths: Vec<&ExecutedPath> = report.named(function).flat_map(|f| &f.paths).collect();
             let found = paths
                 .iter()
                 .filter(|p| words_of(p, labels) == *words)
@@ -134,7 +134,8 @@ fn differs<T: PartialEq + Copy + std::fmt::Display>(
     (found != expected).then(|| format!("{what}: {found}, not {expected}"))
 }
 
-/// Times a marked line ran: runs of paths through it, or, where not all that ran is on a path, arrivals at its blocks.
+/// Times a marked line ran: runs of paths through it, or, where not all that ran is on a path,
+/// arrivals at its blocks.
 #[must_use]
 pub fn runs(report: &Report, kind: Kind, label: &str, labels: &Labels) -> u64 {
     let is_on_paths = !kind.has_exits() && !kind.counts_edges();
@@ -151,8 +152,8 @@ fn runs_of_paths(function: &Function, label: &str, labels: &Labels) -> u64 {
         .sum()
 }
 
-/// Times control came to the blocks of a marked line from elsewhere, from them by a jump backwards (a loop on that line), or
-/// out of a call that came back once more.
+/// Times control came to the blocks of a marked line from elsewhere, from them by a jump backwards
+/// (a loop on that line), or out of a call that came back once more.
 fn arrivals(function: &Function, label: &str, labels: &Labels) -> u64 {
     let mut blocks = marked(function, label, labels);
     // What has no place in the source belongs to where it comes from.
@@ -174,7 +175,8 @@ fn arrivals(function: &Function, label: &str, labels: &Labels) -> u64 {
     again + sum(&|from, to| blocks.contains(&to) && (!blocks.contains(&from) || from >= to))
 }
 
-/// Blocks with all that runs straight on from them: behind a call that may not come back a block is divided.
+/// Blocks with all that runs straight on from them: behind a call that may not come back a block is
+/// divided.
 fn with_parts(function: &Function, mut blocks: HashSet<i64>) -> HashSet<i64> {
     let mut open: Vec<i64> = blocks.iter().copied().collect();
     while let Some(block) = open.pop() {
@@ -201,7 +203,7 @@ fn marked(function: &Function, label: &str, labels: &Labels) -> HashSet<i64> {
 }
 
 /// Start, marked lines in order (each once in a row), end.
-fn words_of(path: &Path1, labels: &Labels) -> Vec<String> {
+fn words_of(path: &ExecutedPath, labels: &Labels) -> Vec<String> {
     let mut words = vec![path.start.clone()];
     for place in &path.places {
         if let Some(label) = label_of(place, labels)

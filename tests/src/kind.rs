@@ -1,37 +1,38 @@
-//! The kinds of profile that a program is woven for, and how each is asked for.
+//! The kinds of profile that a program is woven for, and how to ask for each.
 //!
-//! `holloway cc` hears of it by the environment, cargo's verbs by options: so both ways are used.
+//! `holloway cc` takes the kind from the environment, `cargo holloway` from options. The tests use
+//! both ways.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is counted.
+/// A kind of profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Paths, as Holloway counts them by default: with exit edges.
     Paths,
     /// Paths, without exit edges.
     PathsClosed,
-    /// Edges, as Holloway does when only that is said: with exit edges.
+    /// Edges, with exit edges: the default of `--collect edges`.
     Edges,
     /// Edges, without exit edges.
     EdgesClosed,
-    /// Paths with exit edges, woven anew with an earlier run as guide.
+    /// Paths with exit edges, woven again with an earlier run as guide.
     Guided,
-    /// Edges, woven anew with an earlier run as guide.
+    /// Edges, woven again with an earlier run as guide.
     GuidedEdges,
     /// The stream of paths, for sequences over iterations: with exit edges.
     Loops,
     /// The stream of paths that end at calls.
     Trace,
-    /// The stream of timed paths, a few of those that run.
+    /// The stream of timed paths: a few of the paths that run.
     Variation,
-    /// The stream of timed paths, all of them.
+    /// The stream of timed paths: all paths.
     Times,
 }
 
 impl Kind {
-    /// Its name in messages and in names of directories.
+    /// The name in messages and of directories.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -48,13 +49,13 @@ impl Kind {
         }
     }
 
-    /// Whether edges are counted, not paths.
+    /// Whether edges are counted instead of paths.
     #[must_use]
     pub fn counts_edges(self) -> bool {
         matches!(self, Self::Edges | Self::EdgesClosed | Self::GuidedEdges)
     }
 
-    /// Whether frames that are left are counted.
+    /// Whether the profile counts the frames that are left without a return.
     #[must_use]
     pub fn has_exits(self) -> bool {
         match self {
@@ -64,19 +65,20 @@ impl Kind {
         }
     }
 
-    /// Whether paths are told as they end.
+    /// Whether each path is reported as it ends.
     #[must_use]
     pub fn is_stream(self) -> bool {
         matches!(self, Self::Loops | Self::Trace) || self.is_timed()
     }
 
-    /// Whether it is told how long paths take.
+    /// Whether paths are timed.
     #[must_use]
     pub fn is_timed(self) -> bool {
         matches!(self, Self::Variation | Self::Times)
     }
 
-    /// Whether a word of a directive's condition holds: `paths`, `edges`, `exits`, `closed`, `counted`.
+    /// Whether a word of a directive's condition holds: `paths`, `edges`, `exits`, `closed`,
+    /// `counted`.
     #[must_use]
     pub fn is(self, word: &str) -> bool {
         match word {
@@ -106,7 +108,7 @@ impl Kind {
 /// A kind, with the run that guides it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weaving {
-    /// What is counted.
+    /// The kind of profile.
     pub kind: Kind,
     /// An earlier run whose counts place the probes.
     pub guide: Option<PathBuf>,
@@ -128,7 +130,7 @@ impl Weaving {
         }
     }
 
-    /// Says it to a `holloway cc` by its environment.
+    /// Passes the weaving to `holloway cc`, by its environment.
     pub fn by_environment(&self, command: &mut Command) {
         for (name, value) in self.kind.settings() {
             command.env(format!("HOLLOWAY_{}", name.to_uppercase()), value);
@@ -138,7 +140,7 @@ impl Weaving {
         }
     }
 
-    /// Says it to a `cargo holloway build` by options.
+    /// Passes the weaving to `cargo holloway build`, by options.
     pub fn by_options(&self, command: &mut Command) {
         for (name, value) in self.kind.settings() {
             command.args([&format!("--{name}"), *value]);

@@ -1,7 +1,8 @@
-//! What the end-to-end tests and the benches share: building a program plain and woven, running it, reading its
-//! profile, and the counters of others to hold against ours.
+//! The parts that the end-to-end tests and the benchmarks share: they build a program plain and
+//! woven, run it, read its profile, and compare it with the counters of other tools.
 //!
-//! Nothing of the product is linked in here: the `holloway` executable is driven as a user drives it.
+//! No crate of the product is linked in here. The tests drive the `holloway` executable as a user
+//! does.
 #![forbid(unsafe_code)]
 
 pub mod agree;
@@ -9,6 +10,7 @@ pub mod clang_counts;
 pub mod corpus;
 pub mod directives;
 pub mod expect;
+pub mod files;
 pub mod gcov;
 pub mod kind;
 pub mod machine;

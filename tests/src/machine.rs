@@ -1,4 +1,5 @@
-//! The machines that programs are built for: this one, and 64-bit Arm, which an emulator of Debian's runs (user mode: the system calls are this kernel's).
+//! The machines that programs are built for: this one, and 64-bit Arm. qemu runs programs for Arm
+//! in user mode, so system calls go to this machine's kernel.
 
 use crate::tool::installed;
 use anyhow::Result;
@@ -16,14 +17,14 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// Tells clang to compile and link for it.
+    /// Makes clang compile and link for the machine.
     pub fn aim(self, command: &mut Command) {
         if self == Self::Aarch64 {
             command.arg("--target=aarch64-linux-gnu");
         }
     }
 
-    /// The words that run an executable.
+    /// The command line that runs an executable.
     ///
     /// # Errors
     /// The emulator isn't installed.

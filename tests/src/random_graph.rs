@@ -1,8 +1,9 @@
-//! Random programs whose blocks call a tracer: graphs of any shape, with counts by other means.
+//! Random programs whose blocks call a tracer: graphs of any shape, with independent counts.
 //!
-//! Each function is a set of labelled blocks that call `trace(ID)` and go on to blocks drawn at random: by an `if`, a
-//! `switch` with several cases to one block, a `goto`. Irreducible loops, self loops, unreachable blocks and multi-edges
-//! come by themselves. Fuel ends every call. The tracer is compiled plain, so that one run gives both counts.
+//! Each function is a set of labeled blocks. A block calls `trace(ID)` and goes on to random
+//! blocks, by an `if`, a `switch` with several cases for one block, or a `goto`. So there are
+//! irreducible loops, self loops, unreachable blocks, and multi-edges. A limit on the number of
+//! blocks ends every call. The tracer is compiled plain, so that one run gives both counts.
 
 use crate::corpus::Random;
 use std::fmt::Write;
@@ -58,7 +59,8 @@ void finish(void) {
 }
 "#;
 
-/// A program of `functions` functions with up to `blocks` blocks each, and a main that calls each `calls` times.
+/// A program of `functions` functions with up to `blocks` blocks each, and a main that calls each
+/// `calls` times.
 #[must_use]
 pub fn generate(seed: u64, functions: u64, blocks: u64, calls: u64) -> Source {
     let mut random = Random(seed);
@@ -116,7 +118,8 @@ impl Writer<'_> {
         self.add(&format!("{before} trace({id}u); {after}"));
     }
 
-    /// A traced jump, so that of two ways to one block each is known; on a line of its own, where nothing else is.
+    /// A traced jump, so that of two ways to one block each is known; on a line of its own, where
+    /// nothing else is.
     fn jump(&mut self, before: &str, target: &str) {
         self.next += 1;
         self.add(before);

@@ -1,10 +1,13 @@
-//! Random programs that count themselves: loops, switches, gotos, recursion, calls through pointers, and out of the middle
-//! of it all longjmp and `exit` (in C) or exceptions (in C++), which leave frames. Or none of these, and loops without
-//! calls, whose counters Holloway keeps in registers.
+//! Random programs that count themselves: loops, switches, gotos, recursion, and calls through
+//! pointers. Some leave frames in the middle by longjmp and `exit` (in C) or by exceptions (in
+//! C++). Others do none of that and have loops without calls, whose counters Holloway keeps in
+//! registers.
 //!
-//! Each block begins with a call of the tracer, with its id and its frame; nothing that may leave the frame stands before
-//! it. The tracer keeps a stack of frames, so it knows which were left for good, and where, when control turns up in an
-//! older one. It is compiled plain, and writes what it has counted when the program ends. Fuel ends every program.
+//! Each block begins with a call of the tracer, with the id of the block and its frame. Nothing
+//! before that call can leave the frame. The tracer keeps a stack of frames. So it knows which
+//! frames were left for good, and where, as soon as control returns to an older frame. The tracer
+//! is compiled plain, and writes its counts when the program ends. A limit on the number of blocks
+//! ends every program.
 
 use crate::corpus::Random;
 use anyhow::{Context, Result};
@@ -122,11 +125,12 @@ static unsigned draw(void) {
 
 /// In the file that SEQUENCE names: the innermost frame has returned.
 pub const RETURNED: u32 = 1 << 30;
-/// In the file that SEQUENCE names, with a number below: so many frames, the innermost ones, were left for good.
+/// In the file that SEQUENCE names, with a number below: so many frames, the innermost ones, were
+/// left for good.
 pub const LEFT: u32 = 1 << 31;
 
-/// The tracer: C, compiled plain. TRACE names the file that it writes; SEQUENCE, if set, another, of all ids in their order (and
-/// [`RETURNED`], [`LEFT`]), 4 bytes each.
+/// The tracer: C, compiled plain. TRACE names the file that it writes; SEQUENCE, if set, another,
+/// of all ids in their order (and [`RETURNED`], [`LEFT`]), 4 bytes each.
 pub const TRACER: &str = r#"#include <stdio.h>
 #include <stdlib.h>
 enum { IDS = 8192, FRAMES = 4096 };
@@ -580,7 +584,8 @@ mod tests {
     use crate::tool::{clean, installed, run, run_ok, scratch};
     use std::process::Command;
 
-    /// What a program does, and what it counts of itself, is defined: it doesn't depend on the optimiser.
+    /// What a program does, and what it counts of itself, is defined: it doesn't depend on the
+    /// optimizer.
     #[test]
     fn programs_count_the_same_at_all_levels() {
         for (seed, dialect) in [

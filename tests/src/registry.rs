@@ -1,9 +1,9 @@
-//! Real programs' sources, out of the cargo registry.
+//! Sources of real programs from the cargo registry.
 //!
-//! tests/registry names them with checksums; `cargo fetch` unpacks them where cargo keeps sources, and `cargo metadata`
-//! says where that is. Each is copied before it is built: the registry's own copy is never written to.
+//! tests/registry lists the crates with checksums. `cargo fetch` unpacks them, and `cargo metadata`
+//! says where. Each crate is copied before it is built, so the registry's own copy never changes.
 
-use crate::program::copy_tree;
+use crate::files::copy_tree;
 use crate::tool::{clean, run_ok, tests_directory};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};

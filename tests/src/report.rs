@@ -1,6 +1,6 @@
 //! The JSON report (schema 1) as the tests read it.
 //!
-//! A reader of its own, written from docs/json.md and not from the product's source: what other programs would do.
+//! The reader follows docs/json.md and not the product's source, as any other program would.
 
 use crate::tool::{holloway_command, run_ok};
 use anyhow::{Context, Result, ensure};
@@ -30,9 +30,9 @@ pub struct Function {
     /// Paths its graph has.
     pub possible_paths: u64,
     /// Paths that ran.
-    pub paths: Vec<Path1>,
+    pub paths: Vec<ExecutedPath>,
     /// Paths that were entered in the middle, behind a call that came back more than once.
-    pub reentries: Vec<Path1>,
+    pub reentries: Vec<ExecutedPath>,
     /// Edges: from, to, count; block -1 is outside.
     pub edges: Vec<(i64, i64, u64)>,
     /// Exit edges: block, and how many more frames were left there for good than came back.
@@ -54,7 +54,7 @@ pub struct Block {
 
 /// One executed path.
 #[derive(Debug)]
-pub struct Path1 {
+pub struct ExecutedPath {
     /// Times it ran.
     pub count: u64,
     /// Its blocks in order.
@@ -100,7 +100,8 @@ impl Report {
         })
     }
 
-    /// Functions that answer to a name: in the source, in the object, or the last part of `a::b::name`.
+    /// Functions that answer to a name: in the source, in the object, or the last part of
+    /// `a::b::name`.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Function> {
         self.functions.iter().filter(move |f| f.answers_to(name))
     }
@@ -215,12 +216,12 @@ fn function(json: &Value) -> Result<Function> {
     inner().with_context(|| format!("function {name}"))
 }
 
-fn path(json: &Value) -> Result<Path1> {
+fn path(json: &Value) -> Result<ExecutedPath> {
     let blocks = list(json, "blocks")?
         .iter()
         .map(|b| b.as_i64().context("a block is a number"))
         .collect::<Result<_>>()?;
-    Ok(Path1 {
+    Ok(ExecutedPath {
         count: number(json, "count")?,
         blocks,
         start: word(json, "start")?,

@@ -1,7 +1,11 @@
-//! Running other programs: which `holloway`, which clang, and a child process that can't hang the tests.
+//! Runs other programs: the `holloway` under test, compilers, and the programs that they built. No
+//! child process can hang the tests.
 //!
-//! What is missing fails loudly: each message says what to install or run. Output is read by two threads while the
-//! child runs, so that a chatty program never blocks on a full pipe.
+//! A missing tool fails the test with a message that says what to install or run. Two threads read
+//! a child's output while it runs, so that the child never blocks on a full pipe.
+//!
+//! This is not `assert_cmd`, whose timeout ends only the child itself. Here the whole process group
+//! ends: compilers and test programs start processes of their own.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsStr;
@@ -12,14 +16,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+use wait_timeout::ChildExt;
 
-/// Longest time a program of the tests may run: far above what any of them needs on a loaded machine.
+/// The longest time that a program may run: far more than any program needs on a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Longest time a program's file may be busy.
+/// The longest time that a program's file may be busy.
 const BUSY: Duration = Duration::from_secs(20);
 
-/// What a finished child left behind.
+/// The outputs of a finished child, and how it ended.
 #[derive(Debug, Clone)]
 pub struct Output {
     /// How it ended.
@@ -57,7 +62,8 @@ pub fn ending(status: ExitStatus) -> String {
 /// Runs a command to its end with both outputs captured and standard input empty.
 ///
 /// # Errors
-/// The command can't be started, or takes longer than [`PATIENCE`] (its process group is killed then).
+/// The command can't be started, or takes longer than [`PATIENCE`] (its process group is killed
+/// then).
 pub fn run(command: &mut Command) -> Result<Output> {
     run_with_input(command, Stdio::null())
 }
@@ -75,25 +81,16 @@ pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
     let mut child = spawn(command)?;
     let stdout = drain(child.stdout.take().context("stdout was piped")?);
     let stderr = drain(child.stderr.take().context("stderr was piped")?);
-    let start = Instant::now();
-    let mut pause = Duration::from_micros(200);
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if start.elapsed() > PATIENCE {
-            let _ = Command::new("kill")
-                .args(["-KILL", "--", &format!("-{}", child.id())])
-                .status();
-            let _ = child.wait();
-            bail!(
-                "{} still ran after {} s and was killed",
-                shown(command),
-                PATIENCE.as_secs()
-            );
-        }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(10));
+    let Some(status) = child.wait_timeout(PATIENCE)? else {
+        let _ = Command::new("kill")
+            .args(["-KILL", "--", &format!("-{}", child.id())])
+            .status();
+        let _ = child.wait();
+        bail!(
+            "{} still ran after {} s and was killed",
+            shown(command),
+            PATIENCE.as_secs()
+        );
     };
     let stdout = stdout
         .join()
@@ -108,8 +105,9 @@ pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
     })
 }
 
-/// Starts a command. A file that was just written may still be open for writing in a child that another test's thread forks at this moment: that
-/// passes when the child runs its own program, so a busy file is tried again for a while.
+/// Starts a command. A file that was just written may still be open for writing in a child that
+/// another test's thread forks at this moment. The file is free again as soon as that child runs
+/// its own program, so a busy file is tried again for a while.
 fn spawn(command: &mut Command) -> Result<Child> {
     let start = Instant::now();
     loop {
@@ -124,10 +122,11 @@ fn spawn(command: &mut Command) -> Result<Child> {
     }
 }
 
-/// [`run`], where only success will do.
+/// [`run`] of a command that must succeed.
 ///
 /// # Errors
-/// As [`run`], and when the command doesn't exit with 0: the message holds its whole standard error.
+/// As [`run`], and when the command doesn't exit with 0: the message holds its whole standard
+/// error.
 pub fn run_ok(command: &mut Command) -> Result<Output> {
     let output = run(command)?;
     ensure!(
@@ -156,13 +155,14 @@ pub fn shown(command: &Command) -> String {
 fn drain(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // A broken pipe ends the text early; the exit status tells the story.
+        // A broken pipe ends the text early; the exit status shows why.
         let _ = pipe.read_to_end(&mut bytes);
         bytes
     })
 }
 
-/// The `holloway` executable under test: `HOLLOWAY_EXE`, or the one beside the test's own target directory.
+/// The `holloway` executable under test: `HOLLOWAY_EXE`, or the one beside the test's own target
+/// directory.
 ///
 /// # Panics
 /// There is none: says how to build it.
@@ -192,7 +192,8 @@ fn beside_the_test(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A `holloway` command that sees no setting of the caller's and keeps its cache to this test process.
+/// A `holloway` command that sees no setting of the caller's and keeps its cache to this test
+/// process.
 #[must_use]
 pub fn holloway_command(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(holloway());
@@ -216,7 +217,8 @@ pub fn cargo_holloway(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) ->
     command
 }
 
-/// Takes from a command's environment what would lead it astray: cargo's own variables and the caller's settings.
+/// Takes from a command's environment what would lead it astray: cargo's own variables and the
+/// caller's settings.
 pub fn clean(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -242,12 +244,12 @@ pub fn clean(command: &mut Command) {
     command.env("HOLLOWAY_CACHE", cache_directory());
 }
 
-/// Woven objects, so that no run sees what an older weaver made: in the directory of this run of `cargo xtask test`, which removes it, or in this
-/// process's own.
+/// The cache of woven objects: the one of this run of `cargo xtask test`, which removes it at the
+/// end, or one of this process. No run sees the objects of an older weaver.
 fn cache_directory() -> &'static Path {
     static CACHE: OnceLock<(PathBuf, Option<Cache>)> = OnceLock::new();
     let made = CACHE.get_or_init(|| match std::env::var_os("HOLLOWAY_TEST_CACHE") {
-        Some(of_this_run) => (PathBuf::from(of_this_run), None),
+        Some(shared) => (PathBuf::from(shared), None),
         None => {
             let own = Cache::new().expect("a temporary directory");
             (own.path().to_owned(), Some(own))
@@ -256,7 +258,8 @@ fn cache_directory() -> &'static Path {
     &made.0
 }
 
-/// A directory for woven objects. One that is never dropped, as its process was ended or has it in a static, makes room for a later one.
+/// A directory for woven objects. If a process ends without dropping its cache, a later process
+/// removes the directory.
 #[derive(Debug)]
 pub struct Cache {
     directory: tempfile::TempDir,
@@ -265,7 +268,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Makes one, of a name of its own, and removes those of this user that nobody uses.
+    /// Makes a cache with a name of its own, and removes this user's caches that nobody uses.
     ///
     /// # Errors
     /// The temporary directory can't be written.
@@ -277,12 +280,12 @@ impl Cache {
             let is_left = std::fs::File::open(entry.path().join(LOCK))
                 .is_ok_and(|lock| lock.try_lock().is_ok());
             if is_left {
-                // Another that starts now may take it away as well.
+                // Another process that starts now may remove it as well.
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
         let directory = tempfile::tempdir_in(all)?;
-        // Under another name until it is locked.
+        // The file has another name until it is locked.
         let made = directory.path().join("new");
         let lock = std::fs::File::create(&made)?;
         lock.lock()?;
@@ -293,7 +296,7 @@ impl Cache {
         })
     }
 
-    /// Where it is.
+    /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
@@ -303,7 +306,8 @@ impl Cache {
 /// The file of a [`Cache`] that is locked.
 const LOCK: &str = "in-use";
 
-/// A directory for one test, gone when the test passes; `HOLLOWAY_TEST_KEEP=1` keeps it.
+/// A directory for one test. It is removed when the test ends, unless `HOLLOWAY_TEST_KEEP=1` is
+/// set.
 ///
 /// # Errors
 /// The temporary directory can't be made.

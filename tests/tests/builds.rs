@@ -1,7 +1,8 @@
-//! Other people's build systems, and cargo's own ways: each ends in a program that counts.
+//! Builds by CMake, configure, make, and cargo's own ways: each ends in a program that counts.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use holloway_tests::program::{Language, Program, copy_tree, find_executable, run_program};
+use holloway_tests::files::copy_tree;
+use holloway_tests::program::{Language, Program, find_executable, run_program};
 use holloway_tests::report::Report;
 use holloway_tests::tool::{
     cargo_holloway, clean, holloway, holloway_command, installed, run, run_ok, scratch,
@@ -182,7 +183,8 @@ fn c_woven_in_a_rust_program() {
     );
 }
 
-/// A package with a library, a binary, tests of every kind, a bench, a build script and a proc macro.
+/// A package with a library, a binary, tests of every kind, a bench, a build script and a proc
+/// macro.
 fn cargo_project(folder: &Path) {
     let files = [
         (

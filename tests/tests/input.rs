@@ -1,5 +1,6 @@
-//! Bad input and bad circumstances, at the command line: one line that names the thing and the way out, no panic,
-//! nothing half-written; and a program that is run without a place for its data runs all the same.
+//! Bad input and bad circumstances on the command line. Each gives one line that names the problem
+//! and the way out: no panic, and no half-written file. A program without a place for its data
+//! still runs.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_tests::program::{profiles, run_program};
@@ -378,7 +379,8 @@ fn cut_and_flipped_profiles_and_maps() {
     assert_eq!(Report::of_run(&data).unwrap().path_executions(), whole);
 }
 
-/// A report of damaged data fails with one line, or shows what is whole; it never panics and never shows more.
+/// A report of damaged data fails with one line, or shows what is whole; it never panics and never
+/// shows more.
 fn damaged(folder: &Path, file: &Path, bytes: &[u8], whole: u64) {
     std::fs::write(file, bytes).unwrap();
     let output = run(report(&["--format", "json"]).arg(folder)).unwrap();
@@ -457,7 +459,8 @@ struct Found {
     is_said: bool,
 }
 
-/// What the streams of a run hold, by all that can be asked of it; none where it is refused, in one line.
+/// What the streams of a run hold, by all that can be asked of it; none where it is refused, in one
+/// line.
 fn words(folder: &Path, kind: &str) -> Option<Found> {
     let asked = |arguments: &[&str]| -> Option<serde_json::Value> {
         let mut command = holloway_command(arguments);
@@ -497,7 +500,8 @@ fn words(folder: &Path, kind: &str) -> Option<Found> {
     })
 }
 
-/// Damaged streams are refused in one line, or what is whole of them is shown, and that it isn't all is said; never a panic.
+/// Damaged streams are refused in one line, or what is whole of them is shown, and that it isn't
+/// all is said; never a panic.
 fn damaged_stream(folder: &Path, file: &Path, bytes: &[u8], kind: &str, whole: u64) {
     std::fs::write(file, bytes).unwrap();
     let Some(Found { paths, is_said }) = words(folder, kind) else {
@@ -538,7 +542,8 @@ fn an_unwritable_data_directory() {
     }
 }
 
-/// A file-size limit of nothing: no privilege needed, and the kernel would send SIGXFSZ for writing beyond it.
+/// A file-size limit of nothing: no privilege needed, and the kernel would send SIGXFSZ for writing
+/// beyond it.
 #[test]
 fn no_room_by_a_file_size_limit() {
     let scratch = scratch("input").unwrap();
@@ -559,8 +564,8 @@ fn no_room_by_a_file_size_limit() {
     }
 }
 
-/// A file system of 16 KiB, full from the start or filling up: the program runs as if nothing were wrong, and the report
-/// says what is lost.
+/// A file system of 16 KiB, full from the start or filling up: the program runs as if nothing were
+/// wrong, and the report says what is lost.
 #[test]
 fn a_full_disk() {
     let scratch = scratch("input").unwrap();

@@ -1,10 +1,12 @@
-//! SIGKILL at random moments, for each kind of profile: whatever was finished before it is counted, and the file is always
-//! readable. Of streams, whoever was to take them in: the program's threads, who spool, or a collector. A collector that is
-//! killed takes nothing from the program, and what is missing then is said.
+//! SIGKILL at random moments, for each kind of profile. The profile has all paths that were
+//! finished before, and the file is always readable. Streams are tested with threads that spool and
+//! with a collector. A collector that is killed does not disturb the program, and the report says
+//! which words are missing.
 //!
-//! The program says after each finished call how many it has finished. So for each thread and function the count must
-//! be the progress, or one more: the call whose path was counted, and the kill came before it was told. The turns of its
-//! loop must be those of the finished calls, and of one more at most.
+//! The program prints the number of finished calls after each call. So for each thread and function
+//! the count is that number, or one more: the path of a call may be counted before the kill, and
+//! the call not printed. The iterations of the program's loop are those of the finished calls, and
+//! of at most one more.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_abi::SAMPLE_WORDS;
@@ -307,7 +309,8 @@ fn a_killed_collector_of_a_sample_says_what_is_missing() {
         woven.arg(&program).current_dir(folder);
         woven.env("HOLLOWAY_CLANG", installed("clang-22").unwrap());
         run_ok(woven.env("HOLLOWAY_COLLECT", kind)).unwrap();
-        // Of a sample, what was counted beside the rings is shown in part: `main` has nothing there.
+        // Of a sample, what was counted beside the rings is shown in part: `main` has nothing
+        // there.
         let paths = |report: &Report| match kind {
             "loops" => {
                 let main = report.functions.iter().find(|f| f.name == "main");
@@ -341,7 +344,8 @@ fn a_killed_collector_of_a_sample_says_what_is_missing() {
     }
 }
 
-/// Paths that a killed collector left out of its sample, by the rings of the one profile; none if it has finished that.
+/// Paths that a killed collector left out of its sample, by the rings of the one profile; none if
+/// it has finished that.
 fn left_out(data: &Path) -> Option<u64> {
     let mut profiles = profiles(data).unwrap();
     let bytes = std::fs::read(profiles.pop().unwrap()).unwrap();
@@ -353,8 +357,8 @@ fn left_out(data: &Path) -> Option<u64> {
     Some(raw.rings().iter().map(|ring| ring.left_out).sum())
 }
 
-/// Whether the thread of a program dropped words; then the report must say from which on, and the missing paths be those behind it and some that
-/// were taken before.
+/// Whether the thread of a program dropped words; then the report must say from which on, and the
+/// missing paths be those behind it and some that were taken before.
 fn says_from_where(data: &Path, missing: u64) -> bool {
     let mut profiles = profiles(data).unwrap();
     let bytes = std::fs::read(profiles.pop().unwrap()).unwrap();
@@ -437,7 +441,8 @@ fn number(text: &str) -> u64 {
     digits.parse().unwrap_or_else(|_| panic!("{text}"))
 }
 
-/// Runs a program below a `holloway run` with these options, and kills that after a pause; waits for the program's end.
+/// Runs a program below a `holloway run` with these options, and kills that after a pause; waits
+/// for the program's end.
 fn kill_when(program: &Path, data: &Path, result: &Path, options: &[&str], pause: Duration) {
     let _ = std::fs::remove_file(result);
     let mut command = holloway_command(["run", "--no-report", "-o"]);
@@ -453,7 +458,8 @@ fn kill_when(program: &Path, data: &Path, result: &Path, options: &[&str], pause
     });
 }
 
-/// Kills the collector; the program must end as if nothing were, and the profile say how many paths are missing. Gives those that aren't.
+/// Kills the collector; the program must end as if nothing were, and the profile say how many paths
+/// are missing. Gives those that aren't.
 fn kill_collector(
     program: &Path,
     folder: &Path,

@@ -1,5 +1,6 @@
-//! `--memory` bounds what `holloway run` takes, however much there is to remember: of a program in which paths follow one another at random,
-//! so that hardly a sequence comes twice, in one thread or in several that share what was asked for.
+//! `--memory` bounds the memory of `holloway run`. The program takes paths in random order, so that
+//! hardly any sequence repeats. It runs with one thread, and with several threads that share the
+//! budget.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_format::trace::TraceFile;
@@ -45,7 +46,8 @@ int main(int count, char **words) {
 /// Of all threads together.
 const TURNS: u64 = 5_000_000;
 const THREADS: [u64; 2] = [1, 8];
-/// What is asked for, and what all of `holloway run` may take for it: what the option bounds is estimated, and code, maps, and what is being made and written come to it.
+/// What is asked for, and what all of `holloway run` may take for it: what the option bounds is
+/// estimated, and code, maps, and what is being made and written come to it.
 const ASKED: &str = "64M";
 const MOST: u64 = 192 << 20;
 
@@ -113,7 +115,8 @@ fn a_trace_keeps_within_the_memory_asked_for() {
         let file = TraceFile::read(&bytes).unwrap();
         assert!(file.is_finished && file.damage.is_none());
         assert_eq!(file.streams.len() as u64, threads);
-        // There was more than fits: pieces were forgotten, and nothing but the file's size is worse for it.
+        // There was more than fits: pieces were forgotten, and nothing but the file's size is worse
+        // for it.
         for stream in &file.streams {
             let blocks = stream.blocks().map(Result::unwrap);
             let fresh = blocks.filter(|block| block.is_fresh).count();

@@ -1,7 +1,9 @@
-//! Programs linked with musl, in the program or loaded with it: they count as they do with glibc; and of timed paths it is said whether they were
-//! preempted, or that nobody watched.
+//! Programs that are linked with musl, statically or dynamically: they count as with glibc. For
+//! timed paths, the report says whether they were preempted, or that nothing watched for
+//! preemption.
 //!
-//! What holds of single programs is tested in `programs` (variants of musl), of the runtime in its own tests (modules `musl`).
+//! `programs` tests single programs (variants with musl), and the runtime has tests of its own
+//! (modules `musl`).
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_tests::agree::differences;
@@ -30,7 +32,8 @@ const CALLS: [(&str, u64); 3] = [
     ("on_signal", 50),
     ("in_thread", 4),
 ];
-/// Those of which frames are left, or come back to: where exit edges are counted. Jumps leave `deep`, whose recursion is a loop by then.
+/// Those of which frames are left, or come back to: where exit edges are counted. Jumps leave
+/// `deep`, whose recursion is a loop by then.
 const LEFT: [(&str, u64); 4] = [("thrown", 1), ("deep", 20), ("children", 1), ("main", 1)];
 /// Preempted turns that `preempted.c` is to find.
 const FOUND: &str = "50";
@@ -128,7 +131,8 @@ fn in_bursts_preemption_is_seen() {
         let data = record(&program, &[FOUND], &format!("{FOUND}\n"));
         let (samples, text) = samples(&data);
         assert_eq!(samples["unwatched"], 0, "{samples}");
-        // Some may have come in probes, whose time is no path's. Which samples say it is tested with the runtime.
+        // Some may have come in probes, whose time is no path's. Which samples say it is tested
+        // with the runtime.
         assert!(samples["preempted"].as_u64() > Some(0), "{samples}");
         assert!(!text.contains("unwatched"), "{text}");
     }
@@ -176,7 +180,8 @@ fn what_dlopen_opens_must_be_there_from_the_start() {
     }
 }
 
-/// musl may crash where it says of a symbol without a name that it can't have it: what may be the reason is said of programs that can ask for it.
+/// musl may crash where it says of a symbol without a name that it can't have it: what may be the
+/// reason is said of programs that can ask for it.
 #[test]
 fn a_crash_that_dlopen_may_be_the_reason_of_is_explained() {
     let scratch = scratch("musl-crash").unwrap();

@@ -1,11 +1,12 @@
-//! Real programs in Rust with threads, from the registry: output as natively built, and counts that hold together, of paths
-//! and, of the smaller one, of edges. (Programs that run the same way each time: tests/exact/kinds.rs.)
+//! Real Rust programs with threads, from the registry: the output is the native one, and the counts
+//! of paths (and of edges, for the smaller program) are consistent. Programs that run the same way
+//! each time are tested in tests/exact/kinds.rs.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_tests::program::{inconsistencies, run_program};
 use holloway_tests::report::Report;
 use holloway_tests::tool::scratch;
-use holloway_tests::workload::{Flavour, PARALLEL, RIPGREP, Scale, Workload};
+use holloway_tests::workload::{Flavor, PARALLEL, RIPGREP, Scale, Workload};
 use std::process::Command;
 
 /// What a program's report must at least show.
@@ -18,7 +19,7 @@ struct Sanity {
 fn ripgrep_from_the_registry() {
     check(
         &RIPGREP,
-        &[Flavour::Paths],
+        &[Flavor::Paths],
         &Sanity {
             functions: 300,
             must_run: &["main", "search_path"],
@@ -30,14 +31,15 @@ fn ripgrep_from_the_registry() {
 fn rayon_sums_are_exact() {
     let reports = check(
         &PARALLEL,
-        &[Flavour::Paths, Flavour::Edges],
+        &[Flavor::Paths, Flavor::Edges],
         &Sanity {
             functions: 30,
             must_run: &["is_prime", "escape"],
         },
     );
     for report in reports {
-        // 200,000 numbers are asked for, on however many threads; the picture has (16 × 14)² points.
+        // 200,000 numbers are asked for, on however many threads; the picture has (16 × 14)²
+        // points.
         assert_eq!(report.calls("is_prime"), 200_000);
         assert_eq!(report.calls("escape"), 224 * 224);
         assert!(
@@ -47,18 +49,18 @@ fn rayon_sums_are_exact() {
     }
 }
 
-/// The reports of these flavours.
-fn check(workload: &Workload, flavours: &[Flavour], sanity: &Sanity) -> Vec<Report> {
+/// The reports of these flavors.
+fn check(workload: &Workload, flavors: &[Flavor], sanity: &Sanity) -> Vec<Report> {
     let scratch = scratch(workload.name()).unwrap();
     let folder = workload.prepare(scratch.path()).unwrap();
     let input = scratch.path().join("input");
     workload.write_input(&input, Scale::Small).unwrap();
     let native = workload.build_plain(&folder).unwrap();
     let expected = workload.run(&native, &input, Scale::Small, None).unwrap();
-    let reports = flavours.iter().map(|&flavour| {
-        let name = format!("{} for {}", workload.name(), flavour.name());
-        let woven = workload.build(&folder, flavour).unwrap();
-        let data = scratch.path().join(flavour.name());
+    let reports = flavors.iter().map(|&flavor| {
+        let name = format!("{} for {}", workload.name(), flavor.name());
+        let woven = workload.build(&folder, flavor).unwrap();
+        let data = scratch.path().join(flavor.name());
         let found = workload.run(&woven, &input, Scale::Small, Some(&data));
         for (expected, found) in expected.iter().zip(&found.unwrap()) {
             assert!(!expected.stdout.is_empty());
@@ -73,7 +75,7 @@ fn check(workload: &Workload, flavours: &[Flavour], sanity: &Sanity) -> Vec<Repo
         assert!(run >= sanity.functions, "{name}: only {run} functions ran");
         let executions = report.path_executions();
         assert_eq!(report.total("path_executions").unwrap(), executions);
-        assert!(executions > 10_000 || flavour == Flavour::Edges);
+        assert!(executions > 10_000 || flavor == Flavor::Edges);
         for function in sanity.must_run {
             assert!(
                 report.calls(function) > 0,

@@ -1,56 +1,79 @@
-//! Set-up, tests and benches of the project: `cargo xtask help` lists them.
+//! Setup, tests, benchmarks, and studies of the project. `cargo xtask --help` lists the commands.
 #![forbid(unsafe_code)]
 
 mod bench;
+mod changes;
+mod machine;
 mod packages;
 mod paths;
 mod slides;
 mod study;
+mod suite;
 mod test;
 mod traces;
 mod variation;
+mod workspace;
 
-use anyhow::{Result, bail};
-use std::path::Path;
+use anyhow::Result;
+use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-const HELP: &str = "\
-cargo xtask COMMAND
+/// Setup, tests, benchmarks, and studies of Holloway
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Task,
+}
 
-  test [--skip-install] [-- CARGO TEST ARGUMENTS]
-      installs the Debian packages and the Rust target the tests need, builds holloway, runs every test
-  bench [--quick] [--only NAME,...] [--flavours NAME,...] [--with NAME,...] [--rounds N] [--build] [--json FILE]
-      the suite of real programs and the tight loops: native, with paths and with edges counted (paths, edges), and with
-      the compilers' own counters (peer); what weaving costs at build time; writes target/bench/latest.json, and
-      docs/benchmarks.md when all of it was run in full. --quick: smaller inputs, fewer rounds.
-      --flavours names what is measured beside native, --with what is measured besides: closed (paths without the frames
-      that are left early), guided (probes placed by an earlier run), loops and trace (under `holloway run`: sequences over 2, 4, 8 and
-      16 iterations, over 8 with the collector on the program's core; whole traces), variation and times (paths timed in bursts of 10000:1,
-      1000:1 and 100:1; every path timed). --build only builds. --json: the results of
-      this run, whatever was left out of it, go to FILE too.
-  bench --callgrind [--only NAME,...] [--flavours NAME,...] [--json FILE]
-      counts instructions under valgrind in place of time: the same on every run, whatever else the machine does; FILE gets them too
-  study long-trace [--paths N]
-      records a program of 10^9 paths, or of N, with --collect trace, and checks that nothing is missing: minutes
-  study traces [--quick] [--only NAME,...] [--most N] [--compare N] [--forests N] [--figures N]
-      stored streams of the suite under the measures of the papers on whole program paths and on k iterations, beside zstd, xz and plain
-      SEQUITUR; writes docs/traces.md when the whole suite ran at its full size. --most: words kept of a program (10^8), --compare: those that the
-      compressors get (20,000,000; 10^8 take hours), --forests: those that forests grow over (10^8), --figures: those that forests are converted of
-      and hot subpaths looked for in (1,000,000)
-  study paths [--quick] [--only NAME,...]
-      the tables of the slides on efficient path profiling as far as they are counts: increments of paths and of edges, paths predicted from edges,
-      paths and instructions that two inputs have in common; writes docs/studies/paths.md when the whole suite ran at its full size
-  study variation
-      which paths of MiniSat are slow at times, and what a prefetch by the paper's rule gives there; writes docs/studies/variation.md
-  packages
-      prints the Debian packages that the tests need
-  help
-      prints this
-";
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Install what the tests need, build holloway, and run the tests
+    ///
+    /// Runs every unit and integration test, and a fixed sample of the matrix of end-to-end
+    /// programs, kinds of profile, compilers, and levels. `--quick` tests only what changed.
+    /// `cargo xtask campaign` runs the whole matrix.
+    Test(test::Options),
+    /// Run the tests with the whole matrix of programs, kinds, compilers, and levels
+    Campaign(test::CampaignOptions),
+    /// Measure what counting costs, side by side with the compilers' own counters
+    ///
+    /// Runs the suite of real programs and the tight loops: native, with paths counted, with edges
+    /// counted, and with the compilers' own counters (peer). Also measures what weaving costs at
+    /// build time. Writes target/bench/latest.json, and docs/benchmarks.md if nothing was left out.
+    Bench(bench::Options),
+    /// Run a study of the literature's figures on our suite
+    #[command(subcommand)]
+    Study(Study),
+    /// Print the Debian packages that the tests need
+    Packages,
+}
+
+#[derive(Debug, Subcommand)]
+enum Study {
+    /// Record a program of 10^9 paths with `--collect trace` and check that no path is missing
+    ///
+    /// Takes minutes.
+    LongTrace(study::Options),
+    /// Measure stored streams as the papers on whole program paths and on k iterations do
+    ///
+    /// Compares with zstd, xz, and plain SEQUITUR. Writes docs/traces.md if the whole suite ran at
+    /// its full size.
+    Traces(traces::Arguments),
+    /// Count what the tables of the slides on efficient path profiling count
+    ///
+    /// Increments of paths and of edges, paths predicted from edges, and paths and instructions
+    /// that two inputs have in common. Writes docs/studies/paths.md if the whole suite ran at its
+    /// full size.
+    Paths(paths::Options),
+    /// Find the paths of MiniSat that are slow only sometimes, and try a prefetch there
+    ///
+    /// Writes docs/studies/variation.md.
+    Variation,
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match run(&arguments) {
+    match run(&CommandLine::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("xtask: {error:#}");
@@ -59,44 +82,29 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &[String]) -> Result<()> {
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words.split_first() {
-        None | Some((&"help" | &"--help" | &"-h", _)) => print!("{HELP}"),
-        Some((&"test", rest)) => {
-            let (own, cargos) = match rest.iter().position(|w| *w == "--") {
-                Some(at) => (&rest[..at], &rest[at + 1..]),
-                None => (rest, &[][..]),
-            };
-            let install = match own {
-                [] => true,
-                ["--skip-install"] => false,
-                _ => bail!(
-                    "unknown option {:?}: `cargo xtask help` lists what there is",
-                    own.join(" ")
-                ),
-            };
-            test::run(install, cargos)?;
-        }
-        Some((&"bench", rest)) => bench::run(&bench::Options::parse(rest)?)?,
-        Some((&"study", rest)) => match rest {
-            ["paths", options @ ..] => paths::run(&paths::Options::parse(options)?)?,
-            ["traces", options @ ..] => traces::run(traces::Options::parse(options)?)?,
-            ["variation"] => variation::run()?,
-            ["long-trace", options @ ..] => study::run(options)?,
-            _ => bail!("name one study: paths, traces, variation or long-trace"),
-        },
-        Some((&"packages", [])) => println!("{}", packages::NEEDED.join("\n")),
-        Some((other, _)) => {
-            bail!("unknown command {other:?}: `cargo xtask help` lists what there is")
+fn run(task: &Task) -> Result<()> {
+    match task {
+        Task::Test(options) => test::run(options),
+        Task::Campaign(options) => test::campaign(options),
+        Task::Bench(options) => bench::run(options),
+        Task::Study(Study::LongTrace(options)) => study::run(options),
+        Task::Study(Study::Traces(arguments)) => traces::run(arguments),
+        Task::Study(Study::Paths(options)) => paths::run(options),
+        Task::Study(Study::Variation) => variation::run(),
+        Task::Packages => {
+            println!("{}", packages::NEEDED.join("\n"));
+            Ok(())
         }
     }
-    Ok(())
 }
 
-/// The workspace's root.
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("xtask lies in the workspace")
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_option_is_well_formed() {
+        CommandLine::command().debug_assert();
+    }
 }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Everything outside cargo that the tests and benches use: this is the one list.
+/// Every Debian package that the tests and benchmarks use.
 pub(crate) const NEEDED: [&str; 18] = [
     "gcc",                   // the C linker that rustc calls, the system's headers, and gcov
     "g++",                   // libstdc++ for the C++ programs
@@ -26,19 +26,19 @@ pub(crate) const NEEDED: [&str; 18] = [
     PIP,                     // another SEQUITUR to compare with
 ];
 
-/// Any Python 3 with pip will do.
+/// Any Python 3 with pip serves as well.
 const PIP: &str = "python3-pip";
 
-/// Rust targets that the tests need besides this machine's.
+/// The Rust targets that the tests need besides this machine's.
 const TARGETS: [&str; 2] = [
     "x86_64-unknown-linux-musl",      // std for programs linked with musl
     "aarch64-unknown-none-softfloat", // core for aarch64's runtime object, without vector registers
 ];
 
-/// Installs what is missing.
+/// Installs missing packages and targets.
 ///
 /// # Errors
-/// Something is missing and can't be installed: says how to do it by hand.
+/// Something is missing and cannot be installed: the message says how to install it by hand.
 pub(crate) fn install() -> Result<()> {
     install_packages()?;
     add_targets()
@@ -79,7 +79,8 @@ fn install_packages() -> Result<()> {
             .with_context(|| format!("cannot start {}", line[0]))?
             .success())
     };
-    // A list that is out of date names versions that are gone; failing to renew it shows in the next step.
+    // An outdated list names versions that no longer exist. If the update fails, so does the next
+    // step.
     apt(&["update", "--quiet"])?;
     let mut words = vec!["install", "--yes", "--quiet", "--no-install-recommends"];
     words.extend(&missing);
@@ -91,10 +92,10 @@ fn install_packages() -> Result<()> {
     Ok(())
 }
 
-/// Has rustup add the targets that are missing.
+/// Adds missing targets with rustup.
 ///
 /// # Errors
-/// One is missing and can't be added: says how to do it by hand.
+/// A target is missing and cannot be added: the message says how to add it by hand.
 fn add_targets() -> Result<()> {
     let missing: Vec<&str> = TARGETS.into_iter().filter(|t| !has_target(t)).collect();
     if missing.is_empty() {

@@ -12,78 +12,41 @@
 mod page;
 mod record;
 
-use crate::bench;
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use holloway_tests::workload::{Flavour, SUITE, Scale, Workload};
-use record::Figures;
+use crate::bench::Shelf;
+use crate::suite;
+use crate::workspace::root;
+use anyhow::{Context, Result, anyhow};
+use holloway_tests::workload::{Flavor, Scale, Workload};
+use record::Program;
 use std::sync::Mutex;
 
 /// What to study.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// How much the programs do in the runs that are compared with.
-    scale: Scale,
-    /// Only these programs; empty: all.
+    /// Use smaller inputs
+    #[arg(long)]
+    quick: bool,
+    /// Run only these programs
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = suite::parse_name)]
     only: Vec<String>,
 }
 
 impl Options {
-    /// Reads the words after `study paths`.
-    ///
-    /// # Errors
-    /// An unknown option or program.
-    pub(crate) fn parse(words: &[&str]) -> Result<Self> {
-        let mut options = Self {
-            scale: Scale::Full,
-            only: Vec::new(),
-        };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match *word {
-                "--quick" => options.scale = Scale::Quick,
-                "--only" => {
-                    let names = words.next().context("--only takes a value")?;
-                    options.only.extend(names.split(',').map(str::to_owned));
-                }
-                _ => bail!("unknown option {word:?}: `cargo xtask help` lists what there is"),
-            }
+    fn scale(&self) -> Scale {
+        match self.quick {
+            true => Scale::Quick,
+            false => Scale::Full,
         }
-        for name in &options.only {
-            ensure!(
-                SUITE.iter().any(|w| w.name == name),
-                "no program of the suite is called {name:?}: there are {}",
-                SUITE.map(|w| w.name).join(", ")
-            );
-        }
-        Ok(options)
     }
 
-    /// The programs asked for.
-    fn chosen(&self) -> Vec<&'static Workload> {
-        let is_chosen =
-            |w: &&Workload| self.only.is_empty() || self.only.iter().any(|n| n == w.name);
-        SUITE.into_iter().filter(is_chosen).collect()
-    }
-
-    /// Whether nothing was left out, so that the result is worth keeping.
+    /// Whether the whole suite runs at its full size, so that the result is worth keeping.
     fn is_all(&self) -> bool {
-        self.only.is_empty() && self.scale == Scale::Full
+        self.only.is_empty() && !self.quick
     }
-}
-
-/// A program and what was counted in it.
-#[derive(Debug)]
-struct Program {
-    workload: &'static Workload,
-    figures: Figures,
 }
 
 /// Runs programs, two at a time: nothing is timed.
-fn programs(
-    shelf: &bench::Shelf,
-    workloads: &[&'static Workload],
-    scale: Scale,
-) -> Result<Vec<Program>> {
+fn programs(shelf: &Shelf, workloads: &[&'static Workload], scale: Scale) -> Result<Vec<Program>> {
     let queue = Mutex::new(workloads.iter().enumerate());
     let work = || -> Result<Vec<(usize, Program)>> {
         let mut done = Vec::new();
@@ -93,13 +56,12 @@ fn programs(
                 .map_err(|_| anyhow!("the other one panicked"))?;
             queue.next()
         } {
-            let figures = record::figures(shelf, workload, scale);
-            let figures = figures.with_context(|| workload.name)?;
+            let program = Program::run(shelf, workload, scale).with_context(|| workload.name)?;
             eprintln!(
                 "{}: {} path increments, {} edge increments",
-                workload.name, figures.paths.increments, figures.edges.increments
+                workload.name, program.figures.paths.increments, program.figures.edges.increments
             );
-            done.push((place, Program { workload, figures }));
+            done.push((place, program));
         }
         Ok(done)
     };
@@ -118,14 +80,14 @@ fn programs(
 /// # Errors
 /// A build or a run fails, or counts were lost.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let shelf = bench::shelf()?;
-    let chosen = options.chosen();
-    let flavours = [Flavour::Paths, Flavour::Edges];
-    shelf.build(chosen.iter().copied(), &flavours, options.scale)?;
-    let programs = programs(&shelf, &chosen, options.scale)?;
+    let shelf = Shelf::open()?;
+    let chosen = suite::chosen(&options.only);
+    let flavors = [Flavor::Paths, Flavor::Edges];
+    shelf.build(chosen.iter().copied(), &flavors, options.scale())?;
+    let programs = programs(&shelf, &chosen, options.scale())?;
     println!("{}", page::tables(&programs));
     if options.is_all() {
-        let file = crate::root().join("docs/studies/paths.md");
+        let file = root().join("docs/studies/paths.md");
         page::write(&programs, &file)?;
         println!("written to docs/studies/paths.md");
     }

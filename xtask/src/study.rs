@@ -1,24 +1,26 @@
-//! `cargo xtask study long-trace`: what takes too long for a test, checked all the same.
+//! `cargo xtask study long-trace`: a check that takes too long for a test.
 //!
-//! A program of at least 10^9 paths, or as many as asked for, recorded with `--collect trace`; nothing may be missing, the grammar must stand for the
-//! very events that came (`trace verify`), and calls must be as many as the program made.
+//! Records a program of 10^9 paths with `--collect trace`. No path may be missing, the grammar must
+//! expand to the very events that were recorded (`trace verify`), and the number of calls must be
+//! that of the program.
 
-use crate::test::release_build;
-use anyhow::{Context, Result, bail, ensure};
+use crate::workspace::{BuildProfile, build_holloway};
+use anyhow::{Context, Result, ensure};
 use holloway_tests::tool::{clean, installed, run_ok, scratch};
 use serde_json::Value;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 use wait4::Wait4;
 
-/// Paths of the program, if no other number is asked for.
-const PATHS: u64 = 1_000_000_000;
+/// The default number of paths.
+const PATHS: NonZeroU64 = NonZeroU64::new(1_000_000_000).expect("it is above 0");
 
-/// Bytes that recording it may take, however many paths there are.
+/// The largest memory in bytes that recording may take, for any number of paths.
 const MOST_MEMORY: u64 = 1 << 30;
 
-/// A number is drawn every 16 turns: so much is new that the grammar goes on growing.
+/// Draws a random number every 16 iterations, often enough to let the grammar grow all the time.
 const SOURCE: &str = "\
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,25 +45,26 @@ int main(int argc, char **argv) {
 }
 ";
 
-/// Runs the study with the words after its name.
+/// What to study.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Record a program of this many paths
+    #[arg(long, value_name = "N", default_value_t = PATHS)]
+    paths: NonZeroU64,
+}
+
+/// Runs the study.
 ///
 /// # Errors
-/// An unknown option, or something wrong was found.
-pub(crate) fn run(options: &[&str]) -> Result<()> {
-    match options {
-        [] => long_trace(PATHS),
-        ["--paths", paths] => {
-            let number = paths.parse().ok().filter(|&paths| paths > 0);
-            long_trace(number.with_context(|| format!("--paths {paths:?} is no number above 0"))?)
-        }
-        _ => bail!("long-trace takes --paths N and nothing else"),
-    }
+/// A command fails, or the trace is wrong.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    long_trace(options.paths.get())
 }
 
 fn long_trace(paths: u64) -> Result<()> {
-    // Each gives two: its own, and its caller's turn.
+    // Each call makes two paths: its own, and an iteration of its caller.
     let calls = paths.div_ceil(2);
-    let holloway = release_build()?;
+    let holloway = build_holloway(BuildProfile::Release)?;
     let scratch = scratch("long-trace")?;
     let folder = scratch.path();
     let ours = |words: &[&str]| {
@@ -102,7 +105,7 @@ fn long_trace(paths: u64) -> Result<()> {
         traced(&folder.join("data"))?
     );
     let start = Instant::now();
-    // It takes as long as it takes.
+    // Without a time limit, unlike the commands of tests.
     let answer = ours(&["trace", "verify", "data", "--format", "json"]).output()?;
     let verified = start.elapsed().as_secs_f64();
     let answer: Value = serde_json::from_slice(&answer.stdout)
@@ -131,7 +134,7 @@ fn long_trace(paths: u64) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of the traces in a run's directory.
+/// The bytes of all traces in the directory of a run.
 fn traced(data: &Path) -> Result<u64> {
     let mut sum = 0;
     for entry in std::fs::read_dir(data)? {

@@ -1,24 +1,181 @@
-//! `cargo xtask test`: set-up, an optimised build of `holloway`, every test.
+//! `cargo xtask test` and `cargo xtask campaign`: setup, a build of `holloway`, and the tests.
 //!
-//! The end-to-end tests drive an optimised build, as users do: a debug build would take most of its time in linking. It is of the profile
-//! `tested`, a release but for inlining between its parts: compiling all of a release took a tenth of the whole.
-//! One `cargo test --workspace` runs the fast and the slow tier, so that cargo's own summary lines tell all.
+//! | command | unit and integration tests | end-to-end tests | `holloway` |
+//! |---|---|---|---|
+//! | `test --quick` | of crates that changed and of their dependents, without [`SLOW`] | [`QUICK`] | unoptimized |
+//! | `test` | all | all, with a fixed sample of the matrix of programs | profile `tested` |
+//! | `campaign` | all | all, with the whole matrix | profile `tested` |
+//!
+//! The programs of the matrix, and the sample of it, are in `tests/src/program/matrix.rs`.
+//!
+//! `test` and `campaign` drive an optimized `holloway`, as users do: an unoptimized build spends
+//! most of its time in linking. The profile `tested` is a release without inlining between its
+//! parts, because compiling a full release took a tenth of the whole run. One
+//! `cargo test --workspace` runs all tests, so that cargo's own summary lines are complete.
 
-use crate::{packages, root};
-use anyhow::{Context, Result, bail, ensure};
+use crate::changes::{Changes, merge_base};
+use crate::packages;
+use crate::workspace::{BuildProfile, build_holloway, cargo};
+use anyhow::{Context, Result, ensure};
+use holloway_tests::program::Matrix;
 use holloway_tests::tool::{Cache, installed};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
-/// How many tests of one executable run at a time.
+/// What to test.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Test only what changed, in less than four minutes
+    ///
+    /// Runs the unit and integration tests of the crates that changed, those of the crates that depend
+    /// on them except slow ones, and a few end-to-end programs. The end of the output lists what was
+    /// left out.
+    #[arg(long)]
+    quick: bool,
+    /// With --quick: a crate changed if its files differ from this commit [default: where this
+    /// branch left main]
+    #[arg(long, value_name = "COMMIT", requires = "quick")]
+    since: Option<String>,
+    #[command(flatten)]
+    common: CampaignOptions,
+}
+
+/// The options of `test` and of `campaign`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct CampaignOptions {
+    /// Do not install missing Debian packages and Rust targets
+    #[arg(long)]
+    skip_install: bool,
+    /// Arguments for `cargo test`
+    #[arg(last = true, value_name = "CARGO TEST ARGUMENTS")]
+    arguments: Vec<String>,
+}
+
+/// The environment variable that sets how many tests of one executable run at a time.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// Runs every test; `arguments` go to `cargo test`.
+/// The package of the end-to-end tests.
+const END_TO_END: &str = "holloway-tests";
+
+/// The end-to-end tests that `--quick` always runs besides the harness's own unit tests: the
+/// architecture, and [`Matrix::Quick`]'s programs.
+const QUICK: [&str; 2] = ["architecture", "programs"];
+
+/// Integration tests that build programs or run them for a minute and more. `--quick` runs them only if
+/// their own crate changed.
+const SLOW: [(&str, &str); 5] = [
+    ("holloway", "cli"),
+    ("holloway", "link"),
+    ("holloway-runtime", "musl"),
+    ("holloway-runtime", "runtime"),
+    ("holloway-weave", "weave"),
+];
+
+/// Runs the tests.
 ///
 /// # Errors
-/// Something the tests need is missing, holloway doesn't build, or a test fails.
-pub(crate) fn run(install: bool, arguments: &[&str]) -> Result<()> {
-    if install {
+/// The tests need something that is missing, holloway does not build, or a test fails.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    match options.quick {
+        true => run_quick(options),
+        false => run_all(&options.common, Matrix::Sample),
+    }
+}
+
+/// Runs the tests with the whole matrix.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn campaign(options: &CampaignOptions) -> Result<()> {
+    run_all(options, Matrix::Whole)
+}
+
+fn run_all(options: &CampaignOptions, matrix: Matrix) -> Result<()> {
+    set_up(options)?;
+    let exe = build_holloway(BuildProfile::Tested)?;
+    let cache = Cache::new()?;
+    let mut tests = test_command(&exe, &cache, matrix);
+    tests.args(["--workspace", "--no-fail-fast"]);
+    succeed(tests.args(&options.arguments))
+}
+
+fn run_quick(options: &Options) -> Result<()> {
+    let start = Instant::now();
+    set_up(&options.common)?;
+    let since = options.since.clone().map_or_else(merge_base, Ok)?;
+    let changes = Changes::since(&since)?;
+    println!("xtask: changed crates: {}", list(&changes.changed));
+    println!(
+        "xtask: crates that depend on them: {}",
+        list(&changes.dependents)
+    );
+    let exe = build_holloway(BuildProfile::Dev)?;
+    let cache = Cache::new()?;
+    let mut left_out = BTreeSet::new();
+    let tested = changes.changed.union(&changes.dependents);
+    let tested: Vec<&String> = tested.filter(|name| *name != END_TO_END).collect();
+    if !tested.is_empty() {
+        let is_chosen = |package: &str, test: &str| {
+            package != END_TO_END
+                && (changes.changed.contains(package) || !SLOW.contains(&(package, test)))
+        };
+        // cargo chooses tests by name, whatever their package.
+        let all = changes.integration_tests.iter();
+        let names = all.filter(|(package, test)| is_chosen(package, test));
+        let names: BTreeSet<&String> = names.map(|(_, test)| test).collect();
+        let mut tests = test_command(&exe, &cache, Matrix::Quick);
+        tests.arg("--bins");
+        // xtask alone has no library, and cargo refuses to test none.
+        if tested.iter().any(|name| *name != "xtask") {
+            tests.arg("--lib");
+        }
+        for package in &tested {
+            tests.args(["--package", package]);
+        }
+        for name in &names {
+            tests.args(["--test", name]);
+        }
+        succeed(tests.args(&options.common.arguments))?;
+        let skipped = changes.integration_tests.iter();
+        let skipped = skipped.filter(|(p, test)| p != END_TO_END && !names.contains(test));
+        left_out.extend(skipped.map(|(package, test)| format!("{test} of {package}")));
+    }
+    let mut end_to_end = test_command(&exe, &cache, Matrix::Quick);
+    end_to_end.args(["--package", END_TO_END, "--lib"]);
+    for test in QUICK {
+        end_to_end.args(["--test", test]);
+    }
+    succeed(end_to_end.args(&options.common.arguments))?;
+    println!(
+        "\nxtask: passed in {} s. Left out:\n\
+         - the tests of the other crates, and all doc tests;\n\
+         - slow integration tests: {};\n\
+         - the end-to-end tests except architecture and {} of the {} programs and variants;\n\
+         - an optimized holloway: these tests drove an unoptimized one;\n\
+         - formatting, clippy, and documentation.\n\
+         `cargo xtask test` runs all of the tests, `.ci/run` runs everything.",
+        start.elapsed().as_secs(),
+        list(&left_out),
+        Matrix::Quick.trials()?,
+        Matrix::Whole.trials()?
+    );
+    Ok(())
+}
+
+/// Names in one line.
+fn list(names: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    }
+}
+
+/// Installs what the tests need, and checks that it is there.
+fn set_up(options: &CampaignOptions) -> Result<()> {
+    if !options.skip_install {
         packages::install()?;
     }
     for tool in [
@@ -38,67 +195,28 @@ pub(crate) fn run(install: bool, arguments: &[&str]) -> Result<()> {
     ] {
         installed(tool)?;
     }
-    let exe = build("tested")?;
-    let cache = Cache::new()?;
-    let mut tests = cargo();
-    tests
-        .args(["test", "--workspace", "--no-fail-fast"])
-        .args(arguments)
-        .env("HOLLOWAY_EXE", &exe)
-        .env("HOLLOWAY_TEST_CACHE", cache.path())
-        .current_dir(root());
-    if std::env::var_os(THREADS).is_none() {
-        // Tests wait for programs, for locks, for each other's last: one more than there are cores keeps these busy.
-        let cores = std::thread::available_parallelism().map_or(1, Into::into);
-        tests.env(THREADS, (cores + 1).to_string());
-    }
-    let status = tests.status().context("cannot start cargo")?;
-    if !status.success() {
-        bail!("tests failed");
-    }
     Ok(())
 }
 
-/// Builds `holloway` and `cargo-holloway` for release; the path of `holloway`.
-///
-/// # Errors
-/// The build fails.
-pub(crate) fn release_build() -> Result<PathBuf> {
-    build("release")
-}
-
-fn build(profile: &str) -> Result<PathBuf> {
-    let mut command = cargo();
-    command.args([
-        "build",
-        "--profile",
-        profile,
-        "--package",
-        "holloway",
-        "--bins",
-        "--message-format=json-render-diagnostics",
-    ]);
-    let output = command
-        .current_dir(root())
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .context("cannot start cargo")?;
-    ensure!(
-        output.status.success(),
-        "the build of holloway, profile {profile}, failed"
-    );
-    let messages = String::from_utf8(output.stdout)?;
-    for line in messages.lines() {
-        let message: serde_json::Value = serde_json::from_str(line)?;
-        if message["target"]["name"] == "holloway"
-            && let Some(exe) = message["executable"].as_str()
-        {
-            return Ok(PathBuf::from(exe));
-        }
+/// `cargo test` for this build of `holloway`.
+fn test_command(exe: &Path, cache: &Cache, matrix: Matrix) -> Command {
+    let mut tests = cargo();
+    tests
+        .arg("test")
+        .env("HOLLOWAY_EXE", exe)
+        .env("HOLLOWAY_TEST_CACHE", cache.path())
+        .env(Matrix::VARIABLE, matrix.name());
+    if std::env::var_os(THREADS).is_none() {
+        // Tests wait for programs, for locks, and for each other: one more than the number of
+        // cores keeps the cores busy.
+        let cores = std::thread::available_parallelism().map_or(1, Into::into);
+        tests.env(THREADS, (cores + 1).to_string());
     }
-    bail!("cargo built no executable called holloway")
+    tests
 }
 
-pub(crate) fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+fn succeed(tests: &mut Command) -> Result<()> {
+    let status = tests.status().context("cannot start cargo")?;
+    ensure!(status.success(), "tests failed");
+    Ok(())
 }

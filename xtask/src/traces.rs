@@ -1,12 +1,16 @@
-//! `cargo xtask study traces`: stored streams of the suite's programs under the two papers' measures, offline.
+//! `cargo xtask study traces`: stored streams of the suite's programs, measured offline as the
+//! papers on whole program paths and on k iterations do.
 //!
-//! 1. `record`: each program, woven for traces and for loops, runs without a collector; its threads' words are read out of its profile;
-//! 2. `files`: what the trace becomes (Larus 1999, Table 1), beside general compressors and plain SEQUITUR; `hot`: minimal hot subpaths
-//!    against their longest length (Figure 9);
-//! 3. `forests`: forests of sequences over k iterations (D'Elia, Demetrescu, Finocchi 2013, Figures 11, 13, 14), beside hashed counters;
+//! 1. `record`: each program, woven for traces and for loops, runs without a collector; the words
+//!    of its threads are read from its profile;
+//! 2. `files`: the file and the grammar of a trace (Larus 1999, Table 1), compared with general
+//!    compressors and plain SEQUITUR; `hot`: minimal hot subpaths by their longest length (Figure
+//!    9);
+//! 3. `forests`: forests of sequences over k iterations (D'Elia, Demetrescu, Finocchi 2013, Figures
+//!    11, 13, 14), compared with hashed counters;
 //! 4. `page`: docs/traces.md.
 //!
-//! Speeds are of processor time, of all threads that work on it together, so that they hold on a machine that does other things.
+//! Speeds use the processor time of all threads together, so that they hold on a busy machine.
 
 mod files;
 mod forests;
@@ -14,49 +18,34 @@ mod hot;
 mod options;
 mod page;
 mod record;
+mod results;
+mod stopwatch;
 
-pub(crate) use options::Options;
+pub(crate) use options::Arguments;
 
-use crate::bench;
-use crate::test::cargo;
+use crate::bench::Shelf;
+use crate::machine;
+use crate::workspace::{cargo, root};
 use anyhow::{Context, Result};
-use holloway_tests::workload::{Flavour, SUITE, Workload};
-use rustix::time::{ClockId, clock_gettime};
+use holloway_tests::workload::{Flavor, SUITE, Scale, Workload};
+use options::Options;
+use results::{Program, Study};
 use std::os::unix::process::CommandExt;
-use std::time::Duration;
 
-/// All that was measured.
-#[derive(Debug)]
-pub(crate) struct Study {
-    /// Processor, cores, kernel.
-    machine: String,
-    /// What was asked for.
-    options: Options,
-    programs: Vec<Program>,
-}
-
-/// A program's figures.
-#[derive(Debug)]
-struct Program {
-    workload: &'static Workload,
-    trace: files::Figures,
-    /// Hot subpaths, as `hot` counts them.
-    hot: Vec<Vec<usize>>,
-    forests: forests::Figures,
-}
-
-/// Runs the study, prints it, and writes the page where nothing was left out.
+/// Runs the study, prints it, and writes the page if nothing was left out.
 ///
 /// # Errors
-/// A build or a run fails, a trace doesn't come back as it was, or a compressor is missing.
-pub(crate) fn run(options: Options) -> Result<()> {
-    if std::env::var_os(OPTIMISED).is_none() {
-        return Err(optimised());
+/// A build or a run fails, a trace read back differs from the recorded one, or a compressor is
+/// missing.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let options = Options::new(arguments);
+    if std::env::var_os(OPTIMIZED).is_none() {
+        return Err(optimized());
     }
-    let shelf = bench::shelf()?;
+    let shelf = Shelf::open()?;
     let chosen = options.chosen();
-    let flavours = [Flavour::Trace, Flavour::Loops];
-    shelf.build(chosen.iter().copied(), &flavours, options.scale)?;
+    let flavors = [Flavor::Trace, Flavor::Loops];
+    shelf.build(chosen.iter().copied(), &flavors, options.scale)?;
     let mut programs = Vec::new();
     for workload in &chosen {
         let program = program(&shelf, workload, &options);
@@ -65,39 +54,36 @@ pub(crate) fn run(options: Options) -> Result<()> {
     }
     let is_all = chosen.len() == SUITE.len();
     let study = Study {
-        machine: bench::machine(),
+        machine: machine::description(),
         options,
         programs,
     };
     println!("{}", page::tables(&study));
-    if is_all && study.options.writes {
-        let file = crate::root().join("docs/traces.md");
+    if is_all && study.options.scale == Scale::Full {
+        let file = root().join("docs/traces.md");
         page::write(&study, &file)?;
         println!("written to docs/traces.md");
     }
     Ok(())
 }
 
-/// Set where the command was built with optimisation.
-const OPTIMISED: &str = "HOLLOWAY_STUDY_OPTIMISED";
+/// Set if this command was built with optimization.
+const OPTIMIZED: &str = "HOLLOWAY_STUDY_OPTIMIZED";
 
-/// Becomes this command again, built with optimisation: what is measured runs in this process. Gives why it didn't.
-fn optimised() -> anyhow::Error {
+/// Replaces this process by the same command, built with optimization: the measured code runs in
+/// this process. Returns only if that fails.
+fn optimized() -> anyhow::Error {
     let mut again = cargo();
     again.args(["run", "--quiet", "--release", "--package", "xtask", "--"]);
-    again.args(std::env::args_os().skip(1)).env(OPTIMISED, "1");
+    again.args(std::env::args_os().skip(1)).env(OPTIMIZED, "1");
     let error = again.exec();
     anyhow::Error::new(error).context("cannot start cargo")
 }
 
-fn program(
-    shelf: &bench::Shelf,
-    workload: &'static Workload,
-    options: &Options,
-) -> Result<Program> {
-    let recorded = |flavour, most| record::record(shelf, workload, flavour, options.scale, most);
+fn program(shelf: &Shelf, workload: &'static Workload, options: &Options) -> Result<Program> {
+    let recorded = |flavor, most| record::record(shelf, workload, flavor, options.scale, most);
     let (trace, first) = {
-        let stored = recorded(Flavour::Trace, options.most)?;
+        let stored = recorded(Flavor::Trace, options.most)?;
         let trace = files::measure(&stored, options)?;
         (trace, files::grammar_of_first(&stored, options.figures)?)
     };
@@ -105,24 +91,6 @@ fn program(
         workload,
         trace,
         hot: hot::counts(&first),
-        forests: forests::measure(&recorded(Flavour::Loops, options.forests)?, options.figures),
+        forests: forests::measure(&recorded(Flavor::Loops, options.forests)?, options.figures),
     })
-}
-
-/// What a piece of work gives, and the processor time that it took, in all threads.
-fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let start = processor_time();
-    let result = work();
-    (result, processor_time().saturating_sub(start))
-}
-
-/// Time that all threads have run.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::try_from(time).unwrap_or_default()
-}
-
-/// Millions a second.
-fn rate(items: u64, time: Duration) -> f64 {
-    items as f64 / time.as_secs_f64().max(1e-9) / 1e6
 }

@@ -1,17 +1,20 @@
 //! `cargo xtask study variation`: the paper's use of variational path profiling (Perelman,
 //! Chilimbi, Calder 2005, section 5.4) on one real program.
 //!
-//! MiniSat, of which nothing was written for this, decides a formula larger than the caches. `--collect variation` says which paths are slow at times; the paper's rule
-//! (prefetch what the next turn of the loop loads, under an `if` that keeps it in bounds) is applied by hand to one of them; both programs are timed
-//! in turn. The program as it is also runs on another formula and beside others, for the paper's question whether the same paths vary there
-//! (`holloway stability`). docs/studies/variation.md is written from what came out.
+//! MiniSat, of which nothing was written for this, decides a formula larger than the caches.
+//! `--collect variation` says which paths are slow at times; the paper's rule (prefetch what the
+//! next turn of the loop loads, under an `if` that keeps it in bounds) is applied by hand to one of
+//! them; both programs are timed in turn. The program as it is also runs on another formula and
+//! beside others, for the paper's question whether the same paths vary there (`holloway
+//! stability`). docs/studies/variation.md is written from what came out.
 
-use crate::bench;
-use crate::bench::Samples;
+use crate::bench::{Samples, Shelf};
+use crate::machine;
+use crate::workspace::{bench_folder, root};
 use anyhow::{Context, Result, ensure};
 use holloway_tests::noise::beside_noise;
 use holloway_tests::tool::{holloway_command, run_ok};
-use holloway_tests::workload::{Flavour, MINISAT};
+use holloway_tests::workload::{Flavor, MINISAT};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,8 +22,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use wait4::Wait4;
 
-/// The function that the rule is applied to, and the rule: each turn of its outer loop takes the next fact off the trail and walks the watchers of it; those of
-/// the fact behind it are asked for meanwhile, and where those of the one behind that are told to lie.
+/// The function that the rule is applied to, and the rule: each turn of its outer loop takes the
+/// next fact off the trail and walks the watchers of it; those of the fact behind it are asked for
+/// meanwhile, and where those of the one behind that are told to lie.
 const FUNCTION: &str = "Minisat::Solver::propagate";
 const BEFORE: &str = "        num_props++;\n\n        for (i = j";
 const AFTER: &str = "        num_props++;\n        if (qhead < trail.size())\n            __builtin_prefetch((Watcher*)watches[trail[qhead]]);\n        \
@@ -57,9 +61,9 @@ struct Seen {
 /// # Errors
 /// A build or a run fails, the programs don't print the same, or the function isn't timed.
 pub(crate) fn run() -> Result<()> {
-    bench::shelf()?;
+    Shelf::open()?;
     // A folder of its own name: it is part of the places that are shown.
-    let folder = bench::folder()?.join("study-variation");
+    let folder = bench_folder()?.join("study-variation");
     if folder.exists() {
         std::fs::remove_dir_all(&folder)?;
     }
@@ -93,7 +97,7 @@ pub(crate) fn run() -> Result<()> {
         }
     }
     let page = page(&before, &nets, &times, &stability)?;
-    let file = crate::root().join("docs/studies/variation.md");
+    let file = root().join("docs/studies/variation.md");
     std::fs::create_dir_all(file.parent().context("a file lies in a folder")?)?;
     std::fs::write(&file, &page).with_context(|| format!("cannot write {}", file.display()))?;
     println!("{page}\nwritten to docs/studies/variation.md");
@@ -115,12 +119,13 @@ impl Program {
             std::fs::write(&file, text.replace(BEFORE, AFTER))?;
         }
         Ok(Self {
-            native: MINISAT.build(&folder, Flavour::Native)?,
-            woven: MINISAT.build(&folder, Flavour::Variation)?,
+            native: MINISAT.build(&folder, Flavor::Native)?,
+            woven: MINISAT.build(&folder, Flavor::Variation)?,
         })
     }
 
-    /// Runs it woven, on the formula of these words or the usual; what it prints must be what it prints as it is.
+    /// Runs it woven, on the formula of these words or the usual; what it prints must be what it
+    /// prints as it is.
     fn record(&self, data: &Path, formula: &[&str]) -> Result<()> {
         let wanted = run_ok(Command::new(&self.native).args(formula))?;
         let mut record = holloway_command(["run", "--no-report", "--burst", BURST, "-o"]);
@@ -229,7 +234,7 @@ fn page(
     let [net, net_after] = nets;
     let left = net_after.over(net);
     let mut page = String::from(HEAD);
-    writeln!(page, "Measured on: {}.\n", bench::machine())?;
+    writeln!(page, "Measured on: {}.\n", machine::description())?;
     writeln!(
         page,
         "## What is slow at times\n\n`holloway run --burst {BURST}` on the program as it is: paths whose times vary, by function (times are with what paths call, so a caller's \

@@ -1,6 +1,9 @@
-//! Building a program of tests/programs: plain in one step, woven from objects that all kinds of profile share.
+//! Builds a program of tests/programs: plain in one step, woven from objects that all kinds of
+//! profile share.
 
-use super::{Language, Libc, Program, Variant, copy_tree};
+use super::catalog::{Language, Program};
+use super::variant::{Libc, Variant};
+use crate::files::copy_tree;
 use crate::kind::Weaving;
 use crate::tool::{
     self, cargo_holloway, clean, holloway_command, installed, libllvm_19, run_ok, shown,
@@ -10,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 impl Program {
-    /// Builds in a folder of its own, plain if there is nothing to weave; the executable's path.
+    /// Builds the program in a folder of its own, woven if a weaving is given, and returns the path
+    /// of the executable.
     ///
     /// # Errors
     /// The build fails.
@@ -27,7 +31,8 @@ impl Program {
         }
     }
 
-    /// Builds for a kind of profile in a folder of the kind's below `scratch`. C and C++ are compiled once for all kinds, which differ in the link.
+    /// Builds for a kind of profile, in a folder below `scratch`. C and C++ are compiled once for
+    /// all kinds, because the kinds differ only in the link.
     pub(super) fn weave(
         &self,
         variant: &Variant,
@@ -78,7 +83,7 @@ impl Program {
         self.link_c(variant, folder, woven, &|file| self.folder.join(file))
     }
 
-    /// Builds the shared objects, and the program of what `input` has of each file.
+    /// Builds the shared objects, and links the program from the `input` of each file.
     fn link_c(
         &self,
         variant: &Variant,
@@ -104,7 +109,8 @@ impl Program {
         Ok(folder.join("program"))
     }
 
-    /// Words of a directive; for those that name a file of the program's folder, `input` of it.
+    /// Adds the words of a directive. A word that names a file of the program's folder becomes the
+    /// `input` of this file.
     pub(super) fn add_words(
         &self,
         command: &mut Command,
@@ -144,7 +150,8 @@ impl Program {
     }
 }
 
-/// The compiler's line for C and C++ up to the level: clang itself, or `holloway cc` over the same clang.
+/// The command of the compiler for C and C++, up to the level: clang itself, or `holloway cc` with
+/// the same clang.
 ///
 /// # Errors
 /// A tool isn't installed.
@@ -182,7 +189,7 @@ pub fn compiler(language: Language, variant: &Variant, woven: Option<&Weaving>) 
     Ok(command)
 }
 
-/// What links a program of Debian's clang with Debian's musl.
+/// The options that make Debian's clang link with Debian's musl.
 fn musl_words(libc: Libc) -> &'static [&'static str] {
     const WORDS: [&str; 7] = [
         "--target=x86_64-linux-musl",
@@ -200,10 +207,11 @@ fn musl_words(libc: Libc) -> &'static [&'static str] {
     }
 }
 
-/// rustc's target of a program that is linked with musl.
+/// rustc's target for programs that are linked with musl.
 const RUST_MUSL: &str = "x86_64-unknown-linux-musl";
 
-/// Builds a Cargo project for a target, the host if none is named, plain or woven; the executable's path.
+/// Builds a Cargo project, plain or woven, and returns the path of the executable. Without a target
+/// it builds for the host.
 ///
 /// # Errors
 /// The build fails, or leaves no executable of that name.
@@ -237,7 +245,8 @@ pub fn build_cargo(
         .with_context(|| format!("after {}", shown(&command)))
 }
 
-/// The executable `name` below a target directory: in a profile's directory, not among the dependencies.
+/// The executable `name` below a target directory, in the directory of a profile and not among the
+/// dependencies.
 ///
 /// # Errors
 /// There is none.

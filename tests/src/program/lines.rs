@@ -1,7 +1,8 @@
 //! Counts of a C program's lines at -O0: those on which gcc's gcov and `llvm-cov gcov` agree, and
 //! the same in all kinds of profile.
 
-use super::{Language, Libc, Program, Variant};
+use super::catalog::{Language, Program};
+use super::variant::{Libc, Variant};
 use crate::gcov::{Agreed, BOTH, Gcov, Lines, agreed, lines_of_run, unlike};
 use crate::kind::Kind;
 use crate::machine::Machine;

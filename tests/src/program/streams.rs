@@ -1,6 +1,8 @@
-//! Streams of a program of tests/programs: loops and traces, held against what was counted of it. Timed paths: `timed`.
+//! Compares the streams of a program of tests/programs, loops and traces, with its counts. Module
+//! `timed` compares streams of timed paths.
 
-use super::{Program, Variant};
+use super::catalog::Program;
+use super::variant::Variant;
 use crate::directives::self_reported;
 use crate::expect;
 use crate::kind::Kind;
@@ -11,23 +13,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// What a program woven for streams left, to be read by somebody who knows the format.
+/// The data of a program that was woven for a stream, for a check that knows the format.
 pub struct StreamRuns<'a> {
-    /// Which stream.
+    /// The kind of stream.
     pub kind: Kind,
-    /// Data of a run whose threads spooled.
+    /// Data of a run whose threads spooled their words.
     pub spooled: &'a Path,
-    /// Data of a run that was collected.
+    /// Data of a run with a collector.
     pub collected: &'a Path,
     /// The report of paths with exit edges, of another run.
     pub exits: &'a Report,
     /// Whether a function's counts may differ from run to run.
     pub spared: &'a dyn Fn(&Function) -> bool,
-    /// Whether no function's may.
+    /// Whether the counts of all functions are the same in every run.
     pub is_steady: bool,
 }
 
-/// What was seen of a program in a variant before its streams are looked at.
+/// The runs of a program in a variant before its streams are checked.
 pub(super) struct Seen<'a> {
     pub(super) scratch: &'a Path,
     pub(super) plain: &'a Output,
@@ -35,7 +37,7 @@ pub(super) struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// The report of a kind that is counted.
+    /// The report of a counted kind.
     pub(super) fn of(&self, kind: Kind) -> Result<&Report> {
         let found = self.reports.iter().find(|(k, _)| *k == kind);
         Ok(&found
@@ -44,11 +46,12 @@ impl Seen<'_> {
     }
 }
 
-/// Everything that is wrong with the streams of a program, a line each.
+/// Finds everything that is wrong with the streams of a program, one line each.
 pub type StreamCheck<'a> = &'a dyn Fn(&StreamRuns<'_>) -> Result<Vec<String>>;
 
 impl Program {
-    /// One kind of stream, spooled and collected: ending and output as plain, and counts as where they are counted.
+    /// Checks one kind of stream, spooled and collected: ending and output are those of the plain
+    /// program, and the counts are those of the counted kinds.
     pub(super) fn check_stream(
         &self,
         variant: &Variant,
@@ -82,7 +85,8 @@ impl Program {
         Ok(failures)
     }
 
-    /// Runs a program woven for a stream: ending and output as plain. Its report, held against the directives.
+    /// Runs a program that is woven for a stream, checks its ending and output, and compares its
+    /// report with the directives.
     pub(super) fn ran_as(
         &self,
         (mut command, is_collected): (Command, bool),
@@ -109,7 +113,8 @@ impl Program {
         Ok(report)
     }
 
-    /// As the directives say; `holloway run` ends as its program does, a signal made an exit status as in a shell.
+    /// Whether the program ended as its directives say. `holloway run` ends as its program does,
+    /// and turns a signal into an exit status as a shell does.
     fn ends_as_wanted(&self, output: &Output, is_collected: bool) -> bool {
         let wanted = self.directives.ending();
         let signal = wanted.strip_prefix("signal ").filter(|_| is_collected);
@@ -119,7 +124,7 @@ impl Program {
         }
     }
 
-    /// The same as a command of a woven program, or of `holloway run` for it, which collects.
+    /// The command of a woven program, or of `holloway run` with that program.
     pub(super) fn command(
         &self,
         variant: &Variant,
@@ -143,7 +148,7 @@ impl Program {
     }
 }
 
-/// Functions by symbol and name of their file; copies are one.
+/// Adds up counts by symbol and file name, so that copies of a function count as one.
 pub(super) fn by_function<T>(
     report: &Report,
     spared: &dyn Fn(&Function) -> bool,
@@ -162,8 +167,8 @@ where
     all
 }
 
-/// Where the paths of a stream aren't those that were counted. Functions whose paths are cut elsewhere, for they are hashed
-/// where they are counted, are held by their calls.
+/// Differences between the paths of a stream and the counted paths. A function with hashed counters
+/// has its paths cut elsewhere in a stream: there only the calls are compared.
 pub(super) fn path_differences(
     stream: &Report,
     counted: &Report,
@@ -183,7 +188,7 @@ pub(super) fn path_differences(
     wrong
 }
 
-/// Where functions were not entered as often as counted.
+/// Functions whose calls in the stream differ from the counted calls.
 fn call_differences(
     stream: &Report,
     counted: &Report,

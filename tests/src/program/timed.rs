@@ -1,7 +1,9 @@
-//! Timed paths of a program of tests/programs, all or a few: none is lost, and they come to about what was counted of it.
+//! Checks the timed paths of a program of tests/programs, all or a few: no sample is lost, and the
+//! estimated counts are near the counts.
 
+use super::catalog::Program;
 use super::streams::{Seen, by_function, path_differences};
-use super::{Program, Variant};
+use super::variant::Variant;
 use crate::kind::Kind;
 use crate::report::{Function, Report, list, number};
 use crate::tool::{holloway_command, run_ok};
@@ -9,21 +11,24 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 
-/// How often paths are timed to meet all that programs do: after none to four, three in a row.
+/// Bursts that are frequent enough to meet everything that programs do: three paths are timed after
+/// every zero to four paths.
 const OFTEN: &str = "2:3";
-/// Most paths that pass before three are timed.
+/// The largest number of paths between two bursts.
 const LONGEST_PASS: u64 = 4;
 
-/// What is missing where words are: of no program.
+/// Kinds of missing words; no program may have any.
 const LOST: [&str; 2] = ["gaps", "lost_words"];
-/// What a sample leaves whose thread ends or jumps in the middle of its probe: of programs that say so (`//#cut`).
+/// Traces of a sample whose thread ended or jumped away in the middle of a probe. Only programs
+/// with the directive `//#cut` may have any.
 const CUT: [&str; 4] = ["cut", "damaged", "holes", "strangers"];
 
 impl Program {
-    /// Timed paths, all of them or a few.
+    /// Checks timed paths.
     ///
-    /// All: as often as they are counted. A few: as many paths began as were counted, less those that each thread began last, and what is estimated
-    /// of each function adds up to that.
+    /// If all paths are timed, each has as many samples as it has executions. If a few are timed,
+    /// as many paths began as were counted, except the last ones of each thread, and the estimates
+    /// of all functions add up to that number.
     pub(super) fn check_timed(
         &self,
         variant: &Variant,
@@ -37,7 +42,7 @@ impl Program {
         let (paths, exits) = (seen.of(Kind::PathsClosed)?, seen.of(Kind::Paths)?);
         let spared = |f: &Function| self.is_unequal(f);
         for burst in ["", OFTEN] {
-            // Often means in the middle of what programs do: frames left, signals, forks.
+            // Frequent bursts meet frames that are left, signals, and forks.
             let name = if burst.is_empty() { "data" } else { "often" };
             let data = folder.join(name);
             let mut run = self.command(variant, &executable, &data, burst.is_empty())?;
@@ -56,7 +61,8 @@ impl Program {
         Ok(failures)
     }
 
-    /// What `--view variation` says is missing of a run; and where executions as ranked and left out don't add up to the paths that began.
+    /// Samples that `--view variation` reports as missing. Also, the executions of the listed and
+    /// of the unlisted paths must add up to the number of paths that began.
     fn losses(&self, data: &Path) -> Result<Vec<String>> {
         let words = ["report", "--view", "variation", "--format", "json"];
         let output = run_ok(holloway_command(words).arg(data))?;
@@ -86,8 +92,10 @@ fn real(json: &Value, name: &str) -> Result<f64> {
     number.with_context(|| format!("no number {name:?} in {json}"))
 }
 
-/// Where what is estimated from a few paths doesn't add up to what was counted. How it is spread over functions is chance; how many paths began in all isn't,
-/// but for those of frames that were left or entered again, and those that each thread began last. Functions that are not timed are left out, and those whose paths are cut elsewhere.
+/// Compares the sum of the estimates with the sum of the counts. The distribution over functions is
+/// chance, but the number of paths that began is not, except for frames that were left or entered
+/// again and for the last paths of each thread. Functions that are not timed, or whose paths are
+/// cut elsewhere, are left out.
 fn estimate_differences(
     timed: &Report,
     counted: &Report,
@@ -105,8 +113,8 @@ fn estimate_differences(
     let processes = processes.flat_map(|image| image["processes"].as_array());
     let threads = processes.flatten().filter_map(|p| p["threads"].as_u64());
     let at_ends = LONGEST_PASS * threads.sum::<u64>();
-    // A frame that was left began a path that isn't counted, and what began is shared out among all functions; of one that a call came back to once
-    // more, a path is counted that didn't begin.
+    // A frame that was left began a path that is not counted. A frame to which a call returned
+    // twice has a counted path that did not begin.
     let broken: u64 = exits.functions.iter().map(broken).sum();
     let (ours, theirs) = (total(timed), total(counted));
     let differ = ours.abs_diff(theirs) > theirs / 20 + at_ends + broken + 20;
@@ -114,7 +122,7 @@ fn estimate_differences(
     differ.then(told).into_iter().collect()
 }
 
-/// Frames of a function that were left, and those that were entered again.
+/// The number of frames of a function that were left or entered again.
 fn broken(function: &Function) -> u64 {
     let left = function.left.iter().map(|(_, count)| count.unsigned_abs());
     left.sum::<u64>()

@@ -1,7 +1,8 @@
-//! C and C++ programs: sources out of a crate of the registry, perhaps a driver of ours, compiled file by file.
+//! C and C++ programs: sources from a crate of the registry and, for some, a driver from
+//! tests/workloads, compiled file by file.
 
-use super::Flavour;
-use crate::program::copy_tree;
+use super::flavor::Flavor;
+use crate::files::copy_tree;
 use crate::registry;
 use crate::tool::{installed, run_ok, tests_directory};
 use anyhow::{Context, Result};
@@ -15,7 +16,8 @@ pub struct CSource {
     pub name: &'static str,
     /// The crate that carries it, and the folder in there; `None`: tests/workloads has it all.
     pub(super) from: Option<(&'static str, &'static str)>,
-    /// A file or folder of ours in tests/workloads; empty: none. What lies in it is copied beside the sources.
+    /// A file or folder of ours in tests/workloads; empty: none. What lies in it is copied beside
+    /// the sources.
     pub(super) driver: &'static str,
     /// Files to compile, from the program's folder; `folder/*.c` is every one there.
     pub(super) files: &'static [&'static str],
@@ -108,12 +110,12 @@ impl CProject {
     ///
     /// # Errors
     /// A step fails.
-    pub fn build(&self, flavour: Flavour, level: &str) -> Result<PathBuf> {
-        let objects = self.compile_all(flavour, level)?;
+    pub fn build(&self, flavor: Flavor, level: &str) -> Result<PathBuf> {
+        let objects = self.compile_all(flavor, level)?;
         let executable = self
             .folder
-            .join(format!("program-{}{level}", flavour.name()));
-        let mut link = self.start(flavour, level, self.files.iter().any(|f| is_cpp(f)))?;
+            .join(format!("program-{}{level}", flavor.name()));
+        let mut link = self.start(flavor, level, self.files.iter().any(|f| is_cpp(f)))?;
         link.args(objects)
             .args(&self.libraries)
             .arg("-o")
@@ -126,12 +128,12 @@ impl CProject {
     ///
     /// # Errors
     /// A compilation fails.
-    pub fn compile_all(&self, flavour: Flavour, level: &str) -> Result<Vec<PathBuf>> {
+    pub fn compile_all(&self, flavor: Flavor, level: &str) -> Result<Vec<PathBuf>> {
         for pair in self.files.chunks(2) {
             std::thread::scope(|scope| -> Result<()> {
                 let steps: Vec<_> = pair
                     .iter()
-                    .map(|file| scope.spawn(move || self.compile(file, flavour, level)))
+                    .map(|file| scope.spawn(move || self.compile(file, flavor, level)))
                     .collect();
                 for step in steps {
                     step.join()
@@ -140,16 +142,16 @@ impl CProject {
                 Ok(())
             })?;
         }
-        let objects = self.files.iter().map(|f| object(f, flavour, level));
+        let objects = self.files.iter().map(|f| object(f, flavor, level));
         Ok(objects.collect())
     }
 
-    fn compile(&self, file: &Path, flavour: Flavour, level: &str) -> Result<()> {
-        let object = object(file, flavour, level);
+    fn compile(&self, file: &Path, flavor: Flavor, level: &str) -> Result<()> {
+        let object = object(file, flavor, level);
         if object.exists() {
             return Ok(());
         }
-        let mut command = self.start(flavour, level, is_cpp(file))?;
+        let mut command = self.start(flavor, level, is_cpp(file))?;
         command.args(&self.flags).arg("-c").arg(file).arg("-o");
         // Under another name first: what was half written must not be taken for whole.
         let half = object.with_extension("half");
@@ -158,23 +160,23 @@ impl CProject {
         Ok(())
     }
 
-    fn start(&self, flavour: Flavour, level: &str, cpp: bool) -> Result<Command> {
+    fn start(&self, flavor: Flavor, level: &str, cpp: bool) -> Result<Command> {
         let (clang, verb) = if cpp {
             ("clang++-22", "c++")
         } else {
             ("clang-22", "cc")
         };
-        let mut command = flavour.compiler(&installed(clang)?, verb, &self.folder);
+        let mut command = flavor.compiler(&installed(clang)?, verb, &self.folder);
         command.current_dir(&self.folder).args([level, "-g", "-w"]);
-        if flavour == Flavour::Peer {
+        if flavor == Flavor::Peer {
             command.arg("-fprofile-generate");
         }
         Ok(command)
     }
 }
 
-fn object(file: &Path, flavour: Flavour, level: &str) -> PathBuf {
-    file.with_extension(format!("{}{level}.o", flavour.compiled()))
+fn object(file: &Path, flavor: Flavor, level: &str) -> PathBuf {
+    file.with_extension(format!("{}{level}.o", flavor.compiled()))
 }
 
 fn is_cpp(file: &Path) -> bool {

@@ -1,7 +1,8 @@
-//! Tight loops of our own, one C file each: where a probe is dear against what it counts. No part of the suite's means.
+//! Tight loops, one C file each, in which a probe costs much compared with the counted code. The
+//! means of the suite leave them out.
 
 use super::c::CSource;
-use super::{Input, Source, Workload};
+use super::program::{Input, Source, Workload};
 
 /// A file of tests/workloads/micro; `size` is its argument for about half a second.
 macro_rules! micro {

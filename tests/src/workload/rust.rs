@@ -1,7 +1,8 @@
 //! Rust programs: ripgrep as its crate has it, and the packages of tests/workloads/rust.
 
-use super::Flavour;
-use crate::program::{copy_tree, find_executable};
+use super::flavor::Flavor;
+use crate::files::copy_tree;
+use crate::program::find_executable;
 use crate::registry;
 use crate::tool::{run_ok, tests_directory};
 use anyhow::Result;
@@ -22,7 +23,8 @@ pub struct RustSource {
 }
 
 impl RustSource {
-    /// Copies the project to `folder`: the crate, or the whole workspace, whose members share a Cargo.lock.
+    /// Copies the project to `folder`: the crate, or the whole workspace, whose members share a
+    /// Cargo.lock.
     pub(super) fn copy(&self, folder: &Path) -> Result<()> {
         if self.from_registry {
             registry::copy(self.name, folder)?;
@@ -45,10 +47,11 @@ impl RustSource {
         }
     }
 
-    /// Builds a copied project by cargo alone and unoptimised, which takes a third of the time; the executable.
+    /// Builds a copied project by cargo alone and unoptimized, which takes a third of the time; the
+    /// executable.
     pub(super) fn build_plain(&self, folder: &Path) -> Result<PathBuf> {
         let target = folder.join("target-plain");
-        let mut command = build_command(folder, Flavour::Native, &target);
+        let mut command = build_command(folder, Flavor::Native, &target);
         command.args(["--package", self.name]);
         command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
         command.env("CARGO_PROFILE_RELEASE_LTO", "off");
@@ -56,30 +59,30 @@ impl RustSource {
         find_executable(&target, self.binary)
     }
 
-    /// Builds a copied project; the executable, under a name of the flavour's own.
-    pub(super) fn build(&self, folder: &Path, flavour: Flavour) -> Result<PathBuf> {
-        let target = folder.join(format!("target-{}", flavour.compiled()));
-        let mut command = build_command(folder, flavour, &target);
+    /// Builds a copied project; the executable, under a name of the flavor's own.
+    pub(super) fn build(&self, folder: &Path, flavor: Flavor) -> Result<PathBuf> {
+        let target = folder.join(format!("target-{}", flavor.compiled()));
+        let mut command = build_command(folder, flavor, &target);
         run_ok(command.args(["--package", self.name]))?;
-        // Another flavour of Holloway's is linked in the same place.
-        let executable = folder.join(format!("program-{}-{}", self.name, flavour.name()));
+        // Another flavor of Holloway's is linked in the same place.
+        let executable = folder.join(format!("program-{}-{}", self.name, flavor.name()));
         std::fs::copy(find_executable(&target, self.binary)?, &executable)?;
         Ok(executable)
     }
 }
 
-/// The cargo line of a release build of a flavour.
+/// The cargo line of a release build of a flavor.
 #[must_use]
-pub fn build_command(folder: &Path, flavour: Flavour, target: &Path) -> Command {
-    let mut command = flavour.cargo(folder);
+pub fn build_command(folder: &Path, flavor: Flavor, target: &Path) -> Command {
+    let mut command = flavor.cargo(folder);
     command
         .current_dir(folder)
         .args(["--release", "--locked"])
         .env("CARGO_TARGET_DIR", target)
         .env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only")
-        // rhai's hash tables are seeded when they are compiled: the same in each flavour.
+        // rhai's hash tables are seeded when they are compiled: the same in each flavor.
         .env("CONST_RANDOM_SEED", "1");
-    if flavour == Flavour::Peer {
+    if flavor == Flavor::Peer {
         // With --target the flags stay away from build scripts and proc macros.
         command
             .args(["--target", "x86_64-unknown-linux-gnu"])

@@ -21,8 +21,8 @@
 //! | parallel | rayon and a driver | sorts, draws, counts and sieves on two threads |
 
 use super::c::CSource;
+use super::program::{Input, Source, Workload};
 use super::rust::RustSource;
-use super::{Input, Source, Workload};
 
 /// Every program of the suite, in the order of the tables: one thread first, C first.
 pub static SUITE: [&Workload; 20] = [

@@ -1,9 +1,10 @@
-//! Optimised code: clang's `-fprofile-generate` on the very bitcode that is woven, held against each kind of profile.
+//! Optimized code: clang's `-fprofile-generate` on the very bitcode that is woven, compared with
+//! each kind of profile.
 //!
-//! Two compilations of one source would be optimised differently. So the bitcode in a woven build's objects is taken out
-//! and compiled with clang's counters, without further optimisation, and Holloway links the same objects at -O0: both count
-//! the graph that `-O2` has left. Branches of inlined code, and those without a line,
-//! are not compared.
+//! Two compilations of one source would be optimized differently. So the test takes the bitcode
+//! from the objects of a woven build and compiles it with clang's counters, without further
+//! optimization. Holloway links the same objects at -O0. Both count the graph that `-O2` left.
+//! Branches of inlined code and branches without a line are not compared.
 
 use crate::calm::Calm;
 use crate::clang::{Compared, differences};
@@ -17,22 +18,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[test]
-fn optimised_bzip2_agrees_with_clang() {
+fn optimized_bzip2_agrees_with_clang() {
     check(&BZIP2, 25, 200);
 }
 
 #[test]
-fn optimised_zlib_agrees_with_clang() {
+fn optimized_zlib_agrees_with_clang() {
     check(&ZLIB, 25, 200);
 }
 
 #[test]
-fn optimised_lua_agrees_with_clang() {
+fn optimized_lua_agrees_with_clang() {
     check(&LUA, 200, 500);
 }
 
 #[test]
-fn optimised_sqlite_agrees_with_clang() {
+fn optimized_sqlite_agrees_with_clang() {
     check(&SQLITE, 500, 2000);
 }
 
@@ -72,8 +73,8 @@ fn compare(workload: &'static Workload) -> Result<Compared> {
     Ok(compared)
 }
 
-/// The bitcode in an object, as text, without the branch weights that optimisation has left: where nothing ran they would
-/// stand for counts.
+/// The bitcode in an object, as text, without the branch weights that optimization has left: where
+/// nothing ran they would stand for counts.
 fn bitcode(object: &Path) -> Result<PathBuf> {
     let (bitcode, text) = (object.with_extension("bc"), object.with_extension("ll"));
     let section = format!("--dump-section=.llvm.lto={}", bitcode.display());

@@ -1,4 +1,4 @@
-//! Runs of a real program in which nearly every call returns: there other counters are exact too.
+//! Runs of a real program in which nearly every call returns: other counters are exact there, too.
 
 use crate::ours::{Recorded, record};
 use anyhow::Result;
@@ -7,8 +7,8 @@ use holloway_tests::workload::{LUA, Scale, Workload};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Two folders with the same input: runs start from the same files, none that the other has written, and under the same
-/// name (bzip2 looks at it letter by letter).
+/// Two folders with the same input: runs start from the same files, none that the other has
+/// written, and under the same name (bzip2 looks at it letter by letter).
 pub(crate) struct Calm<'a> {
     workload: &'a Workload,
     plain: PathBuf,

@@ -1,5 +1,5 @@
-//! Calls, branches and switches counted by clang's `-fprofile-generate` at -O0, held against ours, one by one, for each kind
-//! of profile.
+//! Calls, branches, and switches that clang's `-fprofile-generate` counts at -O0, compared with
+//! ours one by one, for each kind of profile.
 
 use crate::calm::Calm;
 use crate::ours::{Counted, Flow, Recorded, record, steady};
@@ -8,19 +8,15 @@ use holloway_format::Outcome;
 use holloway_tests::clang_counts::{Branch, Function, Outcome as Way, count};
 use holloway_tests::program::{Language, Program};
 use holloway_tests::tool::{run_ok, scratch, tests_directory};
-use holloway_tests::workload::{BZIP2, CProject, Flavour, LUA, SQLITE, Workload, ZLIB};
+use holloway_tests::workload::{BZIP2, CProject, Flavor, LUA, SQLITE, Workload, ZLIB};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is held against clang's counts, in this order: the last is guided by the run before it.
-const FLAVOURS: [Flavour; 4] = [
-    Flavour::Paths,
-    Flavour::Closed,
-    Flavour::Edges,
-    Flavour::Guided,
-];
+const FLAVORS: [Flavor; 4] = [Flavor::Paths, Flavor::Closed, Flavor::Edges, Flavor::Guided];
 
-/// Single-threaded programs whose calls all return: what clang's spanning tree needs to be exact itself.
+/// Single-threaded programs whose calls all return: what clang's spanning tree needs to be exact
+/// itself.
 const PROGRAMS: [&str; 8] = [
     "loops",
     "switches",
@@ -49,7 +45,7 @@ fn test_programs_agree_with_clang() {
         };
         let run = |exe: &Path| run_ok(&mut Command::new(exe)).map(|_| ());
         let woven = |exe: &Path, data: &Path| record(exe, &[], data, &[]);
-        let compared = compare(name, project, &FLAVOURS, run, woven).unwrap();
+        let compared = compare(name, project, &FLAVORS, run, woven).unwrap();
         println!("{name}: {compared}");
         assert!(compared.functions > 0);
     }
@@ -57,7 +53,7 @@ fn test_programs_agree_with_clang() {
 
 #[test]
 fn bzip2_agrees_with_clang() {
-    let compared = compare_workload(&BZIP2, &FLAVOURS);
+    let compared = compare_workload(&BZIP2, &FLAVORS);
     assert!(
         compared.functions > 60 && compared.branches > 500,
         "too little was compared: {compared}"
@@ -66,7 +62,7 @@ fn bzip2_agrees_with_clang() {
 
 #[test]
 fn zlib_agrees_with_clang() {
-    let compared = compare_workload(&ZLIB, &FLAVOURS);
+    let compared = compare_workload(&ZLIB, &FLAVORS);
     assert!(
         compared.functions > 50 && compared.branches > 400,
         "too little was compared: {compared}"
@@ -75,7 +71,7 @@ fn zlib_agrees_with_clang() {
 
 #[test]
 fn lua_agrees_with_clang() {
-    let compared = compare_workload(&LUA, &FLAVOURS);
+    let compared = compare_workload(&LUA, &FLAVORS);
     assert!(
         compared.functions > 400 && compared.branches > 1000,
         "too little was compared: {compared}"
@@ -85,14 +81,14 @@ fn lua_agrees_with_clang() {
 #[test]
 fn sqlite_agrees_with_clang() {
     // The largest: once for paths, once for edges.
-    let compared = compare_workload(&SQLITE, &[Flavour::Paths, Flavour::Edges]);
+    let compared = compare_workload(&SQLITE, &[Flavor::Paths, Flavor::Edges]);
     assert!(
         compared.functions > 1000 && compared.branches > 5000,
         "too little was compared: {compared}"
     );
 }
 
-fn compare_workload(workload: &Workload, flavours: &[Flavour]) -> Compared {
+fn compare_workload(workload: &Workload, flavors: &[Flavor]) -> Compared {
     let scratch = scratch(&format!("exact-{}", workload.name())).unwrap();
     let folder = workload.prepare(scratch.path()).unwrap();
     steady(workload, &folder).unwrap();
@@ -100,7 +96,7 @@ fn compare_workload(workload: &Workload, flavours: &[Flavour]) -> Compared {
     let calm = Calm::new(workload, scratch.path()).unwrap();
     let plain = |exe: &Path| calm.run(exe);
     let woven = |exe: &Path, data: &Path| calm.record(exe, data);
-    let compared = compare(workload.name(), project, flavours, plain, woven).unwrap();
+    let compared = compare(workload.name(), project, flavors, plain, woven).unwrap();
     println!("{}: {compared}", workload.name());
     compared
 }
@@ -133,13 +129,13 @@ impl std::fmt::Display for Compared {
 fn compare(
     name: &str,
     project: CProject,
-    flavours: &[Flavour],
+    flavors: &[Flavor],
     plain: impl FnOnce(&Path) -> Result<()>,
     woven: impl Fn(&Path, &Path) -> Result<Recorded>,
 ) -> Result<Compared> {
     let scratch = scratch(&format!("counters-{name}"))?;
     let sources = scratch.path().join("sources");
-    holloway_tests::program::copy_tree(&project.folder, &sources)?;
+    holloway_tests::files::copy_tree(&project.folder, &sources)?;
     let moved: Vec<PathBuf> = project
         .files
         .iter()
@@ -158,19 +154,19 @@ fn compare(
         plain,
     )?;
     let mut compared = Compared::default();
-    for &flavour in flavours {
+    for &flavor in flavors {
         compared = Compared::default();
-        let data = scratch.path().join(flavour.name());
-        let executable = project.build(flavour, "-O0").context("woven build")?;
+        let data = scratch.path().join(flavor.name());
+        let executable = project.build(flavor, "-O0").context("woven build")?;
         let recorded = woven(&executable, &data)?;
-        if flavour == Flavour::Edges {
-            std::os::unix::fs::symlink(&data, Flavour::guide(&project.folder))?;
+        if flavor == Flavor::Edges {
+            std::os::unix::fs::symlink(&data, Flavor::guide(&project.folder))?;
         }
         let wrong = differences(&theirs, &recorded, &mut compared)?;
         ensure!(
             wrong.is_empty(),
             "{name}, {}: {} functions differ\n{}",
-            flavour.name(),
+            flavor.name(),
             wrong.len(),
             wrong[..wrong.len().min(20)].join("\n")
         );
@@ -285,8 +281,8 @@ fn branches(function: &Counted, flow: &Flow) -> Result<Vec<Branch>> {
         }
         outcomes.sort_unstable();
         let place = place.unwrap_or_default();
-        // The compiler counts inlined code elsewhere. Text that the function includes, as a macro's, is its own
-        // and has no parent either. Without a line none can tell.
+        // The compiler counts inlined code elsewhere. Text that the function includes, as a
+        // macro's, is its own and has no parent either. Without a line none can tell.
         let scope = function.map.scopes.get(place.scope as usize);
         let is_own = scope.is_some_and(|scope| scope.parent.is_none());
         if !outcomes.is_empty() && is_own && place.line != 0 {

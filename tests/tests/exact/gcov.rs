@@ -1,13 +1,13 @@
 //! Line counts of real programs at -O0: wherever gcc's gcov and `llvm-cov gcov` agree, `report
-//! --view lines` says the same.
+//! --view lines` prints the same counts.
 //!
-//! The programs of tests/programs are held against both where they are built at -O0
+//! The programs of tests/programs are compared with both in their builds at -O0
 //! (`program/lines.rs`).
 
 use anyhow::{Context, Result, ensure};
 use holloway_tests::gcov::{BOTH, Gcov, agreed, lines_of_run, unlike};
 use holloway_tests::tool::{run_ok, scratch};
-use holloway_tests::workload::{BZIP2, CProject, Flavour, Scale, ZLIB};
+use holloway_tests::workload::{BZIP2, CProject, Flavor, Scale, ZLIB};
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -45,9 +45,9 @@ fn compare(
     }
     let agreed = agreed(&folder(Gcov::Gcc), &folder(Gcov::Clang))?;
     let mut least = usize::MAX;
-    for flavour in [Flavour::Paths, Flavour::Edges] {
-        let executable = project.build(flavour, "-O0")?;
-        let data = scratch.join(format!("data-{}", flavour.name()));
+    for flavor in [Flavor::Paths, Flavor::Edges] {
+        let executable = project.build(flavor, "-O0")?;
+        let data = scratch.join(format!("data-{}", flavor.name()));
         run(&executable, Some(&data))?;
         let (compared, unlike) = unlike(&lines_of_run(&data)?, &agreed);
         let shown = unlike[..unlike.len().min(20)].join("\n");
@@ -55,7 +55,7 @@ fn compare(
         ensure!(
             number == 0,
             "{}: {number} of {compared} lines\n{shown}",
-            flavour.name()
+            flavor.name()
         );
         least = least.min(compared);
     }

@@ -1,8 +1,11 @@
-//! What is said of streams of real programs, held against the raw words of another run of the same program.
+//! Answers about streams of real programs, compared with the raw words of another run of the same
+//! program.
 //!
-//! The programs run the same way each time, so what one run's threads spooled is what another's collector took in. Sequences over iterations
-//! (k-IPF) must be the n-grams of each activation's words, counted one by one; a trace, expanded, must be the words. The raw words are read
-//! by [`crate::naive`] alone. Of these words SEQUITUR's and SEQUITUR(1)'s grammars must keep both of their authors' properties.
+//! The programs run the same way each time, so the words that one run spools are those that the
+//! collector of another run reads. Sequences over iterations (k-IPF) must be the n-grams of each
+//! activation's words, counted one by one. An expanded trace must be the words. Only
+//! [`crate::naive`] reads the raw words. The grammars of SEQUITUR and SEQUITUR(1) for these words
+//! must have both properties that their authors claim.
 
 use crate::lawful::lawful;
 use crate::naive::{self, Event, Image, Stream, Told};
@@ -12,7 +15,7 @@ use holloway_analysis::loops::{LoopsRun, Sequences};
 use holloway_format::{ImageMap, read_loops};
 use holloway_tests::corpus;
 use holloway_tests::tool::{clean, holloway_command, installed, run_ok, scratch, tests_directory};
-use holloway_tests::workload::{BZIP2, Flavour, LUA, Workload, ZLIB};
+use holloway_tests::workload::{BZIP2, Flavor, LUA, Workload, ZLIB};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -89,7 +92,7 @@ impl Paths {
 
 /// A program that is built, and a line that runs it.
 pub(crate) struct Subject {
-    /// For [`Flavour::Loops`] and [`Flavour::Trace`].
+    /// For [`Flavor::Loops`] and [`Flavor::Trace`].
     pub(crate) programs: [PathBuf; 2],
     arguments: Vec<String>,
     /// Where it runs, and is cleared before.
@@ -185,9 +188,9 @@ pub(crate) fn subject(
     scratch: &Path,
 ) -> Result<Subject> {
     let shelved = Shelved::of(workload)?;
-    let build = |flavour| shelved.build(flavour);
+    let build = |flavor| shelved.build(flavor);
     Ok(Subject {
-        programs: [build(Flavour::Loops)?, build(Flavour::Trace)?],
+        programs: [build(Flavor::Loops)?, build(Flavor::Trace)?],
         arguments: arguments.iter().map(|a| (*a).to_owned()).collect(),
         folder: scratch.join("run"),
         input,
@@ -227,7 +230,8 @@ impl Subject {
         Ok(())
     }
 
-    /// The streams of a run without a collector, and what they say; the map is had from a run with one.
+    /// The streams of a run without a collector, and what they say; the map is had from a run with
+    /// one.
     pub(crate) fn spooled(
         &self,
         program: &Path,

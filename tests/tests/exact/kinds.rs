@@ -1,7 +1,8 @@
-//! Real programs, optimised: output as natively built, and every kind of profile counts the same calls, edges, blocks and
-//! frames left.
+//! Real programs, optimized: the output is the native one, and every kind of profile counts the
+//! same calls, edges, blocks, and frames that were left.
 //!
-//! Lua's coroutines and errors leave frames by longjmp; in the others nearly every call returns.
+//! Lua's coroutines and errors leave frames by longjmp; in the other programs nearly every call
+//! returns.
 
 use crate::shelf::Shelved;
 use anyhow::{Context, Result, ensure};
@@ -11,51 +12,53 @@ use holloway_tests::program::inconsistencies;
 use holloway_tests::report::Report;
 use holloway_tests::tool::scratch;
 use holloway_tests::workload::{
-    BZIP2, Flavour, LUA, MARKDOWN, MINISAT, SQLITE, Scale, Workload, ZLIB,
+    BZIP2, Flavor, LUA, MARKDOWN, MINISAT, SQLITE, Scale, Workload, ZLIB,
 };
 use std::path::Path;
 
 /// In this order: what all are compared with first, the guide before what it guides.
-const FLAVOURS: [(Flavour, Kind); 4] = [
-    (Flavour::Paths, Kind::Paths),
-    (Flavour::Edges, Kind::Edges),
-    (Flavour::Closed, Kind::PathsClosed),
-    (Flavour::Guided, Kind::Paths),
+const FLAVORS: [(Flavor, Kind); 4] = [
+    (Flavor::Paths, Kind::Paths),
+    (Flavor::Edges, Kind::Edges),
+    (Flavor::Closed, Kind::PathsClosed),
+    (Flavor::Guided, Kind::Paths),
 ];
 
 #[test]
 fn kinds_agree_on_bzip2() {
-    assert!(check(&BZIP2, &FLAVOURS).unwrap() > 25);
+    assert!(check(&BZIP2, &FLAVORS).unwrap() > 25);
 }
 
 #[test]
 fn kinds_agree_on_zlib() {
-    assert!(check(&ZLIB, &FLAVOURS).unwrap() > 15);
+    assert!(check(&ZLIB, &FLAVORS).unwrap() > 15);
 }
 
 #[test]
 fn kinds_agree_on_lua() {
-    assert!(check(&LUA, &FLAVOURS).unwrap() > 200);
+    assert!(check(&LUA, &FLAVORS).unwrap() > 200);
 }
 
 #[test]
 fn kinds_agree_on_sqlite() {
-    // The largest: once for paths, once for edges. In `bitcode` three kinds of it are held against clang's counts.
-    assert!(check(&SQLITE, &FLAVOURS[..2]).unwrap() > 500);
+    // The largest: once for paths, once for edges. In `bitcode` three kinds of it are held against
+    // clang's counts.
+    assert!(check(&SQLITE, &FLAVORS[..2]).unwrap() > 500);
 }
 
 #[test]
 fn kinds_agree_on_minisat() {
-    assert!(check(&MINISAT, &FLAVOURS).unwrap() > 20);
+    assert!(check(&MINISAT, &FLAVORS).unwrap() > 20);
 }
 
 #[test]
 fn kinds_agree_on_markdown() {
-    assert!(check(&MARKDOWN, &FLAVOURS).unwrap() > 50);
+    assert!(check(&MARKDOWN, &FLAVORS).unwrap() > 50);
 }
 
-/// Compares these kinds with each other, and outputs with the native one; the number of functions that ran.
-fn check(workload: &'static Workload, flavours: &[(Flavour, Kind)]) -> Result<usize> {
+/// Compares these kinds with each other, and outputs with the native one; the number of functions
+/// that ran.
+fn check(workload: &'static Workload, flavors: &[(Flavor, Kind)]) -> Result<usize> {
     let scratch = scratch(&format!("kinds-{}", workload.name()))?;
     let shelved = Shelved::of(workload)?;
     let run = |executable: &Path, data: Option<&Path>| -> Result<String> {
@@ -70,9 +73,9 @@ fn check(workload: &'static Workload, flavours: &[(Flavour, Kind)]) -> Result<us
     let native = shelved.build_plain()?;
     let wanted = run(&native, None).context("native")?;
     let mut reports = Vec::new();
-    for &(flavour, kind) in flavours {
-        let (name, data) = (flavour.name(), scratch.path().join(flavour.name()));
-        let executable = shelved.build(flavour).context(name)?;
+    for &(flavor, kind) in flavors {
+        let (name, data) = (flavor.name(), scratch.path().join(flavor.name()));
+        let executable = shelved.build(flavor).context(name)?;
         let output = run(&executable, Some(&data)).context(name)?;
         ensure!(output == wanted, "{name}: other output");
         let report = Report::of_run(&data)?;
@@ -80,8 +83,8 @@ fn check(workload: &'static Workload, flavours: &[(Flavour, Kind)]) -> Result<us
             let wrong = inconsistencies(&report, &|_| false);
             ensure!(wrong.is_empty(), "{name}: {}", wrong.join("\n"));
         }
-        if flavour == Flavour::Edges {
-            std::os::unix::fs::symlink(&data, Flavour::guide(&shelved.folder))?;
+        if flavor == Flavor::Edges {
+            std::os::unix::fs::symlink(&data, Flavor::guide(&shelved.folder))?;
         }
         reports.push((name, kind, report));
     }

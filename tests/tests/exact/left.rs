@@ -1,10 +1,10 @@
-//! Random programs that know themselves how often each block ran and where each frame was left for good, held against every
-//! kind of profile.
+//! Random programs that count how often each block ran and where each frame was left for good,
+//! compared with every kind of profile.
 //!
-//! Each line with a tracer call must have run as often as traced, and each function have returned as often, so that its frames
-//! were left as often in all. At -O0 blocks are as the source has them: there each must have been left as often as traced.
-//! Kinds must agree edge by edge.
-//! `HOLLOWAY_SOAK=N` tries N programs of each sort instead of the usual few.
+//! Each line with a tracer call must have run as often as traced, and each function must have
+//! returned and been left as often. At -O0 the blocks are those of the source, so each block must
+//! have been left as often as traced. All kinds must agree edge by edge. `HOLLOWAY_SOAK=N` tries N
+//! programs of each sort.
 
 use crate::ours::{Counted, Recorded, record_any};
 use anyhow::{Context, Result, ensure};
@@ -68,7 +68,7 @@ fn c_at_o0() {
 }
 
 #[test]
-fn c_optimised() {
+fn c_optimized() {
     soak(20_000, 4, Dialect::C, &["-O2", "-O1", "-O3", "-Os"], 22);
 }
 
@@ -83,7 +83,7 @@ fn cpp_at_o0() {
 }
 
 #[test]
-fn cpp_optimised() {
+fn cpp_optimized() {
     soak(80_000, 2, Dialect::Cpp, &["-O2", "-O1"], 22);
 }
 
@@ -93,7 +93,7 @@ fn loops_at_o0() {
 }
 
 #[test]
-fn loops_optimised() {
+fn loops_optimized() {
     soak(120_000, 6, Dialect::Quiet, &["-O2", "-O1", "-O3"], 22);
 }
 
@@ -133,7 +133,8 @@ fn check(seed: u64, sort: Sort) -> Result<u64> {
     for kind in [Kind::PathsClosed, Kind::EdgesClosed] {
         let closed = recorded[&kind].run();
         calls_are_bounded(&closed, &all).context(kind.name())?;
-        // In optimised code a line counts as often as its code is reached, and blocks that calls divide reach it otherwise.
+        // In optimized code a line counts as often as its code is reached, and blocks that calls
+        // divide reach it otherwise.
         if sort.level == "-O0" {
             lines_are_bounded(&closed, &all).context(kind.name())?;
         }
@@ -151,7 +152,8 @@ fn holds(bound: Bound, found: u64, wanted: u64) -> bool {
     }
 }
 
-/// Without exit edges a line's count differs from the true one only where it is marked, and only that way.
+/// Without exit edges a line's count differs from the true one only where it is marked, and only
+/// that way.
 fn lines_are_bounded(closed: &RunProfile, all: &RunProfile) -> Result<()> {
     let (found, wanted) = [closed, all]
         .map(|run| lines::counts(run, &|_, _| true))
@@ -258,7 +260,8 @@ fn same_counts(recorded: &Recorded, source: &Source, counts: &Counts, sort: Sort
             function.agrees_with(&recorded.report)?;
             same_runs(function, traced, counts)?;
             same_returns(function, traced, counts)?;
-            // In C++ a call that may throw ends its block, and what follows is in a block without a tracer call.
+            // In C++ a call that may throw ends its block, and what follows is in a block without a
+            // tracer call.
             if sort.level == "-O0" && sort.dialect != Dialect::Cpp {
                 same_left(function, traced, counts)?;
             }
@@ -269,7 +272,8 @@ fn same_counts(recorded: &Recorded, source: &Source, counts: &Counts, sort: Sort
     Ok(())
 }
 
-/// Each block's tracer calls were made as often as traced: nothing before them in the block leaves it.
+/// Each block's tracer calls were made as often as traced: nothing before them in the block leaves
+/// it.
 fn same_runs(function: &Counted, traced: &Traced, counts: &Counts) -> Result<()> {
     let flow = function.flow()?;
     ensure!(
@@ -313,7 +317,8 @@ fn same_returns(function: &Counted, traced: &Traced, counts: &Counts) -> Result<
     Ok(())
 }
 
-/// Each block was left as often as traced, and behind each setjmp its frame was come back to as often.
+/// Each block was left as often as traced, and behind each setjmp its frame was come back to as
+/// often.
 fn same_left(function: &Counted, traced: &Traced, counts: &Counts) -> Result<()> {
     let flow = function.flow()?;
     let heads = function.heads();

@@ -1,5 +1,6 @@
-//! The longest sequences over iterations that can be asked for, held against the words of a real program as in [`crate::grams`]. There are millions: each
-//! is known by a hash of its words.
+//! The longest sequences over iterations that the options allow, compared with the words of a real
+//! program as in [`crate::grams`]. There are millions of sequences, so hashes of their words stand
+//! for them.
 
 use crate::grams::{Subject, by_activation, first_word, subject};
 use crate::naive::{self, Told};

@@ -1,4 +1,4 @@
-//! Exactness: our counts are equal to those of counters that we didn't write, and to a naive tracer's.
+//! Exactness: our counts are equal to those of independent counters and of a naive tracer.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bitcode;

@@ -1,5 +1,6 @@
-//! Streams of paths, read naively: the words that threads left in a raw profile, one after the other on a plain stack, by the rules that
-//! `holloway_abi` gives ("Streams"). No code of `analysis` takes part.
+//! A naive reader of streams. It takes the words that threads left in a raw profile, one after the
+//! other, on a plain stack, by the rules in `holloway_abi` ("Streams"). No code of `analysis` takes
+//! part.
 
 use crate::walk::walk;
 use anyhow::{Context, Result, ensure};
@@ -67,8 +68,8 @@ pub(crate) struct PathFacts {
     pub(crate) path: u64,
     /// From the function's entry.
     pub(crate) opens: bool,
-    /// The function returned, or an exception went on from it. A call that doesn't return closes nothing: a `longjmp` may lead back
-    /// into the same frame.
+    /// The function returned, or an exception went on from it. A call that doesn't return closes
+    /// nothing: a `longjmp` may lead back into the same frame.
     pub(crate) closes: Option<Outcome>,
     /// It ends in a call that doesn't return.
     pub(crate) is_noreturn: bool,
@@ -326,7 +327,8 @@ pub(crate) fn read(stream: &Stream, image: &mut Image) -> Result<Told> {
 /// Most paths from the entry that are counted.
 const MOST_ALONE: u64 = 4096;
 
-/// Whether paths that are whole activations are counted: not where a frame with loops says by its next word that it caught.
+/// Whether paths that are whole activations are counted: not where a frame with loops says by its
+/// next word that it caught.
 fn counts_alone(map: &FunctionMap) -> bool {
     let alone = map.paths_before_starts();
     let mut edges = map.edges.iter();
@@ -334,8 +336,9 @@ fn counts_alone(map: &FunctionMap) -> bool {
     map.beside.is_some() && alone <= MOST_ALONE && (!catches || alone == map.path_count)
 }
 
-/// How often each left path ran, less the times that a call came back more often than it was reached: what was reached less all that went on. The
-/// longest first: what was left further on had gone on here.
+/// How often each left path ran, less the times that a call came back more often than it was
+/// reached: what was reached less all that went on. The longest first: what was left further on had
+/// gone on here.
 pub(crate) fn left<'a>(
     told: impl Iterator<Item = &'a Told>,
     image: &mut Image,

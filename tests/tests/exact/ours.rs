@@ -1,5 +1,6 @@
-//! Our side, derived once more and naively: from path counts by walking each path through the acyclic graph of the map, from
-//! edge counts by solving for one unknown after another. No code of `flow` or `analysis` takes part.
+//! Our counts, derived again in a naive way: from path counts by walking each path through the
+//! acyclic graph of the map, and from edge counts by solving for one unknown after another. No code
+//! of `flow` or `analysis` takes part.
 
 use crate::walk::walk;
 use anyhow::{Context, Result, ensure};
@@ -149,7 +150,8 @@ pub(crate) struct Flow {
     pub(crate) calls: i128,
     /// The count of each edge of the graph; exit edges net.
     pub(crate) edges: Vec<i128>,
-    /// Times each block ran: what came in, or went on where that is more (a frame that is come back to).
+    /// Times each block ran: what came in, or went on where that is more (a frame that is come back
+    /// to).
     pub(crate) blocks: Vec<i128>,
 }
 
@@ -172,7 +174,8 @@ impl Counted<'_> {
         })
     }
 
-    /// Of each block the first of its parts: with exit edges, blocks are divided behind calls that may not come back.
+    /// Of each block the first of its parts: with exit edges, blocks are divided behind calls that
+    /// may not come back.
     pub(crate) fn heads(&self) -> Vec<usize> {
         let mut heads: Vec<usize> = (0..self.map.blocks.len()).collect();
         for edge in &self.map.edges {
@@ -183,14 +186,15 @@ impl Counted<'_> {
         heads
     }
 
-    /// Of each block, in parts, what `find` makes of the lines that its tracer calls may be on: each line at the first part
-    /// that it is in. In inlined functions nothing is traced.
+    /// Of each block, in parts, what `find` makes of the lines that its tracer calls may be on:
+    /// each line at the first part that it is in. In inlined functions nothing is traced.
     pub(crate) fn traced<T: PartialEq>(&self, find: impl Fn(u32) -> Option<T>) -> Vec<Vec<T>> {
         let calls: HashSet<u32> = exits(self.map).map(|e| e.from).collect();
         let heads = self.heads();
         let mut all: Vec<Vec<T>> = heads.iter().map(|_| Vec::new()).collect();
         for (number, block) in (0..).zip(&self.map.blocks) {
-            // A block of one instruction that is no call is a jump that the optimiser made: it has its target's line.
+            // A block of one instruction that is no call is a jump that the optimizer made: it has
+            // its target's line.
             if block.instructions < 2 && !calls.contains(&number) {
                 continue;
             }
@@ -282,8 +286,9 @@ struct Beginning {
     reached: Option<i128>,
 }
 
-/// Calls and edge counts from path counts. A path that ends with an exit edge was counted when it got to the call that may not
-/// come back: its count is that of all visits to that block with this way behind them, whatever became of them.
+/// Calls and edge counts from path counts. A path that ends with an exit edge was counted when it
+/// got to the call that may not come back: its count is that of all visits to that block with this
+/// way behind them, whatever became of them.
 fn walk_all(map: &FunctionMap, counts: &[(u64, u64)]) -> (i128, Vec<i128>) {
     let kind = |edge: usize| map.dag[edge].kind;
     let is_exit = |edge: usize| matches!(kind(edge), DagKind::Edge(e) if map.edges[e as usize].kind == EdgeKind::Exit);
@@ -340,9 +345,10 @@ fn walk_all(map: &FunctionMap, counts: &[(u64, u64)]) -> (i128, Vec<i128>) {
     (calls, edges)
 }
 
-/// Calls and edge counts from counters on some of the edges: as much goes into a block as goes out, so wherever one
-/// count alone is unknown at a block, it follows. The exit is a block too, from which calls lead to the entry. The counter
-/// of an exit edge says how often the middle of its block was reached: there the block is two, and one leads to the other.
+/// Calls and edge counts from counters on some of the edges: as much goes into a block as goes out,
+/// so wherever one count alone is unknown at a block, it follows. The exit is a block too, from
+/// which calls lead to the entry. The counter of an exit edge says how often the middle of its
+/// block was reached: there the block is two, and one leads to the other.
 fn solve(map: &FunctionMap, counts: &[(u64, u64)]) -> Result<(i128, Vec<i128>)> {
     let mut blocks = map.blocks.len() as u32;
     let mut ends: Vec<(u32, u32)> = map.edges.iter().map(|e| (e.from, e.to)).collect();

@@ -1,9 +1,9 @@
-//! What paths tell of their branches, held against what the program itself counted: a path on which
-//! a loop is left by its `break` says so on that line, at every optimization level, and no other
+//! The outcomes of branches on a path, compared with what the program itself counted: a path that
+//! leaves a loop by its `break` says so on that line, at every optimization level, and no other
 //! path does.
 //!
-//! The program's functions return where they stopped, so how often each `break` was taken follows
-//! from what it prints.
+//! The program's functions return where they stopped, so its output says how often each `break` was
+//! taken.
 
 use anyhow::{Context, Result, ensure};
 use holloway_tests::tool::{holloway_command, run_ok, scratch};

@@ -1,8 +1,9 @@
-//! Calls, branches and switches of Rust programs counted by rustc's `-Cprofile-generate`, unoptimised, held against ours one
-//! by one, for each kind of profile.
+//! Calls, branches, and switches of unoptimized Rust programs that rustc's `-Cprofile-generate`
+//! counts, compared with ours one by one, for each kind of profile.
 //!
-//! What rustc counted is read back as clang's counts are, from the IR that `-Cprofile-use` annotates. Functions are matched by
-//! symbol without its hash; where several have one name (instances of a generic), none is compared.
+//! rustc's counts are read as clang's are, from the IR that `-Cprofile-use` annotates. Functions
+//! are matched by their symbol without its hash. If several have one name (instances of a generic),
+//! none of them is compared.
 
 use crate::clang::{Compared, compare_counts};
 use crate::ours::{Recorded, record};

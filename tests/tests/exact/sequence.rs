@@ -1,9 +1,12 @@
-//! Streams of random programs, held against a tracer's own sequence: which block of which call ran after which.
+//! Streams of random programs, compared with the sequence of a tracer: which block of which call
+//! ran after which.
 //!
-//! The tracer is compiled plain and called at the beginning of each block (`random_graph`, `random_program`), so it knows the sequence
-//! without any number of ours. Of `trace`, all words of a thread expanded to their blocks, one after the other, must be that sequence, with
-//! each enter, return and frame left in its place. Of `loops`, whose words come when paths end, each call must have run the blocks
-//! that the tracer saw it run, and calls must have ended in the tracer's order, but for those of one path, which are counted.
+//! The tracer is compiled plain and called at the beginning of each block (`random_graph`,
+//! `random_program`), so it knows the sequence without any number of ours. With `trace`, the words
+//! of a thread, expanded to their blocks, must be that sequence, with each enter, return, and left
+//! frame in its place. With `loops`, whose words come when paths end, each call must have run the
+//! blocks that the tracer saw. Calls must have ended in the tracer's order, except calls of one
+//! path, which are only counted.
 
 use crate::left::{self, Sort};
 use crate::naive::{self, Event, Image, Told};
@@ -160,7 +163,8 @@ fn numbers(file: &Path) -> Result<Vec<u32>> {
     Ok(words.iter().map(|w| u32::from_le_bytes(*w)).collect())
 }
 
-/// Runs the program twice, with a collector, from which the map is had, and without one; what its one stream says.
+/// Runs the program twice, with a collector, from which the map is had, and without one; what its
+/// one stream says.
 fn record(
     program: &Path,
     data: &Path,
@@ -218,8 +222,9 @@ impl Calls {
         }
     }
 
-    /// Whether a call may have given this stream of blocks where paths run through calls: of the path that it was on when a frame was come back
-    /// to there is no word, nor of the last one of a frame that was left.
+    /// Whether a call may have given this stream of blocks where paths run through calls: of the
+    /// path that it was on when a frame was come back to there is no word, nor of the last one of a
+    /// frame that was left.
     fn fits(&self, ours: &[u32], traced: &[u32], is_left: bool) -> bool {
         // How many of ours may be behind, and whether on a path of which there is no word.
         let mut states = HashSet::from([(0, false)]);
@@ -379,7 +384,8 @@ fn summed(items: &[Item]) -> Vec<Item> {
     all
 }
 
-/// The tracer's calls, those that returned and those that were left, each in the order of their ends.
+/// The tracer's calls, those that returned and those that were left, each in the order of their
+/// ends.
 fn by_calls(items: &[Item]) -> [Vec<Call>; 2] {
     let (mut open, mut ended) = (Vec::<Call>::new(), [Vec::new(), Vec::new()]);
     for item in items {

@@ -1,16 +1,17 @@
-//! Real programs, copied and made steady once: what one test has compiled the others find.
+//! Real programs that are copied, made deterministic, and compiled once: the first test that needs
+//! a program prepares it for the others.
 //!
-//! The folders lie in cargo's own place for temporary files, for a test process never drops what is its own; those of processes that are
-//! gone make room.
+//! The folders lie in cargo's folder for temporary files, because a test process never drops its
+//! statics. A later process removes the folders of processes that ended.
 
 use crate::ours::steady;
 use anyhow::{Context, Result};
-use holloway_tests::workload::{Flavour, Workload};
+use holloway_tests::workload::{Flavor, Workload};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// A program's folder. What differs from flavour to flavour lies in it under the flavour's name.
+/// A program's folder. What differs from flavor to flavor lies in it under the flavor's name.
 pub(crate) struct Shelved {
     workload: &'static Workload,
     pub(crate) folder: PathBuf,
@@ -43,18 +44,18 @@ impl Shelved {
         let project = self.workload.c_project(&self.folder)?;
         let project = project.context("a C program")?;
         let _one = self.compiles.lock().unwrap_or_else(PoisonError::into_inner);
-        project.compile_all(Flavour::Paths, "-O2")
+        project.compile_all(Flavor::Paths, "-O2")
     }
 
-    /// Builds a woven flavour at the release level.
-    pub(crate) fn build(&self, flavour: Flavour) -> Result<PathBuf> {
+    /// Builds a woven flavor at the release level.
+    pub(crate) fn build(&self, flavor: Flavor) -> Result<PathBuf> {
         if self.workload.c_project(&self.folder)?.is_some() {
             self.compile()?;
         }
-        self.workload.build(&self.folder, flavour)
+        self.workload.build(&self.folder, flavor)
     }
 
-    /// Builds it by the compiler alone, unoptimised: what it prints is the same.
+    /// Builds it by the compiler alone, unoptimized: what it prints is the same.
     pub(crate) fn build_plain(&self) -> Result<PathBuf> {
         self.workload.build_plain(&self.folder)
     }

@@ -1,7 +1,8 @@
-//! Frames that are left by a throw or a jump, one program for all: what was counted by paths, by edges, with loops and in a trace says the same of
-//! every line and of how often frames were left, and a trace's numbers the same as its report.
+//! Frames that are left by a throw or a jump, in one program. Paths, edges, loops, and a trace must
+//! agree on the count of every line and on how often frames were left. The numbers of a trace must
+//! agree with its report.
 //!
-//! With exit edges everything that ran is known, and in a trace, whose paths end before calls.
+//! With exit edges, and in a trace, whose paths end before calls, everything that ran is known.
 
 use holloway_tests::kind::{Kind, Weaving};
 use holloway_tests::report::Report;
@@ -11,14 +12,14 @@ use std::path::{Path, PathBuf};
 const SOURCE: &str = include_str!("throws.cpp");
 
 #[test]
-fn kinds_agree_where_frames_are_left_unoptimised() {
+fn kinds_agree_where_frames_are_left_unoptimized() {
     let runs = Runs::new("O0");
     runs.lines_agree();
     runs.trace_agrees();
 }
 
 #[test]
-fn kinds_agree_where_frames_are_left_optimised() {
+fn kinds_agree_where_frames_are_left_optimized() {
     let runs = Runs::new("O2");
     runs.lines_agree();
     runs.trace_agrees();

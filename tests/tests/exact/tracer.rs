@@ -1,8 +1,9 @@
 //! A naive tracer: programs of random graphs whose blocks write their id to a file.
 //!
-//! From the trace, each call's blocks are cut into paths where the map says that paths end (back edges and cuts), and
-//! counted in a hash map: nothing of numbering, spanning trees or increments is used. At -O0 this must be the report,
-//! path by path; at -O2, where blocks are copied and merged, each traced line must have run as often as it was traced.
+//! The test cuts the trace of each call into paths where the map says that paths end (back edges
+//! and cuts), and counts them in a hash map. It uses no numbering, spanning tree, or increment. At
+//! -O0 the result must be the report, path by path. At -O2, where blocks are copied and merged,
+//! each traced line must have run as often as it was traced.
 
 use crate::ours::{Counted, Recorded, record};
 use anyhow::{Context, Result, ensure};
@@ -37,7 +38,7 @@ fn paths_of_random_graphs_equal_the_trace_with_llvm_19() {
 }
 
 #[test]
-fn blocks_of_optimised_random_graphs_run_as_often_as_traced() {
+fn blocks_of_optimized_random_graphs_run_as_often_as_traced() {
     for (seed, level) in [(20, "-O1"), (21, "-O2"), (22, "-O3"), (23, "-Os")] {
         check(seed, level, 22, 14).unwrap();
     }
@@ -219,8 +220,9 @@ fn ids_of_blocks(function: &Counted, traced: &Traced) -> Result<HashMap<u32, u32
     Ok(ids)
 }
 
-/// For each pair of ids that may follow one another: how the path ends between them, or `None` if it goes on. No answer where
-/// a path ends on one of two ways from one to the other (two cases of a switch), for the trace can't tell them apart.
+/// For each pair of ids that may follow one another: how the path ends between them, or `None` if
+/// it goes on. No answer where a path ends on one of two ways from one to the other (two cases of a
+/// switch), for the trace can't tell them apart.
 fn path_ends(
     function: &Counted,
     id_of: &HashMap<u32, u32>,

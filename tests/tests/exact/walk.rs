@@ -1,8 +1,9 @@
-//! What a path number stands for, by the paper's rule alone.
+//! The path that a path number stands for, by the paper's rule alone.
 
 use holloway_format::{DagEdgeMap, FunctionMap};
 
-/// The dag edges of a path, by the rule of the paper: from each block the edge with the largest value that still fits.
+/// The dag edges of a path, by the rule of the paper: from each block the edge with the largest
+/// value that still fits.
 pub(crate) fn walk(map: &FunctionMap, path: u64) -> Vec<usize> {
     let (mut at, mut left, mut edges) = (map.entry, path, Vec::new());
     while at != map.exit {

@@ -1,8 +1,10 @@
 //! Enters and leaves of a program's streams balance.
 //!
-//! Of a trace: every activation that opened was closed, left, or is open at the end, and functions were entered as often as another
-//! run with exit edges counted; what was not closed are the frames that were left by those counts, and those that ended in a call that doesn't
-//! return. Read naively ([`crate::naive`]); `holloway trace` must say the same.
+//! In a trace, every activation that began was closed, was left, or is open at the end. Functions
+//! were entered as often as in another run with exit edges counted. The activations that were not
+//! closed are the frames that were left by those counts, and the activations that ended in a call
+//! that does not return. [`crate::naive`] reads the streams; `holloway trace` must give the same
+//! answers.
 
 use crate::naive::{self, Event, Image, Told};
 use anyhow::{Context, Result, ensure};

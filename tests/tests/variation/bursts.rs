@@ -1,16 +1,24 @@
-//! Bursts against full timing: of a real program, MiniSat on a formula larger than the caches, the paths that rank first by a few times must be those that
-//! rank first by all, and executions as estimated must be those that were counted.
+//! Bursts compared with full timing, on MiniSat with a formula larger than the caches. The paths
+//! that rank first by a few samples must be those that rank first by all samples, and estimated
+//! executions must agree with the counts.
 //!
-//! Compared are paths that ran often enough to be met a hundred times: by all times others rank among the first too, such as one that ran 54 times, of which bursts meet five.
+//! Only paths with enough executions for about a hundred samples are compared. By all samples other
+//! paths rank among the first too, such as a path with 54 executions, of which bursts meet five.
 //!
-//! All times are taken twice: two such runs have 18 to 20 of their first 20 paths in common (measured once, six runs, 15 pairs; 17 on a busy machine), so who is among the first of either counts. Nets close
-//! to the twentieth change places: of six runs by bursts 18 to 20 were among the first 20 of either, 19 or 20 among the first 24. A path that two standard errors put behind the first twenty of its own
-//! ranking is no contradiction. Estimates of executions hang on no clock: their errors are those of a random sample (0.83 to 0.96 of it), so 5 % is more than one in 1,000 samples can promise, and what 6,400 do.
+//! Full timing runs twice, and a path that is among the first of either run counts as one of the
+//! first. Two such runs have 18 to 20 of their first 20 paths in common (measured once: six runs,
+//! 15 pairs; 17 on a busy machine). Net variations near the twentieth change places: of six runs by
+//! bursts, 18 to 20 paths were among the first 20 of either run, and 19 or 20 among the first 24. A
+//! path that ranks after the first twenty by two standard errors of its own ranking is no
+//! contradiction.
+//!
+//! Estimated executions do not depend on a clock: their errors are those of a random sample (0.83
+//! to 0.96 of it). So 5 % is more than 1,000 samples can promise, and what 6,400 samples can.
 
 use crate::view::{Row, view};
 use anyhow::{Result, ensure};
 use holloway_tests::tool::{holloway_command, run_ok, scratch};
-use holloway_tests::workload::{Flavour, MINISAT};
+use holloway_tests::workload::{Flavor, MINISAT};
 use std::collections::HashMap;
 
 /// How often paths are timed.
@@ -98,17 +106,17 @@ fn record() -> Result<([Vec<Row>; 2], Vec<Row>)> {
     let scratch = scratch("bursts")?;
     let folder = MINISAT.prepare(scratch.path())?;
     std::fs::rename(folder.join("large.cc"), folder.join("driver.cc"))?;
-    let run = |name: &str, flavour: Flavour, options: &[&str]| -> Result<(Vec<Row>, String)> {
-        let executable = MINISAT.build(&folder, flavour)?;
+    let run = |name: &str, flavor: Flavor, options: &[&str]| -> Result<(Vec<Row>, String)> {
+        let executable = MINISAT.build(&folder, flavor)?;
         let data = scratch.path().join(name);
         let mut run = holloway_command(["run", "--no-report"]);
         run.args(options).arg("-o").arg(&data).arg("--");
         let ran = run_ok(run.arg(&executable).args(SIZE))?;
         Ok((view(&data)?.rows, ran.text()))
     };
-    let (all, wanted) = run("all", Flavour::Times, &[])?;
-    let (again, _) = run("again", Flavour::Times, &[])?;
-    let (few, found) = run("few", Flavour::Variation, &["--burst", BURST])?;
+    let (all, wanted) = run("all", Flavor::Times, &[])?;
+    let (again, _) = run("again", Flavor::Times, &[])?;
+    let (few, found) = run("few", Flavor::Variation, &["--burst", BURST])?;
     ensure!(found == wanted, "other output");
     Ok(([all, again], few))
 }

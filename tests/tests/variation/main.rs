@@ -1,4 +1,4 @@
-//! Times of paths: what varies is found, and few times tell what all would.
+//! Times of paths: the report finds what varies, and a few samples show what all samples show.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bursts;

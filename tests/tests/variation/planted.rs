@@ -1,11 +1,10 @@
-//! Programs of tests/planted: what varies in each is known, and must rank first, each time, with
-//! bursts as they are by default and with ten times as many, whether others want the processors or
-//! not.
+//! Programs of tests/planted with a known variation, which must rank first each time: with default
+//! bursts and with ten times as many, on an idle machine and with competition for the processors.
 //!
-//! Each has two controls besides: a loop that takes long on every turn alike (`steady`), and one
-//! whose turns take a few cycles (`tiny`). Neither must rank, though by count or by total time it
-//! would. With default bursts `lock` has some ten slow samples, so by chance so few may come that
-//! nothing is certain; nothing else may be then, either.
+//! Each program has two controls: a loop whose every iteration takes long (`steady`), and a loop
+//! whose iterations take a few cycles (`tiny`). Neither may rank, although it would by count or by
+//! total time. With default bursts `lock` has about ten slow samples. By chance there may be so few
+//! that nothing is certain; then nothing else may be certain either.
 
 use crate::view::{Row, View, view};
 use anyhow::{Context, Result, ensure};

@@ -1,4 +1,4 @@
-//! What `holloway report --view variation --format json` says, as far as the tests read it.
+//! The JSON of `holloway report --view variation`, as far as the tests read it.
 
 use anyhow::{Context, Result};
 use holloway_tests::tool::{holloway_command, run_ok};

@@ -1,10 +1,10 @@
-//! What weaving costs at build time: ripgrep with all its dependencies, plain and woven in turn, from nothing built and
-//! nothing cached, and again after one crate has changed.
+//! The cost of weaving at build time: ripgrep with all its dependencies, plain and woven in turn,
+//! from nothing built and nothing cached, and again after one crate changed.
 
 use super::samples::Samples;
 use anyhow::{Context, Result};
 use holloway_tests::tool::{run_ok, scratch};
-use holloway_tests::workload::{Flavour, RIPGREP, rust_build_command};
+use holloway_tests::workload::{Flavor, RIPGREP, rust_build_command};
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -27,10 +27,10 @@ pub(crate) struct Times {
     pub(crate) second: Samples,
 }
 
-/// Rounds of builds: each takes two minutes on two cores.
+/// Rounds of builds. Each round takes two minutes on two cores.
 const ROUNDS: usize = 2;
 
-/// Measures them.
+/// Measures the builds.
 ///
 /// # Errors
 /// A build fails.
@@ -39,29 +39,29 @@ pub(crate) fn measure() -> Result<Builds> {
     let folder = RIPGREP.prepare(scratch.path())?;
     let mut builds = Builds::default();
     for round in 0..ROUNDS {
-        for flavour in [Flavour::Native, Flavour::Paths] {
-            let place = scratch.path().join(format!("{}-{round}", flavour.name()));
-            let times = if flavour == Flavour::Native {
+        for flavor in [Flavor::Native, Flavor::Paths] {
+            let place = scratch.path().join(format!("{}-{round}", flavor.name()));
+            let times = if flavor == Flavor::Native {
                 &mut builds.plain
             } else {
                 &mut builds.woven
             };
-            times.first.push(build(&folder, flavour, &place)?);
+            times.first.push(build(&folder, flavor, &place)?);
             change(&folder.join("crates/core/main.rs"), round)?;
-            times.second.push(build(&folder, flavour, &place)?);
+            times.second.push(build(&folder, flavor, &place)?);
             std::fs::remove_dir_all(&place)?;
         }
     }
     Ok(builds)
 }
 
-fn build(folder: &Path, flavour: Flavour, place: &Path) -> Result<f64> {
-    let mut command = rust_build_command(folder, flavour, &place.join("target"));
+fn build(folder: &Path, flavor: Flavor, place: &Path) -> Result<f64> {
+    let mut command = rust_build_command(folder, flavor, &place.join("target"));
     command.env("HOLLOWAY_CACHE", place.join("cache"));
     let start = Instant::now();
     run_ok(&mut command)?;
     let seconds = start.elapsed().as_secs_f64();
-    eprintln!("ripgrep, {}: {seconds:.1} s", flavour.name());
+    eprintln!("ripgrep, {}: {seconds:.1} s", flavor.name());
     Ok(seconds)
 }
 

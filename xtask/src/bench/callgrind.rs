@@ -1,12 +1,13 @@
-//! Instructions in place of time: small inputs under valgrind's callgrind. The same figure on every run and on a busy
-//! machine; it knows nothing of caches and of what a processor does at once, so it is for tuning, not for claims.
+//! Instructions instead of time: small inputs under valgrind's callgrind. The figures are the same
+//! on every run and on a busy machine. They ignore caches and parallel execution within a
+//! processor, so they serve for tuning and not for claims.
 
 use super::options::Options;
 use super::programs::Shelf;
 use super::samples::geometric_mean;
 use anyhow::{Context, Result};
 use holloway_tests::tool::{run_ok, scratch};
-use holloway_tests::workload::{Flavour, Scale, Workload};
+use holloway_tests::workload::{Flavor, Scale, Workload};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,11 +16,11 @@ use std::process::Command;
 pub(crate) struct Counts {
     /// The program.
     pub(crate) workload: &'static Workload,
-    /// By flavour, native first.
-    pub(crate) instructions: Vec<(Flavour, u64)>,
+    /// Instructions by flavor, native first.
+    pub(crate) instructions: Vec<(Flavor, u64)>,
 }
 
-/// Counts and prints a table.
+/// Counts instructions and prints a table.
 ///
 /// # Errors
 /// valgrind is missing, or a run fails.
@@ -29,16 +30,16 @@ pub(crate) fn run(
     options: &Options,
 ) -> Result<Vec<Counts>> {
     let mut all = Vec::new();
-    let flavours = options.flavours();
-    let names: Vec<&str> = flavours.iter().map(|f| f.name()).collect();
+    let flavors = options.flavors();
+    let names: Vec<&str> = flavors.iter().map(|f| f.name()).collect();
     println!(
         "instructions, and over native\n{:<18} {:>14}",
         "program",
         names.join("  ")
     );
-    let mut ratios = vec![Vec::new(); flavours.len()];
+    let mut ratios = vec![Vec::new(); flavors.len()];
     for workload in workloads {
-        let counts = flavours
+        let counts = flavors
             .iter()
             .map(|f| instructions(shelf, workload, *f))
             .collect::<Result<Vec<_>>>()?;
@@ -46,18 +47,18 @@ pub(crate) fn run(
         for (i, count) in counts.iter().enumerate().skip(1) {
             let ratio = *count as f64 / counts[0] as f64;
             ratios[i].push(ratio);
-            line += &format!("  {} {ratio:.4}", flavours[i].name());
+            line += &format!("  {} {ratio:.4}", flavors[i].name());
         }
         println!("{line}");
         all.push(Counts {
             workload,
-            instructions: flavours.iter().copied().zip(counts).collect(),
+            instructions: flavors.iter().copied().zip(counts).collect(),
         });
     }
-    for (flavour, ratios) in flavours.iter().zip(ratios).skip(1) {
+    for (flavor, ratios) in flavors.iter().zip(ratios).skip(1) {
         println!(
             "geometric mean, {}: {:.4}",
-            flavour.name(),
+            flavor.name(),
             geometric_mean(ratios)
         );
     }
@@ -65,10 +66,10 @@ pub(crate) fn run(
 }
 
 /// Instructions of one run with the small input.
-fn instructions(shelf: &Shelf, workload: &Workload, flavour: Flavour) -> Result<u64> {
+fn instructions(shelf: &Shelf, workload: &Workload, flavor: Flavor) -> Result<u64> {
     let scratch = scratch("bench-callgrind")?;
     let input = shelf.input(workload, Scale::Small)?;
-    let executable = shelf.executable(workload.source, flavour);
+    let executable = shelf.executable(workload.source, flavor);
     let bare = without_lines(&executable, scratch.path())?;
     let mut sum = 0;
     for (i, program) in workload
@@ -76,27 +77,25 @@ fn instructions(shelf: &Shelf, workload: &Workload, flavour: Flavour) -> Result<
         .iter()
         .enumerate()
     {
-        let kept = executable.with_file_name(format!(
-            "{}-{}-{i}.callgrind",
-            workload.name,
-            flavour.name()
-        ));
+        let kept =
+            executable.with_file_name(format!("{}-{}-{i}.callgrind", workload.name, flavor.name()));
         let mut command = under_valgrind(program, &kept);
         command.env("HOLLOWAY_DATA", scratch.path().join("data"));
         command.env("LLVM_PROFILE_FILE", scratch.path().join("peer.profraw"));
-        let said = run_ok(&mut command)
+        let printed = run_ok(&mut command)
             .context("valgrind counts the instructions: `apt-get install valgrind`")?
             .stderr;
-        let collected = said
+        let collected = printed
             .lines()
             .find_map(|l| l.split_once("Collected : ")?.1.trim().parse::<u64>().ok());
         sum += collected
-            .with_context(|| format!("callgrind says nothing of instructions:\n{said}"))?;
+            .with_context(|| format!("callgrind says nothing of instructions:\n{printed}"))?;
     }
     Ok(sum)
 }
 
-/// A copy of a program without debug information, of which older valgrinds die: forms of DWARF 5 that clang writes. Names of functions stay.
+/// A copy of a program without debug information: older versions of valgrind crash on clang's DWARF
+/// 5. The names of functions stay.
 fn without_lines(executable: &Path, scratch: &Path) -> Result<PathBuf> {
     let name = executable.file_name().context("a program has a name")?;
     let bare = scratch.join(name);
@@ -107,7 +106,7 @@ fn without_lines(executable: &Path, scratch: &Path) -> Result<PathBuf> {
     Ok(bare)
 }
 
-/// The same command under callgrind, whose file (for `callgrind_annotate`) goes to `kept`.
+/// The same command under callgrind, which writes its file (for `callgrind_annotate`) to `kept`.
 fn under_valgrind(program: &Command, kept: &Path) -> Command {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--error-limit=no"]);

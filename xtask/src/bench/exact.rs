@@ -1,31 +1,32 @@
-//! Counts under threads: how many of the calls that a program makes are in the profile, ours and the peer's.
+//! Counts under threads: how many calls of a program are in our profile and in the peer's.
 //!
-//! tests/workloads/micro/threads.c calls one small function a known number of times from several threads.
+//! tests/workloads/micro/threads.c calls one small function a known number of times from several
+//! threads.
 
 use super::programs::Shelf;
 use anyhow::{Context, Result};
 use holloway_tests::report::Report;
 use holloway_tests::tool::{installed, run_ok, scratch};
-use holloway_tests::workload::{Flavour, MICRO, Scale, Workload};
+use holloway_tests::workload::{Flavor, MICRO, Scale, Workload};
 use std::path::Path;
 
-/// Calls counted of those made.
+/// Counted calls, and calls made.
 #[derive(Debug)]
 pub(crate) struct Check {
-    /// Threads.
+    /// The number of threads.
     pub(crate) threads: u32,
     /// Calls made.
     pub(crate) made: u64,
-    /// Calls in our profiles: of paths, of edges.
+    /// Calls in our profiles: with paths counted, with edges counted.
     pub(crate) ours: [u64; 2],
     /// Calls in clang's profile.
     pub(crate) peers: u64,
 }
 
-/// Runs the threaded tight loops once in each flavour.
+/// Runs the threaded tight loops once in each flavor.
 ///
 /// # Errors
-/// A run fails or its counts can't be read.
+/// A run fails, or its counts cannot be read.
 pub(crate) fn checks(shelf: &Shelf) -> Result<Vec<Check>> {
     MICRO
         .iter()
@@ -38,10 +39,10 @@ fn check(shelf: &Shelf, workload: &Workload) -> Result<Check> {
     let scratch = scratch("bench-exact")?;
     let (input, scale) = (shelf.input(workload, Scale::Quick)?, Scale::Quick);
     let made = workload.size(scale) as u64;
-    let count = |flavour: Flavour| -> Result<u64> {
-        let data = scratch.path().join(flavour.name());
+    let count = |flavor: Flavor| -> Result<u64> {
+        let data = scratch.path().join(flavor.name());
         workload.run(
-            &shelf.executable(workload.source, flavour),
+            &shelf.executable(workload.source, flavor),
             &input,
             scale,
             Some(&data),
@@ -51,15 +52,15 @@ fn check(shelf: &Shelf, workload: &Workload) -> Result<Check> {
     Ok(Check {
         threads: workload.threads,
         made: made / u64::from(workload.threads) * u64::from(workload.threads),
-        ours: [count(Flavour::Paths)?, count(Flavour::Edges)?],
+        ours: [count(Flavor::Paths)?, count(Flavor::Edges)?],
         peers: peer(shelf, workload, scratch.path())?,
     })
 }
 
-/// Calls of `mix` as clang's counters have them.
+/// Calls of `mix` by clang's counters.
 fn peer(shelf: &Shelf, workload: &Workload, scratch: &Path) -> Result<u64> {
     let (raw, merged) = (scratch.join("peer.profraw"), scratch.join("peer.profdata"));
-    let executable = shelf.executable(workload.source, Flavour::Peer);
+    let executable = shelf.executable(workload.source, Flavor::Peer);
     for mut command in workload.commands(&executable, scratch, Scale::Quick) {
         run_ok(command.env("LLVM_PROFILE_FILE", &raw))?;
     }
@@ -69,7 +70,8 @@ fn peer(shelf: &Shelf, workload: &Workload, scratch: &Path) -> Result<u64> {
     };
     profdata(&["merge", "-o", &merged.to_string_lossy()], &raw)?;
     let text = profdata(&["show", "--counts", "--function=mix"], &merged)?.text();
-    // clang makes a `select` of the branch: the first counter is the function's entry, the second one way of the select.
+    // clang turns the branch into a `select`. The first counter is the function's entry, the second
+    // one is one side of the select.
     let counts = text
         .lines()
         .find_map(|l| l.trim().strip_prefix("Block counts: ["));

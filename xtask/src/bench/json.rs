@@ -1,12 +1,12 @@
 //! target/bench/latest.json and the file of `--json`: every sample, and the summary; or
 //! instructions.
 
-use super::Results;
 use super::builds::Times;
 use super::callgrind::Counts;
+use super::results::Results;
 use super::rounds::Row;
 use super::summary::Summary;
-use super::targets::{self, Missed};
+use super::targets::{self, Verdict};
 use serde_json::{Value, json};
 
 /// The whole run.
@@ -31,6 +31,7 @@ pub(crate) fn whole(results: &Results) -> Value {
     }
     json!({
         "machine": results.machine,
+        "date": results.date,
         "quick": results.quick,
         "summary": means,
         "targets": targets::all(results).iter().map(target).collect::<Vec<_>>(),
@@ -46,13 +47,13 @@ pub(crate) fn whole(results: &Results) -> Value {
 /// Instructions counted in place of time.
 pub(crate) fn instructions(machine: &str, counts: &[Counts]) -> Value {
     let program = |one: &Counts| {
-        let flavours = one.instructions.iter();
-        let flavours = flavours.map(|&(flavour, count)| (flavour.name().to_owned(), json!(count)));
+        let flavors = one.instructions.iter();
+        let flavors = flavors.map(|&(flavor, count)| (flavor.name().to_owned(), json!(count)));
         json!({
             "program": one.workload.name,
             "threads": one.workload.threads,
             "language": one.workload.language(),
-            "instructions": Value::Object(flavours.collect()),
+            "instructions": Value::Object(flavors.collect()),
         })
     };
     json!({
@@ -63,16 +64,15 @@ pub(crate) fn instructions(machine: &str, counts: &[Counts]) -> Value {
 }
 
 fn target(target: &targets::Target) -> Value {
-    let (reached, missed) = match &target.missed {
-        None => (Value::Null, Value::Null),
-        Some(Missed::No) => (json!(true), Value::Null),
-        Some(Missed::By(much)) => (json!(false), json!(much)),
+    let (reached, missed) = match &target.verdict {
+        Verdict::Reached => (true, Value::Null),
+        Verdict::MissedBy(excess) => (false, json!(excess)),
     };
-    json!({"what": target.what, "reach": target.reach, "measured": target.measured, "reached": reached, "missed_by": missed})
+    json!({"what": target.name, "reach": target.limit, "measured": target.measured, "reached": reached, "missed_by": missed})
 }
 
 fn row(row: &Row) -> Value {
-    let flavours = row.ways.iter().map(|m| {
+    let flavors = row.ways.iter().map(|m| {
         let figures = json!({
             "seconds": m.seconds.all(),
             "cpu_seconds": m.cpu.all(),
@@ -86,7 +86,7 @@ fn row(row: &Row) -> Value {
         "program": row.workload.name,
         "threads": row.workload.threads,
         "language": row.workload.language(),
-        "flavours": Value::Object(flavours.collect()),
+        "flavours": Value::Object(flavors.collect()),
         "path_executions": row.totals.map(|t| t.paths),
         "path_increments": row.totals.map(|t| t.increments),
         "edge_increments": row.edge_totals.map(|t| t.increments),

@@ -1,114 +1,118 @@
 //! The options of `cargo xtask bench`.
 
 use super::way::Way;
-use anyhow::{Context, Result, bail, ensure};
-use holloway_tests::workload::{FLAVOURS, Flavour, MICRO, SUITE, Scale, Workload};
+use anyhow::{Result, ensure};
+use holloway_tests::workload::{FLAVORS, Flavor, MICRO, SUITE, Scale, Workload};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// What to run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Small inputs, few rounds: the whole suite in under three minutes.
+    /// Use smaller inputs and fewer rounds: the whole suite takes less than three minutes
+    #[arg(long)]
     pub(crate) quick: bool,
-    /// Count instructions under valgrind in place of time.
+    /// Count instructions under valgrind instead of time
+    ///
+    /// The counts are the same on every run, even on a busy machine.
+    #[arg(long)]
     pub(crate) callgrind: bool,
-    /// Build what is missing, measure nothing.
+    /// Build what is missing and measure nothing
+    #[arg(long = "build")]
     pub(crate) build_only: bool,
-    /// Where the results go as JSON, besides.
+    /// Write the results of this run to FILE too, even if parts of the suite were left out
+    #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Only these programs; empty: all.
+    /// Run only these programs; `micro` stands for all tight loops
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = parse_program)]
     only: Vec<String>,
-    /// Rounds counted, if not the usual number.
-    rounds: Option<usize>,
-    /// What is compared; native always is.
-    flavours: Vec<Flavour>,
+    /// Run this many rounds
+    #[arg(long, value_name = "N")]
+    rounds: Option<NonZeroUsize>,
+    /// Compare these flavors with native, instead of paths, edges, and peer
+    #[arg(
+        long,
+        alias = "flavours",
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        value_parser = parse_flavor
+    )]
+    flavors: Vec<Flavor>,
+    /// Measure these flavors too
+    ///
+    /// closed: paths without the frames that are left early. guided: probes placed by an earlier
+    /// run. loops, trace: under `holloway run`, sequences over 2, 4, 8, and 16 iterations (over 8
+    /// also with the collector on the program's core), and whole traces. variation, times: paths
+    /// timed in bursts of 10000:1, 1000:1, and 100:1, and every path timed.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = parse_flavor)]
+    with: Vec<Flavor>,
 }
 
+/// The name that stands for all tight loops.
+const ALL_MICRO: &str = "micro";
+
+/// What is compared with native if `--flavors` is not given.
+const USUAL_FLAVORS: [Flavor; 3] = [Flavor::Paths, Flavor::Edges, Flavor::Peer];
+
 impl Options {
-    /// Reads the words after `bench`.
+    /// Checks what a single option cannot check.
     ///
     /// # Errors
-    /// An unknown option, program or flavour.
-    pub(crate) fn parse(words: &[&str]) -> Result<Self> {
-        let mut options = Self {
-            quick: false,
-            callgrind: false,
-            build_only: false,
-            json: None,
-            only: Vec::new(),
-            rounds: None,
-            flavours: vec![
-                Flavour::Native,
-                Flavour::Paths,
-                Flavour::Edges,
-                Flavour::Peer,
-            ],
-        };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let mut value = || {
-                words
-                    .next()
-                    .with_context(|| format!("{word} takes a value"))
-            };
-            match *word {
-                "--quick" => options.quick = true,
-                "--callgrind" => options.callgrind = true,
-                "--build" => options.build_only = true,
-                "--json" => options.json = Some(PathBuf::from(value()?)),
-                "--only" => options.only.extend(names(value()?)?),
-                "--rounds" => options.rounds = Some(number(value()?)?),
-                "--flavours" => {
-                    options.flavours = vec![Flavour::Native];
-                    options.add_flavours(value()?)?;
-                }
-                "--with" => options.add_flavours(value()?)?,
-                _ => bail!("unknown option {word:?}: `cargo xtask help` lists what there is"),
-            }
-        }
+    /// Two options contradict each other.
+    pub(crate) fn check(&self) -> Result<()> {
         ensure!(
-            options.json.is_none() || !options.build_only,
+            self.json.is_none() || !self.build_only,
             "--build measures nothing that --json could write"
         );
-        options
-            .flavours
-            .sort_by_key(|f| FLAVOURS.iter().position(|g| g == f));
-        options.flavours.dedup();
-        Ok(options)
+        Ok(())
     }
 
-    /// What is compared, native first.
-    pub(crate) fn flavours(&self) -> &[Flavour] {
-        &self.flavours
+    /// The flavors that are compared, in the order of the tables: native is the first one.
+    pub(crate) fn flavors(&self) -> Vec<Flavor> {
+        let usual = match self.flavors.is_empty() {
+            true => &USUAL_FLAVORS[..],
+            false => &self.flavors,
+        };
+        let is_chosen =
+            |f: &Flavor| *f == Flavor::Native || usual.contains(f) || self.with.contains(f);
+        FLAVORS.into_iter().filter(is_chosen).collect()
     }
 
-    /// How they are run, native first.
+    /// How the flavors are run, native first.
     pub(crate) fn ways(&self) -> Vec<Way> {
-        let ways = self.flavours.iter().flat_map(|f| Way::all_of(*f));
-        ways.collect()
+        self.flavors().into_iter().flat_map(Way::all_of).collect()
     }
 
     /// Whether nothing was left out, so that the result is worth keeping.
     pub(crate) fn is_all(&self) -> bool {
-        let kept = [Flavour::Paths, Flavour::Edges, Flavour::Peer];
-        self.only.is_empty() && kept.iter().all(|f| self.flavours.contains(f))
+        let flavors = self.flavors();
+        self.only.is_empty() && USUAL_FLAVORS.iter().all(|f| flavors.contains(f))
     }
 
-    /// Those of a table that were asked for.
+    /// The programs of a table that were asked for.
     pub(crate) fn chosen(
         &self,
         table: impl Iterator<Item = &'static Workload>,
     ) -> Vec<&'static Workload> {
-        table
-            .filter(|w| self.only.is_empty() || self.only.iter().any(|n| n == w.name))
-            .collect()
+        table.filter(|w| self.is_chosen(w)).collect()
     }
 
-    /// The words after `bench` for the same programs to be built and nothing to be measured.
-    pub(crate) fn words_to_build(&self) -> Vec<String> {
-        let flavours = self.flavours.iter().map(|f| f.name());
-        let flavours = flavours.collect::<Vec<_>>().join(",");
-        let mut words = vec!["--build".to_owned(), "--flavours".to_owned(), flavours];
+    fn is_chosen(&self, workload: &Workload) -> bool {
+        let is_micro = MICRO.iter().any(|w| w == workload);
+        let mut names = self.only.iter();
+        self.only.is_empty()
+            || names.any(|name| name == workload.name || (is_micro && name == ALL_MICRO))
+    }
+
+    /// The arguments of `bench` that build the same programs and measure nothing.
+    pub(crate) fn build_arguments(&self) -> Vec<String> {
+        let flavors = self.flavors();
+        let flavors: Vec<&str> = flavors.iter().map(|f| f.name()).collect();
+        let mut words = vec![
+            "--build".to_owned(),
+            "--flavors".to_owned(),
+            flavors.join(","),
+        ];
         if self.quick {
             words.push("--quick".to_owned());
         }
@@ -121,7 +125,7 @@ impl Options {
         words
     }
 
-    /// How much a run does.
+    /// How much the programs do.
     pub(crate) fn scale(&self) -> Scale {
         match (self.callgrind, self.quick) {
             (true, _) => Scale::Small,
@@ -132,68 +136,55 @@ impl Options {
 
     /// Rounds of the suite.
     pub(crate) fn rounds(&self) -> usize {
-        self.rounds.unwrap_or(if self.quick { 5 } else { 9 })
+        let usual = if self.quick { 5 } else { 9 };
+        self.rounds.map_or(usual, NonZeroUsize::get)
     }
 
     /// Rounds of the tight loops.
     pub(crate) fn micro_rounds(&self) -> usize {
-        self.rounds.unwrap_or(if self.quick { 3 } else { 5 })
-    }
-
-    fn add_flavours(&mut self, list: &str) -> Result<()> {
-        for name in list.split(',') {
-            let known = FLAVOURS.into_iter().find(|f| f.name() == name);
-            let flavour = known.with_context(|| {
-                let all = FLAVOURS.map(Flavour::name).join(", ");
-                format!("no flavour is called {name:?}: there are {all}")
-            })?;
-            self.flavours.push(flavour);
-        }
-        Ok(())
+        let usual = if self.quick { 3 } else { 5 };
+        self.rounds.map_or(usual, NonZeroUsize::get)
     }
 }
 
-/// Programs' names, by commas; `micro` is all the tight loops.
-fn names(list: &str) -> Result<Vec<String>> {
-    let mut all = Vec::new();
-    for name in list.split(',') {
-        if name == "micro" {
-            all.extend(MICRO.iter().map(|w| w.name.to_owned()));
-        } else if SUITE
-            .into_iter()
-            .chain(MICRO.iter())
-            .any(|w| w.name == name)
-        {
-            all.push(name.to_owned());
-        } else {
-            let known: Vec<&str> = SUITE
-                .into_iter()
-                .chain(MICRO.iter())
-                .map(|w| w.name)
-                .collect();
-            bail!(
-                "no program is called {name:?}: there are {}, and micro for all that begin so",
-                known.join(", ")
-            );
-        }
+/// Checks the name of a program of the suite or of a tight loop.
+fn parse_program(name: &str) -> Result<String, String> {
+    let all = || SUITE.into_iter().chain(MICRO.iter()).map(|w| w.name);
+    match name == ALL_MICRO || all().any(|known| known == name) {
+        true => Ok(name.to_owned()),
+        false => Err(format!(
+            "no program is called {name:?}: there are {}, and {ALL_MICRO} for all tight loops",
+            all().collect::<Vec<_>>().join(", ")
+        )),
     }
-    Ok(all)
 }
 
-fn number(word: &str) -> Result<usize> {
-    let number = word.parse().ok().filter(|n| *n > 0);
-    number.with_context(|| format!("--rounds {word}: give a number, 1 or more"))
+fn parse_flavor(name: &str) -> Result<Flavor, String> {
+    let flavor = FLAVORS.into_iter().find(|f| f.name() == name);
+    flavor.ok_or_else(|| {
+        let all = FLAVORS.map(Flavor::name).join(", ");
+        format!("no flavor is called {name:?}: there are {all}")
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+    use clap::error::ErrorKind;
 
-    fn parse(line: &str) -> Result<Options> {
-        Options::parse(&line.split_whitespace().collect::<Vec<_>>())
+    #[derive(Debug, Parser)]
+    struct Bench {
+        #[command(flatten)]
+        options: Options,
     }
 
-    /// What the process that builds is asked for is what this one measures.
+    fn parse(line: &str) -> Result<Options, clap::Error> {
+        let words = std::iter::once("bench").chain(line.split_whitespace());
+        Bench::try_parse_from(words).map(|bench| bench.options)
+    }
+
+    /// The process that builds gets the programs that this process measures.
     #[test]
     fn the_same_programs_are_built() {
         for line in [
@@ -201,13 +192,13 @@ mod tests {
             "--quick --json out.json",
             "--callgrind --only micro,lua --json out.json",
             "--with closed,loops --rounds 3",
-            "--flavours edges --only xz,zstd-2",
+            "--flavors edges --only xz,zstd-2",
         ] {
             let asked = parse(line).expect("options");
-            let words = asked.words_to_build();
+            let words = asked.build_arguments();
             let built = parse(&words.join(" ")).expect("options");
             assert!(built.build_only && built.json.is_none(), "{words:?}");
-            assert_eq!(built.flavours(), asked.flavours(), "{words:?}");
+            assert_eq!(built.flavors(), asked.flavors(), "{words:?}");
             assert_eq!(built.scale(), asked.scale(), "{words:?}");
             assert_eq!(built.only, asked.only, "{words:?}");
         }
@@ -217,11 +208,26 @@ mod tests {
     fn results_go_to_a_file() {
         let options = parse("--quick --json some/out.json").expect("options");
         assert_eq!(options.json, Some(PathBuf::from("some/out.json")));
-        let fails = |line| parse(line).map(drop).expect_err("no options").to_string();
-        assert_eq!(fails("--json"), "--json takes a value");
+        let error = parse("--json").expect_err("no file");
+        assert_eq!(error.kind(), ErrorKind::InvalidValue);
+        let options = parse("--json out.json --build").expect("options");
         assert_eq!(
-            fails("--json out.json --build"),
+            options.check().expect_err("nothing to write").to_string(),
             "--build measures nothing that --json could write"
         );
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        for (line, known) in [
+            ("--only lua,nothing", "sqlite"),
+            ("--with nothing", "guided"),
+        ] {
+            let error = parse(line).expect_err("an unknown name").to_string();
+            assert!(
+                error.contains("\"nothing\": there are ") && error.contains(known),
+                "{error}"
+            );
+        }
     }
 }

@@ -1,41 +1,42 @@
-//! The tables: on the terminal, and in docs/benchmarks.md, whose last part is written by hand and kept.
+//! The tables on the terminal and in docs/benchmarks.md. The last part of the page is written by
+//! hand and stays.
 
-use super::Results;
 use super::paper;
+use super::results::Results;
 use super::rounds::{Measured, Row};
 use super::samples::Samples;
 use super::summary::mean;
-use super::targets::{self, Missed, percent};
+use super::targets::{self, Verdict, percent};
 use super::way::{BURSTS, Way};
 use anyhow::{Context, Result};
-use holloway_tests::workload::Flavour;
+use holloway_tests::workload::Flavor;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What stands before the tables.
+/// The text before the tables.
 const HEAD: &str = "\
 # Benchmarks
 
-Written by `cargo xtask bench` down to the line that says otherwise. The same programs, inputs and optimisation level (`-O2` for C,
-`--release` for Rust) in each flavour: *native*; *paths*: every path counted, exactly; *edges*: every edge counted, exactly; *peer*: the
-compilers' own edge counters (clang's `-fprofile-generate`, rustc's `-Cprofile-generate`), which lose counts under threads. The flavours run in
+Written by `cargo xtask bench` down to the line that says otherwise. The same programs, inputs and optimization level (`-O2` for C,
+`--release` for Rust) in each flavor: *native*; *paths*: every path counted, exactly; *edges*: every edge counted, exactly; *peer*: the
+compilers' own edge counters (clang's `-fprofile-generate`, rustc's `-Cprofile-generate`), which lose counts under threads. The flavors run in
 turn, round by round; a ratio is the median of the rounds' ratios to native, ± the width of their middle half; times are medians of
-wall-clock seconds. Every flavour's output was the native one. What stands under \"Streams\" was run by `holloway run`, whose collector analyses
+wall-clock seconds. Every flavor's output was the native one. What stands under \"Streams\" was run by `holloway run`, whose collector analyses
 the stream while the program runs: the times are of both, to the end of the collector.
 ";
 
-/// Where the part by hand begins.
+/// The line before the part that is written by hand.
 const BY_HAND: &str =
     "<!-- Below this line the page is written by hand; `cargo xtask bench` keeps it. -->";
 
-/// A spread of the ratios, half of the programs' being wider, beyond which figures say more of the machine.
+/// If half of the programs have ratios with a larger spread, the machine was too noisy.
 const NOISY: f64 = 0.05;
 
-/// Why the figures aren't worth keeping, if so.
+/// The reason why the figures are not worth keeping, if there is one.
 pub(crate) fn too_noisy(results: &Results) -> Option<String> {
     let mut spreads = Samples::default();
     for row in results.suite.iter().filter(|r| r.workload.threads == 1) {
-        row.ratios(Way::Alone(Flavour::Paths))
+        row.ratios(Way::Alone(Flavor::Paths))
             .into_iter()
             .for_each(|r| spreads.push(r.spread()));
     }
@@ -48,7 +49,7 @@ pub(crate) fn too_noisy(results: &Results) -> Option<String> {
     })
 }
 
-/// Writes the page; what was written by hand stays.
+/// Writes the page, and keeps the part that is written by hand.
 ///
 /// # Errors
 /// It can't be read or written.
@@ -56,7 +57,8 @@ pub(crate) fn write(results: &Results, file: &Path) -> Result<()> {
     let old = std::fs::read_to_string(file).unwrap_or_default();
     let by_hand = old.split_once(BY_HAND).map_or("\n", |(_, rest)| rest);
     let page = format!(
-        "{HEAD}\nMeasured on: {}.\n\n{}\n{BY_HAND}{by_hand}",
+        "{HEAD}\nMeasured on {}, on {}. What this run did not measure is not in its tables.\n\n{}\n{BY_HAND}{by_hand}",
+        results.date,
         results.machine,
         tables(results)
     );
@@ -91,10 +93,10 @@ pub(crate) fn tables(results: &Results) -> String {
     text
 }
 
-/// A table for tuning: few programs, the least of the times as well as the medians.
+/// A table for tuning: the smallest times as well as the medians.
 pub(crate) fn tuning(results: &Results) -> String {
     let mut text = String::from(
-        "| program | flavour | median s | ratio of medians by round | of minima | of processor time | peak MiB | code |\n|---|---|---|---|---|---|---|---|\n",
+        "| program | flavor | median s | ratio of medians by round | of minima | of processor time | peak MiB | code |\n|---|---|---|---|---|---|---|---|\n",
     );
     for row in results.suite.iter().chain(&results.micro) {
         let native = row.native();
@@ -140,14 +142,13 @@ pub(crate) fn tuning(results: &Results) -> String {
 fn targets_table(results: &Results) -> String {
     let mut text = String::from("| target | reach | measured | |\n|---|---|---|---|\n");
     for t in targets::all(results) {
-        let verdict = match t.missed {
-            None => String::new(),
-            Some(Missed::No) => "reached".to_owned(),
-            Some(Missed::By(much)) => format!("**missed** by {much}"),
+        let verdict = match t.verdict {
+            Verdict::Reached => "reached".to_owned(),
+            Verdict::MissedBy(excess) => format!("**missed** by {excess}"),
         };
         line(
             &mut text,
-            format_args!("| {} | {} | {} | {verdict} |", t.what, t.reach, t.measured),
+            format_args!("| {} | {} | {} | {verdict} |", t.name, t.limit, t.measured),
         );
     }
     text
@@ -156,14 +157,14 @@ fn targets_table(results: &Results) -> String {
 /// The ways that a table is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Programs that count for themselves, and the peers.
+    /// Programs that run without a collector, and the peers.
     Counts,
-    /// Those with a collector.
+    /// Programs that run with a collector.
     Streams,
 }
 
 impl Part {
-    /// What of a row belongs to it, besides native.
+    /// The ways of a row that belong to this part, except native.
     fn ways(self, row: Option<&&Row>) -> Vec<Way> {
         let ways = row.into_iter().flat_map(|row| &row.ways).skip(1);
         let ways = ways.map(|m| m.way);
@@ -172,7 +173,7 @@ impl Part {
     }
 }
 
-/// What streams cost: nothing where none was measured.
+/// The cost of streams; empty if no stream was measured.
 fn streams_tables(results: &Results) -> String {
     let mut text = String::new();
     for (title, threads) in [("Streams, one thread", 1), ("Streams, two threads", 2)] {
@@ -267,7 +268,7 @@ fn space_table(results: &Results) -> String {
     let Some(first) = results.suite.first() else {
         return String::new();
     };
-    // Of several ways to run one program, one.
+    // A table of memory has one way of each kind.
     let ways = first.ways.iter().skip(1).map(|m| m.way);
     let spared = |way: &Way| match *way {
         Way::Loops(k) => k != 8,

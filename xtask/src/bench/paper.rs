@@ -1,10 +1,10 @@
 //! The path paper's table (Ball, Larus 1996, "PP Overhead") beside ours: what paths and edges cost,
 //! how many increments both are, how much was hashed, how long paths are.
 
-use super::Results;
+use super::results::Results;
 use super::rounds::Row;
 use crate::slides::{OVERHEADS, Programs, overhead};
-use holloway_tests::workload::Flavour;
+use holloway_tests::workload::Flavor;
 
 /// Overheads from which on a quotient is taken, in per cent: below it is a quotient of noise.
 const LEAST: f64 = 1.0;
@@ -47,8 +47,8 @@ struct Figures {
 
 impl Figures {
     fn of(row: &Row) -> Self {
-        let percent = |flavour| row.slowdown_of(flavour).map(|s| (s - 1.0) * 100.0);
-        let (paths, edges) = (percent(Flavour::Paths), percent(Flavour::Edges));
+        let percent = |flavor| row.slowdown_of(flavor).map(|s| (s - 1.0) * 100.0);
+        let (paths, edges) = (percent(Flavor::Paths), percent(Flavor::Edges));
         let both = paths.zip(edges);
         Self {
             name: row.workload.name.to_owned(),

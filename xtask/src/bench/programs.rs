@@ -1,14 +1,17 @@
-//! The built programs, kept from run to run.
+//! The built programs, which are kept from run to run.
 //!
-//! A program lies in target/bench/programs/NAME: its sources, its inputs, what compilers made. Beside each executable
-//! stands a stamp, a hash of all that went into it: the sources, the table's row, the compilers, and for a woven one
-//! holloway's own executables and its guide. Where the stamp is as it should be nothing is built.
+//! A program has a folder target/bench/programs/NAME with its sources, its inputs, and its builds.
+//! Beside each executable there is a stamp: a hash of everything that it is made of. These are the
+//! sources, the row of the table, the compilers, and for a woven program also holloway's
+//! executables and the guide. A program with the right stamp is not built again.
 
 use super::totals::Totals;
+use crate::workspace::{BuildProfile, bench_folder, build_holloway};
 use anyhow::{Context, Result, anyhow};
 use holloway_tests::tool::{holloway, installed, run_ok, scratch};
-use holloway_tests::workload::{Flavour, MICRO, SUITE, Scale, Source, Workload};
+use holloway_tests::workload::{Flavor, MICRO, SUITE, Scale, Source, Workload};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -19,7 +22,7 @@ pub(crate) struct Shelf {
     folder: PathBuf,
 }
 
-/// What every stamp rests on.
+/// The parts of every stamp.
 #[derive(Debug)]
 struct Makers {
     /// Hash of the compilers' versions.
@@ -56,25 +59,32 @@ impl Makers {
 }
 
 impl Shelf {
-    /// The shelf below `bench`.
-    pub(crate) fn open(bench: &Path) -> Self {
-        Self {
-            folder: bench.join("programs"),
+    /// The shelf in the target directory. The workloads find holloway by an environment variable:
+    /// without the variable, the command builds holloway and starts again with it.
+    ///
+    /// # Errors
+    /// holloway cannot be built.
+    pub(crate) fn open() -> Result<Self> {
+        if std::env::var_os("HOLLOWAY_EXE").is_none() {
+            return Err(restart_with(&build_holloway(BuildProfile::Release)?));
         }
+        Ok(Self {
+            folder: bench_folder()?.join("programs"),
+        })
     }
 
-    /// Where a flavour's executable of a program lies.
-    pub(crate) fn executable(&self, source: Source, flavour: Flavour) -> PathBuf {
+    /// The executable of a program in a flavor.
+    pub(crate) fn executable(&self, source: Source, flavor: Flavor) -> PathBuf {
         self.folder
             .join(source.name())
             .join("built")
-            .join(flavour.name())
+            .join(flavor.name())
     }
 
-    /// A program's input files, written when they aren't there yet.
+    /// The folder of a program's input files. Missing files are written.
     ///
     /// # Errors
-    /// They can't be written.
+    /// The files cannot be written.
     pub(crate) fn input(&self, workload: &Workload, scale: Scale) -> Result<PathBuf> {
         let inputs = self.folder.join(workload.source.name()).join("inputs");
         let set = match scale {
@@ -94,14 +104,14 @@ impl Shelf {
         Ok(folder)
     }
 
-    /// Builds what isn't there as it should be, and writes the inputs.
+    /// Builds the programs without the right stamp, and writes the inputs.
     ///
     /// # Errors
     /// A build fails.
     pub(crate) fn build(
         &self,
         workloads: impl Iterator<Item = &'static Workload>,
-        flavours: &[Flavour],
+        flavors: &[Flavor],
         scale: Scale,
     ) -> Result<()> {
         let makers = Makers::find()?;
@@ -112,7 +122,7 @@ impl Shelf {
                 sources.push(workload.source);
             }
         }
-        // Two at a time: some programs are one large file.
+        // Two builds at a time: some programs are one large file.
         let queue = Mutex::new(sources.into_iter());
         let work = || -> Result<()> {
             while let Some(source) = {
@@ -122,8 +132,8 @@ impl Shelf {
                     .next()
             } {
                 let key = self.renew(source, &makers)?;
-                for flavour in flavours {
-                    self.build_flavour(source, *flavour, key, &makers)?;
+                for flavor in flavors {
+                    self.build_flavor(source, *flavor, key, &makers)?;
                 }
             }
             Ok(())
@@ -138,7 +148,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// Makes a program's folder anew where its sources aren't what they were; their hash.
+    /// Replaces a program's sources if they changed, and returns their hash.
     fn renew(&self, source: Source, makers: &Makers) -> Result<u64> {
         let home = self.folder.join(source.name());
         let fresh = scratch("bench-sources")?;
@@ -150,7 +160,7 @@ impl Shelf {
         }
         let (key, sources) = (hash.finish(), home.join(source.name()));
         if !is_stamped(&sources, key) {
-            // Cargo sees for itself what a change is for; a C program is compiled anew.
+            // Cargo finds out what to compile again; a C program is compiled from nothing.
             if matches!(source, Source::C(_)) && home.exists() {
                 std::fs::remove_dir_all(&home)?;
             }
@@ -161,37 +171,37 @@ impl Shelf {
         Ok(key)
     }
 
-    fn build_flavour(
+    fn build_flavor(
         &self,
         source: Source,
-        flavour: Flavour,
+        flavor: Flavor,
         sources: u64,
         makers: &Makers,
     ) -> Result<()> {
         let folder = self.folder.join(source.name()).join(source.name());
         let mut hash = DefaultHasher::new();
         sources.hash(&mut hash);
-        if flavour.is_woven() {
+        if flavor.is_woven() {
             makers.holloway.hash(&mut hash);
         }
-        let (key, to) = (hash.finish(), self.executable(source, flavour));
+        let (key, to) = (hash.finish(), self.executable(source, flavor));
         if is_stamped(&to, key) {
             return Ok(());
         }
-        if flavour == Flavour::Guided {
-            self.build_flavour(source, Flavour::Paths, sources, makers)?;
-            self.record_guide(source, &Flavour::guide(&folder))?;
+        if flavor == Flavor::Guided {
+            self.build_flavor(source, Flavor::Paths, sources, makers)?;
+            self.record_guide(source, &Flavor::guide(&folder))?;
         }
         let start = std::time::Instant::now();
         let built = source
-            .build(&folder, flavour)
-            .with_context(|| format!("{} {}", source.name(), flavour.name()))?;
+            .build(&folder, flavor)
+            .with_context(|| format!("{} {}", source.name(), flavor.name()))?;
         std::fs::copy(&built, &to)?;
         stamp(&to, key)?;
         eprintln!(
             "built {} {} in {:.1} s",
             source.name(),
-            flavour.name(),
+            flavor.name(),
             start.elapsed().as_secs_f64()
         );
         Ok(())
@@ -208,15 +218,29 @@ impl Shelf {
             .context("every source is some program's")?;
         let input = self.input(workload, Scale::Small)?;
         workload.run(
-            &self.executable(source, Flavour::Paths),
+            &self.executable(source, Flavor::Paths),
             &input,
             Scale::Small,
             Some(data),
         )?;
-        // A report keeps the program's map in the run, so that the run can be read when the program is built anew.
+        // The report copies the program's map into the run's directory. So the run can be read even
+        // after the program is built again.
         Totals::of_run(data)?;
         Ok(())
     }
+}
+
+/// Replaces this process by the same command with `HOLLOWAY_EXE` set: changing one's own
+/// environment is unsafe. Returns only if that fails.
+fn restart_with(exe: &Path) -> anyhow::Error {
+    let restarted = std::env::current_exe().map(|xtask| {
+        Command::new(xtask)
+            .args(std::env::args_os().skip(1))
+            .env("HOLLOWAY_EXE", exe)
+            .exec()
+    });
+    let error = restarted.unwrap_or_else(|error| error);
+    anyhow::Error::new(error).context("cannot start again")
 }
 
 /// The file beside `path` that holds its stamp.
@@ -235,7 +259,7 @@ fn stamp(path: &Path, key: u64) -> Result<()> {
     Ok(std::fs::write(stamp_of(path), format!("{key:016x}\n"))?)
 }
 
-/// Name and content of a file, or of all that lies in a folder, in order.
+/// Hashes the name and the content of a file, or of everything in a folder, in order.
 fn hash_tree(path: &Path, hash: &mut DefaultHasher) -> Result<()> {
     path.file_name().hash(hash);
     if !path.is_dir() {

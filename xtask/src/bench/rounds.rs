@@ -1,7 +1,9 @@
-//! A program's runs: every flavour in turn, round by round; time, processor time and peak memory of each.
+//! The runs of a program: every flavor in turn, round by round, with time, processor time, and peak
+//! memory of each run.
 //!
-//! Before the rounds each flavour runs once, which warms the caches and shows that its output is the native one.
-//! The order of the flavours is turned round after every round, so that none always runs behind the same one.
+//! Before the first round each flavor runs once. That warms the caches and shows that the output is
+//! the native one. The order of the flavors reverses after every round, so that no flavor always
+//! runs after the same one.
 
 use super::options::Options;
 use super::programs::Shelf;
@@ -10,7 +12,7 @@ use super::totals::Totals;
 use super::way::Way;
 use anyhow::{Context, Result, bail, ensure};
 use holloway_tests::tool::scratch;
-use holloway_tests::workload::{Flavour, Scale, Workload};
+use holloway_tests::workload::{Flavor, Scale, Workload};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -23,18 +25,18 @@ use wait4::Wait4;
 pub(crate) struct Row {
     /// The program.
     pub(crate) workload: &'static Workload,
-    /// One for each way, native first.
+    /// The figures of each way, native first.
     pub(crate) ways: Vec<Measured>,
-    /// What one run counted, in paths.
+    /// The counts of one run with paths.
     pub(crate) totals: Option<Totals>,
-    /// The same in edges.
+    /// The counts of one run with edges.
     pub(crate) edge_totals: Option<Totals>,
 }
 
 /// A way's figures.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    /// Which.
+    /// The way.
     pub(crate) way: Way,
     /// Wall-clock seconds.
     pub(crate) seconds: Samples,
@@ -42,12 +44,12 @@ pub(crate) struct Measured {
     pub(crate) cpu: Samples,
     /// Peak memory of the largest process, in bytes.
     pub(crate) peak: Samples,
-    /// Bytes of machine code in the executable, once it has been looked at.
+    /// Bytes of machine code in the executable; 0 until it is read.
     pub(crate) code: u64,
 }
 
 impl Row {
-    /// The native figures: they are always there.
+    /// The native figures, which every row has.
     pub(crate) fn native(&self) -> &Measured {
         &self.ways[0]
     }
@@ -57,7 +59,7 @@ impl Row {
         self.ways.iter().find(|m| m.way == way)
     }
 
-    /// A way's times over the native ones, round by round.
+    /// The ratios of a way's times to the native times, round by round.
     pub(crate) fn ratios(&self, way: Way) -> Option<Samples> {
         Some(self.of(way)?.seconds.over(&self.native().seconds))
     }
@@ -67,20 +69,20 @@ impl Row {
         Some(self.ratios(way)?.median())
     }
 
-    /// The same of a flavour that is run alone.
-    pub(crate) fn slowdown_of(&self, flavour: Flavour) -> Option<f64> {
-        self.slowdown(Way::Alone(flavour))
+    /// The median ratio of a flavor that runs alone.
+    pub(crate) fn slowdown_of(&self, flavor: Flavor) -> Option<f64> {
+        self.slowdown(Way::Alone(flavor))
     }
 }
 
-/// What one run took.
+/// Time and memory of one run.
 struct Run {
     seconds: f64,
     cpu: f64,
     peak: f64,
 }
 
-/// Where a program runs and leaves its data.
+/// The input of a program, and the directory of its data.
 struct Place<'a> {
     workload: &'static Workload,
     scale: Scale,
@@ -91,7 +93,7 @@ struct Place<'a> {
 /// Measures one program.
 ///
 /// # Errors
-/// A run fails, or a flavour prints what the native program doesn't.
+/// A run fails, or the output of a flavor differs from the native output.
 pub(crate) fn row(
     shelf: &Shelf,
     workload: &'static Workload,
@@ -108,7 +110,7 @@ pub(crate) fn row(
         input: shelf.input(workload, scale)?,
         data: &data,
     };
-    let executable = |way: Way| shelf.executable(workload.source, way.flavour());
+    let executable = |way: Way| shelf.executable(workload.source, way.flavor());
     check_outputs(&place, ways, &executable)?;
     let mut measured: Vec<Measured> = ways.iter().map(|way| Measured::new(*way)).collect();
     for round in 0..rounds {
@@ -123,9 +125,9 @@ pub(crate) fn row(
         }
     }
     eprintln!();
-    let totals = |flavour| {
-        let counted = options.flavours().contains(&flavour).then(|| {
-            let way = Way::Alone(flavour);
+    let totals = |flavor| {
+        let counted = options.flavors().contains(&flavor).then(|| {
+            let way = Way::Alone(flavor);
             place.totals(way, &executable(way))
         });
         counted.transpose()
@@ -133,8 +135,8 @@ pub(crate) fn row(
     Ok(Row {
         workload,
         ways: measured,
-        totals: totals(Flavour::Paths)?,
-        edge_totals: totals(Flavour::Edges)?,
+        totals: totals(Flavor::Paths)?,
+        edge_totals: totals(Flavor::Edges)?,
     })
 }
 
@@ -150,7 +152,7 @@ impl Measured {
     }
 }
 
-/// Runs it each way once and holds what it prints against the native program's.
+/// Runs the program once in each way and compares the output with the native output.
 fn check_outputs(
     place: &Place<'_>,
     ways: &[Way],
@@ -176,7 +178,7 @@ impl Place<'_> {
     fn commands(&self, way: Way, executable: &Path) -> Vec<Command> {
         let commands = self.workload.commands(executable, &self.input, self.scale);
         let commands = commands.into_iter().enumerate().map(|(number, command)| {
-            // A run under the collector has a folder of its own.
+            // Each run under the collector has a folder of its own.
             let data = match way.is_stream() {
                 true => self.data.join(number.to_string()),
                 false => self.data.to_owned(),
@@ -186,14 +188,14 @@ impl Place<'_> {
         commands.collect()
     }
 
-    /// A hash of what a run prints, of the set of its lines where they come in any order.
+    /// A hash of the output of a run. If the order of lines depends on chance, the hash ignores it.
     fn printed(&self, way: Way, executable: &Path) -> Result<u64> {
         let mut all = DefaultHasher::new();
         let mut any_order = 0u64;
         for mut command in self.commands(way, executable) {
             command.stdin(Stdio::null()).stdout(Stdio::piped());
             if way.is_stream() {
-                // Each run says there where it recorded to.
+                // Each run prints there the name of its directory.
                 command.stderr(Stdio::null());
             }
             let mut child = command
@@ -251,11 +253,11 @@ impl Place<'_> {
         Ok(run)
     }
 
-    /// What a run counts.
+    /// The counts of a run.
     fn totals(&self, way: Way, executable: &Path) -> Result<Totals> {
         self.printed(way, executable)?;
         let totals = Totals::of_run(self.data)?;
-        // The next run's counts would be added to these.
+        // Otherwise the next run would add its counts to these.
         self.clear()?;
         Ok(totals)
     }

@@ -1,4 +1,4 @@
-//! Figures of several rounds, and what they say together.
+//! Figures of several rounds, and their statistics.
 
 /// Figures in the order of their rounds: seconds, bytes, or ratios.
 #[derive(Debug, Clone, Default)]
@@ -10,27 +10,27 @@ impl Samples {
         self.0.push(figure);
     }
 
-    /// The middle one.
+    /// The median.
     pub(crate) fn median(&self) -> f64 {
         self.quantile(0.5)
     }
 
-    /// The least.
+    /// The smallest figure.
     pub(crate) fn least(&self) -> f64 {
         self.quantile(0.0)
     }
 
-    /// Width of the middle half, as a share of the median.
+    /// The width of the middle half, as a share of the median.
     pub(crate) fn spread(&self) -> f64 {
         (self.quantile(0.75) - self.quantile(0.25)) / self.median()
     }
 
-    /// Each round's figure, divided by the other's of the same round.
+    /// Each figure divided by the other samples' figure of the same round.
     pub(crate) fn over(&self, other: &Self) -> Self {
         Self(self.0.iter().zip(&other.0).map(|(a, b)| a / b).collect())
     }
 
-    /// All of them.
+    /// All figures.
     pub(crate) fn all(&self) -> &[f64] {
         &self.0
     }

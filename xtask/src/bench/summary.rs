@@ -1,17 +1,17 @@
-//! The whole run in a few figures: slowdowns, 1.05 for 5 %.
+//! The whole run in a few slowdowns: 1.05 stands for 5 %.
 
-use super::Results;
+use super::results::Results;
 use super::rounds::Row;
 use super::samples::geometric_mean;
 use super::way::{BURSTS, KS, Way};
-use holloway_tests::workload::Flavour;
+use holloway_tests::workload::Flavor;
 
-/// Geometric means over the suite, and the worst of it. `None`: not measured.
+/// Geometric means over the suite, and its slowest programs. `None` stands for not measured.
 #[derive(Debug)]
 pub(crate) struct Summary {
     /// Paths, one thread.
     pub(crate) paths: Option<f64>,
-    /// The dearest program of it, by name.
+    /// The slowest program with paths, one thread, by name.
     pub(crate) worst: Option<(&'static str, f64)>,
     /// Paths, two threads.
     pub(crate) paths_2t: Option<f64>,
@@ -23,16 +23,16 @@ pub(crate) struct Summary {
     pub(crate) peer: Option<f64>,
     /// The peers, two threads.
     pub(crate) peer_2t: Option<f64>,
-    /// Every way with a stream.
+    /// The means of every way with a stream.
     pub(crate) streams: Vec<StreamMean>,
-    /// The dearest program with bursts of the usual length, one thread, by name.
+    /// The slowest program with the usual bursts, one thread, by name.
     pub(crate) worst_burst: Option<(&'static str, f64)>,
 }
 
 /// Geometric means of a way with a stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StreamMean {
-    /// Which.
+    /// The way.
     pub(crate) way: Way,
     /// One thread.
     pub(crate) one: Option<f64>,
@@ -41,10 +41,10 @@ pub(crate) struct StreamMean {
 }
 
 impl Summary {
-    /// Takes them from the suite's rows.
+    /// Summarizes the suite's rows.
     pub(crate) fn of(results: &Results) -> Self {
         let mean_of = |threads, way| mean(&results.suite, threads, way);
-        let mean = |threads, flavour| mean_of(threads, Way::Alone(flavour));
+        let mean = |threads, flavor| mean_of(threads, Way::Alone(flavor));
         let streams = KS.into_iter().map(Way::Loops);
         let streams = streams.chain([Way::LoopsOneCore, Way::Trace]);
         let streams = streams
@@ -56,13 +56,13 @@ impl Summary {
             slowdowns.max_by(|a, b| a.1.total_cmp(&b.1))
         };
         Self {
-            paths: mean(1, Flavour::Paths),
-            worst: worst(Way::Alone(Flavour::Paths)),
-            paths_2t: mean(2, Flavour::Paths),
-            edges: mean(1, Flavour::Edges),
-            edges_2t: mean(2, Flavour::Edges),
-            peer: mean(1, Flavour::Peer),
-            peer_2t: mean(2, Flavour::Peer),
+            paths: mean(1, Flavor::Paths),
+            worst: worst(Way::Alone(Flavor::Paths)),
+            paths_2t: mean(2, Flavor::Paths),
+            edges: mean(1, Flavor::Edges),
+            edges_2t: mean(2, Flavor::Edges),
+            peer: mean(1, Flavor::Peer),
+            peer_2t: mean(2, Flavor::Peer),
             streams: streams
                 .map(|way| StreamMean {
                     way,
@@ -80,7 +80,7 @@ impl Summary {
     }
 }
 
-/// The geometric mean of a way's slowdowns over the rows with so many threads.
+/// The geometric mean of a way's slowdowns over the rows with this many threads.
 pub(crate) fn mean(rows: &[Row], threads: u32, way: Way) -> Option<f64> {
     let rows = rows.iter().filter(|r| r.workload.threads == threads);
     let slowdowns: Vec<f64> = rows.filter_map(|r| r.slowdown(way)).collect();

@@ -1,249 +1,252 @@
-//! The targets for the cost of counting, each held against what was measured.
+//! The targets for the cost of counting, each compared with the measured figure.
 
-use super::Results;
+use super::results::Results;
 use super::summary::Summary;
 use super::way::{BURSTS, KS, Way};
-use holloway_tests::workload::Flavour;
+use holloway_tests::workload::Flavor;
 
-/// One target.
+/// A target that was measured.
 #[derive(Debug)]
 pub(crate) struct Target {
-    /// What it is about.
-    pub(crate) what: &'static str,
-    /// What is wanted.
-    pub(crate) reach: String,
-    /// What was measured, in words.
+    /// The figure that it limits.
+    pub(crate) name: &'static str,
+    /// The limit.
+    pub(crate) limit: String,
+    /// The measured figure.
     pub(crate) measured: String,
-    /// Reached, or by how much not; `None`: not measured.
-    pub(crate) missed: Option<Missed>,
+    pub(crate) verdict: Verdict,
 }
 
-/// How a target was met.
+/// Whether a target was reached.
 #[derive(Debug)]
-pub(crate) enum Missed {
+pub(crate) enum Verdict {
     /// It was.
-    No,
-    /// It wasn't, by so much.
-    By(String),
+    Reached,
+    /// It was missed by this much.
+    MissedBy(String),
 }
 
-/// Slowdowns, in per cent, that the targets allow.
+/// Largest slowdowns that the targets allow, in percent.
 const PATHS: f64 = 5.0;
 const WORST: f64 = 20.0;
 const EDGES: f64 = 3.0;
 const LOOPS: f64 = 15.0;
-/// Times, over native, that they allow.
+/// Largest ratios to native time.
 const LOOPS_ONE_CORE: f64 = 2.5;
 const TRACE: f64 = 2.0;
 const TRACE_NEXT: f64 = 1.5;
-/// Slowdowns, in per cent, that they allow where paths are timed in bursts.
+/// Largest slowdowns where paths are timed in bursts, in percent.
 const BURST: f64 = 2.0;
 const BURST_WORST: f64 = 5.0;
-/// Build times, woven over plain.
+/// Largest ratio of woven to plain build time.
 const BUILD: f64 = 1.5;
-/// What two medians may differ by before one program counts as slower than another, in per cent.
+/// Two medians that differ by less count as equal, in percent.
 const NOISE: f64 = 0.5;
+/// The overhead with 64 threads may exceed that with 2 by this much, in points.
+const GROWTH: f64 = 2.0;
 
-/// Every target that this command measures.
+/// The targets of everything that this run measured. What it did not measure has no row.
 pub(crate) fn all(results: &Results) -> Vec<Target> {
     let summary = Summary::of(results);
-    let worst = summary.worst;
-    let mut all = vec![
+    let builds = results.builds.as_ref();
+    let stream = |way| summary.stream(way);
+    let all = [
         overhead("paths, 1 thread, geometric mean", summary.paths, PATHS),
-        Target {
-            measured: worst.map_or_else(unmeasured, |(name, w)| format!("{} ({name})", percent(w))),
-            ..overhead("paths, 1 thread, worst program", worst.map(|w| w.1), WORST)
-        },
+        worst("paths, 1 thread, worst program", summary.worst, WORST),
         no_slower_than_peer(results),
         overhead("paths, 2 threads, geometric mean", summary.paths_2t, PATHS),
         nothing_lost(results),
         many_threads(results),
         overhead("edges, 1 thread, geometric mean", summary.edges, EDGES),
         loops(&summary),
-        times(
-            "the same for k = 8 with the collector on the program's core",
-            summary.stream(Way::LoopsOneCore),
+        ratio(
+            "loops, k = 8, the same with the collector on the program's core",
+            stream(Way::LoopsOneCore),
             LOOPS_ONE_CORE,
         ),
-        times(
+        ratio(
             "trace, 1 thread, to the end of the collector, geometric mean",
-            summary.stream(Way::Trace),
+            stream(Way::Trace),
             TRACE,
         ),
-        times(
-            "the next goal for that",
-            summary.stream(Way::Trace),
-            TRACE_NEXT,
-        ),
+        ratio("trace, the next goal", stream(Way::Trace), TRACE_NEXT),
         overhead(
             "variation, bursts of 10000:1, 1 thread, geometric mean",
-            summary.stream(Way::Variation(BURSTS[0])),
+            stream(Way::Variation(BURSTS[0])),
             BURST,
         ),
-        Target {
-            measured: summary
-                .worst_burst
-                .map_or_else(unmeasured, |(name, w)| format!("{} ({name})", percent(w))),
-            ..overhead(
-                "the same, worst program",
-                summary.worst_burst.map(|w| w.1),
-                BURST_WORST,
-            )
-        },
+        worst(
+            "variation, bursts of 10000:1, 1 thread, worst program",
+            summary.worst_burst,
+            BURST_WORST,
+        ),
+        ratio(
+            "build from nothing",
+            builds.map(|b| b.woven.first.over(&b.plain.first).median()),
+            BUILD,
+        ),
+        ratio(
+            "second build, one crate changed",
+            builds.map(|b| b.woven.second.over(&b.plain.second).median()),
+            BUILD,
+        ),
     ];
-    for (what, is_second) in [
-        ("build from nothing", false),
-        ("second build, one crate changed", true),
-    ] {
-        let ratio = results.builds.as_ref().map(|b| {
-            let of = |t: &super::builds::Times| {
-                if is_second {
-                    t.second.clone()
-                } else {
-                    t.first.clone()
-                }
-            };
-            of(&b.woven).over(&of(&b.plain)).median()
-        });
-        all.push(times(what, ratio, BUILD));
-    }
-    all
+    all.into_iter().flatten().collect()
 }
 
-/// A slowdown against a limit in per cent.
-fn overhead(what: &'static str, slowdown: Option<f64>, limit: f64) -> Target {
-    Target {
-        what,
-        reach: format!("≤ {limit} %"),
-        measured: slowdown.map_or_else(unmeasured, percent),
-        missed: slowdown.map(|s| {
-            let over = (s - 1.0) * 100.0 - limit;
-            if over <= 0.0 {
-                Missed::No
-            } else {
-                Missed::By(format!("{over:.1} points"))
-            }
-        }),
+impl Verdict {
+    /// Reached if the figure is at most the limit; `excess` words the difference.
+    fn new(figure: f64, limit: f64, excess: impl FnOnce(f64) -> String) -> Self {
+        match figure <= limit {
+            true => Self::Reached,
+            false => Self::MissedBy(excess(figure - limit)),
+        }
     }
 }
 
-/// A ratio to native against a limit.
-fn times(what: &'static str, ratio: Option<f64>, limit: f64) -> Target {
-    Target {
-        what,
-        reach: format!("≤ {limit}×"),
-        measured: ratio.map_or_else(unmeasured, |r| format!("{r:.2}×")),
-        missed: ratio.map(|r| {
-            if r <= limit {
-                Missed::No
-            } else {
-                Missed::By(format!("{:.2}×", r - limit))
-            }
-        }),
-    }
+/// A slowdown with a limit in percent.
+fn overhead(name: &'static str, slowdown: Option<f64>, limit: f64) -> Option<Target> {
+    let slowdown = slowdown?;
+    Some(Target {
+        name,
+        limit: format!("≤ {limit} %"),
+        measured: percent(slowdown),
+        verdict: Verdict::new((slowdown - 1.0) * 100.0, limit, points),
+    })
 }
 
-/// Sequences over k iterations, the dearest k of all.
-fn loops(summary: &Summary) -> Target {
-    let what = "loops, 1 thread, to the end of the collector, dearest k, geometric mean";
+/// The slowdown of the slowest program, with a limit in percent.
+fn worst(name: &'static str, slowest: Option<(&'static str, f64)>, limit: f64) -> Option<Target> {
+    let (program, slowdown) = slowest?;
+    Some(Target {
+        measured: format!("{} ({program})", percent(slowdown)),
+        ..overhead(name, Some(slowdown), limit)?
+    })
+}
+
+/// A ratio to native with a limit.
+fn ratio(name: &'static str, ratio: Option<f64>, limit: f64) -> Option<Target> {
+    let ratio = ratio?;
+    Some(Target {
+        name,
+        limit: format!("≤ {limit}×"),
+        measured: format!("{ratio:.2}×"),
+        verdict: Verdict::new(ratio, limit, |excess| format!("{excess:.2}×")),
+    })
+}
+
+/// Sequences over k iterations: the k that costs most.
+fn loops(summary: &Summary) -> Option<Target> {
+    let name = "loops, 1 thread, to the end of the collector, dearest k, geometric mean";
     let measured = KS.map(|k| summary.stream(Way::Loops(k)).map(|mean| (k, mean)));
-    let worst = measured.into_iter().flatten();
-    let worst = worst.max_by(|a, b| a.1.total_cmp(&b.1));
-    Target {
-        measured: worst.map_or_else(unmeasured, |(k, mean)| {
-            format!("{} (k = {k})", percent(mean))
-        }),
-        ..overhead(what, worst.map(|w| w.1), LOOPS)
-    }
+    let measured = measured.into_iter().flatten();
+    let (k, mean) = measured.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(Target {
+        measured: format!("{} (k = {k})", percent(mean)),
+        ..overhead(name, Some(mean), LOOPS)?
+    })
 }
 
 /// No program is slower with paths counted than with the compilers' own edge counters.
-fn no_slower_than_peer(results: &Results) -> Target {
+fn no_slower_than_peer(results: &Results) -> Option<Target> {
     let mut slower = Vec::new();
     let mut compared = 0;
     for row in results.suite.iter().filter(|r| r.workload.threads == 1) {
-        let both = row
-            .slowdown_of(Flavour::Paths)
-            .zip(row.slowdown_of(Flavour::Peer));
-        compared += usize::from(both.is_some());
-        if let Some((paths, peer)) = both
-            && (paths - peer) * 100.0 > NOISE
-        {
-            slower.push(format!(
-                "{} by {:.1} points",
-                row.workload.name,
-                (paths - peer) * 100.0
-            ));
+        let (paths, peer) = (
+            row.slowdown_of(Flavor::Paths),
+            row.slowdown_of(Flavor::Peer),
+        );
+        let Some((paths, peer)) = paths.zip(peer) else {
+            continue;
+        };
+        compared += 1;
+        let excess = (paths - peer) * 100.0;
+        if excess > NOISE {
+            slower.push(format!("{} by {}", row.workload.name, points(excess)));
         }
     }
-    Target {
-        what: "paths, 1 thread, no program slower than with the peers' edges",
-        reach: "none".to_owned(),
-        measured: if compared == 0 {
-            unmeasured()
-        } else {
-            format!("{} of {compared}", slower.len())
+    (compared > 0).then(|| Target {
+        name: "paths, 1 thread, no program slower than with the peers' edges",
+        limit: "none".to_owned(),
+        measured: format!("{} of {compared}", slower.len()),
+        verdict: match slower.is_empty() {
+            true => Verdict::Reached,
+            false => Verdict::MissedBy(slower.join(", ")),
         },
-        missed: (compared > 0).then(|| {
-            if slower.is_empty() {
-                Missed::No
-            } else {
-                Missed::By(slower.join(", "))
-            }
-        }),
-    }
+    })
 }
 
-/// With threads, each call of a function is in the profile.
-fn nothing_lost(results: &Results) -> Target {
+/// With threads, the profile has each call of a function.
+fn nothing_lost(results: &Results) -> Option<Target> {
     let lost = results
         .exact
         .iter()
         .flat_map(|c| c.ours.map(|n| c.made.abs_diff(n)));
-    let lost: Option<u64> = (!results.exact.is_empty()).then(|| lost.sum());
-    Target {
-        what: "counts lost with 2 and 64 threads",
-        reach: "none".to_owned(),
-        measured: lost.map_or_else(unmeasured, |n| n.to_string()),
-        missed: lost.map(|n| {
-            if n == 0 {
-                Missed::No
-            } else {
-                Missed::By(n.to_string())
-            }
-        }),
-    }
+    let lost: u64 = lost.sum();
+    (!results.exact.is_empty()).then(|| Target {
+        name: "counts lost with 2 and 64 threads",
+        limit: "none".to_owned(),
+        measured: lost.to_string(),
+        verdict: match lost {
+            0 => Verdict::Reached,
+            _ => Verdict::MissedBy(lost.to_string()),
+        },
+    })
 }
 
-/// The overhead of the threaded tight loop doesn't grow with the threads.
-fn many_threads(results: &Results) -> Target {
+/// The overhead of the threaded tight loop does not grow with the threads.
+fn many_threads(results: &Results) -> Option<Target> {
     let slowdown = |name: &str| {
         let row = results.micro.iter().find(|r| r.workload.name == name)?;
-        row.slowdown_of(Flavour::Paths)
+        row.slowdown_of(Flavor::Paths)
     };
-    let both = slowdown("micro-threads").zip(slowdown("micro-threads64"));
-    Target {
-        what: "paths, a small function called from 64 threads, against 2 threads",
-        reach: "no worse".to_owned(),
-        measured: both.map_or_else(unmeasured, |(two, many)| {
-            format!("{} at 64, {} at 2", percent(many), percent(two))
-        }),
-        missed: both.map(|(two, many)| {
-            let over = (many - two) * 100.0;
-            if over <= 2.0 {
-                Missed::No
-            } else {
-                Missed::By(format!("{over:.1} points"))
-            }
-        }),
-    }
+    let (two, many) = slowdown("micro-threads").zip(slowdown("micro-threads64"))?;
+    let growth = (many - two) * 100.0;
+    Some(Target {
+        name: "paths, a small function called from 64 threads, against 2 threads",
+        limit: "no worse".to_owned(),
+        measured: format!("{} at 64, {} at 2", percent(many), percent(two)),
+        verdict: match growth <= GROWTH {
+            true => Verdict::Reached,
+            false => Verdict::MissedBy(points(growth)),
+        },
+    })
 }
 
-/// A slowdown as per cent.
+fn points(excess: f64) -> String {
+    format!("{excess:.1} points")
+}
+
+/// A slowdown in percent.
 pub(crate) fn percent(slowdown: f64) -> String {
     format!("{:.1} %", (slowdown - 1.0) * 100.0)
 }
 
-fn unmeasured() -> String {
-    "not in this run".to_owned()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_measured_nothing_has_no_targets() {
+        let results = Results {
+            machine: String::new(),
+            date: String::new(),
+            quick: false,
+            suite: Vec::new(),
+            micro: Vec::new(),
+            exact: Vec::new(),
+            builds: None,
+        };
+        assert!(all(&results).is_empty());
+    }
+
+    #[test]
+    fn a_limit_is_reached_or_missed_by_the_difference() {
+        let target = overhead("paths", Some(1.072), 5.0).expect("it was measured");
+        assert_eq!((&*target.limit, &*target.measured), ("≤ 5 %", "7.2 %"));
+        assert!(matches!(target.verdict, Verdict::MissedBy(text) if text == "2.2 points"));
+        let target = ratio("build", Some(1.25), 1.5).expect("it was measured");
+        assert_eq!((&*target.limit, &*target.measured), ("≤ 1.5×", "1.25×"));
+        assert!(matches!(target.verdict, Verdict::Reached));
+    }
 }

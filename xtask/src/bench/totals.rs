@@ -1,4 +1,4 @@
-//! What a run counted, out of `holloway report --format json`.
+//! The totals of a run, from `holloway report --format json`.
 
 use anyhow::{Context, Result, ensure};
 use holloway_tests::tool::{holloway_command, run_ok};
@@ -7,25 +7,25 @@ use std::path::Path;
 /// Sums over a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Totals {
-    /// Paths executed.
+    /// Path executions.
     pub(crate) paths: u64,
-    /// Of them, those counted in hash tables.
+    /// Path executions that were counted in hash tables.
     pub(crate) hashed: u64,
-    /// Times a counter was incremented: of paths as often as these ran, and once more behind calls
-    /// that may not come back where exits are counted; of edges as often as those were taken that
-    /// have a counter.
+    /// Increments of counters. With paths counted: one for each path execution, and with exits one
+    /// more for each call that may not return. With edges counted: one for each execution of an
+    /// edge that has a counter.
     pub(crate) increments: u64,
-    /// Instructions of LLVM's on these paths.
+    /// LLVM instructions on these paths.
     pub(crate) instructions: u64,
-    /// Whether frames left in a call that did not come back were counted.
+    /// Whether the run counted frames that were left in a call that did not return.
     pub(crate) exits: bool,
 }
 
 impl Totals {
-    /// Reads the totals of a run's data. No function is asked for, so that the text stays short.
+    /// Reads the totals of a run's data. The report leaves out all functions, to stay short.
     ///
     /// # Errors
-    /// The report fails, or says that counts were lost.
+    /// The report fails, or counts were lost.
     pub(crate) fn of_run(data: &Path) -> Result<Self> {
         let mut command = holloway_command(["report", "--format", "json", "--function", "^$"]);
         let json: serde_json::Value = serde_json::from_str(&run_ok(command.arg(data))?.text())?;
@@ -50,12 +50,12 @@ impl Totals {
         })
     }
 
-    /// Share of the executions that were hashed.
+    /// The share of path executions that were counted in hash tables.
     pub(crate) fn hashed_share(&self) -> f64 {
         self.hashed as f64 / self.paths.max(1) as f64
     }
 
-    /// Increments as a multiple of another run's.
+    /// The increments as a multiple of another run's increments.
     pub(crate) fn increments_over(&self, other: &Self) -> f64 {
         self.increments as f64 / other.increments.max(1) as f64
     }

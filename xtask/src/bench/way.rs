@@ -1,69 +1,75 @@
-//! The ways a program is run: alone, or a stream's program under `holloway run`, whose collector takes in what it appends.
+//! The ways in which a program runs: alone, or under `holloway run`, whose collector reads its
+//! stream.
 //!
-//! The program that loops are seen of is built once: how many iterations is the collector's business (`holloway run --k`). One whose paths are timed
-//! in bursts appends so little that it is run alone, and keeps its stream itself; how often it times one it is told when it runs. What is timed is
-//! the whole of `holloway run`: its start, the program, and what the collector has left to do when that has ended.
+//! A program for loops is built once, because the collector chooses the number of iterations
+//! (`holloway run --k`). A program whose paths are timed in bursts appends so little that it runs
+//! alone and keeps its stream itself; an environment variable sets how often it times a path. The
+//! measured time is that of the whole `holloway run`: its start, the program, and the work that the
+//! collector has left when the program ends.
 
 use holloway_tests::tool::holloway;
-use holloway_tests::workload::Flavour;
+use holloway_tests::workload::Flavor;
 use std::path::Path;
 use std::process::Command;
 
-/// Iterations measured.
+/// The numbers of iterations that are measured.
 pub(crate) const KS: [u32; 4] = [2, 4, 8, 16];
-/// Paths between bursts that are measured, the usual number first: bursts are of one path.
+/// The numbers of paths between bursts that are measured, the usual number first. A burst is one
+/// path.
 pub(crate) const BURSTS: [u32; 3] = [10_000, 1_000, 100];
 
-/// The processor that all of a run is kept on where it shall have one only.
+/// The processor for runs that may use only one.
 const PROCESSOR: &str = "0";
 
-/// How a flavour's program is run.
+/// How the program of a flavor runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// As it is.
-    Alone(Flavour),
-    /// Sequences over so many iterations, the collector on another processor where there is one.
+    /// Alone.
+    Alone(Flavor),
+    /// Sequences over this many iterations, with the collector on another processor if there is
+    /// one.
     Loops(u32),
-    /// The same with the collector on the program's own processor, over the usual number of iterations.
+    /// Sequences over the usual number of iterations, with the collector on the program's
+    /// processor.
     LoopsOneCore,
-    /// The whole trace, its grammar built meanwhile.
+    /// The whole trace. The collector builds its grammar meanwhile.
     Trace,
-    /// A path timed after about so many.
+    /// One path in about this many is timed.
     Variation(u32),
-    /// Every path timed.
+    /// Every path is timed.
     Times,
 }
 
 impl Way {
-    /// All ways in which a flavour is measured.
-    pub(crate) fn all_of(flavour: Flavour) -> Vec<Self> {
-        match flavour {
-            Flavour::Loops => {
+    /// All ways in which a flavor is measured.
+    pub(crate) fn all_of(flavor: Flavor) -> Vec<Self> {
+        match flavor {
+            Flavor::Loops => {
                 let several = KS.into_iter().map(Self::Loops);
                 several.chain([Self::LoopsOneCore]).collect()
             }
-            Flavour::Trace => vec![Self::Trace],
-            Flavour::Variation => BURSTS.into_iter().map(Self::Variation).collect(),
-            Flavour::Times => vec![Self::Times],
-            flavour => vec![Self::Alone(flavour)],
+            Flavor::Trace => vec![Self::Trace],
+            Flavor::Variation => BURSTS.into_iter().map(Self::Variation).collect(),
+            Flavor::Times => vec![Self::Times],
+            flavor => vec![Self::Alone(flavor)],
         }
     }
 
-    /// How the program is built.
-    pub(crate) fn flavour(self) -> Flavour {
+    /// The flavor that the program is built in.
+    pub(crate) fn flavor(self) -> Flavor {
         match self {
-            Self::Alone(flavour) => flavour,
-            Self::Loops(_) | Self::LoopsOneCore => Flavour::Loops,
-            Self::Trace => Flavour::Trace,
-            Self::Variation(_) => Flavour::Variation,
-            Self::Times => Flavour::Times,
+            Self::Alone(flavor) => flavor,
+            Self::Loops(_) | Self::LoopsOneCore => Flavor::Loops,
+            Self::Trace => Flavor::Trace,
+            Self::Variation(_) => Flavor::Variation,
+            Self::Times => Flavor::Times,
         }
     }
 
-    /// Its name in tables.
+    /// The name in tables.
     pub(crate) fn name(self) -> String {
         match self {
-            Self::Alone(flavour) => flavour.name().to_owned(),
+            Self::Alone(flavor) => flavor.name().to_owned(),
             Self::Loops(k) => format!("loops, k = {k}"),
             Self::LoopsOneCore => "loops, k = 8, one core".to_owned(),
             Self::Trace => "trace".to_owned(),
@@ -72,10 +78,10 @@ impl Way {
         }
     }
 
-    /// Its name in JSON.
+    /// The name in JSON.
     pub(crate) fn key(self) -> String {
         match self {
-            Self::Alone(flavour) => flavour.name().to_owned(),
+            Self::Alone(flavor) => flavor.name().to_owned(),
             Self::Loops(k) => format!("loops_k{k}"),
             Self::LoopsOneCore => "loops_1core".to_owned(),
             Self::Trace => "trace".to_owned(),
@@ -89,12 +95,12 @@ impl Way {
         !matches!(self, Self::Alone(_) | Self::Variation(_))
     }
 
-    /// The program's command as it is run in this way; `data` is for what it records.
+    /// The command that runs the program this way and records to `data`.
     pub(crate) fn command(self, program: Command, data: &Path) -> Command {
         let mut command = match self {
             Self::Alone(_) | Self::Variation(_) => {
                 let mut command = program;
-                // To the woven ones and to the peers; to nobody else.
+                // Woven programs read the first variable, the peers the second one.
                 command
                     .env("HOLLOWAY_DATA", data)
                     .env("LLVM_PROFILE_FILE", data.join("peer.profraw"));

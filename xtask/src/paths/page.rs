@@ -1,7 +1,7 @@
 //! docs/studies/paths.md: the slides' tables for our suite, and the slides' own averages under
 //! them.
 
-use super::Program;
+use super::record::Program;
 use crate::slides::{self, COMMON, OVERHEADS, PREDICTIONS, Programs, common, overhead, prediction};
 use anyhow::{Context, Result};
 use std::path::Path;

@@ -3,10 +3,28 @@
 use crate::bench::{Shelf, Totals};
 use anyhow::{Context, Result};
 use holloway_tests::tool::{holloway_command, run_ok, scratch};
-use holloway_tests::workload::{Flavour, Scale, Workload};
+use holloway_tests::workload::{Flavor, Scale, Workload};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::process::Command;
+
+/// A program and what was counted in it.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) workload: &'static Workload,
+    pub(super) figures: Figures,
+}
+
+impl Program {
+    /// Runs a program's three runs and reads their reports.
+    ///
+    /// # Errors
+    /// A run or a report fails, or counts were lost.
+    pub(super) fn run(shelf: &Shelf, workload: &'static Workload, scale: Scale) -> Result<Self> {
+        let figures = figures(shelf, workload, scale)?;
+        Ok(Self { workload, figures })
+    }
+}
 
 /// What was counted in a program.
 #[derive(Debug)]
@@ -89,23 +107,19 @@ struct Report {
     prediction: Prediction,
 }
 
-/// Runs a program's three runs and reads them.
-///
-/// # Errors
-/// A run or a report fails, or counts were lost.
-pub(super) fn figures(shelf: &Shelf, workload: &Workload, scale: Scale) -> Result<Figures> {
+fn figures(shelf: &Shelf, workload: &Workload, scale: Scale) -> Result<Figures> {
     let scratch = scratch(&format!("paths-{}", workload.name))?;
-    let run = |flavour: Flavour, scale, name| {
+    let run = |flavor: Flavor, scale, name| {
         let data = scratch.path().join(name);
-        let executable = shelf.executable(workload.source, flavour);
+        let executable = shelf.executable(workload.source, flavor);
         let input = shelf.input(workload, scale)?;
         workload.run(&executable, &input, scale, Some(&data))?;
         let totals = Totals::of_run(&data)?;
         Ok::<_, anyhow::Error>((data, totals))
     };
-    let (full, paths) = run(Flavour::Paths, scale, "full")?;
-    let (train, _) = run(Flavour::Paths, Scale::Train, "train")?;
-    let (_, edges) = run(Flavour::Edges, scale, "edges")?;
+    let (full, paths) = run(Flavor::Paths, scale, "full")?;
+    let (train, _) = run(Flavor::Paths, Scale::Train, "train")?;
+    let (_, edges) = run(Flavor::Edges, scale, "edges")?;
     let mut report = holloway_command(["report", "--view", "paths-from-edges", "--format", "json"]);
     let report: Report = read(report.arg(&full))?;
     let mut overlap = holloway_command(["overlap", "--format", "json", "--top", "1"]);

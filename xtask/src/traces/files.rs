@@ -1,7 +1,9 @@
-//! What a stored trace becomes: a file and a grammar, beside what general compressors and plain SEQUITUR make of it.
+//! The file and the grammar of a stored trace, compared with the output of general compressors and
+//! of plain SEQUITUR.
 
+use super::options::Options;
 use super::record::Stored;
-use super::{Options, timed};
+use super::stopwatch::timed;
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::builder::{Depth, GrammarBuilder};
@@ -19,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wait4::Wait4;
 
-/// Symbols that plain SEQUITUR gets: it keeps everything in memory.
+/// The number of symbols that plain SEQUITUR gets: it keeps everything in memory.
 pub(super) const SEQUITUR_SYMBOLS: usize = 1 << 24;
 
 /// A trace's figures.
@@ -27,32 +29,34 @@ pub(super) const SEQUITUR_SYMBOLS: usize = 1 << 24;
 pub(super) struct Figures {
     /// Words stored.
     pub(super) words: u64,
-    /// What is in it, and its grammar's size; several streams are added up.
+    /// Events, paths, and the size of the grammar, added up over all streams.
     pub(super) stats: Stats,
     /// Bytes of its file.
     pub(super) bytes: u64,
     /// Processor time from words to the file.
     pub(super) whole: Duration,
-    /// Of that, the part of the thread that makes blocks; another codes and writes them.
-    pub(super) making: Duration,
-    /// Of that, what the grammar's builder takes alone.
+    /// The part of `whole` for making blocks; another thread codes and writes them.
+    pub(super) block_making: Duration,
+    /// The part of `block_making` for the grammar's builder alone.
     pub(super) builder: Duration,
-    /// From the file to the grammar.
+    /// Processor time from the file to the grammar.
     pub(super) reading: Duration,
     /// Plain SEQUITUR on the first symbols.
     pub(super) sequitur: SequiturFigures,
-    /// The compressors' part.
+    /// The comparison with general compressors.
     pub(super) compared: Compared,
 }
 
 impl Figures {
-    /// From words to the file where one thread makes blocks while another codes and writes those before.
+    /// The time from words to the file if one thread makes blocks while another one codes and
+    /// writes the earlier blocks.
     pub(super) fn slower(&self) -> Duration {
-        self.making.max(self.whole.saturating_sub(self.making))
+        self.block_making
+            .max(self.whole.saturating_sub(self.block_making))
     }
 }
 
-/// What plain SEQUITUR makes of the first symbols of the longest stream.
+/// The grammar of plain SEQUITUR for the first symbols of the longest stream.
 #[derive(Debug)]
 pub(super) struct SequiturFigures {
     pub(super) symbols: u64,
@@ -78,7 +82,7 @@ pub(super) struct Packed {
     pub(super) time: Duration,
 }
 
-/// Compressors, each with what it is asked for. One thread.
+/// The command lines of the compressors. Each uses one thread.
 pub(super) const COMPRESSORS: [&[&str]; 3] = [
     &["zstd", "-1", "--single-thread", "-q", "-c"],
     &["zstd", "-19", "--single-thread", "-q", "-c"],
@@ -88,13 +92,13 @@ pub(super) const COMPRESSORS: [&[&str]; 3] = [
 /// Measures a trace.
 ///
 /// # Errors
-/// It doesn't come back as it was, or a compressor is missing.
+/// The trace read back differs from the recorded one, or a compressor is missing.
 pub(super) fn measure(stored: &Stored, options: &Options) -> Result<Figures> {
     let compared = compare(&stored.first(options.compare))?;
-    let (made, making) = timed(|| make(stored));
-    let (file, writing) = timed(|| write(stored, &made));
+    let (blocks, block_making) = timed(|| make(stored));
+    let (file, writing) = timed(|| write(stored, &blocks));
     let file = file?;
-    drop(made);
+    drop(blocks);
     let (traces, reading) = timed(|| read(&file));
     let traces = traces?;
     let paths = stored.paths();
@@ -113,8 +117,8 @@ pub(super) fn measure(stored: &Stored, options: &Options) -> Result<Figures> {
         words: stored.words(),
         stats: sum,
         bytes: file.len() as u64,
-        whole: making + writing,
-        making,
+        whole: block_making + writing,
+        block_making,
         builder,
         reading,
         sequitur: sequitur(longest.context("there is a stream")?),
@@ -122,10 +126,10 @@ pub(super) fn measure(stored: &Stored, options: &Options) -> Result<Figures> {
     })
 }
 
-/// The grammar of the first words of the first stream, and what its terminals do.
+/// The grammar of the first words of the first stream, and the events of its terminals.
 ///
 /// # Errors
-/// The trace can't be read back.
+/// The trace cannot be read back.
 pub(super) fn grammar_of_first(stored: &Stored, most: u64) -> Result<(Grammar, Vec<Event>)> {
     let mut first = stored.first(most);
     first.streams.truncate(1);
@@ -140,7 +144,7 @@ fn record(stored: &Stored) -> Result<Vec<u8>> {
     write(stored, &make(stored))
 }
 
-/// What a thread of the collector's makes of each stream.
+/// Makes the blocks of each stream, as the first thread of the collector does.
 fn make(stored: &Stored) -> Vec<Vec<Recorded>> {
     let words = Words::new(&stored.map);
     let streams = stored.streams.iter().map(|pieces| {
@@ -156,7 +160,7 @@ fn make(stored: &Stored) -> Vec<Vec<Recorded>> {
     streams.collect()
 }
 
-/// What another codes and writes meanwhile.
+/// Codes and writes the blocks, as the second thread of the collector does.
 fn write(stored: &Stored, streams: &[Vec<Recorded>]) -> Result<Vec<u8>> {
     let head = Head {
         process: 0,
@@ -186,7 +190,7 @@ fn read(bytes: &[u8]) -> Result<Vec<Trace>> {
     read.collect()
 }
 
-/// The paths of the traces must be those of the streams, one for one.
+/// Checks that the traces have exactly the paths of the streams.
 fn check(traces: &[Trace], paths: &[Vec<u32>], stored: &Stored) -> Result<()> {
     let words = Words::new(&stored.map);
     let mut begins = vec![0];
@@ -211,7 +215,7 @@ fn check(traces: &[Trace], paths: &[Vec<u32>], stored: &Stored) -> Result<()> {
     Ok(())
 }
 
-/// Numbers in order of first appearance.
+/// Replaces each path by a number, in order of first appearance.
 fn numbered(paths: &[u32]) -> Vec<u32> {
     let most = paths.iter().max().map_or(0, |word| *word as usize);
     let (mut numbers, mut next) = (vec![u32::MAX; most + 1], 0);
@@ -255,7 +259,7 @@ fn compare(stored: &Stored) -> Result<Compared> {
         .flatten()
         .flat_map(|piece: &Piece| &piece.words);
     let raw: Arc<[u8]> = words.flat_map(|word| word.to_le_bytes()).collect();
-    // Their own processor time is what counts.
+    // They may run at the same time: only their own processor time is measured.
     let others = COMPRESSORS.map(|words| {
         let raw = Arc::clone(&raw);
         std::thread::spawn(move || packed(words, &raw))

@@ -1,27 +1,27 @@
-//! Forests of sequences over k iterations, made of a stored stream, beside a hash table that only counts paths: their speed, and the
-//! paper's figures of their shape.
+//! Forests of sequences over k iterations from a stored stream, compared with a hash table that
+//! only counts paths: their speed, and the paper's figures of their shape.
 
 use super::record::Stored;
-use super::{rate, timed};
+use super::stopwatch::{rate, timed};
 use holloway_analysis::loops::{Limits, LoopsBuilder, SlabForest, Stats};
 use holloway_analysis::stream::Words;
 
 /// The paper's numbers of iterations.
 pub(super) const KS: [u32; 7] = [2, 3, 4, 6, 8, 11, 16];
 
-/// Nodes for a forest of which nothing may be dropped.
+/// The limits of a forest that drops nothing.
 const ALL: Limits = Limits { nodes: 1 << 30 };
 
 /// A stream's figures.
 #[derive(Debug)]
 pub(super) struct Figures {
-    /// Million words a second into hashed counters, one a path.
+    /// Million words a second into hashed counters, one counter for each path.
     pub(super) hashed: f64,
-    /// By k.
+    /// The forests, one for each k.
     pub(super) forests: Vec<Forest>,
 }
 
-/// One k.
+/// The figures of one k.
 #[derive(Debug)]
 pub(super) struct Forest {
     /// Million words a second, of all words.
@@ -30,13 +30,13 @@ pub(super) struct Forest {
     pub(super) dropped: f64,
     /// Nodes of the slab forest of the first words.
     pub(super) nodes: u64,
-    /// Look-ups by path in the table of roots, an item: the paper's hash operations.
+    /// Lookups in the table of roots for each word: the paper's hash operations.
     pub(super) lookups: f64,
     /// The shape of the converted forest.
     pub(super) kipf: Stats,
 }
 
-/// Measures the streams of a program; the shape of forests is of the first words.
+/// Measures the streams of a program. The shape of the forests is that of the first words.
 pub(super) fn measure(stored: &Stored, figures: u64) -> Figures {
     let first = stored.first(figures);
     let (counters, time) = timed(|| hashed(stored));
@@ -79,7 +79,8 @@ fn build(stored: &Stored, k: u32, limits: Limits) -> SlabForest {
     sum.unwrap_or_else(|| SlabForest::new(k, limits))
 }
 
-/// Counts words in a table that grows, as woven code does where a function has too many paths for an array.
+/// Counts words in a hash table that grows, as woven code does for functions with too many paths
+/// for an array.
 fn hashed(stored: &Stored) -> Counters {
     let mut counters = Counters::new(10);
     let pieces = stored.streams.iter().flatten();
@@ -88,7 +89,7 @@ fn hashed(stored: &Stored) -> Counters {
 }
 
 struct Counters {
-    /// Word + 1 and its count; a power of two of them.
+    /// Pairs of word + 1 and its count. The number of slots is a power of two.
     slots: Vec<(u64, u64)>,
     bits: u32,
     used: usize,

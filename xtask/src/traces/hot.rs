@@ -1,4 +1,4 @@
-//! Minimal hot subpaths against the longest length looked for (Larus 1999, Figure 9).
+//! The number of minimal hot subpaths by their longest length (Larus 1999, Figure 9).
 
 use holloway_analysis::trace::Grammar;
 use holloway_analysis::trace::code::Event;
@@ -6,12 +6,13 @@ use holloway_analysis::trace::hot::{Bounds, as_printed};
 
 /// The longest lengths.
 pub(super) const LENGTHS: [usize; 10] = [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
-/// Least costs, in instructions.
+/// The smallest costs, in instructions.
 pub(super) const COSTS: [u64; 2] = [10_000, 100_000];
-/// Paths of the shortest subpath.
+/// The number of paths in the shortest subpath.
 const SHORTEST: usize = 10;
 
-/// Counts them in a trace, by the paper's algorithm: for each of [`COSTS`], by length as in [`LENGTHS`].
+/// Counts the hot subpaths of a trace by the paper's algorithm, for each of [`COSTS`] and each of
+/// [`LENGTHS`].
 pub(super) fn counts((grammar, events): &(Grammar, Vec<Event>)) -> Vec<Vec<usize>> {
     let cost = |event: &Event| match event {
         Event::Path { instructions, .. } => Some(*instructions),

@@ -1,84 +1,76 @@
 //! The options of `cargo xtask study traces`.
 
-use anyhow::{Context, Result, bail, ensure};
-use holloway_tests::workload::{SUITE, Scale, Workload};
+use crate::suite;
+use holloway_tests::workload::{Scale, Workload};
+use std::num::NonZeroU64;
+
+/// The options as given on the command line.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Arguments {
+    /// Use smaller inputs and keep fewer words
+    #[arg(long)]
+    quick: bool,
+    /// Run only these programs
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = suite::parse_name)]
+    only: Vec<String>,
+    /// Keep at most this many words of a program [default: 100,000,000; quick: 10,000,000]
+    #[arg(long, value_name = "N")]
+    most: Option<NonZeroU64>,
+    /// Give the compressors this many words [default: 20,000,000; quick: 1,000,000]
+    ///
+    /// 100,000,000 words take hours.
+    #[arg(long, value_name = "N")]
+    compare: Option<NonZeroU64>,
+    /// Let forests grow over this many words [default: 100,000,000; quick: 10,000,000]
+    #[arg(long, value_name = "N")]
+    forests: Option<NonZeroU64>,
+    /// Convert forests and search hot subpaths in this many words [default: 1,000,000]
+    #[arg(long, value_name = "N")]
+    figures: Option<NonZeroU64>,
+}
 
 /// What to study.
 #[derive(Debug, Clone)]
-pub(crate) struct Options {
+pub(super) struct Options {
     /// How much the programs do.
     pub(super) scale: Scale,
-    /// Words kept of a program's streams, the first ones.
+    /// Words that are kept of a program's streams: the first ones.
     pub(super) most: u64,
-    /// Of them, those that the compressors get: the slow ones take minutes for 10^8.
+    /// The words that compressors get. The slow compressors take minutes for 10^8 words.
     pub(super) compare: u64,
-    /// Of them, those that forests grow over when their speed is taken.
+    /// The words over which forests grow when their speed is measured.
     pub(super) forests: u64,
-    /// Of them, those that forests are converted of and hot subpaths looked for in.
+    /// The words of which forests are converted, and in which hot subpaths are searched.
     pub(super) figures: u64,
-    /// Whether the page is written.
-    pub(super) writes: bool,
     only: Vec<String>,
 }
 
 impl Options {
-    /// Reads the words after `study traces`.
-    ///
-    /// # Errors
-    /// An unknown option or program.
-    pub(crate) fn parse(words: &[&str]) -> Result<Self> {
-        let mut options = Self {
-            scale: Scale::Full,
-            most: 100_000_000,
-            compare: 20_000_000,
-            forests: 100_000_000,
-            figures: 1_000_000,
-            writes: true,
-            only: Vec::new(),
-        };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let mut value = || {
-                let value = words.next();
-                value.with_context(|| format!("{word} takes a value"))
+    /// Fills in the defaults. No later stage gets more words than the one before it.
+    pub(super) fn new(arguments: &Arguments) -> Self {
+        let number =
+            |given: Option<NonZeroU64>, full: u64, quick: u64| match (given, arguments.quick) {
+                (Some(number), _) => number.get(),
+                (None, false) => full,
+                (None, true) => quick,
             };
-            match *word {
-                "--quick" => {
-                    options.scale = Scale::Quick;
-                    (options.most, options.compare) = (10_000_000, 1_000_000);
-                    (options.forests, options.figures) = (10_000_000, 1_000_000);
-                    options.writes = false;
-                }
-                "--only" => options.only.extend(value()?.split(',').map(str::to_owned)),
-                "--most" => options.most = number(word, value()?)?,
-                "--compare" => options.compare = number(word, value()?)?,
-                "--forests" => options.forests = number(word, value()?)?,
-                "--figures" => options.figures = number(word, value()?)?,
-                _ => bail!("unknown option {word:?}: `cargo xtask help` lists what there is"),
-            }
+        let most = number(arguments.most, 100_000_000, 10_000_000);
+        let forests = number(arguments.forests, 100_000_000, 10_000_000).min(most);
+        Self {
+            scale: match arguments.quick {
+                true => Scale::Quick,
+                false => Scale::Full,
+            },
+            most,
+            compare: number(arguments.compare, 20_000_000, 1_000_000).min(most),
+            forests,
+            figures: number(arguments.figures, 1_000_000, 1_000_000).min(forests),
+            only: arguments.only.clone(),
         }
-        for name in &options.only {
-            ensure!(
-                SUITE.iter().any(|w| w.name == name),
-                "no program of the suite is called {name:?}: there are {}",
-                SUITE.map(|w| w.name).join(", ")
-            );
-        }
-        options.compare = options.compare.min(options.most);
-        options.forests = options.forests.min(options.most);
-        options.figures = options.figures.min(options.forests);
-        Ok(options)
     }
 
-    /// The programs asked for.
+    /// The programs that were asked for.
     pub(super) fn chosen(&self) -> Vec<&'static Workload> {
-        let is_chosen =
-            |w: &&Workload| self.only.is_empty() || self.only.iter().any(|n| n == w.name);
-        SUITE.into_iter().filter(is_chosen).collect()
+        suite::chosen(&self.only)
     }
-}
-
-fn number(option: &str, word: &str) -> Result<u64> {
-    let number = word.parse().ok().filter(|n| *n > 0);
-    number.with_context(|| format!("{option} {word}: give a number of paths, 1 or more"))
 }

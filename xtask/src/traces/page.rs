@@ -1,15 +1,17 @@
-//! docs/traces.md: the tables of both papers for our suite; its last part is written by hand and kept.
+//! docs/traces.md: the tables of both papers for our suite. The last part of the page is written by
+//! hand and stays.
 
 use super::files::{COMPRESSORS, Packed, SEQUITUR_SYMBOLS};
 use super::forests::KS;
 use super::hot::{COSTS, LENGTHS};
-use super::{Program, Study, rate};
+use super::results::{Program, Study};
+use super::stopwatch::rate;
 use anyhow::{Context, Result};
 use holloway_analysis::loops::Limits;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What stands before the tables.
+/// The text before the tables.
 const HEAD: &str = "\
 # Traces and sequences over iterations, in numbers
 
@@ -20,11 +22,11 @@ part, as the collector runs them side by side. The three compressors ran beside 
 from its file's grammar and was the one recorded, path for path.
 ";
 
-/// Where the part by hand begins.
+/// The line before the part that is written by hand.
 const BY_HAND: &str =
     "<!-- Below this line the page is written by hand; `cargo xtask study traces` keeps it. -->";
 
-/// Writes the page; what was written by hand stays.
+/// Writes the page, and keeps the part that is written by hand.
 ///
 /// # Errors
 /// It can't be read or written.
@@ -69,7 +71,7 @@ pub(super) fn tables(study: &Study) -> String {
     text
 }
 
-/// The targets, each held against the tables.
+/// The targets, each compared with the tables.
 fn verdicts(study: &Study) -> String {
     let programs = &study.programs;
     let all = programs.len();
@@ -177,7 +179,7 @@ fn speeds(study: &Study) -> String {
                 workload.name,
                 rate(paths, trace.slower()),
                 rate(paths, trace.whole),
-                rate(paths, trace.making),
+                rate(paths, trace.block_making),
                 rate(paths, trace.builder),
                 rate(paths, trace.reading),
                 rate(sequitur.symbols, sequitur.time),
@@ -224,7 +226,7 @@ fn compressors(study: &Study) -> String {
     text
 }
 
-/// By how much the first takes longer.
+/// The ratio of the first time to the second.
 fn times(one: Packed, other: Packed) -> f64 {
     one.time.as_secs_f64() / other.time.as_secs_f64().max(1e-9)
 }
@@ -314,7 +316,7 @@ fn forests(study: &Study) -> String {
     text
 }
 
-/// A number with its thousands apart.
+/// A number with separators between thousands.
 fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

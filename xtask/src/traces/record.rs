@@ -1,4 +1,5 @@
-//! A program's streams as its threads appended them: run without a collector, they are spooled into its profile.
+//! The streams of a program as its threads appended them. Without a collector, the threads spool
+//! their words into the profile.
 
 use crate::bench::Shelf;
 use anyhow::{Context, Result, ensure};
@@ -7,27 +8,27 @@ use holloway_analysis::stream::{Activations, Ended, Listener, Words};
 use holloway_format::raw::{Piece, RawProfile};
 use holloway_format::{ImageMap, decode_image};
 use holloway_tests::tool::scratch;
-use holloway_tests::workload::{Flavour, Scale, Workload};
+use holloway_tests::workload::{Flavor, Scale, Workload};
 use object::{Object, ObjectSection};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Streams of a program.
 pub(super) struct Stored {
-    /// Its functions and paths.
+    /// The program's functions and paths.
     pub(super) map: Arc<ImageMap>,
-    /// A stream for each ring: words, by the position of the first of each piece.
+    /// A stream for each ring: pieces with the position of their first word.
     pub(super) streams: Vec<Vec<Piece>>,
 }
 
 impl Stored {
-    /// Words in all.
+    /// The number of words in all streams.
     pub(super) fn words(&self) -> u64 {
         let pieces = self.streams.iter().flatten();
         pieces.map(|piece| piece.words.len() as u64).sum()
     }
 
-    /// The first words of it.
+    /// The first words of the streams.
     pub(super) fn first(&self, most: u64) -> Stored {
         let mut left = most;
         let mut piece = |piece: &Piece| {
@@ -47,7 +48,7 @@ impl Stored {
         }
     }
 
-    /// The words of the paths that each stream's thread ran, without the words that say something else.
+    /// The words of paths in each stream, without control words.
     pub(super) fn paths(&self) -> Vec<Vec<u32>> {
         let mut words = Words::new(&self.map);
         let streams = self.streams.iter().map(|pieces| {
@@ -73,19 +74,19 @@ impl Listener for Paths {
     }
 }
 
-/// Runs a program without a collector and reads the first words of its streams, at most so many.
+/// Runs a program without a collector and reads at most this many words of its streams.
 ///
 /// # Errors
 /// The run fails, or its profiles can't be read.
 pub(super) fn record(
     shelf: &Shelf,
     workload: &Workload,
-    flavour: Flavour,
+    flavor: Flavor,
     scale: Scale,
     most: u64,
 ) -> Result<Stored> {
     let scratch = scratch(&format!("study-{}", workload.name))?;
-    let executable = shelf.executable(workload.source, flavour);
+    let executable = shelf.executable(workload.source, flavor);
     let input = shelf.input(workload, scale)?;
     workload.run(&executable, &input, scale, Some(scratch.path()))?;
     let mut stored = Stored {
@@ -98,7 +99,7 @@ pub(super) fn record(
         let bytes = std::fs::read(&profile).with_context(|| format!("cannot read {name}"))?;
         read(&bytes, &mut left, &mut stored.streams).with_context(|| format!("{name}"))?;
     }
-    ensure!(stored.words() > 0, "{flavour:?}: no path was recorded");
+    ensure!(stored.words() > 0, "{flavor:?}: no path was recorded");
     Ok(stored)
 }
 
@@ -115,7 +116,7 @@ fn profiles(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(profiles.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Reads the streams of a profile, as many words as are `left`.
+/// Reads at most `left` words of the streams of a profile.
 fn read(bytes: &[u8], left: &mut u64, streams: &mut Vec<Vec<Piece>>) -> Result<()> {
     let profile = RawProfile::parse(bytes)?;
     for ring in profile.ring_words() {

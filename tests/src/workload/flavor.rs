@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// How a program is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flavour {
+pub enum Flavor {
     /// By the compiler alone.
     Native,
     /// By Holloway, paths counted.
@@ -29,21 +29,21 @@ pub enum Flavour {
     Peer,
 }
 
-/// Every flavour, in the order of the tables.
-pub const FLAVOURS: [Flavour; 10] = [
-    Flavour::Native,
-    Flavour::Paths,
-    Flavour::Edges,
-    Flavour::Closed,
-    Flavour::Guided,
-    Flavour::Loops,
-    Flavour::Trace,
-    Flavour::Variation,
-    Flavour::Times,
-    Flavour::Peer,
+/// Every flavor, in the order of the tables.
+pub const FLAVORS: [Flavor; 10] = [
+    Flavor::Native,
+    Flavor::Paths,
+    Flavor::Edges,
+    Flavor::Closed,
+    Flavor::Guided,
+    Flavor::Loops,
+    Flavor::Trace,
+    Flavor::Variation,
+    Flavor::Times,
+    Flavor::Peer,
 ];
 
-impl Flavour {
+impl Flavor {
     /// Its name in tables and paths.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -73,7 +73,7 @@ impl Flavour {
         folder.join("guide")
     }
 
-    /// Name of what is compiled before the link: Holloway's flavours differ in the link only.
+    /// Name of what is compiled before the link: Holloway's flavors differ in the link only.
     pub(super) fn compiled(self) -> &'static str {
         if self.is_woven() {
             "woven"

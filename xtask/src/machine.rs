@@ -1,0 +1,17 @@
+//! The machine that figures are measured on.
+
+/// Processor, cores, and kernel: what a reader needs to place the figures, and nothing that
+/// identifies the machine.
+pub(crate) fn description() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let info = read("/proc/cpuinfo");
+    let model = info
+        .lines()
+        .find_map(|l| l.strip_prefix("model name"))
+        .and_then(|l| l.split(": ").nth(1))
+        .unwrap_or("unknown");
+    let cores = std::thread::available_parallelism().map_or(1, Into::into);
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let kernel: Vec<&str> = kernel.trim().split('.').take(2).collect();
+    format!("{model}, {cores} cores, Linux {}", kernel.join("."))
+}

@@ -25,7 +25,7 @@ use crate::project::Project;
 use crate::settings::{self, WeaveSettings};
 use crate::split::{Split, split};
 use crate::wanted::Wanted;
-use crate::{clean, guide, kinds, loading, notices, report, rustc, status, unwritten};
+use crate::{clean, guide, kinds, loading, missing_profile, notices, report, rustc, status};
 
 /// A verb of cargo's that we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,8 +197,8 @@ impl CargoCall {
                 [] => self.linked.maps(),
                 _ => Vec::new(),
             };
-            let why = unwritten::uninstrumented(&name, &maps)
-                .or_else(|| unwritten::reason(&directory, &self.project.runs()))
+            let why = missing_profile::uninstrumented(&name, &maps)
+                .or_else(|| missing_profile::surroundings(&directory, &self.project.runs()))
                 .unwrap_or_else(|| self.nothing_woven());
             run_directory::discard_if_empty(&directory);
             if status.success() {

@@ -28,6 +28,7 @@ mod link;
 mod linked;
 mod loading;
 mod manual;
+mod missing_profile;
 mod notices;
 mod overlap;
 mod project;
@@ -41,7 +42,6 @@ mod stability;
 mod status;
 mod toolchain;
 mod trace;
-mod unwritten;
 mod wanted;
 mod worker;
 

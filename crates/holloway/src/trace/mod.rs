@@ -280,7 +280,7 @@ struct Place {
 impl Found {
     fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
         let load = match selection {
-            TraceSelection::Check => loading::load_what_is_left,
+            TraceSelection::Check => loading::load_readable,
             _ => loading::load_with_streams,
         };
         let loaded = load(run)?;

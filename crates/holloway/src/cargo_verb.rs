@@ -1,8 +1,8 @@
 //! `cargo holloway build|test|bench|run`: cargo with our rustc wrapper, in a build directory of its own.
 //!
-//! 1. part our options from cargo's (`split.rs`);
+//! 1. separate our options from cargo's (`split.rs`);
 //! 2. look at the project (`project.rs`);
-//! 3. forget what was linked with other settings (`settings.rs`);
+//! 3. delete programs that were linked with other settings (`holloway_link::build_settings`);
 //! 4. call cargo with the environment the rustc wrapper and the link step read;
 //! 5. finish the run's directory and report.
 
@@ -14,18 +14,21 @@ use clap::Parser as _;
 use holloway_collect::burst::Burst;
 use holloway_collect::error::RunError;
 use holloway_collect::{Collector, child, collector, run_directory};
+use holloway_link::build_settings::{self, BuildSettings};
+use holloway_link::collect_options::CollectOptions;
+use holloway_link::llvm::named_llvm;
+use holloway_link::program::find_program;
+use holloway_link::records::{LinkRecords, RECORDS};
+use holloway_link::rustc;
+use holloway_link::tools::{RUST_LINKER, RUSTC, tools_dir};
 use holloway_llvm::Library;
 use holloway_weave::Pattern;
 
 use crate::args::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
 use crate::failure::{Context, Failure, Result};
-use crate::link::{self, RUST_LINKER, RUSTC};
-use crate::linked::{self, Linked};
 use crate::project::Project;
-use crate::settings::{self, WeaveSettings};
-use crate::split::{Split, split};
-use crate::wanted::Wanted;
-use crate::{clean, guide, kinds, loading, missing_profile, notices, report, rustc, status};
+use crate::split::{Positional, Split, split};
+use crate::{clean, guide, kinds, link_host, loading, missing_profile, notices, report, status};
 
 /// A verb of cargo's that we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +51,13 @@ impl Verb {
         }
     }
 
+    fn positional(self) -> Positional {
+        match self {
+            Self::Run => Positional::Program,
+            Self::Build | Self::Test | Self::Bench => Positional::Cargo,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Build => "build",
@@ -63,7 +73,7 @@ impl Verb {
 /// # Errors
 /// No project, an unwritable directory, cargo cannot be run, nothing can be reported.
 pub(crate) fn main(verb: Verb, args: &[OsString]) -> Result<ExitCode> {
-    let split = split(args, verb == Verb::Run);
+    let split = split(args, verb.positional());
     let ours = parse_ours(verb, &split.ours);
     let only_builds = verb == Verb::Build || split.cargo.iter().any(|arg| arg == "--no-run");
     let call = CargoCall::plan(verb, split, &ours)?;
@@ -98,7 +108,7 @@ fn parse_ours(verb: Verb, ours: &[OsString]) -> CargoArgs {
 pub(crate) struct CargoCall {
     project: Project,
     command: Command,
-    linked: Linked,
+    records: LinkRecords,
     /// `--only` and `--skip` as they were given.
     patterns: Vec<String>,
     split: Split,
@@ -115,7 +125,7 @@ impl CargoCall {
         let targets = project.chosen_targets(&split.cargo)?;
         check_tools(&project)?;
         let settings = weave_settings(ours, &project.home)?;
-        settings::apply(&project.home, &settings)?;
+        build_settings::apply(&project.home, &settings)?;
         let mut command = Command::new(&project.cargo);
         command
             .arg(verb.name())
@@ -128,12 +138,12 @@ impl CargoCall {
             .first()
             .map_or(project.host.as_str(), String::as_str);
         set_environment(&mut command, &project, &settings, target, verb)?;
-        let linked = Linked::new(&project.home)?;
-        command.env(linked::LINKED, linked.directory());
+        let records = LinkRecords::new(&project.home)?;
+        command.env(RECORDS, records.directory());
         Ok(Self {
             project,
             command,
-            linked,
+            records,
             patterns: settings.patterns(),
             split,
             verb,
@@ -175,7 +185,7 @@ impl CargoCall {
             .command
             .stderr(Stdio::inherit())
             .output()
-            .map_err(|error| rustc::cannot_run(&self.project.cargo, &error))?;
+            .map_err(|error| Failure::cannot_run(&self.project.cargo, &error))?;
         self.repeat(output.status);
         if output.status.success() {
             say_programs(&executables(&output.stdout));
@@ -190,11 +200,11 @@ impl CargoCall {
             run_directory::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
         let (status, _collector) = self.spawn_into(&directory, &ours.stream)?;
         self.repeat(status);
-        let outcome = loading::finish(&directory, Some(self.linked.directory()))?;
+        let outcome = loading::finish(&directory, Some(self.records.directory()))?;
         if outcome.profiles == 0 {
             // A pattern is the likelier reason, and is named.
             let maps = match &self.patterns[..] {
-                [] => self.linked.maps(),
+                [] => self.records.maps(),
                 _ => Vec::new(),
             };
             let why = missing_profile::uninstrumented(&name, &maps)
@@ -224,15 +234,20 @@ impl CargoCall {
         }
     }
 
-    /// What the links said; of one that failed rustc has shown it.
+    /// Prints the messages of the links again. If a link failed, rustc has shown them.
     fn repeat(&self, status: ExitStatus) {
         if !status.success() {
             return;
         }
-        self.linked.warnings();
-        self.linked.sought();
+        for warning in self.records.warnings() {
+            status::warn(&warning);
+        }
+        self.records
+            .pattern_warnings()
+            .iter()
+            .for_each(link_host::print);
         if !self.is_quiet() {
-            self.linked.guided();
+            self.records.guide().iter().for_each(link_host::print);
         }
     }
 
@@ -257,14 +272,14 @@ impl CargoCall {
     ) -> Result<(ExitStatus, Collector)> {
         self.command.env(run_directory::DATA, directory);
         self.append_program_args();
-        let settings = stream.settings(Some(self.linked.directory()));
+        let settings = stream.settings(Some(self.records.directory()));
         collector::run(&mut self.command, directory, settings, notices::warn)
             .map_err(|error| self.not_run(error))
     }
 
     fn not_run(&self, error: RunError) -> Failure {
         match error {
-            RunError::Start(error) => rustc::cannot_run(&self.project.cargo, &error),
+            RunError::Start(error) => Failure::cannot_run(&self.project.cargo, &error),
             RunError::Wait(_) => Failure::new(error),
         }
     }
@@ -273,13 +288,13 @@ impl CargoCall {
 /// Looks for what every link needs, so that its lack is said before all is compiled, and in one line.
 fn check_tools(project: &Project) -> Result<()> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    Library::find(link::named_llvm().as_deref(), Some(&project.sysroot)).map_err(|error| {
+    Library::find(named_llvm().as_deref(), Some(&project.sysroot)).map_err(|error| {
         Failure::new(format_args!(
             "{error}; `holloway doctor` says what was found"
         ))
     })?;
     let linker = set("HOLLOWAY_LINKER").unwrap_or_else(|| "cc".into());
-    if link::find_program(&linker).is_none() {
+    if find_program(&linker).is_none() {
         return Err(Failure::new(format_args!(
             "cannot link: no {} found; install a C compiler, which links for rustc too (Debian: apt install gcc)",
             linker.display()
@@ -289,22 +304,22 @@ fn check_tools(project: &Project) -> Result<()> {
 }
 
 /// Settings from the options, with the environment for those not given. The guide is made here, once for all links.
-fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<WeaveSettings> {
+fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<BuildSettings> {
     let weave = &ours.weave;
-    let mut wanted = Wanted {
+    let mut options = CollectOptions {
         guide: weave.guide.clone(),
-        ..weave.count.wanted()
+        ..weave.count.options()
     }
     .or_environment()?;
-    kinds::check(wanted.kind(), &ours.stream, Some(&ours.view))?;
+    kinds::check(options.kind(), &ours.stream, Some(&ours.view))?;
     Burst::check_environment()?;
     let mut guide_hash = String::new();
-    if let Some(named) = &wanted.guide {
+    if let Some(named) = &options.guide {
         let (file, hash) = guide::keep(named, home)?;
-        (wanted.guide, guide_hash) = (Some(file), hash);
+        (options.guide, guide_hash) = (Some(file), hash);
     }
-    Ok(WeaveSettings {
-        wanted,
+    Ok(BuildSettings {
+        options,
         guide_hash,
         std: weave.std
             || std::env::var_os("HOLLOWAY_STD")
@@ -346,11 +361,11 @@ fn without_target_dir(cargo: &[OsString]) -> Vec<&OsString> {
 fn set_environment(
     command: &mut Command,
     project: &Project,
-    settings: &WeaveSettings,
+    settings: &BuildSettings,
     target: &str,
     verb: Verb,
 ) -> Result<()> {
-    let tools = link::tools_dir()?;
+    let tools = tools_dir()?;
     command.env("RUSTC_WRAPPER", tools.join(RUSTC));
     match users_wrapper(project) {
         Some(wrapper) => command.env(rustc::INNER_WRAPPER, wrapper),

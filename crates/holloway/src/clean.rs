@@ -9,9 +9,9 @@ use holloway_collect::run_directory;
 
 use crate::args::CleanArgs;
 use crate::failure::{Context, Failure, Result};
-use crate::link::{dead_tools, remove_tools};
 use crate::project::{HOME, absolute};
 use crate::status;
+use holloway_link::tools::{cache_home, dead_tools, remove_tools};
 
 /// Directory of woven modules below holloway's own, for the cargo verbs.
 pub(crate) const CACHE: &str = "cache";
@@ -122,7 +122,7 @@ fn woven_in(cache: &Path) -> Vec<PathBuf> {
 pub(crate) fn shared_cache() -> Option<PathBuf> {
     match std::env::var_os("HOLLOWAY_CACHE") {
         Some(cache) => (!cache.is_empty()).then(|| cache.into()),
-        None => crate::link::cache_home().map(|home| home.join("woven")),
+        None => cache_home().map(|home| home.join("woven")),
     }
 }
 

@@ -6,11 +6,13 @@ use std::process::ExitCode;
 
 use holloway_llvm::Library;
 
-use crate::clang;
 use crate::failure::{FAILED, Result};
-use crate::link::{self, find_program};
-use crate::toolchain::{Rustc, version_line};
-use crate::wanted::{Wanted, word};
+use holloway_link::clang;
+use holloway_link::collect_options::{CollectOptions, Switch};
+use holloway_link::llvm::named_llvm;
+use holloway_link::program::find_program;
+use holloway_link::toolchain::{Rustc, version_line};
+use holloway_link::tools::tools_dir;
 
 /// How a thing stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +181,7 @@ fn rust(rustc: Option<&Rustc>) -> Finding {
 
 fn library(rustc: Option<&Rustc>) -> std::result::Result<Library, String> {
     let sysroot = rustc.map(|rustc| rustc.sysroot.as_path());
-    Library::find(link::named_llvm().as_deref(), sysroot).map_err(|error| error.to_string())
+    Library::find(named_llvm().as_deref(), sysroot).map_err(|error| error.to_string())
 }
 
 fn loaded(llvm: &std::result::Result<Library, String>) -> Finding {
@@ -195,7 +197,7 @@ fn loaded(llvm: &std::result::Result<Library, String>) -> Finding {
             State::Bad,
             "libLLVM",
             why.lines().next().unwrap_or_default(),
-            match link::named_llvm() {
+            match named_llvm() {
                 Some(_) => "HOLLOWAY_LLVM names it: correct or unset it",
                 None => {
                     "use a rustc from rustup, whose toolchains carry one, or name one in HOLLOWAY_LLVM"
@@ -254,13 +256,8 @@ fn compiler(llvm: Option<&Library>) -> Finding {
     const WHY: &str = "only for C and C++: ";
     let candidates = match clang::candidates() {
         Ok(candidates) => candidates,
-        Err(failure) => {
-            return Finding::lacking(
-                State::Note,
-                "clang",
-                "not found",
-                format!("{WHY}{}", failure.message),
-            );
+        Err(error) => {
+            return Finding::lacking(State::Note, "clang", "not found", format!("{WHY}{error}"));
         }
     };
     let shown = |path: &PathBuf| {
@@ -355,30 +352,30 @@ fn clock_of(info: &str) -> Finding {
 
 /// What the environment asks to be counted.
 fn counted() -> Finding {
-    match Wanted::default().or_environment() {
-        Ok(wanted) if wanted.kind().is_stream() => {
-            Finding::good("counts", wanted.collection().to_string())
+    match CollectOptions::default().or_environment() {
+        Ok(options) if options.kind().is_stream() => {
+            Finding::good("counts", options.collection().to_string())
         }
-        Ok(wanted) => {
-            let exits = word(wanted.counts_exits());
-            Finding::good("counts", format!("{}, exits {exits}", wanted.kind()))
+        Ok(options) => {
+            let exits = Switch::from(options.counts_exits());
+            Finding::good("counts", format!("{}, exits {exits}", options.kind()))
         }
-        Err(failure) => Finding::lacking(
+        Err(error) => Finding::lacking(
             State::Bad,
             "counts",
-            failure.message,
+            error.to_string(),
             "correct or unset this variable",
         ),
     }
 }
 
 fn tools() -> Finding {
-    match link::tools_dir() {
+    match tools_dir() {
         Ok(directory) => Finding::good("tools", Path::new(&directory).display().to_string()),
-        Err(failure) => Finding::lacking(
+        Err(error) => Finding::lacking(
             State::Bad,
             "tools",
-            failure.message,
+            error.to_string(),
             "make it writable, or set XDG_CACHE_HOME to a directory that is",
         ),
     }

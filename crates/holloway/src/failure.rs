@@ -11,10 +11,12 @@
 //! | 128+n | the program was killed by signal n |
 //! | other | the program's own |
 
+use std::ffi::OsStr;
 use std::fmt;
 
 use holloway_collect::burst::BurstVariableError;
 use holloway_collect::error::{ImageError, LoadError, RunDirectoryError, StoreError};
+use holloway_link::Fault;
 use holloway_report::notes::sentence;
 
 /// Holloway itself could not do its work.
@@ -49,6 +51,19 @@ impl Failure {
         Self::with_code(USAGE, message)
     }
 
+    /// The failure to start a program, with env(1)'s exit codes.
+    pub(crate) fn cannot_run(program: &OsStr, error: &std::io::Error) -> Self {
+        let code = if error.kind() == std::io::ErrorKind::NotFound {
+            NOT_FOUND
+        } else {
+            CANNOT_RUN
+        };
+        Self::with_code(
+            code,
+            format_args!("cannot run {}: {error}", program.display()),
+        )
+    }
+
     /// A failure with a given exit code. Newlines in the message become `; `: errors are one line.
     pub(crate) fn with_code(code: u8, message: impl fmt::Display) -> Self {
         let message = message.to_string();
@@ -61,6 +76,18 @@ impl Failure {
             code,
             message: lines.join("; "),
         }
+    }
+}
+
+impl From<holloway_link::Error> for Failure {
+    fn from(error: holloway_link::Error) -> Self {
+        let code = match error.fault() {
+            Fault::Usage => USAGE,
+            Fault::ProgramNotFound => NOT_FOUND,
+            Fault::ProgramNotRunnable => CANNOT_RUN,
+            Fault::Work => FAILED,
+        };
+        Self::with_code(code, error)
     }
 }
 

@@ -15,10 +15,12 @@ use holloway_collect::load::profile_files;
 use holloway_collect::run_directory::LATEST;
 use holloway_format::guide::GUIDE_MAGIC;
 use holloway_format::{Guide, GuideFunction};
+use holloway_link::guide::hash;
+use holloway_link::records::leave_warning;
 use holloway_report::notes::sentence;
 
 use crate::failure::{Context, Failure, Result};
-use crate::{latest, linked, loading};
+use crate::{latest, loading, status};
 
 /// File in holloway's build directory: the guide of the last build.
 const FILE: &str = ".holloway-guide";
@@ -58,11 +60,13 @@ pub(crate) fn read(named: &Path) -> Result<Guide> {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        linked::warn(&format!(
+        let warning = format!(
             "the guide {} is damaged, the rest of it is used: {}{more}",
             run.display(),
             sentence(first)
-        ));
+        );
+        status::warn(&warning);
+        leave_warning(&warning);
     }
     Ok(of(&profile))
 }
@@ -102,11 +106,6 @@ pub(crate) fn keep(named: &Path, home: &Path) -> Result<(PathBuf, String)> {
     std::fs::create_dir_all(home).cannot(|| format!("create {}", home.display()))?;
     write_atomically(&file, &bytes)?;
     Ok((file, hash(&bytes)))
-}
-
-/// What tells one guide from another.
-pub(crate) fn hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
 }
 
 /// The counts of all functions that ran.

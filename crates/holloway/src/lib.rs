@@ -6,17 +6,15 @@
 //! |---|---|---|
 //! | `holloway` | the user | the commands of `args.rs` |
 //! | `cargo-holloway` | `cargo holloway` | cargo's verbs, woven: `cargo_verb.rs` |
-//! | `holloway-rustc` | cargo (`RUSTC_WRAPPER`) | appends our options to rustc's: `rustc.rs` |
-//! | `holloway-cc` | rustc (`-Clinker`) | the link step that weaves: `link/` |
+//! | `holloway-rustc` | cargo (`RUSTC_WRAPPER`) | adds our options to rustc's: `holloway_link::rustc` |
+//! | `holloway-cc` | rustc (`-Clinker`) | the link step that weaves: `holloway_link::step` |
 //! | `holloway-ld` | clang (`--ld-path`) | the same for a raw ld line |
-//! | `holloway-clang`, `holloway-clang++` | build systems | `holloway cc`, `holloway c++` as one word: `cc.rs` |
+//! | `holloway-clang`, `holloway-clang++` | build systems | `holloway cc`, `holloway c++` as one word: `holloway_link::cc` |
 //!
 //! A command is a file; exit codes are in `failure.rs`.
 
 mod args;
 mod cargo_verb;
-mod cc;
-mod clang;
 mod clean;
 mod demo;
 mod doctor;
@@ -24,8 +22,7 @@ mod failure;
 mod guide;
 mod kinds;
 mod latest;
-mod link;
-mod linked;
+mod link_host;
 mod loading;
 mod manual;
 mod missing_profile;
@@ -34,26 +31,24 @@ mod overlap;
 mod project;
 mod report;
 mod run;
-mod rustc;
-mod settings;
 mod show_env;
 mod split;
 mod stability;
 mod status;
-mod toolchain;
 mod trace;
-mod wanted;
-mod worker;
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use holloway_link::cc::{self, Language};
+use holloway_link::{rustc, step, tools, worker};
 
 use args::{CargoCommand, CargoHolloway, Command, Holloway};
 use cargo_verb::Verb;
-use failure::Result;
+use failure::{Failure, Result};
+use link_host::{LinkHost, link};
 
 /// Does what the command line says; the name the program is called by is part of it.
 pub fn main() -> ExitCode {
@@ -64,11 +59,11 @@ pub fn main() -> ExitCode {
         .unwrap_or_default();
     let rest = argv.get(1..).unwrap_or_default();
     let result = match name.to_str() {
-        Some(link::RUSTC) => rustc::wrap(&argv),
-        Some(link::RUST_LINKER) => link_and_store(rest, link::rust_linker),
-        Some(link::LD) => link_and_store(rest, link::ld),
-        Some(link::CLANG) => cc::cc(cc::Language::C, rest.to_vec()),
-        Some(link::CLANGXX) => cc::cc(cc::Language::Cxx, rest.to_vec()),
+        Some(tools::RUSTC) => wrap_rustc(&argv),
+        Some(tools::RUST_LINKER) => link(step::rust_linker, rest),
+        Some(tools::LD) => link(step::ld, rest),
+        Some(tools::CLANG) => compile(Language::C, rest),
+        Some(tools::CLANGXX) => compile(Language::Cxx, rest),
         // Both programs are their own worker.
         _ if rest.first().is_some_and(|word| word == worker::COMMAND) => {
             Ok(worker::run(rest[1..].to_vec()))
@@ -84,15 +79,14 @@ pub fn main() -> ExitCode {
     })
 }
 
-fn link_and_store(
-    args: &[OsString],
-    link: impl FnOnce(Vec<OsString>) -> Result<ExitCode>,
-) -> Result<ExitCode> {
-    let code = link(args.to_vec())?;
-    if code == ExitCode::SUCCESS {
-        linked::store_map(args);
-    }
-    Ok(code)
+/// Becomes rustc.
+fn wrap_rustc(argv: &[OsString]) -> Result<ExitCode> {
+    match rustc::wrap(argv).map_err(Failure::from)? {}
+}
+
+/// Becomes clang.
+fn compile(language: Language, args: &[OsString]) -> Result<ExitCode> {
+    match cc::cc(language, args.to_vec(), &LinkHost).map_err(Failure::from)? {}
 }
 
 /// `holloway …`. What belongs to a compiler is not for clap to read.
@@ -107,11 +101,11 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         "cc" | "c++" if rest == ["--help"] => {
             Holloway::parse_from(["holloway", "help", first]);
         }
-        "cc" => return cc::cc(cc::Language::C, rest.to_vec()),
-        "c++" => return cc::cc(cc::Language::Cxx, rest.to_vec()),
-        "ld" => return link_and_store(rest, link::ld),
+        "cc" => return compile(Language::C, rest),
+        "c++" => return compile(Language::Cxx, rest),
+        "ld" => return link(step::ld, rest),
         // The crate cc asks the first word of CC="holloway cc" what compiler it is: `holloway -E FILE`.
-        "-E" => return cc::cc(cc::Language::C, args.to_vec()),
+        "-E" => return compile(Language::C, args),
         _ => {}
     }
     match Holloway::parse().command {

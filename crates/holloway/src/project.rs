@@ -11,7 +11,7 @@ use cargo_metadata::{Metadata, Package};
 
 use crate::failure::{Context, Failure, Result};
 use crate::split::{cargo_value, cargo_values};
-use crate::toolchain::Rustc;
+use holloway_link::toolchain::Rustc;
 
 /// Below cargo's target directory: woven builds, cache, runs.
 pub(crate) const HOME: &str = "holloway";

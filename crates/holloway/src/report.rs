@@ -16,8 +16,8 @@ use crate::args::{
 };
 use crate::failure::{Failure, Result};
 use crate::kinds::Page;
-use crate::toolchain::Rustc;
 use crate::{kinds, latest, loading, status, trace};
+use holloway_link::toolchain::Rustc;
 
 /// Reports the run named, or the latest.
 ///

@@ -8,11 +8,12 @@ use holloway_collect::burst::Burst;
 use holloway_collect::error::RunError;
 use holloway_collect::{child, collector, image, run_directory};
 use holloway_format::{ImageMap, decode_image};
+use holloway_link::program::find_program;
 use signal_hook::consts::SIGSEGV;
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, Result};
-use crate::{kinds, loading, missing_profile, notices, report, rustc, status};
+use crate::{kinds, loading, missing_profile, notices, report, status};
 
 /// Runs the program.
 ///
@@ -25,7 +26,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         ));
     }
     let (program, program_args) = args.program.split_first().expect("clap requires a program");
-    let file = crate::link::find_program(program);
+    let file = find_program(program);
     let woven = file.as_deref().and_then(|file| image::inspect(file).ok());
     let runs = woven
         .as_ref()
@@ -42,7 +43,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             .spawn()
             .err()
             .unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into());
-        return Err(rustc::cannot_run(program, &error));
+        return Err(Failure::cannot_run(program, &error));
     }
     if let Some(kind) = woven.as_ref().and_then(|image| image.kind) {
         kinds::check(
@@ -63,7 +64,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         Ok(run) => run,
         Err(RunError::Start(error)) => {
             run_directory::discard_if_empty(&directory);
-            return Err(rustc::cannot_run(program, &error));
+            return Err(Failure::cannot_run(program, &error));
         }
         Err(error @ RunError::Wait(_)) => return Err(Failure::new(error)),
     };

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use holloway_abi::environment::{self, VARIABLES, Variable};
 use holloway_collect::burst::Burst;
+use holloway_link::collect_options::CollectOptions;
+use holloway_link::toolchain::Rustc;
+use holloway_link::tools::{CLANG, CLANGXX, RUSTC, tools_dir};
 
 use crate::args::{EnvFormat, ShowEnvArgs};
 use crate::clean::shared_cache;
 use crate::failure::{Context, Result};
-use crate::link::{self, CLANG, CLANGXX, RUSTC};
-use crate::toolchain::Rustc;
-use crate::wanted::Wanted;
 
 /// A variable, or a setting that has no value.
 struct Setting {
@@ -38,7 +38,7 @@ pub(crate) fn main(args: &ShowEnvArgs) -> Result<ExitCode> {
 
 fn settings() -> Result<Vec<Setting>> {
     let exe = std::env::current_exe().cannot(|| "find holloway's own executable".to_owned())?;
-    let tools = link::tools_dir()?;
+    let tools = tools_dir()?;
     let tool = |name: &str| tools.join(name).display().to_string();
     let mut settings = vec![
         given("CC", format!("{} cc", exe.display()), "this holloway"),
@@ -51,7 +51,7 @@ fn settings() -> Result<Vec<Setting>> {
         given("HOLLOWAY_CC", tool(CLANG), "CC as one word"),
         given("HOLLOWAY_CXX", tool(CLANGXX), "CXX as one word"),
     ];
-    let wanted = Wanted::default().or_environment()?;
+    let options = CollectOptions::default().or_environment()?;
     Burst::check_environment()?;
     for variable in VARIABLES {
         let computed = match variable {
@@ -59,7 +59,7 @@ fn settings() -> Result<Vec<Setting>> {
                 Rustc::find().map(|rustc| (rustc.sysroot, "rustc --print sysroot"))
             }
             environment::CACHE => shared_cache().map(|cache| (cache, "default")),
-            environment::COLLECT => Some((wanted.collection().to_string().into(), "default")),
+            environment::COLLECT => Some((options.collection().to_string().into(), "default")),
             _ => None,
         };
         settings.push(in_force(variable, computed));

@@ -1,9 +1,9 @@
-//! Parts our own options of `cargo holloway VERB …` from cargo's.
+//! Separates our own options of `cargo holloway VERB …` from cargo's.
 //!
-//! Ours are those of [`CargoArgs`], wherever they stand before `--`; everything else goes to
-//! cargo unchanged and in order. To know where an option's value ends and (for `run`) the program's arguments begin,
-//! cargo's options that take a value are listed here; an option cargo adds later still passes, at worst its detached
-//! value is looked at as if it were an option of ours.
+//! Ours are the options of [`CargoArgs`], wherever they stand before `--`. Everything else goes to
+//! cargo unchanged and in order. The lists below name cargo's options that take a value. They show
+//! where an option's value ends and, for `run`, where the program's arguments begin. An option that
+//! cargo adds later still passes, but its detached value may be mistaken for an option of ours.
 
 use std::ffi::{OsStr, OsString};
 
@@ -11,14 +11,14 @@ use clap::{ArgAction, Args as _};
 
 use crate::args::CargoArgs;
 
-/// A command line of a cargo verb, parted.
+/// The command line of a cargo verb, split by who reads the words.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Split {
     /// Our options, `--help` among them.
     pub(crate) ours: Vec<OsString>,
     /// Cargo's options and positional arguments, in order.
     pub(crate) cargo: Vec<OsString>,
-    /// What stands after `--` (or after cargo run's first positional argument, itself included).
+    /// The words after `--`, or from cargo run's first positional argument on.
     pub(crate) program: Vec<OsString>,
 }
 
@@ -47,7 +47,7 @@ const CARGO_LONG: &[&str] = &[
 /// Cargo's short options that take a value.
 const CARGO_SHORT: &[&str] = &["-p", "-j", "-F", "-Z", "-C"];
 
-/// Whose an argument is, and whether the next one is its value.
+/// The reader of an argument, and whether the next argument is its value.
 enum Owner {
     Ours { value_follows: bool },
     Both { value_follows: bool },
@@ -55,8 +55,17 @@ enum Owner {
     Positional,
 }
 
-/// Parts `args`. With `run_semantics` the first positional argument starts the program's own, as in `cargo run`.
-pub(crate) fn split(args: &[OsString], run_semantics: bool) -> Split {
+/// Meaning of a verb's first positional argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Positional {
+    /// An argument of cargo, as in `cargo test NAME`.
+    Cargo,
+    /// The first of the program's own arguments, as in `cargo run ARG`.
+    Program,
+}
+
+/// Splits the arguments of a verb.
+pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
     let ours = OurOptions::new();
     let mut split = Split::default();
     let mut rest = args.iter();
@@ -69,7 +78,7 @@ pub(crate) fn split(args: &[OsString], run_semantics: bool) -> Split {
             Owner::Ours { value_follows } => (true, false, value_follows),
             Owner::Both { value_follows } => (true, true, value_follows),
             Owner::Cargo { value_follows } => (false, true, value_follows),
-            Owner::Positional if run_semantics => {
+            Owner::Positional if positional == Positional::Program => {
                 split.program = std::iter::once(arg).chain(rest).cloned().collect();
                 break;
             }
@@ -227,29 +236,47 @@ mod tests {
         text.split_whitespace().map(OsString::from).collect()
     }
 
-    fn check(run_semantics: bool, line: &str, ours: &str, cargo: &str, program: &str) {
+    fn check(positional: Positional, line: &str, ours: &str, cargo: &str, program: &str) {
         let expected = Split {
             ours: words(ours),
             cargo: words(cargo),
             program: words(program),
         };
-        assert_eq!(split(&words(line), run_semantics), expected, "{line}");
+        assert_eq!(split(&words(line), positional), expected, "{line}");
     }
 
     #[test]
     fn ours_are_found_anywhere_before_the_dashes() {
         check(
-            true,
+            Positional::Program,
             "--release --top 3 -p a",
             "--top 3",
             "--release -p a",
             "",
         );
-        check(true, "-o d --bin top --std", "-o d --std", "--bin top", "");
-        check(true, "-od --only=x -q", "-od --only=x", "-q", "");
-        check(true, "--release -- --top 3", "", "--release", "--top 3");
         check(
-            false,
+            Positional::Program,
+            "-o d --bin top --std",
+            "-o d --std",
+            "--bin top",
+            "",
+        );
+        check(
+            Positional::Program,
+            "-od --only=x -q",
+            "-od --only=x",
+            "-q",
+            "",
+        );
+        check(
+            Positional::Program,
+            "--release -- --top 3",
+            "",
+            "--release",
+            "--top 3",
+        );
+        check(
+            Positional::Cargo,
             "name --top 3 -- --skip x",
             "--top 3",
             "name",
@@ -260,39 +287,51 @@ mod tests {
     #[test]
     fn a_value_of_cargos_is_not_ours() {
         check(
-            true,
+            Positional::Program,
             "--config --std --top 1",
             "--top 1",
             "--config --std",
             "",
         );
         check(
-            true,
+            Positional::Program,
             "--features=std -F std",
             "",
             "--features=std -F std",
             "",
         );
-        check(true, "--bin -o d", "-o d", "--bin", "");
+        check(Positional::Program, "--bin -o d", "-o d", "--bin", "");
     }
 
     #[test]
     fn run_hands_the_first_positional_and_all_after_it_to_the_program() {
-        check(true, "--bin a file --top 3", "", "--bin a", "file --top 3");
-        check(true, "- --top 3", "", "", "- --top 3");
-        check(false, "file --top 3", "--top 3", "file", "");
+        check(
+            Positional::Program,
+            "--bin a file --top 3",
+            "",
+            "--bin a",
+            "file --top 3",
+        );
+        check(Positional::Program, "- --top 3", "", "", "- --top 3");
+        check(Positional::Cargo, "file --top 3", "--top 3", "file", "");
     }
 
     #[test]
     fn color_is_for_both() {
         check(
-            true,
+            Positional::Program,
             "--color always -v",
             "--color always",
             "--color always -v",
             "",
         );
-        check(true, "--color=never", "--color=never", "--color=never", "");
+        check(
+            Positional::Program,
+            "--color=never",
+            "--color=never",
+            "--color=never",
+            "",
+        );
     }
 
     #[test]

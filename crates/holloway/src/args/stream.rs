@@ -7,7 +7,7 @@ use holloway_collect::burst::Burst;
 use holloway_collect::memory::Memory;
 use holloway_collect::settings::Settings;
 
-use crate::wanted::parse_k;
+use holloway_link::collect_options::parse_k;
 
 /// Where a run's data goes and whether it is reported at once.
 #[derive(Debug, Clone, Default, Args)]

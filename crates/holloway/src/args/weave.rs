@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use holloway_abi::Kind;
 use holloway_weave::Pattern;
 
-use crate::wanted::{Collection, Wanted, parse_collection};
+use holloway_link::collect_options::{self, CollectOptions, Collection, parse_collection};
 
 /// Options of the cargo verbs that choose what is woven.
 #[derive(Debug, Clone, Default, Args)]
@@ -52,11 +52,11 @@ pub(crate) struct CountArgs {
 }
 
 impl CountArgs {
-    /// What the options say.
-    pub(crate) fn wanted(&self) -> Wanted {
-        Wanted {
+    /// The options without the guide.
+    pub(crate) fn options(&self) -> CollectOptions {
+        CollectOptions {
             collect: self.collect,
-            exits: self.exits.map(|switch| switch == Switch::On),
+            exits: self.exits.map(Into::into),
             guide: None,
         }
     }
@@ -70,6 +70,15 @@ pub(crate) enum Switch {
     On,
     /// A path that is left in the middle is missing from the counts, and so are the lines it ran
     Off,
+}
+
+impl From<Switch> for collect_options::Switch {
+    fn from(switch: Switch) -> Self {
+        match switch {
+            Switch::On => Self::On,
+            Switch::Off => Self::Off,
+        }
+    }
 }
 
 /// Kinds that there are, for help and completions.

@@ -1,0 +1,486 @@
+//! The options that choose what a build collects: `--collect`, `--exits`, `--guide`.
+//!
+//! They stand among a compiler's or cargo's options, or in front of ld's. The variables
+//! `HOLLOWAY_COLLECT`, `HOLLOWAY_EXITS`, and `HOLLOWAY_GUIDE` have the same meaning. An option
+//! overrides its variable.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+
+use holloway_abi::environment::{COLLECT, EXITS, GUIDE};
+use holloway_abi::{Kind, LeftFrames};
+
+use crate::error::{OptionError, Result};
+use crate::line::takes_value;
+
+/// Our options of a compiler's line: name, variable, and the expected value with an example.
+const OPTIONS: [(&str, &str, &str); 3] = [
+    (
+        "--collect",
+        COLLECT.name,
+        "a kind of profile: --collect paths",
+    ),
+    ("--exits", EXITS.name, "on or off: --exits on"),
+    ("--guide", GUIDE.name, "a run: --guide latest"),
+];
+
+/// Default number of iterations in a row that loops are followed over.
+pub const DEFAULT_K: u32 = 8;
+/// Numbers of iterations that `loops=K` accepts. A single iteration makes no row.
+const K_RANGE: std::ops::RangeInclusive<u32> = 2..=1024;
+
+/// What `--collect` asks for: a kind, and for loops the length of their sequences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Collection {
+    /// The kind.
+    pub kind: Kind,
+    /// Iterations in a row. Only loops use it.
+    pub k: u32,
+}
+
+impl From<Kind> for Collection {
+    fn from(kind: Kind) -> Self {
+        let k = DEFAULT_K;
+        Self { kind, k }
+    }
+}
+
+impl fmt::Display for Collection {
+    /// As it is asked for: `paths`, `loops=8`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            Kind::Loops => write!(f, "{}={}", self.kind, self.k),
+            Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => {
+                self.kind.fmt(f)
+            }
+        }
+    }
+}
+
+/// The options as given. An option that was not given is nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CollectOptions {
+    /// Kind of profile.
+    pub collect: Option<Collection>,
+    /// Frames that are left early are counted too.
+    pub exits: Option<Switch>,
+    /// The run whose counts guide the placing of probes.
+    pub guide: Option<PathBuf>,
+}
+
+impl CollectOptions {
+    /// Takes our own options off the front of a linker's words.
+    ///
+    /// # Errors
+    /// One of them makes no sense.
+    pub fn take(args: Vec<OsString>) -> Result<(Self, Vec<OsString>)> {
+        let mut options = Self::default();
+        let mut args = args.into_iter();
+        while let Some(word) = args.next() {
+            if !options.take_option(&word, &mut args)? {
+                return Ok((options, std::iter::once(word).chain(args).collect()));
+            }
+        }
+        Ok((options, Vec::new()))
+    }
+
+    /// Takes our own options out of a compiler's words, wherever they stand before a lone `--`. No
+    /// compiler has options of these names. A value of another option stays, whatever it looks
+    /// like.
+    ///
+    /// # Errors
+    /// One of them makes no sense.
+    pub fn take_anywhere(args: Vec<OsString>) -> Result<(Self, Vec<OsString>)> {
+        let mut options = Self::default();
+        let mut rest = Vec::with_capacity(args.len());
+        let mut args = args.into_iter();
+        while let Some(word) = args.next() {
+            if options.take_option(&word, &mut args)? {
+                continue;
+            }
+            let is_last_option = word == "--";
+            let has_value = word
+                .to_str()
+                .is_some_and(|word| takes_value(word) || COMPILER_VALUES.contains(&word));
+            rest.push(word);
+            if is_last_option {
+                break;
+            }
+            rest.extend(has_value.then(|| args.next()).flatten());
+        }
+        rest.extend(args);
+        Ok((options, rest))
+    }
+
+    /// Sets the option in `word`, if it is ours, and returns whether it is. The value may be the
+    /// next of `args`.
+    fn take_option(
+        &mut self,
+        word: &OsStr,
+        args: &mut impl Iterator<Item = OsString>,
+    ) -> Result<bool> {
+        let (name, attached) = split_value(word);
+        let Some((name, ..)) = OPTIONS.into_iter().find(|option| name == option.0) else {
+            return Ok(false);
+        };
+        let value = attached.map(OsStr::to_owned).or_else(|| args.next());
+        self.set(name, &value.unwrap_or_default())?;
+        Ok(true)
+    }
+
+    /// Completes the options from the environment.
+    ///
+    /// # Errors
+    /// A variable makes no sense, or the options contradict each other.
+    pub fn or_environment(mut self) -> Result<Self> {
+        for (option, variable, _) in OPTIONS {
+            let value = std::env::var_os(variable).filter(|value| !value.is_empty());
+            if let Some(value) = value.filter(|_| !self.has(option)) {
+                self.assign(option, &value)
+                    .map_err(|reason| OptionError::Variable {
+                        variable,
+                        value: value.display().to_string(),
+                        reason: Box::new(reason),
+                    })?;
+            }
+        }
+        let kind = self.kind();
+        let reason = match kind.traits().left_frames {
+            LeftFrames::Counted => return Ok(self),
+            LeftFrames::Untimed => "takes times of paths that end",
+            LeftFrames::Traced => "sees frames that are left in any case",
+        };
+        if self.exits.is_some() {
+            return Err(OptionError::ExitsOfKind {
+                variable: EXITS.name,
+                kind: kind.to_string(),
+                reason,
+            }
+            .into());
+        }
+        Ok(self)
+    }
+
+    /// The options as variables, for processes that call holloway again.
+    pub fn environment(&self) -> impl Iterator<Item = (&'static str, OsString)> {
+        let collect = self
+            .collect
+            .map(|kind| (COLLECT.name, kind.to_string().into()));
+        let exits = self
+            .exits
+            .map(|exits| (EXITS.name, exits.to_string().into()));
+        let guide = self.guide.clone().map(|run| (GUIDE.name, run.into()));
+        [collect, exits, guide].into_iter().flatten()
+    }
+
+    /// Kind of profile: paths by default.
+    pub fn kind(&self) -> Kind {
+        self.collection().kind
+    }
+
+    /// Kind of profile, and for loops the number of iterations.
+    pub fn collection(&self) -> Collection {
+        self.collect.unwrap_or(Kind::Paths.into())
+    }
+
+    /// Whether frames that are left early are counted: by default as the kind says.
+    pub fn counts_exits(&self) -> bool {
+        self.exits
+            .map_or(self.kind().counts_exits(), |exits| exits == Switch::On)
+    }
+
+    fn has(&self, option: &str) -> bool {
+        match option {
+            "--collect" => self.collect.is_some(),
+            "--exits" => self.exits.is_some(),
+            _ => self.guide.is_some(),
+        }
+    }
+
+    /// Sets `--collect`, `--exits`, or `--guide`.
+    ///
+    /// # Errors
+    /// The value makes no sense, or is the next option.
+    pub(crate) fn set(
+        &mut self,
+        option: &str,
+        value: &OsStr,
+    ) -> std::result::Result<(), OptionError> {
+        let owned = option.to_owned();
+        if value.is_empty() {
+            return Err(OptionError::MissingValue {
+                option: owned,
+                example: example(option),
+            });
+        }
+        let shown = value.display().to_string();
+        if value.as_encoded_bytes().starts_with(b"-") {
+            return Err(OptionError::OptionAsValue {
+                option: owned,
+                example: example(option),
+                value: shown,
+            });
+        }
+        self.assign(option, value)
+            .map_err(|reason| OptionError::Value {
+                option: owned,
+                value: shown,
+                reason: Box::new(reason),
+            })
+    }
+
+    fn assign(&mut self, option: &str, value: &OsStr) -> std::result::Result<(), OptionError> {
+        match option {
+            "--collect" => self.collect = Some(parse_collection(&value.to_string_lossy())?),
+            "--exits" => self.exits = Some(Switch::parse(value)?),
+            _ => self.guide = Some(value.into()),
+        }
+        Ok(())
+    }
+}
+
+/// Options of a compiler besides [`takes_value`] whose value is the next word.
+const COMPILER_VALUES: [&str; 2] = ["--language", "-Xlinker"];
+
+/// Reads a kind of profile: `paths`, `edges`, `loops`, `loops=K`, `trace`, `variation`, `times`.
+///
+/// # Errors
+/// There is no such kind, or no such K.
+pub fn parse_collection(text: &str) -> std::result::Result<Collection, OptionError> {
+    if let Some(k) = text.strip_prefix("loops=") {
+        let k = parse_k(k)?;
+        let kind = Kind::Loops;
+        return Ok(Collection { kind, k });
+    }
+    text.parse().map(Kind::into).map_err(|_| OptionError::Kind)
+}
+
+/// Reads a number of iterations.
+///
+/// # Errors
+/// It is no number, or out of range.
+pub fn parse_k(text: &str) -> std::result::Result<u32, OptionError> {
+    let k = text.parse().ok().filter(|k| K_RANGE.contains(k));
+    k.ok_or(OptionError::Iterations {
+        least: *K_RANGE.start(),
+        most: *K_RANGE.end(),
+        default: DEFAULT_K,
+    })
+}
+
+/// The value of an option that is on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    /// `on`
+    On,
+    /// `off`
+    Off,
+}
+
+impl Switch {
+    fn parse(value: &OsStr) -> std::result::Result<Self, OptionError> {
+        match value.to_str() {
+            Some("on") => Ok(Self::On),
+            Some("off") => Ok(Self::Off),
+            _ => Err(OptionError::Switch),
+        }
+    }
+}
+
+impl From<bool> for Switch {
+    fn from(is_on: bool) -> Self {
+        if is_on { Self::On } else { Self::Off }
+    }
+}
+
+impl fmt::Display for Switch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::On => "on",
+            Self::Off => "off",
+        })
+    }
+}
+
+/// The expected value of an option, with an example.
+fn example(option: &str) -> &'static str {
+    let known = OPTIONS.iter().find(|known| known.0 == option);
+    known.map_or("a value", |known| known.2)
+}
+
+/// `--name=value` split at the equals sign.
+fn split_value(word: &OsStr) -> (&OsStr, Option<&OsStr>) {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bytes = word.as_bytes();
+    match bytes.iter().position(|&byte| byte == b'=') {
+        Some(at) => (
+            OsStr::from_bytes(&bytes[..at]),
+            Some(OsStr::from_bytes(&bytes[at + 1..])),
+        ),
+        None => (word, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::error::Fault;
+
+    fn take(line: &str) -> Result<(CollectOptions, Vec<OsString>)> {
+        CollectOptions::take(line.split_whitespace().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn our_options_stand_in_front() {
+        let check = |line: &str, kind, exits, guide: Option<&str>, rest: &str| {
+            let (options, words) = take(line).unwrap();
+            let expect = CollectOptions {
+                collect: kind,
+                exits,
+                guide: guide.map(Into::into),
+            };
+            assert_eq!(options, expect, "{line}");
+            assert_eq!(words.join(OsStr::new(" ")), OsStr::new(rest), "{line}");
+        };
+        let edges = Some(Kind::Edges.into());
+        check("-c a.c", None, None, None, "-c a.c");
+        check("--collect edges -c a.c", edges, None, None, "-c a.c");
+        check(
+            "--exits=on --collect=edges --guide a=b x",
+            edges,
+            Some(Switch::On),
+            Some("a=b"),
+            "x",
+        );
+        check("--exits off --exits on", None, Some(Switch::On), None, "");
+        check(
+            "a.c --collect edges",
+            None,
+            None,
+            None,
+            "a.c --collect edges",
+        );
+        check("--guide=latest", None, None, Some("latest"), "");
+    }
+
+    #[test]
+    fn a_compiler_has_our_options_anywhere_before_its_last_files() {
+        let check = |line: &str, kind, exits, guide: Option<&str>, rest: &str| {
+            let words = line.split_whitespace().map(OsString::from).collect();
+            let (options, words) = CollectOptions::take_anywhere(words).unwrap();
+            let expect = CollectOptions {
+                collect: kind,
+                exits,
+                guide: guide.map(Into::into),
+            };
+            assert_eq!(options, expect, "{line}");
+            assert_eq!(words.join(OsStr::new(" ")), OsStr::new(rest), "{line}");
+        };
+        let (edges, paths) = (Some(Kind::Edges.into()), Some(Kind::Paths.into()));
+        check("-O2 --collect edges a.c", edges, None, None, "-O2 a.c");
+        check("a.c --guide run", None, None, Some("run"), "a.c");
+        check(
+            "--collect edges -c a.c --exits=off --collect=paths -o a.o",
+            paths,
+            Some(Switch::Off),
+            None,
+            "-c a.c -o a.o",
+        );
+        check(
+            "--exits on a.c -- --collect edges",
+            None,
+            Some(Switch::On),
+            None,
+            "a.c -- --collect edges",
+        );
+        // Values of other options are not our options.
+        let other = "-o --guide -Xlinker --exits -Xclang --collect a.c";
+        check(other, None, None, None, other);
+        check("-c", None, None, None, "-c");
+        check("-o", None, None, None, "-o");
+    }
+
+    #[test]
+    fn nonsense_is_told_with_what_would_be_right() {
+        let check = |line: &str, expect: &str| {
+            let error = take(line).unwrap_err();
+            assert_eq!(error.fault(), Fault::Usage);
+            assert_eq!(error.to_string(), expect);
+        };
+        check(
+            "--collect",
+            "--collect wants a kind of profile: --collect paths",
+        );
+        check(
+            "--collect=x",
+            "--collect x: no such kind; there are paths, edges, loops (loops=K), trace, variation and times",
+        );
+        let range = "K is a number of iterations from 2 to 1024, as in loops=8";
+        for k in ["", "1", "1025", "x", "-3", "8.0"] {
+            check(
+                &format!("--collect=loops={k}"),
+                &format!("--collect loops={k}: {range}"),
+            );
+        }
+        check("--exits maybe", "--exits maybe: say on or off");
+        check("--exits -c", "--exits wants on or off: --exits on, not -c");
+        check("--guide", "--guide wants a run: --guide latest");
+        check("--guide= a.c", "--guide wants a run: --guide latest");
+        check(
+            "--guide -O2 a.c",
+            "--guide wants a run: --guide latest, not -O2",
+        );
+    }
+
+    #[test]
+    fn exits_follow_the_kind_until_they_are_named() {
+        let counts = |line: &str| take(line).unwrap().0.counts_exits();
+        assert!(counts(""));
+        assert!(counts("--collect paths"));
+        assert!(counts("--collect edges"));
+        assert!(!counts("--exits off"));
+        assert!(!counts("--exits off --collect edges"));
+    }
+
+    #[test]
+    fn loops_say_how_far_they_are_seen_over() {
+        let kind = |line: &str| take(line).unwrap().0.collection();
+        for (line, k) in [
+            ("--collect loops", DEFAULT_K),
+            ("--collect loops=2", 2),
+            ("--collect=loops=1024", 1024),
+        ] {
+            assert_eq!(
+                kind(line),
+                Collection {
+                    kind: Kind::Loops,
+                    k
+                }
+            );
+            assert_eq!(parse_collection(&kind(line).to_string()), Ok(kind(line)));
+        }
+        for name in ["trace", "variation", "times"] {
+            assert_eq!(kind(&format!("--collect {name}")).to_string(), name);
+        }
+    }
+
+    #[test]
+    fn kinds_that_know_better_take_no_exits() {
+        for line in [
+            "--collect trace --exits on",
+            "--exits off --collect trace",
+            "--collect variation --exits on",
+            "--collect times --exits off",
+        ] {
+            let options = take(line).unwrap().0;
+            let error = options.or_environment().unwrap_err();
+            assert_eq!(error.fault(), Fault::Usage);
+            assert!(error.to_string().contains("leave it out"), "{error}");
+        }
+        let loops = |line: &str| take(line).unwrap().0.or_environment().unwrap();
+        assert!(loops("--collect loops").counts_exits());
+        assert!(!loops("--exits off --collect loops=9").counts_exits());
+    }
+}

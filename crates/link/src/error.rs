@@ -1,0 +1,437 @@
+//! Why a wrapper or a link stopped.
+//!
+//! The messages are the sentences that the user reads after `holloway: `. The command crate
+//! derives its exit status from [`Error::fault`], never from the text.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use holloway_llvm::LlvmError;
+use holloway_weave::archive::ArchiveError;
+use holloway_weave::image::Machine;
+use holloway_weave::input::InputError;
+
+use crate::host::GuideError;
+
+/// Result of a wrapper or a part of it.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Who has to act on an [`Error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The command line or a variable is wrong.
+    Usage,
+    /// The program to run does not exist.
+    ProgramNotFound,
+    /// The program to run exists but cannot be executed.
+    ProgramNotRunnable,
+    /// Anything else: holloway could not do its work.
+    Work,
+}
+
+/// An option of ours, or its variable, is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// The option stands without its value.
+    #[error("{option} wants {example}")]
+    MissingValue {
+        /// The option.
+        option: String,
+        /// What it expects, with an example.
+        example: &'static str,
+    },
+    /// The next option stands in the place of the value.
+    #[error("{option} wants {example}, not {value}")]
+    OptionAsValue {
+        /// The option.
+        option: String,
+        /// What it expects, with an example.
+        example: &'static str,
+        /// The word in the place of the value.
+        value: String,
+    },
+    /// The value makes no sense.
+    #[error("{option} {value}: {reason}")]
+    Value {
+        /// The option.
+        option: String,
+        /// Its value.
+        value: String,
+        /// Why the value makes no sense.
+        reason: Box<OptionError>,
+    },
+    /// The value of an option's variable makes no sense.
+    #[error("{variable}={value}: {reason}")]
+    Variable {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// Why the value makes no sense.
+        reason: Box<OptionError>,
+    },
+    /// `--collect` names no kind of profile.
+    #[error("no such kind; there are paths, edges, loops (loops=K), trace, variation and times")]
+    Kind,
+    /// `K` of `loops=K` is no number of iterations.
+    #[error("K is a number of iterations from {least} to {most}, as in loops={default}")]
+    Iterations {
+        /// The smallest number allowed.
+        least: u32,
+        /// The largest number allowed.
+        most: u32,
+        /// The default number.
+        default: u32,
+    },
+    /// `--exits` is neither on nor off.
+    #[error("say on or off")]
+    Switch,
+    /// `--exits` is given for a kind that does not take it.
+    #[error(
+        "--exits (or {variable}) goes with paths, edges and loops; {kind} {reason}: leave it out"
+    )]
+    ExitsOfKind {
+        /// The option's variable.
+        variable: &'static str,
+        /// The kind of profile.
+        kind: String,
+        /// What the kind does about frames that are left early.
+        reason: &'static str,
+    },
+}
+
+/// Why a wrapper or a link stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An option of ours is wrong.
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// A variable is not UTF-8.
+    #[error("{variable} is not UTF-8")]
+    NotUtf8 {
+        /// The variable.
+        variable: String,
+    },
+    /// `HOLLOWAY_JOBS` is no number of processes.
+    #[error("HOLLOWAY_JOBS={value}: give a number of processes, 1 or more")]
+    Jobs {
+        /// Its value.
+        value: String,
+    },
+    /// `HOLLOWAY_RUNS` does not fit into the image header.
+    #[error("HOLLOWAY_RUNS is longer than 895 bytes: name a directory with a shorter path")]
+    RunsTooLong,
+    /// A variable holds a pattern that cannot be parsed.
+    #[error("{variable}: {reason}")]
+    Patterns {
+        /// The variable.
+        variable: String,
+        /// Why the pattern cannot be parsed.
+        reason: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A pattern that was accepted once cannot be parsed any more.
+    #[error("{0}")]
+    Pattern(Box<dyn std::error::Error + Send + Sync>),
+    /// The rustc wrapper was called without a rustc.
+    #[error("holloway-rustc is called by cargo (RUSTC_WRAPPER), with rustc and its arguments")]
+    NoRustc,
+    /// The compiler cannot be started.
+    #[error("cannot run {}: {source}", .program.display())]
+    Run {
+        /// The program.
+        program: OsString,
+        /// Why it cannot be started.
+        source: io::Error,
+    },
+
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file cannot be removed.
+    #[error("cannot remove {}: {source}", .path.display())]
+    Remove {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A program that was woven with other settings cannot be removed.
+    #[error("cannot remove {}, which is woven with other settings: {source}", .path.display())]
+    RemoveOutdated {
+        /// The program.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The build directory cannot be created.
+    #[error("cannot create the build directory {}: {source}", .path.display())]
+    BuildDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A directory for the records of links cannot be created.
+    #[error("cannot make a directory in {}: {source}", .path.display())]
+    RecordsDirectory {
+        /// The directory around it.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The link's private directory cannot be created.
+    #[error("cannot make a directory in {} (TMPDIR): {source}", .path.display())]
+    ScratchDirectory {
+        /// The temporary directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The directory of our tools' names cannot be created.
+    #[error("cannot make the directory of linker names {}: {source}; set XDG_CACHE_HOME to a writable directory", .path.display())]
+    ToolsDirectory {
+        /// The directory that was tried last.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The path of this executable is unknown.
+    #[error("cannot find holloway's own executable: {0}")]
+    OwnExecutable(io::Error),
+
+    /// rustc or another tool cannot be started.
+    #[error("cannot run {}: {source}", .program.display())]
+    Tool {
+        /// The program.
+        program: OsString,
+        /// Why.
+        source: io::Error,
+    },
+    /// rustc fails to answer a question.
+    #[error("cannot run {} {arguments}: {stderr}", .program.display())]
+    ToolFailed {
+        /// The program.
+        program: OsString,
+        /// Its arguments.
+        arguments: String,
+        /// What it wrote to stderr.
+        stderr: String,
+    },
+    /// rustc does not name its host.
+    #[error("cannot tell rustc's host: `rustc -vV` has no `host:` line")]
+    NoHost,
+    /// No libLLVM can be loaded.
+    #[error("{}", causes(.source))]
+    Llvm {
+        /// Why.
+        source: LlvmError,
+    },
+    /// The libLLVM that the user names cannot be loaded.
+    #[error("{}; HOLLOWAY_LLVM names it: name a libLLVM (libLLVM.so of a Rust toolchain or of LLVM 19 or later), or unset it", causes(.source))]
+    NamedLlvm {
+        /// Why.
+        source: LlvmError,
+    },
+    /// The clang that the user names does not exist.
+    #[error("no clang {}: HOLLOWAY_CLANG names it; correct or unset it", .name.display())]
+    NoNamedClang {
+        /// The name.
+        name: OsString,
+    },
+    /// There is no clang.
+    #[error(
+        "no clang in PATH: install one (Debian: apt install clang-19), or name it in HOLLOWAY_CLANG"
+    )]
+    NoClang,
+    /// Every clang is newer than libLLVM.
+    #[error(
+        "clang {version} ({}) is newer than libLLVM {}.{}.{} ({}), which cannot read its bitcode; \
+         install clang-{} or older, or name a newer libLLVM in HOLLOWAY_LLVM",
+        .path.display(), .llvm.0, .llvm.1, .llvm.2, .library.display(), .llvm.0
+    )]
+    ClangTooNew {
+        /// The oldest clang.
+        path: PathBuf,
+        /// Its major version.
+        version: u32,
+        /// Version of libLLVM.
+        llvm: (u32, u32, u32),
+        /// The libLLVM.
+        library: PathBuf,
+    },
+    /// `-fsanitize=cfi` needs the whole program.
+    #[error(
+        "-fsanitize=cfi checks types over the whole program, and holloway weaves each file alone; \
+         compile without it"
+    )]
+    ControlFlowIntegrity,
+
+    /// The run that `--guide` names cannot be used.
+    #[error("{0}")]
+    Guide(GuideError),
+
+    /// Response files name each other.
+    #[error("response file {} names itself", .file.display())]
+    ResponseLoop {
+        /// One of the files, with its `@`.
+        file: OsString,
+    },
+    /// An archive cannot be read or written.
+    #[error("{}: {source}", .path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// Why.
+        source: ArchiveError,
+    },
+    /// An input is damaged.
+    #[error("{input}: {source}")]
+    Input {
+        /// The input: `libx.a(y.o)`.
+        input: String,
+        /// Why.
+        source: InputError,
+    },
+    /// An archive changed after its modules were found.
+    #[error("{} changed while it was being linked; link again", .path.display())]
+    ArchiveChanged {
+        /// The archive.
+        path: PathBuf,
+    },
+    /// A module is for a machine that cannot be woven for.
+    #[error(
+        "{module}: weaving supports x86-64 and aarch64 only; link this program without holloway"
+    )]
+    UnsupportedMachine {
+        /// The module.
+        module: String,
+    },
+    /// Modules are for different machines.
+    #[error("{module} is for {machine}, the link for {link}: give it files of one machine")]
+    MixedMachines {
+        /// The module.
+        module: String,
+        /// The module's machine.
+        machine: Machine,
+        /// The machine of the link.
+        link: Machine,
+    },
+    /// The image object cannot be built.
+    #[error("cannot build the path map's object: {0}")]
+    ImageObject(Box<dyn std::error::Error + Send + Sync>),
+    /// This build of holloway has no runtime for a machine.
+    #[error(
+        "this holloway has no runtime for the machine linked for: rustup target add {target}, and build holloway again"
+    )]
+    NoRuntime {
+        /// The Rust target that the runtime is built for.
+        target: &'static str,
+    },
+    /// A worker process cannot be started.
+    #[error("cannot start a worker process for {module}: {source}")]
+    StartWorker {
+        /// The module.
+        module: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A module can neither be compiled nor linked.
+    #[error("{module}: {reason}")]
+    Module {
+        /// The module.
+        module: String,
+        /// The worker's message.
+        reason: String,
+    },
+    /// A module cannot be compiled, because weaving and libLLVM fail.
+    #[error(
+        "{reason}, without probes too; link this program without holloway, or name another libLLVM in HOLLOWAY_LLVM"
+    )]
+    Weaving {
+        /// How weaving failed.
+        reason: String,
+    },
+    /// The linker that the user names does not exist.
+    #[error("no linker {}: {variable} names it; correct or unset it", .name.display())]
+    NoNamedLinker {
+        /// The name.
+        name: OsString,
+        /// The variable.
+        variable: &'static str,
+    },
+    /// There is no linker.
+    #[error(
+        "no linker {name}: install gcc or clang and binutils (Debian: apt install gcc), or name one in {variable}"
+    )]
+    NoLinker {
+        /// The default name.
+        name: &'static str,
+        /// The variable that can name another.
+        variable: &'static str,
+    },
+    /// The linker cannot be started.
+    #[error("cannot run the linker {}: {source}", .path.display())]
+    RunLinker {
+        /// The linker.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// Who has to act.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Option(_)
+            | Self::NotUtf8 { .. }
+            | Self::Jobs { .. }
+            | Self::RunsTooLong
+            | Self::Patterns { .. }
+            | Self::Pattern(_)
+            | Self::NoRustc => Fault::Usage,
+            Self::Run { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Fault::ProgramNotFound
+            }
+            Self::Run { .. } => Fault::ProgramNotRunnable,
+            _ => Fault::Work,
+        }
+    }
+
+    /// Adds the path to a failed reading: `.map_err(Error::reading(path))`.
+    pub(crate) fn reading(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |source| Self::Read { path, source }
+    }
+
+    /// Adds the path to a failed writing.
+    pub(crate) fn writing(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |source| Self::Write { path, source }
+    }
+}
+
+/// An error of libLLVM with all its causes.
+fn causes(error: &LlvmError) -> String {
+    let mut message = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        message.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    message
+}

@@ -1,0 +1,327 @@
+//! `holloway __weave-module`: weaves one module in a process of its own, for the link step
+//! (`weaver`).
+//!
+//! The subcommand is not for users. The link step passes the options, and the result is a cache
+//! entry (`holloway_weave::cache`). The worker keeps the name of the function it works on in a
+//! file, for the message when LLVM kills the process.
+//!
+//! [`WorkerExit`] lists the exit codes. If the worker fails, the last line on stderr is its message.
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use holloway_format::Guide;
+use holloway_format::guide::GUIDE_MAGIC;
+use holloway_llvm::Library;
+use holloway_weave::{
+    Filter, Instead, LinkKind, ModuleOptions, OptLevel, WeaveError, WovenModule, cache,
+    weave_module,
+};
+
+use crate::collect_options::CollectOptions;
+use crate::error::OptionError;
+use crate::level;
+
+/// The hidden subcommand.
+pub const COMMAND: &str = "__weave-module";
+/// How a worker ends, as its exit code. With any other code it crashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum WorkerExit {
+    /// The result is written.
+    Written = 0,
+    /// The module or the request is wrong.
+    Error = 3,
+    /// The module can neither be woven nor compiled alone. It can be linked as it is.
+    Refused = 4,
+    /// The weaver broke one of its own rules. The module can be compiled without probes.
+    Internal = 5,
+    /// The result is written, but must not be cached: the module's assembly includes files, so
+    /// another run may give another result.
+    WrittenNotCached = 6,
+    /// The module cannot be woven exactly. It can be compiled without probes.
+    Unfit = 7,
+}
+
+impl WorkerExit {
+    /// The meaning of an exit code. Nothing for a crash.
+    pub(crate) fn from_code(code: i32) -> Option<Self> {
+        const ALL: [WorkerExit; 6] = [
+            WorkerExit::Written,
+            WorkerExit::Error,
+            WorkerExit::Refused,
+            WorkerExit::Internal,
+            WorkerExit::WrittenNotCached,
+            WorkerExit::Unfit,
+        ];
+        ALL.into_iter().find(|&exit| i32::from(exit as u8) == code)
+    }
+}
+
+impl From<WorkerExit> for ExitCode {
+    fn from(exit: WorkerExit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Runs the worker; `args` are the words after [`COMMAND`].
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    match Request::parse(args).and_then(|request| request.serve()) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            report(&error);
+            WorkerExit::Error.into()
+        }
+    }
+}
+
+/// Why a worker cannot do its work.
+#[derive(Debug, thiserror::Error)]
+enum WorkerError {
+    #[error("{0} wants a value")]
+    MissingValue(String),
+    #[error("unknown option {0}")]
+    UnknownOption(String),
+    #[error("--range {0}: not of the form START..END")]
+    Range(String),
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    #[error("{0}")]
+    Pattern(Box<dyn std::error::Error + Send + Sync>),
+    #[error("cannot read {}: {source}", .path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", .path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("cannot take {} for a guide: {reason}", .path.display())]
+    Guide {
+        path: PathBuf,
+        reason: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error(transparent)]
+    Llvm(#[from] holloway_llvm::LlvmError),
+}
+
+type Result<T> = std::result::Result<T, WorkerError>;
+
+#[derive(Debug, Default)]
+struct Request {
+    llvm: PathBuf,
+    file: PathBuf,
+    range: Range<u64>,
+    name: String,
+    out: PathBuf,
+    progress: PathBuf,
+    options: CollectOptions,
+    only: String,
+    skip: String,
+    opt: Option<OptLevel>,
+    shared: bool,
+    std: bool,
+    fat: bool,
+    machine_code: bool,
+    function_sections: bool,
+    no_probes: bool,
+}
+
+impl Request {
+    fn parse(args: Vec<OsString>) -> Result<Self> {
+        let mut request = Self::default();
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            let name = arg.to_string_lossy().into_owned();
+            if let Some(flag) = request.flag(&name) {
+                *flag = true;
+                continue;
+            }
+            let value = args
+                .next()
+                .ok_or_else(|| WorkerError::MissingValue(name.clone()))?;
+            request.option(&name, value)?;
+        }
+        Ok(request)
+    }
+
+    fn flag(&mut self, name: &str) -> Option<&mut bool> {
+        Some(match name {
+            "--shared" => &mut self.shared,
+            "--std" => &mut self.std,
+            "--fat" => &mut self.fat,
+            "--machine-code" => &mut self.machine_code,
+            "--function-sections" => &mut self.function_sections,
+            "--no-probes" => &mut self.no_probes,
+            _ => return None,
+        })
+    }
+
+    fn option(&mut self, name: &str, value: OsString) -> Result<()> {
+        let text = || value.to_string_lossy().into_owned();
+        match name {
+            "--llvm" => self.llvm = value.into(),
+            "--file" => self.file = value.into(),
+            "--out" => self.out = value.into(),
+            "--progress" => self.progress = value.into(),
+            "--name" => self.name = text(),
+            "--collect" | "--exits" | "--guide" => {
+                self.options.set(name, &value)?;
+            }
+            "--only" => self.only = text(),
+            "--skip" => self.skip = text(),
+            "--opt" => self.opt = level::parse(&text()),
+            "--range" => self.range = parse_range(&text())?,
+            _ => return Err(WorkerError::UnknownOption(name.to_owned())),
+        }
+        Ok(())
+    }
+
+    fn serve(&self) -> Result<WorkerExit> {
+        no_core_files();
+        let bitcode = self.read()?;
+        let options = self.module_options()?;
+        let llvm = Library::open(&self.llvm)?;
+        let progress_file = File::create(&self.progress).map_err(writing(&self.progress))?;
+        let mut progress = |name: &str| {
+            // Overwriting and then truncating is cheap. Nobody reads the file while this process
+            // lives.
+            let _ = progress_file
+                .write_all_at(name.as_bytes(), 0)
+                .and_then(|()| progress_file.set_len(name.len() as u64));
+        };
+        match weave_module(&llvm, &bitcode, &options, &mut progress) {
+            Ok(woven) => self.write(&woven),
+            Err(error) => Ok(report_weaving(&error)),
+        }
+    }
+
+    fn read(&self) -> Result<Vec<u8>> {
+        let length = usize::try_from(self.range.end.saturating_sub(self.range.start))
+            .map_err(io::Error::other)
+            .map_err(reading(&self.file))?;
+        let mut bitcode = vec![0; length];
+        let file = File::open(&self.file).map_err(reading(&self.file))?;
+        file.read_exact_at(&mut bitcode, self.range.start)
+            .map_err(reading(&self.file))?;
+        Ok(bitcode)
+    }
+
+    fn module_options(&self) -> Result<ModuleOptions> {
+        let filter = Filter::parse(&self.only, &self.skip)
+            .map_err(|reason| WorkerError::Pattern(reason.into()))?;
+        let kind = if self.shared {
+            LinkKind::SharedObject
+        } else {
+            LinkKind::Executable
+        };
+        let mut options = ModuleOptions::new(&self.name, kind, self.options.kind());
+        options.exits = self.options.counts_exits();
+        options.guide = self.options.guide.as_deref().map(read_guide).transpose()?;
+        options.opt = self.opt;
+        options.filter = filter;
+        options.std = self.std;
+        options.fat = self.fat;
+        options.machine_code = self.machine_code;
+        options.function_sections = self.function_sections;
+        options.probes = !self.no_probes;
+        Ok(options)
+    }
+
+    fn write(&self, woven: &WovenModule) -> Result<WorkerExit> {
+        std::fs::write(&self.out, cache::encode(woven)).map_err(writing(&self.out))?;
+        Ok(if woven.reads_files {
+            WorkerExit::WrittenNotCached
+        } else {
+            WorkerExit::Written
+        })
+    }
+}
+
+fn parse_range(text: &str) -> Result<Range<u64>> {
+    let range = text
+        .split_once("..")
+        .and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
+    range.ok_or_else(|| WorkerError::Range(text.to_owned()))
+}
+
+/// Reads the guide that the link step wrote for its workers.
+fn read_guide(path: &Path) -> Result<Guide> {
+    let bytes = std::fs::read(path).map_err(reading(path))?;
+    let unusable = |reason| WorkerError::Guide {
+        path: path.to_owned(),
+        reason,
+    };
+    if !bytes.starts_with(&GUIDE_MAGIC) {
+        return Err(unusable("it is no guide".into()));
+    }
+    Guide::decode(&bytes).map_err(|error| unusable(error.into()))
+}
+
+fn reading(path: &Path) -> impl FnOnce(io::Error) -> WorkerError {
+    let path = path.to_owned();
+    |source| WorkerError::Read { path, source }
+}
+
+fn writing(path: &Path) -> impl FnOnce(io::Error) -> WorkerError {
+    let path = path.to_owned();
+    |source| WorkerError::Write { path, source }
+}
+
+/// LLVM may kill a worker now and then. A core file would only surprise the user.
+fn no_core_files() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let _ = setrlimit(
+        Resource::Core,
+        Rlimit {
+            current: Some(0),
+            maximum: Some(0),
+        },
+    );
+}
+
+/// Reports why the module is not woven. The message leaves out the module's name, because the link
+/// step knows a better one. The exit code says how the module can be linked.
+fn report_weaving(error: &WeaveError) -> WorkerExit {
+    match error {
+        WeaveError::Refused {
+            reason, instead, ..
+        } => {
+            report(reason);
+            match instead {
+                Instead::AsItIs => WorkerExit::Refused,
+                Instead::Compiled => WorkerExit::Unfit,
+            }
+        }
+        WeaveError::Internal { .. } => {
+            report(error);
+            WorkerExit::Internal
+        }
+        WeaveError::Llvm(llvm) => {
+            report(&llvm.reason());
+            if error.is_refusal() {
+                WorkerExit::Refused
+            } else {
+                WorkerExit::Error
+            }
+        }
+        _ => {
+            report(error);
+            WorkerExit::Error
+        }
+    }
+}
+
+/// Writes a message to stderr as one line, because the link step reads the last line only.
+fn report(message: &impl Display) {
+    let message = message.to_string();
+    let lines: Vec<&str> = message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    // If stderr is closed, the link step still has the exit code.
+    writeln!(io::stderr(), "{}", lines.join("; ")).ok();
+}

@@ -9,7 +9,7 @@ use clap::ValueEnum as _;
 use holloway_abi::Kind;
 use holloway_collect::recorded::RecordedKinds;
 
-use crate::args::{OutputFormat, StreamArgs, View, ViewArgs};
+use crate::cli::{OutputFormat, StreamArgs, View, ViewArgs};
 use crate::failure::{Failure, Result};
 
 /// What shows a kind.

@@ -9,7 +9,7 @@ use holloway_collect::settings::Settings;
 use holloway_report::{grouped, plural};
 
 use crate::failure::Result;
-use crate::{show_env, status};
+use crate::{shell, status};
 
 /// Words whose analysis takes a second or two.
 const MANY: u64 = 10_000_000;
@@ -78,7 +78,7 @@ fn announce(run: &Path) {
     };
     let directory = match directory.as_os_str().is_empty() {
         true => ".".to_owned(),
-        false => show_env::word(&directory.to_string_lossy()),
+        false => shell::word(&directory.to_string_lossy()),
     };
     let once = match has_ended {
         true => format!(

@@ -24,11 +24,12 @@ use holloway_link::tools::{RUST_LINKER, RUSTC, tools_dir};
 use holloway_llvm::Library;
 use holloway_weave::Pattern;
 
-use crate::args::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
+use crate::cli::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
+use crate::commands::{clean, report};
 use crate::failure::{Context, Failure, Result};
 use crate::project::Project;
 use crate::split::{Positional, Split, split};
-use crate::{clean, guide, kinds, link_host, loading, missing_profile, notices, report, status};
+use crate::{guide, kinds, link_host, loading, missing_profile, notices, status};
 
 /// A verb of cargo's that we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,9 +11,10 @@ use holloway_format::{ImageMap, decode_image};
 use holloway_link::program::find_program;
 use signal_hook::consts::SIGSEGV;
 
-use crate::args::RunArgs;
+use crate::cli::RunArgs;
+use crate::commands::report;
 use crate::failure::{Failure, Result};
-use crate::{kinds, loading, missing_profile, notices, report, status};
+use crate::{kinds, loading, missing_profile, notices, status};
 
 /// Runs the program.
 ///

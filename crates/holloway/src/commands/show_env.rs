@@ -136,6 +136,6 @@ An empty variable counts as unset, unless its row says otherwise.
             let (name, help, default) = (variable.name, variable.help, variable.default);
             page += &format!("| `{name}` | `{value}` | {help} | {default} |\n");
         }
-        expect_file!["../../../docs/environment.md"].assert_eq(&page);
+        expect_file!["../../../../docs/environment.md"].assert_eq(&page);
     }
 }

@@ -1,55 +1,76 @@
-//! Compiles the runtime objects: `src/object.rs` with the rustc that builds this crate, as one `no_std` object file for each processor
-//! whose `core` this rustc has. What the others would be is an empty file.
+//! Compiles the runtime objects: `src/object.rs`, with the rustc that builds this crate, as one
+//! `no_std` object file for each processor whose `core` this rustc has. For the other processors it
+//! writes empty files.
 //!
-//! AArch64's is compiled for a target without vector registers: then no entry point has any to keep. That target means kernels, where
-//! an access that isn't aligned may trap, and with that care rustc calls `memcpy`; in programs none does.
+//! The AArch64 object is compiled for a target without vector registers, so no entry point has to
+//! keep any. That target is meant for kernels, where an unaligned access may trap, and rustc calls
+//! `memcpy` to avoid such accesses. In programs they do not trap, so `-strict-align` allows them.
 //!
-//! An object and not a staticlib: a staticlib brings a panic handler and compiler builtins, which collide with std's
-//! in a Rust program. `-Crelocation-model=pic` makes one object fit programs, position independent programs and shared
-//! objects alike.
+//! The result is an object and not a staticlib: a staticlib brings a panic handler and compiler
+//! builtins, which collide with std's in a Rust program. `-Crelocation-model=pic` makes one object
+//! fit programs, position independent programs, and shared objects alike.
 //!
-//! rustc gives small functions default visibility, as another crate might inline them. A woven shared object must not
-//! export them, so every defined symbol is made hidden here: in an ELF symbol table that is a byte of the record.
-//! Cost: about a second each.
+//! rustc gives small functions default visibility, as another crate might inline them. A woven
+//! shared object must not export them. So this script makes every defined symbol hidden: a byte in
+//! the symbol's record of the ELF symbol table.
+//!
+//! Cost: about a second for each object.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-/// Where the source of `holloway-abi` is, as its build script says.
+/// Variable with the source directory of `holloway-abi`, which that crate's build script sets.
 const ABI_SOURCE: &str = "DEP_HOLLOWAY_ABI_SOURCE";
 
-/// Processors, the targets of which one will do, and features.
-const MACHINES: [(&str, &[&str], &str); 2] = [
-    (
-        "x86_64",
-        &["x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl"],
-        "",
-    ),
-    (
-        "aarch64",
-        &["aarch64-unknown-none-softfloat"],
-        "-strict-align",
-    ),
+/// A processor that gets a runtime object.
+struct Machine {
+    name: &'static str,
+    /// Targets that can compile the object, in order of preference.
+    targets: &'static [&'static str],
+    /// Target features for the compiler.
+    features: &'static str,
+}
+
+const MACHINES: [Machine; 2] = [
+    Machine {
+        name: "x86_64",
+        targets: &["x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl"],
+        features: "",
+    },
+    Machine {
+        name: "aarch64",
+        targets: &["aarch64-unknown-none-softfloat"],
+        features: "-strict-align",
+    },
 ];
 
 fn main() {
     for source in ["src", &variable(ABI_SOURCE)] {
         println!("cargo::rerun-if-changed={source}");
     }
-    // Rustup's list of what is installed, or all that a distribution has: a target that comes later is noticed.
-    let installed = Path::new(&asked(&["sysroot"])).join("lib/rustlib");
+    // Rustup's list of components, or the directory of a distribution: cargo notices a target that
+    // is installed later.
+    let installed = Path::new(&rustc_print(&["sysroot"])).join("lib/rustlib");
     let list = installed.join("components");
     if let Some(changed) = [list, installed].iter().find(|path| path.exists()) {
         println!("cargo::rerun-if-changed={}", changed.display());
     }
-    for (machine, targets, features) in MACHINES {
-        let out = PathBuf::from(variable("OUT_DIR")).join(format!("holloway_rt_{machine}.o"));
+    for machine in MACHINES {
+        let Machine {
+            name,
+            targets,
+            features,
+        } = machine;
+        let out = PathBuf::from(variable("OUT_DIR")).join(format!("holloway_rt_{name}.o"));
         match targets.iter().find(|target| is_installed(target)) {
             Some(target) => compile(target, features, &out),
-            None if machine == variable("CARGO_CFG_TARGET_ARCH") => fail(&format!(
-                "cannot compile the runtime object: {} has no core library for {}; `rustup target add {}`, or without rustup the package of your distribution that brings it, or a rustc of rustup's",
+            None if name == variable("CARGO_CFG_TARGET_ARCH") => fail(&format!(
+                "cannot compile the runtime object: {} has no core library for {}; \
+                 `rustup target add {}`, \
+                 or without rustup the package of your distribution that brings it, \
+                 or a rustc of rustup's",
                 variable("RUSTC"),
                 targets.join(" or "),
                 targets[0]
@@ -62,14 +83,14 @@ fn main() {
 
 /// Does this rustc have `core` for a target?
 fn is_installed(target: &str) -> bool {
-    Path::new(&asked(&["target-libdir", "--target", target])).is_dir()
+    Path::new(&rustc_print(&["target-libdir", "--target", target])).is_dir()
 }
 
-/// What rustc prints when asked; nothing of a target it does not know.
-fn asked(words: &[&str]) -> String {
+/// The output of `rustc --print`; empty for a target that rustc does not know.
+fn rustc_print(arguments: &[&str]) -> String {
     let output = Command::new(variable("RUSTC"))
         .arg("--print")
-        .args(words)
+        .args(arguments)
         .output();
     let output = output.unwrap_or_else(|error| {
         fail(&format!("cannot run {}: {error}", variable("RUSTC")));
@@ -135,8 +156,23 @@ fn hide_symbols(path: &Path) {
     }
 }
 
-/// ELF header: `e_shoff` at 40, `e_shentsize` at 58, `e_shnum` at 60. Section: type at 4, offset at 24, size at 32. Symbol,
-/// 24 bytes: info at 4 (binding in the high half), other at 5 (visibility), section at 6 (0: undefined).
+/// Makes every defined symbol hidden, in the bytes of an ELF object.
+///
+/// ```text
+/// OFFSET SIZE MEANING
+/// ELF header
+///     40    8  e_shoff
+///     58    2  e_shentsize
+///     60    2  e_shnum
+/// section header
+///      4    4  type
+///     24    8  offset
+///     32    8  size
+/// symbol (24 bytes)
+///      4    1  info: binding in the high half
+///      5    1  other: visibility
+///      6    2  section; 0: undefined
+/// ```
 fn hide_all(object: &mut [u8]) -> Option<()> {
     const SYMBOL_TABLE: u64 = 2;
     const SYMBOL_SIZE: usize = 24;
@@ -146,9 +182,9 @@ fn hide_all(object: &mut [u8]) -> Option<()> {
         return None;
     }
     let sections = number(object, 40, 8)? as usize;
-    let size = number(object, 58, 2)? as usize;
+    let section_size = number(object, 58, 2)? as usize;
     for index in 0..number(object, 60, 2)? as usize {
-        let section = sections + index * size;
+        let section = sections + index * section_size;
         if number(object, section + 4, 4)? != SYMBOL_TABLE {
             continue;
         }

@@ -1,7 +1,7 @@
 //! Programs linked with musl, in the program or loaded with it: they count as they do with glibc; and of timed paths it is said whether they were
 //! preempted, or that nobody watched.
 //!
-//! What holds of single programs is tested in `programs` (variants of musl), of the runtime in its own tests (`--test musl`).
+//! What holds of single programs is tested in `programs` (variants of musl), of the runtime in its own tests (modules `musl`).
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_tests::agree::differences;

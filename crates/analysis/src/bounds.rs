@@ -13,65 +13,25 @@
 //!
 //! Cost: linear in blocks and edges.
 
+mod bound;
 mod tree;
 
+use holloway_abi::Unit;
 use holloway_flow::{EdgeCounters, EdgeId};
 use holloway_format::{DagKind, FunctionMap, Outcome};
 
 use crate::flow::graph_of;
-use crate::run::Function;
-use holloway_abi::Unit;
 use tree::{Errors, Signs, Tree, Uncounted};
 
-/// How a count may differ from what ran.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Bound {
-    /// It does not.
-    #[default]
-    Exact,
-    /// As much ran, or more.
-    AtLeast,
-    /// As much ran, or less.
-    AtMost,
-    /// More or less may have run.
-    Either,
-}
+pub use bound::Bound;
 
-impl Bound {
-    /// Of a sum, or where either may hold.
-    #[must_use]
-    pub fn and(self, other: Bound) -> Bound {
-        match (self, other) {
-            (Bound::Exact, one) | (one, Bound::Exact) => one,
-            (one, other) if one == other => one,
-            _ => Bound::Either,
-        }
-    }
-
-    /// The other way.
-    pub(crate) fn opposite(self) -> Bound {
-        match self {
-            Bound::Exact => Bound::Exact,
-            Bound::AtLeast => Bound::AtMost,
-            Bound::AtMost => Bound::AtLeast,
-            Bound::Either => Bound::Either,
-        }
-    }
-
-    /// Of a count that has errors of these signs.
-    fn of_signs(signs: Signs) -> Bound {
-        match (signs.too_low, signs.too_high) {
-            (false, false) => Bound::Exact,
-            (true, false) => Bound::AtLeast,
-            (false, true) => Bound::AtMost,
-            (true, true) => Bound::Either,
-        }
-    }
-
-    /// Of all of these.
-    pub fn of_all(all: impl IntoIterator<Item = Bound>) -> Bound {
-        all.into_iter().fold(Bound::Exact, Bound::and)
-    }
+/// Whether a child of a fork, which goes on in its parent's frames, is among the processes that counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Forks {
+    /// None is.
+    Absent,
+    /// One is.
+    Present,
 }
 
 /// How a function's counts may differ from what ran.
@@ -86,18 +46,17 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Of a function whose indices are checked.
-    pub(crate) fn of(function: &Function) -> Bounds {
-        let map = &function.map;
+    /// The bounds of a function whose indices are checked and whose counters count `unit`.
+    pub(crate) fn new(map: &FunctionMap, unit: Unit, forks: Forks) -> Bounds {
         let mut bounds = Bounds {
             calls: Bound::Exact,
             blocks: vec![Bound::Exact; map.blocks.len()],
             edges: vec![Bound::Exact; map.edges.len()],
         };
         if !map.leaks.is_empty() {
-            match function.unit() {
-                Unit::Paths => bounds.of_paths(map, function.is_forked),
-                Unit::Edges => bounds.of_edges(map, function.is_forked).unwrap_or_default(),
+            match unit {
+                Unit::Paths => bounds.of_paths(map, forks),
+                Unit::Edges => bounds.of_edges(map, forks).unwrap_or_default(),
             }
         }
         bounds
@@ -108,10 +67,10 @@ impl Bounds {
         Bound::of_all(self.blocks.iter().copied())
     }
 
-    fn of_paths(&mut self, map: &FunctionMap, is_forked: bool) {
-        let bound = match is_forked {
-            true => Bound::Either,
-            false => Bound::AtLeast,
+    fn of_paths(&mut self, map: &FunctionMap, forks: Forks) {
+        let bound = match forks {
+            Forks::Present => Bound::Either,
+            Forks::Absent => Bound::AtLeast,
         };
         let mut into: Vec<Vec<(u32, u32)>> = vec![Vec::new(); map.blocks.len()];
         for dag in &map.dag {
@@ -134,7 +93,7 @@ impl Bounds {
     }
 
     /// Nothing where the map makes no graph: then there are no counts either.
-    fn of_edges(&mut self, map: &FunctionMap, is_forked: bool) -> Option<()> {
+    fn of_edges(&mut self, map: &FunctionMap, forks: Forks) -> Option<()> {
         let cfg = graph_of(map).ok()?;
         let ids = |edges: &[u32]| edges.iter().copied().map(EdgeId).collect();
         let counters = EdgeCounters::from_parts(&cfg, ids(&map.counted), ids(&map.tree)).ok()?;
@@ -144,7 +103,7 @@ impl Bounds {
         let left = tree.errors(map, map.leaks.iter().copied(), Uncounted::Left);
         self.add(&left, |signs| match Bound::of_signs(signs) {
             Bound::Exact => Bound::Exact,
-            _ if is_forked => Bound::Either,
+            _ if forks == Forks::Present => Bound::Either,
             bound => bound,
         });
         let again = tree.errors(map, again.map(|edge| edge.to), Uncounted::Again);

@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 use holloway_abi::Unit;
 use holloway_format::{Damage, FunctionMap, ImageMap, Profile};
 
+use crate::bounds::Forks;
 use crate::flow::Flow;
 use crate::graph::{Graph, check_indices};
 use crate::misfit::Misfit;
@@ -74,7 +75,10 @@ impl RunProfile {
                     increments: 0,
                     graph: None,
                     flow: OnceLock::new(),
-                    is_forked: profiles.iter().any(|profile| profile.forked),
+                    forks: match profiles.iter().any(|profile| profile.forked) {
+                        true => Forks::Present,
+                        false => Forks::Absent,
+                    },
                     bounds: OnceLock::new(),
                 });
             }

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use holloway_abi::{Kind, PathEnds, Unit};
 use holloway_format::{Counters, FunctionMap, Gone, Skipped, Text};
 
-use crate::bounds::Bounds;
+use crate::bounds::{Bounds, Forks};
 use crate::flow::Flow;
 use crate::graph::Graph;
 use crate::note::Note;
@@ -145,8 +145,8 @@ pub struct Function {
     pub(crate) ran: bool,
     pub(crate) graph: Option<Graph>,
     pub(crate) flow: OnceLock<Flow>,
-    /// Whether a child of a fork, which goes on in its parent's frames, counted in it.
-    pub(crate) is_forked: bool,
+    /// Whether a child of a fork counted in it.
+    pub(crate) forks: Forks,
     pub(crate) bounds: OnceLock<Bounds>,
 }
 
@@ -202,7 +202,8 @@ impl Function {
 
     /// How its counts may differ from what ran, derived on first use.
     pub fn bounds(&self) -> &Bounds {
-        self.bounds.get_or_init(|| Bounds::of(self))
+        self.bounds
+            .get_or_init(|| Bounds::new(&self.map, self.unit(), self.forks))
     }
 
     /// Edge and block counts, derived on first use.

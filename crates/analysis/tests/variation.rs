@@ -13,7 +13,8 @@ use holloway_abi::{
     SAMPLE_UNWATCHED, WORD_CLOCK, WORD_CONTROL, WORD_OWNER,
 };
 use holloway_analysis::stream::Words;
-use holloway_analysis::variation::rank::{Disturbed, Rank, Time};
+use holloway_analysis::variation::Rank;
+use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::stability::stability;
 use holloway_analysis::variation::{
     Certainty, How, Timings, VariationBuilder, VariationRun, join, rank,

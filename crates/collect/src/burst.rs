@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
 
-use holloway_abi::{BURST, BURST_MOST, BURST_VARIABLE};
+use holloway_abi::{BURST_MOST, BURST_VARIABLE, BurstRate, DEFAULT_BURST_RATE};
 
 /// `pass` paths run untimed, then `timed` paths are timed, and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Burst {
 impl Default for Burst {
     /// As the paper has it.
     fn default() -> Self {
-        let (pass, timed) = BURST;
+        let BurstRate { pass, timed } = DEFAULT_BURST_RATE;
         Self { pass, timed }
     }
 }

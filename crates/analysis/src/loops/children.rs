@@ -2,7 +2,7 @@
 //!
 //! Cost: 18 to 36 bytes a child.
 
-use super::slabs::Slab;
+use super::slab::Slab;
 
 /// The children of nodes that have several: open addressing, at most two thirds full. What is asked stands in the slots: the
 /// nodes are looked at neither in a search nor when the table grows.

@@ -8,7 +8,7 @@
 
 use std::hint::black_box;
 
-use super::slabs::Slab;
+use super::slab::Slab;
 
 /// Words of the whole slabs that are remembered: 512 KiB of them, half of a core's own cache.
 const REMEMBERED: usize = 1 << 17;

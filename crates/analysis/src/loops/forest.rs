@@ -12,7 +12,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::prune::Limits;
+use super::limits::Limits;
 
 /// Fewest and most iterations.
 pub const K_RANGE: std::ops::RangeInclusive<u32> = 2..=1024;

@@ -6,16 +6,20 @@
 
 mod children;
 mod condition;
+mod counts;
+mod finding;
 mod flat;
 mod forest;
 mod kipf;
 pub mod left;
+mod limits;
 mod pairs;
 mod period;
 mod prune;
 mod run;
 mod sealed;
 pub mod shape;
+mod slab;
 mod slabs;
 mod spelt;
 mod tables;
@@ -25,7 +29,7 @@ use crate::stream::{Activations, Ended, Listener, Met, Words};
 
 pub use forest::{K_RANGE, Losses, SlabForest};
 pub use kipf::{Kipf, KipfNode, Stats};
-pub use prune::Limits;
+pub use limits::Limits;
 pub use run::{LoopsRun, Sequences};
 pub use sealed::{paths, seal};
 use slabs::TOGETHER;

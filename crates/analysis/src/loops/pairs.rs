@@ -7,7 +7,7 @@
 //! Cost: 16 bytes a pair.
 
 use super::prune::nth;
-use super::slabs::Slab;
+use super::slab::Slab;
 
 /// Places of the small table: 128 KiB.
 const PLACES: usize = 1 << 13;

@@ -32,8 +32,9 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::counts::LoopCount;
+use super::finding::{Finding, OFTEN, share};
 use super::kipf::{Kipf, KipfNode};
-use super::shape::{Finding, LoopCount, OFTEN, share};
 
 /// The period that holds for most turns, if it holds often.
 pub(super) fn period(one: &LoopCount, kipf: &Kipf) -> Option<Finding> {

@@ -10,26 +10,10 @@
 //! Cost: linear.
 
 use super::forest::{Node, SlabForest};
-
-/// Nodes below which nothing is dropped, whatever the limit.
-pub(super) const LEAST: usize = 1 << 12;
+use super::limits::LEAST;
 
 /// Counts below are small.
 const SMALL: u64 = 1 << 6;
-
-/// How much a forest may hold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    /// Nodes, about 64 bytes each while it grows. A few thousand, and what open activations need, are kept in any case.
-    pub nodes: usize,
-}
-
-impl Default for Limits {
-    /// A million nodes. Paths that bzip2 and zlib run at random make as many in some million words at k = 8.
-    fn default() -> Limits {
-        Limits { nodes: 1 << 20 }
-    }
-}
 
 impl SlabForest {
     /// Drops the coldest nodes, if there are more than the limit.

@@ -10,9 +10,7 @@
 
 use super::children::Children;
 use super::flat::{self, Flat, Remembered};
-
-/// A node by its place; 0: nothing, the beginning of an activation.
-pub(super) type Slab = u32;
+use super::slab::Slab;
 
 /// What a node of the trie weighs, what a flat one without its words, and how many words weigh 1.
 const NODE: usize = 4;

@@ -3,7 +3,8 @@
 //! Cost: the words, and a sort.
 
 use super::pairs::slabs;
-use super::slabs::{Slab, Slabs};
+use super::slab::Slab;
+use super::slabs::Slabs;
 
 /// The slabs, by rank from 1 on. Those of the same words have one rank.
 #[derive(Debug)]

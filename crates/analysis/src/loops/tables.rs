@@ -9,9 +9,10 @@
 //! Cost: a step in the trie of slabs for a path (or a look-up for a whole slab), a count for a slab.
 
 use super::forest::{Losses, Node, SlabForest};
+use super::limits::{LEAST, Limits};
 use super::pairs::{Pairs, pair, slabs};
-use super::prune::{LEAST, Limits};
-use super::slabs::{Slab, Slabs, TOGETHER};
+use super::slab::Slab;
+use super::slabs::{Slabs, TOGETHER};
 use super::spelt::Spelt;
 
 /// Nodes that may come of what is counted for each that the limit lets be: they have prefixes in common. With twice as many, bzip2 at k = 8 loses

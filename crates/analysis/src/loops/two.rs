@@ -8,8 +8,8 @@
 //! Cost: a count in a table that fits the cache for a path; 16 bytes a pair.
 
 use super::forest::{Losses, SlabForest};
+use super::limits::{LEAST, Limits};
 use super::pairs::Pairs;
-use super::prune::{LEAST, Limits};
 use super::tables::{Counted, Tables};
 use crate::stream::{Ended, Listener};
 

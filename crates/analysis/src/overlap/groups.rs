@@ -6,27 +6,16 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use holloway_format::{EdgeKind, EdgeMap, FunctionMap};
+use holloway_abi::Unit;
+use holloway_format::{EdgeKind, FunctionMap};
 
+use super::number::{Number, Numbered, lasting};
 use super::same::{Parts, numbering};
-use super::{Both, Why};
+use super::sides::{Both, Why};
 use crate::edges::jumps;
 use crate::flow::add;
 use crate::join::add_up;
 use crate::run::{Function, FunctionId, RunProfile};
-use holloway_abi::Unit;
-
-/// A path, an edge or a block: in which numbering, and its number there.
-pub(crate) type Number = (Numbered, u64);
-
-/// Whose numbering a number is of.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Numbered {
-    /// The one that stands for all.
-    Common,
-    /// That of the copies with this structure, for what the common one has not.
-    Own { structure: u64 },
-}
 
 /// Counts, ascending by number, no zeros.
 pub(super) type Counts = Vec<(Number, u64)>;
@@ -140,12 +129,6 @@ fn add_edges(function: &Function, counted: &mut Counted) {
         let whole = (Numbered::Common, u64::from(parts.part(id).0));
         (whole, count.saturating_mul(block.instructions.into()))
     }));
-}
-
-/// The edges that two builds of the same code have in common whatever they collect, with their numbers.
-pub(super) fn lasting(map: &FunctionMap) -> impl Iterator<Item = (&EdgeMap, usize)> {
-    let edges = map.edges.iter().zip(0..);
-    edges.filter(|(edge, _)| edge.is_always_there())
 }
 
 /// Functions by name and graph, in the order of the run.

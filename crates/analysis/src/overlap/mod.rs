@@ -15,22 +15,24 @@
 //! Cost: linear in functions and counted paths, plus sorting.
 
 mod groups;
+mod number;
 pub(crate) mod same;
+mod sides;
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use groups::{Counted, Counts, Group, Number, Numbered, groups, lasting, match_up};
+use groups::{Counted, Counts, Group, groups, match_up};
+use holloway_abi::Unit;
 use holloway_flow::PathId;
 use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
+use number::{Number, Numbered, lasting};
 
 use crate::flow::add;
 use crate::run::{Function, FunctionId, RunProfile};
-use holloway_abi::Unit;
 
-/// One of two things: the first run's, the second run's.
-pub type Both<T> = [T; 2];
+pub use sides::{Both, Why};
 
 /// Counts of one run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -81,15 +83,6 @@ pub struct Difference {
     pub unit: u64,
     /// Times either run took it.
     pub counts: Both<u64>,
-}
-
-/// Why a function has no counterpart.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Why {
-    /// The other run has one of its name and another structure.
-    Changed,
-    /// The other run has none of its name with counters.
-    Missing,
 }
 
 /// A function that ran in one run and has no counterpart in the other.

@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use holloway_flow::{BlockId, EdgeId, Path, PathEnd, PathId, PathStart};
 use holloway_format::{EdgeKind, FunctionMap, Outcome};
 
-pub(crate) use super::groups::Number;
-use super::groups::{Numbered, lasting};
+pub(crate) use super::number::Number;
+use super::number::{Numbered, lasting};
 use crate::run::Function;
 
 /// A part of a block: the block's number where blocks are whole, and which part.

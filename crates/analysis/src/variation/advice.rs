@@ -10,7 +10,7 @@
 use holloway_flow::PathId;
 use holloway_format::{Load, LoadShape};
 
-use super::rank::Rank;
+use super::path::Rank;
 use crate::run::Function;
 use crate::trail::frames;
 

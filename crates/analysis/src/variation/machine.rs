@@ -17,7 +17,7 @@
 //! Cost: sorting the paths, and a binary search for each.
 
 use super::above::Evidence;
-use super::rank::{Certainty, Rank};
+use super::path::{Certainty, Rank};
 
 /// Smallest loss that may be the path's own.
 const LEAST: f64 = 0.05;

@@ -9,6 +9,7 @@ pub mod advice;
 mod builder;
 mod interruptions;
 mod machine;
+mod path;
 pub mod rank;
 mod run;
 mod sealed;
@@ -17,6 +18,7 @@ pub mod stability;
 mod ties;
 
 pub use builder::{Timings, VariationBuilder};
-pub use rank::{Certainty, How, Rank, Ranking, rank};
+pub use path::{Certainty, Rank};
+pub use rank::{How, Ranking, rank};
 pub use run::{Timed, TimedPath, VariationRun};
 pub use sealed::{join, paths, seal};

@@ -7,7 +7,8 @@
 use holloway_flow::PathStart;
 use rustc_hash::FxHashMap;
 
-use super::rank::{Rank, Ranking, larger};
+use super::path::Rank;
+use super::rank::{Ranking, larger};
 use super::run::VariationRun;
 use crate::run::FunctionId;
 

@@ -142,7 +142,7 @@ impl Common<'_> {
     fn ranked<'b>(
         &mut self,
         run: usize,
-        paths: impl Iterator<Item = &'b super::rank::Rank>,
+        paths: impl Iterator<Item = &'b super::path::Rank>,
     ) -> BTreeMap<Key, Known> {
         let mut known: BTreeMap<Key, Known> = BTreeMap::new();
         let mut numberings = FxHashMap::default();

@@ -15,7 +15,8 @@
 
 use std::ops::Range;
 
-use super::rank::{Rank, Ranking};
+use super::path::Rank;
+use super::rank::Ranking;
 
 /// Standard errors of a difference that it must be larger than.
 const ERRORS: f64 = 2.0;

@@ -1,52 +1,55 @@
 //! The profile's directory and file.
 //!
-//! Descriptors live at 1,000 and above, close on exec, and are not trusted: a program may close every descriptor
-//! ("closefrom(3)") and open its own files with the same numbers, so device and inode are compared before each use, and
-//! what is gone is opened again by name. The directory is kept open, too: the path may mean nothing any more after a
-//! `chroot`.
+//! Descriptors live at 1,000 and above, and close on exec. The runtime does not trust them: a
+//! program may close every descriptor ("closefrom(3)") and open its own files with the same
+//! numbers. So each use first compares device and inode, and opens a lost file again by its name.
+//! The directory stays open, too: its path may mean nothing any more after a `chroot`.
 
-use super::fork;
-use super::image;
-use super::page::Inner;
-use super::proc;
+use super::runtime::Runtime;
 use super::sys::{
-    self, At, EBADF, EEXIST, EFBIG, EINTR, EINVAL, ENAMETOOLONG, ENOENT, ENOSPC, ENOSYS,
-    EOPNOTSUPP, Errno, FOREIGN_RIGHTS, File,
+    self, Descriptor, DirectoryHandle, EBADF, EEXIST, EFBIG, EINTR, EINVAL, ENAMETOOLONG, ENOENT,
+    ENOSPC, ENOSYS, EOPNOTSUPP, Errno, FOREIGN_RIGHTS, File,
 };
-use super::text::{Text, file_name, push_time, until_nul};
-use holloway_abi::PAGE;
+use super::{image, proc, process};
+use crate::text::{Text, file_name, push_time, until_nul};
+use holloway_abi::{PAGE, environment};
 
 /// Where runs go by default, below the current directory.
 const DEFAULT_RUNS: &[u8] = b"target/holloway/runs";
 
-/// Files of one process and image, at most (`exec` of the same program again and again).
-const FILES: u64 = 1_000_000;
+/// Greatest number of files of one process and image (`exec` of the same program again and again).
+const MAX_FILES: u64 = 1_000_000;
 
-/// Finds the profile's directory and makes it: HOLLOWAY_DATA, or a directory of this process's own among the runs. None
-/// for a setuid program: whoever starts it could have it write where he may not.
-pub(super) fn make_directory(inner: &mut Inner, boot_start: u64) -> Result<(), Errno> {
-    if proc::has_foreign_rights(&mut inner.scratch) {
+/// Finds the profile's directory and makes it: HOLLOWAY_DATA, or a new directory of this process
+/// among the runs. A setuid program gets none: its caller could make it write where the caller may
+/// not.
+pub(super) fn make_directory(runtime: &mut Runtime, boot_start: u64) -> Result<(), Errno> {
+    if proc::has_foreign_rights(&mut runtime.scratch) {
         return Err(FOREIGN_RIGHTS);
     }
-    if proc::variable(b"HOLLOWAY_DATA", &mut inner.scratch, &mut inner.directory) {
-        make_absolute(inner)?;
-        return make_path(&mut inner.directory);
+    if proc::variable(
+        environment::DATA.name.as_bytes(),
+        &mut runtime.scratch,
+        &mut runtime.directory,
+    ) {
+        make_absolute(runtime)?;
+        return make_path(&mut runtime.directory);
     }
-    inner.directory.clear();
-    let runs = until_nul(&image().runs);
-    inner
+    runtime.directory.clear();
+    let runs = until_nul(&image::header().runs);
+    runtime
         .directory
         .push_all(if runs.is_empty() { DEFAULT_RUNS } else { runs });
-    make_absolute(inner)?;
-    make_path(&mut inner.directory)?;
-    make_run(inner, boot_start)
+    make_absolute(runtime)?;
+    make_path(&mut runtime.directory)?;
+    make_run(runtime, boot_start)
 }
 
 /// Puts the current directory before a relative path.
-fn make_absolute(inner: &mut Inner) -> Result<(), Errno> {
-    let Inner {
+fn make_absolute(runtime: &mut Runtime) -> Result<(), Errno> {
+    let Runtime {
         directory, scratch, ..
-    } = inner;
+    } = runtime;
     if directory.as_bytes().first() == Some(&b'/') {
         return if directory.is_whole() {
             Ok(())
@@ -69,13 +72,13 @@ fn make_absolute(inner: &mut Inner) -> Result<(), Errno> {
     }
 }
 
-/// `mkdir -p`. What is there already is fine; whether it is a directory shows when it is opened.
+/// `mkdir -p`. An existing path is fine; opening it shows whether it is a directory.
 fn make_path(path: &mut Text<4096>) -> Result<(), Errno> {
     if sys::make_directory(path) == Err(ENOENT) {
         for end in 1..path.len() {
             if path.as_bytes().get(end) == Some(&b'/') {
                 path.cover(end);
-                let _ = sys::make_directory(path); // the last one's answer will do
+                let _ = sys::make_directory(path); // the result of the last call is enough
                 path.uncover();
             }
         }
@@ -88,10 +91,11 @@ fn make_path(path: &mut Text<4096>) -> Result<(), Errno> {
 
 /// `<runs>/<YYYYMMDD-HHMMSS>-<program>-<pid>`, and the link `latest` to it.
 ///
-/// The time is the process's start, so that every image of the process comes to the same name. It is found as
-/// now - time since boot + start on the boot clock, which may differ by a little from one image to the next: a directory
-/// a second away with the rest of the name equal is ours as well.
-fn make_run(inner: &mut Inner, boot_start: u64) -> Result<(), Errno> {
+/// The time is the process's start, so that every image of the process has the same run. It is
+/// now - time since boot + start on the boot clock, which may differ a little from one image to the
+/// next. So a directory whose time is one second off, with the rest of the name equal, is this
+/// process's as well.
+fn make_run(runtime: &mut Runtime, boot_start: u64) -> Result<(), Errno> {
     const SECOND: u64 = 1_000_000_000;
     let now = sys::now();
     let start = if boot_start == 0 {
@@ -100,18 +104,18 @@ fn make_run(inner: &mut Inner, boot_start: u64) -> Result<(), Errno> {
         now.wrapping_sub(sys::since_boot()).wrapping_add(boot_start)
     };
     let start = start / SECOND;
-    let runs = inner.directory.len();
+    let runs = runtime.directory.len();
     for second in [start - 1, start + 1] {
-        name_run(inner, runs, second)?;
-        if let Ok(found) = sys::open_directory(&inner.directory) {
-            sys::close(found);
+        name_run(runtime, runs, second)?;
+        if let Ok(directory) = sys::open_directory(&runtime.directory) {
+            sys::close(directory);
             return Ok(());
         }
     }
-    name_run(inner, runs, start)?;
-    match sys::make_directory(&inner.directory) {
+    name_run(runtime, runs, start)?;
+    match sys::make_directory(&runtime.directory) {
         Ok(()) => {
-            point_latest(inner, runs);
+            point_latest(runtime, runs);
             Ok(())
         }
         Err(EEXIST) => Ok(()),
@@ -120,14 +124,14 @@ fn make_run(inner: &mut Inner, boot_start: u64) -> Result<(), Errno> {
 }
 
 /// Appends the run's name to the path of the runs, which is `runs` bytes long.
-fn name_run(inner: &mut Inner, runs: usize, second: u64) -> Result<(), Errno> {
-    let Inner {
+fn name_run(runtime: &mut Runtime, runs: usize, second: u64) -> Result<(), Errno> {
+    let Runtime {
         directory, scratch, ..
-    } = inner;
+    } = runtime;
     let length = sys::read_link(c"/proc/self/exe", scratch.room()).unwrap_or(0);
     scratch.set_len(length);
     let program = match file_name(scratch.as_bytes()) {
-        [] => until_nul(&image().name),
+        [] => until_nul(&image::header().name),
         name => name,
     };
     directory.truncate(runs);
@@ -136,7 +140,7 @@ fn name_run(inner: &mut Inner, runs: usize, second: u64) -> Result<(), Errno> {
     directory.push(b'-');
     directory.push_all(program);
     directory.push(b'-');
-    directory.push_decimal(u64::from(fork::process().id), 1);
+    directory.push_decimal(u64::from(process::current().id), 1);
     if directory.is_whole() {
         Ok(())
     } else {
@@ -144,51 +148,55 @@ fn name_run(inner: &mut Inner, runs: usize, second: u64) -> Result<(), Errno> {
     }
 }
 
-/// Points `latest` at the run: a new link under a name of its own, renamed over the old one, so there always is one.
-/// Failing changes nothing but comfort.
-fn point_latest(inner: &mut Inner, runs: usize) {
-    let Inner {
+/// Points `latest` at the run: makes a new link under another name and renames it over the old
+/// link, so there always is a link. A failure only costs comfort.
+fn point_latest(runtime: &mut Runtime, runs: usize) {
+    let Runtime {
         directory,
         scratch,
         name,
         ..
-    } = inner;
+    } = runtime;
     name.clear();
     name.push_all(directory.as_bytes().get(runs + 1..).unwrap_or(&[]));
     scratch.clear();
     scratch.push_all(directory.as_bytes().get(..runs).unwrap_or(&[]));
-    let Ok(number) = sys::open_directory(scratch) else {
+    let Ok(descriptor) = sys::open_directory(scratch) else {
         return;
     };
-    let at = At::directory(&File::of(number));
+    let parent = DirectoryHandle::directory(&File::from_descriptor(descriptor));
     scratch.clear();
     scratch.push_all(b".latest-");
     scratch.push_decimal(u64::from(sys::process_id()), 1);
-    sys::unlink(at, scratch);
-    if sys::symlink(name, at, scratch).is_ok() && sys::rename_over(at, scratch, c"latest").is_err()
+    sys::unlink(parent, scratch);
+    if sys::symlink(name, parent, scratch).is_ok()
+        && sys::rename_over(parent, scratch, c"latest").is_err()
     {
-        sys::unlink(at, scratch);
+        sys::unlink(parent, scratch);
     }
-    sys::close(number);
+    sys::close(descriptor);
 }
 
-/// The directory, open; by name if the descriptor isn't ours any more.
-pub(super) fn directory(inner: &Inner, kept: &mut File) -> Result<At, Errno> {
+/// The open directory. It is opened again by name if the descriptor is not ours any more.
+pub(super) fn directory(runtime: &Runtime, kept: &mut File) -> Result<DirectoryHandle, Errno> {
     if !kept.is_ours() {
-        *kept = File::of(sys::move_high(sys::open_directory(&inner.directory)?)?);
+        *kept = File::from_descriptor(sys::move_high(sys::open_directory(&runtime.directory)?)?);
     }
-    Ok(At::directory(kept))
+    Ok(DirectoryHandle::directory(kept))
 }
 
-/// Makes a file that nobody sees before it is complete; its name is in `scratch`.
-pub(super) fn create_hidden(inner: &mut Inner, at: At) -> Result<usize, Errno> {
+/// Makes a hidden file, which is shown when it is complete. Its name is in `scratch`.
+pub(super) fn create_hidden(
+    runtime: &mut Runtime,
+    parent: DirectoryHandle,
+) -> Result<Descriptor, Errno> {
     let mut result = Err(EEXIST);
-    for count in 0..FILES {
-        inner.scratch.clear();
-        inner.scratch.push(b'.');
-        name_profile(&mut inner.scratch, count);
-        inner.scratch.push_all(b".new");
-        result = sys::create(at, &inner.scratch);
+    for count in 0..MAX_FILES {
+        runtime.scratch.clear();
+        runtime.scratch.push(b'.');
+        name_profile(&mut runtime.scratch, count);
+        runtime.scratch.push_all(b".new");
+        result = sys::create(parent, &runtime.scratch);
         if result != Err(EEXIST) {
             break;
         }
@@ -196,13 +204,13 @@ pub(super) fn create_hidden(inner: &mut Inner, at: At) -> Result<usize, Errno> {
     result.and_then(sys::move_high)
 }
 
-/// Gives the file named in `scratch` its name, the first one free; it is in `name` then.
-pub(super) fn show(inner: &mut Inner, at: At) -> Result<(), Errno> {
+/// Gives the hidden file in `scratch` its name: the first free name, which is in `name` then.
+pub(super) fn reveal(runtime: &mut Runtime, parent: DirectoryHandle) -> Result<(), Errno> {
     let mut result = Err(EEXIST);
-    for count in 0..FILES {
-        inner.name.clear();
-        name_profile(&mut inner.name, count);
-        result = sys::rename_new(at, &inner.scratch, &inner.name);
+    for count in 0..MAX_FILES {
+        runtime.name.clear();
+        name_profile(&mut runtime.name, count);
+        result = sys::rename_new(parent, &runtime.scratch, &runtime.name);
         if result != Err(EEXIST) {
             break;
         }
@@ -212,9 +220,9 @@ pub(super) fn show(inner: &mut Inner, at: At) -> Result<(), Errno> {
 
 /// `<pid>-<image>.hwp`, `<pid>-<image>-1.hwp` and so on.
 pub(super) fn name_profile<const N: usize>(name: &mut Text<N>, count: u64) {
-    name.push_decimal(u64::from(fork::process().id), 1);
+    name.push_decimal(u64::from(process::current().id), 1);
     name.push(b'-');
-    name.push_all(until_nul(&image().name));
+    name.push_all(until_nul(&image::header().name));
     if count > 0 {
         name.push(b'-');
         name.push_decimal(count, 1);
@@ -222,49 +230,51 @@ pub(super) fn name_profile<const N: usize>(name: &mut Text<N>, count: u64) {
     name.push_all(b".hwp");
 }
 
-/// The profile, open; by name if the descriptor isn't ours any more.
-pub(super) fn profile(inner: &mut Inner) -> Result<usize, Errno> {
-    let Some(page) = inner.page() else {
+/// The open profile. It is opened again by name if the descriptor is not ours any more.
+pub(super) fn profile(runtime: &mut Runtime) -> Result<Descriptor, Errno> {
+    let Some(page) = runtime.page() else {
         return Err(EBADF);
     };
-    let (file, mut kept) = (page.live.file, page.live.directory);
+    let (file, mut kept) = (page.notes.file, page.notes.directory);
     if file.is_ours() {
-        return Ok(file.number as usize);
+        return Ok(file.descriptor);
     }
-    let at = directory(inner, &mut kept)?;
-    let again = File::of(sys::open_existing(at, &inner.name)?);
+    let parent = directory(runtime, &mut kept)?;
+    let again = File::from_descriptor(sys::open_existing(parent, &runtime.name)?);
     if !again.is_same_file(&file) {
-        sys::close(again.number as usize);
+        sys::close(again.descriptor);
         return Err(EBADF);
     }
-    let again = File::of(sys::move_high(again.number as usize)?);
-    if let Some(page) = inner.page() {
-        (page.live.file, page.live.directory) = (again, kept);
+    let again = File::from_descriptor(sys::move_high(again.descriptor)?);
+    if let Some(page) = runtime.page() {
+        page.notes.file = again;
+        page.notes.directory = kept;
     }
-    Ok(again.number as usize)
+    Ok(again.descriptor)
 }
 
-/// Lengthens a file with space that is really there: later stores through a mapping can't fail (SIGBUS) for a full disk.
-pub(super) fn reserve(number: usize, offset: u64, length: u64) -> Result<(), Errno> {
+/// Lengthens a file with reserved space, so that later stores through a mapping cannot fail
+/// (SIGBUS) for a full disk.
+pub(super) fn reserve(descriptor: Descriptor, offset: u64, length: u64) -> Result<(), Errno> {
     if offset.saturating_add(length) > sys::file_size_limit() {
         return Err(EFBIG); // the kernel would send SIGXFSZ
     }
     loop {
-        match sys::allocate(number, offset, length) {
+        match sys::allocate(descriptor, offset, length) {
             Err(EINTR) => {}
-            Err(EOPNOTSUPP | ENOSYS | EINVAL) => return write_zeros(number, offset, length),
+            Err(EOPNOTSUPP | ENOSYS | EINVAL) => return write_zeros(descriptor, offset, length),
             result => return result,
         }
     }
 }
 
 /// For file systems without `fallocate`.
-fn write_zeros(number: usize, offset: u64, length: u64) -> Result<(), Errno> {
+fn write_zeros(descriptor: Descriptor, offset: u64, length: u64) -> Result<(), Errno> {
     const ZEROS: &[u8; PAGE as usize] = &[0; PAGE as usize];
     let mut done = 0;
     while done < length {
         let now = ZEROS.get(..(length - done) as usize).unwrap_or(ZEROS);
-        match sys::write_at(number, now, offset + done) {
+        match sys::write_at(descriptor, now, offset + done) {
             Ok(0) => return Err(ENOSPC),
             Ok(count) => done += count as u64,
             Err(EINTR) => {}

@@ -1,7 +1,8 @@
 //! Signal mask and lock of the slow paths.
 //!
-//! Masking comes first, always: a handler that met the lock held by its own thread would wait for ever. Raw system
-//! calls mask even the signals libc keeps for itself (cancellation, setuid), so that nothing unwinds out of the middle.
+//! A thread always masks signals before it takes the lock. Otherwise a handler could wait forever
+//! for the lock that its own thread holds. Raw system calls mask even the signals that libc keeps
+//! for itself (cancellation, setuid), so that nothing unwinds out of a slow path.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
@@ -9,7 +10,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::sys;
 
-/// Every signal is masked while this lives.
+/// Every signal is masked while this guard lives.
 pub(super) struct Masked {
     old: u64,
 }
@@ -21,7 +22,7 @@ impl Masked {
         }
     }
 
-    /// Ends the guard without restoring; the mask to restore later.
+    /// Ends the guard without restoring the mask, and returns the mask to restore later.
     pub(super) fn into_mask(self) -> u64 {
         let old = self.old;
         core::mem::forget(self);
@@ -44,17 +45,17 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const CONTENDED: u32 = 2;
 
-/// Turns before a thread sleeps; holders are short, except for the first one.
+/// Attempts before a thread sleeps. Holders are short, except for the first one.
 const SPINS: u32 = 100;
 
-/// A futex lock around a value. Taken with signals masked only.
+/// A futex lock around a value. A thread takes it only with signals masked.
 pub(super) struct Lock<T> {
     word: AtomicU32,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached through a `Guard` only, and the lock gives out one at a time. It holds raw pointers into
-// mappings of this process, which every thread may use.
+// SAFETY: the value is reached through a `Guard` only, and the lock gives out one guard at a time.
+// The value has raw pointers into mappings of this process, which every thread may use.
 unsafe impl<T> Sync for Lock<T> {}
 
 /// The right to use the locked value.
@@ -87,12 +88,12 @@ impl<T> Lock<T> {
         Guard { lock: self }
     }
 
-    /// Takes over the lock where this thread is known to hold it (after a fork), or to be the only one (in the child of
-    /// a raw fork, where the holder may not exist).
+    /// Takes over the lock. This thread must hold the lock (after a fork), or be the only thread
+    /// (in the child of a raw fork, where the holder may not exist).
     ///
     /// # Safety
     /// No other thread holds a guard.
-    pub(super) unsafe fn held(&self) -> Guard<'_, T> {
+    pub(super) unsafe fn take_over(&self) -> Guard<'_, T> {
         self.word.store(CONTENDED, Ordering::Relaxed);
         Guard { lock: self }
     }
@@ -102,14 +103,14 @@ impl<T> Deref for Guard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: this guard is the only one, so nobody else has the value.
+        // SAFETY: this guard is the only one, so no other thread has the value.
         unsafe { &*self.lock.value.get() }
     }
 }
 
 impl<T> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: this guard is the only one, so nobody else has the value.
+        // SAFETY: this guard is the only one, so no other thread has the value.
         unsafe { &mut *self.lock.value.get() }
     }
 }

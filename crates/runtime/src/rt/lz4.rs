@@ -1,10 +1,12 @@
-//! A small encoder of LZ4 blocks (the block format of github.com/lz4/lz4, doc/lz4_Block_format.md), for words of four bytes.
+//! A small encoder of LZ4 blocks, for words of four bytes (the block format of
+//! github.com/lz4/lz4, doc/lz4_Block_format.md).
 //!
-//! Matches begin and end at words and are two words long at least, so every offset and length is a multiple of four; any LZ4
-//! decoder reads them. One candidate for each hash of two words; where little matches, steps grow.
+//! Matches begin and end at words, and are at least two words long. So every offset and length is a
+//! multiple of four, and any LZ4 decoder reads the block. The table has one candidate for each hash
+//! of two words. Where few words match, the steps between attempts grow.
 //!
-//! Not `lz4_flex`: the runtime has no allocator and no dependency. Cost: 0.2 to 0.4 ns a byte of words that repeat, 1 ns of
-//! others.
+//! This code replaces `lz4_flex`, since the runtime has no allocator and no dependency. Cost: 0.2
+//! to 0.4 ns for a byte of words that repeat, 1 ns for other bytes.
 
 /// Positions of words, by a hash of two.
 pub(super) type Table = [u32; 1 << BITS];
@@ -13,42 +15,47 @@ const BITS: u32 = 12;
 
 pub(super) const NEW_TABLE: Table = [0; 1 << BITS];
 
-/// Most words back that a match is (65,535 bytes).
-const FAR: usize = 65_535 / 4;
+/// Greatest distance of a match, in words (65,535 bytes).
+const MAX_DISTANCE: usize = 65_535 / 4;
 
-/// Words at the end that are no part of a match: it wants 5 bytes.
-const TAIL: usize = 2;
+/// Words at the end that no match may cover: the format wants 5 literal bytes there.
+const LITERAL_TAIL: usize = 2;
 
-/// Words from the start of a last match to the end: it wants 12 bytes, and two words are compared first.
-const LAST: usize = TAIL + 2;
+/// Least distance of a match's start from the end, in words. The format wants 12 bytes, and the
+/// encoder compares two words first.
+const MATCH_MARGIN: usize = LITERAL_TAIL + 2;
 
-/// Bytes that so many words take at most.
+/// Greatest number of bytes that this many words can take.
 pub(super) const fn bound(words: usize) -> usize {
     let bytes = 4 * words;
     bytes + bytes / 255 + 16
 }
 
-/// Compresses words; the length of the block, or none if it doesn't fit (it always fits [`bound`]).
+/// Compresses words. The result is the length of the block, or none if the block does not fit; it
+/// always fits into [`bound`] bytes.
 pub(super) fn compress(words: &[u32], out: &mut [u8], table: &mut Table) -> Option<usize> {
     for place in &mut *table {
         *place = u32::MAX; // not `fill`, which calls `memset`
     }
-    let mut out = Out {
+    let mut out = Block {
         bytes: out,
         length: 0,
     };
     let (mut literals, mut at) = (0, 0);
-    while at + LAST <= words.len() {
-        let found = pair(words, at);
-        let place = table.get_mut(hash(found))?;
+    while at + MATCH_MARGIN <= words.len() {
+        let current_pair = pair(words, at);
+        let place = table.get_mut(hash(current_pair))?;
         let candidate = core::mem::replace(place, at as u32) as usize;
-        if candidate >= at || at - candidate > FAR || pair(words, candidate) != found {
+        if candidate >= at
+            || at - candidate > MAX_DISTANCE
+            || pair(words, candidate) != current_pair
+        {
             at += 1 + ((at - literals) >> 6);
             continue;
         }
         let length = 2 + common(
             words.get(candidate + 2..)?,
-            words.get(at + 2..words.len() - TAIL)?,
+            words.get(at + 2..words.len() - LITERAL_TAIL)?,
         );
         out.sequence(words.get(literals..at)?, Some((at - candidate, length)))?;
         at += length;
@@ -70,7 +77,7 @@ fn hash(pair: u64) -> usize {
     (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
 }
 
-/// Number of words that are equal at the start of both.
+/// Number of equal words at the start of both slices.
 fn common(a: &[u32], b: &[u32]) -> usize {
     let (a_groups, _) = a.as_chunks::<4>();
     let (b_groups, _) = b.as_chunks::<4>();
@@ -87,14 +94,14 @@ fn common(a: &[u32], b: &[u32]) -> usize {
     groups + a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Where the block goes.
-struct Out<'a> {
+/// The block that is being written.
+struct Block<'a> {
     bytes: &'a mut [u8],
     length: usize,
 }
 
-impl Out<'_> {
-    /// Literals, and then a match: words back and words long.
+impl Block<'_> {
+    /// Appends literals, then a match: its distance and its length, in words.
     fn sequence(&mut self, literals: &[u32], matched: Option<(usize, usize)>) -> Option<()> {
         let count = 4 * literals.len();
         let more = matched.map_or(0, |(_, length)| 4 * length - 4);
@@ -115,7 +122,7 @@ impl Out<'_> {
         Some(())
     }
 
-    /// What a length of 15 and more has beyond its four bits.
+    /// Appends the rest of a length that does not fit into its four bits.
     fn extend_length(&mut self, length: usize) -> Option<()> {
         let Some(mut rest) = length.checked_sub(15) else {
             return Some(());

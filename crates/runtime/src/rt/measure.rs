@@ -1,60 +1,57 @@
-//! What timed paths need to know beforehand: how often to burst, what a probe costs, how fine the clock is, where a thread's bursts begin.
+//! What timed paths need beforehand: how often to burst, the cost of a probe, the resolution of the
+//! clock, and where a thread's bursts begin.
 //!
-//! The costs are the least of many empty probes, by the same instructions as the woven ones, in a ring that nobody has yet: whatever
-//! disturbs a probe makes it longer, so the least is the same each time, to a few cycles.
+//! A cost is the least of many empty probes, run by the same instructions as the woven probes, in a
+//! ring that no other thread knows yet. Every disturbance makes a probe longer, so the least cost
+//! is the same each time, to a few cycles.
 //!
-//! Cost: some 40 us for each ring.
+//! Cost: some 40 µs for each ring.
 
-use super::burst::State;
-use super::page::Inner;
 use super::ring::Ring;
-use super::text::number;
-use super::{arch, kind, proc, report, sys, watch};
-use holloway_abi::{BURST, BURST_MOST, BURST_VARIABLE, BurstState, OPERAND, Timing};
+use super::runtime::Runtime;
+use super::timing::TimingState;
+use super::{arch, image, proc, report, sys, watch};
+use crate::text::number;
+use holloway_abi::{
+    BURST_MOST, BURST_VARIABLE, BurstRate, BurstState, DEFAULT_BURST_RATE, OPERAND,
+};
 
-/// Empty probes whose mean is taken: the clock goes in steps, so one by itself says little.
-const ROUNDS: u64 = 16;
+/// Empty probes in a batch. The clock goes in steps, so only the mean of a batch is precise.
+const PROBES: u64 = 16;
 
-/// Means of which the least is taken.
+/// Batches, of which the least mean counts.
 const BATCHES: u32 = 16;
 
-/// Times of all lengths from none on, for the clock's steps to show between them.
+/// Number of short times of different lengths, between which the clock's steps show.
 const LENGTHS: u32 = 64;
 
-/// Are paths timed?
-pub(super) fn is_timed() -> bool {
-    kind().is_timed()
-}
-
 /// Reads how often to burst, from the environment.
-pub(super) fn find_burst(inner: &mut Inner) {
-    inner.burst = BURST;
-    let Inner {
+pub(super) fn find_burst(runtime: &mut Runtime) {
+    runtime.burst = DEFAULT_BURST_RATE;
+    let Runtime {
         scratch, directory, ..
-    } = inner;
-    if kind().traits().timing != Timing::Bursts
-        || !proc::variable(BURST_VARIABLE.as_bytes(), scratch, directory)
-    {
+    } = runtime;
+    if !image::has_bursts() || !proc::variable(BURST_VARIABLE.as_bytes(), scratch, directory) {
         return;
     }
     match parse(directory.as_bytes()) {
-        Some(burst) => inner.burst = burst,
-        None => report::refuse_burst(inner),
+        Some(rate) => runtime.burst = rate,
+        None => report::reject_burst(runtime),
     }
 }
 
 /// `N:M`, or `N` for `N:1`.
-fn parse(text: &[u8]) -> Option<(u32, u32)> {
+fn parse(text: &[u8]) -> Option<BurstRate> {
     let (pass, rest) = decimal(text)?;
-    let (most, rest) = match rest.split_first() {
+    let (timed, rest) = match rest.split_first() {
         None => (1, rest),
         Some((b':', rest)) => decimal(rest)?,
         Some(_) => return None,
     };
-    (rest.is_empty() && most > 0).then_some((pass, most))
+    (rest.is_empty() && timed > 0).then_some(BurstRate { pass, timed })
 }
 
-/// A number of at most [`BURST_MOST`], and what follows.
+/// Splits a number of at most [`BURST_MOST`] off the text.
 fn decimal(text: &[u8]) -> Option<(u32, &[u8])> {
     const DIGITS: usize = 10;
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -66,52 +63,56 @@ fn decimal(text: &[u8]) -> Option<(u32, &[u8])> {
         .map(|value| (value as u32, rest))
 }
 
-/// The state of a ring that nobody has yet, whose words are all zero; the calling thread will have it. In the child of a fork
-/// (`parent`) the parent's program time goes on, and what the timed path stands for that both are in. Its way to the next burst does not: children that end before
-/// that would never be met.
-pub(super) fn begin(inner: &Inner, ring: Ring, parent: Option<BurstState>) {
+/// Begins the state of a ring that no other thread knows yet, and whose words are all zero. The
+/// calling thread will own the ring.
+///
+/// In the child of a fork (`parent`), the parent's program time goes on, and so does the weight of
+/// the timed path that both are in. The countdown to the next burst starts anew: otherwise children
+/// that end before the burst would never be sampled.
+pub(super) fn begin(runtime: &Runtime, ring: Ring, parent: Option<BurstState>) {
     arch::set_slot(ring.header().cast());
-    let state = State::of(ring);
+    let state = TimingState::in_ring(ring);
     if let Some(parent) = parent {
-        // SAFETY: the state's bytes, which nobody else uses.
+        // SAFETY: the state's bytes, which no other thread uses.
         unsafe { ring.state().write(parent) };
-        watch::begin(inner, state);
+        watch::begin(runtime, state);
         state.random.set(seed());
-        start_phase(state); // the parent goes on with what is left of its own
+        start_phase(state); // the parent goes on with its own countdown
         return;
     }
-    let (pass, most) = inner.burst;
     state.random.set(seed());
-    watch::begin(inner, state);
+    watch::begin(runtime, state);
     calibrate(ring, state);
-    state.pass.set(pass);
-    state.most.set(most);
+    state.pass.set(runtime.burst.pass);
+    state.timed.set(runtime.burst.timed);
     state.pending.set(0);
     start_phase(state);
 }
 
-/// Goes on with the ring of a dead thread.
-pub(super) fn hand_on(inner: &Inner, ring: Ring) {
-    let state = State::of(ring);
-    watch::begin(inner, state);
+/// Begins the state of a new owner in the ring of a dead thread.
+pub(super) fn hand_on(runtime: &Runtime, ring: Ring) {
+    let state = TimingState::in_ring(ring);
+    watch::begin(runtime, state);
     state.pending.set(0);
     start_phase(state);
 }
 
-/// Where random numbers start from: another place for each thread and process.
+/// Start of the random numbers, different for each thread and process.
 fn seed() -> u64 {
-    let places = u64::from(sys::thread_id()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (arch::clock() ^ places) | 1
+    let spread = u64::from(sys::thread_id()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (arch::clock() ^ spread) | 1
 }
 
-/// Begins anywhere in an interval, a path that passes or one of a burst, also of those that warm it up: so each path is timed as often as if the thread had run forever.
-fn start_phase(state: &State) {
-    let (pass, most) = (state.pass.get(), state.most.get());
-    let burst = most + state.warm_up();
+/// Begins anywhere in an interval: at a path that passes, at a path that warms a burst up, or at a
+/// path of a burst. So each path is timed as often as if the thread had run forever.
+fn start_phase(state: &TimingState) {
+    let pass = state.pass.get();
+    let timed = state.timed.get();
+    let burst = timed + state.warm_up();
     let phase = state.below(pass + burst);
     let inside = phase.saturating_sub(pass);
-    if inside >= most {
-        // The first sample stands for what passed and warmed it up before the thread began, too.
+    if inside >= timed {
+        // The first sample also stands for the paths of this interval before the thread began.
         let before = pass + burst - inside;
         state
             .pending
@@ -122,16 +123,16 @@ fn start_phase(state: &State) {
     state.count_from(if inside > 0 { 0 } else { phase });
 }
 
-/// What the clock says of empty probes. No path has passed yet, so none warms up.
-fn calibrate(ring: Ring, state: &State) {
+/// Measures empty probes. No path has passed yet, so none warms up.
+fn calibrate(ring: Ring, state: &TimingState) {
     state.clock.set(arch::clock());
-    state.most.set(1);
+    state.timed.set(1);
     state.remaining.set(u32::MAX);
     state.count_from(0);
-    let (bias, wavering) = least_samples(state);
+    let (bias, spread) = least_samples(state);
     let overhead = least_ends(state);
-    let resolution = step(bias).max(wavering);
-    let visit = if kind().traits().timing == Timing::Bursts {
+    let resolution = step(bias).max(spread);
+    let visit = if image::has_bursts() {
         least_visits(state)
     } else {
         0
@@ -153,13 +154,13 @@ fn calibrate(ring: Ring, state: &State) {
 
 /// The program time.
 #[inline(always)]
-fn program_time(state: &State) -> u64 {
+fn program_time(state: &TimingState) -> u64 {
     arch::path_start().wrapping_sub(state.probe.get())
 }
 
-/// Begins a path behind a visit, as woven code does.
+/// Begins a path after a visit, as woven code does.
 #[inline(always)]
-fn go_on(state: &State) -> u64 {
+fn begin_path(state: &TimingState) -> u64 {
     let (inner, start) = (state.inner.get(), state.resume.get());
     let now = arch::path_start();
     state.inner.set(inner);
@@ -167,57 +168,58 @@ fn go_on(state: &State) -> u64 {
     start
 }
 
-/// Duration of an empty path; and how far durations waver, to both sides of their mean.
-fn least_samples(state: &State) -> (u64, u64) {
+/// Duration of an empty path, and the spread of durations to both sides of their mean.
+fn least_samples(state: &TimingState) -> (u64, u64) {
     let (mut bias, mut all) = (u64::MAX, u64::MAX);
     for _ in 0..BATCHES {
         let (mut start, mut sum) = (program_time(state), 0_u64);
-        for _ in 0..ROUNDS {
+        for _ in 0..PROBES {
             let inner = state.inner.get();
             let end = arch::path_end();
             let duration = end.wrapping_sub(state.probe.get()).wrapping_sub(start);
             bias = bias.min(duration);
             sum = sum.wrapping_add(duration);
             arch::call_sample(1, start, inner, end);
-            start = go_on(state);
+            start = begin_path(state);
         }
         all = all.min(sum);
     }
-    (bias, 2 * all.saturating_sub(ROUNDS * bias) / ROUNDS)
+    (bias, 2 * all.saturating_sub(PROBES * bias) / PROBES)
 }
 
-/// What an empty path takes of the program time where none begins behind it.
-fn least_ends(state: &State) -> u64 {
+/// Program time of an empty path after which no path begins.
+fn least_ends(state: &TimingState) -> u64 {
     let mut overhead = u64::MAX;
     for _ in 0..BATCHES {
         let since = program_time(state);
         let mut start = since;
-        for _ in 0..ROUNDS {
+        for _ in 0..PROBES {
             let inner = state.inner.get();
             arch::call_sample(OPERAND | 1, start, inner, arch::path_end());
             start = program_time(state);
         }
-        overhead = overhead.min(start.wrapping_sub(since) / ROUNDS);
+        overhead = overhead.min(start.wrapping_sub(since) / PROBES);
     }
     overhead
 }
 
-/// The clock's step: of short times of all lengths, the largest gap between two that occur. Where they are a step apart and more, nothing lies between.
+/// The clock's step: the largest gap between two measured times, among short times of all lengths.
+/// Nothing is measured between two steps.
 fn step(bias: u64) -> u64 {
-    let mut found = 1_u128; // by cycles over the empty path
+    let mut occurred = 1_u128; // bit n: n cycles more than the empty path occurred
     for length in 0..LENGTHS {
         let start = arch::path_start();
         arch::spend(length);
         let over = arch::path_end().wrapping_sub(start).wrapping_sub(bias);
         if over < u64::from(u128::BITS) {
-            found |= 1 << over;
+            occurred |= 1 << over;
         }
     }
     let (mut gap, mut largest) = (0, 0);
-    while found > 1 {
-        found >>= 1;
+    while occurred > 1 {
+        occurred >>= 1;
         gap += 1;
-        if found & 1 == 1 {
+        if occurred & 1 == 1 {
             largest = gap.max(largest);
             gap = 0;
         }
@@ -229,33 +231,33 @@ fn step(bias: u64) -> u64 {
     }
 }
 
-/// What a visit of `__holloway_burst` takes before its clock read.
-fn least_visits(state: &State) -> u64 {
+/// Cycles of a visit of `__holloway_burst` before its clock read.
+fn least_visits(state: &TimingState) -> u64 {
     let mut visit = u64::MAX;
     for _ in 0..BATCHES {
         let since = program_time(state);
-        for _ in 0..ROUNDS {
+        for _ in 0..PROBES {
             arch::set_countdown(u32::MAX);
             arch::call_burst();
-            go_on(state);
+            begin_path(state);
         }
-        visit = visit.min(program_time(state).wrapping_sub(since) / ROUNDS);
+        visit = visit.min(program_time(state).wrapping_sub(since) / PROBES);
     }
     visit
 }
 
-/// The state of the calling thread's timed paths, if it has any.
+/// The state of the calling thread's timed paths, if it has one.
 pub(super) fn present() -> Option<BurstState> {
     let block = arch::slot();
-    // SAFETY: a ring's state, which stays mapped; any bytes are one.
-    (is_timed() && !block.is_null()).then(|| unsafe { Ring::of_block(block).state().read() })
+    // SAFETY: a ring's state stays mapped; any bytes are a valid state.
+    (image::is_timed() && !block.is_null()).then(|| unsafe { Ring::at_slot(block).state().read() })
 }
 
-/// What the thread did since `since` in here was no program time.
-pub(super) fn leave_out(since: u64) {
+/// Excludes the thread's time since `since` from program time.
+pub(super) fn exclude_since(since: u64) {
     let block = arch::slot();
-    if is_timed() && !block.is_null() {
-        let state = State::of(Ring::of_block(block));
+    if image::is_timed() && !block.is_null() {
+        let state = TimingState::in_ring(Ring::at_slot(block));
         let taken = arch::clock().wrapping_sub(since);
         state.probe.set(state.probe.get().wrapping_add(taken));
     }

@@ -1,37 +1,39 @@
-//! What `/proc` tells about the process. Where it is missing or closed, nothing is told, and the caller does without.
+//! Facts about processes from `/proc`. Where `/proc` is missing or closed, the facts are unknown,
+//! and the caller does without them.
 
-use super::fork;
+use super::process;
 use super::sys;
-use super::text::{Text, aux_value, number, position, same, starts_with};
+use crate::text::{Text, aux_value, number, position, same, starts_with};
 
 /// Room for one record: a line of the maps is a path and some 100 bytes.
 pub(super) type Scratch = Text<8192>;
 
-/// The value of a variable of the environment the process was started with; false if it isn't there or is empty.
+/// Finds a variable of the environment that the process started with. False: the variable is absent
+/// or empty.
 ///
-/// Not libc's `environ`: it is not ours to name, and may be changing.
+/// The runtime does not read libc's `environ`: it is not a symbol of ours, and may be changing.
 pub(super) fn variable(name: &[u8], scratch: &mut Scratch, value: &mut Text<4096>) -> bool {
     value.clear();
     each_record(c"/proc/self/environ", 0, scratch, &mut |record| {
-        let found = value_of(record, name);
-        value.push_all(found.unwrap_or(&[]));
-        found.is_none()
+        let record_value = value_of(record, name);
+        value.push_all(record_value.unwrap_or(&[]));
+        record_value.is_none()
     });
     value.len() > 0
 }
 
-/// Has a variable of the same environment just this value?
+/// Has a variable of the same environment exactly this value?
 pub(super) fn variable_is(name: &[u8], value: &[u8], scratch: &mut Scratch) -> bool {
-    let mut is = false;
+    let mut is_equal = false;
     each_record(c"/proc/self/environ", 0, scratch, &mut |record| {
-        let found = value_of(record, name);
-        is = found.is_some_and(|found| same(found, value));
-        found.is_none()
+        let record_value = value_of(record, name);
+        is_equal = record_value.is_some_and(|record_value| same(record_value, value));
+        record_value.is_none()
     });
-    is
+    is_equal
 }
 
-/// The value in `name=value`, if it is this name's.
+/// The value in `name=value`, if the record has this name.
 fn value_of<'a>(record: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     if !starts_with(record, name) || record.get(name.len()) != Some(&b'=') {
         return None;
@@ -39,15 +41,27 @@ fn value_of<'a>(record: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     record.get(name.len() + 1..)
 }
 
-/// When the process started, on the boot clock in nanoseconds; 0 if unknown. All images of a process get the same.
+/// Start of the process on the boot clock in nanoseconds; 0 if unknown. All images of a process get
+/// the same result.
 pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
-    const TICK: u64 = 10_000_000; // USER_HZ is 100 for programs on every processor Linux runs on today
-    let (ticks, _) = life(fork::process().id, scratch);
-    ticks.wrapping_mul(TICK)
+    // USER_HZ is 100 for programs on every processor that Linux runs on today.
+    const TICK: u64 = 10_000_000;
+    life(process::current().id, scratch)
+        .start
+        .wrapping_mul(TICK)
 }
 
-/// When a process started, in ticks of the boot clock (0 if unknown), and whether it has ended and waits to be reaped.
-pub(super) fn life(process: u32, scratch: &mut Scratch) -> (u64, bool) {
+/// The life of a process.
+#[derive(Clone, Copy)]
+pub(super) struct Life {
+    /// Start in ticks of the boot clock; 0: unknown.
+    pub(super) start: u64,
+    /// The process has ended, and perhaps waits to be reaped.
+    pub(super) has_ended: bool,
+}
+
+/// The life of a process, by its id.
+pub(super) fn life(process: u32, scratch: &mut Scratch) -> Life {
     let mut path: Text<48> = Text::new();
     if process != sys::process_id() {
         path.push_all(b"/proc/");
@@ -55,34 +69,41 @@ pub(super) fn life(process: u32, scratch: &mut Scratch) -> (u64, bool) {
         path.push_all(b"/stat");
         return stat(&path, scratch);
     }
-    // Its first thread's: an emulator (qemu) answers for `/proc/self/stat` itself, with another time than the kernel tells others.
+    // The first thread's file: an emulator (qemu) answers for `/proc/self/stat` itself, with
+    // another time than the kernel shows to other processes.
     path.push_all(b"/proc/self/task/");
     path.push_decimal(u64::from(process), 1);
     path.push_all(b"/stat");
-    match stat(&path, scratch) {
-        (0, _) => stat(c"/proc/self/stat", scratch), // in another namespace than /proc's
-        known => known,
+    let life = stat(&path, scratch);
+    if life.start == 0 {
+        return stat(c"/proc/self/stat", scratch); // in another namespace than /proc's
     }
+    life
 }
 
-/// The same by such a file.
-fn stat(path: &(impl sys::Path + ?Sized), scratch: &mut Scratch) -> (u64, bool) {
-    const FIELD_AFTER_NAME: usize = 19; // starttime is field 22; the name in parentheses (which may hold anything) is 2
-    let (mut ticks, mut ended) = (0, false);
+/// The life that a `stat` file shows.
+fn stat(path: &(impl sys::Path + ?Sized), scratch: &mut Scratch) -> Life {
+    // The start time is field 22. The name in parentheses, which may hold anything, is field 2.
+    const FIELD_AFTER_NAME: usize = 19;
+    let mut life = Life {
+        start: 0,
+        has_ended: false,
+    };
     each_record(path, b'\n', scratch, &mut |line| {
         let after = line.iter().rposition(|byte| *byte == b')').unwrap_or(0);
         let mut rest = line.get(after + 2..).unwrap_or(&[]);
-        ended = matches!(rest.first(), Some(b'Z' | b'X'));
+        life.has_ended = matches!(rest.first(), Some(b'Z' | b'X'));
         for _ in 0..FIELD_AFTER_NAME {
             rest = after_space(rest);
         }
-        ticks = number(rest, 10).0;
+        life.start = number(rest, 10).0;
         false
     });
-    (ticks, ended)
+    life
 }
 
-/// The PID namespace of the process, by its inode; 0 if unknown. In another one its id means nothing, or another process.
+/// The PID namespace of the process, by its inode; 0 if unknown. In another namespace the process's
+/// id names no process, or another one.
 pub(super) fn pid_namespace() -> u64 {
     const NAME: &[u8] = b"pid:["; // pid:[4026531836]
     let mut link = [0; 64];
@@ -94,8 +115,9 @@ pub(super) fn pid_namespace() -> u64 {
     }
 }
 
-/// Does the process have rights that whoever started it may not have (setuid, setgid, file capabilities)? The kernel says
-/// so at its start; where `/proc` is closed (as it is to such a program that isn't root's), its ids do.
+/// Does the process have rights that its caller may not have (setuid, setgid, file capabilities)?
+/// The kernel says so at the process's start. Where `/proc` is closed (as to such a program that is
+/// not root's), the process's ids tell.
 pub(super) fn has_foreign_rights(scratch: &mut Scratch) -> bool {
     const AT_SECURE: u64 = 23;
     scratch.clear();
@@ -143,7 +165,7 @@ fn mapping(line: &[u8]) -> Mapping<'_> {
     }
 }
 
-/// What follows the first space.
+/// The text after the first space.
 fn after_space(text: &[u8]) -> &[u8] {
     match position(text, b' ') {
         Some(space) => text.get(space + 1..).unwrap_or(&[]),
@@ -151,7 +173,8 @@ fn after_space(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Calls `visit` with each record of a file until it returns false. Records longer than the scratch are left out.
+/// Calls `visit` with each record of a file until it returns false. Records longer than the scratch
+/// are left out.
 fn each_record(
     path: &(impl sys::Path + ?Sized),
     separator: u8,

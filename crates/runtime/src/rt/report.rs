@@ -1,43 +1,49 @@
-//! The one line a process says when counts are lost.
+//! The one line that a process prints when counts are lost.
 //!
-//! On standard error, if that still is the file it was when the first thread entered (a daemon may have put a file of
-//! its own there), only if it takes the line without waiting, and without a SIGPIPE for the program.
+//! The line goes to standard error under three conditions: standard error is still the file that it
+//! was when the first thread entered (a daemon may have put its own file there), it takes the line
+//! without waiting, and the program gets no SIGPIPE.
 
-use super::page::Inner;
-use super::sys::{self, Errno, FOREIGN_RIGHTS, NO_COLLECTOR};
+use super::runtime::Runtime;
+use super::sys::{self, Descriptor, Errno, FOREIGN_RIGHTS, NO_COLLECTOR};
 
-const STDERR: i32 = 2;
 const SIGPIPE: u32 = 13;
 
-/// Longest path shown.
-const SHOWN: usize = 1024;
+/// Longest path in a message.
+const PATH_LIMIT: usize = 1024;
 
-/// What a program with rights its caller has not says in place of its profile.
-const SETUID: &[u8] =
+/// Message of a program with rights that its caller lacks.
+const FOREIGN_RIGHTS_MESSAGE: &[u8] =
     b"holloway: this program is setuid, setgid or has capabilities, and writes no profile; \
     run a copy without them\n";
 
-/// What a program says whose collector is gone: nobody takes the words, and nobody would join a spool to what was taken.
-const LEFT: &[u8] = b"holloway: the collector of this run is gone; what this process does from now on is not recorded\n";
+/// Message of a program whose collector is gone: nobody takes the words, and nobody would join a
+/// spool to the words that the collector took.
+const COLLECTOR_GONE_MESSAGE: &[u8] = b"holloway: the collector of this run is gone; \
+    what this process does from now on is not recorded\n";
 
-/// Tells the trouble, if there is one and none was told before.
-pub(super) fn tell(inner: &mut Inner) {
-    let Some(error) = inner.trouble else { return };
-    if inner.told {
+/// Prints the failure, if there is one and none was printed before.
+pub(super) fn print_failure(runtime: &mut Runtime) {
+    let Some(error) = runtime.failure else { return };
+    if runtime.failure_printed {
         return;
     }
-    inner.told = true;
-    let has_file = inner.page().is_some_and(|page| page.has_file());
-    let Inner {
+    runtime.failure_printed = true;
+    let has_file = runtime.page().is_some_and(|page| page.has_file());
+    let Runtime {
         scratch,
         directory,
         name,
         stderr,
         ..
-    } = inner;
+    } = runtime;
     if error == FOREIGN_RIGHTS || error == NO_COLLECTOR {
         if stderr.is_ours() {
-            say(if error == NO_COLLECTOR { LEFT } else { SETUID });
+            print(if error == NO_COLLECTOR {
+                COLLECTOR_GONE_MESSAGE
+            } else {
+                FOREIGN_RIGHTS_MESSAGE
+            });
         }
         return;
     }
@@ -46,68 +52,74 @@ pub(super) fn tell(inner: &mut Inner) {
     scratch.push_all(
         directory
             .as_bytes()
-            .get(..SHOWN)
+            .get(..PATH_LIMIT)
             .unwrap_or(directory.as_bytes()),
     );
     scratch.push(b'/');
     scratch.push_all(name.as_bytes());
     scratch.push_all(b": ");
-    match words(error) {
-        Some(words) => scratch.push_all(words),
+    match reason(error) {
+        Some(reason) => scratch.push_all(reason),
         None => {
             scratch.push_all(b"error ");
             scratch.push_decimal(u64::from(error.0), 1);
         }
     }
     scratch.push_all(if has_file {
-        b"; counts of some threads of this process are lost (make room, or set HOLLOWAY_DATA to another directory)\n"
+        b"; counts of some threads of this process are lost \
+            (make room, or set HOLLOWAY_DATA to another directory)\n"
+            .as_slice()
     } else {
-        b"; nothing of this process is recorded (set HOLLOWAY_DATA to a directory that can be written)\n"
+        b"; nothing of this process is recorded \
+            (set HOLLOWAY_DATA to a directory that can be written)\n"
     });
     if stderr.is_ours() {
-        say(scratch.as_bytes());
+        print(scratch.as_bytes());
     }
 }
 
-/// Says that the environment's word on bursts can't be followed; it is in `directory`.
-pub(super) fn refuse_burst(inner: &mut Inner) {
-    let Inner {
+/// Prints that the value of HOLLOWAY_BURST, which is in `directory`, is invalid.
+pub(super) fn reject_burst(runtime: &mut Runtime) {
+    let Runtime {
         scratch,
         directory,
         stderr,
         ..
-    } = inner;
+    } = runtime;
     scratch.clear();
     scratch.push_all(b"holloway: HOLLOWAY_BURST is ");
     let text = directory.as_bytes();
-    scratch.push_all(text.get(..SHOWN).unwrap_or(text));
+    scratch.push_all(text.get(..PATH_LIMIT).unwrap_or(text));
     scratch.push_all(b", which is no N:M with N at most 1000000000 and M from 1 to that; ");
     scratch.push_all(b"this run takes 10000:1\n");
     if stderr.is_ours() {
-        say(scratch.as_bytes());
+        print(scratch.as_bytes());
     }
 }
 
-/// Writes to standard error, if it takes it.
-fn say(line: &[u8]) {
-    if !sys::is_writable(STDERR) {
+/// Writes a line to standard error, if it takes the line.
+fn print(line: &[u8]) {
+    if !sys::is_writable(Descriptor::STDERR) {
         return;
     }
     let pending = sys::is_pending(SIGPIPE);
-    let written = sys::write(STDERR as usize, line);
+    let written = sys::write(Descriptor::STDERR, line);
     if written.is_err() && !pending {
-        sys::consume(SIGPIPE); // every signal is masked here, so it is still waiting
+        sys::consume(SIGPIPE); // every signal is masked here, so SIGPIPE is still pending
     }
 }
 
-/// No memory for the counters of the first thread: nowhere to go on from.
-pub(super) fn die() -> ! {
-    say(b"holloway: no memory for the counters of this program; run it with a higher memory limit\n");
+/// Ends the process: there is no memory for the counters of the first thread.
+pub(super) fn exit_without_memory() -> ! {
+    print(
+        b"holloway: no memory for the counters of this program; \
+        run it with a higher memory limit\n",
+    );
     sys::exit(125)
 }
 
 /// The kernel's reason in words.
-fn words(error: Errno) -> Option<&'static [u8]> {
+fn reason(error: Errno) -> Option<&'static [u8]> {
     Some(match error.0 {
         1 => b"operation not permitted",
         2 => b"no such file or directory",

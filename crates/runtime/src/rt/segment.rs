@@ -1,32 +1,35 @@
 //! Hash counters: exact counts for functions with too many paths for an array (in Ball and Larus
-//! 1996, more than 4,000 to 6,000). No count is dropped on conflicts.
+//! 1996, more than 4,000 to 6,000). Conflicts drop no count.
 //!
-//! A function's head, in the thread's block, is the address of its current segment plus the logarithm of the segment's
-//! number of records: one word, so that whenever a signal comes, it is whole. A segment is an open-addressed table of
-//! path and count. When it is three quarters full, a new one of four times the size takes its place; the old one stays in
-//! the file, and readers add up. Nothing is moved, so nothing can be caught half moved.
+//! A function's *head*, in the thread's block, is the address of its current segment plus the
+//! logarithm of the segment's number of records. It is a single word, so it is whole whenever a
+//! signal comes. A segment is an open-addressed table of paths and counts. When the segment is
+//! three quarters full, a new segment of four times the size takes its place. The old segment stays
+//! in the file, and readers add up. No record moves, so a signal or a kill never finds one half
+//! moved.
 //!
-//! Only the owner's thread writes a segment, but it may be interrupted anywhere by a handler that counts in the same
-//! one. So a record is claimed by a compare-and-swap of its key and counted by a single addition; nothing is masked, and
-//! only a new segment takes the lock and system calls. A kill between the two leaves a path with count 0.
+//! Only the owner's thread writes a segment, but a handler that counts in the same segment may
+//! interrupt it anywhere. So a compare-and-swap of the key claims a record, and a single addition
+//! counts the path. Signals stay unmasked; only a new segment takes the lock and system calls. A
+//! kill between the two instructions leaves a path with count 0.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::lock::Masked;
-use super::page::Inner;
-use super::{RUNTIME, arch, fork, store, sys};
+use super::runtime::{RUNTIME, Runtime};
+use super::{arch, extents, fork, sys};
 use holloway_abi::{EXTENT_MAGIC, EXTENT_SEGMENT, ExtentHeader, HashSlot, PAGE, hash_slot};
 
 /// Logarithm of the first segment's records: with the header, they fill half a page of the file.
-const FIRST: u32 = 7;
+const FIRST_BITS: u32 = 7;
 
-/// Each next segment is 2 to the power of this times as large.
-const GROWTH: u32 = 2;
+/// A new segment has 2 to this power as many records as the old one.
+const GROWTH_BITS: u32 = 2;
 
-/// Largest segment: 2^36 records. (The head has six bits for the logarithm.)
-const LARGEST: u32 = 36;
+/// Logarithm of the largest segment's records. (The head has six bits for it.)
+const LARGEST_BITS: u32 = 36;
 
-/// A segment by its address and size, as a head says it.
+/// A segment by its address and size, which a head holds as one word.
 #[derive(Clone, Copy)]
 struct Segment {
     records: *mut HashSlot,
@@ -36,7 +39,7 @@ struct Segment {
 impl Segment {
     const ADDRESS: u64 = !63;
 
-    fn of(word: u64) -> Option<Segment> {
+    fn from_head(word: u64) -> Option<Segment> {
         let records = (word & Segment::ADDRESS) as usize as *mut HashSlot;
         (!records.is_null()).then_some(Segment {
             records,
@@ -44,23 +47,24 @@ impl Segment {
         })
     }
 
-    fn word(self) -> u64 {
+    fn to_head(self) -> u64 {
         self.records.addr() as u64 | u64::from(self.bits)
     }
 
-    /// Counts `path`, as a new record if it has none and less than `limit` are used. False if it had no place.
-    fn add(self, path: u64, limit: u64) -> bool {
+    /// Counts `path`. A path without a record gets a new one if fewer than `limit` records are in
+    /// use. False: there was no record for the path.
+    fn count(self, path: u64, limit: u64) -> bool {
         let mask = (1_u64 << self.bits) - 1;
         let key = path.wrapping_add(1);
         let mut index = hash_slot(path, self.bits);
         loop {
             let (place, count) = self.record(index);
-            let found = match place.load(Ordering::Relaxed) {
+            let present_key = match place.load(Ordering::Relaxed) {
                 0 if self.used().load(Ordering::Relaxed) >= limit => return false,
                 0 => self.claim(place, key),
-                found => found,
+                present_key => present_key,
             };
-            if found == key {
+            if present_key == key {
                 count.fetch_add(1, Ordering::Relaxed);
                 return true;
             }
@@ -68,7 +72,8 @@ impl Segment {
         }
     }
 
-    /// Puts the key into a free record; the key that is there then (a handler's, if one came between).
+    /// Puts the key into a free record. The result is the key that the record has then: a handler
+    /// that came between may have claimed it.
     fn claim(self, place: &AtomicU64, key: u64) -> u64 {
         match place.compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {
@@ -82,7 +87,7 @@ impl Segment {
     /// Key and count of a record.
     fn record<'a>(self, index: u64) -> (&'a AtomicU64, &'a AtomicU64) {
         let record = self.records.wrapping_add(index as usize);
-        // SAFETY: index < 2^bits; segments stay mapped, and are reached by atomic means only.
+        // SAFETY: index < 2^bits; segments stay mapped, and all accesses are atomic.
         unsafe {
             (
                 AtomicU64::from_ptr(&raw mut (*record).key),
@@ -94,22 +99,23 @@ impl Segment {
     /// Number of records in use.
     fn used<'a>(self) -> &'a AtomicU64 {
         let header = self.records.cast::<ExtentHeader>().wrapping_sub(1);
-        // SAFETY: a segment has its header before it; this field is reached by atomic means only.
+        // SAFETY: a segment has its header before it; all accesses to this field are atomic.
         unsafe { AtomicU64::from_ptr(&raw mut (*header).used) }
     }
 
     /// Records to use before the next segment: three quarters.
-    fn comfortable(self) -> u64 {
+    fn soft_limit(self) -> u64 {
         3 << (self.bits - 2)
     }
 
-    /// Records to use at most: some stay free, to end searches, even where handlers interrupt handlers on their way.
-    fn possible(self) -> u64 {
+    /// Records to use at most. Free records end searches, even where handlers interrupt handlers
+    /// that claim records.
+    fn hard_limit(self) -> u64 {
         (1 << self.bits) - 16
     }
 }
 
-/// Body of `__holloway_hash`: counts a path that has no record in the current segment (and any other as well).
+/// Body of `__holloway_hash`: counts a path, with or without a record in the current segment.
 ///
 /// # Safety
 /// `head` is a head in the calling thread's block.
@@ -125,9 +131,9 @@ pub(super) unsafe extern "C" fn count(head: *mut u64, path: u64) {
 /// # Safety
 /// As [`count`].
 unsafe fn add_to_current(head: *mut u64, path: u64) -> bool {
-    // SAFETY: the caller's; a handler may write it, as a whole.
-    let current = Segment::of(unsafe { head.read_volatile() });
-    current.is_some_and(|segment| segment.add(path, segment.comfortable()))
+    // SAFETY: the caller's; a handler may write the head, as a whole.
+    let current = Segment::from_head(unsafe { head.read_volatile() });
+    current.is_some_and(|segment| segment.count(path, segment.soft_limit()))
 }
 
 /// # Safety
@@ -139,33 +145,35 @@ unsafe fn add_to_new(head: *mut u64, path: u64) {
     if unsafe { add_to_current(head, path) } {
         return;
     }
-    // SAFETY: the caller's; no handler writes it now.
-    let current = Segment::of(unsafe { head.read_volatile() });
-    let bits = current.map_or(FIRST, |segment| (segment.bits + GROWTH).min(LARGEST));
-    let mut inner = RUNTIME.lock();
-    if let Some(segment) = new_segment(&mut inner, head, bits) {
+    // SAFETY: the caller's; no handler writes the head now.
+    let current = Segment::from_head(unsafe { head.read_volatile() });
+    let bits = current.map_or(FIRST_BITS, |segment| {
+        (segment.bits + GROWTH_BITS).min(LARGEST_BITS)
+    });
+    let mut runtime = RUNTIME.lock();
+    if let Some(segment) = new_segment(&mut runtime, head, bits) {
         // SAFETY: as above.
-        unsafe { head.write_volatile(segment.word()) };
-        segment.add(path, segment.comfortable());
+        unsafe { head.write_volatile(segment.to_head()) };
+        segment.count(path, segment.soft_limit());
         return;
     }
-    // no memory: fill the old one to the brim
-    if !current.is_some_and(|segment| segment.add(path, segment.possible()))
-        && let Some(mut page) = inner.page()
+    // no memory: fill the old segment to the brim
+    if !current.is_some_and(|segment| segment.count(path, segment.hard_limit()))
+        && let Some(mut page) = runtime.page()
     {
         page.add_lost();
     }
 }
 
 /// A new segment for the function at `head`, in the file if possible.
-fn new_segment(inner: &mut Inner, head: *mut u64, bits: u32) -> Option<Segment> {
+fn new_segment(runtime: &mut Runtime, head: *mut u64, bits: u32) -> Option<Segment> {
     let bytes = size_of::<ExtentHeader>() + (size_of::<HashSlot>() << bits);
     let size = bytes.div_ceil(PAGE as usize) * PAGE as usize;
-    let (extent, in_file) = match store::allocate(inner, size) {
+    let (extent, in_file) = match extents::allocate(runtime, size) {
         Ok(extent) => (extent, true),
-        Err(_) => (store::lost(inner, size)?, false),
+        Err(_) => (extents::private_extent(runtime, size)?, false),
     };
-    let page = inner.page()?;
+    let page = runtime.page()?;
     let header = ExtentHeader {
         magic: EXTENT_MAGIC,
         kind: EXTENT_SEGMENT,
@@ -174,13 +182,13 @@ fn new_segment(inner: &mut Inner, head: *mut u64, bits: u32) -> Option<Segment> 
         head: (head.addr() - arch::slot().addr()) as u64,
         slots: 1 << bits,
         used: 0,
-        reserved: store::link(page.live.segments),
+        reserved: extents::link(page.notes.segments),
     };
-    // SAFETY: a new extent of `size` bytes, which nobody has yet.
+    // SAFETY: a new extent of `size` bytes, which no other thread knows yet.
     unsafe { extent.write(header) };
-    page.live.segments = extent;
+    page.notes.segments = extent;
     if in_file {
-        store::publish(inner, size);
+        extents::publish(runtime, size);
     }
     Some(Segment {
         records: extent.wrapping_add(1).cast(),

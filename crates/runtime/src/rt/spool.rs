@@ -1,47 +1,53 @@
-//! Spools: where no collector reads a ring, its thread moves the words to extents of the file, compressed.
+//! Spools: where no collector reads a ring, the ring's thread moves the words to extents of the
+//! file, compressed.
 //!
-//! The complete chunks go, some 640 KiB at a time, as one extent (two around the ring's end), which is part of the file
-//! before the words leave the ring: whenever the process is killed, each word is found in one or the other.
+//! Complete chunks go, some 640 KiB at a time, as one extent (as two around the ring's end). The
+//! extent is part of the file before the words leave the ring. So whenever the process is killed,
+//! each word is found in one of the two.
 //!
-//! A hole in the ring is of a frame below the signal handler that runs now, or of one that a handler jumped out of. It is left in
-//! the ring if enough can be taken before it, else it goes into the spool as a 0 (see `holloway_abi`).
+//! A hole in the ring belongs to a frame below the signal handler that runs now, or to a frame that
+//! a handler jumped out of. The hole stays in the ring if enough words before it can be taken.
+//! Otherwise it goes into the spool as a 0 (see `holloway_abi`).
 //!
-//! Cost: about a nanosecond for four bytes of repetitive words, under the lock: threads that spool at once take turns.
+//! Cost: about a nanosecond for four bytes of repetitive words, under the lock. Threads that spool
+//! at the same time take turns.
 
 use core::sync::atomic::Ordering;
 
-use super::page::Inner;
 use super::ring::Ring;
+use super::runtime::Runtime;
 use super::sys::{self, EFBIG, Errno};
-use super::{lz4, store};
+use super::{extents, lz4, stream};
 use holloway_abi::{CHUNK, EXTENT_MAGIC, EXTENT_SPOOL, ExtentHeader, RESERVE, RING_SIZE};
 
-/// Most bytes of words that go at a time: as much space must be free, however little of it they take in the end.
-const MOST: u64 = 10 * CHUNK;
+/// Greatest number of bytes of words in one spool. As much space must be free, however little of it
+/// the compressed words take.
+const PIECE_LIMIT: u64 = 10 * CHUNK;
 
-/// Moves words out of the ring until the reserve is free; failing that, the stream ends. Signals are masked.
-pub(super) fn spool(inner: &mut Inner, ring: Ring) {
-    while !ring.has(RESERVE) {
-        if let Err(error) = spool_piece(inner, ring) {
-            inner.trouble.get_or_insert(error);
-            ring.end_stream(inner);
+/// Moves words out of the ring until the reserve is free. If that fails, the stream ends. Signals
+/// are masked.
+pub(super) fn spool(runtime: &mut Runtime, ring: Ring) {
+    while !ring.has_free(RESERVE) {
+        if let Err(error) = spool_piece(runtime, ring) {
+            runtime.failure.get_or_insert(error);
+            stream::end(ring, runtime);
             return;
         }
     }
 }
 
-/// Moves one piece.
-fn spool_piece(inner: &mut Inner, ring: Ring) -> Result<(), Errno> {
+/// Moves one piece of the stream to the file.
+fn spool_piece(runtime: &mut Runtime, ring: Ring) -> Result<(), Errno> {
     let from = ring.taken().load(Ordering::Relaxed);
     let words = piece(ring, from);
-    let size = store::round_up(size_of::<ExtentHeader>() + lz4::bound(words.len()));
-    let extent = store::allocate(inner, size)?;
+    let size = extents::round_up(size_of::<ExtentHeader>() + lz4::bound(words.len()));
+    let extent = extents::allocate(runtime, size)?;
     let room = size - size_of::<ExtentHeader>();
     let block = extent.wrapping_add(1).cast();
-    // SAFETY: the extent has so many bytes, zeros, and nobody else has it.
+    // SAFETY: the extent has that many bytes of zeros, and no other thread knows it.
     let block = unsafe { core::slice::from_raw_parts_mut(block, room) };
-    let length = lz4::compress(words, block, &mut inner.table).ok_or(EFBIG)?;
-    let used = store::round_up(size_of::<ExtentHeader>() + length);
+    let length = lz4::compress(words, block, &mut runtime.table).ok_or(EFBIG)?;
+    let used = extents::round_up(size_of::<ExtentHeader>() + length);
     let bytes = 4 * words.len() as u64;
     let header = ExtentHeader {
         magic: EXTENT_MAGIC,
@@ -49,32 +55,34 @@ fn spool_piece(inner: &mut Inner, ring: Ring) -> Result<(), Errno> {
         // SAFETY: a ring's extent stays mapped, and its header is written under the lock only.
         tid: unsafe { (*ring.extent()).tid },
         size: used as u64,
-        head: ring.place(),
+        head: ring.file_offset(),
         slots: from,
         used: bytes << 32 | length as u64,
         reserved: [0; 2],
     };
     // SAFETY: as above.
     unsafe { extent.write(header) };
-    store::publish(inner, used);
+    extents::publish(runtime, used);
     for word in words {
         *word = 0; // not `fill`, which calls `memset`
     }
     ring.taken().store(from + bytes, Ordering::Release);
-    // SAFETY: nobody reads it here; it is in the file.
+    // SAFETY: the extent is in the file, and this process does not read it.
     unsafe { sys::unmap(extent.cast(), used) };
     Ok(())
 }
 
-/// The words to take: complete chunks, at most [`MOST`], up to the ring's end, and up to a hole if that is enough.
+/// The words to take: complete chunks, at most [`PIECE_LIMIT`] bytes, up to the ring's end, and up
+/// to a hole if that is enough.
 fn piece<'a>(ring: Ring, from: u64) -> &'a mut [u32] {
     let chunk = ring.chunk_start();
     let lap_end = (from & !(RING_SIZE - 1)) + RING_SIZE;
-    let count = (chunk.min(lap_end).min(from + MOST) - from) / 4;
+    let count = (chunk.min(lap_end).min(from + PIECE_LIMIT) - from) / 4;
     let first = ring
         .words()
         .wrapping_add((from & (RING_SIZE - 1)) as usize / 4);
-    // SAFETY: inside the ring. Its owner is this thread, with signals masked, so nobody writes it; other processes may read.
+    // SAFETY: the words lie inside the ring. This thread owns the ring and has masked signals, so
+    // no other code writes them; other processes may read.
     let words = unsafe { core::slice::from_raw_parts_mut(first, count as usize) };
     let Some(hole) = words.iter().position(|word| *word == 0) else {
         return words;

@@ -1,7 +1,8 @@
-//! The system calls the runtime makes, each as a function that says what can go wrong.
+//! The system calls of the runtime, each as a function whose result says what can go wrong.
 //!
-//! Raw, because libc's wrappers set `errno`, may be interposed, and may be cancellation points. Layouts are the
-//! kernel's, the same on all 64-bit Linux systems for what is used here.
+//! The calls are raw, because libc's wrappers set `errno`, may be interposed, and may be
+//! cancellation points. Layouts are the kernel's, and the same on all 64-bit Linux systems as far
+//! as they are used here.
 
 use core::sync::atomic::AtomicU32;
 
@@ -27,10 +28,10 @@ pub(super) const EBADF: Errno = Errno(9);
 pub(super) const ESRCH: Errno = Errno(3);
 const ETIMEDOUT: Errno = Errno(110);
 
-/// Not of the kernel: a program with rights its caller has not writes nothing.
+/// Not a number of the kernel: a program with rights that its caller lacks writes nothing.
 pub(super) const FOREIGN_RIGHTS: Errno = Errno(u32::MAX);
 
-/// Not of the kernel either: the collector that took words out of the rings is gone.
+/// Not a number of the kernel either: the collector that took words out of the rings is gone.
 pub(super) const NO_COLLECTOR: Errno = Errno(u32::MAX - 1);
 
 const AT_FDCWD: usize = -100_isize as usize;
@@ -51,10 +52,10 @@ const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
 
 /// # Safety
-/// As the call demands.
-unsafe fn call(number: usize, a: [usize; 6]) -> Result<usize, Errno> {
+/// The arguments are valid for the call.
+unsafe fn call(number: usize, arguments: [usize; 6]) -> Result<usize, Errno> {
     // SAFETY: the caller's.
-    let result = unsafe { arch::system_call(number, a) };
+    let result = unsafe { arch::system_call(number, arguments) };
     if result < 0 {
         Err(Errno(result.unsigned_abs() as u32))
     } else {
@@ -62,18 +63,19 @@ unsafe fn call(number: usize, a: [usize; 6]) -> Result<usize, Errno> {
     }
 }
 
-/// A call that changes no memory of ours beyond what its pointers (all valid) say.
+/// A call that changes only the memory that its pointers (all valid) name.
 macro_rules! call {
     ($number:expr $(, $argument:expr)*) => {{
         let mut list = [$($argument as usize),*].into_iter();
         let mut next = || list.next().unwrap_or(0);
         let arguments = [next(), next(), next(), next(), next(), next()];
-        // SAFETY: the pointers among the arguments point to live memory of the length given beside them.
+        // SAFETY: the pointers among the arguments point to live memory of the length that another
+        // argument gives.
         unsafe { call($number, arguments) }
     }};
 }
 
-/// Sets the thread's mask of blocked signals; the old one.
+/// Sets the thread's mask of blocked signals, and returns the old mask.
 pub(super) fn set_signal_mask(mask: u64) -> u64 {
     const SIG_SETMASK: usize = 2;
     let mut old = 0_u64;
@@ -87,7 +89,7 @@ pub(super) fn set_signal_mask(mask: u64) -> u64 {
     old
 }
 
-/// Sleeps while the word has this value; returns early at will.
+/// Sleeps while the word has this value. May return early.
 pub(super) fn futex_wait(word: &AtomicU32, value: u32) {
     const WAIT_PRIVATE: usize = 128;
     match call!(number::FUTEX, word.as_ptr(), WAIT_PRIVATE, value, 0_usize) {
@@ -96,8 +98,8 @@ pub(super) fn futex_wait(word: &AtomicU32, value: u32) {
     }
 }
 
-/// Sleeps while the word, which other processes change as well, has this value, at most so long; returns early at will.
-/// Was the time up?
+/// Sleeps at most `nanoseconds` while the word has this value. Other processes may change the word.
+/// May return early. True: the time is over.
 pub(super) fn futex_wait_shared(word: &AtomicU32, value: u32, nanoseconds: u64) -> bool {
     const WAIT: usize = 0;
     let time = [0, nanoseconds as i64];
@@ -134,7 +136,7 @@ pub(super) fn thread_id() -> u32 {
     call!(number::GETTID).unwrap_or(0) as u32
 }
 
-/// Are the effective ids others than the real ones?
+/// Do the effective ids differ from the real ids?
 pub(super) fn ids_differ() -> bool {
     call!(number::GETUID) != call!(number::GETEUID)
         || call!(number::GETGID) != call!(number::GETEGID)
@@ -150,17 +152,17 @@ pub(super) fn now() -> u64 {
     clock(0)
 }
 
-/// Nanoseconds since the machine's start, sleep included.
+/// Nanoseconds since the machine's start, including its sleep.
 pub(super) fn since_boot() -> u64 {
     clock(7)
 }
 
-/// Nanoseconds of the clock that is only ever moved forwards, at its own pace.
+/// Nanoseconds of CLOCK_MONOTONIC.
 pub(super) fn monotonic() -> u64 {
     clock(1)
 }
 
-/// Times that the thread was made to wait while it could have gone on (modulo 2^31); 0 if the kernel won't tell.
+/// Number of involuntary context switches of the thread (modulo 2^31); 0 if unknown.
 pub(super) fn involuntary_switches() -> u32 {
     const RUSAGE_THREAD: usize = 1;
     let mut usage = [0_u64; 18]; // struct rusage ends with ru_nivcsw everywhere
@@ -185,36 +187,51 @@ pub(super) fn exit(code: u32) -> ! {
     }
 }
 
-/// An open file by its number, with what tells whether the number is still that file.
+/// A file descriptor.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(super) struct Descriptor(i32);
+
+impl Descriptor {
+    /// Standard error.
+    pub(super) const STDERR: Descriptor = Descriptor(2);
+
+    /// The result of a system call that opens a file.
+    fn from_result(result: usize) -> Descriptor {
+        Descriptor(result as i32)
+    }
+
+    /// The argument of a system call.
+    fn argument(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An open file: its descriptor, with device and inode, which tell whether the descriptor is still
+/// this file.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct File {
     /// The descriptor; perhaps not open any more.
-    pub(super) number: i32,
+    pub(super) descriptor: Descriptor,
     device: u64,
     inode: u64,
 }
 
 impl File {
     pub(super) const NONE: File = File {
-        number: 0,
+        descriptor: Descriptor(0),
         device: 0,
         inode: 0,
     };
 
     /// The file behind a descriptor just opened.
-    pub(super) fn of(number: usize) -> File {
-        match identity(number as i32) {
-            Some((device, inode)) => File {
-                number: number as i32,
-                device,
-                inode,
-            },
-            None => File {
-                number: number as i32,
-                device: 0,
-                inode: 0,
-            },
+    pub(super) fn from_descriptor(descriptor: Descriptor) -> File {
+        let (device, inode) = identity(descriptor).unwrap_or((0, 0));
+        File {
+            descriptor,
+            device,
+            inode,
         }
     }
 
@@ -223,13 +240,13 @@ impl File {
         self.inode != 0
     }
 
-    /// Is the descriptor still this file? A program may close every descriptor it did not open, and open its own files
-    /// with the same numbers.
+    /// Is the descriptor still this file? A program may close every descriptor, and open its own
+    /// files with the same numbers.
     pub(super) fn is_ours(&self) -> bool {
-        self.exists() && identity(self.number) == Some((self.device, self.inode))
+        self.exists() && identity(self.descriptor) == Some((self.device, self.inode))
     }
 
-    /// The same file, whatever the number?
+    /// Is this the same file, whatever the descriptor?
     pub(super) fn is_same_file(&self, other: &File) -> bool {
         self.device == other.device && self.inode == other.inode
     }
@@ -237,46 +254,47 @@ impl File {
     /// Closes the descriptor if it still is this file.
     pub(super) fn close(&self) {
         if self.is_ours() {
-            close(self.number as usize);
+            close(self.descriptor);
         }
     }
 }
 
 /// Device and inode of a descriptor.
-fn identity(number: i32) -> Option<(u64, u64)> {
+fn identity(descriptor: Descriptor) -> Option<(u64, u64)> {
     let mut stat = [0_u64; 18]; // struct stat begins with st_dev and st_ino everywhere
-    call!(number::FSTAT, number as usize, stat.as_mut_ptr()).ok()?;
+    call!(number::FSTAT, descriptor.argument(), stat.as_mut_ptr()).ok()?;
     let [device, inode, ..] = stat;
     Some((device, inode))
 }
 
-pub(super) fn close(number: usize) {
-    let _ = call!(number::CLOSE, number);
+pub(super) fn close(descriptor: Descriptor) {
+    let _ = call!(number::CLOSE, descriptor.argument());
 }
 
-/// Moves a descriptor out of the program's way, to 1,000 or as high as its limit lets us. Where there is no room it
-/// stays, but never as standard input, output or error, which the program may use without having opened them.
-pub(super) fn move_high(number: usize) -> Result<usize, Errno> {
+/// Moves a descriptor out of the program's way, to 1,000 or as high as the limit allows. If there
+/// is no room, the descriptor stays. But it never stays as standard input, output, or error, which
+/// the program may use without opening them.
+pub(super) fn move_high(descriptor: Descriptor) -> Result<Descriptor, Errno> {
     let limit = limit(RLIMIT_NOFILE);
     let from = if limit > 1_016 {
         1_000
     } else {
         limit.saturating_sub(16) as usize
     };
-    match call!(number::FCNTL, number, F_DUPFD_CLOEXEC, from) {
+    match call!(number::FCNTL, descriptor.argument(), F_DUPFD_CLOEXEC, from) {
         Ok(high) => {
-            close(number);
-            Ok(high)
+            close(descriptor);
+            Ok(Descriptor::from_result(high))
         }
-        Err(error) if number <= 2 => {
-            close(number);
+        Err(error) if descriptor.0 <= Descriptor::STDERR.0 => {
+            close(descriptor);
             Err(error)
         }
-        Err(_) => Ok(number),
+        Err(_) => Ok(descriptor),
     }
 }
 
-/// The process's present limit of a resource; everything if unknown.
+/// The process's present limit of a resource; `u64::MAX` if unknown.
 fn limit(resource: usize) -> u64 {
     let mut pair = [u64::MAX; 2];
     let _ = call!(
@@ -306,7 +324,7 @@ impl Path for core::ffi::CStr {
     }
 }
 
-impl<const N: usize> Path for super::text::Text<N> {
+impl<const N: usize> Path for crate::text::Text<N> {
     fn pointer(&self) -> *const u8 {
         self.as_ptr()
     }
@@ -314,15 +332,15 @@ impl<const N: usize> Path for super::text::Text<N> {
 
 /// The directory a path is relative to.
 #[derive(Clone, Copy)]
-pub(super) struct At(usize);
+pub(super) struct DirectoryHandle(Descriptor);
 
-impl At {
-    pub(super) fn directory(file: &File) -> At {
-        At(file.number as usize)
+impl DirectoryHandle {
+    pub(super) fn directory(file: &File) -> DirectoryHandle {
+        DirectoryHandle(file.descriptor)
     }
 }
 
-pub(super) fn open_to_read(path: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+pub(super) fn open_to_read(path: &(impl Path + ?Sized)) -> Result<Descriptor, Errno> {
     call!(
         number::OPENAT,
         AT_FDCWD,
@@ -330,10 +348,11 @@ pub(super) fn open_to_read(path: &(impl Path + ?Sized)) -> Result<usize, Errno> 
         O_RDONLY | O_CLOEXEC,
         0_usize
     )
+    .map(Descriptor::from_result)
 }
 
 /// A directory, to name files in it.
-pub(super) fn open_directory(path: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+pub(super) fn open_directory(path: &(impl Path + ?Sized)) -> Result<Descriptor, Errno> {
     call!(
         number::OPENAT,
         AT_FDCWD,
@@ -341,39 +360,58 @@ pub(super) fn open_directory(path: &(impl Path + ?Sized)) -> Result<usize, Errno
         O_PATH | arch::O_DIRECTORY | O_CLOEXEC,
         0_usize
     )
+    .map(Descriptor::from_result)
 }
 
 /// A file that exists, to read and write.
-pub(super) fn open_existing(at: At, path: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+pub(super) fn open_existing(
+    parent: DirectoryHandle,
+    path: &(impl Path + ?Sized),
+) -> Result<Descriptor, Errno> {
     call!(
         number::OPENAT,
-        at.0,
+        parent.0.argument(),
         path.pointer(),
         O_RDWR | arch::O_NOFOLLOW | O_CLOEXEC,
         0_usize
     )
+    .map(Descriptor::from_result)
 }
 
 /// A file that must not exist yet, to read and write.
-pub(super) fn create(at: At, path: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+pub(super) fn create(
+    parent: DirectoryHandle,
+    path: &(impl Path + ?Sized),
+) -> Result<Descriptor, Errno> {
     let flags = O_RDWR | O_CREAT | O_EXCL | arch::O_NOFOLLOW | O_CLOEXEC;
-    call!(number::OPENAT, at.0, path.pointer(), flags, 0o666_usize)
+    call!(
+        number::OPENAT,
+        parent.0.argument(),
+        path.pointer(),
+        flags,
+        0o666_usize
+    )
+    .map(Descriptor::from_result)
 }
 
-/// A file without a place, shown in the maps by `name`.
-pub(super) fn create_in_memory(name: &(impl Path + ?Sized)) -> Result<usize, Errno> {
+/// A file in memory, which `/proc/self/maps` shows as `name`.
+pub(super) fn create_in_memory(name: &(impl Path + ?Sized)) -> Result<Descriptor, Errno> {
     const MFD_CLOEXEC: usize = 1;
-    call!(number::MEMFD_CREATE, name.pointer(), MFD_CLOEXEC)
+    call!(number::MEMFD_CREATE, name.pointer(), MFD_CLOEXEC).map(Descriptor::from_result)
 }
 
-/// Renames, if nothing has the new name yet.
-pub(super) fn rename_new(at: At, from: &impl Path, to: &impl Path) -> Result<(), Errno> {
+/// Renames a file, if no file has the new name yet.
+pub(super) fn rename_new(
+    parent: DirectoryHandle,
+    from: &impl Path,
+    to: &impl Path,
+) -> Result<(), Errno> {
     const NOREPLACE: usize = 1;
     match call!(
         number::RENAMEAT2,
-        at.0,
+        parent.0.argument(),
         from.pointer(),
-        at.0,
+        parent.0.argument(),
         to.pointer(),
         NOREPLACE
     ) {
@@ -381,42 +419,64 @@ pub(super) fn rename_new(at: At, from: &impl Path, to: &impl Path) -> Result<(),
         Err(EINVAL | ENOSYS) => {
             call!(
                 number::LINKAT,
-                at.0,
+                parent.0.argument(),
                 from.pointer(),
-                at.0,
+                parent.0.argument(),
                 to.pointer(),
                 0_usize
             )?;
-            unlink(at, from);
+            unlink(parent, from);
             Ok(())
         }
         Err(error) => Err(error),
     }
 }
 
-/// Renames over whatever has the new name.
+/// Renames a file, over any file with the new name.
 pub(super) fn rename_over(
-    at: At,
+    parent: DirectoryHandle,
     from: &(impl Path + ?Sized),
     to: &(impl Path + ?Sized),
 ) -> Result<(), Errno> {
-    call!(number::RENAMEAT, at.0, from.pointer(), at.0, to.pointer()).map(|_| ())
+    call!(
+        number::RENAMEAT,
+        parent.0.argument(),
+        from.pointer(),
+        parent.0.argument(),
+        to.pointer()
+    )
+    .map(|_| ())
 }
 
-pub(super) fn unlink(at: At, path: &(impl Path + ?Sized)) {
-    let _ = call!(number::UNLINKAT, at.0, path.pointer(), 0_usize);
+pub(super) fn unlink(parent: DirectoryHandle, path: &(impl Path + ?Sized)) {
+    let _ = call!(
+        number::UNLINKAT,
+        parent.0.argument(),
+        path.pointer(),
+        0_usize
+    );
 }
 
-/// A symbolic link at `path` that says `target`.
-pub(super) fn symlink(target: &impl Path, at: At, path: &impl Path) -> Result<(), Errno> {
-    call!(number::SYMLINKAT, target.pointer(), at.0, path.pointer()).map(|_| ())
+/// Makes a symbolic link at `path` to `target`.
+pub(super) fn symlink(
+    target: &impl Path,
+    parent: DirectoryHandle,
+    path: &impl Path,
+) -> Result<(), Errno> {
+    call!(
+        number::SYMLINKAT,
+        target.pointer(),
+        parent.0.argument(),
+        path.pointer()
+    )
+    .map(|_| ())
 }
 
 pub(super) fn make_directory(path: &impl Path) -> Result<(), Errno> {
     call!(number::MKDIRAT, AT_FDCWD, path.pointer(), 0o777_usize).map(|_| ())
 }
 
-/// What a symbolic link says; the length of it.
+/// Reads the target of a symbolic link. The result is its length.
 pub(super) fn read_link(path: &(impl Path + ?Sized), to: &mut [u8]) -> Result<usize, Errno> {
     call!(
         number::READLINKAT,
@@ -427,57 +487,74 @@ pub(super) fn read_link(path: &(impl Path + ?Sized), to: &mut [u8]) -> Result<us
     )
 }
 
-/// The current directory with its NUL; the length of both.
+/// Reads the current directory with its NUL. The result is the length of both.
 pub(super) fn current_directory(to: &mut [u8]) -> Result<usize, Errno> {
     call!(number::GETCWD, to.as_mut_ptr(), to.len())
 }
 
-/// Reads at the descriptor's place; 0 at the end.
-pub(super) fn read(number: usize, to: &mut [u8]) -> Result<usize, Errno> {
+/// Reads at the descriptor's position; 0 at the end.
+pub(super) fn read(descriptor: Descriptor, to: &mut [u8]) -> Result<usize, Errno> {
     loop {
-        match call!(number::READ, number, to.as_mut_ptr(), to.len()) {
+        match call!(
+            number::READ,
+            descriptor.argument(),
+            to.as_mut_ptr(),
+            to.len()
+        ) {
             Err(EINTR) => {}
             result => return result,
         }
     }
 }
 
-pub(super) fn write(number: usize, bytes: &[u8]) -> Result<usize, Errno> {
-    call!(number::WRITE, number, bytes.as_ptr(), bytes.len())
+pub(super) fn write(descriptor: Descriptor, bytes: &[u8]) -> Result<usize, Errno> {
+    call!(
+        number::WRITE,
+        descriptor.argument(),
+        bytes.as_ptr(),
+        bytes.len()
+    )
 }
 
-pub(super) fn write_at(number: usize, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
+pub(super) fn write_at(descriptor: Descriptor, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
     call!(
         number::PWRITE64,
-        number,
+        descriptor.argument(),
         bytes.as_ptr(),
         bytes.len(),
         offset
     )
 }
 
-pub(super) fn set_length(number: usize, length: u64) -> Result<(), Errno> {
-    call!(number::FTRUNCATE, number, length).map(|_| ())
+pub(super) fn set_length(descriptor: Descriptor, length: u64) -> Result<(), Errno> {
+    call!(number::FTRUNCATE, descriptor.argument(), length).map(|_| ())
 }
 
-/// Reserves space, reading as zeros, and lengthens the file to hold it.
-pub(super) fn allocate(number: usize, offset: u64, length: u64) -> Result<(), Errno> {
-    call!(number::FALLOCATE, number, 0_usize, offset, length).map(|_| ())
+/// Reserves space, which reads as zeros, and lengthens the file over it.
+pub(super) fn allocate(descriptor: Descriptor, offset: u64, length: u64) -> Result<(), Errno> {
+    call!(
+        number::FALLOCATE,
+        descriptor.argument(),
+        0_usize,
+        offset,
+        length
+    )
+    .map(|_| ())
 }
 
-/// Can `number` take a line now, without waiting?
-pub(super) fn is_writable(number: i32) -> bool {
+/// Can the descriptor take a line now, without waiting?
+pub(super) fn is_writable(descriptor: Descriptor) -> bool {
     const POLLOUT: i16 = 4;
     #[repr(C)]
     struct Poll {
-        number: i32,
-        wanted: i16,
-        seen: i16,
+        descriptor: i32,
+        requested: i16,
+        returned: i16,
     }
     let mut poll = Poll {
-        number,
-        wanted: POLLOUT,
-        seen: 0,
+        descriptor: descriptor.0,
+        requested: POLLOUT,
+        returned: 0,
     };
     let no_time = [0_i64; 2];
     let count = call!(
@@ -488,7 +565,7 @@ pub(super) fn is_writable(number: i32) -> bool {
         0_usize,
         8_usize
     );
-    count == Ok(1) && poll.seen & POLLOUT != 0
+    count == Ok(1) && poll.returned & POLLOUT != 0
 }
 
 /// Is the signal pending for this thread or process?
@@ -498,7 +575,7 @@ pub(super) fn is_pending(signal: u32) -> bool {
     pending & (1 << (signal - 1)) != 0
 }
 
-/// Takes a pending (and blocked) signal away.
+/// Removes a pending (and blocked) signal.
 pub(super) fn consume(signal: u32) {
     let set = 1_u64 << (signal - 1);
     let no_time = [0_i64; 2];
@@ -513,18 +590,18 @@ pub(super) fn consume(signal: u32) {
 
 /// Where a mapping goes.
 #[derive(Clone, Copy)]
-pub(super) enum Where {
+pub(super) enum Placement {
     /// Wherever the kernel likes.
     Anywhere,
-    /// Over what is there.
+    /// Over the present contents of this address.
     Over(*mut u8),
 }
 
-impl Where {
+impl Placement {
     fn address_and_flag(self) -> (usize, usize) {
         match self {
-            Where::Anywhere => (0, 0),
-            Where::Over(address) => (address.addr(), MAP_FIXED),
+            Placement::Anywhere => (0, 0),
+            Placement::Over(address) => (address.addr(), MAP_FIXED),
         }
     }
 }
@@ -532,10 +609,10 @@ impl Where {
 /// Maps `length` bytes of a file, shared.
 ///
 /// # Safety
-/// With [`Where::Over`], nothing needs what was there.
+/// With [`Placement::Over`], no code needs the old contents.
 pub(super) unsafe fn map_file(
-    place: Where,
-    number: usize,
+    place: Placement,
+    descriptor: Descriptor,
     offset: u64,
     length: usize,
 ) -> Result<*mut u8, Errno> {
@@ -546,17 +623,17 @@ pub(super) unsafe fn map_file(
         length,
         PROT_READ_WRITE,
         MAP_SHARED | fixed,
-        number,
+        descriptor.argument(),
         offset
     );
     result.map(|address| address as *mut u8)
 }
 
-/// Maps memory of the process's own, zero.
+/// Maps private memory of zeros.
 ///
 /// # Safety
-/// With [`Where::Over`], nothing needs what was there.
-pub(super) unsafe fn map_memory(place: Where, length: usize) -> Result<*mut u8, Errno> {
+/// With [`Placement::Over`], no code needs the old contents.
+pub(super) unsafe fn map_memory(place: Placement, length: usize) -> Result<*mut u8, Errno> {
     let (address, fixed) = place.address_and_flag();
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed;
     let result = call!(
@@ -572,14 +649,14 @@ pub(super) unsafe fn map_memory(place: Where, length: usize) -> Result<*mut u8, 
 }
 
 /// # Safety
-/// Nothing needs these bytes any more.
+/// No code needs these bytes any more.
 pub(super) unsafe fn unmap(address: *mut u8, length: usize) {
     if length != 0 {
         let _ = call!(number::MUNMAP, address, length);
     }
 }
 
-/// Asks that a private page of our own be all zeros in a child of a fork, however it is made.
+/// Makes a private page all zeros in the child of a fork, however the child is forked.
 pub(super) fn wipe_on_fork(page: *mut u8, length: usize) -> Result<(), Errno> {
     const MADV_WIPEONFORK: usize = 18;
     call!(number::MADVISE, page, length, MADV_WIPEONFORK).map(|_| ())

@@ -1,37 +1,40 @@
-//! Was the thread preempted, or moved to another processor, since the last look? Asked at each visit of the timed paths, so almost always without a
-//! system call.
+//! Was the thread preempted, or moved to another processor, since the last look? Each visit of
+//! timed paths asks this, almost always without a system call.
 //!
-//! The kernel takes the address out of a thread's `rseq_cs` field whenever the thread goes on, after a switch or a signal, at an instruction outside of the
-//! critical section that the address describes. (glibc registers the field's area for every thread.) So each visit leaves there the address of a [`Descriptor`]
-//! of a section that holds no instruction. Still there at the next visit: nothing happened. Else the thread's count of involuntary switches
-//! and its processor say what did. Voluntary switches are the program's own doing, and part of how long its paths take, on whichever processor it goes on.
+//! The kernel clears a thread's `rseq_cs` field whenever the thread goes on, after a switch or a
+//! signal, at an instruction outside of the critical section whose descriptor the field names.
+//! (glibc registers the field's area for every thread.) So each visit leaves there the address of a
+//! [`CriticalSection`] of a section without instructions. If the address is still there at the next
+//! visit, nothing happened. Otherwise the thread's count of involuntary switches and its processor
+//! tell what happened. Voluntary switches are the program's own doing: they are part of how long
+//! its paths take, on whichever processor the thread goes on.
 //!
-//! Where another library uses the field, its value is left alone, and counts are compared at each visit; so they are in bursts where nothing is
-//! registered (musl, an old glibc). With every path timed that would cost too much: samples say [`SAMPLE_UNWATCHED`](holloway_abi::SAMPLE_UNWATCHED) then, and
-//! nothing else of preemption.
+//! Where another library uses the field, its value stays, and each visit compares the counts. So do
+//! the visits of bursts where nothing is registered (musl, an old glibc). With every path timed
+//! that would cost too much: samples then have the flag
+//! [`SAMPLE_UNWATCHED`](holloway_abi::SAMPLE_UNWATCHED), and no other flag about preemption.
 //!
-//! Limits: with every path timed, nobody looks where a function begins, so what happened since the last path ended, in code that isn't woven, is said of the path
-//! that ends next. `sched_yield` counts as an involuntary switch for the kernel. A hypervisor's pauses are seen by nobody.
+//! # Limits
+//! - With every path timed, nobody looks where a function begins. So an event in code that is not
+//!   woven, since the last path ended, counts for the path that ends next.
+//! - `sched_yield` counts as an involuntary switch for the kernel.
+//! - Nobody sees a hypervisor's pauses.
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use super::burst::State;
-use super::page::{Inner, Live};
-use super::ring::{self, Ring};
-use super::{arch, fork, kind, sys};
-use holloway_abi::{
-    CLOCK_AGE, CLOCK_WORDS, OPERAND, PAGE, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, Timing, WORD_CLOCK,
-};
+use super::page::Notes;
+use super::runtime::Runtime;
+use super::timing::{LEAVING, TimingState};
+use super::{arch, image, sys};
+use holloway_abi::{PAGE, SAMPLE_MIGRATED, SAMPLE_PREEMPTED};
 
-/// In place of the program time of a look: what happened was a probe's time.
-pub(super) const LEAVING: u64 = u64::MAX;
-
-/// Never anything else, so never quiet.
+/// Always 0, so never quiet.
 static NOWHERE: AtomicU64 = AtomicU64::new(0);
 
-/// What the kernel calls `struct rseq_cs`, and the signature it wants before the address of an abort. Sections are given by addresses in here, which is no code.
+/// The kernel's `struct rseq_cs`, and the signature that the kernel wants before the address of an
+/// abort. The section's addresses lie in this record itself, which is not code.
 #[repr(C, align(32))]
-struct Descriptor {
+struct CriticalSection {
     version: u32,
     flags: u32,
     start: u64,
@@ -42,26 +45,27 @@ struct Descriptor {
     section: u64,
 }
 
-/// Where the descriptor stands in the page of the notes, which stays mapped when the image is unloaded, and is there in a child of a fork.
-const DESCRIPTOR: usize = PAGE as usize - size_of::<Descriptor>();
+/// Offset of the [`CriticalSection`] in the page of the notes. The page stays mapped when the image
+/// is unloaded, and in the child of a fork.
+const SECTION_OFFSET: usize = PAGE as usize - size_of::<CriticalSection>();
 
-const _: () = assert!(size_of::<Live>() <= DESCRIPTOR && DESCRIPTOR.is_multiple_of(32));
+const _: () = assert!(size_of::<Notes>() <= SECTION_OFFSET && SECTION_OFFSET.is_multiple_of(32));
 
-/// Writes the descriptor into the page of the notes (or null).
-pub(super) fn make_descriptor(live: *mut Live) {
-    let descriptor = descriptor(live);
-    if descriptor.is_null() {
+/// Writes the [`CriticalSection`] into the page of the notes (or null).
+pub(super) fn make_critical_section(notes: *mut Notes) {
+    let section = critical_section(notes);
+    if section.is_null() {
         return;
     }
-    let at = descriptor.addr() as u64;
-    // SAFETY: in a page of memory that nobody else has yet.
+    let address = section.addr() as u64;
+    // SAFETY: in a page of memory that no other thread knows yet.
     unsafe {
-        descriptor.write(Descriptor {
+        section.write(CriticalSection {
             version: 0,
             flags: 0,
-            start: at + core::mem::offset_of!(Descriptor, section) as u64,
+            start: address + core::mem::offset_of!(CriticalSection, section) as u64,
             length: 1,
-            abort: at + core::mem::offset_of!(Descriptor, after) as u64,
+            abort: address + core::mem::offset_of!(CriticalSection, after) as u64,
             signature: arch::RSEQ_SIGNATURE,
             after: 0,
             section: 0,
@@ -69,35 +73,22 @@ pub(super) fn make_descriptor(live: *mut Live) {
     }
 }
 
-fn descriptor(live: *mut Live) -> *mut Descriptor {
-    if live.is_null() {
+fn critical_section(notes: *mut Notes) -> *mut CriticalSection {
+    if notes.is_null() {
         return core::ptr::null_mut();
     }
-    live.cast::<u8>().wrapping_add(DESCRIPTOR).cast()
-}
-
-/// What stands where the descriptor's address should.
-#[inline(always)]
-pub(super) fn load(state: &State) -> u64 {
-    // SAFETY: `begin` set it, to an aligned word that stays mapped as long as the thread runs code of this image.
-    unsafe { (state.place.get() as usize as *const u64).read_volatile() }
-}
-
-/// Can nothing be told of this thread?
-#[inline(always)]
-pub(super) fn is_blind(state: &State) -> bool {
-    state.place.get() == state.quiet.address()
+    notes.cast::<u8>().wrapping_add(SECTION_OFFSET).cast()
 }
 
 /// Begins to watch the calling thread.
-pub(super) fn begin(inner: &Inner, state: &State) {
+pub(super) fn begin(runtime: &Runtime, state: &TimingState) {
     const RSEQ_CS: usize = 8;
-    let descriptor = descriptor(inner.live_address());
-    state.quiet.set(descriptor.addr() as u64);
+    let section = critical_section(runtime.notes_address());
+    state.quiet.set(section.addr() as u64);
     let area = arch::rseq_area();
-    let place = if !area.is_null() && !descriptor.is_null() {
+    let place = if !area.is_null() && !section.is_null() {
         area.wrapping_add(RSEQ_CS).addr() as u64
-    } else if kind().traits().timing == Timing::All || descriptor.is_null() {
+    } else if image::times_all_paths() || section.is_null() {
         state.quiet.address()
     } else {
         (&raw const NOWHERE).addr() as u64
@@ -106,78 +97,30 @@ pub(super) fn begin(inner: &Inner, state: &State) {
     look(state, LEAVING);
 }
 
-/// Body of the thunk that the hot code calls where it isn't quiet, or the last clock is old; flags of what happened.
-pub(super) extern "C" fn tend(at: u64) -> u32 {
-    fork::notice_raw_fork();
-    let block = arch::slot();
-    if block.is_null() {
-        return 0;
-    }
-    let ring = Ring::of_block(block);
-    let state = State::of(ring);
-    let flags = look(state, at);
-    if at != LEAVING && arch::clock().wrapping_sub(state.clock.get()) >= CLOCK_AGE {
-        append_clock(ring);
-        ring::make_space(ring);
-    }
-    flags
-}
-
-/// Looks at what happened, from here on quietly again.
-fn look(state: &State, at: u64) -> u32 {
+/// Looks for events, and sets the word to quiet again. The result is flags of a sample.
+pub(super) fn look(state: &TimingState, time: u64) -> u32 {
     let place = state.place.get() as usize as *mut u64;
-    let is_area = !is_blind(state) && !core::ptr::eq(place, (&raw const NOWHERE).cast());
-    // SAFETY: as in `load`; where it isn't 0, it is another library's.
+    let is_area = !state.is_blind() && !core::ptr::eq(place, (&raw const NOWHERE).cast());
+    // SAFETY: as in `TimingState::is_quiet`. If the value is not 0, it is another library's.
     if is_area && unsafe { place.read_volatile() } == 0 {
-        // SAFETY: the thread's own field for this, and a valid descriptor that stays mapped.
+        // SAFETY: the thread's own field for this, and a valid record that stays mapped.
         unsafe { place.write_volatile(state.quiet.get()) };
     }
-    compiler_fence(Ordering::SeqCst); // what happens from here on is seen at the next look
+    compiler_fence(Ordering::SeqCst); // the next look sees all later events
     let (switches, processor) = (sys::involuntary_switches(), arch::processor());
     let mut flags = 0;
-    // Who isn't watched is looked at by chance, long after.
-    if at != LEAVING && !is_blind(state) && switches != state.switches.get() {
-        state.preempted.set(at);
+    // An unwatched thread gets here by chance, long after the event.
+    if time != LEAVING && !state.is_blind() && switches != state.switches.get() {
+        state.preempted.set(time);
         flags |= SAMPLE_PREEMPTED;
-        // Without such a switch it woke up elsewhere than it had gone to sleep.
+        // Another processor without an involuntary switch is a wake-up there: the program's own
+        // doing.
         if processor != state.processor.get() {
-            state.migrated.set(at);
+            state.migrated.set(time);
             flags |= SAMPLE_MIGRATED;
         }
     }
     state.switches.set(switches);
     state.processor.set(processor);
     flags
-}
-
-/// Appends a [`WORD_CLOCK`].
-pub(super) fn append_clock(ring: Ring) {
-    let state = State::of(ring);
-    let before = arch::clock();
-    let now = sys::monotonic();
-    let stamp = before + arch::clock().wrapping_sub(before) / 2;
-    state.clock.set(stamp);
-    let low = |value: u64| OPERAND | value as u32;
-    let probe = state.probe.get();
-    let words = [
-        low(stamp),
-        low(stamp >> 31),
-        low(now),
-        low(now >> 31),
-        OPERAND | state.bias.get(),
-        OPERAND | state.switches.get(),
-        low(probe),
-        low(probe >> 31),
-        OPERAND | state.resolution.get(),
-    ];
-    let mut place = ring.take_controls(CLOCK_WORDS);
-    ring.put(place, WORD_CLOCK);
-    let mut all = 0;
-    // By reference: a copy of the array would be the C library's, with vector registers.
-    for word in &words {
-        place += 4;
-        ring.put(place, *word);
-        all ^= word;
-    }
-    ring.put(place + 4, OPERAND | all);
 }

@@ -1,4 +1,4 @@
-/* Whatever fails for the runtime, the program runs on, and its counts are right as far as they are there. */
+/* Whatever fails for the runtime, the program runs on, and the recorded counts are right. */
 #include "woven.h"
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -22,7 +22,7 @@ static void *work(void *unused) {
 static pthread_barrier_t barrier;
 static void *work_together(void *unused) {
     count(4);
-    pthread_barrier_wait(&barrier); /* none has another's block */
+    pthread_barrier_wait(&barrier); /* no thread has another thread's block */
     return work(unused);
 }
 
@@ -62,7 +62,7 @@ static void closed(void) {
         check(fcntl(number, F_GETFD) >= 0, "the program's own descriptors");
 }
 
-/* The path of the data means nothing any more. */
+/* The data's path means nothing any more after a chroot. */
 static void rooted(void) {
     work(0);
     check(!unshare(CLONE_NEWUSER), "unshare");
@@ -76,7 +76,7 @@ static void rooted(void) {
     waitpid(child, 0, 0);
 }
 
-/* Standard error is a file of the program's now. */
+/* Standard error is now a file of the program. */
 static void redirected(void) {
     int mine = open("mine", O_RDWR | O_CREAT, 0600);
     count(3);
@@ -86,7 +86,7 @@ static void redirected(void) {
     threads(10);
 }
 
-/* The limit on file sizes comes with a signal that must not be ours to cause. */
+/* The limit on file sizes comes with a signal, which the runtime must not cause. */
 static void size_limit(void) {
     struct rlimit few = {40960, RLIM_INFINITY};
     check(!setrlimit(RLIMIT_FSIZE, &few), "setrlimit");
@@ -100,7 +100,7 @@ static void no_room_at_all(void) {
     some_threads();
 }
 
-/* A disk of 128 KiB. What is on it is copied before it goes with the namespace. */
+/* A disk of 128 KiB. Its files are copied before it disappears with the namespace. */
 static void full_disk(void) {
     namespace();
     check(!mkdir("data", 0700) && !mkdir("copy", 0700), "mkdir");
@@ -122,7 +122,7 @@ static void read_only(void) {
     some_threads();
 }
 
-/* Without /proc there is no environment to read: the data goes to the default place. */
+/* Without /proc there is no environment to read: the data goes to the default directory. */
 static void no_proc(void) {
     namespace();
     check(!mount("none", "/proc", "tmpfs", 0, ""), "mount");
@@ -130,7 +130,8 @@ static void no_proc(void) {
 }
 
 static void forbid(const int *calls, int number) {
-    struct sock_filter filter[64] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    struct sock_filter filter[64] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
     int length = 1;
     for (int i = 0; i < number; i++) {
         filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], 0, 1);
@@ -142,17 +143,19 @@ static void forbid(const int *calls, int number) {
     check(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "seccomp");
 }
 
-/* Nothing but memory. */
+/* The sandbox allows memory only. */
 static void sandboxed(void) {
     static const int calls[] = {
-        SYS_openat, SYS_mkdirat, SYS_mkdir, SYS_fallocate, SYS_ftruncate, SYS_memfd_create, SYS_tgkill, SYS_madvise,
-        SYS_prlimit64, SYS_fstat, SYS_fcntl, SYS_readlinkat, SYS_getcwd, SYS_gettid, SYS_ppoll, SYS_renameat2,
+        SYS_openat, SYS_mkdirat, SYS_mkdir, SYS_fallocate, SYS_ftruncate, SYS_memfd_create,
+        SYS_tgkill, SYS_madvise,
+        SYS_prlimit64, SYS_fstat, SYS_fcntl, SYS_readlinkat, SYS_getcwd, SYS_gettid, SYS_ppoll,
+        SYS_renameat2,
     };
     forbid(calls, sizeof calls / sizeof *calls);
     some_threads();
 }
 
-/* Sandboxed later: the file is there, nothing can be done about it any more. */
+/* The sandbox begins later: the file exists, but system calls on it fail. */
 static void sandboxed_later(void) {
     work(0);
     static const int calls[] = {SYS_openat, SYS_fallocate, SYS_pwrite64, SYS_tgkill, SYS_prlimit64};
@@ -177,7 +180,7 @@ static void old_system(void) {
     some_threads();
 }
 
-/* Few descriptors: ours stay below the limit, and out of 0, 1 and 2. */
+/* Few descriptors: the runtime's stay below the limit, and are never 0, 1, or 2. */
 static void few_descriptors(void) {
     struct rlimit few = {40, 40};
     check(!setrlimit(RLIMIT_NOFILE, &few), "setrlimit");
@@ -188,7 +191,7 @@ static void few_descriptors(void) {
     threads(10);
 }
 
-/* Address space runs out while threads come. */
+/* The address space runs out while threads start. */
 static void little_memory(void) {
     work(0);
     struct rlimit now = {64 << 20, RLIM_INFINITY};
@@ -197,7 +200,7 @@ static void little_memory(void) {
     for (size_t size = 64 << 20; size >= 4096; size /= 2)
         while ((all = mmap(0, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED)
             ;
-    __holloway_slot = 0; /* as a thread that was there before */
+    __holloway_slot = 0; /* like an earlier thread */
     syscall(SYS_getpid);
     for (int path = 1000; path < 3000; path++)
         hash(2, path);

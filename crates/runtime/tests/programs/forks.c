@@ -1,4 +1,4 @@
-/* Children of every kind count for themselves, or for their parent where they share its memory. */
+/* Children of every sort count for themselves, or for their parent if they share its memory. */
 #include "woven.h"
 #include <fcntl.h>
 #include <sched.h>
@@ -98,7 +98,7 @@ static void threaded(void) {
         pthread_join(workers[i], 0);
 }
 
-/* The thread that forks has not entered; another has. */
+/* The thread that forks has not entered; another thread has. */
 static void fresh_thread(void) {
     pthread_t id;
     pthread_create(&id, 0, fleeting, 0);
@@ -112,7 +112,7 @@ static void fresh_thread(void) {
     counts(1, 100);
 }
 
-/* Nobody has entered. */
+/* No thread has entered. */
 static void untouched(void) {
     pid_t child = fork();
     if (!child) {
@@ -135,7 +135,7 @@ static void handlers(void) {
     await(child);
 }
 
-/* Masks are as before on both sides. */
+/* Parent and child have the same signal mask as before. */
 static void masks(void) {
     sigset_t some, now;
     sigemptyset(&some);
@@ -182,7 +182,7 @@ static void vforked(void) {
     counts(1, 1);
 }
 
-/* The first enter of all is in the child of a vfork, which then runs on in the parent; threads come after. */
+/* The first entry is in the child of a vfork. The parent goes on after it; threads follow. */
 static void vfork_enters(void) {
     pid_t child = vfork();
     if (!child) {
@@ -215,7 +215,7 @@ static void executed(void) {
 }
 static void again(void) { counts(2, 6); }
 
-/* No fork handlers run. The child starts anew when it first comes to a slow path. */
+/* No fork handlers run. The child starts anew at its first slow path. */
 static void raw(void) {
     counts(1, 5);
     hash(2, 1);

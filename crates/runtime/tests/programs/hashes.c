@@ -1,7 +1,7 @@
 /* Hash counters. */
 #include "woven.h"
 
-/* A million different paths, counted 1 to 3 times, in an order of no order. */
+/* A million different paths, each counted 1 to 3 times, in mixed order. */
 static void million(void) {
     for (uint64_t i = 0; i < 3000000; i++) {
         uint64_t path = i * 2654435761u % 1000000;
@@ -10,9 +10,11 @@ static void million(void) {
     }
 }
 
-/* Small, great and neighbouring numbers; two functions side by side. */
+/* Small, large, and neighboring numbers; two functions side by side. */
 static void corners(void) {
-    static const uint64_t paths[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0xffffffff, 1ul << 40, 1ul << 62, (1ul << 63) - 1};
+    static const uint64_t paths[] = {0,          1,          2,
+                                     0x7fffffff, 0x80000000, 0xffffffff,
+                                     1ul << 40,  1ul << 62,  (1ul << 63) - 1};
     for (int times = 1; times <= 3; times++)
         for (unsigned i = 0; i < sizeof paths / sizeof *paths; i++)
             for (int t = 0; t < times; t++) {
@@ -22,7 +24,7 @@ static void corners(void) {
             }
 }
 
-/* Paths that all fall on the last record of the first segment: searches go around the end. */
+/* Paths whose search begins at the last record of the first segment: searches wrap. */
 static void colliding(void) {
     int found = 0;
     for (uint64_t path = 0; found < 90; path++)
@@ -48,7 +50,8 @@ static void threads(void) {
 
 int main(int argc, char **argv) {
     static const struct scenario all[] = {
-        {"million", million}, {"corners", corners}, {"colliding", colliding}, {"threads", threads}, {0, 0},
+        {"million", million},     {"corners", corners}, {"colliding", colliding},
+        {"threads", threads}, {0, 0},
     };
     return choose(all, argc, argv);
 }

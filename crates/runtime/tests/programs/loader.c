@@ -1,4 +1,4 @@
-/* A program that is not woven loads libraries that are. */
+/* A program that is not woven loads woven libraries. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -50,7 +50,7 @@ static void *in_thread(void *library) {
     return 0;
 }
 
-/* Each time in main and in a thread; nothing piles up. */
+/* Loads run in main and in a thread; nothing piles up. */
 static void again_and_again(char **paths) {
     int maps = 0, files = 0;
     for (int i = 0; i < 2000; i++) {
@@ -67,7 +67,7 @@ static void again_and_again(char **paths) {
         fail("mappings");
     if (descriptors() != files)
         fail("descriptors");
-    /* the handlers of the unloaded library are forgotten */
+    /* libc forgets the handlers of the unloaded library */
     pid_t child = fork();
     if (!child) {
         call(load(paths[0]), 7);
@@ -76,7 +76,7 @@ static void again_and_again(char **paths) {
     waitpid(child, 0, 0);
 }
 
-/* Two libraries, and one of them twice at a time, in a namespace of its own. */
+/* Two libraries; one of them is loaded twice at a time, in a second namespace. */
 static void side_by_side(char **paths) {
     void *first = load(paths[0]), *second = load(paths[1]);
     call(first, 10);
@@ -98,7 +98,7 @@ static void side_by_side(char **paths) {
     call(second, 20);
 }
 
-/* A thread lives through an unload and the next load; another never enters the second time. */
+/* One thread lives through an unload and the next load. Another thread does not enter again. */
 static pthread_barrier_t barrier;
 static void *volatile current;
 static void *lives_on(void *unused) {
@@ -122,7 +122,7 @@ static void threads_live_on(char **paths) {
     pthread_join(id, 0);
 }
 
-/* The second comes more than a second after the first. */
+/* The second library is loaded more than a second after the first. */
 static void two_libraries(char **paths) {
     call(load(paths[0]), 1);
     usleep(1100000);

@@ -1,6 +1,7 @@
-# void probe(void): loads every register from probe_in, calls probe_function, stores every register to probe_out.
-# Layout: 16 general registers of 8 bytes, 32 vectors of 64, 8 masks of 8. probe_level: 0 xmm0-15, 1 ymm0-15,
-# 2 zmm0-31 and masks. probe_shift bytes are taken from the stack before the call.
+# void probe(void): loads every register from probe_in, calls probe_function, and stores every
+# register to probe_out. Layout: 16 general registers of 8 bytes, 32 vectors of 64 bytes, 8 masks of
+# 8 bytes. probe_level: 0 xmm0-15, 1 ymm0-15, 2 zmm0-31 and masks. The stack pointer is lowered by
+# probe_shift bytes before the call.
     .bss
     .balign 64
     .globl probe_in, probe_out, probe_function, probe_level, probe_shift

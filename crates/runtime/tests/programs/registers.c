@@ -1,5 +1,5 @@
-/* Every register but r11 (and rax where it is the result) survives the entry points, whatever they do; r11 survives
-   __holloway_chunk as well. */
+/* Every register but r11 (and rax where it is the result) survives the entry points, whatever they
+   do. r11 survives __holloway_chunk as well. */
 #include "woven.h"
 
 enum { RAX = 0, RSP = 4, RSI = 6, RDI = 7, R11 = 11, GENERAL = 16, VECTORS = 16, VECTOR = 8 };
@@ -13,7 +13,7 @@ __attribute__((visibility("hidden"))) void __holloway_caught(void);
 __attribute__((visibility("hidden"))) void __holloway_burst(void);
 __attribute__((visibility("hidden"))) void __holloway_sample(void);
 
-/* Says what changed, and gives up after some. */
+/* Prints the registers that changed, and gives up after some of them. */
 static void changed(const char *what, const char *kind, int number) {
     static int said;
     printf("%s: %s %d changed\n", what, kind, number);
@@ -35,7 +35,8 @@ static void run(const char *what, void (*function)(void), void *rdi, uint64_t rs
     for (int i = 0; i < GENERAL; i++) {
         if (i == R11 && function != __holloway_chunk)
             continue;
-        if (i == RAX && function != __holloway_chunk && function != __holloway_hash && function != __holloway_caught)
+        if (i == RAX && function != __holloway_chunk && function != __holloway_hash &&
+            function != __holloway_caught)
             continue;
         if (probe_out[i] != (i == RSP ? 0 : probe_in[i]))
             changed(what, "general register", i);
@@ -64,13 +65,14 @@ static void *body(void *unused) {
     run("enter, slot set", __holloway_enter, 0, 0);
     if (KIND >= 4) {
         uint64_t *probe = (uint64_t *)(__holloway_slot + 128);
-        for (int i = 0; i < 40000; i++) { /* chunks end, the ring spools, the thread may be preempted */
+        /* Chunks end, the ring spools, and the thread may be preempted. */
+        for (int i = 0; i < 40000; i++) {
             __holloway_countdown = -1;
             if (i % 8 == 0 || i < 100)
                 run("burst", __holloway_burst, 0, 0);
             run("sample", __holloway_sample, (void *)(uint64_t)(1 + i), *probe + i);
             if (i % 1000 == 0)
-                sched_yield(); /* the next visit looks what happened */
+                sched_yield(); /* the next visit looks for events */
         }
         __holloway_slot = 0;
         run("burst, first of a thread", __holloway_burst, 0, 0);
@@ -79,7 +81,7 @@ static void *body(void *unused) {
     if (KIND) {
         for (int chunks = 0; chunks < 40; chunks++) {
             series(16384);
-            uint64_t position = cursor(); /* the ring fills, so that one in twelve spools */
+            uint64_t position = cursor(); /* the ring fills, so one call in twelve spools */
             run("caught", __holloway_caught, (void *)(position | 1), chunks);
             *(uint64_t *)__holloway_slot = position - position % 65536 + 4 * 65536 + 4;
             run("chunk", __holloway_chunk, 0, 0);

@@ -1,5 +1,6 @@
-/* AArch64: every register but x16, x17 and x30 (and x0 where it is the result) survives the entry points, with all of SVE's
-   where there is such; x0 to x8 are `__holloway_hash`'s own. */
+/* AArch64: every register but x16, x17, and x30 (and x0 where it is the result) survives the entry
+   points, with all registers of SVE where the processor has them. x0 to x8 do not survive
+   `__holloway_hash`. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +19,10 @@ struct image {
     uint64_t block_size, parameter;
     char name[80], runs[896];
 };
-HIDDEN const struct image __holloway_image = {"HLWIMAGE", 2, KIND, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, 4096 - 64, 0, "harness", ""};
+HIDDEN const struct image __holloway_image = {
+    "HLWIMAGE", 2, KIND, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
+    4096 - 64, 0, "harness", "",
+};
 HIDDEN __attribute__((tls_model("initial-exec"))) __thread char *__holloway_slot;
 HIDDEN __attribute__((tls_model("initial-exec"))) extern __thread int32_t __holloway_countdown;
 HIDDEN void __holloway_enter(void);
@@ -28,7 +32,7 @@ HIDDEN void __holloway_caught(void);
 HIDDEN void __holloway_burst(void);
 HIDDEN void __holloway_sample(void);
 
-/* What registers have: general ones, then vectors, as long as they are. */
+/* Contents of the registers: the general registers, then the vectors in their full length. */
 struct registers {
     uint64_t x[GENERAL + 2];
     unsigned char vectors[VECTORS * LONGEST];
@@ -40,7 +44,7 @@ void probe(void);
 
 __asm__(".arch armv8-a+sve\n"
         ".macro vectors does\n"
-        "ldr x30, [sp, #160]\n" /* where SVE is told */
+        "ldr x30, [sp, #160]\n" /* does the processor have SVE? */
         "cbz x30, 7f\n"
         ".irp i,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
         "adrp x30, probe_\\does\\()_base\nldr x30, [x30, #:lo12:probe_\\does\\()_base]\n"
@@ -57,27 +61,37 @@ __asm__(".arch armv8-a+sve\n"
         ".text\n.globl probe\n.type probe, %function\n"
         "probe:\n"
         "sub sp, sp, #176\n"
-        "stp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\nstp x25, x26, [sp, #48]\n"
+        "stp x19, x20, [sp]\nstp x21, x22, [sp, #16]\n"
+        "stp x23, x24, [sp, #32]\nstp x25, x26, [sp, #48]\n"
         "stp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\n"
-        "stp d8, d9, [sp, #96]\nstp d10, d11, [sp, #112]\nstp d12, d13, [sp, #128]\nstp d14, d15, [sp, #144]\n"
+        "stp d8, d9, [sp, #96]\nstp d10, d11, [sp, #112]\n"
+        "stp d12, d13, [sp, #128]\nstp d14, d15, [sp, #144]\n"
         "adrp x0, probe_sve\nldr x0, [x0, #:lo12:probe_sve]\nstr x0, [sp, #160]\n"
         "vectors ldr\n"
         "adrp x30, probe_in\nadd x30, x30, #:lo12:probe_in\n"
-        "ldp x0, x1, [x30]\nldp x2, x3, [x30, #16]\nldp x4, x5, [x30, #32]\nldp x6, x7, [x30, #48]\n"
-        "ldp x8, x9, [x30, #64]\nldp x10, x11, [x30, #80]\nldp x12, x13, [x30, #96]\nldp x14, x15, [x30, #112]\n"
-        "ldp x16, x17, [x30, #128]\nldp x18, x19, [x30, #144]\nldp x20, x21, [x30, #160]\nldp x22, x23, [x30, #176]\n"
+        "ldp x0, x1, [x30]\nldp x2, x3, [x30, #16]\n"
+        "ldp x4, x5, [x30, #32]\nldp x6, x7, [x30, #48]\n"
+        "ldp x8, x9, [x30, #64]\nldp x10, x11, [x30, #80]\n"
+        "ldp x12, x13, [x30, #96]\nldp x14, x15, [x30, #112]\n"
+        "ldp x16, x17, [x30, #128]\nldp x18, x19, [x30, #144]\n"
+        "ldp x20, x21, [x30, #160]\nldp x22, x23, [x30, #176]\n"
         "ldp x24, x25, [x30, #192]\nldp x26, x27, [x30, #208]\nldp x28, x29, [x30, #224]\n"
         "adrp x30, probe_function\nldr x30, [x30, #:lo12:probe_function]\n"
         "blr x30\n"
         "adrp x30, probe_out\nadd x30, x30, #:lo12:probe_out\n"
-        "stp x0, x1, [x30]\nstp x2, x3, [x30, #16]\nstp x4, x5, [x30, #32]\nstp x6, x7, [x30, #48]\n"
-        "stp x8, x9, [x30, #64]\nstp x10, x11, [x30, #80]\nstp x12, x13, [x30, #96]\nstp x14, x15, [x30, #112]\n"
-        "stp x16, x17, [x30, #128]\nstp x18, x19, [x30, #144]\nstp x20, x21, [x30, #160]\nstp x22, x23, [x30, #176]\n"
+        "stp x0, x1, [x30]\nstp x2, x3, [x30, #16]\n"
+        "stp x4, x5, [x30, #32]\nstp x6, x7, [x30, #48]\n"
+        "stp x8, x9, [x30, #64]\nstp x10, x11, [x30, #80]\n"
+        "stp x12, x13, [x30, #96]\nstp x14, x15, [x30, #112]\n"
+        "stp x16, x17, [x30, #128]\nstp x18, x19, [x30, #144]\n"
+        "stp x20, x21, [x30, #160]\nstp x22, x23, [x30, #176]\n"
         "stp x24, x25, [x30, #192]\nstp x26, x27, [x30, #208]\nstp x28, x29, [x30, #224]\n"
         "vectors str\n"
-        "ldp x19, x20, [sp]\nldp x21, x22, [sp, #16]\nldp x23, x24, [sp, #32]\nldp x25, x26, [sp, #48]\n"
+        "ldp x19, x20, [sp]\nldp x21, x22, [sp, #16]\n"
+        "ldp x23, x24, [sp, #32]\nldp x25, x26, [sp, #48]\n"
         "ldp x27, x28, [sp, #64]\nldp x29, x30, [sp, #80]\n"
-        "ldp d8, d9, [sp, #96]\nldp d10, d11, [sp, #112]\nldp d12, d13, [sp, #128]\nldp d14, d15, [sp, #144]\n"
+        "ldp d8, d9, [sp, #96]\nldp d10, d11, [sp, #112]\n"
+        "ldp d12, d13, [sp, #128]\nldp d14, d15, [sp, #144]\n"
         "add sp, sp, #176\nret\n");
 
 static void run(const char *what, void (*function)(void), uint64_t x0, uint64_t x1) {
@@ -105,7 +119,8 @@ static void run(const char *what, void (*function)(void), uint64_t x0, uint64_t 
 }
 
 static void append(uint32_t word) {
-    uint64_t place = __atomic_fetch_add((uint64_t *)__holloway_slot, 4, __ATOMIC_RELAXED) & (RING_SIZE - 1);
+    uint64_t place = __atomic_fetch_add((uint64_t *)__holloway_slot, 4, __ATOMIC_RELAXED);
+    place &= RING_SIZE - 1;
     *(volatile uint32_t *)(__holloway_slot + 4032 + place) = word;
     if (!(place & 0xffff))
         run("chunk", __holloway_chunk, 7, 8);
@@ -119,7 +134,7 @@ static void *body(void *unused) {
         run("burst", __holloway_burst, 0, 0);
         run("sample", __holloway_sample, 1 + i, *(uint64_t *)(__holloway_slot + 128) + i);
     }
-    for (int chunks = 0; KIND == 2 && chunks < 40; chunks++) { /* the ring fills, and spools */
+    for (int chunks = 0; KIND == 2 && chunks < 40; chunks++) { /* the ring fills and spools */
         for (int i = 0; i < 16384; i++)
             append(1 + i);
         run("caught", __holloway_caught, *(volatile uint64_t *)__holloway_slot | 1, chunks);

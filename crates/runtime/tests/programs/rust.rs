@@ -1,4 +1,4 @@
-//! Calls the woven `work` from threads, and where panics unwind, from a destructor that runs while one does.
+//! Calls the woven `work` from threads. Where panics unwind, a destructor calls it during a panic.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-/* Handlers that count, whenever they come. */
+/* Signal handlers that count, at any moment. */
 #include "woven.h"
 #include <sys/time.h>
 
@@ -25,8 +25,8 @@ static void report(void) {
     printf("%ld %ld\n", in_main, in_handler);
 }
 
-/* Signals without pause, from a timer and from another thread, while main counts and hashes the same counters; heads
-   grow under both. */
+/* Signals without pause, from a timer and from another thread, while main counts and hashes in the
+   same counters. Both replace the segments. */
 static volatile int done;
 static void *sends(void *to) {
     while (!done)
@@ -50,8 +50,9 @@ static void storm(void) {
     report();
 }
 
-/* A trap after each single instruction of main, whose handler counts what main is counting and replaces the segment that
-   main is searching. (Main stays out of the slow path: a trap with signals masked would be the end.) */
+/* A trap after each instruction of main. Its handler counts the path that main is counting, and
+   replaces the segment that main is searching. (Main stays out of the slow path: a trap with
+   signals masked would end the process.) */
 static void trap(int signal) {
     (void)signal;
     in_handler++;
@@ -74,7 +75,8 @@ static void every_instruction(void) {
     report();
 }
 
-/* The same while main makes new records: the handler counts the very path, and makes records of its own. */
+/* The same while main makes new records. The handler counts the same path, and makes more records.
+   */
 enum { NEW = 40 };
 static volatile long current, traps[NEW + 1];
 static void trap_at_new(int signal) {
@@ -98,7 +100,7 @@ static void every_instruction_of_new(void) {
     printf("%ld\n", in_handler);
 }
 
-/* Threads entering for the first time under the storm. */
+/* Threads enter for the first time during the storm of signals. */
 static void *enters(void *unused) {
     for (int i = 0; i < 20; i++) {
         count(1);
@@ -129,7 +131,8 @@ static void storm_of_threads(void) {
     report();
 }
 
-/* The first enter of the process in a handler, on a small stack of its own. What the runtime uses of it is measured. */
+/* The first entry of the process is in a handler, on a small stack. The program measures how much
+   of it the runtime uses. */
 static void on_small_stack(void) {
     enum { SIZE = 16384 };
     static char stack[SIZE] __attribute__((aligned(64)));
@@ -159,7 +162,8 @@ static void empty_handler(void) {
     printf("%ld\n", SIZE - untouched);
 }
 
-/* Counts what is finished in memory the test can read after the kill: `finished` paths, each with a count before. */
+/* Counts the finished paths in memory that the test can read after the kill. Each path is counted
+   before `finished` grows. */
 static void until_killed(void) {
     volatile long *finished = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 0, 0);
     check(finished != MAP_FAILED, "mmap of stdin");

@@ -1,4 +1,4 @@
-/* Words of streams: in order, all of them, whatever comes between. */
+/* Words of streams: complete and in order, whatever happens in between. */
 #define KIND 3
 #include "woven.h"
 #include <setjmp.h>
@@ -16,7 +16,7 @@ static void await(pid_t child) {
     check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "exit of the child");
 }
 
-/* words first + 1, first + 2, … */
+/* appends the words first + 1, first + 2, … */
 static void series(uint32_t first, long times) {
     for (long i = 1; i <= times; i++)
         append(first + i);
@@ -39,13 +39,13 @@ static void few(void) { series(0, 1000); }
 static void one(void) { series(0, MANY); }
 static void threads(void) { start(4, many); }
 
-/* Ever the same, as loops are. */
+/* The same words again and again, as in loops. */
 static void loops(void) {
     for (long i = 0; i < 4 * MANY; i++)
         append(1 + i % 7);
 }
 
-/* A thread at a time. */
+/* One thread at a time. */
 static void *some(void *number) {
     series((intptr_t)number * KINDS, 1000);
     return 0;
@@ -58,7 +58,7 @@ static void in_turn(void) {
     }
 }
 
-/* Threads that leave a hole each, as they are ended in a handler above the instruction that writes. */
+/* Each thread leaves a hole: a handler ends it before the instruction that writes the word. */
 static void *leaves_hole(void *number) {
     append((intptr_t)number + 1);
     __asm__ volatile("addq $4, (%0)" : : "r"(block()) : "memory", "cc");
@@ -73,7 +73,7 @@ static void holes(void) {
     series(KINDS, MANY);
 }
 
-/* The ring's address stays in a register over the fork, and the child goes on at the next chunk. */
+/* The ring's address stays in a register over the fork. The child goes on at the next chunk. */
 static void forked(void) {
     series(0, MANY);
     pid_t child = fork();
@@ -96,8 +96,8 @@ static void vforked(void) {
     series(10, 10);
 }
 
-/* Signals without pause; handlers append words of their own, some many. Where signals are so slow that handlers leave no time for
-   anything else, the storm ends when they have appended ENOUGH. */
+/* Signals without pause. Handlers append words, and some append many. Where signals are so slow
+   that main gets no time, the storm ends after ENOUGH words. */
 enum { ENOUGH = 200000 };
 static volatile long in_handler;
 static volatile int done;
@@ -106,7 +106,8 @@ static void handler(int signal) {
     sigfillset(&all);
     long words = signal == SIGALRM && in_handler % 50 == 0 ? 1000 : 2;
     for (long i = 0; i < words; i++) {
-        sigprocmask(SIG_BLOCK, &all, &old); /* handlers nest; the number and its word belong together */
+        /* Handlers nest. No handler may come between the number and its word. */
+        sigprocmask(SIG_BLOCK, &all, &old);
         append(KINDS + ++in_handler);
         sigprocmask(SIG_SETMASK, &old, 0);
     }
@@ -132,7 +133,7 @@ static void storm_until(long most) {
     pthread_t main_thread = pthread_self(), sender;
     sigset_t all, old;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* the sender's */
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* the mask of the thread that sends */
     pthread_create(&sender, 0, sends, &main_thread);
     pthread_sigmask(SIG_SETMASK, &old, 0);
     setitimer(ITIMER_REAL, &often, 0);
@@ -148,7 +149,7 @@ static void storm(void) {
     storm_until(3 * MANY);
 }
 
-/* A trap after each instruction: two words of the handler between any two. */
+/* A trap after each instruction: the handler appends two words between any two instructions. */
 static void trap(int signal) {
     (void)signal;
     append(KINDS + ++in_handler);
@@ -163,8 +164,8 @@ static void every_instruction(void) {
     printf("501 %ld\n", in_handler);
 }
 
-/* What handlers do at the worst of moments, by hand: between a chunk's first place and its call, another appends more than a
-   chunk, and so on. Each place gets a word that says which it is. */
+/* Nested handlers at the worst moment, by hand: between a chunk's first place and its call, another
+   handler appends more than a chunk, and so on. Each place gets a word with its number. */
 static void exact(long words, int depth) {
     uint64_t *ring = (uint64_t *)block();
     while (words--) {
@@ -183,7 +184,8 @@ static void boundaries(void) {
         exact(300000, depth);
 }
 
-/* A ring that fills, in a handler, on a small stack. What the runtime uses of it is measured. */
+/* A ring fills in a handler, on a small stack. The program measures how much of it the runtime
+   uses. */
 static void fills(int signal) {
     (void)signal;
     series(0, MANY);
@@ -256,7 +258,7 @@ static void raw(void) {
     series(100, MANY);
 }
 
-/* Masks are the program's after a slow path, and while it waits. */
+/* The signal mask is the program's after a slow path, and during a wait. */
 static void masks(void) {
     sigset_t some, now;
     sigemptyset(&some);
@@ -269,7 +271,7 @@ static void masks(void) {
         check(sigismember(&now, number) == (number == SIGUSR2), "mask");
 }
 
-/* A wait is no time without signals: the handler runs while the collector sleeps. */
+/* Signals arrive during a wait: the handler runs while the collector sleeps. */
 static volatile long ticks;
 static void tick(int signal) {
     (void)signal;
@@ -289,7 +291,8 @@ static void waits(void) {
     printf("%ld\n", most);
 }
 
-/* Handlers jump out, of whatever they interrupted: places stay holes, and main goes on from its last finished word. */
+/* Handlers jump out of any interrupted code. Places stay holes, and main goes on from its last
+   finished word. */
 static sigjmp_buf back;
 static volatile long finished;
 static void jumps(int signal) {
@@ -314,12 +317,12 @@ static void come_back(void) {
     series(0, 100);
     caught(position, 77);
     series(100, MANY);
-    caught(cursor(), 78); /* wherever in a chunk */
+    caught(cursor(), 78); /* at any position in a chunk */
     for (int i = 0; i < 30000; i++)
         caught((uint64_t)i << 33, 1 + i);
 }
 
-/* What is finished stands in memory the test can read after the kill. */
+/* The number of finished words is in memory that the test can read after the kill. */
 static void until_killed(void) {
     volatile long *finished = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 0, 0);
     check(finished != MAP_FAILED, "mmap of stdin");
@@ -329,7 +332,7 @@ static void until_killed(void) {
     }
 }
 
-/* No space left for a spool. */
+/* There is no space for a spool. */
 static void size_limit(void) {
     struct rlimit few = {RING_SIZE + (2 << 20), RLIM_INFINITY};
     check(!setrlimit(RLIMIT_FSIZE, &few), "setrlimit");

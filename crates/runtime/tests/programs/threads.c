@@ -1,4 +1,4 @@
-/* Threads of every origin and order. */
+/* Threads of every origin, in every order. */
 #include "woven.h"
 #include <threads.h>
 
@@ -83,10 +83,10 @@ static void origins(void) {
     pthread_barrier_wait(&barrier);
 }
 
-/* Before main (preinit, which musl leaves out, constructors of every priority), after main (destructors, atexit), and in destructors of
-   thread-local values, round after round. */
+/* Counts before main (preinit, which musl lacks, and constructors of every priority), after main
+   (destructors, atexit), and in repeated destructors of thread-local values. */
 static int lifetimes_on;
-static void see_whether(void) {
+static void read_scenario(void) {
     char line[4096] = {0};
     int file = open("/proc/self/cmdline", O_RDONLY);
     check(file >= 0 && read(file, line, sizeof line - 1) > 0, "/proc");
@@ -94,16 +94,24 @@ static void see_whether(void) {
     lifetimes_on = !strcmp(line + strlen(line) + 1, "lifetimes");
 }
 static void preinit(void) {
-    see_whether();
+    read_scenario();
     if (lifetimes_on)
         count(10);
 }
 #ifndef SHARED
 __attribute__((section(".preinit_array"), used)) static void (*preinit_entry)(void) = preinit;
 #endif
-__attribute__((constructor(101))) static void early(void) { see_whether(); if (lifetimes_on) count(11); }
+__attribute__((constructor(101))) static void early(void) {
+    read_scenario();
+    if (lifetimes_on) count(11);
+}
 __attribute__((constructor)) static void later(void) { if (lifetimes_on) count(12); }
-__attribute__((destructor(101))) static void last(void) { if (lifetimes_on) { count(13); hash(2, 13); } }
+__attribute__((destructor(101))) static void last(void) {
+    if (lifetimes_on) {
+        count(13);
+        hash(2, 13);
+    }
+}
 static void at_exit(void) { count(14); }
 static pthread_key_t key;
 static void thread_end(void *round) {

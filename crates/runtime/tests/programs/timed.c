@@ -1,4 +1,4 @@
-/* Timed paths: which are, and what is said of them. */
+/* Timed paths: which paths are timed, and their samples. */
 #ifndef KIND
 #define KIND 5
 #endif
@@ -10,7 +10,7 @@
 #include <sys/time.h>
 
 enum { MANY = 1000000 };
-/* in the order of abi.rs */
+/* in the order of holloway_abi::BurstState */
 enum { PROBE, INNER };
 
 static void await(pid_t child) {
@@ -19,14 +19,15 @@ static void await(pid_t child) {
     check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "exit of the child");
 }
 
-/* a chain of so many multiplications: what it takes hardly varies */
+/* a chain of multiplications, whose time hardly varies */
 static inline void work(long times) {
     uint64_t value = 3;
     while (times--)
         __asm__ volatile("imulq %0, %0" : "+r"(value) : : "cc");
 }
 
-/* a function with a loop of so many paths, of which every third is the same: words first + 0, 1, 2; its last path's is first + 3 */
+/* a function with a loop whose paths have the words first + 0, 1, 2, in turn; its last path has the
+   word first + 3 */
 static void loop(uint32_t first, long times) {
     struct timed path = begin();
     for (long i = 0; i < times; i++)
@@ -39,14 +40,14 @@ static void many(void) { loop(1, 100000); }
 static void million(void) { loop(1, MANY); }
 static void bursts(void) { loop(1, 30 * MANY); }
 
-/* a function of one path, of no loop */
+/* a function with one path and no loop */
 static void __attribute__((noinline)) leaf(uint32_t word, long times) {
     struct timed path = begin();
     work(times);
     leave(path, word);
 }
 
-/* paths with calls of others in them */
+/* paths that call other paths */
 static void nested(void) {
     for (int i = 0; i < 1000; i++) {
         struct timed path = begin();
@@ -59,7 +60,7 @@ static void nested(void) {
     }
 }
 
-/* A path with many in it that are almost nothing: what their probes take is not its time. */
+/* A path calls many tiny paths. The time of their probes is not its time. */
 static void crowded(void) {
     for (int i = 0; i < 200; i++) {
         struct timed path = begin();
@@ -69,7 +70,7 @@ static void crowded(void) {
     }
 }
 
-/* Paths of known cost, by turns. */
+/* Paths of known cost, in turn. */
 static void known(void) {
     for (int i = 0; i < 20000; i++) {
         leaf(1, 0);
@@ -78,7 +79,7 @@ static void known(void) {
     }
 }
 
-/* Every so often a path that calls what isn't timed. */
+/* Now and then a path calls untimed code. */
 static void calls(void) {
     struct timed path = begin();
     for (long i = 0; i < 10 * MANY; i++) {
@@ -136,8 +137,9 @@ static int processors(int *list, int most) {
     return found;
 }
 
-/* Another process wants the same processor. Which paths were preempted is known to main as well: word 2, others 1. Paths of word 3 block on their own
-   accord; those of word 4 are interrupted by a signal. */
+/* Another process wants the same processor. Main also knows which paths were preempted: they have
+   word 2, the others word 1. Paths with word 3 block of their own accord. A signal interrupts paths
+   with word 4. */
 static void ignores(int signal) { (void)signal; }
 static void preempted(void) {
     int list[1];
@@ -196,13 +198,15 @@ static void stop_mover(pthread_t id) {
     close(moves.to_mover[1]);
     pthread_join(id, 0);
 }
-static void move_to(unsigned char place) { check(write(moves.to_mover[1], &place, 1) == 1, "write"); }
+static void move_to(unsigned char place) {
+    check(write(moves.to_mover[1], &place, 1) == 1, "write");
+}
 static void await_move(void) {
     char gone;
     check(read(moves.back[0], &gone, 1) == 1, "read");
 }
 
-/* Paths that are moved to another processor as they run have word 2. */
+/* Paths that move to another processor while they run have word 2. */
 static void migrated(void) {
     pthread_t id = start_mover();
     for (int i = 0; i < 100; i++) {
@@ -221,7 +225,8 @@ static void migrated(void) {
     printf("%d\n", moves.count);
 }
 
-/* Paths that sleep, and wake up on another processor since they may no longer run on the old one: word 1; word 2 if somebody took the processor away as well. */
+/* Paths sleep, and wake up on another processor, since they may no longer run on the old one. They
+   have word 1, or word 2 if they were preempted as well. */
 static void woken(void) {
     pthread_t id = start_mover();
     for (int i = 0; i < 200; i++) {
@@ -234,7 +239,7 @@ static void woken(void) {
     stop_mover(id);
 }
 
-/* A path that one thread began goes on in another, which has not been timed before: fibres do that. */
+/* A path goes on in another thread, which was not timed before, as with fibers. */
 static struct timed handed;
 static void *goes_on(void *argument) {
     next(&handed, 5);
@@ -253,7 +258,7 @@ static void handed_on(void) {
         leaf(2, 0);
 }
 
-/* Another library's word for the kernel stays where it is. */
+/* Another library's value for the kernel stays in its place. */
 extern const long __rseq_offset __attribute__((weak));
 static void foreign(void) {
     static struct {
@@ -340,7 +345,7 @@ static void raw(void) {
     loop(21, 1000);
 }
 
-/* Handlers with paths of their own, wherever main is. */
+/* Handlers run timed paths, wherever main is. */
 static volatile long handled;
 static void handles(int signal) {
     (void)signal;
@@ -357,7 +362,7 @@ static void storm(void) {
     printf("%ld\n", handled);
 }
 
-/* A path of the handler after each instruction of main's, the runtime's among them. */
+/* A path of the handler after each instruction of main, including the runtime's. */
 static void every_instruction(void) {
     signal(SIGTRAP, handles);
     leaf(99, 0);
@@ -367,7 +372,7 @@ static void every_instruction(void) {
     printf("%ld\n", handled);
 }
 
-/* Handlers jump out of whatever they interrupted. */
+/* Handlers jump out of any interrupted code. */
 static sigjmp_buf back;
 static volatile long finished, jumped;
 static void jumps(int signal) {
@@ -398,14 +403,15 @@ static void until_killed(void) {
     }
 }
 
-/* Half of what the samples take at least. How far they compress depends on how regular the clock is. */
+/* Half of the least size of the samples. How far they compress depends on how regular the clock is.
+   */
 static void size_limit(void) {
     struct rlimit few = {RING_SIZE + (1 << 20), RLIM_INFINITY};
     check(!setrlimit(RLIMIT_FSIZE, &few), "setrlimit");
     loop(1, MANY);
 }
 
-/* What a visit takes of the stack. */
+/* The stack space of a visit. */
 static void visits(int signal) {
     (void)signal;
     leaf(1, 0);
@@ -430,7 +436,7 @@ static void on_small_stack(void) {
     printf("%ld %ld\n", first - plain, used_by(visits) - plain);
 }
 
-/* A library that is unloaded leaves nothing that the kernel would still look at. */
+/* A library that is unloaded leaves no address that the kernel would still read. */
 static void unloaded(void) {
     for (int i = 0; i < 50; i++) {
         void *library = dlopen("./timed-library.so", RTLD_NOW | RTLD_LOCAL);

@@ -1,4 +1,4 @@
-/* What the weaver puts into a program, written by hand: image header, slot, entry test and counts.
+/* The weaver's additions to a program, written by hand: image header, slot, entry test, and counts.
    Compiled with -mno-red-zone: the calls in the asm statements push onto the stack. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,7 +35,7 @@ struct image {
     uint64_t block_size, reserved;
     char name[80], runs[896];
 };
-_Static_assert(sizeof(struct image) == 1024, "abi.rs");
+_Static_assert(sizeof(struct image) == 1024, "holloway_abi");
 
 __attribute__((visibility("hidden"))) const struct image __holloway_image = {
     "HLWIMAGE", 2, KIND, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, BLOCK, 0, IMAGE, RUNS,
@@ -80,16 +80,16 @@ static inline void append(uint32_t word) {
 /* stream position after the last word */
 static inline uint64_t cursor(void) { return *(volatile uint64_t *)block(); }
 
-/* says that a frame was come back to */
+/* appends a record: control came back to a frame */
 static inline void caught(uint64_t position, uint32_t catcher) {
     __asm__ volatile("call __holloway_caught" : : "D"(position), "S"(catcher) : "r11", "memory", "cc");
 }
 
-/* Timed paths: a function's two copies in one, as the ring is null in checking code. */
+/* Timed paths. One copy stands for both of a function: the ring is null in checking code. */
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) extern __thread int32_t __holloway_countdown;
 
 struct timed {
-    char *ring; /* null: this path isn't timed */
+    char *ring; /* null: this path is not timed */
     uint64_t start, inner;
 };
 
@@ -99,7 +99,7 @@ static inline uint64_t start_clock(void) {
     return (uint64_t)high << 32 | low;
 }
 
-/* the runtime was asked, and says that this path is timed (unless it's null) */
+/* the runtime's answer is the ring: this path is timed, unless it is null */
 static inline struct timed go_on(char *ring) {
     if (!ring)
         return (struct timed){0, 0, 0};
@@ -112,7 +112,7 @@ static inline struct timed go_on(char *ring) {
     return (struct timed){ring, start, inner};
 }
 
-/* a path begins where a function does, or in checking code */
+/* a path begins at a function's entry, or in checking code */
 static inline struct timed begin(void) {
     char *ring = 0;
     if (KIND == 5) {
@@ -136,7 +136,7 @@ static inline char *end_of(struct timed path, uint32_t word) {
     return ring;
 }
 
-/* a path ends, and the next begins */
+/* a path ends, and the next path begins */
 static inline void next(struct timed *path, uint32_t word) {
     *path = path->ring ? go_on(end_of(*path, word)) : begin();
 }
@@ -165,7 +165,7 @@ static inline void write_file(const char *path, const char *text) {
     close(file);
 }
 
-/* A namespace in which this user may mount. */
+/* Enters a namespace in which this user may mount. */
 static inline void namespace(void) {
     char line[64];
     int user = getuid(), group = getgid();
@@ -177,7 +177,7 @@ static inline void namespace(void) {
     write_file("/proc/self/gid_map", line);
 }
 
-/* one case of a program: `./program name` */
+/* a scenario of a program: `./program name` */
 struct scenario {
     const char *name;
     void (*run)(void);

@@ -1,4 +1,4 @@
-//! AArch64's object: what it asks for, and that it gives back every register, under an emulator.
+//! The AArch64 object: its undefined symbols, and that it keeps every register, under an emulator.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,15 +7,15 @@ use std::process::Command;
 
 use holloway_abi::RING_SIZE;
 
-use crate::common::{only, profiles, run, run_silently, source, workshop};
+use crate::harness::{Libc, only, profiles, run, run_silently, source, test_directory};
 
-/// The object, as a file.
-fn object(workshop: &Path) -> PathBuf {
+/// Writes the object to a file.
+fn object(test_directory: &Path) -> PathBuf {
     assert!(
         !holloway_runtime::AARCH64.is_empty(),
         "rustup target add aarch64-unknown-none-softfloat (`cargo xtask test` does)"
     );
-    let path = workshop.join("holloway_rt.o");
+    let path = test_directory.join("holloway_rt.o");
     fs::write(&path, holloway_runtime::AARCH64).unwrap();
     path
 }
@@ -28,7 +28,7 @@ fn text_of(command: &mut Command) -> String {
 
 #[test]
 fn undefined_symbols() {
-    let object = object(&workshop("aarch64-symbols"));
+    let object = object(&test_directory(Libc::Glibc, "aarch64-symbols"));
     let text = text_of(Command::new("aarch64-linux-gnu-nm").arg("-u").arg(object));
     let words = text.split_whitespace();
     let names: BTreeSet<&str> = words.filter(|word| !["U", "w"].contains(word)).collect();
@@ -39,11 +39,11 @@ fn undefined_symbols() {
 
 #[test]
 fn no_code_touches_a_vector_register() {
-    let object = object(&workshop("aarch64-vectors"));
+    let object = object(&test_directory(Libc::Glibc, "aarch64-vectors"));
     let mut objdump = Command::new("aarch64-linux-gnu-objdump");
     let text = text_of(objdump.args(["-d", "--no-show-raw-insn"]).arg(object));
     let mut lines = 0;
-    // `1c:  ldp  q0, q1, [sp, #16]`; where a branch goes to, `d0 <name+0x8>`, is no register.
+    // `1c:  ldp  q0, q1, [sp, #16]`. A branch target like `d0 <name+0x8>` is no register.
     let operands = text.lines().filter_map(|line| line.splitn(3, '\t').nth(2));
     for code in operands.filter(|operands| !operands.contains('<')) {
         let operands = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -57,17 +57,17 @@ fn no_code_touches_a_vector_register() {
     assert!(lines > 5000, "{lines} lines");
 }
 
-/// Runs `registers_aarch64.c` for a kind of profile; where its data went.
+/// Runs `registers_aarch64.c` for a kind of profile. The result is the directory of its data.
 fn registers(kind: u32) -> PathBuf {
-    let workshop = workshop(&format!("aarch64-registers-{kind}"));
-    let program = workshop.join("registers");
+    let test_directory = test_directory(Libc::Glibc, &format!("aarch64-registers-{kind}"));
+    let program = test_directory.join("registers");
     let mut gcc = Command::new("aarch64-linux-gnu-gcc");
     gcc.args(["-O2", "-Wall", "-pthread"])
         .arg(format!("-DRING_SIZE={RING_SIZE}"))
         .arg(format!("-DKIND={kind}"))
-        .args([source("registers_aarch64.c"), object(&workshop)]);
+        .args([source("registers_aarch64.c"), object(&test_directory)]);
     run_silently(gcc.arg("-o").arg(&program));
-    let data = workshop.join("data");
+    let data = test_directory.join("data");
     let mut emulator = Command::new("qemu-aarch64-static");
     emulator.args(["-L", "/usr/aarch64-linux-gnu"]).arg(program);
     emulator.env("HOLLOWAY_DATA", &data);

@@ -1,17 +1,21 @@
-//! Streams are whole and in order with a collector, fast or slow, and say so when it is gone.
+//! With a collector, fast or slow, streams are complete and in order. When the collector is gone,
+//! the program prints so.
 
-use crate::common;
+use crate::harness;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::common::streams::{
-    Collector, KINDS, MANY, Run, assert_series, collect, collected, program, runs,
+use crate::harness::streams::{
+    Collector, MANY, Run, SERIES, assert_series, collect, collected, program, runs,
 };
-use crate::common::{command, only, run, run_silently};
+use crate::harness::{Libc, command, only, run, run_silently};
 
-/// Runs a scenario with a collector that looks after each pause only.
+/// Runs a scenario with a collector that pauses after each look.
 fn run_collected(name: &str, pause: Duration) -> (Run, String) {
-    let (mut command, data) = collected(&program(&format!("collected-{name}-{pause:?}")), name);
+    let (mut command, data) = collected(
+        &program(Libc::Glibc, &format!("collected-{name}-{pause:?}")),
+        name,
+    );
     let child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut collector = Collector::default();
     let mut child = child;
@@ -53,7 +57,7 @@ fn signals_while_main_waits() {
         .split_whitespace()
         .map(|n| n.parse().unwrap())
         .collect();
-    assert_series(&only(run.streams), &[(0, counts[0]), (KINDS, counts[1])]);
+    assert_series(&only(run.streams), &[(0, counts[0]), (SERIES, counts[1])]);
 }
 
 #[test]
@@ -85,7 +89,7 @@ fn holes_are_passed_over() {
     assert_eq!(run.streams.iter().map(|s| s.holes).sum::<usize>(), 10);
 }
 
-/// Whether the program has come so far that it appends.
+/// Does the program append words already?
 fn has_ring(data: &std::path::Path) -> bool {
     let Ok(files) = std::fs::read_dir(data) else {
         return false;
@@ -97,7 +101,7 @@ fn has_ring(data: &std::path::Path) -> bool {
 #[test]
 fn the_collector_is_killed() {
     let mut collector = Command::new("sleep").arg("1000").spawn().unwrap();
-    let (mut command, data) = command(&program("orphan"), &["one"]);
+    let (mut command, data) = command(&program(Libc::Glibc, "orphan"), &["one"]);
     collect(&mut command, collector.id(), &data);
     let mut child = command
         .stderr(Stdio::piped())
@@ -107,8 +111,8 @@ fn the_collector_is_killed() {
     while !has_ring(&data) && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
-    std::thread::sleep(Duration::from_millis(100)); // until it waits, most of the time
-    collector.kill().unwrap(); // and remains a zombie for a while
+    std::thread::sleep(Duration::from_millis(100)); // by then the program waits, most of the time
+    collector.kill().unwrap(); // it remains a zombie for a while
     let output = child.wait_with_output().unwrap();
     collector.wait().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -127,7 +131,8 @@ fn the_collector_is_killed() {
     assert_eq!(run.head.profile.lost, 1);
 }
 
-/// A collector that is gone before the program starts is none, nor is one that looks elsewhere.
+/// Two processes do not count as collectors: one that ended before the program starts, and one that
+/// reads another directory.
 #[test]
 fn no_such_collector() {
     let mut ended = Command::new("true").spawn().unwrap();
@@ -137,7 +142,7 @@ fn no_such_collector() {
     let elsewhere = [format!("{own}"), format!("{own} "), format!("{own} DATA/a")];
     let none = ["0 DATA", "x DATA", "12x DATA"].map(str::to_owned);
     for named in elsewhere.into_iter().chain(none).chain([there]) {
-        let (mut command, data) = command(&program("no-collector"), &["one"]);
+        let (mut command, data) = command(&program(Libc::Glibc, "no-collector"), &["one"]);
         let named = named.replace("DATA", &data.display().to_string());
         command.env("HOLLOWAY_COLLECTOR", &named);
         run_silently(&mut command);
@@ -149,11 +154,11 @@ fn no_such_collector() {
 
 #[test]
 fn a_child_waits_for_the_same_collector() {
-    let (mut command, data) = collected(&program("collected-fork"), "forked");
+    let (mut command, data) = collected(&program(Libc::Glibc, "collected-fork"), "forked");
     let mut child = command.spawn().unwrap();
     let mut collectors: Vec<(std::path::PathBuf, Collector)> = Vec::new();
     while child.try_wait().unwrap().is_none() {
-        for path in common::streams::paths(&data) {
+        for path in harness::streams::paths(&data) {
             if !collectors.iter().any(|(known, _)| *known == path) {
                 let mut collector = Collector::default();
                 collector.open(&path);
@@ -167,13 +172,13 @@ fn a_child_waits_for_the_same_collector() {
     let mut runs: Vec<Run> = collectors
         .iter()
         .map(|(path, collector)| {
-            common::streams::read(&std::fs::read(path).unwrap(), &collector.taken)
+            harness::streams::read(&std::fs::read(path).unwrap(), &collector.taken)
         })
         .collect();
     runs.sort_by_key(|run| run.head.profile.forked);
     assert_eq!(run_names(&runs), [(false, 0), (true, 0)]);
     assert_series(&runs[0].streams[0], &[(0, 2 * MANY)]);
-    assert_series(&runs[1].streams[0], &[(KINDS, MANY)]);
+    assert_series(&runs[1].streams[0], &[(SERIES, MANY)]);
 }
 
 fn run_names(runs: &[Run]) -> Vec<(bool, usize)> {
@@ -182,16 +187,16 @@ fn run_names(runs: &[Run]) -> Vec<(bool, usize)> {
         .collect()
 }
 
-/// Samples by a collector, which is slow; they stand in no order with the batches it takes.
+/// A slow collector takes the samples. Samples cross the borders of its batches.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn timed_paths_and_a_collector() {
-    let program = common::timed::program("collected", common::timed::TIMES);
+    let program = harness::timed::program(Libc::Glibc, "collected", harness::timed::TIMES);
     let (mut command, data) = collected(&program, "many");
     let child = command.spawn().unwrap();
     let mut collector = Collector::default();
     let ended = collector.collect_from(child, &data, Duration::from_millis(5));
-    let run = common::timed::read(&ended, &collector.taken);
+    let run = harness::timed::read(&ended, &collector.taken);
     assert_eq!((run.spools, run.head.profile.lost), (0, 0));
     let thread = only(run.threads);
     assert_eq!((thread.samples.len(), thread.damaged), (100_001, 0));
@@ -199,10 +204,10 @@ fn timed_paths_and_a_collector() {
     assert!(words.take(100_000).eq((0..100_000).map(|i| 1 + i % 3)));
 }
 
-/// Waiting changes nothing of the program: `run` is silent, and its signals stay as they were.
+/// A wait changes nothing in the program: `run` is silent, and its signals stay as they were.
 #[test]
 fn a_run_that_needs_no_collector() {
-    let (mut command, data) = collected(&program("collected-few"), "few");
+    let (mut command, data) = collected(&program(Libc::Glibc, "collected-few"), "few");
     let output = run(&mut command);
     assert!(output.status.success() && output.stderr.is_empty());
     assert_series(&only(only(runs(&data)).streams), &[(0, 1000)]);

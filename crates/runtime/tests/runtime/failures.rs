@@ -1,43 +1,66 @@
-//! Whatever fails, the program ends well, says one line, and what was recorded is right.
+//! Whatever fails, the program ends well and prints one line, and the recorded counts are right.
 
 use std::path::PathBuf;
 
-use crate::common::{Profile, command, compile, only, profiles, run, scenario, workshop};
+use crate::harness::{
+    Libc, Profile, command, compile, only, profiles, run, scenario, test_directory,
+    test_with_each_libc,
+};
 
-/// Runs a scenario to a good end with nothing on stdout; what it said on stderr, and its directory.
-fn failing(name: &str, data: Option<&str>) -> (String, PathBuf) {
-    let workshop = workshop(&format!("failures-{name}"));
-    let program = compile(&workshop, &["failures.c"], &[]);
+test_with_each_libc! {
+    directory_that_cannot_be,
+    directory_name_too_long,
+    read_only_file_system,
+    disk_that_fills_up,
+    limit_on_file_sizes,
+    no_room_for_a_header,
+    standard_error_of_the_program,
+    descriptors_closed_and_taken,
+    another_root,
+    few_descriptors,
+    no_proc,
+    sandbox_before_the_first_enter,
+    sandbox_later,
+    without_fallocate_and_renameat2,
+    address_space_runs_out,
+}
+
+/// Runs a scenario to a good end with nothing on stdout. The result is its stderr and its
+/// directory.
+fn failing(libc: Libc, name: &str, data: Option<&str>) -> (String, PathBuf) {
+    let test_directory = test_directory(libc, &format!("failures-{name}"));
+    let program = compile(libc, &test_directory, &["failures.c"], &[]);
     let (mut command, _) = command(&program, &[name]);
     if let Some(data) = data {
         command.env("HOLLOWAY_DATA", data);
     }
     let output = run(&mut command);
-    let said = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
         output.status.success(),
-        "{}: {}{said}",
+        "{}: {}{stderr}",
         output.status,
         String::from_utf8_lossy(&output.stdout)
     );
     assert_eq!(output.stdout, b"");
-    (said, workshop)
+    (stderr, test_directory)
 }
 
-/// One line that names the file and the reason.
-fn assert_says(said: &str, file: &str, reason: &str, ending: &str) {
+/// Checks for one line that names the file and the reason.
+fn assert_stderr(stderr: &str, file: &str, reason: &str, ending: &str) {
     assert!(
-        said.starts_with("holloway: cannot write ") && said.ends_with('\n'),
-        "{said:?}"
+        stderr.starts_with("holloway: cannot write ") && stderr.ends_with('\n'),
+        "{stderr:?}"
     );
-    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
     assert!(
-        said.contains(file) && said.contains(reason) && said.contains(ending),
-        "{said}"
+        stderr.contains(file) && stderr.contains(reason) && stderr.contains(ending),
+        "{stderr}"
     );
 }
 
-/// Some counts are missing, and what is there is right: each thread counts 10, and once each of 1,000 paths.
+/// Some counts are missing, and the others are right: each thread counts 10, and counts each of
+/// 1,000 paths once.
 fn assert_some_missing(profile: &Profile, threads: u64) {
     assert!(
         profile.counter(1).is_multiple_of(10) && profile.counter(1) <= threads * 10,
@@ -54,92 +77,86 @@ fn assert_some_missing(profile: &Profile, threads: u64) {
     assert!(profile.lost > 0);
 }
 
-#[test]
-fn directory_that_cannot_be() {
-    let (said, _) = failing("some-threads", Some("/dev/null/data"));
-    assert_says(
-        &said,
+fn directory_that_cannot_be(libc: Libc) {
+    let (stderr, _) = failing(libc, "some-threads", Some("/dev/null/data"));
+    assert_stderr(
+        &stderr,
         "/dev/null/data/",
         "not a directory",
         "nothing of this process is recorded",
     );
 }
 
-#[test]
-fn directory_name_too_long() {
-    let (said, _) = failing("plain", Some(&format!("/tmp/{}", "x".repeat(300))));
-    assert_says(
-        &said,
+fn directory_name_too_long(libc: Libc) {
+    let (stderr, _) = failing(libc, "plain", Some(&format!("/tmp/{}", "x".repeat(300))));
+    assert_stderr(
+        &stderr,
         "/tmp/xxx",
         "name too long",
         "nothing of this process is recorded",
     );
 }
 
-#[test]
-fn read_only_file_system() {
-    let (said, _) = failing("read-only", None);
-    assert_says(
-        &said,
+fn read_only_file_system(libc: Libc) {
+    let (stderr, _) = failing(libc, "read-only", None);
+    assert_stderr(
+        &stderr,
         "/data/",
         "read-only file system",
         "nothing of this process is recorded",
     );
 }
 
-#[test]
-fn disk_that_fills_up() {
-    let (said, workshop) = failing("full-disk", None);
-    assert_says(
-        &said,
+fn disk_that_fills_up(libc: Libc) {
+    let (stderr, test_directory) = failing(libc, "full-disk", None);
+    assert_stderr(
+        &stderr,
         "/data/",
         "no space left on device",
         "counts of some threads of this process are lost",
     );
-    let all = profiles(&workshop.join("copy"));
+    let all = profiles(&test_directory.join("copy"));
     let parent = all.iter().find(|profile| profile.flags == 0).unwrap();
     assert_some_missing(parent, 11);
 }
 
-#[test]
-fn limit_on_file_sizes() {
-    let (said, workshop) = failing("size-limit", None);
-    assert_says(
-        &said,
+fn limit_on_file_sizes(libc: Libc) {
+    let (stderr, test_directory) = failing(libc, "size-limit", None);
+    assert_stderr(
+        &stderr,
         "/data/",
         "larger than the limit on file sizes",
         "counts of some threads",
     );
-    assert_some_missing(&only(profiles(&workshop.join("data"))), 11);
+    assert_some_missing(&only(profiles(&test_directory.join("data"))), 11);
 }
 
-#[test]
-fn no_room_for_a_header() {
-    let (said, workshop) = failing("no-room-at-all", None);
-    assert_says(
-        &said,
+fn no_room_for_a_header(libc: Libc) {
+    let (stderr, test_directory) = failing(libc, "no-room-at-all", None);
+    assert_stderr(
+        &stderr,
         "/data/",
         "larger than the limit on file sizes",
         "nothing of this process is recorded",
     );
     assert_eq!(
-        std::fs::read_dir(workshop.join("data")).unwrap().count(),
+        std::fs::read_dir(test_directory.join("data"))
+            .unwrap()
+            .count(),
         0,
         "nothing half written"
     );
 }
 
-#[test]
-fn standard_error_of_the_program() {
-    let (said, workshop) = failing("redirected", None);
-    assert_eq!(said, "");
-    assert_eq!(std::fs::read(workshop.join("mine")).unwrap(), b"");
-    assert!(only(profiles(&workshop.join("data"))).lost > 0);
+fn standard_error_of_the_program(libc: Libc) {
+    let (stderr, test_directory) = failing(libc, "redirected", None);
+    assert_eq!(stderr, "");
+    assert_eq!(std::fs::read(test_directory.join("mine")).unwrap(), b"");
+    assert!(only(profiles(&test_directory.join("data"))).lost > 0);
 }
 
-#[test]
-fn descriptors_closed_and_taken() {
-    let all = scenario("failures.c", "closed");
+fn descriptors_closed_and_taken(libc: Libc) {
+    let all = scenario(libc, "failures.c", "closed");
     let counts: Vec<_> = all
         .iter()
         .map(|profile| (profile.flags, profile.counter(1), profile.hash_sum(2)))
@@ -151,9 +168,8 @@ fn descriptors_closed_and_taken() {
     assert!(all.iter().all(|profile| profile.lost == 0));
 }
 
-#[test]
-fn another_root() {
-    let all = scenario("failures.c", "rooted");
+fn another_root(libc: Libc) {
+    let all = scenario(libc, "failures.c", "rooted");
     let counts: Vec<_> = all
         .iter()
         .map(|profile| (profile.flags, profile.counter(1), profile.lost))
@@ -164,17 +180,17 @@ fn another_root() {
     );
 }
 
-#[test]
-fn few_descriptors() {
-    let profile = only(scenario("failures.c", "few-descriptors"));
+fn few_descriptors(libc: Libc) {
+    let profile = only(scenario(libc, "failures.c", "few-descriptors"));
     assert_eq!((profile.counter(1), profile.lost), (110, 0));
 }
 
-#[test]
-fn no_proc() {
-    let (said, workshop) = failing("no-proc", None);
-    assert_eq!(said, "");
-    let profile = only(profiles(&workshop.join("target/holloway/runs/latest")));
+fn no_proc(libc: Libc) {
+    let (stderr, test_directory) = failing(libc, "no-proc", None);
+    assert_eq!(stderr, "");
+    let profile = only(profiles(
+        &test_directory.join("target/holloway/runs/latest"),
+    ));
     assert_eq!(
         (
             profile.counter(1),
@@ -185,42 +201,38 @@ fn no_proc() {
     );
 }
 
-#[test]
-fn sandbox_before_the_first_enter() {
-    let (said, workshop) = failing("sandboxed", None);
+fn sandbox_before_the_first_enter(libc: Libc) {
+    let (stderr, test_directory) = failing(libc, "sandboxed", None);
     assert_eq!(
-        said, "",
+        stderr, "",
         "not even whether stderr takes a line can be asked"
     );
-    assert!(!workshop.join("data").exists());
+    assert!(!test_directory.join("data").exists());
 }
 
-#[test]
-fn sandbox_later() {
-    let (said, workshop) = failing("sandboxed-later", None);
-    assert_says(
-        &said,
+fn sandbox_later(libc: Libc) {
+    let (stderr, test_directory) = failing(libc, "sandboxed-later", None);
+    assert_stderr(
+        &stderr,
         "/data/",
         "operation not permitted",
         "counts of some threads",
     );
-    assert_some_missing(&only(profiles(&workshop.join("data"))), 11);
+    assert_some_missing(&only(profiles(&test_directory.join("data"))), 11);
 }
 
-#[test]
-fn without_fallocate_and_renameat2() {
-    let profile = only(scenario("failures.c", "old-system"));
+fn without_fallocate_and_renameat2(libc: Libc) {
+    let profile = only(scenario(libc, "failures.c", "old-system"));
     assert_eq!(
         (profile.counter(1), profile.hash_sum(2), profile.lost),
         (110, 11_000, 0)
     );
 }
 
-#[test]
-fn address_space_runs_out() {
-    let (said, workshop) = failing("little-memory", None);
-    assert_says(&said, "/data/", "out of memory", "counts of some threads");
-    let profile = only(profiles(&workshop.join("data")));
+fn address_space_runs_out(libc: Libc) {
+    let (stderr, test_directory) = failing(libc, "little-memory", None);
+    assert_stderr(&stderr, "/data/", "out of memory", "counts of some threads");
+    let profile = only(profiles(&test_directory.join("data")));
     assert_eq!(profile.counter(1), 20);
     assert!(profile.lost > 0);
 }

@@ -1,10 +1,27 @@
-//! Parent and child are each exact, however the child was made.
+//! Parent and child are both exact, however the child was made.
 
-use crate::common::{Profile, only, scenario};
+use crate::harness::{Libc, Profile, only, scenario, test_with_each_libc};
 
-/// Profiles of one scenario: the first process's, then its children's.
-fn family(name: &str) -> (Profile, Vec<Profile>) {
-    let mut all = scenario("forks.c", name);
+test_with_each_libc! {
+    parent_and_child,
+    grandchildren,
+    forks_among_threads,
+    a_thread_that_never_entered_forks,
+    a_process_that_never_entered_forks,
+    fork_handlers_of_the_program,
+    signal_masks,
+    fork_in_a_signal_handler,
+    vfork_and_exec,
+    first_enter_in_a_vfork,
+    spawn_and_system,
+    exec_of_itself,
+    raw_clone,
+    a_hundred_generations,
+}
+
+/// The profiles of one scenario: that of the first process, then those of its children.
+fn parent_and_children(libc: Libc, name: &str) -> (Profile, Vec<Profile>) {
+    let mut all = scenario(libc, "forks.c", name);
     all.sort_by_key(|profile| profile.flags);
     let parent = all.remove(0);
     assert_eq!(parent.flags, 0);
@@ -12,9 +29,8 @@ fn family(name: &str) -> (Profile, Vec<Profile>) {
     (parent, all)
 }
 
-#[test]
-fn parent_and_child() {
-    let (parent, children) = family("simple");
+fn parent_and_child(libc: Libc) {
+    let (parent, children) = parent_and_children(libc, "simple");
     let child = only(children);
     assert_eq!(
         (&parent.counters, parent.hashed(2, 1), parent.hash_sum(2)),
@@ -32,9 +48,8 @@ fn parent_and_child() {
     assert_eq!((parent.pid_namespace, child.pid_namespace), (ours, ours));
 }
 
-#[test]
-fn grandchildren() {
-    let (parent, children) = family("nested");
+fn grandchildren(libc: Libc) {
+    let (parent, children) = parent_and_children(libc, "nested");
     let [child, grandchild] = &children[..] else {
         panic!("{children:?}")
     };
@@ -58,9 +73,8 @@ fn grandchildren() {
     );
 }
 
-#[test]
-fn forks_among_threads() {
-    let (parent, children) = family("threaded");
+fn forks_among_threads(libc: Libc) {
+    let (parent, children) = parent_and_children(libc, "threaded");
     assert_eq!(
         (parent.counter(1), parent.counter(2), parent.counter(5)),
         (180, 0, 60)
@@ -73,16 +87,14 @@ fn forks_among_threads() {
     }
 }
 
-#[test]
-fn a_thread_that_never_entered_forks() {
-    let (parent, children) = family("fresh-thread");
+fn a_thread_that_never_entered_forks(libc: Libc) {
+    let (parent, children) = parent_and_children(libc, "fresh-thread");
     assert_eq!(parent.counters, [(1, 100), (5, 1)].into());
     assert_eq!(only(children).counters, [(1, 7)].into());
 }
 
-#[test]
-fn a_process_that_never_entered_forks() {
-    let mut both = scenario("forks.c", "untouched");
+fn a_process_that_never_entered_forks(libc: Libc) {
+    let mut both = scenario(libc, "forks.c", "untouched");
     both.sort_by_key(|profile| profile.counter(1));
     let counts: Vec<_> = both
         .iter()
@@ -91,53 +103,46 @@ fn a_process_that_never_entered_forks() {
     assert_eq!(counts, [(0, 7), (0, 100)]);
 }
 
-#[test]
-fn fork_handlers_of_the_program() {
-    let (parent, children) = family("handlers");
+fn fork_handlers_of_the_program(libc: Libc) {
+    let (parent, children) = parent_and_children(libc, "handlers");
     assert_eq!(parent.counters, [(1, 1), (2, 1)].into());
     assert_eq!(only(children).counters, [(3, 1)].into());
 }
 
-#[test]
-fn signal_masks() {
-    let (parent, children) = family("masks");
+fn signal_masks(libc: Libc) {
+    let (parent, children) = parent_and_children(libc, "masks");
     assert_eq!((parent.counter(1), only(children).counter(1)), (1, 0));
 }
 
-#[test]
-fn fork_in_a_signal_handler() {
-    let (parent, children) = family("in-signal-handler");
+fn fork_in_a_signal_handler(libc: Libc) {
+    let (parent, children) = parent_and_children(libc, "in-signal-handler");
     assert_eq!(parent.counters, [(1, 1), (2, 100), (3, 10)].into());
     assert_eq!(only(children).counters, [(2, 7)].into());
 }
 
-#[test]
-fn vfork_and_exec() {
-    let (parent, children) = family("vforked");
+fn vfork_and_exec(libc: Libc) {
+    let (parent, children) = parent_and_children(libc, "vforked");
     assert_eq!(parent.counters, [(1, 2), (2, 1)].into());
     assert!(children.is_empty());
 }
 
-#[test]
-fn first_enter_in_a_vfork() {
-    let profile = only(scenario("forks.c", "vfork-enters"));
+fn first_enter_in_a_vfork(libc: Libc) {
+    let profile = only(scenario(libc, "forks.c", "vfork-enters"));
     assert_eq!(profile.counters, [(1, 200_001), (5, 20)].into());
-    // The block that the child was given stays the main thread's: the 20 threads have others.
+    // The child's block stays the main thread's block: the 20 threads have others.
     assert!(profile.blocks > 1, "{} blocks", profile.blocks);
-    // What is recorded is the process whose memory it is, not its child.
+    // The profile names the process that owns the memory, not its child.
     assert_eq!(profile.ppid, std::process::id());
 }
 
-#[test]
-fn spawn_and_system() {
-    let (parent, children) = family("spawned");
+fn spawn_and_system(libc: Libc) {
+    let (parent, children) = parent_and_children(libc, "spawned");
     assert_eq!(parent.counters, [(1, 2)].into());
     assert!(children.is_empty());
 }
 
-#[test]
-fn exec_of_itself() {
-    let both = scenario("forks.c", "executed");
+fn exec_of_itself(libc: Libc) {
+    let both = scenario(libc, "forks.c", "executed");
     let counters: Vec<_> = both
         .iter()
         .map(|profile| profile.counters.clone())
@@ -150,9 +155,8 @@ fn exec_of_itself() {
     assert_eq!(both[0].pid, both[1].pid);
 }
 
-#[test]
-fn raw_clone() {
-    let (parent, children) = family("raw");
+fn raw_clone(libc: Libc) {
+    let (parent, children) = parent_and_children(libc, "raw");
     let child = only(children);
     assert_eq!(
         (&parent.counters, parent.hashed(2, 1), parent.hash_sum(2)),
@@ -164,9 +168,8 @@ fn raw_clone() {
     );
 }
 
-#[test]
-fn a_hundred_generations() {
-    let all = scenario("forks.c", "generations");
+fn a_hundred_generations(libc: Libc) {
+    let all = scenario(libc, "forks.c", "generations");
     assert_eq!(all.len(), 101, "the last child counts nothing");
     let full = all
         .iter()

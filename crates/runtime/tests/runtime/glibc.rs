@@ -1,15 +1,16 @@
-//! What only glibc does: it unloads libraries, loads one twice, and registers an area for restartable sequences.
+//! Tests of behavior that only glibc has: it unloads libraries, loads a library twice, and
+//! registers an area for restartable sequences.
 
-use crate::common::streams;
-use crate::common::timed::{program, runs};
-use crate::common::{Profile, command, only, profiles, run_silently};
-use crate::libraries::{library_of, loading, loading_kind};
+use crate::harness::streams;
+use crate::harness::timed::{program, runs};
+use crate::harness::{Libc, Profile, command, only, profiles, run_silently};
+use crate::libraries::{library_of, loader_command, loader_command_of};
 use crate::timed_events::{KINDS, count, printed};
 use holloway_abi::SAMPLE_UNWATCHED;
 
-/// A woven library and a program that loads it; their profiles after one scenario.
+/// Runs a scenario of a program that loads a woven library. The result is their profiles.
 fn load(test: &str) -> Vec<Profile> {
-    let (mut command, data) = loading(test);
+    let (mut command, data) = loader_command(Libc::Glibc, test);
     run_silently(&mut command);
     profiles(&data)
 }
@@ -30,9 +31,9 @@ fn two_thousand_loads() {
 
 #[test]
 fn two_thousand_loads_of_streams() {
-    let (mut command, data) = loading_kind("again-and-again", "-DKIND=3");
+    let (mut command, data) = loader_command_of(Libc::Glibc, "again-and-again", "-DKIND=3");
     run_silently(&mut command);
-    // the child loads the library anew, so neither is a fork of the other's profile
+    // the child loads the library anew, so neither profile is the other's fork
     let mut runs = streams::runs(&data);
     runs.sort_by_key(|run| run.streams.len());
     let [child, parent] = &runs[..] else {
@@ -59,7 +60,7 @@ fn several_images_in_one_process() {
         .map(|profile| (profile.name.as_str(), profile.counter(1)))
         .collect();
     sums.sort_unstable();
-    // the image's name is in its source, so both libraries have the same one
+    // the source has the image's name, so both libraries have the same name
     assert_eq!(
         sums,
         [("library.so", 30), ("library.so", 40), ("library.so", 900)]
@@ -75,7 +76,7 @@ fn threads_live_through_an_unload() {
 #[test]
 fn another_librarys_sections_are_left_alone() {
     for (kind, burst) in KINDS {
-        let (_, runs) = printed("foreign", kind, burst, "");
+        let (_, runs) = printed(Libc::Glibc, "foreign", kind, burst, "");
         let thread = only(only(runs).threads);
         assert_eq!((count(&thread, 1), count(&thread, 2)), (1001, 1000));
         assert!(
@@ -90,9 +91,9 @@ fn another_librarys_sections_are_left_alone() {
 #[test]
 fn unloaded_libraries_leave_nothing_behind() {
     for (kind, burst) in KINDS {
-        let program = program(&format!("unloaded{kind}"), kind);
-        let workshop = program.parent().unwrap();
-        library_of(workshop, "timed-library.so", kind);
+        let program = program(Libc::Glibc, &format!("unloaded{kind}"), kind);
+        let test_directory = program.parent().unwrap();
+        library_of(Libc::Glibc, test_directory, "timed-library.so", kind);
         let (mut command, data) = command(&program, &["unloaded"]);
         run_silently(command.env("HOLLOWAY_BURST", burst));
         let run = only(runs(&data));

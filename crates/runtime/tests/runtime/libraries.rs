@@ -1,54 +1,64 @@
-//! Woven shared objects: where their profiles go; they export nothing of ours. See `glibc` for those that are unloaded, or there twice.
+//! Woven shared objects: where their profiles go, and that they export no symbol of the runtime.
+//! `glibc` has the tests of libraries that are unloaded or loaded twice.
 
-use crate::common;
+use crate::harness;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{command, profiles, run, run_silently, workshop};
+use crate::harness::{
+    Libc, command, profiles, run, run_silently, test_directory, test_with_each_libc,
+};
+
+test_with_each_libc! {
+    loads_without_a_file_do_not_pile_up_either,
+    images_of_one_process_share_a_run,
+    nothing_is_exported,
+}
 
 /// `Kind::Paths`.
 const COUNTS: &str = "-DKIND=0";
 
-/// The command that does it, and where the data goes.
-pub(crate) fn loading(test: &str) -> (Command, PathBuf) {
-    loading_kind(test, COUNTS)
+/// The command that loads two libraries, and the directory of its data.
+pub(crate) fn loader_command(libc: Libc, test: &str) -> (Command, PathBuf) {
+    loader_command_of(libc, test, COUNTS)
 }
 
-/// The same with libraries that collect another kind, told as a flag.
-pub(crate) fn loading_kind(test: &str, kind: &str) -> (Command, PathBuf) {
-    let workshop = workshop(&format!("libraries-{test}{kind}"));
-    let first = library_of(&workshop, "library.so", kind);
-    let second = library_of(&workshop, "other.so", kind);
-    let loader = workshop.join("loader");
+/// The same with libraries that collect another kind, given as a compiler flag.
+pub(crate) fn loader_command_of(libc: Libc, test: &str, kind: &str) -> (Command, PathBuf) {
+    let test_directory = test_directory(libc, &format!("libraries-{test}{kind}"));
+    let first = library_of(libc, &test_directory, "library.so", kind);
+    let second = library_of(libc, &test_directory, "other.so", kind);
+    let loader = test_directory.join("loader");
     run_silently(
-        common::gcc()
+        harness::gcc(libc)
             .arg("-o")
             .arg(&loader)
-            .arg(common::source("loader.c"))
+            .arg(harness::source("loader.c"))
             .args(["-pthread", "-ldl"]),
     );
     let (mut command, data) = command(&loader, &[test]);
     command.arg(&first).arg(&second);
-    preload(&mut command, &[&first, &second]);
+    preload(libc, &mut command, &[&first, &second]);
     (command, data)
 }
 
-/// musl can't load what has thread-local storage of the static kind after the start.
-fn preload(command: &mut Command, libraries: &[&Path]) {
-    if crate::MUSL {
+/// musl cannot load libraries with static thread-local storage after the program's start, so they
+/// are preloaded.
+fn preload(libc: Libc, command: &mut Command, libraries: &[&Path]) {
+    if libc.is_musl() {
         let paths: Vec<String> = libraries.iter().map(|l| l.display().to_string()).collect();
         command.env("LD_PRELOAD", paths.join(":"));
     }
 }
 
-fn library(workshop: &Path, name: &str) -> PathBuf {
-    library_of(workshop, name, COUNTS)
+fn library(libc: Libc, test_directory: &Path, name: &str) -> PathBuf {
+    library_of(libc, test_directory, name, COUNTS)
 }
 
-/// Compiles a woven library that collects a kind, told as a flag; its path.
-pub(crate) fn library_of(workshop: &Path, name: &str, kind: &str) -> PathBuf {
-    let path = workshop.join(name);
-    let mut gcc = common::gcc();
+/// Compiles a woven library that collects a kind, given as a compiler flag. The result is its path.
+pub(crate) fn library_of(libc: Libc, test_directory: &Path, name: &str, kind: &str) -> PathBuf {
+    let path = test_directory.join(name);
+    let mut gcc = harness::gcc(libc);
     gcc.args([
         "-O2",
         "-fPIC",
@@ -59,26 +69,25 @@ pub(crate) fn library_of(workshop: &Path, name: &str, kind: &str) -> PathBuf {
     ])
     .arg(&path)
     .arg(kind);
-    gcc.arg(common::source("library.c"))
-        .arg(common::object(workshop));
+    gcc.arg(harness::source("library.c"))
+        .arg(harness::object(test_directory));
     run_silently(&mut gcc);
     path
 }
 
-#[test]
-fn loads_without_a_file_do_not_pile_up_either() {
-    let workshop = workshop("libraries-no-file");
-    let path = library(&workshop, "library.so");
-    let loader = workshop.join("loader");
+fn loads_without_a_file_do_not_pile_up_either(libc: Libc) {
+    let test_directory = test_directory(libc, "libraries-no-file");
+    let path = library(libc, &test_directory, "library.so");
+    let loader = test_directory.join("loader");
     run_silently(
-        common::gcc()
+        harness::gcc(libc)
             .arg("-o")
             .arg(&loader)
-            .arg(common::source("loader.c"))
+            .arg(harness::source("loader.c"))
             .args(["-pthread", "-ldl"]),
     );
     let mut command = Command::new(&loader);
-    preload(&mut command, &[&path]);
+    preload(libc, &mut command, &[&path]);
     let output = run(command
         .arg("again-and-again")
         .arg(&path)
@@ -93,9 +102,8 @@ fn loads_without_a_file_do_not_pile_up_either() {
     assert!(said.contains("not a directory"), "{said}");
 }
 
-#[test]
-fn images_of_one_process_share_a_run() {
-    let (mut command, data) = loading("two-libraries");
+fn images_of_one_process_share_a_run(libc: Libc) {
+    let (mut command, data) = loader_command(libc, "two-libraries");
     run_silently(command.env("HOLLOWAY_DATA", ""));
     let runs = data.with_file_name("target/holloway/runs");
     let latest = std::fs::read_link(runs.join("latest")).unwrap();
@@ -115,18 +123,17 @@ fn images_of_one_process_share_a_run() {
     assert!(rest.starts_with("-loader-"), "{name}");
 }
 
-#[test]
-fn nothing_is_exported() {
-    let workshop = workshop("libraries-exports");
+fn nothing_is_exported(libc: Libc) {
+    let test_directory = test_directory(libc, "libraries-exports");
     let output = run(Command::new("nm")
         .args(["-D", "--defined-only"])
-        .arg(library(&workshop, "library.so")));
+        .arg(library(libc, &test_directory, "library.so")));
     let symbols = String::from_utf8(output.stdout).unwrap();
     let names: Vec<&str> = symbols
         .lines()
         .filter_map(|line| line.split(' ').next_back())
         .collect();
-    // Those of crti.o are there besides in what musl's links.
+    // Libraries of musl's gcc also have the symbols of crti.o.
     let own = names
         .iter()
         .filter(|name| !["_init", "_fini"].contains(name));

@@ -3,11 +3,11 @@
 
 mod aarch64;
 mod collector;
-mod common;
 mod failures;
 mod forks;
 #[cfg(target_arch = "x86_64")]
 mod glibc;
+mod harness;
 mod hashes;
 mod libraries;
 mod object;
@@ -21,6 +21,3 @@ mod threads;
 mod timed;
 #[cfg(target_arch = "x86_64")]
 mod timed_events;
-
-/// Whether the programs are linked with musl: `tests/musl` has the same modules.
-const MUSL: bool = false;

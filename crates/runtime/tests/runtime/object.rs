@@ -1,18 +1,30 @@
-//! The object asks for little and fits everywhere: linkers, static and position independent programs, C and Rust.
+//! The object has few undefined symbols and fits everywhere: linkers, static and position
+//! independent programs, C and Rust.
 
-use crate::common;
+use crate::harness;
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{compile, object, only, profiles, run, run_silently, source, workshop};
+use crate::harness::{
+    Libc, compile, object, only, profiles, run, run_silently, source, test_directory,
+    test_with_each_libc,
+};
+
+test_with_each_libc! {
+    gnu_ld,
+    gold,
+    lld,
+    rust_that_unwinds,
+    rust_that_aborts,
+}
 
 #[test]
 fn undefined_symbols() {
     let output = run(Command::new("nm")
         .arg("-u")
-        .arg(object(&workshop("object-symbols"))));
+        .arg(object(&test_directory(Libc::Glibc, "object-symbols"))));
     let text = String::from_utf8(output.stdout).unwrap();
     let names: BTreeSet<&str> = text
         .split_whitespace()
@@ -30,7 +42,7 @@ fn undefined_symbols() {
 fn defined_symbols_are_hidden() {
     let output = run(Command::new("readelf")
         .arg("-sW")
-        .arg(object(&workshop("object-hidden"))));
+        .arg(object(&test_directory(Libc::Glibc, "object-hidden"))));
     let text = String::from_utf8(output.stdout).unwrap();
     let visible =
         |line: &&str| line.contains("GLOBAL") && line.contains("DEFAULT") && !line.contains("UND");
@@ -40,12 +52,13 @@ fn defined_symbols_are_hidden() {
     );
 }
 
-/// What timed paths run with the program's vector registers in use, and the places it leaves by, which keep them.
+/// The code of timed paths runs while the program's vector registers are in use. It only calls
+/// entry points that save them.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn hot_code_touches_no_vector_register() {
     const HOT: &str = ".text.holloway_hot";
-    let object = object(&workshop("object-hot"));
+    let object = object(&test_directory(Libc::Glibc, "object-hot"));
     let mut lines = 0;
     let mut called = BTreeSet::new();
     let mut objdump = Command::new("objdump");
@@ -66,8 +79,8 @@ fn hot_code_touches_no_vector_register() {
     }
     assert!(lines > 200, "{lines} lines");
     called.retain(|name| !name.starts_with(HOT));
-    let doors = ["__holloway_chunk", "__holloway_enter", "__holloway_tend"];
-    assert_eq!(called, doors.map(str::to_owned).into());
+    let entry_points = ["__holloway_chunk", "__holloway_enter", "__holloway_tend"];
+    assert_eq!(called, entry_points.map(str::to_owned).into());
 }
 
 #[test]
@@ -80,11 +93,11 @@ fn nothing_of_the_machine_it_was_built_on() {
     assert!(!object.contains(home.to_str().unwrap()));
 }
 
-/// Links and runs `threads.c` by one linker in every shape.
-fn link(linker: &str, shapes: &[&[&str]]) {
+/// Links `threads.c` with a linker in every shape, and runs it.
+fn link(libc: Libc, linker: &str, shapes: &[&[&str]]) {
     for (index, shape) in shapes.iter().enumerate() {
-        let workshop = workshop(&format!("object-{linker}-{index}"));
-        let tools = tools(&workshop, linker);
+        let test_directory = test_directory(libc, &format!("object-{linker}-{index}"));
+        let tools = tools(&test_directory, linker);
         let mut flags = vec![
             format!("-fuse-ld={linker}"),
             format!("-B{}", tools.display()),
@@ -92,9 +105,9 @@ fn link(linker: &str, shapes: &[&[&str]]) {
         ];
         flags.extend(shape.iter().map(|flag| (*flag).to_owned()));
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-        let program = compile(&workshop, &["threads.c"], &flags);
+        let program = compile(libc, &test_directory, &["threads.c"], &flags);
         for scenario in ["one", "lifetimes", "thousand-in-turn"] {
-            let (mut command, data) = common::command(&program, &[scenario]);
+            let (mut command, data) = harness::command(&program, &[scenario]);
             run_silently(&mut command);
             let profile = only(profiles(&data));
             assert!(
@@ -103,8 +116,8 @@ fn link(linker: &str, shapes: &[&[&str]]) {
             );
             std::fs::remove_dir_all(data).unwrap();
         }
-        let program = compile(&workshop, &["forks.c"], &flags);
-        let (mut command, data) = common::command(&program, &["simple"]);
+        let program = compile(libc, &test_directory, &["forks.c"], &flags);
+        let (mut command, data) = harness::command(&program, &["simple"]);
         run_silently(&mut command);
         let mut counts: Vec<_> = profiles(&data)
             .iter()
@@ -115,8 +128,8 @@ fn link(linker: &str, shapes: &[&[&str]]) {
     }
 }
 
-/// A directory where gcc finds `ld.<linker>`: some systems have it with a version in the name only.
-fn tools(workshop: &Path, linker: &str) -> PathBuf {
+/// A directory where gcc finds `ld.<linker>`. Some systems only have a name with a version.
+fn tools(test_directory: &Path, linker: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap();
     let names: Vec<String> = std::iter::once(format!("ld.{linker}"))
         .chain(
@@ -130,7 +143,7 @@ fn tools(workshop: &Path, linker: &str) -> PathBuf {
     let found = candidates
         .find(|file| file.exists())
         .unwrap_or_else(|| panic!("no ld.{linker} on the path: install it"));
-    let tools = workshop.join("tools");
+    let tools = test_directory.join("tools");
     std::fs::create_dir(&tools).unwrap();
     symlink(found, tools.join(format!("ld.{linker}"))).unwrap();
     tools
@@ -142,61 +155,56 @@ const STATIC: &[&str] = &["-static"];
 const STATIC_PIE: &[&str] = &["-fPIE", "-static-pie"];
 const LAZY: &[&str] = &["-Wl,-z,lazy"];
 
-#[test]
-fn gnu_ld() {
-    link("bfd", &[PIE, FIXED, STATIC, STATIC_PIE, LAZY]);
+fn gnu_ld(libc: Libc) {
+    link(libc, "bfd", &[PIE, FIXED, STATIC, STATIC_PIE, LAZY]);
 }
 
-#[test]
-fn gold() {
-    link("gold", &[PIE, FIXED, STATIC, LAZY]); // it can't do -static-pie
+fn gold(libc: Libc) {
+    link(libc, "gold", &[PIE, FIXED, STATIC, LAZY]); // gold has no -static-pie
 }
 
-#[test]
-fn lld() {
-    link("lld", &[PIE, FIXED, STATIC_PIE, LAZY]);
-    // What musl-gcc -static makes with lld crashes, woven or not.
-    link("lld", if crate::MUSL { &[] } else { &[STATIC] });
+fn lld(libc: Libc) {
+    link(libc, "lld", &[PIE, FIXED, STATIC_PIE, LAZY]);
+    // Programs of musl-gcc -static and lld crash, woven or not.
+    link(libc, "lld", if libc.is_musl() { &[] } else { &[STATIC] });
 }
 
-/// A Rust program whose woven part is an object made by gcc.
-fn rust_program(panic: &str) {
-    let workshop = workshop(&format!("object-rust-{panic}"));
-    let woven = workshop.join("woven.o");
+/// Builds and runs a Rust program whose woven part is an object of gcc.
+fn rust_program(libc: Libc, panic: &str) {
+    let test_directory = test_directory(libc, &format!("object-rust-{panic}"));
+    let woven = test_directory.join("woven.o");
     run_silently(
-        common::gcc()
+        harness::gcc(libc)
             .args(["-O2", "-fPIC", "-mno-red-zone", "-c", "-o"])
             .arg(&woven)
             .arg(source("library.c")),
     );
-    let program = workshop.join("program");
+    let program = test_directory.join("program");
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut rustc = Command::new(rustc);
     rustc
         .args(["--edition=2024", "-O", &format!("-Cpanic={panic}"), "-o"])
         .arg(&program)
         .arg(source("rust.rs"));
-    if crate::MUSL {
+    if libc.is_musl() {
         rustc.arg("--target=x86_64-unknown-linux-musl");
     }
-    for object in [&woven, &object(&workshop)] {
+    for object in [&woven, &object(&test_directory)] {
         rustc.arg(format!("-Clink-arg={}", object.display()));
     }
-    // Behind the runtime, which asks it for fork handlers.
-    rustc.args(crate::MUSL.then_some("-Clink-arg=-lc"));
+    // After the runtime, which needs its fork handlers.
+    rustc.args(libc.is_musl().then_some("-Clink-arg=-lc"));
     run_silently(&mut rustc);
-    let (mut command, data) = common::command(&program, &[]);
+    let (mut command, data) = harness::command(&program, &[]);
     run_silently(&mut command);
     let profile = only(profiles(&data));
     assert_eq!((profile.counter(1), profile.hash_sum(2)), (4_100, 4_100));
 }
 
-#[test]
-fn rust_that_unwinds() {
-    rust_program("unwind");
+fn rust_that_unwinds(libc: Libc) {
+    rust_program(libc, "unwind");
 }
 
-#[test]
-fn rust_that_aborts() {
-    rust_program("abort");
+fn rust_that_aborts(libc: Libc) {
+    rust_program(libc, "abort");
 }

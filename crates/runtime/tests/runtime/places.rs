@@ -1,11 +1,11 @@
 //! Where profiles go: HOLLOWAY_DATA, the image's own directory of runs, or `target/holloway/runs`.
 
-use crate::common;
+use crate::harness;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{compile, only, profiles, run_silently, workshop};
+use crate::harness::{Libc, compile, only, profiles, run_silently, test_directory};
 
 /// Runs `threads one` with or without HOLLOWAY_DATA.
 fn run_in(program: &Path, directory: &Path, data: Option<&str>) {
@@ -20,7 +20,7 @@ fn run_in(program: &Path, directory: &Path, data: Option<&str>) {
     run_silently(&mut command);
 }
 
-/// The runs in a directory, without the link.
+/// The runs in a directory, without the link `latest`.
 fn runs(directory: &Path) -> Vec<String> {
     let names = fs::read_dir(directory)
         .unwrap()
@@ -32,11 +32,11 @@ fn runs(directory: &Path) -> Vec<String> {
 
 #[test]
 fn below_the_current_directory() {
-    let workshop = workshop("places-default");
-    let program = compile(&workshop, &["threads.c"], &[]);
-    let directory = workshop.join("target/holloway/runs");
+    let test_directory = test_directory(Libc::Glibc, "places-default");
+    let program = compile(Libc::Glibc, &test_directory, &["threads.c"], &[]);
+    let directory = test_directory.join("target/holloway/runs");
     for count in 1..=3 {
-        run_in(&program, &workshop, None);
+        run_in(&program, &test_directory, None);
         assert_eq!(runs(&directory).len(), count, "an earlier run is kept");
         let latest = fs::read_link(directory.join("latest")).unwrap();
         let name = latest.to_str().unwrap();
@@ -52,10 +52,11 @@ fn below_the_current_directory() {
 
 #[test]
 fn where_the_image_says() {
-    let workshop = workshop("places-baked");
-    let directory = workshop.join("deep/er/runs");
+    let test_directory = test_directory(Libc::Glibc, "places-baked");
+    let directory = test_directory.join("deep/er/runs");
     let program = compile(
-        &workshop,
+        Libc::Glibc,
+        &test_directory,
         &["threads.c"],
         &[&format!("-DRUNS=\"{}\"", directory.display())],
     );
@@ -65,23 +66,23 @@ fn where_the_image_says() {
 
 #[test]
 fn where_the_variable_says() {
-    let workshop = workshop("places-variable");
-    let program = compile(&workshop, &["threads.c"], &[]);
-    run_in(&program, &workshop, Some("some/where/else/"));
-    run_in(&program, &workshop, Some("some/where/else"));
-    let all = profiles(&workshop.join("some/where/else"));
+    let test_directory = test_directory(Libc::Glibc, "places-variable");
+    let program = compile(Libc::Glibc, &test_directory, &["threads.c"], &[]);
+    run_in(&program, &test_directory, Some("some/where/else/"));
+    run_in(&program, &test_directory, Some("some/where/else"));
+    let all = profiles(&test_directory.join("some/where/else"));
     assert_eq!(all.len(), 2);
     assert!(all.iter().all(|profile| profile.counter(1) == 100));
-    assert!(!workshop.join("target").exists(), "no run besides");
+    assert!(!test_directory.join("target").exists(), "no run besides");
 }
 
 #[test]
 fn latest_that_is_not_a_link_is_left_alone() {
-    let workshop = workshop("places-latest");
-    let program = compile(&workshop, &["threads.c"], &[]);
-    let directory = workshop.join("target/holloway/runs");
+    let test_directory = test_directory(Libc::Glibc, "places-latest");
+    let program = compile(Libc::Glibc, &test_directory, &["threads.c"], &[]);
+    let directory = test_directory.join("target/holloway/runs");
     fs::create_dir_all(directory.join("latest/mine")).unwrap();
-    run_in(&program, &workshop, None);
+    run_in(&program, &test_directory, None);
     assert!(directory.join("latest/mine").exists());
     assert_eq!(
         only(profiles(&directory.join(only(runs(&directory))))).counter(1),
@@ -92,11 +93,12 @@ fn latest_that_is_not_a_link_is_left_alone() {
 #[test]
 fn large_blocks() {
     let program = compile(
-        &workshop("places-large"),
+        Libc::Glibc,
+        &test_directory(Libc::Glibc, "places-large"),
         &["threads.c"],
         &["-DBLOCK=(1048576*3-64)"],
     );
-    let (mut command, data) = common::command(&program, &["waves"]);
+    let (mut command, data) = harness::command(&program, &["waves"]);
     run_silently(&mut command);
     let profile = only(profiles(&data));
     assert_eq!(

@@ -1,10 +1,16 @@
-//! `preserve_all`: the entry points give back every register, with SSE, AVX and AVX-512, at any stack alignment.
+//! `preserve_all`: the entry points keep every register, with SSE, AVX, and AVX-512, at any stack
+//! alignment.
 
-use crate::common::{command, compile, only, profiles, run_silently, workshop};
+use crate::harness::{Libc, command, compile, only, profiles, run_silently, test_directory};
 
 #[test]
 fn every_register_survives() {
-    let program = compile(&workshop("registers"), &["registers.c", "probe.S"], &[]);
+    let program = compile(
+        Libc::Glibc,
+        &test_directory(Libc::Glibc, "registers"),
+        &["registers.c", "probe.S"],
+        &[],
+    );
     let (mut command, data) = command(&program, &[]);
     run_silently(&mut command);
     assert!(only(profiles(&data)).hash_sum(2) > 0);
@@ -12,17 +18,27 @@ fn every_register_survives() {
 
 #[test]
 fn every_register_survives_streams() {
-    let workshop = workshop("registers-streams");
-    let program = compile(&workshop, &["registers.c", "probe.S"], &["-DKIND=2"]);
+    let test_directory = test_directory(Libc::Glibc, "registers-streams");
+    let program = compile(
+        Libc::Glibc,
+        &test_directory,
+        &["registers.c", "probe.S"],
+        &["-DKIND=2"],
+    );
     run_silently(&mut command(&program, &[]).0);
 }
 
 #[test]
 fn every_register_survives_timed_paths() {
     for kind in ["4", "5"] {
-        let workshop = workshop(&format!("registers-timed-{kind}"));
+        let test_directory = test_directory(Libc::Glibc, &format!("registers-timed-{kind}"));
         let kind = format!("-DKIND={kind}");
-        let program = compile(&workshop, &["registers.c", "probe.S"], &[&kind]);
+        let program = compile(
+            Libc::Glibc,
+            &test_directory,
+            &["registers.c", "probe.S"],
+            &[&kind],
+        );
         let (mut command, _) = command(&program, &[]);
         run_silently(command.env("HOLLOWAY_BURST", "2:3"));
     }

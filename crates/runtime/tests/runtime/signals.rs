@@ -1,10 +1,27 @@
-//! Counts stay exact under signals at any instruction, and a kill at any moment loses no finished path.
+//! Counts stay exact under signals at any instruction, and a kill at any moment loses no finished
+//! path.
 
-use crate::common::{Profile, command, compile, kill, only, profiles, run, workshop};
+use crate::harness::{
+    Libc, Profile, command, compile, kill, only, profiles, run, test_directory, test_with_each_libc,
+};
 
-/// Runs a scenario; the numbers it printed, and its profile.
-fn storm(name: &str) -> (Vec<u64>, Profile) {
-    let program = compile(&workshop(&format!("signals-{name}")), &["signals.c"], &[]);
+test_with_each_libc! {
+    signals_while_main_counts,
+    a_signal_at_every_instruction,
+    a_signal_at_every_instruction_of_a_new_record,
+    signals_while_threads_enter,
+    first_enter_in_a_handler_takes_little_stack,
+    kill_at_random_moments,
+}
+
+/// Runs a scenario. The result is the numbers that it printed, and its profile.
+fn run_storm(libc: Libc, name: &str) -> (Vec<u64>, Profile) {
+    let program = compile(
+        libc,
+        &test_directory(libc, &format!("signals-{name}")),
+        &["signals.c"],
+        &[],
+    );
     let (mut command, data) = command(&program, &[name]);
     let output = run(&mut command);
     assert!(output.status.success(), "{output:?}");
@@ -16,9 +33,8 @@ fn storm(name: &str) -> (Vec<u64>, Profile) {
     (numbers, only(profiles(&data)))
 }
 
-#[test]
-fn signals_while_main_counts() {
-    let (numbers, profile) = storm("storm");
+fn signals_while_main_counts(libc: Libc) {
+    let (numbers, profile) = run_storm(libc, "storm");
     let (in_main, in_handler) = (numbers[0], numbers[1]);
     assert_eq!(profile.counter(1), in_main + in_handler);
     assert_eq!(profile.hash_sum(2), in_main + in_handler);
@@ -35,9 +51,8 @@ fn signals_while_main_counts() {
     assert!(profile.hashes[&3].values().all(|count| *count == 1));
 }
 
-#[test]
-fn a_signal_at_every_instruction() {
-    let (numbers, profile) = storm("every-instruction");
+fn a_signal_at_every_instruction(libc: Libc) {
+    let (numbers, profile) = run_storm(libc, "every-instruction");
     let (in_main, in_handler) = (numbers[0], numbers[1]);
     assert_eq!(in_main, 500);
     assert!(in_handler > 500 * 30, "{in_handler} traps");
@@ -46,9 +61,8 @@ fn a_signal_at_every_instruction() {
     assert!((1..=in_handler).all(|i| profile.hashed(2, 1000 + i) == 1));
 }
 
-#[test]
-fn a_signal_at_every_instruction_of_a_new_record() {
-    let (mut numbers, profile) = storm("every-instruction-of-new");
+fn a_signal_at_every_instruction_of_a_new_record(libc: Libc) {
+    let (mut numbers, profile) = run_storm(libc, "every-instruction-of-new");
     let in_handler = numbers.pop().unwrap();
     for (path, traps) in (0..).zip(numbers) {
         assert_eq!(profile.hashed(4, path), traps + 1, "path {path}");
@@ -57,18 +71,21 @@ fn a_signal_at_every_instruction_of_a_new_record() {
     assert_eq!((others, profile.segments), (in_handler, 1));
 }
 
-#[test]
-fn signals_while_threads_enter() {
-    let (numbers, profile) = storm("storm-of-threads");
+fn signals_while_threads_enter(libc: Libc) {
+    let (numbers, profile) = run_storm(libc, "storm-of-threads");
     assert_eq!(profile.counter(1), numbers[0] + numbers[1]);
     assert_eq!(profile.hash_sum(2), numbers[0] + numbers[1]);
 }
 
-#[test]
-fn first_enter_in_a_handler_takes_little_stack() {
-    let (used, profile) = storm("on-small-stack");
+fn first_enter_in_a_handler_takes_little_stack(libc: Libc) {
+    let (used, profile) = run_storm(libc, "on-small-stack");
     assert_eq!((profile.counter(1), profile.hash_sum(2)), (1, 1));
-    let program = compile(&workshop("signals-empty-handler"), &["signals.c"], &[]);
+    let program = compile(
+        libc,
+        &test_directory(libc, "signals-empty-handler"),
+        &["signals.c"],
+        &[],
+    );
     let output = run(&mut command(&program, &["empty-handler"]).0);
     let empty: u64 = String::from_utf8(output.stdout)
         .unwrap()
@@ -82,10 +99,9 @@ fn first_enter_in_a_handler_takes_little_stack() {
     );
 }
 
-#[test]
-fn kill_at_random_moments() {
-    let workshop = workshop("signals-killed");
-    let program = compile(&workshop, &["signals.c"], &[]);
+fn kill_at_random_moments(libc: Libc) {
+    let test_directory = test_directory(libc, "signals-killed");
+    let program = compile(libc, &test_directory, &["signals.c"], &[]);
     let mut seed = 12345_u64;
     for round in 0..50 {
         let (mut command, data) = command(&program, &["until-killed"]);

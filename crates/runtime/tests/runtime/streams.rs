@@ -1,13 +1,37 @@
-//! Streams are whole and in order without a collector: the threads spool.
+//! Without a collector, the threads spool, and streams are complete and in order.
 
-use crate::common::streams::{KINDS, MANY, Run, assert_series, paths, program, runs};
-use crate::common::{command, kill, only, run, run_silently};
+use crate::harness::streams::{MANY, Run, SERIES, assert_series, paths, program, runs};
+use crate::harness::{Libc, command, kill, only, run, run_silently, test_with_each_libc};
 use holloway_abi::Kind;
 use holloway_abi::RING_SIZE;
 
-/// Runs a scenario silently; what its processes appended.
-fn spooled(name: &str) -> Vec<Run> {
-    let (mut command, data) = command(&program(name), &[name]);
+test_with_each_libc! {
+    words_of_a_short_run_are_in_the_ring,
+    words_that_do_not_repeat,
+    words_that_repeat_take_little_space,
+    threads_have_streams_of_their_own,
+    rings_of_dead_threads_are_handed_on,
+    holes_of_dead_threads_stop_nothing,
+    a_child_begins_at_the_next_chunk,
+    the_child_of_a_vfork_appends_to_its_parents,
+    frames_that_catch,
+    signals_while_main_appends,
+    a_signal_at_every_instruction,
+    handlers_at_the_boundaries_of_chunks,
+    spooling_takes_little_stack,
+    forks_among_threads,
+    raw_forks,
+    masks_are_kept,
+    handlers_that_jump_out,
+    kill_at_any_moment,
+    limit_on_file_sizes,
+    disk_that_fills_up,
+    disk_without_room_for_a_ring,
+}
+
+/// Runs a scenario silently. The result is the streams of its processes.
+fn run_spooled(libc: Libc, name: &str) -> Vec<Run> {
+    let (mut command, data) = command(&program(libc, name), &[name]);
     run_silently(&mut command);
     let runs = runs(&data);
     for run in &runs {
@@ -21,9 +45,8 @@ fn spooled(name: &str) -> Vec<Run> {
     runs
 }
 
-#[test]
-fn words_of_a_short_run_are_in_the_ring() {
-    let run = only(spooled("few"));
+fn words_of_a_short_run_are_in_the_ring(libc: Libc) {
+    let run = only(run_spooled(libc, "few"));
     assert_eq!((run.spools, run.rings.len()), (0, 1));
     let pid = run.head.profile.pid;
     let stream = only(run.streams);
@@ -31,16 +54,14 @@ fn words_of_a_short_run_are_in_the_ring() {
     assert_eq!(stream.tid, pid);
 }
 
-#[test]
-fn words_that_do_not_repeat() {
-    let run = only(spooled("one"));
+fn words_that_do_not_repeat(libc: Libc) {
+    let run = only(run_spooled(libc, "one"));
     assert!(run.spools >= 4, "{} spools", run.spools);
     assert_series(&only(run.streams), &[(0, MANY)]);
 }
 
-#[test]
-fn words_that_repeat_take_little_space() {
-    let run = only(spooled("loops"));
+fn words_that_repeat_take_little_space(libc: Libc) {
+    let run = only(run_spooled(libc, "loops"));
     let stream = only(run.streams);
     assert_eq!(stream.words.len() as u32, 4 * MANY);
     assert!((0..).zip(&stream.words).all(|(i, word)| *word == 1 + i % 7));
@@ -52,9 +73,8 @@ fn words_that_repeat_take_little_space() {
     );
 }
 
-#[test]
-fn threads_have_streams_of_their_own() {
-    let run = only(spooled("threads"));
+fn threads_have_streams_of_their_own(libc: Libc) {
+    let run = only(run_spooled(libc, "threads"));
     assert_eq!(run.streams.len(), 4);
     let firsts: Vec<u32> = run.streams.iter().map(|s| s.words[0] - 1).collect();
     for (first, stream) in firsts.iter().zip(&run.streams) {
@@ -63,47 +83,42 @@ fn threads_have_streams_of_their_own() {
     assert_eq!(run.head.profile.threads, 4);
 }
 
-#[test]
-fn rings_of_dead_threads_are_handed_on() {
-    let run = only(spooled("in-turn"));
+fn rings_of_dead_threads_are_handed_on(libc: Libc) {
+    let run = only(run_spooled(libc, "in-turn"));
     assert!(run.rings.len() < 10, "{} rings", run.rings.len());
     let mut firsts: Vec<u32> = run.streams.iter().map(|s| s.words[0] - 1).collect();
     for (first, stream) in firsts.iter().zip(&run.streams) {
         assert_series(stream, &[(*first, 1000)]);
     }
     firsts.sort_unstable();
-    assert_eq!(firsts, (0..100).map(|i| i * KINDS).collect::<Vec<_>>());
+    assert_eq!(firsts, (0..100).map(|i| i * SERIES).collect::<Vec<_>>());
 }
 
-#[test]
-fn holes_of_dead_threads_stop_nothing() {
-    let run = only(spooled("holes"));
+fn holes_of_dead_threads_stop_nothing(libc: Libc) {
+    let run = only(run_spooled(libc, "holes"));
     let holes: usize = run.streams.iter().map(|stream| stream.holes).sum();
     assert_eq!((run.streams.len(), holes), (11, 10));
     let main = run.streams.iter().find(|s| s.holes == 0).unwrap();
-    assert_series(main, &[(KINDS, MANY)]);
+    assert_series(main, &[(SERIES, MANY)]);
 }
 
-#[test]
-fn a_child_begins_at_the_next_chunk() {
-    let [parent, child] = &spooled("forked")[..] else {
+fn a_child_begins_at_the_next_chunk(libc: Libc) {
+    let [parent, child] = &run_spooled(libc, "forked")[..] else {
         panic!("two processes")
     };
     assert_series(&parent.streams[0], &[(0, 2 * MANY)]);
-    assert_series(&child.streams[0], &[(KINDS, MANY)]);
+    assert_series(&child.streams[0], &[(SERIES, MANY)]);
     assert!(child.rings[0].0 >= u64::from(4 * MANY));
     assert_eq!(child.streams[0].tid, child.head.profile.pid);
 }
 
-#[test]
-fn the_child_of_a_vfork_appends_to_its_parents() {
-    let run = only(spooled("vforked"));
-    assert_series(&run.streams[0], &[(0, 20), (KINDS, 1)]);
+fn the_child_of_a_vfork_appends_to_its_parents(libc: Libc) {
+    let run = only(run_spooled(libc, "vforked"));
+    assert_series(&run.streams[0], &[(0, 20), (SERIES, 1)]);
 }
 
-#[test]
-fn frames_that_were_come_back_to() {
-    let run = only(spooled("come-back"));
+fn frames_that_catch(libc: Libc) {
+    let run = only(run_spooled(libc, "come-back"));
     let stream = only(run.streams);
     assert_series(&stream, &[(0, 100 + MANY)]);
     let (words, position) = (100 + MANY as usize, 8 + 4 * u64::from(104 + MANY));
@@ -114,9 +129,9 @@ fn frames_that_were_come_back_to() {
     assert_eq!(stream.caught.len(), 30_002);
 }
 
-/// Runs a scenario that prints how many words main and its handlers appended.
-fn stormy(name: &str) {
-    let (mut command, data) = command(&program(name), &[name]);
+/// Runs a scenario that prints the numbers of words that main and its handlers appended.
+fn run_storm(libc: Libc, name: &str) {
+    let (mut command, data) = command(&program(libc, name), &[name]);
     let output = run(&mut command);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -125,53 +140,48 @@ fn stormy(name: &str) {
         .map(|n| n.parse().unwrap())
         .collect();
     let run = only(runs(&data));
-    assert_series(&only(run.streams), &[(0, counts[0]), (KINDS, counts[1])]);
+    assert_series(&only(run.streams), &[(0, counts[0]), (SERIES, counts[1])]);
     assert!(counts[1] > 50, "{} in handlers", counts[1]);
 }
 
-#[test]
-fn signals_while_main_appends() {
-    stormy("storm");
+fn signals_while_main_appends(libc: Libc) {
+    run_storm(libc, "storm");
 }
 
-#[test]
-fn a_signal_at_every_instruction() {
-    stormy("every-instruction");
+fn a_signal_at_every_instruction(libc: Libc) {
+    run_storm(libc, "every-instruction");
 }
 
-#[test]
-fn handlers_at_the_boundaries_of_chunks() {
-    let run = only(spooled("boundaries"));
+fn handlers_at_the_boundaries_of_chunks(libc: Libc) {
+    let run = only(run_spooled(libc, "boundaries"));
     let stream = only(run.streams);
     assert!(stream.words.len() as u32 > MANY);
     assert!((3..).zip(&stream.words).all(|(place, word)| *word == place));
     assert_eq!(stream.holes, 0);
 }
 
-#[test]
-fn spooling_takes_little_stack() {
-    let (mut command, data) = command(&program("stack"), &["on-small-stack"]);
+fn spooling_takes_little_stack(libc: Libc) {
+    let (mut command, data) = command(&program(libc, "stack"), &["on-small-stack"]);
     let text = String::from_utf8(run(&mut command).stdout).unwrap();
     let used: u64 = text.trim().parse().unwrap();
     assert!(used < 3072, "{used} bytes of stack");
-    assert_series(&only(only(runs(&data)).streams), &[(0, MANY), (KINDS, 1)]);
+    assert_series(&only(only(runs(&data)).streams), &[(0, MANY), (SERIES, 1)]);
 }
 
-#[test]
-fn forks_among_threads() {
-    let all = spooled("family");
+fn forks_among_threads(libc: Libc) {
+    let all = run_spooled(libc, "family");
     assert_eq!(all.len(), 21);
     for child in &all[1..] {
         let [main, thread] = &child.streams[..] else {
             panic!("{} streams", child.streams.len())
         };
-        assert_series(main, &[(20 * KINDS, 30_000)]);
+        assert_series(main, &[(20 * SERIES, 30_000)]);
         assert_series(thread, &[(0, MANY)]);
     }
     assert_eq!(all[0].streams.len(), 4);
     for stream in &all[0].streams {
-        let first = (stream.words[0] - 1) / KINDS * KINDS;
-        if first < 12 * KINDS {
+        let first = (stream.words[0] - 1) / SERIES * SERIES;
+        if first < 12 * SERIES {
             let due = (1..).map(|i| first + 1 + i % 1000);
             assert!(
                 stream
@@ -187,34 +197,31 @@ fn forks_among_threads() {
     }
 }
 
-#[test]
-fn raw_forks() {
-    let [parent, child] = &spooled("raw")[..] else {
+fn raw_forks(libc: Libc) {
+    let [parent, child] = &run_spooled(libc, "raw")[..] else {
         panic!("two processes")
     };
     assert_series(&parent.streams[0], &[(0, 100 + MANY)]);
-    assert_series(&child.streams[0], &[(KINDS, MANY)]);
+    assert_series(&child.streams[0], &[(SERIES, MANY)]);
     assert_eq!(child.streams[0].caught, [(0, 0, 1)]);
 }
 
-#[test]
-fn masks_are_kept() {
-    spooled("masks");
+fn masks_are_kept(libc: Libc) {
+    run_spooled(libc, "masks");
 }
 
-#[test]
-fn handlers_that_jump_out() {
-    let (mut command, data) = command(&program("jumped"), &["jumped"]);
+fn handlers_that_jump_out(libc: Libc) {
+    let (mut command, data) = command(&program(libc, "jumped"), &["jumped"]);
     run_silently(&mut command);
     let mut stream = only(only(runs(&data)).streams);
-    stream.words.dedup(); // a word that was finished, but not marked as finished, comes once more
+    // A word that was written, but not yet noted as written, is appended again.
+    stream.words.dedup();
     stream.holes = 0;
     assert_series(&stream, &[(0, 3 * MANY)]);
 }
 
-#[test]
-fn kill_at_any_moment() {
-    let program = program("killed");
+fn kill_at_any_moment(libc: Libc) {
+    let program = program(libc, "killed");
     let mut seed = 12345_u64;
     for round in 0..100 {
         let (mut command, data) = command(&program, &["until-killed"]);
@@ -235,9 +242,10 @@ fn kill_at_any_moment() {
     }
 }
 
-/// Runs a scenario for whose words there is no space; what is there is the front of each stream. Gives the number of spools.
-fn cut_short(name: &str, place: &str, reason: &str) -> usize {
-    let (mut command, data) = command(&program(name), &[name]);
+/// Runs a scenario without enough space for its words. The file has the beginning of each stream.
+/// The result is the number of spools.
+fn run_without_space(libc: Libc, name: &str, place: &str, reason: &str) -> usize {
+    let (mut command, data) = command(&program(libc, name), &[name]);
     let output = run(&mut command);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
@@ -251,7 +259,7 @@ fn cut_short(name: &str, place: &str, reason: &str) -> usize {
     let run = only(runs(&directory));
     assert!(run.head.profile.lost > 0);
     for (stream, (_, missing)) in run.streams.iter().zip(&run.rings) {
-        // There was space for all words of a thread that was early.
+        // An early thread had space for all its words.
         let Some(missing) = *missing else { continue };
         let words = stream.words.len() as u32;
         assert_eq!(u64::from(8 + 4 * words), missing);
@@ -260,20 +268,22 @@ fn cut_short(name: &str, place: &str, reason: &str) -> usize {
     run.spools
 }
 
-#[test]
-fn limit_on_file_sizes() {
-    let spools = cut_short("size-limit", "data", "larger than the limit on file sizes");
+fn limit_on_file_sizes(libc: Libc) {
+    let spools = run_without_space(
+        libc,
+        "size-limit",
+        "data",
+        "larger than the limit on file sizes",
+    );
     assert!(spools > 0);
 }
 
-#[test]
-fn disk_that_fills_up() {
-    let spools = cut_short("full-disk", "copy", "no space left on device");
+fn disk_that_fills_up(libc: Libc) {
+    let spools = run_without_space(libc, "full-disk", "copy", "no space left on device");
     assert!(spools > 0);
 }
 
-#[test]
-fn disk_without_room_for_a_ring() {
-    let spools = cut_short("tiny-disk", "copy", "no space left on device");
+fn disk_without_room_for_a_ring(libc: Libc) {
+    let spools = run_without_space(libc, "tiny-disk", "copy", "no space left on device");
     assert_eq!(spools, 0);
 }

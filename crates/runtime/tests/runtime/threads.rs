@@ -1,10 +1,19 @@
-//! Sums over threads are exact, whatever started them and in whatever order they end.
+//! Sums over threads are exact, whatever started the threads, and in whatever order they end.
 
-use crate::common::{only, scenario};
+use crate::harness::{Libc, only, scenario, test_with_each_libc};
 
-#[test]
-fn one_thread() {
-    let profile = only(scenario("threads.c", "one"));
+test_with_each_libc! {
+    one_thread,
+    thousand_threads_at_once,
+    thousand_threads_in_turn_share_a_few_blocks,
+    waves_of_threads_take_over_from_each_other,
+    threads_of_c11_and_of_timers,
+    before_main_after_main_and_in_thread_destructors,
+    main_thread_ends_first,
+}
+
+fn one_thread(libc: Libc) {
+    let profile = only(scenario(libc, "threads.c", "one"));
     assert_eq!(profile.counters, [(1, 100)].into());
     assert_eq!(
         profile.hashes[&2],
@@ -26,9 +35,8 @@ fn one_thread() {
     assert!(profile.boot_start > 0);
 }
 
-#[test]
-fn thousand_threads_at_once() {
-    let profile = only(scenario("threads.c", "thousand-at-once"));
+fn thousand_threads_at_once(libc: Libc) {
+    let profile = only(scenario(libc, "threads.c", "thousand-at-once"));
     assert_eq!(profile.counters, [(1, 2_000_000)].into());
     assert_eq!(profile.hashed(2, 7), 2_000);
     assert_eq!(
@@ -37,39 +45,35 @@ fn thousand_threads_at_once() {
     );
 }
 
-#[test]
-fn thousand_threads_in_turn_share_a_few_blocks() {
-    let profile = only(scenario("threads.c", "thousand-in-turn"));
+fn thousand_threads_in_turn_share_a_few_blocks(libc: Libc) {
+    let profile = only(scenario(libc, "threads.c", "thousand-in-turn"));
     assert_eq!(profile.counters, [(1, 10_000)].into());
     assert_eq!(profile.hashed(2, 3), 1_000);
     assert_eq!(profile.threads, 1_000);
     assert!(profile.blocks < 20, "{} blocks", profile.blocks);
 }
 
-#[test]
-fn waves_of_threads_take_over_from_each_other() {
-    let profile = only(scenario("threads.c", "waves"));
+fn waves_of_threads_take_over_from_each_other(libc: Libc) {
+    let profile = only(scenario(libc, "threads.c", "waves"));
     assert_eq!(profile.counters, [(1, 20_000)].into());
     assert_eq!(profile.hashed(2, 3), 2_000);
     assert!(profile.blocks < 200, "{} blocks", profile.blocks);
 }
 
-#[test]
-fn threads_of_c11_and_of_timers() {
-    let profile = only(scenario("threads.c", "origins"));
+fn threads_of_c11_and_of_timers(libc: Libc) {
+    let profile = only(scenario(libc, "threads.c", "origins"));
     assert_eq!(profile.counters, [(1, 10), (2, 10)].into());
 }
 
-#[test]
-fn before_main_after_main_and_in_thread_destructors() {
-    let mut profile = only(scenario("threads.c", "lifetimes"));
+fn before_main_after_main_and_in_thread_destructors(libc: Libc) {
+    let mut profile = only(scenario(libc, "threads.c", "lifetimes"));
     assert!(
         profile.counters.remove(&17) > Some(0),
         "a thread that outlives main"
     );
     assert_eq!(
         profile.counters.remove(&10),
-        (!crate::MUSL).then_some(1),
+        (!libc.is_musl()).then_some(1),
         "musl has no constructors before others"
     );
     assert_eq!(
@@ -79,8 +83,7 @@ fn before_main_after_main_and_in_thread_destructors() {
     assert_eq!(profile.hashed(2, 13), 1);
 }
 
-#[test]
-fn main_thread_ends_first() {
-    let profile = only(scenario("threads.c", "main-first"));
+fn main_thread_ends_first(libc: Libc) {
+    let profile = only(scenario(libc, "threads.c", "main-first"));
     assert_eq!(profile.counters, [(1, 11)].into());
 }

@@ -1,35 +1,51 @@
-//! Timed paths: all of them or in bursts, with what they are said to have taken.
+//! Timed paths, all of them or in bursts, and their durations.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::common::timed::{Sample, TIMES, Thread, VARIATION, program, runs, scenario};
-use crate::common::{command, only, run, run_silently};
+use crate::harness::timed::{Sample, TIMES, Thread, VARIATION, program, runs, scenario};
+use crate::harness::{Libc, command, only, run, run_silently, test_with_each_libc};
 use holloway_abi::{SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
 
+test_with_each_libc! {
+    all_paths_in_order,
+    bursts_sample_paths_as_often_as_they_run,
+    bursts_that_are_close,
+    bursts_are_never_in_step,
+    own_time_excludes_paths_timed_inside,
+    probe_time_is_no_path_time,
+    a_path_of_known_cost,
+    untimed_calls_set_a_flag,
+    short_threads_count_as_much_as_long_ones,
+    threads_are_timed_each_for_itself,
+    clocks_tell_the_cycles_of_a_second,
+    burst_of_the_environment,
+    without_registration_preemption_is_unknown,
+}
+
 /// Words of `loop(first, times)`.
-fn looped(first: u32, times: u32) -> Vec<u32> {
+fn loop_words(first: u32, times: u32) -> Vec<u32> {
     let turns = (0..times).map(|i| first + i % 3);
     turns.chain([first + 3]).collect()
 }
 
 /// The only thread of the only process.
-fn single(name: &str, kind: &str, burst: Option<&str>) -> Thread {
-    let run = only(scenario(name, kind, burst));
+fn only_thread(libc: Libc, name: &str, kind: &str, burst: Option<&str>) -> Thread {
+    let run = only(scenario(libc, name, kind, burst));
     assert_eq!(run.head.profile.lost, 0);
     let thread = only(run.threads);
     assert_eq!((thread.tid, thread.damaged), (run.head.profile.pid, 0));
     thread
 }
 
-/// Whether a sample has the flags it must: those of preemption are chance.
-fn is_plain(kind: &str, sample: &Sample) -> bool {
-    let is_watched = !crate::MUSL || kind != TIMES;
+/// Does a sample have the expected flags? The flags of preemption are chance.
+fn is_plain(libc: Libc, kind: &str, sample: &Sample) -> bool {
+    let is_watched = !libc.is_musl() || kind != TIMES;
     let others = sample.flags & !(SAMPLE_PREEMPTED | SAMPLE_MIGRATED);
     others == if is_watched { 0 } else { SAMPLE_UNWATCHED }
 }
 
-/// What holds of any samples.
+/// Checks facts that hold for all samples.
 fn assert_sane(thread: &Thread) {
     let mut last = thread.clocks[0];
     for clock in &thread.clocks[1..] {
@@ -43,7 +59,7 @@ fn assert_sane(thread: &Thread) {
     }
     let first = thread.clocks[0];
     for sample in &thread.samples {
-        assert!(sample.others <= sample.duration, "{sample:?}");
+        assert!(sample.timed_inside <= sample.duration, "{sample:?}");
         assert!(
             sample.start + (1 << 12) >= first.stamp - first.probes,
             "{sample:?} {first:?}"
@@ -51,17 +67,21 @@ fn assert_sane(thread: &Thread) {
     }
 }
 
-#[test]
-fn all_paths_in_order() {
+fn all_paths_in_order(libc: Libc) {
     for (kind, burst) in [
         (TIMES, None),
         (VARIATION, Some("0:1")),
         (VARIATION, Some("0:1000000000")),
     ] {
-        let thread = single("many", kind, burst);
-        assert!(thread.words() == looped(1, 100_000));
+        let thread = only_thread(libc, "many", kind, burst);
+        assert!(thread.words() == loop_words(1, 100_000));
         assert!(thread.samples.iter().all(|sample| sample.paths == 1));
-        assert!(thread.samples.iter().all(|sample| is_plain(kind, sample)));
+        assert!(
+            thread
+                .samples
+                .iter()
+                .all(|sample| is_plain(libc, kind, sample))
+        );
         let ordered = thread
             .samples
             .windows(2)
@@ -71,9 +91,10 @@ fn all_paths_in_order() {
     }
 }
 
-/// Bursts of a run of `name`, of so many paths, as often as they are due.
-fn met(name: &str, total: u64, burst: Option<&str>, pass: u64, most: u64) {
-    let thread = single(name, VARIATION, burst);
+/// Checks that a run of `total` paths has as many samples as expected, and that they stand for all
+/// paths.
+fn check_samples(libc: Libc, name: &str, total: u64, burst: Option<&str>, pass: u64, most: u64) {
+    let thread = only_thread(libc, name, VARIATION, burst);
     let due = total * most / (pass + most);
     let found = thread.samples.len() as u64;
     let weight = thread.weight();
@@ -86,7 +107,7 @@ fn met(name: &str, total: u64, burst: Option<&str>, pass: u64, most: u64) {
         "{burst:?}: {weight} for {total}"
     );
     for word in 1..=3 {
-        let executions = thread.of(word).count() as u64 * weight / found;
+        let executions = thread.samples_of(word).count() as u64 * weight / found;
         let allowance = total / 3 / 20 + total / 3 * 5 / (due as f64).sqrt() as u64;
         assert!(
             executions.abs_diff(total / 3) < allowance,
@@ -96,24 +117,21 @@ fn met(name: &str, total: u64, burst: Option<&str>, pass: u64, most: u64) {
     assert_sane(&thread);
 }
 
-#[test]
-fn bursts_meet_paths_as_often_as_they_run() {
-    met("bursts", 30_000_001, None, 10_000, 1);
-    met("bursts", 30_000_001, Some("1000:1"), 1_000, 1);
-    met("bursts", 30_000_001, Some("2000:7"), 2_000, 7);
+fn bursts_sample_paths_as_often_as_they_run(libc: Libc) {
+    check_samples(libc, "bursts", 30_000_001, None, 10_000, 1);
+    check_samples(libc, "bursts", 30_000_001, Some("1000:1"), 1_000, 1);
+    check_samples(libc, "bursts", 30_000_001, Some("2000:7"), 2_000, 7);
 }
 
-#[test]
-fn bursts_that_are_close() {
-    met("million", 1_000_001, Some("100:100"), 100, 100);
-    met("million", 1_000_001, Some("7:1"), 7, 1);
-    met("million", 1_000_001, Some("3"), 3, 1);
-    met("million", 1_000_001, Some("1:1"), 1, 1);
+fn bursts_that_are_close(libc: Libc) {
+    check_samples(libc, "million", 1_000_001, Some("100:100"), 100, 100);
+    check_samples(libc, "million", 1_000_001, Some("7:1"), 7, 1);
+    check_samples(libc, "million", 1_000_001, Some("3"), 3, 1);
+    check_samples(libc, "million", 1_000_001, Some("1:1"), 1, 1);
 }
 
-#[test]
-fn bursts_are_never_in_step() {
-    let thread = single("million", VARIATION, Some("100:1"));
+fn bursts_are_never_in_step(libc: Libc) {
+    let thread = only_thread(libc, "million", VARIATION, Some("100:1"));
     let mut gaps: BTreeMap<u64, u32> = BTreeMap::new();
     for sample in &thread.samples[1..] {
         *gaps.entry(sample.paths).or_default() += 1;
@@ -125,10 +143,9 @@ fn bursts_are_never_in_step() {
     assert_eq!(gaps.len(), 51);
 }
 
-#[test]
-fn own_time_is_what_is_not_in_others() {
+fn own_time_excludes_paths_timed_inside(libc: Libc) {
     for (kind, burst) in [(TIMES, None), (VARIATION, Some("0:1"))] {
-        let thread = single("nested", kind, burst);
+        let thread = only_thread(libc, "nested", kind, burst);
         assert_sane(&thread);
         assert_eq!(thread.samples.len(), 4_000);
         let bias = thread.bias();
@@ -137,60 +154,64 @@ fn own_time_is_what_is_not_in_others() {
                 panic!()
             };
             assert_eq!([one.word, two.word, outer.word, last.word], [1, 2, 3, 4]);
-            assert_eq!([one.others, two.others, last.others], [0; 3]);
+            assert_eq!(
+                [one.timed_inside, two.timed_inside, last.timed_inside],
+                [0; 3]
+            );
             let due = [one, two].map(|sample| sample.duration.saturating_sub(bias));
-            assert_eq!(outer.others, due[0] + due[1]);
-            assert!(turn.iter().all(|sample| is_plain(kind, sample)));
+            assert_eq!(outer.timed_inside, due[0] + due[1]);
+            assert!(turn.iter().all(|sample| is_plain(libc, kind, sample)));
         }
     }
 }
 
-#[test]
-fn time_of_probes_is_no_time_of_paths_around() {
+fn probe_time_is_no_path_time(libc: Libc) {
     for (kind, burst) in [(TIMES, None), (VARIATION, Some("0:1"))] {
-        let thread = single("crowded", kind, burst);
+        let thread = only_thread(libc, "crowded", kind, burst);
         let least = |word| *thread.durations(word).iter().min().unwrap();
         assert_eq!(least(1) / 64, 0, "an empty path takes no time");
         assert!(least(2) < 60 * 1000, "{} for 1,000 calls", least(2));
-        let own = thread.of(2).map(|sample| sample.duration - sample.others);
+        let own = thread
+            .samples_of(2)
+            .map(|sample| sample.duration - sample.timed_inside);
         assert!(own.min().unwrap() < 60 * 1000);
     }
 }
 
-/// What a run of `known` says.
-struct Known {
+/// Result of a run of the scenario `known`.
+struct KnownCosts {
     bias: u64,
     resolution: u64,
-    /// Least times of paths of no work, some, and twice that.
+    /// Least times of paths without work, with some work, and with twice that work.
     times: [u64; 3],
 }
 
-fn known(program: &Path) -> Known {
+fn known(program: &Path) -> KnownCosts {
     let (mut command, data) = command(program, &["known"]);
     run_silently(&mut command);
     let thread = only(only(runs(&data)).threads);
     std::fs::remove_dir_all(data).unwrap();
-    Known {
+    KnownCosts {
         bias: thread.bias(),
         resolution: thread.clocks[0].resolution,
         times: [1, 2, 3].map(|word| *thread.durations(word).iter().min().unwrap()),
     }
 }
 
-/// Three tries, of three runs each: whoever else uses the machine makes times longer, so the least of a try counts. All is the same to the clock's resolution, but that the
-/// processor's own clock goes faster and slower than the one that is read.
-#[test]
-fn a_path_of_known_cost() {
-    let program = program("known", TIMES);
-    let runs: Vec<Known> = (0..9).map(|_| known(&program)).collect();
+/// Makes three attempts of three runs each. Other users of the machine make times longer, so the
+/// least time of an attempt counts. All times are equal to the clock's resolution, except that the
+/// processor's own clock goes faster and slower than the time stamp counter.
+fn a_path_of_known_cost(libc: Libc) {
+    let program = program(libc, "known", TIMES);
+    let runs: Vec<KnownCosts> = (0..9).map(|_| known(&program)).collect();
     let resolutions: Vec<u64> = runs.iter().map(|run| run.resolution).collect();
     assert!(
         resolutions.iter().all(|cycles| (1..=128).contains(cycles)),
         "{resolutions:?}"
     );
-    // A clock that counts single cycles is no finer than what is measured with it.
+    // Even a clock that counts single cycles is no finer than the probes.
     let resolution = (*resolutions.iter().min().unwrap()).max(32);
-    let least = |of: &dyn Fn(&Known) -> u64| -> Vec<u64> {
+    let least = |of: &dyn Fn(&KnownCosts) -> u64| -> Vec<u64> {
         let tries = runs.chunks(3);
         tries
             .map(|runs| runs.iter().map(of).min().unwrap())
@@ -205,7 +226,7 @@ fn a_path_of_known_cost() {
     assert!(none.iter().all(|none| *none <= resolution), "{none:?}");
     for (one, two) in one.iter().zip(&two) {
         assert!((1000..6000).contains(one), "{one}");
-        // Of what the bias is off by, twice the shorter one has twice as much.
+        // Twice the shorter time has twice the error of the bias.
         let off = two.abs_diff(2 * one);
         assert!(off <= 2 * resolution + one / 100, "{one} {two}");
     }
@@ -213,9 +234,8 @@ fn a_path_of_known_cost() {
     alike(&costs);
 }
 
-#[test]
-fn calls_that_are_not_timed_are_said() {
-    let thread = single("calls", VARIATION, Some("1000:1"));
+fn untimed_calls_set_a_flag(libc: Libc) {
+    let thread = only_thread(libc, "calls", VARIATION, Some("1000:1"));
     let mut seen = [0, 0];
     for sample in &thread.samples {
         if let word @ 1..=2 = sample.word {
@@ -225,7 +245,7 @@ fn calls_that_are_not_timed_are_said() {
         }
     }
     assert!(seen[0] > 1_000 && seen[1] > 1_000, "{seen:?}");
-    let thread = single("calls", VARIATION, Some("1000000:3000000"));
+    let thread = only_thread(libc, "calls", VARIATION, Some("1000000:3000000"));
     let inside = thread
         .samples
         .iter()
@@ -233,10 +253,9 @@ fn calls_that_are_not_timed_are_said() {
     assert!(inside.count() * 100 > thread.samples.len() * 99);
 }
 
-#[test]
-fn short_threads_count_as_much_as_long_ones() {
+fn short_threads_count_as_much_as_long_ones(libc: Libc) {
     const TOTAL: u64 = 20_000 * 31;
-    let run = only(scenario("brief", VARIATION, Some("500:1")));
+    let run = only(scenario(libc, "brief", VARIATION, Some("500:1")));
     let weight: u64 = run.threads.iter().map(Thread::weight).sum();
     let samples: usize = run.threads.iter().map(|thread| thread.samples.len()).sum();
     assert!(samples > 900, "{samples} samples");
@@ -244,13 +263,12 @@ fn short_threads_count_as_much_as_long_ones() {
     assert_eq!(run.head.profile.threads, 20_000);
 }
 
-#[test]
-fn threads_are_timed_each_for_itself() {
-    let run = only(scenario("threads", TIMES, None));
+fn threads_are_timed_each_for_itself(libc: Libc) {
+    let run = only(scenario(libc, "threads", TIMES, None));
     let mut firsts: Vec<u32> = Vec::new();
     for thread in &run.threads {
         let first = thread.samples[0].word;
-        assert!(thread.words() == looped(first, 200_000));
+        assert!(thread.words() == loop_words(first, 200_000));
         assert_sane(thread);
         firsts.push(first);
     }
@@ -259,9 +277,8 @@ fn threads_are_timed_each_for_itself() {
     assert!(run.spools > 4, "{} spools", run.spools);
 }
 
-#[test]
-fn clocks_tell_the_cycles_of_a_second() {
-    let thread = single("million", VARIATION, Some("3:1"));
+fn clocks_tell_the_cycles_of_a_second(libc: Libc) {
+    let thread = only_thread(libc, "million", VARIATION, Some("3:1"));
     let (first, last) = (thread.clocks[0], thread.clocks[thread.clocks.len() - 1]);
     let seconds = (last.nanoseconds - first.nanoseconds) as f64 / 1e9;
     let rate = (last.stamp - first.stamp) as f64 / seconds;
@@ -273,9 +290,8 @@ fn clocks_tell_the_cycles_of_a_second() {
     }
 }
 
-#[test]
-fn burst_of_the_environment() {
-    let program = program("environment", VARIATION);
+fn burst_of_the_environment(libc: Libc) {
+    let program = program(libc, "environment", VARIATION);
     for (value, good) in [
         ("", true),
         ("0:1", true),
@@ -293,17 +309,18 @@ fn burst_of_the_environment() {
     ] {
         let (mut command, data) = command(&program, &["many"]);
         let output = run(command.env("HOLLOWAY_BURST", value));
-        let said = String::from_utf8(output.stderr).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success());
         let line = format!(
-            "holloway: HOLLOWAY_BURST is {value}, which is no N:M with N at most 1000000000 and M from 1 to that; this run takes 10000:1\n"
+            "holloway: HOLLOWAY_BURST is {value}, which is no N:M with N at most 1000000000 \
+             and M from 1 to that; this run takes 10000:1\n"
         );
-        assert_eq!(said, if good { "" } else { &line });
+        assert_eq!(stderr, if good { "" } else { &line });
         let found = only(only(runs(&data)).threads).samples.len();
         let due = match value {
             "0:1" => 100_001..=100_001,
             "5" => 16_000..=17_400,
-            "1000000000:1000000000" => 0..=100_001, // it may begin in a burst
+            "1000000000:1000000000" => 0..=100_001, // the thread may begin in a burst
             _ => 8..=13,
         };
         assert!(due.contains(&found), "{value}: {found}");
@@ -311,15 +328,14 @@ fn burst_of_the_environment() {
     }
 }
 
-#[test]
-fn without_registration_nothing_is_told_of_preemption() {
+fn without_registration_preemption_is_unknown(libc: Libc) {
     for (kind, burst, blind) in [(TIMES, "", true), (VARIATION, "0:1", false)] {
         let name = format!("unregistered{kind}");
-        let (mut command, data) = command(&program(&name, kind), &["many"]);
+        let (mut command, data) = command(&program(libc, &name, kind), &["many"]);
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         run_silently(command.env("HOLLOWAY_BURST", burst));
         let thread = only(only(runs(&data)).threads);
-        assert!(thread.words() == looped(1, 100_000));
+        assert!(thread.words() == loop_words(1, 100_000));
         let unwatched = |flags| flags & SAMPLE_UNWATCHED != 0;
         assert!(
             thread

@@ -1,24 +1,57 @@
-//! Timed paths while something happens: preemption, signals, forks, kills, libraries that go.
+//! Timed paths during preemption, signals, forks, kills, and the unloading of libraries.
 
-use crate::common::timed::{Run, Sample, TIMES, Thread, VARIATION, program, runs, scenario};
-use crate::common::{command, gcc, kill, object, only, run, run_silently, source, workshop};
+use crate::harness::timed::{Run, Sample, TIMES, Thread, VARIATION, program, runs, scenario};
+use crate::harness::{
+    Libc, command, gcc, kill, object, only, run, run_silently, source, test_directory,
+    test_with_each_libc,
+};
 use holloway_abi::{
     SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED, SAMPLE_WORDS,
 };
 
+test_with_each_libc! {
+    preemption_is_seen,
+    unwatched_paths_are_not_marked,
+    preemption_is_seen_without_registration,
+    migration_is_seen,
+    waking_up_elsewhere_is_the_programs_own_doing,
+    a_path_may_go_on_in_another_thread,
+    a_child_goes_on_with_its_parents_time,
+    short_children_count_as_much_as_long_ones,
+    the_child_of_a_vfork_is_timed_as_its_parent,
+    raw_forks,
+    signals_while_paths_are_timed,
+    a_path_after_each_instruction,
+    signals_among_bursts,
+    handlers_that_jump_out_of_timed_paths,
+    kill_at_any_moment,
+    no_space_for_samples,
+    visits_take_little_stack,
+    static_programs,
+    a_child_has_the_state_of_the_fork,
+}
+
 /// Each kind, with every path timed.
 pub(crate) const KINDS: [(&str, &str); 2] = [(TIMES, ""), (VARIATION, "0:1")];
 
-/// Those that tell of preemption: musl registers no area, and all paths are too many for a system call each.
-fn watched() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let is_watched = |kind: &str| !crate::MUSL || kind != TIMES;
+/// The kinds that notice preemption. With musl, which registers no area, the runtime would need a
+/// system call for each path, so it does not watch where all paths are timed.
+fn watched(libc: Libc) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is_watched = move |kind: &str| !libc.is_musl() || kind != TIMES;
     KINDS.into_iter().filter(move |(kind, _)| is_watched(kind))
 }
 
-/// Runs a scenario with every path timed; what it printed as numbers, and what its processes said.
-pub(crate) fn printed(name: &str, kind: &str, burst: &str, tunables: &str) -> (Vec<u64>, Vec<Run>) {
+/// Runs a scenario with every path timed. The result is the numbers that it printed, and the
+/// samples of its processes.
+pub(crate) fn printed(
+    libc: Libc,
+    name: &str,
+    kind: &str,
+    burst: &str,
+    tunables: &str,
+) -> (Vec<u64>, Vec<Run>) {
     let test = format!("{name}{kind}-{tunables}-{}", burst.replace(':', "-"));
-    let (mut command, data) = command(&program(&test, kind), &[name]);
+    let (mut command, data) = command(&program(libc, &test, kind), &[name]);
     command.env("HOLLOWAY_BURST", burst);
     let output = run(command.env("GLIBC_TUNABLES", tunables));
     assert!(
@@ -31,26 +64,25 @@ pub(crate) fn printed(name: &str, kind: &str, burst: &str, tunables: &str) -> (V
 }
 
 pub(crate) fn count(thread: &Thread, word: u32) -> usize {
-    thread.of(word).count()
+    thread.samples_of(word).count()
 }
 
 pub(crate) fn flags(thread: &Thread, word: u32) -> Vec<u32> {
-    thread.of(word).map(|sample| sample.flags).collect()
+    thread.samples_of(word).map(|sample| sample.flags).collect()
 }
 
 /// Words of `loop(first, times)`.
-fn looped(first: u32, times: u32) -> Vec<u32> {
+fn loop_words(first: u32, times: u32) -> Vec<u32> {
     (0..times)
         .map(|i| first + i % 3)
         .chain([first + 3])
         .collect()
 }
 
-#[test]
-fn preemption_is_seen() {
-    for (kind, burst) in watched() {
+fn preemption_is_seen(libc: Libc) {
+    for (kind, burst) in watched(libc) {
         let thread = only(
-            printed("preempted", kind, burst, "")
+            printed(libc, "preempted", kind, burst, "")
                 .1
                 .swap_remove(0)
                 .threads,
@@ -58,7 +90,7 @@ fn preemption_is_seen() {
         let (quiet, hit) = (flags(&thread, 1), flags(&thread, 2));
         assert!(hit.len() >= 10 && hit.iter().all(|flags| flags & SAMPLE_PREEMPTED != 0));
         let wrong = quiet.iter().filter(|flags| **flags & SAMPLE_PREEMPTED != 0);
-        // Between the program's own look and the path's end.
+        // Events between the program's own look and the path's end.
         assert!(
             wrong.count() <= 1 + quiet.len() / 50,
             "{} paths",
@@ -72,20 +104,18 @@ fn preemption_is_seen() {
     }
 }
 
-/// No sample is said to be preempted on a look that comes by chance, for nobody looked where its path began.
-#[test]
-fn unwatched_paths_are_not_marked() {
-    let mut runs = printed("preempted", TIMES, "", "glibc.pthread.rseq=0").1;
+/// An unwatched path is never marked as preempted: nobody looked where it began.
+fn unwatched_paths_are_not_marked(libc: Libc) {
+    let mut runs = printed(libc, "preempted", TIMES, "", "glibc.pthread.rseq=0").1;
     let thread = only(runs.swap_remove(0).threads);
     assert!(count(&thread, 2) >= 10);
     let mut all = thread.samples.iter();
     assert!(all.all(|sample| sample.flags == SAMPLE_UNWATCHED));
 }
 
-#[test]
-fn preemption_is_seen_without_registration() {
+fn preemption_is_seen_without_registration(libc: Libc) {
     let tunables = "glibc.pthread.rseq=0";
-    let mut runs = printed("preempted", VARIATION, "0:1", tunables).1;
+    let mut runs = printed(libc, "preempted", VARIATION, "0:1", tunables).1;
     let thread = only(runs.swap_remove(0).threads);
     let hit = flags(&thread, 2);
     assert!(hit.len() >= 10 && hit.iter().all(|flags| flags & SAMPLE_PREEMPTED != 0));
@@ -97,10 +127,9 @@ fn preemption_is_seen_without_registration() {
     );
 }
 
-#[test]
-fn migration_is_seen() {
-    for (kind, burst) in watched() {
-        let (numbers, runs) = printed("migrated", kind, burst, "");
+fn migration_is_seen(libc: Libc) {
+    for (kind, burst) in watched(libc) {
+        let (numbers, runs) = printed(libc, "migrated", kind, burst, "");
         let thread = only(only(runs).threads);
         let migrated = |word| {
             flags(&thread, word)
@@ -116,27 +145,25 @@ fn migration_is_seen() {
     }
 }
 
-#[test]
-fn waking_up_elsewhere_is_the_programs_own_doing() {
+fn waking_up_elsewhere_is_the_programs_own_doing(libc: Libc) {
     for (kind, burst) in KINDS {
-        let thread = only(only(printed("woken", kind, burst, "").1).threads);
+        let thread = only(only(printed(libc, "woken", kind, burst, "").1).threads);
         let slept = flags(&thread, 1);
         let moved = slept.iter().filter(|flags| **flags & SAMPLE_MIGRATED != 0);
-        // Between the program's own look and the path's end, or before it began.
+        // Events between the program's own look and the path's end, or before the path began.
         assert!(moved.count() <= 1 + slept.len() / 20, "{slept:?}");
     }
 }
 
-#[test]
-fn a_path_may_go_on_in_another_thread() {
+fn a_path_may_go_on_in_another_thread(libc: Libc) {
     for (kind, burst) in KINDS {
-        let (_, runs) = printed("handed-on", kind, burst, "");
+        let (_, runs) = printed(libc, "handed-on", kind, burst, "");
         let threads = only(runs).threads;
         let [first, second] = &threads[..] else {
             panic!("two threads")
         };
         assert_eq!((count(first, 1), count(first, 2)), (1, 1000));
-        // Of the path that went over, nothing can be said; in bursts, nor of the one behind it.
+        // The path that changed threads is unknown; in bursts, the next path is unknown, too.
         let timed = if kind == TIMES { 1000 } else { 999 };
         assert_eq!((count(second, 6), count(second, 7)), (timed, 1), "{kind}");
         for thread in &threads {
@@ -150,22 +177,25 @@ fn a_path_may_go_on_in_another_thread() {
     }
 }
 
-#[test]
-fn a_child_goes_on_with_its_parents_time() {
+fn a_child_goes_on_with_its_parents_time(libc: Libc) {
     for (kind, burst) in KINDS {
-        let [parent, child] = &printed("forked", kind, burst, "").1[..] else {
+        let [parent, child] = &printed(libc, "forked", kind, burst, "").1[..] else {
             panic!("two processes")
         };
         let (parent, child) = (&parent.threads[0], &child.threads[0]);
-        let both = looped(1, 1000);
-        assert!(parent.words() == [both, vec![20], looped(21, 1000)].concat());
-        assert!(child.words() == [vec![10], looped(11, 1000)].concat());
+        let both = loop_words(1, 1000);
+        assert!(parent.words() == [both, vec![20], loop_words(21, 1000)].concat());
+        assert!(child.words() == [vec![10], loop_words(11, 1000)].concat());
         assert_eq!((parent.damaged, child.damaged), (0, 0));
         assert_eq!(parent.bias(), child.bias());
-        // The path that the fork is in began in the parent, which counts it; the child's copy of it counts as well.
+        // The path around the fork began in the parent, which counts it; the child's copy counts as
+        // well.
         assert_eq!((parent.weight(), child.weight()), (2003, 1002), "{kind}");
-        // The same path began before the fork, and took the child less than a second.
-        let (one, other) = (parent.of(20).next().unwrap(), child.of(10).next().unwrap());
+        // The same path began before the fork, and took less than a second in the child.
+        let (one, other) = (
+            parent.samples_of(20).next().unwrap(),
+            child.samples_of(10).next().unwrap(),
+        );
         assert_eq!(one.start, other.start);
         assert!(other.duration < 1 << 32, "{other:?}");
         assert!(child.clocks[0].probes >= parent.clocks[0].probes);
@@ -182,18 +212,17 @@ fn a_child_goes_on_with_its_parents_time() {
     }
 }
 
-/// Each begins anywhere in an interval: one in so many is met, and stands for the others.
-#[test]
-fn short_children_count_as_much_as_long_ones() {
+/// Each child begins anywhere in an interval. A few children are sampled, and stand for the others.
+fn short_children_count_as_much_as_long_ones(libc: Libc) {
     const TOTAL: f64 = 1000.0 * 31.0;
     for (burst, passes, most) in [("100:1", 100.0, 1.0), ("60:20", 60.0, 20.0)] {
-        let runs = scenario("brood", VARIATION, Some(burst));
+        let runs = scenario(libc, "brood", VARIATION, Some(burst));
         let children = runs.iter().filter(|run| run.head.profile.forked);
         let threads: Vec<&Thread> = children.flat_map(|run| &run.threads).collect();
         let weight: u64 = threads.iter().map(|thread| thread.weight()).sum();
         let samples: usize = threads.iter().map(|thread| thread.samples.len()).sum();
         let due = TOTAL * most / (passes + most);
-        // Six standard errors, each child by itself all or nothing.
+        // Six standard errors, with each child all or nothing.
         assert!(
             (samples as f64 / due - 1.0).abs() < 0.4,
             "{samples} for {due}"
@@ -205,28 +234,26 @@ fn short_children_count_as_much_as_long_ones() {
     }
 }
 
-#[test]
-fn the_child_of_a_vfork_is_timed_as_its_parent() {
+fn the_child_of_a_vfork_is_timed_as_its_parent(libc: Libc) {
     for (kind, burst) in KINDS {
-        let thread = only(only(printed("vforked", kind, burst, "").1).threads);
+        let thread = only(only(printed(libc, "vforked", kind, burst, "").1).threads);
         assert_eq!(thread.words(), [1, 2]);
     }
 }
 
-#[test]
-fn raw_forks() {
+fn raw_forks(libc: Libc) {
     for (kind, burst) in KINDS {
-        let [parent, child] = &printed("raw", kind, burst, "").1[..] else {
+        let [parent, child] = &printed(libc, "raw", kind, burst, "").1[..] else {
             panic!("two processes")
         };
-        let words = [looped(1, 1000), vec![20], looped(21, 1000)].concat();
+        let words = [loop_words(1, 1000), vec![20], loop_words(21, 1000)].concat();
         assert!(parent.threads[0].words() == words);
-        let words = [vec![10], looped(11, 100_000)].concat();
+        let words = [vec![10], loop_words(11, 100_000)].concat();
         assert!(child.threads[0].words() == words);
     }
 }
 
-/// What main and handlers did is all there, each in order.
+/// Checks that the paths of main and of its handlers are complete, each in order.
 fn assert_mixed(thread: &Thread, first: &[u32], handled: u64) {
     let mut words = thread.words();
     words.retain(|word| *word != 100);
@@ -234,19 +261,18 @@ fn assert_mixed(thread: &Thread, first: &[u32], handled: u64) {
     assert_eq!((count(thread, 100) as u64, thread.damaged), (handled, 0));
     for sample in &thread.samples {
         assert!(
-            sample.others <= sample.duration && sample.duration < 1 << 40,
+            sample.timed_inside <= sample.duration && sample.duration < 1 << 40,
             "{sample:?}"
         );
     }
 }
 
-#[test]
-fn signals_while_paths_are_timed() {
+fn signals_while_paths_are_timed(libc: Libc) {
     for (kind, burst) in KINDS {
-        let (numbers, runs) = printed("storm", kind, burst, "");
+        let (numbers, runs) = printed(libc, "storm", kind, burst, "");
         assert!(numbers[0] > 50, "{} signals", numbers[0]);
         let thread = only(only(runs).threads);
-        assert_mixed(&thread, &looped(1, 1_000_000), numbers[0]);
+        assert_mixed(&thread, &loop_words(1, 1_000_000), numbers[0]);
         let disturbed = thread
             .samples
             .iter()
@@ -260,28 +286,25 @@ fn signals_while_paths_are_timed() {
     }
 }
 
-#[test]
-fn a_path_after_each_instruction() {
+fn a_path_after_each_instruction(libc: Libc) {
     for (kind, burst) in KINDS {
-        let (numbers, runs) = printed("every-instruction", kind, burst, "");
+        let (numbers, runs) = printed(libc, "every-instruction", kind, burst, "");
         assert!(numbers[0] > 5_000, "{} traps", numbers[0]);
-        let words = [vec![99], looped(1, 30)].concat();
+        let words = [vec![99], loop_words(1, 30)].concat();
         assert_mixed(&only(only(runs).threads), &words, numbers[0]);
     }
 }
 
-#[test]
-fn signals_among_bursts() {
-    let (numbers, runs) = printed("storm", VARIATION, "100:10", "");
+fn signals_among_bursts(libc: Libc) {
+    let (numbers, runs) = printed(libc, "storm", VARIATION, "100:10", "");
     let weight = only(only(runs).threads).weight();
     let began = 1_000_001 + numbers[0];
     assert!(weight.abs_diff(began) < began / 20, "{weight} for {began}");
 }
 
-#[test]
-fn handlers_that_jump_out_of_timed_paths() {
+fn handlers_that_jump_out_of_timed_paths(libc: Libc) {
     for (kind, burst) in [KINDS[0], KINDS[1], (VARIATION, "10:3")] {
-        let (numbers, runs) = printed("jumping", kind, burst, "");
+        let (numbers, runs) = printed(libc, "jumping", kind, burst, "");
         let thread = only(only(runs).threads);
         let (finished, jumped) = (numbers[0], numbers[1]);
         assert!(jumped > 50);
@@ -296,17 +319,16 @@ fn handlers_that_jump_out_of_timed_paths() {
             .iter()
             .all(|sample| sample.duration < 1 << 40);
         assert!(sane);
-        // Of a sample that a jump cut off, each word may stand alone.
+        // A jump may cut a sample between any two words.
         let damaged = thread.damaged as u64;
         let most = SAMPLE_WORDS as u64 * jumped;
         assert!(damaged <= most, "{damaged} damaged, {jumped} jumps");
     }
 }
 
-#[test]
-fn kill_at_any_moment() {
+fn kill_at_any_moment(libc: Libc) {
     for (kind, burst) in KINDS {
-        let program = program(&format!("killed{kind}"), kind);
+        let program = program(libc, &format!("killed{kind}"), kind);
         let mut seed = 54321_u64;
         for round in 0..40 {
             let (mut command, data) = command(&program, &["until-killed"]);
@@ -330,9 +352,8 @@ fn kill_at_any_moment() {
     }
 }
 
-#[test]
-fn no_space_for_samples() {
-    let (mut command, data) = command(&program("size-limit", TIMES), &["size-limit"]);
+fn no_space_for_samples(libc: Libc) {
+    let (mut command, data) = command(&program(libc, "size-limit", TIMES), &["size-limit"]);
     let output = run(&mut command);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}");
@@ -345,25 +366,23 @@ fn no_space_for_samples() {
     assert!(
         words
             .iter()
-            .eq(looped(1, 1_000_000).iter().take(words.len()))
+            .eq(loop_words(1, 1_000_000).iter().take(words.len()))
     );
 }
 
-#[test]
-fn visits_take_little_stack() {
+fn visits_take_little_stack(libc: Libc) {
     for (kind, burst) in KINDS {
-        let numbers = printed("on-small-stack", kind, burst, "").0;
+        let numbers = printed(libc, "on-small-stack", kind, burst, "").0;
         assert!(numbers[0] < 4096 && numbers[1] < 700, "{numbers:?}");
     }
 }
 
-/// A static program asks for no registration; its paths are timed all the same.
-#[test]
-fn static_programs() {
+/// A static program has no registration. Its paths are timed nevertheless.
+fn static_programs(libc: Libc) {
     for (kind, burst) in KINDS {
-        let workshop = workshop(&format!("timed-static{kind}"));
-        let program = workshop.join("timed");
-        let mut gcc = gcc();
+        let test_directory = test_directory(libc, &format!("timed-static{kind}"));
+        let program = test_directory.join("timed");
+        let mut gcc = gcc(libc);
         gcc.args([
             "-O2",
             "-mno-red-zone",
@@ -375,12 +394,12 @@ fn static_programs() {
         ]);
         gcc.arg(&program)
             .arg(source("timed.c"))
-            .arg(object(&workshop));
+            .arg(object(&test_directory));
         assert!(run(&mut gcc).status.success());
         let (mut command, data) = command(&program, &["many"]);
         run_silently(command.env("HOLLOWAY_BURST", burst));
         let thread = only(only(runs(&data)).threads);
-        assert!(thread.words() == looped(1, 100_000));
+        assert!(thread.words() == loop_words(1, 100_000));
         let known = SAMPLE_PREEMPTED | SAMPLE_MIGRATED | SAMPLE_UNWATCHED;
         assert!(
             thread
@@ -397,16 +416,15 @@ fn static_programs() {
     }
 }
 
-/// The parent goes on at once, in a ring that the child still sees.
-#[test]
-fn a_child_has_the_state_of_the_fork() {
+/// The parent goes on at once, in a ring that the child still shares.
+fn a_child_has_the_state_of_the_fork(libc: Libc) {
     for (kind, burst) in KINDS {
-        let runs = printed("fork-at-once", kind, burst, "").1;
+        let runs = printed(libc, "fork-at-once", kind, burst, "").1;
         assert_eq!(runs.len(), 21);
         for run in &runs[1..] {
             let thread = &run.threads[0];
-            let path = thread.of(10).next().unwrap();
-            assert_eq!((path.others, thread.weight()), (0, 1), "{path:?}");
+            let path = thread.samples_of(10).next().unwrap();
+            assert_eq!((path.timed_inside, thread.weight()), (0, 1), "{path:?}");
         }
     }
 }

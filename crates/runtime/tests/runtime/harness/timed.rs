@@ -1,10 +1,9 @@
-//! Runs programs of `timed.c` and reads their samples.
+//! Runs `timed.c` and reads its samples.
 
 #![allow(
-    dead_code,
     unreachable_pub,
     clippy::unwrap_used,
-    reason = "shared by tests that use a part of it; a test may panic"
+    reason = "shared by the tests of this target; a test may panic"
 )]
 
 use std::collections::BTreeMap;
@@ -18,21 +17,21 @@ use holloway_abi::{
 use holloway_format::RawProfile;
 use holloway_format::raw::{Piece, RawHead};
 
+use super::program::{Libc, command, compile, run_silently, test_directory};
 use super::streams::paths;
-use super::{command, compile, run_silently, workshop};
 
-/// `Kind::Variation`.
+/// Compiler flag for `Kind::Variation`.
 pub const VARIATION: &str = "-DKIND=4";
-/// `Kind::Times`.
+/// Compiler flag for `Kind::Times`.
 pub const TIMES: &str = "-DKIND=5";
 
-/// A sample, as `abi.rs` has it.
+/// A sample (`holloway_abi`, module `sample`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     pub word: u32,
     pub start: u64,
     pub duration: u64,
-    pub others: u64,
+    pub timed_inside: u64,
     pub flags: u32,
     pub paths: u64,
 }
@@ -48,7 +47,7 @@ pub struct Clock {
     pub resolution: u64,
 }
 
-/// What one owner of a ring said.
+/// The samples and clocks of one owner of a ring.
 #[derive(Debug, Default)]
 pub struct Thread {
     pub tid: u32,
@@ -59,15 +58,15 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// Durations of a path without the bias, in the order of their ends.
+    /// Durations of a path without the bias, in the order of the paths' ends.
     pub fn durations(&self, word: u32) -> Vec<u64> {
         let bias = self.bias();
-        self.of(word)
+        self.samples_of(word)
             .map(|sample| sample.duration.saturating_sub(bias))
             .collect()
     }
 
-    pub fn of(&self, word: u32) -> impl Iterator<Item = &Sample> {
+    pub fn samples_of(&self, word: u32) -> impl Iterator<Item = &Sample> {
         self.samples
             .iter()
             .filter(move |sample| sample.word == word)
@@ -87,7 +86,7 @@ impl Thread {
     }
 }
 
-/// What one process said.
+/// The samples of one process.
 #[derive(Debug)]
 pub struct Run {
     pub head: RawHead,
@@ -95,15 +94,21 @@ pub struct Run {
     pub spools: usize,
 }
 
-/// Compiles `timed.c` of a kind for one test.
-pub fn program(test: &str, kind: &str) -> PathBuf {
-    compile(&workshop(&format!("timed-{test}")), &["timed.c"], &[kind])
+/// Compiles `timed.c` for a kind and one test.
+pub fn program(libc: Libc, test: &str, kind: &str) -> PathBuf {
+    compile(
+        libc,
+        &test_directory(libc, &format!("timed-{test}")),
+        &["timed.c"],
+        &[kind],
+    )
 }
 
-/// Compiles and runs a scenario silently, by the program's own HOLLOWAY_BURST; what its processes said, the parent first.
-pub fn scenario(name: &str, kind: &str, burst: Option<&str>) -> Vec<Run> {
+/// Compiles a program and runs a scenario silently, with HOLLOWAY_BURST if `burst` is given. The
+/// result is the samples of its processes, the parent's first.
+pub fn scenario(libc: Libc, name: &str, kind: &str, burst: Option<&str>) -> Vec<Run> {
     let test = format!("{name}{kind}-{}", burst.unwrap_or("").replace(':', "-"));
-    let (mut command, data) = command(&program(&test, kind), &[name]);
+    let (mut command, data) = command(&program(libc, &test, kind), &[name]);
     if let Some(burst) = burst {
         command.env("HOLLOWAY_BURST", burst);
     }
@@ -111,7 +116,7 @@ pub fn scenario(name: &str, kind: &str, burst: Option<&str>) -> Vec<Run> {
     runs(&data)
 }
 
-/// The profiles in a directory, the parent's first.
+/// The runs of the profiles in a directory, the parent's first.
 pub fn runs(directory: &Path) -> Vec<Run> {
     let mut runs: Vec<Run> = paths(directory)
         .iter()
@@ -121,7 +126,7 @@ pub fn runs(directory: &Path) -> Vec<Run> {
     runs
 }
 
-/// Reads a profile; `taken` is what a collector took from its rings, by their offsets.
+/// Reads a profile. `taken` has the pieces that a collector took, by the offset of the ring.
 pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
     let raw = RawProfile::parse(bytes).unwrap();
     assert_eq!(raw.damage(), []);
@@ -143,7 +148,7 @@ pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
     }
 }
 
-/// Whether the operands of a clock are as they were written.
+/// Is the check of a clock's operands right?
 fn is_checked(operands: &[u32]) -> bool {
     operands.iter().fold(0, |all, word| all ^ word) & !OPERAND == 0
 }
@@ -158,7 +163,7 @@ fn split(mut words: &[u32]) -> Vec<Thread> {
             word if word != 0 && word < OPERAND => SAMPLE_WORDS - 1,
             _ => 0,
         };
-        // They may look like control words.
+        // Operands may look like control words.
         let is_operand = |word: &&u32| **word & OPERAND != 0;
         let operands = rest.iter().take(due).take_while(is_operand).count();
         let (operands, rest) = rest.split_at(operands);
@@ -191,7 +196,7 @@ fn split(mut words: &[u32]) -> Vec<Thread> {
                     word,
                     start: wide(0),
                     duration: u64::from(low(2)) | u64::from(low(3) >> SAMPLE_FLAG_BITS) << 31,
-                    others: wide(4),
+                    timed_inside: wide(4),
                     flags: low(3) & ((1 << SAMPLE_FLAG_BITS) - 1) & !(0xF << SAMPLE_CHECK),
                     paths: low(6).into(),
                 });

@@ -1,10 +1,9 @@
-//! Runs programs of `streams.c` and puts their words together.
+//! Runs `streams.c` and puts the words of its threads together.
 
 #![allow(
-    dead_code,
     unreachable_pub,
     clippy::unwrap_used,
-    reason = "shared by tests that use a part of it; a test may panic"
+    reason = "shared by the tests of this target; a test may panic"
 )]
 
 use std::collections::BTreeMap;
@@ -18,40 +17,45 @@ use holloway_format::RawProfile;
 use holloway_format::raw::{Piece, RawHead};
 use holloway_rings::{Opened, Ring, RingFile};
 
-use super::{command, compile, workshop};
+use super::program::{Libc, command, compile, test_directory};
 
-/// What the test program calls a series: words from a multiple of this on.
-pub const KINDS: u32 = 1 << 24;
+/// A series of the test program begins at a multiple of this word.
+pub const SERIES: u32 = 1 << 24;
 /// Length of a long series.
 pub const MANY: u32 = 2_500_000;
 
-/// What one owner of a ring appended.
+/// The words of one owner of a ring.
 #[derive(Debug, Default)]
 pub struct Stream {
     pub tid: u32,
     pub words: Vec<u32>,
-    /// `WORD_CAUGHT`s: words before, position, catcher.
+    /// `WORD_CAUGHT` records: number of words before, position, catcher.
     pub caught: Vec<(usize, u64, u32)>,
     pub holes: usize,
 }
 
-/// What one process appended.
+/// The streams of one process.
 #[derive(Debug)]
 pub struct Run {
     pub head: RawHead,
     pub streams: Vec<Stream>,
-    /// Of each ring: words it began with, position from which on words are missing.
+    /// For each ring: position of its first word, position from which on words are missing.
     pub rings: Vec<(u64, Option<u64>)>,
     pub spools: usize,
     pub size: usize,
 }
 
-/// The program of the streams with its data below.
-pub fn program(test: &str) -> PathBuf {
-    compile(&workshop(&format!("streams-{test}")), &["streams.c"], &[])
+/// Compiles `streams.c` for one test.
+pub fn program(libc: Libc, test: &str) -> PathBuf {
+    compile(
+        libc,
+        &test_directory(libc, &format!("streams-{test}")),
+        &["streams.c"],
+        &[],
+    )
 }
 
-/// The profiles in a directory, the parent's first; `taken` has what a collector took, by ring.
+/// The runs of the profiles in a directory, the parent's first.
 pub fn runs(directory: &Path) -> Vec<Run> {
     let mut runs: Vec<Run> = paths(directory)
         .iter()
@@ -69,7 +73,7 @@ pub fn paths(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Reads a profile; `taken` is what a collector took from its rings, by their offsets.
+/// Reads a profile. `taken` has the pieces that a collector took, by the offset of the ring.
 pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
     let raw = RawProfile::parse(bytes).unwrap();
     assert_eq!(raw.damage(), []);
@@ -131,7 +135,8 @@ fn split(words: &[u32]) -> Vec<Stream> {
     streams
 }
 
-/// Asserts that a stream is these series (first, length), mixed in any way, each in order.
+/// Asserts that a stream consists of these series (first word, length), interleaved in any way,
+/// each in order.
 pub fn assert_series(stream: &Stream, series: &[(u32, u32)]) {
     assert_eq!(stream.holes, 0);
     let mut next: BTreeMap<u32, u32> = series.iter().map(|&(first, _)| (first, 1)).collect();
@@ -154,14 +159,14 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Opens a profile, if its head is there.
+    /// Opens a profile, if its head is complete.
     pub fn open(&mut self, path: &Path) {
         if let Opened::Streams(file) = RingFile::open(path).unwrap() {
             self.file = Some(file);
         }
     }
 
-    /// Takes what is there. True if there was something.
+    /// Takes the words that the rings have now. True: there were words.
     pub fn take(&mut self, directory: &Path) -> bool {
         if self.file.is_none()
             && let Some(path) = paths(directory).first()
@@ -187,13 +192,13 @@ impl Collector {
         some
     }
 
-    /// Collects until the program ends, with a pause after each look; its run.
+    /// Collects until the program ends, with a pause after each look. The result is its run.
     pub fn collect(mut self, child: Child, data: &Path, pause: Duration) -> Run {
         let bytes = self.collect_from(child, data, pause);
         read(&bytes, &self.taken)
     }
 
-    /// The same; the profile's bytes.
+    /// The same. The result is the bytes of the profile.
     pub fn collect_from(&mut self, mut child: Child, data: &Path, pause: Duration) -> Vec<u8> {
         loop {
             let ended = child.try_wait().unwrap();
@@ -217,7 +222,7 @@ pub fn collected(program: &Path, scenario: &str) -> (Command, PathBuf) {
     (command, data)
 }
 
-/// Names a process as the collector of what goes into a directory.
+/// Names a process as the collector of a directory.
 pub fn collect(command: &mut Command, collector: u32, data: &Path) {
     command.env(
         "HOLLOWAY_COLLECTOR",

@@ -1,56 +1,58 @@
 //! Bytes of bounded length, NUL terminated: paths and messages without an allocator.
 
-/// A string of at most `N - 1` bytes, always followed by a NUL. What does not fit is left out and remembered.
-pub(super) struct Text<const N: usize> {
+/// A string of at most `N - 1` bytes, always followed by a NUL. Bytes that do not fit are dropped,
+/// and the string remembers that.
+pub(crate) struct Text<const N: usize> {
     bytes: [u8; N],
     len: usize,
-    cut: bool,
+    is_cut: bool,
     /// Where a NUL covers the byte beside it; see [`Text::cover`].
     covered: (usize, u8),
 }
 
 impl<const N: usize> Text<N> {
-    pub(super) const fn new() -> Text<N> {
+    pub(crate) const fn new() -> Text<N> {
         Text {
             bytes: [0; N],
             len: 0,
-            cut: false,
+            is_cut: false,
             covered: (0, 0),
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.truncate(0);
-        self.cut = false;
+        self.is_cut = false;
     }
 
     /// Shortens to `len` bytes.
-    pub(super) fn truncate(&mut self, len: usize) {
+    pub(crate) fn truncate(&mut self, len: usize) {
         if len <= self.len {
             self.len = len;
             self.terminate();
         }
     }
 
-    /// Ends the string at `end` for a while: a system call sees only the part before, until [`Text::uncover`].
-    pub(super) fn cover(&mut self, end: usize) {
+    /// Ends the string at `end` for a while: until [`Text::uncover`], a system call sees only the
+    /// part before `end`.
+    pub(crate) fn cover(&mut self, end: usize) {
         if let Some(place) = self.bytes.get_mut(end) {
             self.covered = (end, *place);
             *place = 0;
         }
     }
 
-    /// Takes back the last [`Text::cover`].
-    pub(super) fn uncover(&mut self) {
+    /// Undoes the last [`Text::cover`].
+    pub(crate) fn uncover(&mut self) {
         let (end, byte) = self.covered;
         if let Some(place) = self.bytes.get_mut(end) {
             *place = byte;
         }
     }
 
-    pub(super) fn push(&mut self, byte: u8) {
+    pub(crate) fn push(&mut self, byte: u8) {
         if self.len + 1 >= N {
-            self.cut = true;
+            self.is_cut = true;
             return;
         }
         if let Some(place) = self.bytes.get_mut(self.len) {
@@ -60,14 +62,14 @@ impl<const N: usize> Text<N> {
         self.terminate();
     }
 
-    pub(super) fn push_all(&mut self, bytes: &[u8]) {
+    pub(crate) fn push_all(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.push(*byte);
         }
     }
 
     /// `value` in decimal, with leading zeros up to `width` digits.
-    pub(super) fn push_decimal(&mut self, value: u64, width: usize) {
+    pub(crate) fn push_decimal(&mut self, value: u64, width: usize) {
         let mut digits = [b'0'; 20];
         let mut rest = value;
         let mut used = 0;
@@ -90,37 +92,38 @@ impl<const N: usize> Text<N> {
         }
     }
 
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or(&[])
     }
 
     /// The bytes with the NUL after them, for a system call.
-    pub(super) fn as_ptr(&self) -> *const u8 {
+    pub(crate) fn as_ptr(&self) -> *const u8 {
         self.bytes.as_ptr()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// Did everything pushed since [`Text::clear`] fit?
-    pub(super) fn is_whole(&self) -> bool {
-        !self.cut
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.is_cut
     }
 
-    /// Room for a system call to write in, the last byte (the NUL's) left out; [`Text::set_len`] afterwards.
-    pub(super) fn room(&mut self) -> &mut [u8] {
+    /// Room for a system call to write in, without the last byte, which is the NUL's. Call
+    /// [`Text::set_len`] afterwards.
+    pub(crate) fn room(&mut self) -> &mut [u8] {
         self.bytes.get_mut(..N - 1).unwrap_or(&mut [])
     }
 
     /// The length after something was written to [`Text::room`].
-    pub(super) fn set_len(&mut self, len: usize) {
+    pub(crate) fn set_len(&mut self, len: usize) {
         self.len = len.min(N - 1);
         self.terminate();
     }
 
-    /// Takes away the first `count` bytes.
-    pub(super) fn drop_front(&mut self, count: usize) {
+    /// Removes the first `count` bytes.
+    pub(crate) fn drop_front(&mut self, count: usize) {
         let count = count.min(self.len);
         let mut to = 0;
         while count + to < self.len {
@@ -135,44 +138,44 @@ impl<const N: usize> Text<N> {
 }
 
 /// The bytes before the first NUL.
-pub(super) fn until_nul(bytes: &[u8]) -> &[u8] {
+pub(crate) fn until_nul(bytes: &[u8]) -> &[u8] {
     let len = position(bytes, 0).unwrap_or(bytes.len());
     bytes.get(..len).unwrap_or(bytes)
 }
 
-/// Where `wanted` first is.
-pub(super) fn position(bytes: &[u8], wanted: u8) -> Option<usize> {
+/// Position of the first `wanted` byte.
+pub(crate) fn position(bytes: &[u8], wanted: u8) -> Option<usize> {
     bytes.iter().position(|byte| *byte == wanted)
 }
 
-/// What follows the last slash.
-pub(super) fn file_name(path: &[u8]) -> &[u8] {
+/// The part after the last slash.
+pub(crate) fn file_name(path: &[u8]) -> &[u8] {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(slash) => path.get(slash + 1..).unwrap_or(&[]),
         None => path,
     }
 }
 
-/// Copies as much of `from` as fits; the rest of `to` becomes zero.
-pub(super) fn copy_padded(to: &mut [u8], from: &[u8]) {
+/// Copies as many bytes of `from` as fit. The rest of `to` becomes zero.
+pub(crate) fn copy_padded(to: &mut [u8], from: &[u8]) {
     for (index, place) in to.iter_mut().enumerate() {
         *place = from.get(index).copied().unwrap_or(0);
     }
 }
 
-/// Two slices of bytes, equal? (The `==` of slices is a call of `memcmp`.)
-pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
+/// Are two slices of bytes equal? (The `==` of slices calls `memcmp`.)
+pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y)
 }
 
 /// Does `text` begin with `start`?
-pub(super) fn starts_with(text: &[u8], start: &[u8]) -> bool {
+pub(crate) fn starts_with(text: &[u8], start: &[u8]) -> bool {
     text.get(..start.len())
         .is_some_and(|front| same(front, start))
 }
 
-/// The value of an entry of the auxiliary vector, as `/proc/self/auxv` has it: pairs of type and value.
-pub(super) fn aux_value(vector: &[u8], wanted: u64) -> Option<u64> {
+/// The value of an entry of the auxiliary vector: pairs of type and value, as in `/proc/self/auxv`.
+pub(crate) fn aux_value(vector: &[u8], wanted: u64) -> Option<u64> {
     let (words, _) = vector.as_chunks::<8>();
     let (pairs, _) = words.as_chunks::<2>();
     let mut pairs = pairs
@@ -181,8 +184,8 @@ pub(super) fn aux_value(vector: &[u8], wanted: u64) -> Option<u64> {
     pairs.find_map(|(kind, value)| (kind == wanted).then_some(value))
 }
 
-/// A number at the front of `text` in `radix` (10 or 16), and what follows it.
-pub(super) fn number(text: &[u8], radix: u64) -> (u64, &[u8]) {
+/// Splits a number in `radix` (10 or 16) off the front of `text`.
+pub(crate) fn number(text: &[u8], radix: u64) -> (u64, &[u8]) {
     let mut value: u64 = 0;
     let mut used = 0;
     for byte in text {
@@ -199,9 +202,9 @@ pub(super) fn number(text: &[u8], radix: u64) -> (u64, &[u8]) {
 
 /// `YYYYMMDD-HHMMSS` of `seconds` since 1970, UTC.
 ///
-/// Days to year, month, day: years begin on 1 March, so that the leap day is the last one, and come in eras of 400
-/// years of 146,097 days (H. Hinnant, "chrono-compatible low-level date algorithms").
-pub(super) fn push_time<const N: usize>(text: &mut Text<N>, seconds: u64) {
+/// Years begin on 1 March here, so that the leap day is a year's last day. They come in eras of 400
+/// years with 146,097 days (H. Hinnant, "chrono-compatible low-level date algorithms").
+pub(crate) fn push_time<const N: usize>(text: &mut Text<N>, seconds: u64) {
     let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
@@ -221,3 +224,6 @@ pub(super) fn push_time<const N: usize>(text: &mut Text<N>, seconds: u64) {
     text.push_decimal(second / 60 % 60, 2);
     text.push_decimal(second % 60, 2);
 }
+
+#[cfg(test)]
+mod tests;

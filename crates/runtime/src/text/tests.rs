@@ -1,10 +1,6 @@
-//! Numbers, names and dates without an allocator, against `std`.
+//! Numbers, names, and dates without an allocator, against `std`.
 
-#[allow(dead_code, reason = "a part of it is tested here")]
-#[path = "../src/rt/text.rs"]
-mod text;
-
-use text::Text;
+use super::Text;
 
 fn with<const N: usize>(fill: impl FnOnce(&mut Text<N>)) -> String {
     let mut text = Text::new();
@@ -40,7 +36,7 @@ fn times() {
         (4_107_542_400, "21000301-000000"),
     ];
     for (seconds, time) in cases {
-        assert_eq!(with::<64>(|text| text::push_time(text, seconds)), time);
+        assert_eq!(with::<64>(|text| super::push_time(text, seconds)), time);
     }
 }
 
@@ -64,14 +60,14 @@ fn what_does_not_fit_is_left_out() {
 #[test]
 fn pieces() {
     assert_eq!(
-        text::number(b"55d0c2a00000-5", 16),
+        super::number(b"55d0c2a00000-5", 16),
         (0x55d0_c2a0_0000, &b"-5"[..])
     );
-    assert_eq!(text::number(b"x", 10), (0, &b"x"[..]));
-    assert_eq!(text::file_name(b"/a/b"), b"b");
-    assert_eq!(text::file_name(b"b"), b"b");
-    assert_eq!(text::until_nul(b"ab\0c"), b"ab");
-    assert_eq!(text::until_nul(b"ab"), b"ab");
+    assert_eq!(super::number(b"x", 10), (0, &b"x"[..]));
+    assert_eq!(super::file_name(b"/a/b"), b"b");
+    assert_eq!(super::file_name(b"b"), b"b");
+    assert_eq!(super::until_nul(b"ab\0c"), b"ab");
+    assert_eq!(super::until_nul(b"ab"), b"ab");
 }
 
 #[test]
@@ -80,13 +76,13 @@ fn auxiliary_vectors() {
         .into_iter()
         .flat_map(u64::to_ne_bytes)
         .collect();
-    assert_eq!(text::aux_value(&vector, 23), Some(1));
-    assert_eq!(text::aux_value(&vector, 6), Some(4096));
-    assert_eq!(text::aux_value(&vector[..31], 23), None);
+    assert_eq!(super::aux_value(&vector, 23), Some(1));
+    assert_eq!(super::aux_value(&vector, 6), Some(4096));
+    assert_eq!(super::aux_value(&vector[..31], 23), None);
     let own = std::fs::read("/proc/self/auxv").expect("this process's");
-    assert_eq!(text::aux_value(&own, 23), Some(0), "AT_SECURE");
+    assert_eq!(super::aux_value(&own, 23), Some(0), "AT_SECURE");
     assert!(
-        text::aux_value(&own, 6).is_some_and(u64::is_power_of_two),
+        super::aux_value(&own, 6).is_some_and(u64::is_power_of_two),
         "AT_PAGESZ"
     );
 }

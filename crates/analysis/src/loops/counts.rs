@@ -1,0 +1,235 @@
+//! The loops of a function, with how often each ran.
+//!
+//! A loop is a block that back edges lead to. Its *turns* are the paths that start at it, and the first paths of its
+//! executions, which come from before the loop. A path that only runs the test which ends the loop is no turn
+//! (`condition.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holloway_flow::{Path, PathEnd, PathId, PathStart};
+use holloway_format::{LoopMap, Place};
+
+use super::condition::Loops;
+use super::finding::{MOST, OFTEN, Thousandths, share};
+use crate::bounds::Bound;
+use crate::flow::add;
+use crate::run::Function;
+use crate::trail::first_place;
+
+/// How often a loop ran.
+#[derive(Clone, Debug)]
+pub struct LoopCount {
+    /// The block that back edges lead to.
+    pub head: u32,
+    /// The first place of that block.
+    pub place: Option<Place>,
+    /// What the compiler says of it.
+    pub described: Option<LoopMap>,
+    /// Times that it was entered and its body ran: not those in which its condition failed at once, where one path says so.
+    pub executions: u64,
+    /// Times that its body was begun: without the tests that ended it.
+    pub iterations: u64,
+    /// Paths that start at the head and run the body, most frequent first, with their counts.
+    pub turns: Vec<(u64, u64)>,
+    /// Paths that come to the head from before the loop and go round, most frequent first.
+    pub entering: Vec<(u64, u64)>,
+    /// Blocks from which a back edge to the head is reached before the head itself.
+    pub(super) blocks: BTreeSet<u32>,
+    /// The blocks between the head and the body.
+    pub(super) condition: BTreeSet<u32>,
+}
+
+/// The loops of a function, by head.
+pub fn count(function: &Function) -> Vec<LoopCount> {
+    let natural = Loops::new(&function.map);
+    let all = natural.all().iter();
+    let mut loops: BTreeMap<u32, LoopCount> = all
+        .map(|(head, blocks)| {
+            let condition = natural.condition(*head);
+            (*head, LoopCount::new(function, *head, blocks, condition))
+        })
+        .collect();
+    let mut deciding: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for one in loops.values() {
+        for &block in &one.condition {
+            deciding.entry(block).or_default().push(one.head);
+        }
+    }
+    let mut passed: BTreeMap<u32, Passed> = BTreeMap::new();
+    for &(number, count) in &function.counts {
+        let Some(path) = path_of(function, number) else {
+            continue;
+        };
+        let starts_at = |head: u32| matches!(path.start, PathStart::Loop(block) if block.0 == head);
+        let back = back_to(function, &path);
+        let failed = failed(function, &path, &loops, &deciding);
+        for block in &path.blocks {
+            let Some(one) = loops.get_mut(&block.0) else {
+                continue;
+            };
+            let passed = passed.entry(block.0).or_default();
+            let is_final = failed.contains(&block.0);
+            if starts_at(block.0) {
+                add(&mut passed.starts, count);
+                if !is_final {
+                    one.turns.push((number, count));
+                }
+            } else {
+                add(&mut passed.entered, count);
+                if is_final {
+                    add(&mut passed.empty, count);
+                } else if back == Some(block.0) {
+                    one.entering.push((number, count));
+                }
+            }
+        }
+        for head in failed {
+            add(&mut passed.entry(head).or_default().failed, count);
+        }
+        if let Some(head) = back {
+            add(&mut passed.entry(head).or_default().back, count);
+        }
+    }
+    let mut loops: Vec<LoopCount> = loops.into_values().collect();
+    for one in &mut loops {
+        let passed = passed.remove(&one.head).unwrap_or_default();
+        // Paths that start here without a back edge come over a cut edge.
+        let from_cuts = passed.starts.saturating_sub(passed.back);
+        let entered = passed.entered.saturating_add(from_cuts);
+        one.executions = entered.saturating_sub(passed.empty);
+        one.iterations = entered
+            .saturating_add(passed.back)
+            .saturating_sub(passed.failed);
+        for list in [&mut one.turns, &mut one.entering] {
+            list.sort_by_key(|&(path, count)| (std::cmp::Reverse(count), path));
+        }
+    }
+    loops.retain(|one| one.iterations > 0);
+    loops
+}
+
+/// Counts come from files: a sum that doesn't fit stays at the largest.
+pub(super) fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
+/// How often paths came by a loop's head.
+#[derive(Default)]
+struct Passed {
+    /// From before the loop.
+    entered: u64,
+    /// Of these, times that the condition failed at once.
+    empty: u64,
+    /// Starting there.
+    starts: u64,
+    /// Over a back edge.
+    back: u64,
+    /// Times that the loop was left out of its condition.
+    failed: u64,
+}
+
+/// The heads of the loops that a path leaves out of their conditions; `deciding` has the loops by the blocks of these.
+fn failed(
+    function: &Function,
+    path: &Path,
+    loops: &BTreeMap<u32, LoopCount>,
+    deciding: &BTreeMap<u32, Vec<u32>>,
+) -> Vec<u32> {
+    let last = match path.end {
+        PathEnd::Back(edge) | PathEnd::Cut(edge) | PathEnd::Exit(edge) => {
+            function.map.edges[edge.index()].to
+        }
+    };
+    let behind = path.blocks.iter().skip(1).map(|block| block.0);
+    let steps = path.blocks.iter().zip(behind.chain([last]));
+    let failed = steps.flat_map(|(block, next)| {
+        let heads = deciding.get(&block.0).into_iter().flatten().copied();
+        heads.filter(move |head| !loops[head].blocks.contains(&next))
+    });
+    failed.collect()
+}
+
+impl LoopCount {
+    fn new(
+        function: &Function,
+        head: u32,
+        blocks: &BTreeSet<u32>,
+        condition: BTreeSet<u32>,
+    ) -> LoopCount {
+        let map = &function.map;
+        LoopCount {
+            head,
+            place: first_place(&map.blocks[head as usize].places),
+            described: map.loops.iter().find(|one| one.head == head).copied(),
+            executions: 0,
+            iterations: 0,
+            turns: Vec::new(),
+            entering: Vec::new(),
+            blocks: blocks.clone(),
+            condition,
+        }
+    }
+
+    /// How the executions may differ from what ran.
+    pub fn executions_bound(&self, function: &Function) -> Bound {
+        function.bounds().blocks[self.head as usize]
+    }
+
+    /// How the iterations may differ from what ran. A missing path that leaves the loop out of its
+    /// condition is a test that seems to have begun an iteration: one too many.
+    pub fn iterations_bound(&self, function: &Function) -> Bound {
+        let edges = function.map.edges.iter().zip(&function.bounds().edges);
+        let failed = edges.filter(|(edge, _)| {
+            self.condition.contains(&edge.from) && !self.blocks.contains(&edge.to)
+        });
+        let failed = Bound::of_all(failed.map(|(_, bound)| *bound));
+        self.executions_bound(function).and(failed.opposite())
+    }
+
+    /// Turns: paths that start at the head and run the body.
+    pub fn starts(&self) -> u64 {
+        sum(self.turns.iter().map(|turn| turn.1))
+    }
+
+    /// The least count that a sequence must have to be looked at, where children of less than `least` of their root aren't and
+    /// sequences have up to `k` paths.
+    pub fn least(&self, k: u32, least: Thousandths) -> u64 {
+        let part = |of: u64, share: Thousandths| (u128::from(of) * u128::from(share) / 1000) as u64;
+        let root = part(self.starts(), least);
+        let shown = part(root, least);
+        // Only of executions that are short are first and last turns worth a look.
+        let entering = self.entering.first().map_or(0, |one| one.1);
+        let entering = if share(entering, self.starts()) > 0 {
+            part(entering, MOST)
+        } else {
+            u64::MAX
+        };
+        // Of a period of k paths, each of which comes once.
+        let period = part(self.starts(), OFTEN) / u64::from(k);
+        shown.min(entering).min(period).max(1)
+    }
+}
+
+/// The path of a number.
+pub fn path_of(function: &Function, number: u64) -> Option<Path> {
+    function.graph()?.path(PathId(number))
+}
+
+/// The head of the loop that a path goes round.
+pub(super) fn back_to(function: &Function, path: &Path) -> Option<u32> {
+    match path.end {
+        PathEnd::Back(edge) => Some(function.map.edges[edge.index()].to),
+        PathEnd::Exit(_) | PathEnd::Cut(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sum;
+
+    #[test]
+    fn sums_stay_at_the_largest() {
+        assert_eq!(sum([u64::MAX, 1]), u64::MAX);
+        assert_eq!(sum([]), 0);
+    }
+}

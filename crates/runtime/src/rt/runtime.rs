@@ -1,0 +1,98 @@
+//! The state of this image's runtime, under one lock.
+
+use super::collector::Collector;
+use super::lock::Lock;
+use super::lz4;
+use super::page::{FirstPage, Notes, OpenPage};
+use super::sys::{Errno, File};
+use crate::text::Text;
+use holloway_abi::{BurstRate, BurstState};
+
+/// All state of this image's runtime.
+pub(super) static RUNTIME: Lock<Runtime> = Lock::new(Runtime::new());
+
+/// The variables of the image. All are zero at first, so they take no space in the image's file.
+pub(super) struct Runtime {
+    /// Null until the first thread enters.
+    page: *mut FirstPage,
+    /// Null until the first thread enters; never changed after that.
+    notes: *mut Notes,
+    /// Directory of the profile, absolute.
+    pub(super) directory: Text<4096>,
+    /// Name of the profile in that directory.
+    pub(super) name: Text<256>,
+    /// Path of the image's file.
+    pub(super) image_path: Text<1024>,
+    /// A buffer for short use.
+    pub(super) scratch: Text<8192>,
+    /// The first failure.
+    pub(super) failure: Option<Errno>,
+    /// The failure is on stderr already.
+    pub(super) failure_printed: bool,
+    /// Standard error, as it was at the first entry.
+    pub(super) stderr: File,
+    /// Signal mask of the thread that forks, during the fork.
+    pub(super) forking_mask: u64,
+    /// State of the timed paths of the thread that forks, as it was at the fork. The child shares
+    /// the ring, in which the parent goes on.
+    pub(super) forking_state: Option<BurstState>,
+    /// The process that takes words out of the rings.
+    pub(super) collector: Collector,
+    /// How often paths are timed.
+    pub(super) burst: BurstRate,
+    /// Working memory of the compression.
+    pub(super) table: lz4::Table,
+}
+
+impl Runtime {
+    pub(super) const fn new() -> Runtime {
+        Runtime {
+            page: core::ptr::null_mut(),
+            notes: core::ptr::null_mut(),
+            directory: Text::new(),
+            name: Text::new(),
+            image_path: Text::new(),
+            scratch: Text::new(),
+            failure: None,
+            failure_printed: false,
+            stderr: File::NONE,
+            forking_mask: 0,
+            forking_state: None,
+            collector: Collector::NONE,
+            burst: BurstRate { pass: 0, timed: 0 },
+            table: lz4::NEW_TABLE,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        !self.page.is_null()
+    }
+
+    /// Sets the page and the notes that are in use from now on.
+    ///
+    /// # Safety
+    /// Both are null, or mapped memory of these layouts. Only this runtime writes the memory, and
+    /// it stays mapped until the next call.
+    pub(super) unsafe fn set_page(&mut self, page: *mut FirstPage, notes: *mut Notes) {
+        self.page = page;
+        self.notes = notes;
+    }
+
+    /// The page and the notes, once the image is open.
+    pub(super) fn page(&mut self) -> Option<OpenPage<'_>> {
+        // SAFETY: null, or as `set_page` demands. Other processes only read the page.
+        let (page, notes) = unsafe { (self.page.as_mut()?, self.notes.as_mut()?) };
+        Some(OpenPage {
+            header: &mut page.header,
+            notes,
+        })
+    }
+
+    pub(super) fn page_address(&self) -> *mut FirstPage {
+        self.page
+    }
+
+    pub(super) fn notes_address(&self) -> *mut Notes {
+        self.notes
+    }
+}

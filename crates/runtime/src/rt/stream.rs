@@ -1,0 +1,141 @@
+//! The beginning and the end of a thread's stream of words.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::ring::{NOTHING_MISSING, Ring};
+use super::runtime::Runtime;
+use super::sys::{self, Placement};
+use super::timing::TimingState;
+use super::{arch, image, measure, report};
+use holloway_abi::{
+    BurstState, CHUNK, CLOCK_WORDS, OPERAND, RING_SIZE, RingHeader, WORD_CLOCK, WORD_OWNER,
+};
+
+/// Where a stream of words starts.
+#[derive(Clone, Copy, Default)]
+pub(super) struct StreamStart {
+    /// Position of the first word.
+    pub(super) origin: u64,
+    /// Offset of the ring in the file; none for private memory.
+    pub(super) file_offset: Option<u64>,
+    /// In the child of a fork: the state of timed paths in the parent's ring.
+    pub(super) parent: Option<BurstState>,
+}
+
+/// Begins a stream in a ring of zeros that no other thread knows yet.
+pub(super) fn begin(ring: Ring, start: StreamStart, runtime: &Runtime) {
+    let StreamStart {
+        origin,
+        file_offset,
+        parent,
+    } = start;
+    let collector = runtime.collector;
+    let header = RingHeader {
+        cursor: origin,
+        origin,
+        ring_size: RING_SIZE,
+        start: origin,
+        own: [
+            file_offset.unwrap_or(0),
+            u64::from(collector.id),
+            collector.start,
+            0,
+        ],
+        taken: origin,
+        waiting: 0,
+        reserved: 0,
+        missing: if file_offset.is_some() {
+            NOTHING_MISSING
+        } else {
+            origin
+        },
+        controls: 0,
+        left_out: 0,
+        holes: 0,
+        more: [0; 2],
+    };
+    // SAFETY: an extent of a ring's size, which no other thread knows yet.
+    unsafe { ring.header().write(header) };
+    for first in (0..RING_SIZE).step_by(CHUNK as usize) {
+        ring.put(first, 0); // signals often arrive during page faults
+    }
+    if image::is_timed() {
+        measure::begin(runtime, ring, parent);
+    }
+    append_owner(ring, sys::thread_id());
+}
+
+/// Gives the ring to another thread. Places that the old owner took and never wrote stay holes,
+/// which readers know by `start`.
+pub(super) fn hand_on(ring: Ring, tid: u32, runtime: &Runtime) {
+    let cursor = ring.cursor().load(Ordering::Relaxed);
+    // SAFETY: as in `Ring::cursor`.
+    let start = unsafe { AtomicU64::from_ptr(&raw mut (*ring.header()).start) };
+    start.store(cursor, Ordering::Release);
+    if image::is_timed() {
+        measure::hand_on(runtime, ring);
+    }
+    append_owner(ring, tid);
+}
+
+/// Appends the first word of a stream. With timed paths, a clock follows.
+fn append_owner(ring: Ring, tid: u32) {
+    ring.append(&[WORD_OWNER, OPERAND | tid]);
+    if image::is_timed() {
+        append_clock(ring);
+    }
+}
+
+/// Appends a [`WORD_CLOCK`].
+pub(super) fn append_clock(ring: Ring) {
+    let state = TimingState::in_ring(ring);
+    let before = arch::clock();
+    let now = sys::monotonic();
+    let stamp = before + arch::clock().wrapping_sub(before) / 2;
+    state.clock.set(stamp);
+    let operand = |value: u64| OPERAND | value as u32;
+    let probe = state.probe.get();
+    let words = [
+        operand(stamp),
+        operand(stamp >> 31),
+        operand(now),
+        operand(now >> 31),
+        OPERAND | state.bias.get(),
+        OPERAND | state.switches.get(),
+        operand(probe),
+        operand(probe >> 31),
+        OPERAND | state.resolution.get(),
+    ];
+    let mut place = ring.take_controls(CLOCK_WORDS);
+    ring.put(place, WORD_CLOCK);
+    let mut check = 0;
+    // By reference: copying the array may call `memcpy`, which uses vector registers.
+    for word in &words {
+        place += 4;
+        ring.put(place, *word);
+        check ^= word;
+    }
+    ring.put(place + 4, OPERAND | check);
+}
+
+/// Ends the stream: later words are dropped. The words in the ring stay in the file, since private
+/// memory goes over them. If there is no memory, later words overwrite them, and they are missing
+/// as well. Signals are masked; `failure` says why the stream ends.
+pub(super) fn end(ring: Ring, runtime: &mut Runtime) {
+    if ring.missing().load(Ordering::Relaxed) != NOTHING_MISSING {
+        return;
+    }
+    let cursor = ring.cursor().load(Ordering::Relaxed);
+    let taken = ring.taken().load(Ordering::Acquire);
+    let whole = cursor <= taken + RING_SIZE && {
+        let words = Placement::Over(ring.words().cast());
+        // SAFETY: this process goes on writing words there, and never reads them again.
+        unsafe { sys::map_memory(words, RING_SIZE as usize) }.is_ok()
+    };
+    let missing = if whole { cursor } else { taken };
+    ring.missing().store(missing, Ordering::Release);
+    if let Some(mut page) = runtime.page() {
+        page.add_lost();
+    }
+    report::print_failure(runtime);
+}

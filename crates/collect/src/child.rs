@@ -3,8 +3,8 @@
 //! Ctrl-C goes to the whole foreground process group, so the program gets it from the terminal;
 //! holloway only has to stay alive to report. A signal sent to holloway alone is forwarded: SIGTERM
 //! always, the terminal's own signals (SIGINT, SIGQUIT, SIGHUP) if holloway runs in the background.
-//! A signal that arrives just after the program's end was meant for the program too, and is ignored:
-//! the results are still being written then. Later signals end holloway as usual.
+//! A signal that arrives just after the program's end was meant for the program too, and is
+//! ignored: the results are still being written then. Later signals end holloway as usual.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
@@ -53,14 +53,16 @@ mod forward {
 
     /// In place of a process id: there is no child.
     const NONE: u32 = 0;
-    /// In place of a process id: the child is being started, and may run before its id is known here.
+    /// In place of a process id: the child is being started, and may run before its id is known
+    /// here.
     const STARTING: u32 = u32::MAX;
 
     /// For this long after the program's end, a signal still counts as the program's: `timeout` and
     /// terminals send the same signal to both, some of them twice.
     const AFTERMATH: Duration = Duration::from_secs(1);
 
-    /// The thread stays to the end of the process: without a child, a signal has its default effect.
+    /// The thread stays to the end of the process: without a child, a signal has its default
+    /// effect.
     pub(super) struct Forwarder {
         child: Arc<AtomicU32>,
         ended: Arc<OnceLock<Instant>>,

@@ -49,8 +49,8 @@ pub(crate) fn files(directory: &Path) -> Result<impl Iterator<Item = PathBuf>, S
     Ok(entries.filter_map(|entry| entry.ok().map(|entry| entry.path())))
 }
 
-/// Reads a whole file. Opening a FIFO would wait for a writer, and a device may do anything: neither
-/// is opened.
+/// Reads a whole file. Opening a FIFO would wait for a writer, and a device may do anything:
+/// neither is opened.
 ///
 /// # Errors
 /// The file cannot be read, or is no regular file.
@@ -62,8 +62,8 @@ pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     Err(io::Error::other("not a regular file"))
 }
 
-/// The head of a profile. Only the file's beginning is read: the profile of a running program may be
-/// long.
+/// The head of a profile. Only the file's beginning is read: the profile of a running program may
+/// be long.
 pub(crate) fn profile_head(profile: &Path) -> Option<ProfileHead> {
     if !std::fs::metadata(profile).ok()?.is_file() {
         return None;

@@ -4,10 +4,11 @@
 //!   links for programs that are gone by now, like doctests.
 //! - Each profile of an ended process in sealed form, compact and checksummed, in place of the raw
 //!   mapping.
-//! - Streams (loops, trace, times) that no collector took: they are analyzed here, and the result is
-//!   stored beside the profile.
+//! - Streams (loops, trace, times) that no collector took: they are analyzed here, and the result
+//!   is stored beside the profile.
 //!
-//! A profile that cannot be sealed without loss (because of damage, or without a map) stays as it is.
+//! A profile that cannot be sealed without loss (because of damage, or without a map) stays as it
+//! is.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -30,14 +31,15 @@ use crate::settings::Settings;
 pub struct Outcome {
     /// Number of profiles in the directory.
     pub profiles: usize,
-    /// The first failure to write something. What the programs wrote is there all the same, and can be
-    /// reported as long as the programs are.
+    /// The first failure to write something. What the programs wrote is there all the same, and can
+    /// be reported as long as the programs are.
     pub unfinished: Option<StoreError>,
 }
 
 /// Finishes a run's directory. `linked` is a directory of path maps that the links left.
 ///
-/// Profiles that stay as they are, for damage or without a map, are no error: the report names them.
+/// Profiles that stay as they are, for damage or without a map, are no error: the report names
+/// them.
 ///
 /// # Errors
 /// The directory cannot be read.

@@ -1,9 +1,9 @@
-//! Everything between a running woven program and its files: rings, analysis of streams, sealing, run
-//! directories, loading.
+//! Everything between a running woven program and its files: rings, analysis of streams, sealing,
+//! run directories, loading.
 //!
-//! - A run: [`run_directory`], [`collector`], [`child`], [`burst`], [`settings`], [`memory`], [`notice`].
-//!   `watch` finds the rings of running processes, `pool` empties them, `process_streams` and
-//!   `ring_stream` feed the words to the analysis of their kind in `kinds/`.
+//! - A run: [`run_directory`], [`collector`], [`child`], [`burst`], [`settings`], [`memory`],
+//!   [`notice`]. `watch` finds the rings of running processes, `pool` empties them,
+//!   `process_streams` and `ring_stream` feed the words to the analysis of their kind in `kinds/`.
 //! - After a run: [`finish()`](finish::finish) seals profiles, [`load`] reads them.
 //! - Files: [`files`], [`image`], [`path_map`], `side_files`.
 //!
@@ -32,7 +32,7 @@ mod ring_stream;
 pub mod run_directory;
 pub mod settings;
 mod side_files;
-mod tally;
+mod stream_stats;
 pub mod thread_traces;
 mod watch;
 

@@ -1,13 +1,13 @@
-//! Reads a run's directory (or one profile of it) into what the analysis works on.
+//! Loads a run's directory, or one profile of it, for the analysis.
 //!
-//! Each profile is joined with the path map of its image: `<build id>.hwm` beside it, else the section in the
-//! image's file as the profile names it, which then is kept beside the profile: the program may be gone next time. What
-//! cannot be read is named and left out; the rest is shown.
+//! Each profile is joined with the path map of its image: `<build id>.hwm` beside it, or the
+//! section in the image's file, which is then stored beside the profile, because the program may be
+//! gone next time. Files that cannot be read are noted and left out.
 //!
-//! Streams that are not (or not all) taken in yet, of a program that still runs or ran without a collector, are read here, with what
-//! was made of the rest.
+//! A program that still runs, or ran without a collector, leaves words of its streams in its
+//! profile. They are analyzed here, together with the files of an earlier collector.
 
-mod beside;
+mod side_file_damage;
 mod streams;
 
 use std::collections::BTreeMap;
@@ -38,11 +38,11 @@ pub use streams::{Loaded, Streams};
 /// Profiles by build id, each group with its map.
 type Images = BTreeMap<[u8; 16], (Arc<ImageMap>, Vec<Profile>)>;
 
-/// What is found on the way.
+/// The streams of a run.
 #[derive(Default)]
 struct Found {
     streams: Vec<Streams>,
-    /// What is missing of streams.
+    /// What the streams lack.
     missing: Vec<Note>,
 }
 
@@ -54,23 +54,24 @@ pub fn load(run: &Path) -> Result<RunProfile> {
     load_with_streams(run, &Settings::default()).map(|loaded| loaded.profile)
 }
 
-/// The same with what was made of streams.
+/// Reads `run` with its streams.
 ///
 /// # Errors
-/// As [`load`].
+/// It does not exist, or nothing in it can be read.
 pub fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loaded> {
-    let loaded = load_what_is_left(run, settings)?;
+    let loaded = load_readable(run, settings)?;
     if loaded.profile.images.is_empty() {
         return Err(nothing_readable(run, &loaded.profile.damage));
     }
     Ok(loaded)
 }
 
-/// The same for who looks for damage: where nothing can be read, no image is there, and why is said among the damage.
+/// Reads `run` for a caller that looks for damage. If nothing can be read, the result has no image,
+/// and its damage tells why.
 ///
 /// # Errors
 /// The run does not exist, or is an empty directory.
-pub fn load_what_is_left(run: &Path, settings: &Settings) -> Result<Loaded> {
+pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
     let files = profile_files(run)?;
     let mut images = Images::new();
     let mut unreadable = Vec::new();
@@ -113,7 +114,7 @@ pub fn load_what_is_left(run: &Path, settings: &Settings) -> Result<Loaded> {
     })
 }
 
-/// The profiles of a run's directory, or the one that is named.
+/// The profiles of a run's directory, or the one profile that `run` names.
 ///
 /// # Errors
 /// There is no such run, or it cannot be read.
@@ -133,7 +134,7 @@ pub fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
     Ok(vec![profile_of(run).unwrap_or_else(|| run.to_owned())])
 }
 
-/// The profile that a file of loops, traces or times lies beside, if it is one.
+/// The profile that a file of loops, traces, or timings lies beside. None for other files.
 fn profile_of(file: &Path) -> Option<PathBuf> {
     let kinds = Kind::ALL.into_iter().filter_map(stream_kind_of);
     let mut extensions = kinds.flat_map(|kind| kind.files().extensions());
@@ -142,10 +143,10 @@ fn profile_of(file: &Path) -> Option<PathBuf> {
         name.strip_suffix(&format!(".{extension}"))
             .map(str::to_owned)
     })?;
-    Some(file.with_file_name(format!("{stem}.{}", PROFILE)))
+    Some(file.with_file_name(format!("{stem}.{PROFILE}")))
 }
 
-/// What lies in a run's directory beside profiles that are not there any more.
+/// Notes on the files of a run's directory whose profile is gone.
 fn without_profile(directory: &Path) -> Result<Vec<Note>> {
     let mut orphans: Vec<(PathBuf, PathBuf)> = files(directory)?
         .filter_map(|file| {
@@ -166,14 +167,15 @@ fn without_profile(directory: &Path) -> Result<Vec<Note>> {
     Ok(notes.collect())
 }
 
-/// Reads one profile and puts it to the others of its image. Gives the number of its damaged records.
+/// Reads one profile, and adds it to the others of its image. Gives the number of its damaged
+/// records.
 fn add(
     file: &Path,
     images: &mut Images,
     found: &mut Found,
     settings: &Settings,
 ) -> std::result::Result<usize, Unreadable> {
-    // What lies beside it is of the same moment.
+    // So that the files beside the profile belong to the same moment.
     let _held = hold(file, Access::Read);
     let bytes = read_regular(file).map_err(|error| Unreadable::System {
         message: error.to_string(),
@@ -202,7 +204,8 @@ fn add(
     }
 }
 
-/// Notes what was made of a profile's streams, or makes it now, and what is missing. Gives the counts.
+/// Adds the streams of a profile, and notes what they lack. The streams of a raw profile are
+/// analyzed. Gives the counts.
 fn add_streams(
     file: &Path,
     head: &ProfileHead,
@@ -224,7 +227,7 @@ fn add_streams(
     };
     found
         .missing
-        .extend(beside::damaged(file, head, kind, map, &profile));
+        .extend(side_file_damage::notes(file, head, kind, map, &profile));
     if profile.lost > 0 {
         found.missing.push(Note::LostThreads {
             origin: origin.clone(),
@@ -246,7 +249,7 @@ fn add_streams(
     Ok(profile)
 }
 
-/// Makes of a raw profile's streams what can be made of them now; the file stays as it is.
+/// Analyzes the streams of a raw profile. The file stays as it is.
 fn read_streams(
     file: &Path,
     head: &ProfileHead,
@@ -271,15 +274,19 @@ pub struct Untaken {
     pub profiles: u64,
     /// Number of words in them.
     pub words: u64,
-    /// Whether all their processes have ended. Then finishing the run analyzes them once and for all.
+    /// Whether all their processes have ended. Then finishing the run analyzes them once and for
+    /// all.
     pub has_ended: bool,
 }
 
-/// Looks for streams that no collector took: loading the run analyzes them first. Nothing where there
-/// are none, or where the run cannot be read.
+/// Looks for streams that no collector took: loading the run analyzes them first. Nothing where
+/// there are none, or where the run cannot be read.
 pub fn untaken(run: &Path) -> Option<Untaken> {
     let files = profile_files(run).ok()?;
-    let waiting: Vec<Waiting> = files.iter().filter_map(|file| Waiting::of(file)).collect();
+    let waiting: Vec<Waiting> = files
+        .iter()
+        .filter_map(|file| Waiting::read(file))
+        .collect();
     let words = waiting.iter().map(|profile| profile.words);
     Some(Untaken {
         head: waiting.first()?.head.clone(),
@@ -289,16 +296,16 @@ pub fn untaken(run: &Path) -> Option<Untaken> {
     })
 }
 
-/// A raw profile of which something has to be made.
+/// A raw profile with words to analyze.
 struct Waiting {
     head: ProfileHead,
-    /// Of its streams, not taken.
+    /// Number of words.
     words: u64,
     has_ended: bool,
 }
 
 impl Waiting {
-    fn of(file: &Path) -> Option<Self> {
+    fn read(file: &Path) -> Option<Self> {
         let head = profile_head(file)?;
         if head.sealed || !head.kind.is_stream() {
             return None;
@@ -318,7 +325,8 @@ impl Waiting {
     }
 }
 
-/// The image whose process began first is the program asked for, so it comes first.
+/// Images in the order in which their first process began: the program that the user ran comes
+/// first.
 fn in_order(images: Images) -> Vec<(ImageMap, Vec<Profile>)> {
     let images = images.into_values();
     let mut images: Vec<_> = images

@@ -18,8 +18,8 @@ pub(crate) enum Access {
     Finish,
 }
 
-/// Keeps other processes from finishing a profile as long as the returned file is open. A file system
-/// without locks goes without.
+/// Keeps other processes from finishing a profile as long as the returned file is open. A file
+/// system without locks goes without.
 pub(crate) fn hold(profile: &Path, access: Access) -> Option<File> {
     let is_file = profile.metadata().is_ok_and(|file| file.is_file());
     let file = is_file.then(|| File::open(profile).ok()).flatten()?;

@@ -1,14 +1,15 @@
 //! The memory that the analysis of a run's streams may take.
 //!
-//! All rings share it evenly: as many as threads ran at the same time, in each process that still runs.
-//! A stream's share shrinks as other streams come, and grows as processes end; it holds from the
-//! stream's next words on. Each stream gets some megabytes in any case.
+//! All rings share it evenly: as many as threads ran at the same time, in each process that still
+//! runs. A stream's share shrinks as other streams come, and grows as processes end; it holds from
+//! the stream's next words on. Each stream gets some megabytes in any case.
 //!
 //! The share limits what grows with the stream: the nodes of a forest, the pieces of a trace. The
-//! results of streams that have ended are not part of it. For loops, these are a forest per process,
-//! with as many nodes as fit in all of the memory while they grow; a finished node takes a quarter of
-//! that. The size assumed for a symbol of a trace is its size where paths follow one another at random;
-//! repeating paths take half. Blocks that are being built and written come on top.
+//! results of streams that have ended are not part of it. For loops, these are a forest per
+//! process, with as many nodes as fit in all of the memory while they grow; a finished node takes a
+//! quarter of that. The size assumed for a symbol of a trace is its size where paths follow one
+//! another at random; repeating paths take half. Blocks that are being built and written come on
+//! top.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

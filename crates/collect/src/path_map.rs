@@ -75,8 +75,8 @@ pub(crate) fn map_of_image(head: &ProfileHead) -> Result<(ImageMap, Vec<u8>), Un
     Ok((map, bytes))
 }
 
-/// The path map of a profile: the file beside it, else the section in the image's file, which is then
-/// stored beside the profile.
+/// The path map of a profile: the file beside it, else the section in the image's file, which is
+/// then stored beside the profile.
 ///
 /// # Errors
 /// There is no readable map of the profile's build.

@@ -1,8 +1,11 @@
-//! Workers that take words out of rings and feed them to the analysis. A ring has one worker at a time; there are as many as
-//! processors, and no more of them work than there are rings.
+//! Workers that take words out of rings and feed them to the analysis.
 //!
-//! A busy thread's ring is emptied in whole chunks: the line of memory that the thread writes to next is left to it. What is less
-//! is taken when nothing more has come for a while, or when the owner waits.
+//! A ring has one worker at a time. There are as many workers as processors, and no more of them
+//! work than there are rings.
+//!
+//! A busy thread's ring is emptied in whole chunks, so that the thread keeps the cache line that it
+//! writes to next. Less than a chunk is taken when no more words came for a while, or when the
+//! owner waits.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -24,16 +27,16 @@ use crate::ring_stream::RingStream;
 use crate::settings::Settings;
 use crate::watch::{News, Watch};
 
-/// How long a ring's last words may lie there.
+/// How long a ring's last words may wait.
 const IDLE: Duration = Duration::from_millis(3);
-/// Most that is taken at once.
+/// Bytes that are taken at once, at most.
 const MOST: u64 = 4 * CHUNK;
-/// Shortest and longest sleep of a worker that finds nothing to do. A ring is full after some milliseconds, if its thread does nothing else.
+/// Shortest and longest sleep of an idle worker. A busy thread fills its ring in some milliseconds.
 const SLEEP: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
 
 /// Rings are being emptied.
 const RUNS: u8 = 0;
-/// No process is left that is waited for: workers end.
+/// The collector ends, and so do the workers.
 const ENDS: u8 = 1;
 
 /// The collector of a run; its threads end when it is dropped.
@@ -49,12 +52,26 @@ struct Shared {
     watch: Mutex<Watch>,
     taps: Mutex<Vec<Arc<Mutex<Tap>>>>,
     processes: Mutex<HashMap<PathBuf, Arc<ProcessStreams>>>,
-    /// Of processes that are gone, to be sealed; who does it holds `seals`.
+    /// Processes that are gone, to be sealed. The sealing thread holds `seals`.
     ended: Mutex<VecDeque<Arc<ProcessStreams>>>,
     seals: Mutex<()>,
-    /// By build id; none where there is no map.
+    /// By build id. None: there is no path map.
     words: Mutex<HashMap<[u8; 16], Option<Words>>>,
     notify: Notify,
+}
+
+/// Whether a look waits for the time to ask which processes have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interval {
+    Kept,
+    Skipped,
+}
+
+/// Whether the process of a ring still runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Runs,
+    Gone,
 }
 
 /// A ring that is being emptied.
@@ -63,13 +80,13 @@ struct Tap {
     process: Arc<ProcessStreams>,
     stream: RingStream,
     words: Vec<u32>,
-    /// Bytes that waited when it was last looked at, and since when they are no more.
+    /// Bytes that waited at the last look, and since when their number is the same.
     seen: u64,
     since: Instant,
 }
 
 impl Collector {
-    /// Starts to look into a run's directory.
+    /// Starts to watch a run's directory.
     ///
     /// # Errors
     /// No thread can be started.
@@ -99,12 +116,13 @@ impl Collector {
         })
     }
 
-    /// The program has ended: takes what is left of it, and writes down what there is of processes that go on.
+    /// The program has ended: takes its last words, and stores the results so far of processes that
+    /// run on.
     pub(crate) fn drain(&self) {
-        self.shared.look(true);
+        self.shared.look(Interval::Skipped);
         self.shared.seal();
         for (_, process) in self.shared.running_processes() {
-            self.shared.empty(&process, false);
+            self.shared.empty(&process, Owner::Runs);
             self.shared.check(process.keep());
         }
     }
@@ -115,7 +133,7 @@ impl Drop for Collector {
         self.shared.phase.store(ENDS, Ordering::SeqCst);
         if let Some(watcher) = self.watcher.take() {
             watcher.thread().unpark();
-            // One that panicked has said so.
+            // A panic has printed its message.
             watcher.join().ok();
         }
         self.drain();
@@ -136,7 +154,7 @@ impl Shared {
         std::thread::scope(|scope| {
             let mut workers = 0;
             while self.runs() {
-                let pause = self.look(false);
+                let pause = self.look(Interval::Kept);
                 if workers == 0 && self.turns(&mut Vec::new()) {
                     for _ in 0..processors {
                         let number = workers;
@@ -155,8 +173,9 @@ impl Shared {
         });
     }
 
-    /// Takes in what has come, and ends what is gone.
-    fn look(&self, now: bool) -> Duration {
+    /// Looks for new rings and for processes that are gone. Gives how long to wait before the next
+    /// look.
+    fn look(&self, interval: Interval) -> Duration {
         let mut ended = Vec::new();
         let tell = |news: News<'_>| match news {
             News::Ring(path, file, ring) => {
@@ -170,11 +189,9 @@ impl Shared {
             News::Ended(path) => ended.push(path.to_owned()),
         };
         let mut watch = locked(&self.watch);
-        let pause = if now {
-            watch.look_now(tell);
-            Duration::ZERO
-        } else {
-            watch.look(tell)
+        let pause = match interval {
+            Interval::Kept => watch.look(tell),
+            Interval::Skipped => watch.look_now(tell),
         };
         for path in ended {
             let process = locked(&self.processes).remove(&path);
@@ -183,13 +200,14 @@ impl Shared {
         pause
     }
 
-    /// Seals what has ended, one after the other: it takes as long as there is much of it, and others find their rings meanwhile.
+    /// Seals the processes that have ended, one after the other. Sealing takes long for long
+    /// streams; other threads find and empty rings meanwhile.
     fn seal(&self) {
-        let _one = locked(&self.seals);
+        let _alone = locked(&self.seals);
         loop {
             let next = locked(&self.ended).pop_front();
             let Some(process) = next else { break };
-            self.empty(&process, true);
+            self.empty(&process, Owner::Gone);
             self.check(process.seal());
         }
     }
@@ -217,15 +235,16 @@ impl Shared {
             .collect()
     }
 
-    /// Takes all that is left in the rings of a process; of one that is gone they are not looked at again.
-    fn empty(&self, process: &Arc<ProcessStreams>, is_gone: bool) {
+    /// Takes all words that are left in the rings of a process. The rings of a process that is gone
+    /// are dropped.
+    fn empty(&self, process: &Arc<ProcessStreams>, owner: Owner) {
         for tap in self.taps_now() {
             let mut tap = locked(&tap);
             if Arc::ptr_eq(&tap.process, process) {
-                tap.empty(is_gone);
+                tap.empty(owner);
             }
         }
-        if is_gone {
+        if owner == Owner::Gone {
             locked(&self.taps).retain(|tap| !Arc::ptr_eq(&locked(tap).process, process));
         }
     }
@@ -241,7 +260,8 @@ impl Shared {
         locked(&self.taps).clone()
     }
 
-    /// A worker. No more of them work than there are rings: what is made of a ring would go from one processor's cache to the other's.
+    /// A worker. No more workers work than there are rings: with more, the analysis of a ring would
+    /// move from one processor's cache to another's.
     fn work(&self, number: usize) {
         let [least, longest] = SLEEP;
         let mut pause = least;
@@ -251,14 +271,14 @@ impl Shared {
                 pause = least;
                 continue;
             }
-            // What is made of a ring goes, with its memory, when its process has: nobody keeps it meanwhile.
+            // A ring's analysis must not outlive its process here: it holds a share of the memory.
             taps.clear();
             std::thread::sleep(pause);
             pause = (pause * 2).min(longest);
         }
     }
 
-    /// A turn for each ring that no other worker has; whether anything was taken.
+    /// Gives each ring that no other worker holds a turn. Tells whether any words were taken.
     fn turns(&self, taps: &mut Vec<Arc<Mutex<Tap>>>) -> bool {
         taps.clone_from(&locked(&self.taps));
         let mut took = false;
@@ -284,7 +304,7 @@ impl Tap {
         }
     }
 
-    /// Takes some words if it is time; whether it took any.
+    /// Takes some words if it is time. Tells whether it took any.
     fn turn(&mut self) -> bool {
         let waiting = self.ring.waiting_bytes();
         if waiting == 0 {
@@ -319,17 +339,18 @@ impl Tap {
         !self.words.is_empty()
     }
 
-    /// Takes all that is there now.
-    fn empty(&mut self, is_gone: bool) {
+    /// Takes all words that the ring has now.
+    fn empty(&mut self, owner: Owner) {
         let end = self.ring.taken().saturating_add(self.ring.waiting_bytes());
-        // What a thread that runs appends meanwhile is left for later: it may be faster.
+        // Words that come meanwhile are left for later: the thread may be faster.
         while self.ring.taken() < end {
-            let took = if is_gone {
-                self.words.clear();
-                let batch = self.ring.take_rest(MOST, &mut self.words);
-                self.feed(batch)
-            } else {
-                self.take(MOST)
+            let took = match owner {
+                Owner::Runs => self.take(MOST),
+                Owner::Gone => {
+                    self.words.clear();
+                    let batch = self.ring.take_rest(MOST, &mut self.words);
+                    self.feed(batch)
+                }
             };
             if !took {
                 break;

@@ -10,8 +10,9 @@ use procfs::process::Stat;
 /// Nanoseconds of a tick, in which `/proc` tells when a process began: the runtime's own figure.
 const TICK: u64 = 10_000_000;
 
-/// Whether the process that wrote a raw profile is gone: no process with its id began when it began.
-/// A process of another PID namespace (a container) cannot be looked up, and may still be counting.
+/// Whether the process that wrote a raw profile is gone: no process with its id began when it
+/// began. A process of another PID namespace (a container) cannot be looked up, and may still be
+/// counting.
 pub(crate) fn has_ended(head: &RawHead) -> bool {
     let namespace = head.pid_namespace;
     if namespace != 0 && own_namespace().is_some_and(|own| own != namespace) {

@@ -1,14 +1,15 @@
-//! The streams of one image in one process: analyzed while the process runs, stored beside its profile,
-//! and sealed.
+//! The streams of one image in one process: analyzed while the process runs, stored beside its
+//! profile, and sealed.
 //!
 //! While the process runs, the events of a thread are with the worker that reads its ring
-//! ([`RingAnalysis`](crate::kinds::stream_kind::RingAnalysis)). From there they go to the analysis of
-//! the process ([`ProcessAnalysis`]). When the process has ended, the result is stored beside the
-//! profile ([`ProcessStreams::seal`]), and a sealed profile replaces the raw one: its head, how often
-//! each path ran, and what is missing.
+//! ([`RingAnalysis`](crate::kinds::stream_kind::RingAnalysis)). From there they go to the analysis
+//! of the process ([`ProcessAnalysis`]). When the process has ended, the result is stored beside
+//! the profile ([`ProcessStreams::seal`]), and a sealed profile replaces the raw one: its head, how
+//! often each path ran, and what is missing.
 //!
-//! No word counts twice, wherever sealing is interrupted: the analysis of words that the raw profile
-//! still has goes to files that count only beside a sealed profile, so both change places in one step.
+//! No word counts twice, wherever sealing is interrupted: the analysis of words that the raw
+//! profile still has goes to files that count only beside a sealed profile, so both change places
+//! in one step.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,8 +55,8 @@ pub(crate) struct RawResult {
 }
 
 impl ProcessStreams {
-    /// The streams of the raw profile at `profile`, taken while the process runs. Without a path map,
-    /// `words` is none.
+    /// The streams of the raw profile at `profile`, taken while the process runs. Without a path
+    /// map, `words` is none.
     pub(crate) fn live(
         profile: &Path,
         head: &ProfileHead,
@@ -76,7 +77,8 @@ impl ProcessStreams {
         }
     }
 
-    /// The streams of a raw profile without a live collector, continuing the files of an earlier one.
+    /// The streams of a raw profile without a live collector, continuing the files of an earlier
+    /// one.
     pub(crate) fn resume(
         profile: &Path,
         head: &ProfileHead,
@@ -145,7 +147,8 @@ impl ProcessStreams {
         for piece in ring.pieces() {
             match piece {
                 Ok(piece) => {
-                    // A killed collector may have taken words without saying so: their places are 0.
+                    // A killed collector may have taken words without saying so: their places are
+                    // 0.
                     let taken = match (taker, next) {
                         (Taker::Collector, None) => zeros(&piece.words),
                         (Taker::Collector, Some(_)) | (Taker::Nobody, _) => 0,
@@ -184,7 +187,8 @@ impl ProcessStreams {
         }
     }
 
-    /// Counts the words that a ring's threads appended, and those that are `known` or were left out.
+    /// Counts the words that a ring's threads appended, and those that are `known` or were left
+    /// out.
     fn count_appended(&self, head: Option<&Ring<'_>>, known: u64) {
         let recording = &self.recording;
         if recording.origin == Origin::Live {
@@ -220,8 +224,8 @@ impl ProcessStreams {
         analysis.map_or(Ok(()), |analysis| analysis.process.close())
     }
 
-    /// The process has ended, and all its words are here or in the raw profile: stores the result, and
-    /// replaces the raw profile by a sealed one.
+    /// The process has ended, and all its words are here or in the raw profile: stores the result,
+    /// and replaces the raw profile by a sealed one.
     ///
     /// # Errors
     /// The run's directory cannot be read or written.
@@ -245,13 +249,13 @@ impl ProcessStreams {
             kept = process.keep()?;
             process.close()?;
         }
-        let taken = self.recording.tally();
+        let taken = self.recording.stats();
         process.redirect(Destination::SecondFile)?;
         let damage = self.absorb(&raw);
         let has_inline = process.take_inline_counts(&raw) == InlineCounts::Some;
         let has_more = has_inline
             || self.recording.origin == Origin::Resumed
-            || self.recording.tally() != taken;
+            || self.recording.stats() != taken;
         let summary = match kept.filter(|_| !has_more) {
             Some(kept) => kept,
             None => process.seal()?,
@@ -298,7 +302,7 @@ impl ProcessStreams {
         profile.damage.extend(damage);
         let analysis = self.analysis.as_ref();
         let stored = analysis.and_then(|analysis| analysis.process.stored_paths());
-        let missing = self.recording.tally().damage(raw.rings(), stored.as_ref());
+        let missing = self.recording.stats().damage(raw.rings(), stored.as_ref());
         profile.damage.extend(missing);
         // The paths of rings that dropped words are counted, so the rings need no mention.
         let dropped = raw.rings().iter().filter(|ring| ring.missing.is_some());

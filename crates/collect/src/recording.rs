@@ -7,7 +7,7 @@ use holloway_abi::SAMPLE_WORDS;
 use holloway_format::ProfileHead;
 
 use crate::settings::Settings;
-use crate::tally::Tally;
+use crate::stream_stats::StreamStats;
 
 /// One image in one process.
 #[derive(Debug)]
@@ -52,7 +52,8 @@ pub(crate) struct WordCounters {
 }
 
 impl Recording {
-    /// One chunk in so many is analyzed. Timed paths are a sample already, or all of them are wanted.
+    /// One chunk in so many is analyzed. Timed paths are a sample already, or all of them are
+    /// wanted.
     pub(crate) fn sample(&self) -> u64 {
         match self.head.kind.is_timed() {
             true => 1,
@@ -102,17 +103,17 @@ impl Recording {
         self.words.known.fetch_add(words, Ordering::Relaxed);
     }
 
-    /// What became of the words. The losses of a resumed recording are known when all its words were
-    /// read.
-    pub(crate) fn tally(&self) -> Tally {
+    /// What became of the words. The losses of a resumed recording are known when all its words
+    /// were read.
+    pub(crate) fn stats(&self) -> StreamStats {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let words = &self.words;
         let lost = match self.origin {
             Origin::Live => read(&words.lost),
             Origin::Resumed => read(&words.appended).saturating_sub(read(&words.known)),
         };
-        Tally {
-            analysed: read(&words.analyzed),
+        StreamStats {
+            analyzed: read(&words.analyzed),
             left_out: read(&words.left_out),
             lost: lost.div_ceil(self.words_per_path()),
             cut: read(&words.cut),

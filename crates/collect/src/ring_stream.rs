@@ -1,7 +1,7 @@
 //! One ring's words on their way into the analysis, as far as the sample contains them.
 //!
-//! A sample consists of *bursts*: the words of one chunk each. The words between two bursts are left out,
-//! except those that tell that another thread goes on.
+//! A sample consists of *bursts*: the words of one chunk each. The words between two bursts are
+//! left out, except those that tell that another thread goes on.
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ struct Operands {
 }
 
 impl Operands {
-    /// Passes a word. Tells whether the word is a [`WORD_OWNER`] or its operand. An operand may look like
-    /// any control word.
+    /// Passes a word. Tells whether the word is a [`WORD_OWNER`] or its operand. An operand may
+    /// look like any control word.
     fn pass(&mut self, word: u32) -> bool {
         let (left, of_owner) = match word {
             word if word & OPERAND == 0 => (0, false),

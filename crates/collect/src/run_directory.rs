@@ -30,7 +30,8 @@ pub const DEFAULT_RUNS: &str = "target/holloway/runs";
 /// Environment variable that names the run's directory itself.
 pub const DATA: &str = environment::DATA.name;
 
-/// Makes the directory of a new run: `-o` if given, else `$HOLLOWAY_DATA`, else a new one in `runs`.
+/// Makes the directory of a new run: `-o` if given, else `$HOLLOWAY_DATA`, else a new one in
+/// `runs`.
 ///
 /// # Errors
 /// `-o` names something that is there and not empty, or the directory cannot be made or written.
@@ -101,7 +102,8 @@ pub fn create_in(runs: &Path, name: &str) -> Result<PathBuf> {
     unreachable!("the loop above ends by returning")
 }
 
-/// Tries what the program will do, so that an unwritable place is said before a long run and not after it.
+/// Tries what the program will do, so that an unwritable place is said before a long run and not
+/// after it.
 fn check_writable(directory: &Path) -> Result<()> {
     tempfile::Builder::new()
         .prefix(".holloway-")
@@ -113,7 +115,8 @@ fn check_writable(directory: &Path) -> Result<()> {
         })
 }
 
-/// Removes a run's directory if nothing was recorded into it, and lets `latest` point to the run before.
+/// Removes a run's directory if nothing was recorded into it, and lets `latest` point to the run
+/// before.
 pub fn discard_if_empty(directory: &Path) {
     // remove_dir refuses a directory that holds anything.
     if std::fs::remove_dir(directory).is_err() {

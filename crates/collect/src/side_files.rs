@@ -1,10 +1,10 @@
 //! The files that a stream kind stores beside a profile.
 //!
-//! A collector writes the first file, `<profile>.<extension>`, while the process runs. Sealing reads
-//! the words that the raw profile still has, and writes a second file, which counts only beside a
-//! sealed profile. So no word counts twice, wherever sealing is interrupted: the raw profile and the
-//! second file change places in one step. When the profile is sealed, the second file gets the name of
-//! the first.
+//! A collector writes the first file, `<profile>.<extension>`, while the process runs. Sealing
+//! reads the words that the raw profile still has, and writes a second file, which counts only
+//! beside a sealed profile. So no word counts twice, wherever sealing is interrupted: the raw
+//! profile and the second file change places in one step. When the profile is sealed, the second
+//! file gets the name of the first.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -98,8 +98,8 @@ impl SideFiles {
         }
     }
 
-    /// The profile is sealed: gives the second file the name of the first. A continuation keeps its name
-    /// if there is a first file.
+    /// The profile is sealed: gives the second file the name of the first. A continuation keeps its
+    /// name if there is a first file.
     pub(crate) fn rename_second(self, profile: &Path) {
         let (first, second) = (self.first(profile), self.second(profile));
         let is_free = match self.second {

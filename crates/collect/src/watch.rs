@@ -1,7 +1,8 @@
 //! Looks for profiles with streams in a run's directory, and for rings in them.
 //!
-//! A ring holds what a busy thread appends in a millisecond or two and its owner waits when it is full, so the directory is
-//! looked at that often, unless looking takes long itself (thousands of profiles), or no program with streams runs now.
+//! A busy thread fills its ring in a millisecond or two, and waits when the ring is full. So the
+//! directory is read that often, unless reading takes long itself (thousands of profiles), or no
+//! program with streams runs now.
 
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
@@ -14,12 +15,14 @@ use crate::files::is_profile;
 use crate::notice::{Notice, Notify};
 use crate::process::has_ended;
 
-/// Between two looks, while there are streams and while there are none.
-const INTERVAL: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(10)];
-/// Between two looks whether the processes are still there.
+/// Between two looks while there are streams.
+const BUSY_INTERVAL: Duration = Duration::from_millis(2);
+/// Between two looks while there are none.
+const IDLE_INTERVAL: Duration = Duration::from_millis(10);
+/// Between two looks for ended processes.
 const ENDED_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What is known of a directory.
+/// The profiles of a directory that were seen.
 #[derive(Debug)]
 pub(super) struct Watch {
     directory: PathBuf,
@@ -29,12 +32,12 @@ pub(super) struct Watch {
     notify: Notify,
 }
 
-/// What has come or gone.
+/// A ring that has come, or a process that is gone.
 #[derive(Debug)]
 pub(super) enum News<'a> {
     /// A ring in the profile of this path.
     Ring(&'a Path, &'a RingFile, Ring),
-    /// The process of a profile is gone, all its rings were told.
+    /// The process of a profile is gone, and all its rings were told.
     Ended(&'a Path),
 }
 
@@ -49,7 +52,7 @@ impl Watch {
         }
     }
 
-    /// Looks, and tells what has come. Gives how long to wait before the next look.
+    /// Looks, and tells the news. Gives how long to wait before the next look.
     pub(super) fn look(&mut self, mut tell: impl FnMut(News<'_>)) -> Duration {
         let began = Instant::now();
         self.find_files();
@@ -57,7 +60,7 @@ impl Watch {
         let mut ended = Vec::new();
         for (path, file) in &mut self.files {
             let has_ended = asks && has_ended(file.head());
-            // Behind the question: what a process made before its end is told before it.
+            // After the question: rings that a process made before its end are told before its end.
             let rings = file.new_rings().unwrap_or_default();
             rings
                 .into_iter()
@@ -74,16 +77,20 @@ impl Watch {
         if asks {
             self.asked = Instant::now();
         }
-        let interval = INTERVAL[usize::from(self.files.is_empty())];
+        let interval = match self.files.is_empty() {
+            true => IDLE_INTERVAL,
+            false => BUSY_INTERVAL,
+        };
         interval.max(began.elapsed() * 4)
     }
 
-    /// The same without waiting for the time to ask who has ended.
-    pub(super) fn look_now(&mut self, tell: impl FnMut(News<'_>)) {
+    /// Looks, and asks at once which processes have ended. The next look need not wait.
+    pub(super) fn look_now(&mut self, tell: impl FnMut(News<'_>)) -> Duration {
         self.asked = Instant::now()
             .checked_sub(ENDED_INTERVAL)
             .unwrap_or(self.asked);
         self.look(tell);
+        Duration::ZERO
     }
 
     fn find_files(&mut self) {
@@ -103,14 +110,15 @@ impl Watch {
                     self.others.insert(path.clone());
                     (self.notify)(Notice::PermissionDenied { profile: path });
                 }
-                // It may be that too many files are open: its threads wait for us.
+                // Too many files may be open: the threads of the profile wait until it can be
+                // opened.
                 Ok(Opened::Unfinished) | Err(_) => {}
             }
         }
     }
 }
 
-/// Whether the process has us for its collector: other streams are not ours to take.
+/// Whether this process is the profile's collector. Other streams belong to other collectors.
 fn is_ours(file: &RingFile) -> bool {
     file.collector().is_ok_and(|pid| pid == std::process::id())
 }

@@ -1,6 +1,7 @@
 //! The kinds of profile: what a run has of each, how to see it, and which options go with which.
 //!
-//! An option that the kind, or the view, has no use for is refused: nobody is to believe that it did something.
+//! An option that the kind, or the view, has no use for is refused: nobody is to believe that it
+//! did something.
 
 use std::fmt;
 
@@ -8,7 +9,7 @@ use clap::ValueEnum as _;
 use holloway_abi::Kind;
 use holloway_collect::recorded::RecordedKinds;
 
-use crate::args::{OutputFormat, StreamArgs, View, ViewArgs};
+use crate::cli::{OutputFormat, StreamArgs, View, ViewArgs};
 use crate::failure::{Failure, Result};
 
 /// What shows a kind.
@@ -22,13 +23,15 @@ fn command(kind: Kind) -> &'static str {
     }
 }
 
-/// What a page leaves out and how to see it, where the run has other kinds too. Who asks for a view of counts (`is_asked_for`) gets all of them:
-/// every kind has counts.
+/// What a page leaves out and how to see it, where the run has other kinds too. Who asks for a view
+/// of counts (`is_asked_for`) gets all of them: every kind has counts.
 pub(crate) fn others(recorded: &RecordedKinds, page: Page, is_asked_for: bool) -> Option<String> {
     if page == Page::Counts && is_asked_for {
         return None;
     }
-    let others = recorded.iter().filter(|(kind, _)| !page.shows(*kind));
+    let others = recorded
+        .iter()
+        .filter(|(kind, _)| Page::of_kind(*kind) != page);
     let others = others.map(|(kind, images)| {
         let names: Vec<&str> = images.iter().map(String::as_str).collect();
         let more = names.len().saturating_sub(NAMED);
@@ -89,13 +92,14 @@ impl Page {
         }
     }
 
-    /// Whether it has all of a kind: of any kind there are counts, but they aren't all there is.
-    fn shows(self, kind: Kind) -> bool {
-        match self {
-            Self::Counts => !kind.is_stream(),
-            Self::Loops => kind == Kind::Loops,
-            Self::Trace => kind == Kind::Trace,
-            Self::Variation => kind.is_timed(),
+    /// The page that shows everything a kind collects. Counts are known for every kind, but they
+    /// are not all there is.
+    fn of_kind(kind: Kind) -> Self {
+        match kind {
+            Kind::Paths | Kind::Edges => Self::Counts,
+            Kind::Loops => Self::Loops,
+            Kind::Trace => Self::Trace,
+            Kind::Variation | Kind::Times => Self::Variation,
         }
     }
 }

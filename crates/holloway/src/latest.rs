@@ -7,8 +7,8 @@ use holloway_collect::run_directory::{DATA, DEFAULT_RUNS, LATEST, RUNS, latest_i
 use crate::failure::{Context, Failure, Result};
 use crate::{project, status};
 
-/// The run to report when none is named: `$HOLLOWAY_DATA`, else the newest among the `latest` of cargo's target directory
-/// and that of the nearest `target` at or above the current directory.
+/// The run to report when none is named: `$HOLLOWAY_DATA`, else the newest among the `latest` of
+/// cargo's target directory and that of the nearest `target` at or above the current directory.
 ///
 /// # Errors
 /// There is none.

@@ -4,38 +4,31 @@
 //!
 //! | called as | by | is |
 //! |---|---|---|
-//! | `holloway` | the user | the commands of `args.rs` |
-//! | `cargo-holloway` | `cargo holloway` | cargo's verbs, woven: `cargo_verb.rs` |
+//! | `holloway` | the user | the commands of `cli/` |
+//! | `cargo-holloway` | `cargo holloway` | cargo's verbs, woven: `commands/cargo.rs` |
 //! | `holloway-rustc` | cargo (`RUSTC_WRAPPER`) | adds our options to rustc's: `holloway_link::rustc` |
 //! | `holloway-cc` | rustc (`-Clinker`) | the link step that weaves: `holloway_link::step` |
 //! | `holloway-ld` | clang (`--ld-path`) | the same for a raw ld line |
 //! | `holloway-clang`, `holloway-clang++` | build systems | `holloway cc`, `holloway c++` as one word: `holloway_link::cc` |
 //!
-//! A command is a file; exit codes are in `failure.rs`.
+//! The options of all commands are data in `cli/`. Each command is a file in `commands/`. Exit
+//! codes are in `failure.rs`.
 
-mod args;
-mod cargo_verb;
-mod clean;
-mod demo;
-mod doctor;
+mod cli;
+mod commands;
 mod failure;
 mod guide;
 mod kinds;
 mod latest;
 mod link_host;
 mod loading;
-mod manual;
+mod missing_profile;
 mod notices;
-mod overlap;
+mod printing;
 mod project;
-mod report;
-mod run;
-mod show_env;
+mod shell;
 mod split;
-mod stability;
 mod status;
-mod trace;
-mod unwritten;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -45,8 +38,9 @@ use clap::Parser as _;
 use holloway_link::cc::{self, Language};
 use holloway_link::{rustc, step, tools, worker};
 
-use args::{CargoCommand, CargoHolloway, Command, Holloway};
-use cargo_verb::Verb;
+use cli::{CargoCommand, CargoHolloway, Command, Holloway};
+use commands::cargo::{self, Verb};
+use commands::{clean, demo, doctor, manual, overlap, report, run, show_env, stability, trace};
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
 
@@ -104,7 +98,8 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         "cc" => return compile(Language::C, rest),
         "c++" => return compile(Language::Cxx, rest),
         "ld" => return link(step::ld, rest),
-        // The crate cc asks the first word of CC="holloway cc" what compiler it is: `holloway -E FILE`.
+        // The crate cc asks the first word of CC="holloway cc" what compiler it is: `holloway -E
+        // FILE`.
         "-E" => return compile(Language::C, args),
         _ => {}
     }
@@ -135,7 +130,7 @@ fn cargo_holloway(args: &[OsString]) -> Result<ExitCode> {
     if let Some((first, rest)) = args.split_first()
         && let Some(verb) = first.to_str().and_then(Verb::parse)
     {
-        return cargo_verb::main(verb, rest);
+        return cargo::main(verb, rest);
     }
     let words = std::iter::once(OsString::from("cargo-holloway")).chain(args.iter().cloned());
     match CargoHolloway::parse_from(words).command {

@@ -9,7 +9,7 @@ use holloway_collect::settings::Settings;
 use holloway_report::{grouped, plural};
 
 use crate::failure::Result;
-use crate::{show_env, status};
+use crate::{shell, status};
 
 /// Words whose analysis takes a second or two.
 const MANY: u64 = 10_000_000;
@@ -31,17 +31,18 @@ pub(crate) fn load_with_streams(run: &Path) -> Result<Loaded> {
     Ok(load::load_with_streams(run, &Settings::default())?)
 }
 
-/// Reads `run` for a command that looks for damage. Where nothing can be read, the result has no image.
+/// Reads `run` for a command that looks for damage. Where nothing can be read, the result has no
+/// image.
 ///
 /// # Errors
 /// The run does not exist, or is an empty directory.
-pub(crate) fn load_what_is_left(run: &Path) -> Result<Loaded> {
+pub(crate) fn load_readable(run: &Path) -> Result<Loaded> {
     announce(run);
-    Ok(load::load_what_is_left(run, &Settings::default())?)
+    Ok(load::load_readable(run, &Settings::default())?)
 }
 
-/// Finishes a run's directory, and warns if something could not be written. `linked` is a directory of
-/// path maps that the links left.
+/// Finishes a run's directory, and warns if something could not be written. `linked` is a directory
+/// of path maps that the links left.
 ///
 /// # Errors
 /// The directory cannot be read.
@@ -55,7 +56,8 @@ pub(crate) fn finish(directory: &Path, linked: Option<&Path>) -> Result<Outcome>
     Ok(outcome)
 }
 
-/// Tells that the run's streams are analyzed first, if that takes a while, and how to wait only once.
+/// Tells that the run's streams are analyzed first, if that takes a while, and how to wait only
+/// once.
 fn announce(run: &Path) {
     let Some(untaken) = load::untaken(run).filter(|untaken| untaken.words >= MANY) else {
         return;
@@ -76,7 +78,7 @@ fn announce(run: &Path) {
     };
     let directory = match directory.as_os_str().is_empty() {
         true => ".".to_owned(),
-        false => show_env::word(&directory.to_string_lossy()),
+        false => shell::word(&directory.to_string_lossy()),
     };
     let once = match has_ended {
         true => format!(

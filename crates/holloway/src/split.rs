@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{ArgAction, Args as _};
 
-use crate::args::CargoArgs;
+use crate::cli::CargoArgs;
 
 /// The command line of a cargo verb, split by who reads the words.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! `--collect edges`: counters of edges, or of paths in functions whose edges cannot be counted. The
-//! profile holds everything, and the map tells which function has which counters.
+//! `--collect edges`: counters of edges, or of paths in functions whose edges cannot be counted.
+//! The profile holds everything, and the map tells which function has which counters.
 
 use holloway_format::{FormatError, ImageMap, Profile, read_profile};
 

@@ -1,5 +1,5 @@
-//! `--collect loops`: sequences of paths over loop iterations, as forests of slabs, all threads of a
-//! recording together.
+//! `--collect loops`: sequences of paths over loop iterations, as forests of slabs, all threads of
+//! a recording together.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::lock::locked;
 use crate::memory::{Memory, Share};
 use crate::recording::Recording;
 use crate::side_files::extension;
-use crate::tally::Tally;
+use crate::stream_stats::StreamStats;
 
 /// The kind.
 pub(super) static LOOPS: SingleFile<Forests> = SingleFile::new();
@@ -48,7 +48,8 @@ pub(super) struct Forests {
     met: Met,
     /// The forests that an earlier collector stored.
     earlier: Option<LoopsProfile>,
-    /// Paths that threads counted inline. They are read when the process has ended, or is looked at.
+    /// Paths that threads counted inline. They are read when the process has ended, or is looked
+    /// at.
     inline: Vec<FunctionCounts>,
     /// Iterations that sequences span, once a ring was started.
     k: Option<u32>,
@@ -88,7 +89,7 @@ impl Forests {
     }
 
     /// The forests of the process that `head` describes.
-    fn profile(&self, head: &ProfileHead, words: &Words, tally: Tally) -> ProcessForests {
+    fn profile(&self, head: &ProfileHead, words: &Words, stats: StreamStats) -> ProcessForests {
         let head = LoopsHead {
             build_id: head.build_id,
             image: head.image.clone(),
@@ -99,8 +100,8 @@ impl Forests {
             threads: head.threads,
             forked: head.forked,
             stats: LoopsStats {
-                lost_words: tally.lost,
-                cut_streams: tally.cut,
+                lost_words: stats.lost,
+                cut_streams: stats.cut,
                 ..LoopsStats::default()
             },
         };
@@ -124,9 +125,9 @@ impl Forests {
                 ..LoopsProfile::default()
             },
         };
-        join(&mut profile, counted(&self.inline, words, tally));
-        let stats = &profile.head.stats;
-        let lacks_words = tally.is_partial() || stats.lost_words > 0 || stats.gaps > 0;
+        join(&mut profile, counted(&self.inline, words, stats));
+        let sums = &profile.head.stats;
+        let lacks_words = stats.is_partial() || sums.lost_words > 0 || sums.gaps > 0;
         ProcessForests {
             is_closed: lacks_words && loops::left::close(&mut profile, words),
             profile,
@@ -171,8 +172,8 @@ impl Sums for Forests {
         }
     }
 
-    fn content(&self, head: &ProfileHead, words: &Words, tally: Tally) -> ProcessForests {
-        self.profile(head, words, tally)
+    fn content(&self, head: &ProfileHead, words: &Words, stats: StreamStats) -> ProcessForests {
+        self.profile(head, words, stats)
     }
 
     fn counts(content: &ProcessForests) -> Vec<FunctionCounts> {
@@ -287,13 +288,13 @@ fn limits(memory: &Memory, fitting: usize) -> Limits {
     Limits { nodes }
 }
 
-/// The forests of paths that were counted inline, as if they had come as words: activations of one path
-/// each. In a sample, the analyzed share of them, so that counts compare. Paths that were left early are
-/// roots as well, with the counts of their counters ([`loops::left`]).
-fn counted(functions: &[FunctionCounts], words: &Words, tally: Tally) -> LoopsProfile {
-    let part = u128::from(tally.analysed);
-    let all = part + u128::from(tally.left_out);
-    let share = |count: u64| match tally.left_out {
+/// The forests of paths that were counted inline, as if they had come as words: activations of one
+/// path each. In a sample, the analyzed share of them, so that counts compare. Paths that were left
+/// early are roots as well, with the counts of their counters ([`loops::left`]).
+fn counted(functions: &[FunctionCounts], words: &Words, stats: StreamStats) -> LoopsProfile {
+    let part = u128::from(stats.analyzed);
+    let all = part + u128::from(stats.left_out);
+    let share = |count: u64| match stats.left_out {
         0 => count,
         _ => (u128::from(count) * part / all) as u64,
     };
@@ -315,9 +316,9 @@ fn counted(functions: &[FunctionCounts], words: &Words, tally: Tally) -> LoopsPr
             dropped: Vec::new(),
         };
         let paths = loops::left::words(words, &forest);
-        let stats = &mut made.head.stats;
-        stats.words = stats.words.saturating_add(paths);
-        stats.slabs = stats.slabs.saturating_add(paths);
+        let sums = &mut made.head.stats;
+        sums.words = sums.words.saturating_add(paths);
+        sums.slabs = sums.slabs.saturating_add(paths);
         made.head.stats.nodes += forest.nodes.len() as u64;
         if !forest.nodes.is_empty() {
             made.functions.push(forest);
@@ -326,16 +327,16 @@ fn counted(functions: &[FunctionCounts], words: &Words, tally: Tally) -> LoopsPr
     made
 }
 
-/// Adds forests of the same process. A forest may have several roots with the same path, which count
-/// together.
+/// Adds forests of the same process. A forest may have several roots with the same path, which
+/// count together.
 fn join(sum: &mut LoopsProfile, more: LoopsProfile) {
     sum.head.stats.add(&more.head.stats);
     sum.damage.extend(more.damage);
     for forest in more.functions {
         let place = sum
             .functions
-            .binary_search_by_key(&(forest.module, forest.function), |one| {
-                (one.module, one.function)
+            .binary_search_by_key(&(forest.module, forest.function), |known| {
+                (known.module, known.function)
             });
         match place {
             Err(place) => sum.functions.insert(place, forest),
@@ -367,7 +368,8 @@ mod tests {
     const RETURNED: u64 = 0;
     const LEFT: u64 = 1;
 
-    /// A function of one block that returns, and may be left in a call if it is to have an exit edge.
+    /// A function of one block that returns, and may be left in a call if it is to have an exit
+    /// edge.
     fn image(has_exits: bool) -> Arc<ImageMap> {
         let edge = |kind, outcome| EdgeMap {
             from: 0,
@@ -414,7 +416,7 @@ mod tests {
         has_exits: bool,
         counts: &[(u64, u64)],
         gaps: u64,
-        tally: Tally,
+        stats: StreamStats,
     ) -> (Vec<(u64, u64)>, bool) {
         let map = image(has_exits);
         let inline = FunctionCounts {
@@ -430,7 +432,7 @@ mod tests {
             inline: vec![inline],
             ..Forests::default()
         };
-        let made = forests.profile(&ProfileHead::default(), &Words::new(&map), tally);
+        let made = forests.profile(&ProfileHead::default(), &Words::new(&map), stats);
         let nodes = made.profile.functions.iter().flat_map(|one| &one.nodes);
         (
             nodes.map(|node| (node.path, node.count)).collect(),
@@ -442,22 +444,22 @@ mod tests {
     #[test]
     fn frames_that_go_uncounted_are_a_fact() {
         let (all, part) = (
-            Tally::default(),
-            Tally {
-                analysed: 1,
+            StreamStats::default(),
+            StreamStats {
+                analyzed: 1,
                 left_out: 1,
-                ..Tally::default()
+                ..StreamStats::default()
             },
         );
         let both = [(RETURNED, 6), (LEFT, 2)];
         let (roots, is_closed) = counted(true, &both, 0, all);
         assert!(roots.contains(&(LEFT, 2)) && !is_closed, "{roots:?}");
-        for (gaps, tally) in [(1, all), (0, part)] {
-            let (roots, is_closed) = counted(true, &both, gaps, tally);
+        for (gaps, stats) in [(1, all), (0, part)] {
+            let (roots, is_closed) = counted(true, &both, gaps, stats);
             let count = |path| roots.iter().find(|root| root.0 == path).map(|root| root.1);
             assert_eq!(count(LEFT), count(RETURNED), "all came back: {roots:?}");
             assert!(is_closed);
-            assert!(!counted(false, &both[..1], gaps, tally).1);
+            assert!(!counted(false, &both[..1], gaps, stats).1);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The kinds of collection on the host, a file for each: how their streams are analyzed, stored, and
-//! read back.
+//! The kinds of collection on the host, a file for each: how their streams are analyzed, stored,
+//! and read back.
 
 mod edges;
 mod loops;

@@ -1,11 +1,12 @@
-//! Kinds whose streams are summed up and stored in a single file when the process has ended: loops and
-//! timings.
+//! Kinds whose streams are summed up and stored in a single file when the process has ended: loops
+//! and timings.
 //!
-//! The file holds the sums of all streams. A collector stores it beside the raw profile when the program
-//! ends; sealing stores it again if more words came since.
+//! The file holds the sums of all streams. A collector stores it beside the raw profile when the
+//! program ends; sealing stores it again if more words came since.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holloway_analysis::stream::Words;
@@ -20,7 +21,7 @@ use crate::files::write_atomically;
 use crate::lock::locked;
 use crate::recording::Recording;
 use crate::side_files::{ProfileState, SecondFile, SideFiles};
-use crate::tally::Tally;
+use crate::stream_stats::StreamStats;
 
 /// The sums of a recording's streams.
 pub(crate) trait Sums: Default + Send + 'static {
@@ -31,8 +32,8 @@ pub(crate) trait Sums: Default + Send + 'static {
     /// The analysis of one ring, which adds to the sums.
     type Ring: RingAnalysis + 'static;
 
-    /// Sums that continue those of a file, for a recording that is resumed. Counts the words that the
-    /// file accounts for.
+    /// Sums that continue those of a file, for a recording that is resumed. Counts the words that
+    /// the file accounts for.
     fn resume(earlier: Self::Content, recording: &Recording) -> Self;
 
     /// Starts the analysis of one ring.
@@ -42,7 +43,7 @@ pub(crate) trait Sums: Default + Send + 'static {
     fn take_inline_counts(&mut self, raw: &RawProfile<'_>, words: &Words) -> InlineCounts;
 
     /// What the file is to hold.
-    fn content(&self, head: &ProfileHead, words: &Words, tally: Tally) -> Self::Content;
+    fn content(&self, head: &ProfileHead, words: &Words, stats: StreamStats) -> Self::Content;
 
     /// How often each path ran, or is estimated to have run.
     fn counts(content: &Self::Content) -> Vec<FunctionCounts>;
@@ -143,12 +144,12 @@ impl<S: Sums> StreamKind for SingleFile<S> {
 impl<S: Sums> SummedStreams<S> {
     fn content(&self) -> S::Content {
         let recording = &self.recording;
-        locked(&self.sums).content(&recording.head, &self.words, recording.tally())
+        locked(&self.sums).content(&recording.head, &self.words, recording.stats())
     }
 
-    fn store(&self, file: PathBuf) -> Result<Summary, StoreError> {
+    fn store(&self, file: &Path) -> Result<Summary, StoreError> {
         let content = self.content();
-        write_atomically(&file, &S::encode(&content))?;
+        write_atomically(file, &S::encode(&content))?;
         Ok(summary::<S>(&content))
     }
 }
@@ -171,7 +172,7 @@ impl<S: Sums> ProcessAnalysis for SummedStreams<S> {
     }
 
     fn keep(&self) -> Result<Option<Summary>, StoreError> {
-        self.store(files::<S>().first(&self.recording.profile))
+        self.store(&files::<S>().first(&self.recording.profile))
             .map(Some)
     }
 
@@ -185,7 +186,7 @@ impl<S: Sums> ProcessAnalysis for SummedStreams<S> {
     }
 
     fn seal(&self) -> Result<Summary, StoreError> {
-        self.store(files::<S>().second(&self.recording.profile))
+        self.store(&files::<S>().second(&self.recording.profile))
     }
 
     fn result(&self) -> (StreamData, Summary) {
@@ -194,7 +195,7 @@ impl<S: Sums> ProcessAnalysis for SummedStreams<S> {
         (S::into_data(content), summary)
     }
 
-    fn stored_paths(&self) -> Option<std::collections::BTreeMap<u32, u64>> {
+    fn stored_paths(&self) -> Option<BTreeMap<u32, u64>> {
         None
     }
 }

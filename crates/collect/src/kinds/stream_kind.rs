@@ -33,8 +33,8 @@ pub(crate) trait StreamKind: Sync {
     /// Continues the analysis after a collector that is gone, with what its files hold.
     fn resume(&self, recording: Arc<Recording>, words: Words) -> Resumed;
 
-    /// Reads what the files hold, of a process whose profile is `head`. `contents` are the files that
-    /// count.
+    /// Reads what the files hold, of a process whose profile is `head`. `contents` are the files
+    /// that count.
     fn read(&self, contents: Vec<Vec<u8>>, map: &ImageMap) -> Option<StreamData>;
 
     /// Reads which process and build a file belongs to.
@@ -76,12 +76,12 @@ pub(crate) trait ProcessAnalysis: Send + Sync {
     /// Starts the analysis of one ring. The words before the first change of owners are `thread`'s.
     fn ring(&self, thread: u32) -> Box<dyn RingAnalysis>;
 
-    /// Takes what threads counted inline, behind the words of their rings, in place of what was taken
-    /// before.
+    /// Takes what threads counted inline, behind the words of their rings, in place of what was
+    /// taken before.
     fn take_inline_counts(&self, raw: &RawProfile<'_>) -> InlineCounts;
 
-    /// Stores what was analyzed so far, while the process runs on. Gives the summary, if it is known
-    /// before the end.
+    /// Stores what was analyzed so far, while the process runs on. Gives the summary, if it is
+    /// known before the end.
     ///
     /// # Errors
     /// The run's directory cannot be written.

@@ -1,5 +1,5 @@
-//! `--collect variation` and `--collect times`: how long paths took, a few of them or all, all threads of
-//! a recording together.
+//! `--collect variation` and `--collect times`: how long paths took, a few of them or all, all
+//! threads of a recording together.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ use super::stream_kind::{InlineCounts, RingAnalysis, StreamData};
 use crate::lock::locked;
 use crate::recording::Recording;
 use crate::side_files::extension;
-use crate::tally::Tally;
+use crate::stream_stats::StreamStats;
 
 /// The kind.
 pub(super) static TIMINGS: SingleFile<Timings> = SingleFile::new();
@@ -65,7 +65,7 @@ impl Sums for Timings {
         InlineCounts::None
     }
 
-    fn content(&self, head: &ProfileHead, words: &Words, tally: Tally) -> VariationProfile {
+    fn content(&self, head: &ProfileHead, words: &Words, stats: StreamStats) -> VariationProfile {
         let head = VariationHead {
             build_id: head.build_id,
             image: head.image.clone(),
@@ -76,7 +76,7 @@ impl Sums for Timings {
             threads: head.threads,
             forked: head.forked,
             stats: VariationStats {
-                lost_words: tally.lost,
+                lost_words: stats.lost,
                 ..VariationStats::default()
             },
         };

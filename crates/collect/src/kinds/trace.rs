@@ -1,7 +1,7 @@
 //! `--collect trace`: all paths in order, compressed per thread and written block by block.
 //!
-//! A collector writes `.hwt` while the process runs. The words that the raw profile still has when it is
-//! sealed go into a second file, `.rest.hwt`.
+//! A collector writes `.hwt` while the process runs. The words that the raw profile still has when
+//! it is sealed go into a second file, `.rest.hwt`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -245,8 +245,8 @@ impl RingAnalysis for TraceRing {
     }
 }
 
-/// Symbols that a builder of traces remembers: as many as fit, but no more than pay. The symbols of a
-/// block come on top until pieces are forgotten, and some blocks are on their way to the file.
+/// Symbols that a builder of traces remembers: as many as fit, but no more than pay. The symbols of
+/// a block come on top until pieces are forgotten, and some blocks are on their way to the file.
 fn limits(fitting: usize) -> Limits {
     let usual = Limits::default();
     let pieces = usual.pieces.min(fitting);

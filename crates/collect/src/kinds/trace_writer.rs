@@ -146,7 +146,8 @@ impl Write for Sink {
     }
 }
 
-/// A thread that codes and writes blocks, which is half of the work. Meanwhile the next block is built.
+/// A thread that codes and writes blocks, which is half of the work. Meanwhile the next block is
+/// built.
 struct WriterThread {
     entries: SyncSender<Entry>,
     thread: JoinHandle<io::Result<Sink>>,

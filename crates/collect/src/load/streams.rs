@@ -1,4 +1,4 @@
-//! What was made of a run's streams: sequences over iterations, traces, times of paths.
+//! The analyzed streams of a run: sequences over iterations, traces, times of paths.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,21 +20,21 @@ use crate::recorded::RecordedKinds;
 use crate::side_files::ProfileState;
 use crate::thread_traces::{self, ThreadTrace, TraceSelection};
 
-/// A run, with what was made of its streams.
+/// A run with its streams.
 pub struct Loaded {
     /// How often its paths (or edges) ran.
     pub profile: RunProfile,
-    /// What there is.
+    /// The kinds of its images.
     pub kinds: RecordedKinds,
-    /// What was made of streams, of each process and image that has them.
+    /// The streams of each process and image that has some.
     pub streams: Vec<Streams>,
 }
 
-/// What was made of the streams of one image in one process.
+/// The analyzed streams of one image in one process.
 pub struct Streams {
-    /// Of which.
+    /// The head of the profile.
     pub head: ProfileHead,
-    /// The image.
+    /// The path map of the image.
     pub map: Arc<ImageMap>,
     /// The profile.
     pub(super) file: PathBuf,
@@ -45,44 +45,46 @@ pub struct Streams {
 }
 
 impl Loaded {
-    /// The sequences of paths over iterations. Of processes whose sequences can't be read only that they were there is known.
+    /// The sequences of paths over iterations. A process whose sequences cannot be read counts as a
+    /// process without any.
     pub fn into_loops(self) -> LoopsRun {
         let streams = self.streams.into_iter();
-        let streams = streams.filter(|one| one.head.kind == Kind::Loops).collect();
-        let mut loops = LoopsRun::new(by_image(streams, |one| one.loops().unwrap_or_default()));
+        let streams = streams.filter(|streams| streams.head.kind == Kind::Loops);
+        let sequences = |streams: &Streams| streams.loops().unwrap_or_default();
+        let mut loops = LoopsRun::new(by_image(streams.collect(), sequences));
         complete(&mut loops.run, self.profile);
         loops
     }
 
-    /// How long paths took. Of processes whose timings can't be read only that they were there is known.
+    /// How long paths took. A process whose timings cannot be read counts as a process without any.
     pub fn into_variation(self) -> VariationRun {
-        let timed = |one: &Streams| one.head.kind.is_timed();
+        let timed = |streams: &Streams| streams.head.kind.is_timed();
         let streams = self.streams.into_iter().filter(timed).collect();
-        let timings = |one: &Streams| {
-            let mut timings = one.timings().unwrap_or_default();
-            timings.head.kind = one.head.kind;
+        let timings = |streams: &Streams| {
+            let mut timings = streams.timings().unwrap_or_default();
+            timings.head.kind = streams.head.kind;
             timings
         };
         let mut variation = VariationRun::new(by_image(streams, timings));
         let mut profile = self.profile;
-        // Who looks at samples need not be told that others see estimates.
+        // The note on estimates is for readers of counts. Here, the samples themselves are shown.
         profile.damage.retain(|note| note.sample().is_none());
         complete(&mut variation.run, profile);
         variation
     }
 }
 
-/// What was made of each process, by image.
-fn by_image<T>(streams: Vec<Streams>, of: impl Fn(&Streams) -> T) -> Vec<(ImageMap, Vec<T>)> {
+/// The data of each process, by image.
+fn by_image<T>(streams: Vec<Streams>, data: impl Fn(&Streams) -> T) -> Vec<(ImageMap, Vec<T>)> {
     let mut images: Vec<(Arc<ImageMap>, Vec<T>)> = Vec::new();
     for streams in streams {
-        let made = of(&streams);
+        let process = data(&streams);
         let known = images
             .iter_mut()
             .find(|(map, _)| map.build_id == streams.map.build_id);
         match known {
-            Some((_, all)) => all.push(made),
-            None => images.push((streams.map, vec![made])),
+            Some((_, all)) => all.push(process),
+            None => images.push((streams.map, vec![process])),
         }
     }
     let images = images.into_iter();
@@ -91,38 +93,44 @@ fn by_image<T>(streams: Vec<Streams>, of: impl Fn(&Streams) -> T) -> Vec<(ImageM
         .collect()
 }
 
-/// Adds what the profiles say to what was made of streams: a profile is of its process's end, the rest of the moment when the last words were taken.
+/// Adds the facts of the profiles to a run of streams. A profile describes its process at the end;
+/// the streams, when the last words were taken.
 fn complete(run: &mut RunProfile, profile: RunProfile) {
     for image in &mut run.images {
         let mut known = profile.images.iter();
         if let Some(known) = known.find(|known| known.build_id == image.build_id) {
             image.processes.clone_from(&known.processes);
-            // What is lost is said among the damage.
-            image.processes.iter_mut().for_each(|one| one.lost = 0);
+            // Losses are among the damage.
+            let processes = image.processes.iter_mut();
+            processes.for_each(|process| process.lost = 0);
         }
     }
     let mut damage = profile.damage;
-    run.damage.retain(|one| !damage.contains(one));
+    run.damage.retain(|note| !damage.contains(note));
     damage.append(&mut run.damage);
     run.damage = damage;
 }
 
-/// Runs of paths in `these` functions' counts that `those` do not have, of the functions that count.
-fn beyond(
-    these: &[FunctionCounts],
-    those: &[FunctionCounts],
-    counts: impl Fn(&FunctionCounts) -> bool,
+/// Executions of paths in `counts` that `others` lack, over the functions for which `is_compared`.
+fn surplus(
+    counts: &[FunctionCounts],
+    others: &[FunctionCounts],
+    is_compared: impl Fn(&FunctionCounts) -> bool,
 ) -> u128 {
-    let place = |one: &FunctionCounts| (one.module, one.function);
-    let others: HashMap<_, _> = those.iter().map(|one| (place(one), &one.counts)).collect();
-    let more = these.iter().filter(|one| counts(one)).map(|one| {
-        let others = others.get(&place(one)).map_or(&[][..], |other| other);
-        let of = |path: u64| {
+    let place = |function: &FunctionCounts| (function.module, function.function);
+    let others = others.iter().map(|other| (place(other), &other.counts));
+    let others: HashMap<_, _> = others.collect();
+    let compared = counts.iter().filter(|function| is_compared(function));
+    let more = compared.map(|function| {
+        let others = others.get(&place(function)).map_or(&[][..], |other| other);
+        let other_count = |path: u64| {
             let found = others.binary_search_by_key(&path, |&(other, _)| other);
             found.map_or(0, |at| others[at].1)
         };
-        let more = one.counts.iter();
-        let more = more.map(|&(path, count)| u128::from(count.saturating_sub(of(path))));
+        let more = function
+            .counts
+            .iter()
+            .map(|&(path, count)| u128::from(count.saturating_sub(other_count(path))));
         more.sum::<u128>()
     });
     more.sum()
@@ -162,7 +170,8 @@ impl Streams {
         }
     }
 
-    /// The traces held against what the profile counted. Nothing of a profile that is raw still: its counts are made of the traces.
+    /// Compares the traces with the counts in the profile. None for a raw profile: its counts come
+    /// from the traces.
     pub fn account(&self, traces: &[ThreadTrace]) -> Option<Account> {
         if self.now.is_some() || self.head.kind != Kind::Trace {
             return None;
@@ -171,15 +180,19 @@ impl Streams {
         let profile = read_profile(&profile, &self.map).ok()?;
         let counts = thread_traces::by_function(&thread_traces::path_counts(traces), &self.map);
         let counted = &profile.functions;
-        // The counts of a function whose record is damaged are not there; which function it is may not be known. What is said of
-        // all streams, of a sample for example, stands at offset 0 and costs no record.
-        let costs = |damage: &Damage, one: &FunctionCounts| match (damage.module, damage.function) {
-            (Some(module), Some(function)) => (module, function) == (one.module, one.function),
-            _ => damage.offset > 0,
-        };
-        let is_there = |one: &FunctionCounts| {
-            profile.function(one.module, one.function).is_some()
-                || !profile.damage.iter().any(|damage| costs(damage, one))
+        // A damaged record lacks the counts of its function, which may be unknown. Damage at offset
+        // 0 is a fact about all streams, a sample for example, and costs no record.
+        let costs =
+            |damage: &Damage, function: &FunctionCounts| match (damage.module, damage.function) {
+                (Some(module), Some(index)) => {
+                    (module, index) == (function.module, function.function)
+                }
+                (None, _) | (_, None) => damage.offset > 0,
+            };
+        let is_there = |function: &FunctionCounts| {
+            let counts = profile.function(function.module, function.function);
+            let mut damage = profile.damage.iter();
+            counts.is_some() || !damage.any(|damage| costs(damage, function))
         };
         let total = |all: &[FunctionCounts]| all.iter().map(FunctionCounts::total).sum::<u128>();
         let clamped = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
@@ -187,8 +200,8 @@ impl Streams {
             image: self.head.image.clone(),
             process: self.head.pid,
             counted: clamped(total(counted)),
-            missing: clamped(beyond(counted, &counts, |_| true)),
-            surplus: clamped(beyond(&counts, counted, is_there)),
+            missing: clamped(surplus(counted, &counts, |_| true)),
+            surplus: clamped(surplus(&counts, counted, is_there)),
         })
     }
 }

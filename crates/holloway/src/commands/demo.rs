@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use holloway_collect::{child, run_directory};
 
-use crate::args::{CargoArgs, DemoArgs, OutputArgs, StreamArgs, WeaveArgs};
-use crate::cargo_verb::{CargoCall, Verb};
+use crate::cli::{CargoArgs, DemoArgs, OutputArgs, StreamArgs, WeaveArgs};
+use crate::commands::cargo::{CargoCall, Verb};
+use crate::commands::report;
 use crate::failure::{Context, Failure, Result};
 use crate::split::Split;
-use crate::{loading, report, status};
+use crate::{loading, status};
 
 /// A workspace of its own, wherever the directory lies. Its debug information has types, so that cases have names.
 const MANIFEST: &str = "\
@@ -31,12 +32,12 @@ const TOP: usize = 5;
 
 /// Files of the demo's `src`.
 const SOURCES: [(&str, &str); 6] = [
-    ("main.rs", include_str!("../demo/main.rs")),
-    ("program.txt", include_str!("../demo/program.txt")),
-    ("tokens.rs", include_str!("../demo/tokens.rs")),
-    ("compiler.rs", include_str!("../demo/compiler.rs")),
-    ("machine.rs", include_str!("../demo/machine.rs")),
-    ("words.rs", include_str!("../demo/words.rs")),
+    ("main.rs", include_str!("../../demo/main.rs")),
+    ("program.txt", include_str!("../../demo/program.txt")),
+    ("tokens.rs", include_str!("../../demo/tokens.rs")),
+    ("compiler.rs", include_str!("../../demo/compiler.rs")),
+    ("machine.rs", include_str!("../../demo/machine.rs")),
+    ("words.rs", include_str!("../../demo/words.rs")),
 ];
 
 /// Builds, runs and reports the demo.

@@ -28,13 +28,17 @@ pub(crate) struct StreamArgs {
     /// Iterations in a row that loops are seen over, in place of the build's
     #[arg(long, value_name = "K", value_parser = parse_k)]
     pub(crate) k: Option<u32>,
-    /// Analyse a burst of some 16,000 paths in N, leave the others out: counts are then of the sample
+    /// Analyse a burst of some 16,000 paths in N, leave the others out: counts are then of the
+    /// sample
     #[arg(long, value_name = "N", value_parser = parse_sample)]
     pub(crate) sample: Option<u64>,
-    /// About how much memory the analysis of the threads that run may take together, at least 4M each, as in 500M or 2G; beyond it rare sequences of loops are left out, and said, and a trace gets a larger file [default: 1G, of it for loops at most 64M a thread]
+    /// About how much memory the analysis of the threads that run may take together, at least 4M
+    /// each, as in 500M or 2G; beyond it rare sequences of loops are left out, and said, and a
+    /// trace gets a larger file [default: 1G, of it for loops at most 64M a thread]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     pub(crate) memory: Option<u64>,
-    /// Time M paths (1 unless said) after about every N that run (variation) [env: HOLLOWAY_BURST] [default: 10000:1]
+    /// Time M paths (1 unless said) after about every N that run (variation) [env: HOLLOWAY_BURST]
+    /// [default: 10000:1]
     #[arg(long, value_name = "N[:M]", help_heading = "Run (variation)")]
     pub(crate) burst: Option<Burst>,
 }

@@ -1,28 +1,29 @@
-//! Why a run has no profile: what can be found out about it once the program has ended.
+//! Why a run has no profile: reasons that can be found once the program has ended.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 
-use holloway_abi as abi;
+use holloway_abi::Timing;
 use holloway_collect::run_directory;
 use holloway_format::ImageMap;
 use holloway_report::grouped;
 
 use crate::status;
 
-/// Reasons that are named.
+/// Reasons that the message names.
 const REASONS: usize = 2;
 
 /// Bytes that the smallest profile takes: head and one block of counters.
 const LEAST: usize = 8192;
 
-/// The reason that no program had, but its surroundings: nothing could be read, or written. Programs put data in `elsewhere` where they can't read their environment.
-pub(crate) fn reason(directory: &Path, elsewhere: &Path) -> Option<String> {
-    reason_by(Path::new("/proc/self/environ"), directory, elsewhere)
+/// A reason in the program's surroundings: without `/proc`, or if nothing can be written. A program
+/// that cannot read its environment puts its data in `elsewhere`.
+pub(crate) fn surroundings(directory: &Path, elsewhere: &Path) -> Option<String> {
+    surroundings_by(Path::new("/proc/self/environ"), directory, elsewhere)
 }
 
-fn reason_by(environment: &Path, directory: &Path, elsewhere: &Path) -> Option<String> {
+fn surroundings_by(environment: &Path, directory: &Path, elsewhere: &Path) -> Option<String> {
     let shown = status::shown(directory);
     if !environment.exists() {
         return Some(format!(
@@ -30,14 +31,14 @@ fn reason_by(environment: &Path, directory: &Path, elsewhere: &Path) -> Option<S
             status::shown(elsewhere)
         ));
     }
-    let try_it = || {
+    let write = || {
         let mut file = tempfile::Builder::new()
             .prefix(".holloway-")
             .tempfile_in(directory)?;
         file.write_all(&[0; LEAST])?;
         file.as_file().sync_data()
     };
-    let error = try_it().err()?;
+    let error = write().err()?;
     Some(format!(
         "nothing can be written into {shown} ({}): make room, or name another directory with -o or {}",
         error.kind(),
@@ -45,7 +46,7 @@ fn reason_by(environment: &Path, directory: &Path, elsewhere: &Path) -> Option<S
     ))
 }
 
-/// The reason that a program has none of whose functions any is instrumented, as its maps say, and the way out.
+/// The reason in a program's path maps: none of its functions is instrumented.
 pub(crate) fn uninstrumented(program: &str, maps: &[ImageMap]) -> Option<String> {
     let modules = maps.iter().flat_map(|map| &map.modules);
     let modules = modules.map(|placed| &placed.module);
@@ -65,7 +66,11 @@ pub(crate) fn uninstrumented(program: &str, maps: &[ImageMap]) -> Option<String>
     if !named.is_empty() {
         why += &format!(" ({})", named.join("; "));
     }
-    if maps.iter().any(|map| map.kind == abi::Kind::Variation) {
+    let has_bursts = |map: &ImageMap| match map.kind.traits().timing {
+        Timing::Bursts => true,
+        Timing::Untimed | Timing::All => false,
+    };
+    if maps.iter().any(has_bursts) {
         why += "; if they are too short for bursts, build with --collect times";
     }
     Some(why)
@@ -74,19 +79,20 @@ pub(crate) fn uninstrumented(program: &str, maps: &[ImageMap]) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use holloway_abi::Kind;
     use holloway_format::{FunctionMap, ModuleMap, PlacedModule, Skipped};
 
     #[test]
     fn what_keeps_a_program_from_writing_is_told() {
         let directory = tempfile::tempdir().expect("a directory");
         let (here, runs) = (directory.path(), Path::new("target/runs"));
-        assert_eq!(reason_by(here, here, runs), None);
-        let without = reason_by(&here.join("environ"), here, runs).expect("no such file");
+        assert_eq!(surroundings_by(here, here, runs), None);
+        let without = surroundings_by(&here.join("environ"), here, runs).expect("no such file");
         assert!(
             without.contains("no /proc") && without.contains("in target/runs"),
             "{without}"
         );
-        let gone = reason_by(here, &here.join("gone"), runs).expect("no such directory");
+        let gone = surroundings_by(here, &here.join("gone"), runs).expect("no such directory");
         assert!(gone.contains("gone (") && gone.contains("-o"), "{gone}");
     }
 
@@ -112,15 +118,15 @@ mod tests {
             assert_eq!(uninstrumented("app", maps).as_deref(), why);
         };
         check(&[], None);
-        check(&[map(abi::Kind::Variation, 1, &["short"])], None);
-        let none = map(abi::Kind::Paths, 0, &[]);
+        check(&[map(Kind::Variation, 1, &["short"])], None);
+        let none = map(Kind::Paths, 0, &[]);
         check(
             std::slice::from_ref(&none),
             Some("no function of app is instrumented"),
         );
-        check(&[none.clone(), map(abi::Kind::Paths, 2, &[])], None);
+        check(&[none.clone(), map(Kind::Paths, 2, &[])], None);
         check(
-            &[none, map(abi::Kind::Variation, 0, &["odd", "short", "odd"])],
+            &[none, map(Kind::Variation, 0, &["odd", "short", "odd"])],
             Some(
                 "no function of app is instrumented (2 left out: odd; 1 left out: short); if they are too short for bursts, build with --collect times",
             ),

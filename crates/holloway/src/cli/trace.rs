@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use holloway_report::trace::Least;
 
-use crate::args::{ColorWhen, OutputFormat};
+use super::view::{ColorWhen, OutputFormat};
 
 /// `holloway trace`.
 #[derive(Debug, Args)]
@@ -40,7 +40,8 @@ pub(crate) enum Question {
     Stats(StatsArgs),
     /// Print the events of one thread, in order, from any place on
     Cat(CatArgs),
-    /// Check that nothing is missing: checksums, losses, counts of the profile (status 1 if so); and whether enters and leaves balance
+    /// Check that nothing is missing: checksums, losses, counts of the profile (status 1 if so);
+    /// and whether enters and leaves balance
     Verify(VerifyArgs),
     /// The hot subpaths: short sequences of paths, over calls, that cost most
     Hot(HotArgs),
@@ -188,7 +189,8 @@ pub(crate) struct HotArgs {
 pub(crate) enum MethodKey {
     /// Each sequence as often as it runs
     Exact,
-    /// As Larus's paper does it (Fig. 7, put right): for very long sequences; misses what is spread over rules
+    /// As Larus's paper does it (Fig. 7, put right): for very long sequences; misses what is spread
+    /// over rules
     Figure7,
 }
 
@@ -280,7 +282,8 @@ pub(crate) enum UnitKey {
 /// `holloway trace query`.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// A regular expression over paths: 'open:0 (read:1|read:2)+ close:0'; a match ends as early as it can, and the next one begins behind it
+    /// A regular expression over paths: 'open:0 (read:1|read:2)+ close:0'; a match ends as early as
+    /// it can, and the next one begins behind it
     #[arg(value_name = "PATTERN")]
     pub(crate) pattern: String,
     /// Which trace.

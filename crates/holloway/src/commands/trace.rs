@@ -3,8 +3,6 @@
 //! A stream is what one thread did in one image of one process; a question is answered for each that is chosen, those of the
 //! program that began first first.
 
-pub(crate) mod args;
-
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::io;
@@ -24,14 +22,14 @@ use holloway_report::trace::{
 };
 use holloway_report::{Options, grouped, plural};
 
-use crate::args::OutputFormat;
-use crate::failure::{Failure, Result};
-use crate::report::{of_all, source, write_out};
-use crate::{kinds, latest, loading, status};
-use args::{
-    ChoiceArgs, CostKey, HotArgs, MethodKey, Question as Asked, ThreadName, TraceArgs, UnitKey,
-    WhichArgs,
+use crate::cli::OutputFormat;
+use crate::cli::trace::{
+    ChoiceArgs, CostKey, DiffArgs, HotArgs, MethodKey, Question as Asked, ThreadName, TraceArgs,
+    UnitKey, WhichArgs,
 };
+use crate::failure::{Failure, Result};
+use crate::printing::{of_all, source, write_out};
+use crate::{kinds, latest, loading, status};
 
 /// Answers.
 ///
@@ -183,7 +181,7 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
     })
 }
 
-fn diff(args: &args::DiffArgs) -> Result<ExitCode> {
+fn diff(args: &DiffArgs) -> Result<ExitCode> {
     let read = |named: &Path| -> Result<(PathBuf, Found)> {
         let run = latest::named(named)?;
         let found = Found::read(&run, TraceSelection::All)?;
@@ -280,7 +278,7 @@ struct Place {
 impl Found {
     fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
         let load = match selection {
-            TraceSelection::Check => loading::load_what_is_left,
+            TraceSelection::Check => loading::load_readable,
             _ => loading::load_with_streams,
         };
         let loaded = load(run)?;

@@ -1,23 +1,19 @@
 //! `holloway report [RUN]`, and the report at the end of a run.
 
-use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_abi::Unit;
 use holloway_analysis::Function;
-use holloway_analysis::variation::How;
-use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_collect::load::Loaded;
-use holloway_report::{Files, LoopsOptions, Options, Sort, View as ReportView};
+use holloway_report::{LoopsOptions, Options, Sort, View as ReportView};
 
-use crate::args::{
-    ColorWhen, ListArgs, OutputFormat, ReportArgs, SortKey, TimeOf, TimesArgs, View, ViewArgs,
-};
+use crate::cli::{OutputFormat, ReportArgs, SortKey, View, ViewArgs};
+use crate::commands::trace;
 use crate::failure::{Failure, Result};
 use crate::kinds::Page;
-use crate::{kinds, latest, loading, status, trace};
-use holloway_link::toolchain::Rustc;
+use crate::printing::{how, options, source, write_out};
+use crate::{kinds, latest, loading, status};
 
 /// Reports the run named, or the latest.
 ///
@@ -122,58 +118,6 @@ fn print_variation(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Re
     })
 }
 
-/// Which times of paths are ranked.
-pub(crate) fn how(args: TimesArgs) -> How {
-    How {
-        time: match args.time.unwrap_or_default() {
-            TimeOf::Inclusive => Time::Inclusive,
-            TimeOf::Exclusive => Time::Exclusive,
-        },
-        disturbed: match args.include_preempted {
-            true => Disturbed::Included,
-            false => Disturbed::LeftOut,
-        },
-    }
-}
-
-/// Where source text comes from: the files, the standard library's included.
-pub(crate) fn source() -> Files {
-    Files::new(Rustc::find().and_then(|rustc| rustc.source()))
-}
-
-/// How a list looks, here.
-pub(crate) fn options<'a>(list: &ListArgs, source: &'a Files) -> Options<'a> {
-    Options {
-        function: list.function.clone(),
-        ..of_all(list.top, list.color, source)
-    }
-}
-
-/// Those of a list that holds all functions.
-pub(crate) fn of_all(top: Option<usize>, color: ColorWhen, source: &Files) -> Options<'_> {
-    Options {
-        top,
-        color: wants_color(color),
-        width: terminal_width(),
-        cwd: std::env::current_dir().ok(),
-        ..Options::new(source)
-    }
-}
-
-/// Writes to stdout. A reader that goes away early is no error.
-///
-/// # Errors
-/// Stdout cannot be written.
-pub(crate) fn write_out(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    match write(&mut out).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(format_args!(
-            "cannot write the report: {error}"
-        ))),
-        _ => Ok(()),
-    }
-}
-
 /// A view of counts.
 fn report_view(view: View) -> Option<ReportView> {
     Some(match view {
@@ -185,27 +129,4 @@ fn report_view(view: View) -> Option<ReportView> {
         View::PathsFromEdges => ReportView::PathsFromEdges,
         View::Loops | View::Variation => return None,
     })
-}
-
-/// `--color auto`: a terminal that is not told otherwise by `NO_COLOR` or `TERM=dumb`.
-fn wants_color(when: ColorWhen) -> bool {
-    match when {
-        ColorWhen::Always => true,
-        ColorWhen::Never => false,
-        ColorWhen::Auto => {
-            anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
-        }
-    }
-}
-
-/// Columns to fill: the terminal's; everything when stdout is no terminal.
-fn terminal_width() -> usize {
-    if !io::stdout().is_terminal() {
-        return usize::MAX;
-    }
-    // A terminal that does not know its width says 0.
-    match rustix::termios::tcgetwinsize(io::stdout()) {
-        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).max(40),
-        _ => 100,
-    }
 }

@@ -10,9 +10,10 @@ use holloway_link::collect_options::CollectOptions;
 use holloway_link::toolchain::Rustc;
 use holloway_link::tools::{CLANG, CLANGXX, RUSTC, tools_dir};
 
-use crate::args::{EnvFormat, ShowEnvArgs};
-use crate::clean::shared_cache;
+use crate::cli::{EnvFormat, ShowEnvArgs};
+use crate::commands::clean::shared_cache;
 use crate::failure::{Context, Result};
+use crate::shell::quoted;
 
 /// A variable, or a setting that has no value.
 struct Setting {
@@ -104,20 +105,6 @@ fn shell(settings: &[Setting]) -> String {
     text
 }
 
-/// A word for a POSIX shell, quoted if it has to be.
-pub(crate) fn word(value: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    match value.chars().all(is_plain) && !value.is_empty() {
-        true => value.to_owned(),
-        false => quoted(value),
-    }
-}
-
-/// The same, always quoted.
-fn quoted(value: &str) -> String {
-    format!("'{}'", value.replace('\'', r"'\''"))
-}
-
 fn json(settings: &[Setting]) -> String {
     let entries = settings.iter().map(|setting| {
         let entry = serde_json::json!({ "value": setting.value, "from": setting.from });
@@ -149,6 +136,6 @@ An empty variable counts as unset, unless its row says otherwise.
             let (name, help, default) = (variable.name, variable.help, variable.default);
             page += &format!("| `{name}` | `{value}` | {help} | {default} |\n");
         }
-        expect_file!["../../../docs/environment.md"].assert_eq(&page);
+        expect_file!["../../../../docs/environment.md"].assert_eq(&page);
     }
 }

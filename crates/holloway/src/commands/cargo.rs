@@ -24,11 +24,12 @@ use holloway_link::tools::{RUST_LINKER, RUSTC, tools_dir};
 use holloway_llvm::Library;
 use holloway_weave::Pattern;
 
-use crate::args::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
+use crate::cli::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
+use crate::commands::{clean, report};
 use crate::failure::{Context, Failure, Result};
 use crate::project::Project;
 use crate::split::{Positional, Split, split};
-use crate::{clean, guide, kinds, link_host, loading, notices, report, status, unwritten};
+use crate::{guide, kinds, link_host, loading, missing_profile, notices, status};
 
 /// A verb of cargo's that we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,8 +208,8 @@ impl CargoCall {
                 [] => self.records.maps(),
                 _ => Vec::new(),
             };
-            let why = unwritten::uninstrumented(&name, &maps)
-                .or_else(|| unwritten::reason(&directory, &self.project.runs()))
+            let why = missing_profile::uninstrumented(&name, &maps)
+                .or_else(|| missing_profile::surroundings(&directory, &self.project.runs()))
                 .unwrap_or_else(|| self.nothing_woven());
             run_directory::discard_if_empty(&directory);
             if status.success() {

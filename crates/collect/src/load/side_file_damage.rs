@@ -1,4 +1,4 @@
-//! The files of sequences, traces and times that lie beside a profile, as far as they can't be read.
+//! Files of loops, traces, and timings beside a profile that are missing or cannot be read at all.
 
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,9 @@ use crate::files::read_regular;
 use crate::kinds::stream_kind::{Owner, StreamKind};
 use crate::side_files::SecondFile;
 
-/// What is wrong with the files that lie beside a profile, as far as they can't be read at all: that has
-/// their parts.
-pub(super) fn damaged(
+/// Notes on the files beside a profile that are missing or cannot be read at all. Damage of their
+/// parts is noted when they are read.
+pub(super) fn notes(
     file: &Path,
     head: &ProfileHead,
     kind: &dyn StreamKind,
@@ -90,7 +90,7 @@ mod tests {
             ..Profile::default()
         };
         let kind = stream_kind_of(kind).expect("a stream kind");
-        let said = damaged(&profile, &head, kind, &ImageMap::default(), &counts);
+        let said = notes(&profile, &head, kind, &ImageMap::default(), &counts);
         let there = directory.path().display().to_string();
         said.iter()
             .map(|note| sentence(note).replace(&there, ""))

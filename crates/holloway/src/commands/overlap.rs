@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use holloway_analysis::RunProfile;
 
-use crate::args::{OutputFormat, OverlapArgs};
+use crate::cli::{OutputFormat, OverlapArgs};
 use crate::failure::Result;
-use crate::report::{options, source, write_out};
+use crate::printing::{options, source, write_out};
 use crate::{latest, loading, status};
 
 /// Compares two runs and prints what they have in common.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Command, CommandFactory as _};
 
-use crate::args::{CargoHolloway, CompletionsArgs, Holloway, ManArgs};
+use crate::cli::{CargoHolloway, CompletionsArgs, Holloway, ManArgs};
 use crate::failure::{Context, Failure, Result};
 use crate::status;
 

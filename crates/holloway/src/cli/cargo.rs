@@ -2,11 +2,14 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use super::{
-    CLEAN_EXAMPLES, CleanArgs, OVERLAP_EXAMPLES, OutputArgs, OverlapArgs, REPORT_EXAMPLES,
-    ReportArgs, STABILITY_EXAMPLES, StabilityArgs, StreamArgs, ViewArgs, WeaveArgs,
+use super::holloway::{
+    CLEAN_EXAMPLES, CleanArgs, OVERLAP_EXAMPLES, OverlapArgs, REPORT_EXAMPLES, ReportArgs,
+    STABILITY_EXAMPLES, StabilityArgs,
 };
-use crate::trace::args::TraceArgs;
+use super::stream::{OutputArgs, StreamArgs};
+use super::trace::{self, TraceArgs};
+use super::view::ViewArgs;
+use super::weave::WeaveArgs;
 
 /// Build, test, bench or run a cargo project with path probes woven in
 #[derive(Debug, Parser)]
@@ -53,7 +56,7 @@ pub(crate) enum CargoCommand {
     #[command(after_help = STABILITY_EXAMPLES)]
     Stability(StabilityArgs),
     /// Ask what a program built with --collect trace did, in order
-    #[command(after_help = crate::trace::args::EXAMPLES)]
+    #[command(after_help = trace::EXAMPLES)]
     Trace(TraceArgs),
     /// Say what was found on this machine, and what to do about what was not
     Doctor,

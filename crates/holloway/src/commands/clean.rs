@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use holloway_collect::run_directory;
 
-use crate::args::CleanArgs;
+use crate::cli::CleanArgs;
 use crate::failure::{Context, Failure, Result};
 use crate::project::{HOME, absolute};
 use crate::status;

@@ -11,9 +11,10 @@ use holloway_format::{ImageMap, decode_image};
 use holloway_link::program::find_program;
 use signal_hook::consts::SIGSEGV;
 
-use crate::args::RunArgs;
+use crate::cli::RunArgs;
+use crate::commands::report;
 use crate::failure::{Failure, Result};
-use crate::{kinds, loading, notices, report, status, unwritten};
+use crate::{kinds, loading, missing_profile, notices, status};
 
 /// Runs the program.
 ///
@@ -81,8 +82,8 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         let name = program.to_string_lossy();
         let reason = || {
             let file = file.as_deref().filter(|_| is_woven)?;
-            unwritten::uninstrumented(&name, &map_of(file).into_iter().collect::<Vec<_>>())
-                .or_else(|| unwritten::reason(&directory, &runs))
+            missing_profile::uninstrumented(&name, &map_of(file).into_iter().collect::<Vec<_>>())
+                .or_else(|| missing_profile::surroundings(&directory, &runs))
         };
         let why = reason().unwrap_or_else(|| no_profile(&name, is_woven));
         run_directory::discard_if_empty(&directory);

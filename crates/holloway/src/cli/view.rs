@@ -12,7 +12,8 @@ pub(crate) struct ViewArgs {
     /// What to list [default: what was collected; of a trace its numbers and hot subpaths]
     #[arg(long, value_enum)]
     pub(crate) view: Option<View>,
-    /// Least share of a sequence in the loops view: of the times that the path it begins with ran [default: 10%]
+    /// Least share of a sequence in the loops view: of the times that the path it begins with ran
+    /// [default: 10%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) min_share: Option<u64>,
     /// Show in the loops view what the sequences cost too: nodes, degrees, look-ups
@@ -47,7 +48,8 @@ pub(crate) struct TimesArgs {
     /// Whether what a path calls is part of its time [default: inclusive]
     #[arg(long, value_name = "WHICH", value_enum)]
     pub(crate) time: Option<TimeOf>,
-    /// Count times in which the thread was preempted or moved to another processor too: they say nothing of the code
+    /// Count times in which the thread was preempted or moved to another processor too: they say
+    /// nothing of the code
     #[arg(long)]
     pub(crate) include_preempted: bool,
 }
@@ -104,7 +106,8 @@ pub(crate) enum View {
     Lines,
     /// Which paths follow one another over iterations of loops, and how often (--collect loops)
     Loops,
-    /// Which paths are fast mostly and sometimes not, and what that costs (--collect variation, times)
+    /// Which paths are fast mostly and sometimes not, and what that costs (--collect variation,
+    /// times)
     Variation,
     /// The paths that an edge profile would predict, against those that ran
     PathsFromEdges,

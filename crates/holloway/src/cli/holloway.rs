@@ -1,12 +1,4 @@
-//! The command line as data: help, man pages, shell completions and parsing all come from these types.
-//!
-//! Two trees share their option groups ([`WeaveArgs`], [`OutputArgs`], [`StreamArgs`], [`ViewArgs`]): [`Holloway`] (`holloway …`) and [`CargoHolloway`]
-//! (`cargo holloway …`, whose verbs hand everything that is not listed here to cargo; see `split.rs`).
-
-mod cargo;
-mod stream;
-mod view;
-mod weave;
+//! `holloway …`: its commands and their options.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,14 +7,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use holloway_abi::environment::VARIABLES;
 
-use crate::trace::args::TraceArgs;
-
-pub(crate) use cargo::{CargoArgs, CargoCommand, CargoHolloway};
-pub(crate) use stream::{OutputArgs, StreamArgs};
-pub(crate) use view::{
-    ColorWhen, ListArgs, OutputFormat, SortKey, TimeOf, TimesArgs, View, ViewArgs,
-};
-pub(crate) use weave::{CountArgs, WeaveArgs};
+use super::stream::{OutputArgs, StreamArgs};
+use super::trace::{self, TraceArgs};
+use super::view::{ColorWhen, ListArgs, OutputFormat, TimesArgs, ViewArgs};
+use super::weave::CountArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -83,7 +71,7 @@ pub(crate) enum Command {
     #[command(after_help = STABILITY_EXAMPLES)]
     Stability(StabilityArgs),
     /// Ask what a program built with --collect trace did, in order
-    #[command(after_help = crate::trace::args::EXAMPLES)]
+    #[command(after_help = trace::EXAMPLES)]
     Trace(TraceArgs),
     /// Build a small bundled Rust program, profile it and show the report
     Demo(DemoArgs),
@@ -93,7 +81,8 @@ pub(crate) enum Command {
     /// Compile or link C++ with probes: clang++'s own options, and ours
     #[command(name = "c++", disable_help_flag = true, after_help = CC_EXAMPLES)]
     Cxx(CompilerArgs),
-    /// Link with probes: takes an ld command line (for builds that call ld themselves), cc's options of ours first
+    /// Link with probes: takes an ld command line (for builds that call ld themselves), cc's
+    /// options of ours first
     #[command(disable_help_flag = true)]
     Ld(CompilerArgs),
     /// Say what was found on this machine, and what to do about what was not
@@ -115,20 +104,20 @@ Examples:
   holloway run -- ./app input.txt
   holloway run -o runs/first --top 20 -- ./app input.txt";
 
-const REPORT_EXAMPLES: &str = "\
+pub(super) const REPORT_EXAMPLES: &str = "\
 Examples:
   holloway report                                  the latest run
   holloway report target/holloway/runs/latest --top 50
   holloway report --function 'parse_.*' --view lines
   holloway report --format json > paths.json";
 
-const OVERLAP_EXAMPLES: &str = "\
+pub(super) const OVERLAP_EXAMPLES: &str = "\
 Examples:
   holloway overlap runs/train runs/ref
   holloway overlap runs/train latest --function 'parse_.*' --top 20
   holloway overlap runs/train runs/ref --format json";
 
-const STABILITY_EXAMPLES: &str = "\
+pub(super) const STABILITY_EXAMPLES: &str = "\
 Examples:
   holloway stability runs/small runs/large         the ten paths that vary most in either, in both
   holloway stability runs/* --top 20
@@ -155,7 +144,7 @@ Examples:
   eval \"$(holloway show-env)\"
   holloway show-env --format json";
 
-const CLEAN_EXAMPLES: &str = "\
+pub(super) const CLEAN_EXAMPLES: &str = "\
 Examples:
   holloway clean --dry-run      say what would go
   holloway clean                builds and cache; runs stay
@@ -184,7 +173,8 @@ pub(crate) struct RunArgs {
 /// `holloway report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Directory of a run, one profile of it, or `latest` [default: $HOLLOWAY_DATA, else the latest run of the project around the current directory]
+    /// Directory of a run, one profile of it, or `latest` [default: $HOLLOWAY_DATA, else the latest
+    /// run of the project around the current directory]
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) run: Option<PathBuf>,
     /// How the report looks.
@@ -209,7 +199,8 @@ pub(crate) struct OverlapArgs {
 /// `holloway stability`.
 #[derive(Debug, Args)]
 pub(crate) struct StabilityArgs {
-    /// Runs of one program, recorded with --collect variation or times: the first paths of each are evaluated on all of them
+    /// Runs of one program, recorded with --collect variation or times: the first paths of each are
+    /// evaluated on all of them
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath, num_args = 2.., required = true)]
     pub(crate) runs: Vec<PathBuf>,
     /// Which times count.

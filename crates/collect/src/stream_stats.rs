@@ -1,4 +1,4 @@
-//! What became of the words of streams.
+//! What became of the words of streams: how many were analyzed, left out, or lost.
 
 use std::collections::BTreeMap;
 
@@ -8,39 +8,41 @@ use holloway_format::{Damage, Fact};
 
 /// Words of streams, by what became of them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tally {
-    /// Fed to the analysis.
-    pub(crate) analysed: u64,
-    /// Not of the sample.
+pub(crate) struct StreamStats {
+    /// Words that were analyzed.
+    pub(crate) analyzed: u64,
+    /// Words that are not in the sample.
     pub(crate) left_out: u64,
-    /// Written over, dropped by their thread, or taken by a collector that wrote nothing of it.
+    /// Paths whose words were written over, dropped by their thread, or taken by a collector that
+    /// stored nothing of them.
     pub(crate) lost: u64,
-    /// Streams that went on after what was made of them was handed over with activations open.
+    /// Streams that went on after their analysis was stored with open activations.
     pub(crate) cut: u64,
 }
 
-impl Tally {
+impl StreamStats {
     /// Whether words are missing, or were left out.
     pub(crate) fn is_partial(self) -> bool {
         self.lost > 0 || self.left_out > 0
     }
 
-    /// What is missing, and which of these rings. `written`: of a trace, how many paths of each thread are written down;
-    /// `None` where that is not known, as of other kinds: then missing words have numbers, and paths have none.
+    /// The facts about missing words, and the rings that miss them. For a trace, `written` tells
+    /// how many paths of each thread are stored; for other kinds it is none. Then missing words
+    /// have numbers, and paths have none.
     pub(crate) fn damage(
         self,
         rings: &[Ring<'_>],
         written: Option<&BTreeMap<u32, u64>>,
     ) -> Vec<Damage> {
         let Self {
-            analysed,
+            analyzed,
             left_out,
             lost,
             cut,
         } = self;
         let missing = (lost > 0).then(|| Fact::MissingPaths(missing_paths(rings, written, lost)));
         let sample = (left_out > 0).then(|| {
-            let analyzed = Percent::of(analysed, left_out);
+            let analyzed = Percent::of(analyzed, left_out);
             Fact::Sample(Sample::Streams { analyzed })
         });
         let parts = (cut > 0).then_some(Fact::StreamsInParts { cuts: cut });
@@ -49,22 +51,23 @@ impl Tally {
     }
 }
 
-/// Rings that are named.
+/// Rings that are named; of more, only the number is given.
 const NAMED: usize = 3;
 /// Words that a thread begins with.
 const BEGINNING: u64 = 2;
 
-/// Which paths are missing: by their numbers among their threads', if these account for all that are, else from which word on.
+/// Which paths are missing. Their numbers among their threads' paths, if these account for all of
+/// them; else the word from which on they are missing.
 fn missing_paths(
     rings: &[Ring<'_>],
     written: Option<&BTreeMap<u32, u64>>,
     lost: u64,
 ) -> MissingPaths {
-    let missing = rings.iter().map(|ring| Missing::of(ring, written?));
+    let missing = rings.iter().map(|ring| Missing::new(ring, written?));
     let missing: Option<Vec<Missing>> = missing.collect();
     let is_all = |all: &Vec<Missing>| {
-        let sum = |sum: u64, one: &Missing| {
-            let both = one.unwritten.saturating_add(one.dropped);
+        let sum = |sum: u64, ring: &Missing| {
+            let both = ring.unwritten.saturating_add(ring.dropped);
             sum.saturating_add(both)
         };
         all.iter().fold(0, sum) == lost
@@ -82,10 +85,10 @@ fn missing_paths(
     }
 }
 
-/// What is missing of a ring of which only one thread appended, and only paths.
+/// The missing paths of a ring to which only one thread appended, and only paths.
 struct Missing {
     thread: u32,
-    /// Paths that are written down. Those that follow are not, though they were taken.
+    /// Paths that are stored. The paths that follow were taken, but not stored.
     written: u64,
     unwritten: u64,
     /// Paths before the first that was dropped.
@@ -94,13 +97,13 @@ struct Missing {
 }
 
 impl Missing {
-    fn of(ring: &Ring<'_>, written: &BTreeMap<u32, u64>) -> Option<Self> {
+    fn new(ring: &Ring<'_>, written: &BTreeMap<u32, u64>) -> Option<Self> {
         let is_plain = ring.owners <= 1 && ring.controls == BEGINNING;
         if !is_plain || ring.left_out > 0 || ring.taken_holes > 0 {
             return None;
         }
         let paths = |at: u64| (at.saturating_sub(ring.origin) / 4).saturating_sub(BEGINNING);
-        // What a collector took leaves zeros.
+        // Words that a collector took leave zeros.
         let taken = ring.words().take_while(|&word| word == 0).count() as u64;
         let taken = paths(ring.first().saturating_add(4 * taken).min(ring.end()));
         let written = written.get(&ring.tid).copied().unwrap_or(0);
@@ -125,7 +128,7 @@ impl Missing {
     }
 }
 
-/// From which word on all of a ring's are missing: they are all that its threads appended, from 1.
+/// The word from which on all of a ring's words are missing. Its threads' words count from 1.
 fn dropped_words(ring: &Ring<'_>) -> Option<MissingPart> {
     Some(MissingPart::Words {
         thread: ring.tid,
@@ -152,7 +155,8 @@ mod tests {
         kept: u64,
     }
 
-    /// What is said of rings of threads 7, 8, … of which `lost` paths are missing; of each so many are written down.
+    /// What is said of rings of threads 7, 8, … of which `lost` paths are missing; of each so many
+    /// are written down.
     fn said(lost: u64, rings: &[Words], written: Option<u64>) -> String {
         let head = ProfileHead {
             kind: Kind::Trace,
@@ -172,12 +176,12 @@ mod tests {
             ring.controls = words.controls;
             ring.taken += 4 * words.taken;
         }
-        let tally = Tally {
+        let stats = StreamStats {
             lost,
-            ..Tally::default()
+            ..StreamStats::default()
         };
         let written = written.map(|paths| (7..).zip(vec![paths; rings.len()]).collect());
-        let damage = tally.damage(&read, written.as_ref());
+        let damage = stats.damage(&read, written.as_ref());
         let said: String = damage.into_iter().map(|one| one.fact.to_string()).collect();
         match said.split_once("collector") {
             Some((_, which)) => which.to_owned(),
@@ -238,7 +242,8 @@ mod tests {
         };
         let expect = "; of thread 7 its paths 999 to 1,000";
         assert_eq!(said(2, &[whole], Some(998)), expect);
-        // Another path is missing, from where is not known; words are not paths; paths stand elsewhere too.
+        // Another path is missing, from where is not known; words are not paths; paths stand
+        // elsewhere too.
         let words = "; of thread 7 all 1,498 words from its word 1,503 on";
         assert_eq!(said(dropped + 1, &[ring], Some(1000)), words);
         let caught = Words {

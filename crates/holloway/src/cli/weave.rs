@@ -17,18 +17,22 @@ pub(crate) struct WeaveArgs {
     /// What is counted.
     #[command(flatten)]
     pub(crate) count: CountArgs,
-    /// Place probes by an earlier run (its directory, one profile, or `latest`): less cost, the same calls, edges and lines; paths of some functions are cut elsewhere [env: HOLLOWAY_GUIDE]
+    /// Place probes by an earlier run (its directory, one profile, or `latest`): less cost, the
+    /// same calls, edges and lines; paths of some functions are cut elsewhere [env: HOLLOWAY_GUIDE]
     ///
-    /// Functions that changed since that run are woven by estimates; the build says how many did not.
+    /// Functions that changed since that run are woven by estimates; the build says how many did
+    /// not.
     #[arg(long, value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) guide: Option<PathBuf>,
     /// Weave the standard library's functions too
     #[arg(long)]
     pub(crate) std: bool,
-    /// Weave only these: a crate's name, a function's name, or a regular expression over function names
+    /// Weave only these: a crate's name, a function's name, or a regular expression over function
+    /// names
     #[arg(long, value_name = "PAT", value_parser = parse_pattern)]
     pub(crate) only: Vec<String>,
-    /// Leave these out: a crate's name, a function's name, or a regular expression over function names
+    /// Leave these out: a crate's name, a function's name, or a regular expression over function
+    /// names
     #[arg(long, value_name = "PAT", value_parser = parse_pattern)]
     pub(crate) skip: Vec<String>,
 }
@@ -39,14 +43,16 @@ pub(crate) struct WeaveArgs {
 pub(crate) struct CountArgs {
     /// Kind of profile to collect [env: HOLLOWAY_COLLECT] [default: paths]
     ///
-    /// Paths: how often each acyclic path of each function ran; edges, blocks and lines follow. Edges: how often each branch
-    /// went each way; cheaper, but which branches were taken together is lost. Loops, or loops=K: which paths follow one another
-    /// over up to K iterations (8 unless said); paths follow. Trace: all paths in the order they ran, over calls. Variation: how long
-    /// paths take, of a few of each 10,000 that run (--burst): which are fast mostly and sometimes not. Times: how long every path takes;
-    /// for small runs.
+    /// Paths: how often each acyclic path of each function ran; edges, blocks and lines follow.
+    /// Edges: how often each branch went each way; cheaper, but which branches were taken together
+    /// is lost. Loops, or loops=K: which paths follow one another over up to K iterations (8 unless
+    /// said); paths follow. Trace: all paths in the order they ran, over calls. Variation: how long
+    /// paths take, of a few of each 10,000 that run (--burst): which are fast mostly and sometimes
+    /// not. Times: how long every path takes; for small runs.
     #[arg(long, value_name = "KIND", value_parser = CollectParser)]
     pub(crate) collect: Option<Collection>,
-    /// Count frames that are left early: by longjmp, unwinding, or the end of the process [env: HOLLOWAY_EXITS] [default: on]
+    /// Count frames that are left early: by longjmp, unwinding, or the end of the process [env:
+    /// HOLLOWAY_EXITS] [default: on]
     #[arg(long, value_name = "WHEN", value_enum)]
     pub(crate) exits: Option<Switch>,
 }
@@ -65,8 +71,8 @@ impl CountArgs {
 /// `on` or `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
-    /// What such a frame ran counts, up to the call that did not come back, and so does that it did not. Costs an addition
-    /// at calls that may not come back: next to nothing with edges
+    /// What such a frame ran counts, up to the call that did not come back, and so does that it did
+    /// not. Costs an addition at calls that may not come back: next to nothing with edges
     On,
     /// A path that is left in the middle is missing from the counts, and so are the lines it ran
     Off,

@@ -7,9 +7,9 @@ use holloway_abi::Kind;
 use holloway_analysis::variation::VariationRun;
 use holloway_report::stability;
 
-use crate::args::{OutputFormat, StabilityArgs};
+use crate::cli::{OutputFormat, StabilityArgs};
 use crate::failure::{Failure, Result};
-use crate::report::{how, of_all, source, write_out};
+use crate::printing::{how, of_all, source, write_out};
 use crate::{kinds, latest, loading, status};
 
 /// Evaluates the first paths of each run on all of them.

@@ -1,0 +1,24 @@
+//! The command line as data: help, man pages, shell completions, and parsing all come from these
+//! types.
+//!
+//! Two trees share their groups of options ([`WeaveArgs`], [`OutputArgs`], [`StreamArgs`],
+//! [`ViewArgs`]): [`Holloway`] (`holloway …`) and [`CargoHolloway`] (`cargo holloway …`). The verbs
+//! of the second hand everything that is not listed here to cargo; see `split.rs`.
+
+mod cargo;
+mod holloway;
+mod stream;
+pub(crate) mod trace;
+mod view;
+mod weave;
+
+pub(crate) use cargo::{CargoArgs, CargoCommand, CargoHolloway};
+pub(crate) use holloway::{
+    CleanArgs, Command, CompletionsArgs, DemoArgs, EnvFormat, Holloway, ManArgs, OverlapArgs,
+    ReportArgs, RunArgs, ShowEnvArgs, StabilityArgs,
+};
+pub(crate) use stream::{OutputArgs, StreamArgs};
+pub(crate) use view::{
+    ColorWhen, ListArgs, OutputFormat, SortKey, TimeOf, TimesArgs, View, ViewArgs,
+};
+pub(crate) use weave::WeaveArgs;

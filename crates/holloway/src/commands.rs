@@ -1,0 +1,13 @@
+//! The commands, a file each.
+
+pub(crate) mod cargo;
+pub(crate) mod clean;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod manual;
+pub(crate) mod overlap;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod show_env;
+pub(crate) mod stability;
+pub(crate) mod trace;

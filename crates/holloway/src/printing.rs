@@ -1,0 +1,86 @@
+//! Printing on stdout: how lists look here, and where source text comes from.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use holloway_analysis::variation::How;
+use holloway_analysis::variation::rank::{Disturbed, Time};
+use holloway_link::toolchain::Rustc;
+use holloway_report::{Files, Options};
+
+use crate::cli::{ColorWhen, ListArgs, TimeOf, TimesArgs};
+use crate::failure::{Failure, Result};
+
+/// Which times of paths are ranked.
+pub(crate) fn how(args: TimesArgs) -> How {
+    How {
+        time: match args.time.unwrap_or_default() {
+            TimeOf::Inclusive => Time::Inclusive,
+            TimeOf::Exclusive => Time::Exclusive,
+        },
+        disturbed: match args.include_preempted {
+            true => Disturbed::Included,
+            false => Disturbed::LeftOut,
+        },
+    }
+}
+
+/// Where source text comes from: the files, the standard library's included.
+pub(crate) fn source() -> Files {
+    Files::new(Rustc::find().and_then(|rustc| rustc.source()))
+}
+
+/// The options of a list.
+pub(crate) fn options<'a>(list: &ListArgs, source: &'a Files) -> Options<'a> {
+    Options {
+        function: list.function.clone(),
+        ..of_all(list.top, list.color, source)
+    }
+}
+
+/// The options of a list of all functions.
+pub(crate) fn of_all(top: Option<usize>, color: ColorWhen, source: &Files) -> Options<'_> {
+    Options {
+        top,
+        color: wants_color(color),
+        width: terminal_width(),
+        cwd: std::env::current_dir().ok(),
+        ..Options::new(source)
+    }
+}
+
+/// Writes to stdout. A reader that goes away early is no error.
+///
+/// # Errors
+/// Stdout cannot be written.
+pub(crate) fn write_out(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::new(format_args!(
+            "cannot write the report: {error}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// `--color auto`: a terminal that is not told otherwise by `NO_COLOR` or `TERM=dumb`.
+fn wants_color(when: ColorWhen) -> bool {
+    match when {
+        ColorWhen::Always => true,
+        ColorWhen::Never => false,
+        ColorWhen::Auto => {
+            anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+        }
+    }
+}
+
+/// Columns to fill: the terminal's; everything when stdout is no terminal.
+fn terminal_width() -> usize {
+    if !io::stdout().is_terminal() {
+        return usize::MAX;
+    }
+    // A terminal that does not know its width says 0.
+    match rustix::termios::tcgetwinsize(io::stdout()) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).max(40),
+        _ => 100,
+    }
+}

@@ -1,7 +1,8 @@
 //! A guide: as it is, and with the checksum put right. What was read and is written reads the same again.
 #![no_main]
 
-use holloway_format::{Guide, repair};
+use holloway_format::{Guide, };
+use holloway_testkit::repair;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

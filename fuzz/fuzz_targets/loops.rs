@@ -3,7 +3,8 @@
 
 mod with_map;
 
-use holloway_format::{LoopsProfile, read_loops, repair, write_loops};
+use holloway_format::{LoopsProfile, read_loops, write_loops};
+use holloway_testkit::repair;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -5,7 +5,8 @@
 use holloway_analysis::directions::Directions;
 use holloway_analysis::loops::shape;
 use holloway_analysis::{RunProfile, lines};
-use holloway_format::{FunctionCounts, ImageMap, Profile, decode_image, image::peek_image, repair};
+use holloway_format::{FunctionCounts, ImageMap, Profile, decode_image};
+use holloway_testkit::{heads::image_build_id, repair};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -16,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn read(bytes: &[u8]) {
-    let id = peek_image(bytes);
+    let id = image_build_id(bytes);
     let map = decode_image(bytes);
     assert_eq!(map.as_ref().map(|map| map.build_id), id.as_ref().copied());
     if let Ok(map) = map {

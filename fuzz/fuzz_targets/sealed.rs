@@ -3,7 +3,8 @@
 
 mod subject;
 
-use holloway_format::{peek_profile, read_profile, repair, write_sealed};
+use holloway_format::{peek_profile, read_profile, write_sealed};
+use holloway_testkit::repair;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -4,7 +4,7 @@
 
 use holloway_analysis::trace::stats::counts;
 use holloway_analysis::trace::{Trace, check};
-use holloway_format::repair;
+use holloway_testkit::repair;
 use holloway_format::trace::TraceFile;
 use libfuzzer_sys::fuzz_target;
 

@@ -3,7 +3,8 @@
 
 mod with_map;
 
-use holloway_format::{VariationProfile, read_variation, repair, write_variation};
+use holloway_format::{VariationProfile, read_variation, write_variation};
+use holloway_testkit::repair;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

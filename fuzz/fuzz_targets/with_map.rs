@@ -1,6 +1,7 @@
 //! A file that is read with the map of its image: a length, that much of a map, and the file, the checksums of both put right.
 
-use holloway_format::{ImageMap, decode_image, repair};
+use holloway_format::{ImageMap, decode_image};
+use holloway_testkit::repair;
 
 /// The map and the file in `bytes`; nothing if there is no map.
 pub fn split(bytes: &[u8], right: fn(&mut [u8])) -> Option<(ImageMap, Vec<u8>)> {

@@ -1,8 +1,6 @@
 //! Words of streams into traces: every path in order, frames that are left, gaps, and other owners.
 
-mod build;
-mod streams;
-
+use holloway_testkit::streams;
 use std::collections::HashMap;
 
 use holloway_analysis::stream::{Activations, Ended, Listener, Words};

@@ -21,10 +21,10 @@ use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::map::{FunctionMap, MAP_VERSION, ModuleMap, check_version};
-use crate::repair;
+use crate::map::{FunctionMap, ModuleMap};
 use crate::text::Text;
 use crate::varint::put;
+use crate::version::{MAP_VERSION, check_version};
 
 /// First eight bytes of a guide.
 pub const GUIDE_MAGIC: [u8; 8] = *b"HLWGUIDE";
@@ -183,11 +183,4 @@ fn read_function(cursor: &mut Cursor<'_>) -> Result<GuideFunction, FormatError> 
         graph_hash,
         edges: edges.collect::<Result<_, _>>()?,
     })
-}
-
-/// Puts the checksum of a guide right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    if let Some(at) = bytes.len().checked_sub(4) {
-        repair::checksum(bytes, 0, at);
-    }
 }

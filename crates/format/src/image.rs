@@ -13,7 +13,7 @@
 //!     52    l  name of the image, UTF-8
 //!    52+l   4  crc32 of bytes 0..52+l
 //!    56+l 32m  modules:  0 8 base   8 8 offset of the fragment  16 8 its length
-//!                       24 4 base of its counters beside a ring, over 64
+//!                       24 4 base of its ring counters, over 64
 //!                       28 4 crc32 of the module's number (4 bytes) and bytes 0..28
 //!      …       the fragments (crate::map)
 //! ```
@@ -26,11 +26,12 @@
 //! 00 00 00 00  01 00 00 00  39 00 00 00 00 00 00 00  00 00 00 00  78  (crc)
 //! ```
 
+use crate::checksum::numbered_crc;
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
-use crate::map::{self, FIRST_WITH_LEAKS, FunctionMap, MAP_VERSION, ModuleMap, check_version};
-use crate::repair;
+use crate::map::{self, FunctionMap, ModuleMap};
+use crate::version::{FIRST_WITH_LEAKS, MAP_VERSION, check_version};
 
 /// First eight bytes of an image's path map.
 pub const IMAGE_MAP_MAGIC: [u8; 8] = *b"HLWIMMAP";
@@ -77,22 +78,24 @@ impl ImageMap {
     }
 }
 
-/// Places the counters that threads keep beside their rings, module after module in the order of an image's parts.
+/// Hands out the bases of the modules' ring counters, in the order of an image's parts.
+///
+/// Ring counters lie behind a ring's words ([`FunctionMap::ring_counters`]).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beside {
-    /// Bytes of them so far, a multiple of a cache line.
+pub struct RingCounterBases {
+    /// Bytes of ring counters so far, a multiple of a cache line.
     pub end: u64,
 }
 
-/// Bytes of a cache line, which two modules don't share.
-const BESIDE_LINE: u64 = 64;
+/// Bytes of a cache line. Two modules never share one.
+const CACHE_LINE: u64 = 64;
 
-impl Beside {
-    /// The base of the next module's, whose fragment this is.
+impl RingCounterBases {
+    /// The base of the ring counters of the next module, whose fragment this is.
     pub fn place(&mut self, fragment: &[u8]) -> u64 {
         let base = self.end;
-        let size = map::beside_size(fragment);
-        self.end += size.next_multiple_of(BESIDE_LINE);
+        let size = map::ring_counters_size(fragment);
+        self.end += size.next_multiple_of(CACHE_LINE);
         base
     }
 }
@@ -107,15 +110,15 @@ pub fn encode_image(kind: u32, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>, 
     let length = (start + fragments) as u64;
 
     let mut table = Vec::with_capacity(ENTRY * parts.len());
-    let (mut offset, mut beside) = (start as u64, Beside::default());
+    let (mut offset, mut bases) = (start as u64, RingCounterBases::default());
     for (number, (base, fragment)) in parts.iter().enumerate() {
         let entry = table.len();
         for word in [*base, offset, fragment.len() as u64] {
             table.extend_from_slice(&word.to_le_bytes());
         }
-        let besides = beside.place(fragment) / BESIDE_LINE;
-        table.extend_from_slice(&(besides as u32).to_le_bytes());
-        let crc = entry_crc(number, &table[entry..]);
+        let ring_base = bases.place(fragment) / CACHE_LINE;
+        table.extend_from_slice(&(ring_base as u32).to_le_bytes());
+        let crc = numbered_crc(number, &table[entry..]);
         table.extend_from_slice(&crc.to_le_bytes());
         offset += fragment.len() as u64;
     }
@@ -166,13 +169,6 @@ pub fn encode_image(kind: u32, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>, 
     (out, build_id)
 }
 
-fn entry_crc(number: usize, entry: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&(number as u32).to_le_bytes());
-    hasher.update(entry);
-    hasher.finalize()
-}
-
 /// Reads an image's path map.
 ///
 /// # Errors
@@ -209,46 +205,6 @@ pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
     }
     refuse_overlaps(&mut map);
     Ok(map)
-}
-
-/// The build id of an image's path map, without reading the rest.
-///
-/// # Errors
-/// As [`decode_image`].
-pub fn peek_image(bytes: &[u8]) -> Result<[u8; 16], FormatError> {
-    read_head(bytes).map(|(_, map)| map.build_id)
-}
-
-/// Puts the checksums of an image's path map right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    let name = repair::load(bytes, 36) as usize;
-    repair::checksum(bytes, 0, FIXED.saturating_add(name));
-    let Ok((head, _)) = read_head(bytes) else {
-        return;
-    };
-    let mut next = 0;
-    for number in 0..head.modules as usize {
-        let at = head.table + number * ENTRY;
-        let Some(entry) = bytes.get(at..at + ENTRY) else {
-            return;
-        };
-        let crc = entry_crc(number, &entry[..ENTRY - 4]);
-        let word = |at: usize| {
-            usize::try_from(
-                u64::from(repair::load(entry, at)) | u64::from(repair::load(entry, at + 4)) << 32,
-            )
-        };
-        let (offset, length) = (
-            word(8).unwrap_or(usize::MAX),
-            word(16).unwrap_or(usize::MAX),
-        );
-        repair::store(bytes, at + ENTRY - 4, crc);
-        let end = offset.saturating_add(length);
-        if let Some(fragment) = bytes.get_mut(offset..end).filter(|_| offset >= next) {
-            map::repair(fragment);
-            next = end;
-        }
-    }
 }
 
 struct Head {
@@ -311,8 +267,8 @@ impl Fragments<'_> {
     ) -> Result<PlacedModule, FormatError> {
         let mut cursor = Cursor::new(entry, at);
         let (base, offset, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
-        let beside = u64::from(cursor.u32()?) * BESIDE_LINE;
-        if cursor.u32()? != entry_crc(number, &entry[..ENTRY - 4]) {
+        let ring_base = u64::from(cursor.u32()?) * CACHE_LINE;
+        if cursor.u32()? != numbered_crc(number, &entry[..ENTRY - 4]) {
             return Err(FormatError::Checksum { offset: at });
         }
         if offset < self.next {
@@ -339,7 +295,7 @@ impl Fragments<'_> {
             damage
         }));
         for function in &mut module.functions {
-            function.beside = function.beside.map(|at| at + beside);
+            function.ring_counters = function.ring_counters.map(|at| at + ring_base);
         }
         Ok(PlacedModule { base, module })
     }

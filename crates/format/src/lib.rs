@@ -14,41 +14,49 @@
 //! claims, or takes more than `n log n` time. Damage inside a record costs that record and is listed as [`Damage`].
 #![forbid(unsafe_code)]
 
+mod checksum;
 mod cursor;
 pub mod damage;
 pub mod error;
 mod frames;
+mod function_record;
 pub mod guide;
-mod head;
 pub mod image;
 pub mod loops;
 pub mod map;
 pub mod profile;
+mod profile_file;
 pub mod raw;
-pub mod repair;
+mod result_file;
+mod ring_counts;
 pub mod sealed;
 pub mod text;
+mod thread_sums;
 pub mod trace;
 pub mod variation;
 pub mod varint;
+mod version;
 
 pub use damage::{Damage, DamagedFile};
 pub use error::FormatError;
 pub use guide::{Guide, GuideFunction};
-pub use image::{Beside, ImageMap, PlacedModule, decode_image, encode_image};
+pub use image::{ImageMap, PlacedModule, RingCounterBases, decode_image, encode_image};
 pub use loops::{
-    ForestNode, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, peek_loops, read_loops,
-    write_loops,
+    ForestNode, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, read_loops, write_loops,
 };
 pub use map::{
-    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Gone, Load,
-    LoadShape, LoopMap, MAP_VERSION, ModuleMap, Outcome, Place, Scope, Skipped, graph_hash,
+    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Load,
+    LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped, VanishedFunction, graph_hash,
 };
-pub use profile::{FunctionCounts, Profile, ProfileHead, peek_profile, read_profile};
-pub use raw::{RawProfile, RawWriter};
+pub use profile::{FunctionCounts, Profile, ProfileHead};
+pub use profile_file::{peek_profile, read_profile};
+pub use raw::RawProfile;
+pub use result_file::ProcessImage;
+pub use ring_counts::ring_counts;
 pub use sealed::write_sealed;
 pub use text::Text;
 pub use variation::{
     Bursts, Distribution, FunctionTimings, PathTimings, Timing, VariationHead, VariationProfile,
-    VariationStats, peek_variation, read_variation, write_variation,
+    VariationStats, read_variation, write_variation,
 };
+pub use version::MAP_VERSION;

@@ -1,6 +1,6 @@
 //! Sequences of paths over loop iterations: the slab forests of one process and image, sealed (`*.hwl`).
 //!
-//! The head is that of `crate::head`: magic "HLWLOOPS", version 1, parameter k (iterations), twelve numbers (LoopsStats, in its order).
+//! The head is that of `crate::process_file`: magic "HLWLOOPS", version 1, parameter k (iterations), twelve numbers (LoopsStats, in its order).
 //!
 //! A function record's payload goes on (`v`: varint): `v nodes`, then each node, parents before children and
 //! a whole subtree before the next sibling: `v levels up (from a child of the node before: 0)  v path  v count`; then `v paths`, and for each path of
@@ -13,8 +13,9 @@ use crate::cursor::Cursor;
 use crate::damage::Damage;
 use crate::error::FormatError;
 use crate::frames::FrameWriter;
-use crate::head::{self, Head, Kind, Of, path_below, put_function};
+use crate::function_record::{RecordedFunction, path_below, put_function};
 use crate::image::ImageMap;
+use crate::result_file::{FileType, Numbers, ProcessImage, ResultHead};
 use crate::varint::put;
 
 /// First eight bytes of the file.
@@ -22,32 +23,20 @@ pub const LOOPS_MAGIC: [u8; 8] = *b"HLWLOOPS";
 /// Version of the file.
 pub const LOOPS_VERSION: u32 = 1;
 
-const KIND: Kind = Kind {
+const FILE_TYPE: FileType = FileType {
     magic: LOOPS_MAGIC,
     version: LOOPS_VERSION,
-    numbers: 12,
-    stranger: FormatError::NotLoops,
+    mismatch: FormatError::NotLoops,
 };
+const NUMBERS: usize = 12;
 
 /// What is known of a file without its forests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopsHead {
-    /// Build id of the image.
-    pub build_id: [u8; 16],
-    /// Image name.
-    pub image: String,
-    /// Path of the image's file.
-    pub image_path: String,
+    /// The process and the image.
+    pub process: ProcessImage,
     /// Number of iterations, 2 to 1024.
     pub k: u32,
-    /// Process id.
-    pub pid: u32,
-    /// Parent's process id.
-    pub ppid: u32,
-    /// Threads whose streams were read.
-    pub threads: u32,
-    /// Child of a fork.
-    pub forked: bool,
     /// Numbers.
     pub stats: LoopsStats,
 }
@@ -118,8 +107,8 @@ pub struct ForestNode {
     pub count: u64,
 }
 
-impl LoopsStats {
-    fn numbers(&mut self) -> [&mut u64; 12] {
+impl Numbers<NUMBERS> for LoopsStats {
+    fn numbers(&mut self) -> [&mut u64; NUMBERS] {
         [
             &mut self.words,
             &mut self.slabs,
@@ -135,7 +124,9 @@ impl LoopsStats {
             &mut self.lost_words,
         ]
     }
+}
 
+impl LoopsStats {
     /// Adds another's numbers; sums stay at their maximum.
     pub fn add(&mut self, other: &LoopsStats) {
         let mut other = *other;
@@ -157,21 +148,8 @@ pub fn write_loops(profile: &LoopsProfile) -> Vec<u8> {
         put_forest(&mut payload, forest);
         functions.push([forest.module, forest.function], &payload);
     }
-    let head = profile.head.clone();
-    let mut stats = head.stats;
-    let head = Head {
-        parameter: head.k,
-        build_id: head.build_id,
-        pid: head.pid,
-        ppid: head.ppid,
-        threads: head.threads,
-        forked: head.forked,
-        numbers: stats.numbers().iter().map(|number| **number).collect(),
-        image: head.image,
-        image_path: head.image_path,
-        ..Head::default()
-    };
-    head.write(&KIND, functions)
+    let LoopsHead { process, k, stats } = profile.head.clone();
+    ResultHead::new(process, k, stats).write(&FILE_TYPE, functions)
 }
 
 fn put_forest(out: &mut Vec<u8>, forest: &FunctionForest) {
@@ -193,23 +171,16 @@ fn put_forest(out: &mut Vec<u8>, forest: &FunctionForest) {
     }
 }
 
-/// The head of a file.
-///
-/// # Errors
-/// If the bytes are no such file, of another version, or damaged in the head.
-pub fn peek_loops(bytes: &[u8]) -> Result<LoopsHead, FormatError> {
-    read_head(bytes).map(|(_, head, _)| head)
-}
-
 /// Reads a file with the map of its image. Damaged functions are left out and listed.
 ///
 /// # Errors
-/// As [`peek_loops`], and if the map is of another build.
+/// If the bytes are no such file, of another version, of another build than the map, or damaged in
+/// the head.
 pub fn read_loops(bytes: &[u8], map: &ImageMap) -> Result<LoopsProfile, FormatError> {
     let (file, head, size) = read_head(bytes)?;
     let deepest = 2 * head.k - 3;
-    let (functions, damage) = file.records(bytes, size, map, |of, cursor| {
-        read_function(of, cursor, deepest)
+    let (functions, damage) = file.records(bytes, size, map, |function, cursor| {
+        read_function(function, cursor, deepest)
     })?;
     Ok(LoopsProfile {
         head,
@@ -218,39 +189,29 @@ pub fn read_loops(bytes: &[u8], map: &ImageMap) -> Result<LoopsProfile, FormatEr
     })
 }
 
-fn read_head(bytes: &[u8]) -> Result<(Head, LoopsHead, usize), FormatError> {
-    let (file, size) = Head::read(bytes, &KIND)?;
+fn read_head(bytes: &[u8]) -> Result<(ResultHead<NUMBERS>, LoopsHead, usize), FormatError> {
+    let (file, size) = ResultHead::read(bytes, &FILE_TYPE)?;
     if !(2..=1024).contains(&file.parameter) {
         return Err(FormatError::Head { offset: 0 });
     }
-    let mut stats = LoopsStats::default();
-    for (number, read) in stats.numbers().into_iter().zip(&file.numbers) {
-        *number = *read;
-    }
     let head = LoopsHead {
-        build_id: file.build_id,
-        image: file.image.clone(),
-        image_path: file.image_path.clone(),
+        process: file.process(),
         k: file.parameter,
-        pid: file.pid,
-        ppid: file.ppid,
-        threads: file.threads,
-        forked: file.forked,
-        stats,
+        stats: file.stats(),
     };
     Ok((file, head, size))
 }
 
 fn read_function(
-    of: Of<'_>,
+    recorded: RecordedFunction<'_>,
     cursor: &mut Cursor<'_>,
     deepest: u32,
 ) -> Result<FunctionForest, FormatError> {
-    let paths = of.map.path_count;
+    let paths = recorded.map.path_count;
     Ok(FunctionForest {
-        module: of.module,
-        function: of.function,
-        hash: of.hash,
+        module: recorded.module,
+        function: recorded.function,
+        hash: recorded.hash,
         nodes: read_nodes(cursor, paths, deepest)?,
         dropped: read_dropped(cursor, paths)?,
     })
@@ -295,9 +256,4 @@ fn read_dropped(cursor: &mut Cursor<'_>, paths: u64) -> Result<Vec<(u64, u64)>, 
         next = path + 1;
     }
     Ok(dropped)
-}
-
-/// Puts the checksums of such a file right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    head::repair(bytes, &KIND);
 }

@@ -33,14 +33,11 @@ use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::frames::{Frame, FrameWriter, Frames, index_size};
-use crate::head;
+use crate::function_record::{self, lost_record};
 use crate::image::ImageMap;
-use crate::map::{MAP_VERSION, check_version};
 use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up};
-use crate::repair;
 use crate::varint::put;
-
-const FIXED: usize = 88;
+use crate::version::{MAP_VERSION, check_version};
 
 /// First eight bytes of a sealed profile.
 pub const SEALED_MAGIC: [u8; 8] = *b"HLWSEALD";
@@ -110,7 +107,7 @@ fn write_head(profile: &Profile, functions: u32, notes: u32, records: u64) -> Ve
 fn put_function(out: &mut Vec<u8>, counts: &FunctionCounts) {
     let mut pairs = counts.counts.clone();
     add_up(&mut pairs);
-    head::put_function(out, counts.module, counts.function, counts.hash);
+    function_record::put_function(out, counts.module, counts.function, counts.hash);
     put(out, pairs.len() as u64);
     let mut next = 0;
     for (path, count) in pairs {
@@ -235,7 +232,7 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
                 last = Some((counts.module, counts.function));
                 profile.functions.push(counts);
             }
-            Err(error) => profile.damage.push(head::lost(map, keys, offset, error)),
+            Err(error) => profile.damage.push(lost_record(map, keys, offset, error)),
         }
     }
     for frame in notes {
@@ -253,26 +250,18 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
     Ok(profile)
 }
 
-/// Puts the checksums of a sealed profile right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    let names = repair::load(bytes, 72) as usize + repair::load(bytes, 76) as usize;
-    repair::checksum(bytes, 0, names.saturating_add(FIXED));
-    let Ok(head) = Head::read(bytes) else { return };
-    let notes_index = head.size.saturating_add(12 * head.functions as usize + 4);
-    let records = notes_index.saturating_add(12 * head.notes as usize + 4);
-    repair::records(bytes, head.size, records, head.functions);
-    let notes =
-        usize::try_from(head.records).map_or(usize::MAX, |length| records.saturating_add(length));
-    repair::records(bytes, notes_index, notes, head.notes);
-}
-
 fn read_function(
     frame: Frame<'_>,
     map: &ImageMap,
     last: Option<(u32, u32)>,
 ) -> Result<FunctionCounts, FormatError> {
-    let (of, mut cursor) = head::function(frame, map, last)?;
-    let (module, function, hash, shape) = (of.module, of.function, of.hash, of.map);
+    let (recorded, mut cursor) = function_record::read_function(frame, map, last)?;
+    let (module, function, hash, shape) = (
+        recorded.module,
+        recorded.function,
+        recorded.hash,
+        recorded.map,
+    );
     let limit = shape.counter_limit();
     let count = cursor.count(2, "number of paths")?;
     let mut counts = Vec::with_capacity(count);

@@ -11,7 +11,7 @@ use holloway_format::trace::{
 };
 use holloway_format::{
     ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionTimings, Guide, GuideFunction,
-    ImageMap, LoopsHead, LoopsProfile, PathTimings, Profile, Timing, VariationHead,
+    ImageMap, LoopsHead, LoopsProfile, PathTimings, ProcessImage, Profile, Timing, VariationHead,
     VariationProfile, decode_image, encode_image, read_loops, read_profile, read_variation,
     write_loops, write_sealed, write_variation,
 };
@@ -111,8 +111,11 @@ fn of_sequences() {
     });
     let profile = LoopsProfile {
         head: LoopsHead {
-            build_id: map.build_id,
-            image: "app".to_owned(),
+            process: ProcessImage {
+                build_id: map.build_id,
+                image: "app".to_owned(),
+                ..ProcessImage::default()
+            },
             k: 4,
             ..LoopsHead::default()
         },
@@ -148,8 +151,11 @@ fn of_timings() {
     });
     let profile = VariationProfile {
         head: VariationHead {
-            build_id: map.build_id,
-            image: "app".to_owned(),
+            process: ProcessImage {
+                build_id: map.build_id,
+                image: "app".to_owned(),
+                ..ProcessImage::default()
+            },
             kind: KIND_TIMES,
             ..VariationHead::default()
         },

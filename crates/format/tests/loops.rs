@@ -3,8 +3,9 @@
 
 use holloway_format::{
     BlockMap, Counters, ForestNode, FormatError, FunctionForest, FunctionMap, ImageMap, LoopsHead,
-    LoopsProfile, LoopsStats, ModuleMap, PlacedModule, peek_loops, read_loops, repair, write_loops,
+    LoopsProfile, LoopsStats, ModuleMap, PlacedModule, ProcessImage, read_loops, write_loops,
 };
+use holloway_testkit::{heads::loops_head, repair};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -62,14 +63,16 @@ fn profile() -> impl Strategy<Value = LoopsProfile> {
         .prop_map(
             |(functions, k, (pid, number, forked), image)| LoopsProfile {
                 head: LoopsHead {
-                    build_id: [9; 16],
-                    image_path: format!("/bin/{image}"),
-                    image,
+                    process: ProcessImage {
+                        build_id: [9; 16],
+                        image_path: format!("/bin/{image}"),
+                        image,
+                        pid,
+                        ppid: 1,
+                        threads: 2,
+                        forked,
+                    },
                     k,
-                    pid,
-                    ppid: 1,
-                    threads: 2,
-                    forked,
                     stats: LoopsStats {
                         words: number,
                         lost_words: 5,
@@ -95,7 +98,10 @@ fn example() -> LoopsProfile {
     let node = |depth, path, count| ForestNode { depth, path, count };
     LoopsProfile {
         head: LoopsHead {
-            build_id: [9; 16],
+            process: ProcessImage {
+                build_id: [9; 16],
+                ..ProcessImage::default()
+            },
             k: 4,
             ..LoopsHead::default()
         },
@@ -123,10 +129,10 @@ fn the_example_of_the_layout() {
 #[test]
 fn other_files_are_refused() {
     let bytes = write_loops(&example());
-    assert_eq!(peek_loops(b"HLWSEALD"), Err(FormatError::NotLoops));
+    assert_eq!(loops_head(b"HLWSEALD"), Err(FormatError::NotLoops));
     let newer = [&bytes[..8], &[9], &bytes[9..]].concat();
     assert!(matches!(
-        peek_loops(&newer),
+        loops_head(&newer),
         Err(FormatError::Version { found: 9, .. })
     ));
     let other = ImageMap::default();
@@ -156,7 +162,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read(profile in profile()) {
         let bytes = write_loops(&profile);
-        prop_assert_eq!(&peek_loops(&bytes).unwrap(), &profile.head);
+        prop_assert_eq!(&loops_head(&bytes).unwrap(), &profile.head);
         prop_assert_eq!(read_loops(&bytes, &image()).unwrap(), profile);
     }
 

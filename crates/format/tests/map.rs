@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use common::{image, module, places, small_function, small_modules};
 use holloway_format::{
     Counters, DamagedFile, FormatError, ImageMap, ModuleMap, Text, decode_image, encode_image,
-    image::peek_image, repair,
 };
+use holloway_testkit::{heads::image_build_id, repair};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -30,7 +30,7 @@ proptest! {
         let map = decode_image(&bytes).unwrap();
         prop_assert_eq!(&map.damage, &[]);
         prop_assert_eq!(map.name.as_str(), "app");
-        prop_assert_eq!(peek_image(&bytes), Ok(map.build_id));
+        prop_assert_eq!(image_build_id(&bytes), Ok(map.build_id));
         prop_assert_eq!(map.modules.into_iter().map(|placed| placed.module).collect::<Vec<_>>(), modules);
     }
 

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use common::{image, map_and_profile, small_modules};
 use holloway_abi::KIND_EDGES;
 use holloway_format::{
-    FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile, RawWriter,
-    decode_image, encode_image, peek_profile, raw, read_profile, repair, write_sealed,
+    FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile, decode_image,
+    encode_image, peek_profile, raw, read_profile, write_sealed,
 };
+use holloway_testkit::{raw::RawWriter, repair};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -6,8 +6,9 @@ use holloway_abi::{
 };
 use holloway_format::raw::{Piece, RingWords};
 use holloway_format::{
-    Damage, ImageMap, ProfileHead, RawProfile, RawWriter, peek_profile, read_profile, write_sealed,
+    Damage, ImageMap, ProfileHead, RawProfile, peek_profile, read_profile, write_sealed,
 };
+use holloway_testkit::raw::RawWriter;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -173,7 +173,7 @@ fn a_byte_stands_for_few_tokens() {
     bytes.truncate(bytes.len() - 100);
     let length = (bytes.len() - start - 9) as u32;
     bytes[start..start + 4].copy_from_slice(&length.to_le_bytes());
-    holloway_format::repair::trace(&mut bytes);
+    holloway_testkit::repair::trace(&mut bytes);
     let error = read(&bytes).expect_err("too many tokens").to_string();
     assert!(error.contains("number of tokens"), "{error}");
 }
@@ -211,7 +211,7 @@ proptest! {
         bytes.truncate(bytes.len() - cut);
         let at = at % bytes.len();
         bytes[at] = value;
-        holloway_format::repair::trace(&mut bytes);
+        holloway_testkit::repair::trace(&mut bytes);
         read(&bytes);
     }
 

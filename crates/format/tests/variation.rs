@@ -4,9 +4,10 @@
 use holloway_abi::{KIND_TIMES, KIND_VARIATION};
 use holloway_format::{
     BlockMap, Bursts, Counters, Distribution, FormatError, FunctionMap, FunctionTimings, ImageMap,
-    ModuleMap, PathTimings, PlacedModule, Timing, VariationHead, VariationProfile, VariationStats,
-    peek_variation, read_variation, repair, write_variation,
+    ModuleMap, PathTimings, PlacedModule, ProcessImage, Timing, VariationHead, VariationProfile,
+    VariationStats, read_variation, write_variation,
 };
+use holloway_testkit::{heads::variation_head, repair};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
@@ -96,14 +97,16 @@ fn profile() -> impl Strategy<Value = VariationProfile> {
     (functions, stats(), any::<(u32, bool)>(), "[a-zé]{0,9}").prop_map(
         |(functions, stats, (pid, forked), image)| VariationProfile {
             head: VariationHead {
-                build_id: [9; 16],
-                image_path: format!("/bin/{image}"),
-                image,
+                process: ProcessImage {
+                    build_id: [9; 16],
+                    image_path: format!("/bin/{image}"),
+                    image,
+                    pid,
+                    ppid: 1,
+                    threads: 2,
+                    forked,
+                },
                 kind: [KIND_VARIATION, KIND_TIMES][usize::from(forked)],
-                pid,
-                ppid: 1,
-                threads: 2,
-                forked,
                 stats,
             },
             functions: functions
@@ -185,7 +188,7 @@ proptest! {
     #[test]
     fn what_was_written_is_read(profile in profile()) {
         let bytes = write_variation(&profile);
-        prop_assert_eq!(peek_variation(&bytes), Ok(profile.head.clone()));
+        prop_assert_eq!(variation_head(&bytes), Ok(profile.head.clone()));
         prop_assert_eq!(read_variation(&bytes, &image()), Ok(profile));
     }
 
@@ -225,7 +228,10 @@ fn the_layout_is_the_documented_one() {
     calm.record(7, Some(7));
     let profile = VariationProfile {
         head: VariationHead {
-            build_id: [9; 16],
+            process: ProcessImage {
+                build_id: [9; 16],
+                ..ProcessImage::default()
+            },
             kind: KIND_TIMES,
             ..VariationHead::default()
         },
@@ -252,7 +258,7 @@ fn the_layout_is_the_documented_one() {
         read_variation(b"HLWTIMES", &image()),
         Err(FormatError::Truncated { offset: 8 })
     );
-    assert_eq!(peek_variation(b"HLWLOOPS"), Err(FormatError::NotTimings));
+    assert_eq!(variation_head(b"HLWLOOPS"), Err(FormatError::NotTimings));
 }
 
 /// Ends that can't be those of what the buckets hold are refused, not shown.

@@ -258,7 +258,7 @@ mod tests {
             ..ProfileHead::default()
         };
         let raw = |boot_start: u64| {
-            let mut raw = holloway_format::RawWriter::new(head.clone(), 4096 - 64).finish();
+            let mut raw = holloway_testkit::raw::RawWriter::new(head.clone(), 4096 - 64).finish();
             raw[80..88].copy_from_slice(&boot_start.to_le_bytes());
             RawHead::read(&raw).expect("a head")
         };
@@ -275,7 +275,7 @@ mod tests {
             ..ProfileHead::default()
         };
         let raw = |namespace: u64| {
-            let mut raw = holloway_format::RawWriter::new(head.clone(), 4096 - 64).finish();
+            let mut raw = holloway_testkit::raw::RawWriter::new(head.clone(), 4096 - 64).finish();
             raw[88..96].copy_from_slice(&namespace.to_le_bytes());
             RawHead::read(&raw).expect("a head")
         };

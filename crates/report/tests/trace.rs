@@ -3,9 +3,7 @@
 //! The program: main takes a lock, works and releases it, round by round; in its third round it forgets to release.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[path = "../../analysis/tests/build/mod.rs"]
-mod build;
-
+use holloway_testkit::build;
 use std::path::PathBuf;
 
 use build::{function, image, mangled, module};

@@ -9,8 +9,9 @@ use holloway_abi::{
     CHUNK, EXTENT_MAGIC, EXTENT_RING, KIND_LOOPS, KIND_PATHS, KIND_TIMES, KIND_TRACE,
     KIND_VARIATION, PAGE,
 };
-use holloway_format::{ProfileHead, RawWriter};
+use holloway_format::ProfileHead;
 use holloway_rings::{Batch, Opened, Ring, RingFile};
+use holloway_testkit::raw::RawWriter;
 
 const SIZE: u64 = 8 * CHUNK;
 const CURSOR: u64 = 64;

@@ -59,7 +59,7 @@ pub(crate) fn function_map<'m>(
         hash: 0,
         in_source_order: is_unoptimized(function),
         counters,
-        beside: None,
+        ring_counters: None,
         path_count: 0,
         entry: lowered.cfg.entry().0,
         exit: lowered.cfg.exit().0,

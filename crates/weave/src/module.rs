@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 
-use holloway_format::{Gone, ModuleMap, Skipped};
+use holloway_format::{ModuleMap, Skipped, VanishedFunction};
 use holloway_llvm::{AttributeKind, Context, Function, Library, Linkage, Module};
 
 use crate::error::WeaveError;
@@ -178,9 +178,9 @@ fn base_symbol(bitcode: &[u8], name: &str) -> String {
 }
 
 /// Source name and linkage name of every function with code here.
-fn defined_functions(module: &Module<'_>) -> Vec<Gone> {
+fn defined_functions(module: &Module<'_>) -> Vec<VanishedFunction> {
     bodies(module)
-        .map(|function| Gone {
+        .map(|function| VanishedFunction {
             name: source_name(function).into(),
             linkage_name: function.name().into(),
         })
@@ -201,7 +201,7 @@ fn source_name(function: Function<'_>) -> String {
 }
 
 /// The functions without code of their own after optimisation.
-fn gone(module: &Module<'_>, defined: &[Gone]) -> Vec<Gone> {
+fn gone(module: &Module<'_>, defined: &[VanishedFunction]) -> Vec<VanishedFunction> {
     let left: HashSet<String> = bodies(module).map(Function::name).collect();
     defined
         .iter()
@@ -268,7 +268,7 @@ fn instrument(
         let counters = plan.counters(map.counters_size, options);
         let mut function_map = fragment::function_map(plan, counters, &described, options);
         let place = beside.place(plan);
-        function_map.beside = place.map(|place| place.offset);
+        function_map.ring_counters = place.map(|place| place.offset);
         map.counters_size += counters.size();
         let single = level == OptLevel::O0 || changed.is_optnone(function);
         let first = first_word(counters.offset());

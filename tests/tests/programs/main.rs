@@ -3,10 +3,6 @@
 //! A harness of its own (libtest-mimic) because the list of tests is the list of folders.
 
 mod balance;
-#[path = "../exact/naive.rs"]
-mod naive;
-#[path = "../exact/walk.rs"]
-mod walk;
 
 use holloway_tests::program;
 use libtest_mimic::{Arguments, Failed, Trial};

@@ -8,7 +8,7 @@ use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
 use holloway_flow::{PathEnd, PathId, PathStart};
-use holloway_format::{FunctionMap, LoopMap, LoopsHead, Outcome, Place};
+use holloway_format::{FunctionMap, LoopMap, LoopsHead, Outcome, Place, ProcessImage};
 
 use crate::build::{function, image, module, numbering_of, profile};
 use crate::streams::placed;
@@ -118,7 +118,10 @@ fn run(map: &FunctionMap, walks: &[Vec<u32>]) -> LoopsRun {
     }
     builder.feed(0, &stream);
     let head = LoopsHead {
-        build_id: image.build_id,
+        process: ProcessImage {
+            build_id: image.build_id,
+            ..ProcessImage::default()
+        },
         ..LoopsHead::default()
     };
     let met = builder.met();

@@ -4,7 +4,7 @@ use holloway_abi::KIND_LOOPS;
 use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
-use holloway_format::{ImageMap, LoopsHead};
+use holloway_format::{ImageMap, LoopsHead, ProcessImage};
 use proptest::prelude::*;
 
 use crate::branches;
@@ -45,7 +45,10 @@ fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>)
         at += 4 * words.len() as u64;
     }
     let head = LoopsHead {
-        build_id: image.build_id,
+        process: ProcessImage {
+            build_id: image.build_id,
+            ..ProcessImage::default()
+        },
         k,
         ..LoopsHead::default()
     };

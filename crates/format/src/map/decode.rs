@@ -6,16 +6,18 @@
 //!
 //! Cost: linear, but for the sort that finds overlapping counters.
 
+use crate::checksum::numbered_crc;
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::frames::{Frames, index_size};
-use crate::map::encode::entry_crc;
-use crate::map::function::read_function;
+use crate::map::function::FunctionMap;
+use crate::map::layout::FRAGMENT_MAGIC;
+use crate::map::module::{ModuleMap, Skipped, VanishedFunction};
+use crate::map::record::read_function;
 use crate::map::strings::Strings;
-use crate::map::{FRAGMENT_MAGIC, FunctionMap, Gone, ModuleMap, Skipped, check_version};
-use crate::repair;
 use crate::text::Text;
+use crate::version::check_version;
 
 /// Bytes of a fragment's head.
 const HEAD: usize = 64;
@@ -59,16 +61,16 @@ impl ModuleMap {
                 },
             ),
             gone: read_entries(parts.gone, &strings, &mut damage, |[name, linkage_name]| {
-                Gone { name, linkage_name }
+                VanishedFunction { name, linkage_name }
             }),
         };
         Ok((module, damage))
     }
 }
 
-/// Bytes of counters that a thread keeps beside its ring for the module of a fragment.
-pub(crate) fn beside_size(fragment: &[u8]) -> u64 {
-    Head::read(fragment, 0).map_or(0, |head| 8 * u64::from(head.beside))
+/// Bytes of ring counters of the module of a fragment.
+pub(crate) fn ring_counters_size(fragment: &[u8]) -> u64 {
+    Head::read(fragment, 0).map_or(0, |head| 8 * u64::from(head.ring_counters))
 }
 
 /// The functions; damaged ones as placeholders.
@@ -91,9 +93,9 @@ fn read_functions(
     let mut functions = Vec::with_capacity(head.functions as usize);
     let mut offsets = Vec::with_capacity(head.functions as usize);
     for (number, frame) in frames.enumerate() {
-        let function = frame
-            .payload
-            .and_then(|cursor| read_function(cursor, strings, head.counters_size, head.beside));
+        let function = frame.payload.and_then(|cursor| {
+            read_function(cursor, strings, head.counters_size, head.ring_counters)
+        });
         functions.push(function.unwrap_or_else(|error| {
             let lost = placeholder(frame.keys.map(|keys| keys.map(|key| strings.find(key))));
             let what = Damage::of_file(
@@ -129,8 +131,8 @@ struct Head {
     skipped: u32,
     gone: u32,
     records: u64,
-    /// Counters beside the ring.
-    beside: u32,
+    /// Number of ring counters.
+    ring_counters: u32,
 }
 
 /// Bytes and their offset in the file.
@@ -159,7 +161,7 @@ impl Head {
         let (strings, text, name, producer, skipped, gone) =
             (word()?, word()?, word()?, word()?, word()?, word()?);
         let records = cursor.u64()?;
-        let beside = cursor.u32()?;
+        let ring_counters = cursor.u32()?;
         if cursor.u32()? != crc32fast::hash(&bytes[..HEAD - 4]) {
             return Err(FormatError::Head { offset: base });
         }
@@ -173,7 +175,7 @@ impl Head {
             skipped,
             gone,
             records,
-            beside,
+            ring_counters,
         })
     }
 
@@ -210,45 +212,6 @@ impl Head {
     }
 }
 
-/// Puts the checksums of a fragment right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    if bytes.len() < HEAD {
-        return;
-    }
-    repair::store(bytes, HEAD - 8, 0);
-    repair::checksum(bytes, 0, HEAD - 4);
-    let Ok(head) = Head::read(bytes, 0) else {
-        return;
-    };
-    let Ok(parts) = head.split(bytes, 0) else {
-        return;
-    };
-    let text = HEAD + 8 * head.strings as usize;
-    let [index, skipped, gone, records] = [
-        parts.index.1,
-        parts.skipped.1,
-        parts.gone.1,
-        parts.records.1,
-    ]
-    .map(|at| at as usize);
-    let mut start = 0;
-    for string in 0..head.strings as usize {
-        let end = repair::load(bytes, HEAD + 8 * string) as usize;
-        let content = bytes[text..].get(start..end).unwrap_or_default();
-        let crc = crc32fast::hash(content);
-        repair::store(bytes, HEAD + 8 * string + 4, crc);
-        start = end;
-    }
-    repair::records(bytes, index, records, head.functions);
-    for (list, count, size) in [(skipped, head.skipped, 12), (gone, head.gone, 8)] {
-        for number in 0..count as usize {
-            let at = list + number * (size + 4);
-            let crc = entry_crc(number, &bytes[at..at + size]);
-            repair::store(bytes, at + size, crc);
-        }
-    }
-}
-
 /// Entries of `4 * (N + 1)` bytes: `N` strings and a checksum.
 fn read_entries<T, const N: usize>(
     part: Part<'_>,
@@ -279,7 +242,7 @@ fn read_entry<const N: usize>(
     offset: u64,
 ) -> Result<[Text; N], FormatError> {
     let (entry, crc) = bytes.split_at(4 * N);
-    if Cursor::new(crc, offset).u32()? != entry_crc(number, entry) {
+    if Cursor::new(crc, offset).u32()? != numbered_crc(number, entry) {
         return Err(FormatError::Checksum { offset });
     }
     let mut cursor = Cursor::new(entry, offset);

@@ -1,6 +1,7 @@
 //! Hashes of a function's structure: profiles and guides of another structure are told apart by them.
 
-use crate::map::{EdgeKind, EdgeMap, FunctionMap, Outcome};
+use crate::map::function::FunctionMap;
+use crate::map::graph::{EdgeKind, EdgeMap, Outcome};
 
 impl FunctionMap {
     /// Hash of the graph and of what is counted in it: equal structures have equal counters. Names, places and where

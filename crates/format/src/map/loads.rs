@@ -12,9 +12,7 @@
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::map::Place;
-use crate::map::encode::put_place;
-use crate::map::function::{Places, read_place};
+use crate::map::place::{Place, Places, put_place, read_place};
 use crate::varint::{put, put_signed};
 
 /// A load in a loop whose next address can be told before the next turn.

@@ -14,9 +14,7 @@
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::map::encode::put_place;
-use crate::map::function::{Places, read_place};
-use crate::map::{FunctionMap, Place};
+use crate::map::place::{Place, Places, put_place, read_place};
 use crate::varint::{put, put_signed};
 
 /// A loop, as the compiler describes it.
@@ -37,34 +35,29 @@ pub struct LoopMap {
     pub must_progress: bool,
 }
 
-/// Whether a record has what stands behind its dag.
-pub(super) fn has_tail(function: &FunctionMap) -> bool {
-    !function.loads.is_empty()
-        || function.selects > 0
-        || !function.loops.is_empty()
-        || !function.cases.is_empty()
-        || !function.leaks.is_empty()
-}
-
-pub(super) fn put_loops(out: &mut Vec<u8>, function: &FunctionMap, last_line: &mut u32) {
-    put(out, function.selects.into());
-    put(out, function.loops.len() as u64);
+pub(super) fn put_loops(out: &mut Vec<u8>, selects: u32, loops: &[LoopMap], last_line: &mut u32) {
+    put(out, selects.into());
+    put(out, loops.len() as u64);
     let mut last = 0;
-    for one in &function.loops {
-        put_signed(out, i64::from(one.head) - i64::from(last));
-        last = one.head;
-        let flags = [one.start.is_some(), one.vectorized, one.must_progress];
+    for described in loops {
+        put_signed(out, i64::from(described.head) - i64::from(last));
+        last = described.head;
+        let flags = [
+            described.start.is_some(),
+            described.vectorized,
+            described.must_progress,
+        ];
         out.push(
             (0..)
                 .zip(flags)
                 .map(|(bit, flag)| u8::from(flag) << bit)
                 .sum(),
         );
-        if let Some(place) = one.start {
+        if let Some(place) = described.start {
             put_place(out, place, last_line);
         }
-        put(out, one.copies.into());
-        put(out, one.peeled.into());
+        put(out, described.copies.into());
+        put(out, described.peeled.into());
     }
 }
 
@@ -128,13 +121,8 @@ mod tests {
             vectorized: false,
             must_progress: true,
         };
-        let function = FunctionMap {
-            selects: 3,
-            loops: vec![described],
-            ..FunctionMap::default()
-        };
         let mut bytes = Vec::new();
-        put_loops(&mut bytes, &function, &mut 5);
+        put_loops(&mut bytes, 3, &[described], &mut 5);
         assert_eq!(bytes, [3, 1, 4, 5, 0, 0, 9, 1, 0]);
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
-use crate::raw::EXTENT_HEAD;
+use crate::raw::extent::EXTENT_HEAD;
 use holloway_abi::{CHUNK, PAGE, RING_SIZE, RingHeader};
 
 const RING_HEAD: usize = size_of::<RingHeader>();
@@ -45,7 +45,7 @@ pub struct Ring<'a> {
     /// Little-endian places; fewer where the file is cut off.
     places: &'a [u8],
     /// Little-endian counters behind them.
-    beside: &'a [u8],
+    counters: &'a [u8],
 }
 
 /// A piece of a ring's words, compressed.
@@ -106,7 +106,7 @@ impl<'a> Ring<'a> {
             .ok()?;
         let whole = cursor.rest();
         let most = usize::try_from(ring_size).ok()?;
-        let (places, beside) = whole.split_at(whole.len().min(most));
+        let (places, counters) = whole.split_at(whole.len().min(most));
         let ring = Self {
             tid,
             owners,
@@ -121,7 +121,7 @@ impl<'a> Ring<'a> {
             taken_holes,
             size,
             places,
-            beside,
+            counters,
         };
         let sound = size == ring_size
             && places.len() as u64 <= size
@@ -169,8 +169,8 @@ impl<'a> Ring<'a> {
     }
 
     /// The counters that its threads keep beside it.
-    pub fn beside(&self) -> impl Iterator<Item = u64> + use<'a> {
-        let (counters, _) = self.beside.as_chunks::<8>();
+    pub fn counters(&self) -> impl Iterator<Item = u64> + use<'a> {
+        let (counters, _) = self.counters.as_chunks::<8>();
         counters.iter().map(|bytes| u64::from_le_bytes(*bytes))
     }
 

@@ -5,7 +5,7 @@
 //!
 //! Cost: 16 bytes a context, one miss of the cache where it was not used lately; no branch depends on the token.
 
-use super::Token;
+use super::token::Token;
 
 /// Tokens kept of a context.
 pub(super) const WAYS: usize = 3;

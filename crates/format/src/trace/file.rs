@@ -26,12 +26,15 @@
 //!
 //! Cost: reading keeps one block in memory at a time. Decoding takes 20-100 ns a token.
 
+use super::block::{Block, Terminal};
 use super::coder::Decoder;
+use super::hash::StringHash;
 use super::model::Model;
-use super::{Block, Step, StringHash, Symbol, Terminal, Token};
+use super::symbol::{Part, Symbol};
+use super::token::{Step, Token};
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::{repair, varint};
+use crate::varint;
 
 pub(super) const MAGIC: [u8; 8] = *b"HLWTRACE";
 pub(super) const TRAILER: [u8; 8] = *b"HLWTREND";
@@ -386,10 +389,10 @@ impl<'s, 'a> Blocks<'s, 'a> {
         range: impl Fn(&'static str, u32, u64) -> FormatError,
     ) -> Result<(), FormatError> {
         match symbol.part() {
-            super::Part::Terminal(id) if (id as usize) < terminals => Ok(()),
-            super::Part::Terminal(id) => Err(range("terminal", id, terminals as u64)),
-            super::Part::Rule(rule) if rule < self.rules => Ok(()),
-            super::Part::Rule(rule) => Err(range("rule", rule, u64::from(self.rules))),
+            Part::Terminal(id) if (id as usize) < terminals => Ok(()),
+            Part::Terminal(id) => Err(range("terminal", id, terminals as u64)),
+            Part::Rule(rule) if rule < self.rules => Ok(()),
+            Part::Rule(rule) => Err(range("rule", rule, u64::from(self.rules))),
         }
     }
 }
@@ -404,23 +407,5 @@ impl Iterator for Blocks<'_, '_> {
             self.places = [].iter();
         }
         Some(block)
-    }
-}
-
-/// Puts the checksums of the head and of each record right.
-pub(crate) fn repair(bytes: &mut [u8]) {
-    repair::checksum(bytes, 0, HEAD_SIZE - 4);
-    let mut at = HEAD_SIZE;
-    while let Some(record) = bytes.get(at..).filter(|rest| rest.len() >= RECORD_HEAD) {
-        let length = repair::load(record, 0) as usize;
-        let Some(payload) = record
-            .get(RECORD_HEAD..)
-            .and_then(|rest| rest.get(..length))
-        else {
-            return;
-        };
-        let crc = record_crc(at as u64, record[8], payload);
-        repair::store(bytes, at + 4, crc);
-        at += RECORD_HEAD + length;
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Cost: one miss of the cache a token, another where a repetition begins; 18 MB at most.
 
-use super::Token;
+use super::token::Token;
 
 /// Repetitions of that length are all alike; contexts learn nothing from them.
 pub(super) const LONG: u32 = 32;

@@ -12,7 +12,8 @@
 use super::coder::{ALPHABET, Chances, Symbols};
 use super::context::{COURSES, Context, Contexts, WAYS};
 use super::history::{History, LONG, TRUSTED};
-use super::{Symbol, Token};
+use super::symbol::Symbol;
+use super::token::Token;
 
 /// Learns tokens and codes them.
 pub(super) struct Model {

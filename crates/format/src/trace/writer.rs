@@ -4,10 +4,10 @@
 
 use std::io::{self, Write};
 
+use super::block::{Block, Terminal};
 use super::coder::Encoder;
 use super::file::{BLOCK, Head, INDEX, MAGIC, STREAM, TOKENS_A_BYTE, TRAILER, VERSION, record_crc};
 use super::model::Model;
-use super::{Block, Terminal};
 use crate::varint;
 
 /// A stream of a file, by its number.

@@ -1,6 +1,6 @@
 //! The file of timings, `*.hwv`.
 //!
-//! The head is that of `crate::head`: magic "HLWTIMES", version 2, parameter kind of profile, 25 numbers (VariationStats, in its order).
+//! The head is that of `crate::process_file`: magic "HLWTIMES", version 2, parameter kind of profile, 25 numbers (VariationStats, in its order).
 //!
 //! A function record's payload goes on (`v`: varint): `v paths`, then each, ascending: `v path (less the previous one's + 1)`, the timing of its calm
 //! samples, that of its disturbed ones, `v samples of unknown time  v paths timed in its samples`, and of its bursts `v low v high 64 bits` of the sums of t², n t and n². A timing: `1 byte: 0 as long without calls, 1 own times follow`, a distribution, and if so another. A distribution: `v buckets`;
@@ -9,15 +9,16 @@
 //!
 //! Example, path 3 with the calm samples 5 and 7: `03  00 02 05 02 0c 4a 00 05 01 01 01  00 00  00 00  00 00 00 00 00 00`.
 
-use super::{
-    Bursts, Distribution, FunctionTimings, PathTimings, Sums, Timing, VARIATION_NUMBERS,
-    VariationHead, VariationProfile, VariationStats,
-};
 use crate::cursor::Cursor;
+use crate::damage::Damage;
 use crate::error::FormatError;
 use crate::frames::FrameWriter;
-use crate::head::{self, Head, Kind, Of, path_below, put_function};
+use crate::function_record::{RecordedFunction, path_below, put_function};
 use crate::image::ImageMap;
+use crate::result_file::{FileType, ProcessImage, ResultHead};
+use crate::variation::distribution::{Distribution, Sums};
+use crate::variation::stats::{VARIATION_NUMBERS, VariationStats};
+use crate::variation::timing::{Bursts, PathTimings, Timing};
 use crate::varint::put;
 use holloway_abi::{KIND_TIMES, KIND_VARIATION};
 
@@ -26,12 +27,46 @@ pub const VARIATION_MAGIC: [u8; 8] = *b"HLWTIMES";
 /// Version of the file.
 pub const VARIATION_VERSION: u32 = 2;
 
-const KIND: Kind = Kind {
+const FILE_TYPE: FileType = FileType {
     magic: VARIATION_MAGIC,
     version: VARIATION_VERSION,
-    numbers: VARIATION_NUMBERS,
-    stranger: FormatError::NotTimings,
+    mismatch: FormatError::NotTimings,
 };
+
+/// What is known of a file without its timings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VariationHead {
+    /// The process and the image.
+    pub process: ProcessImage,
+    /// `abi::KIND_VARIATION` or `abi::KIND_TIMES`.
+    pub kind: u32,
+    /// Numbers.
+    pub stats: VariationStats,
+}
+
+/// The timings of one process and image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VariationProfile {
+    /// Whose they are.
+    pub head: VariationHead,
+    /// Functions with samples, ascending by module and function.
+    pub functions: Vec<FunctionTimings>,
+    /// What could not be read.
+    pub damage: Vec<Damage>,
+}
+
+/// The timings of one function's paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionTimings {
+    /// Module in the image's map.
+    pub module: u32,
+    /// Function in the module's map.
+    pub function: u32,
+    /// Hash of the function's graph in the map.
+    pub hash: u64,
+    /// Paths with samples, ascending by number.
+    pub paths: Vec<PathTimings>,
+}
 
 /// The profile as a file. Deterministic.
 ///
@@ -40,42 +75,33 @@ const KIND: Kind = Kind {
 pub fn write_variation(profile: &VariationProfile) -> Vec<u8> {
     let mut functions = FrameWriter::default();
     let mut payload = Vec::new();
-    for one in &profile.functions {
+    for timings in &profile.functions {
         payload.clear();
-        put_function(&mut payload, one.module, one.function, one.hash);
-        put_paths(&mut payload, &one.paths);
-        functions.push([one.module, one.function], &payload);
+        put_function(&mut payload, timings.module, timings.function, timings.hash);
+        put_paths(&mut payload, &timings.paths);
+        functions.push([timings.module, timings.function], &payload);
     }
-    let head = profile.head.clone();
-    let mut stats = head.stats;
-    let head = Head {
-        parameter: head.kind,
-        build_id: head.build_id,
-        pid: head.pid,
-        ppid: head.ppid,
-        threads: head.threads,
-        forked: head.forked,
-        numbers: stats.numbers().iter().map(|number| **number).collect(),
-        image: head.image,
-        image_path: head.image_path,
-        ..Head::default()
-    };
-    head.write(&KIND, functions)
+    let VariationHead {
+        process,
+        kind,
+        stats,
+    } = profile.head.clone();
+    ResultHead::new(process, kind, stats).write(&FILE_TYPE, functions)
 }
 
 fn put_paths(out: &mut Vec<u8>, paths: &[PathTimings]) {
     put(out, paths.len() as u64);
     let mut next = 0;
-    for one in paths {
-        put(out, one.path - next);
-        put_timing(out, &one.calm);
-        put_timing(out, &one.disturbed);
-        put(out, one.unknown);
-        put(out, one.nested);
-        for sum in sums_of(one.bursts) {
+    for path in paths {
+        put(out, path.path - next);
+        put_timing(out, &path.calm);
+        put_timing(out, &path.disturbed);
+        put(out, path.unknown);
+        put(out, path.nested);
+        for sum in sums_of(path.bursts) {
             put_wide(out, sum);
         }
-        next = one.path + 1;
+        next = path.path + 1;
     }
 }
 
@@ -115,18 +141,11 @@ fn put_distribution(out: &mut Vec<u8>, times: &Distribution) {
     }
 }
 
-/// The head of a file.
-///
-/// # Errors
-/// If the bytes are no such file, of another version, or damaged in the head.
-pub fn peek_variation(bytes: &[u8]) -> Result<VariationHead, FormatError> {
-    read_head(bytes).map(|(_, head, _)| head)
-}
-
 /// Reads a file with the map of its image. Damaged functions are left out and listed.
 ///
 /// # Errors
-/// As [`peek_variation`], and if the map is of another build.
+/// If the bytes are no such file, of another version, of another build than the map, or damaged in
+/// the head.
 pub fn read_variation(bytes: &[u8], map: &ImageMap) -> Result<VariationProfile, FormatError> {
     let (file, head, size) = read_head(bytes)?;
     let (functions, damage) = file.records(bytes, size, map, read_function)?;
@@ -137,36 +156,31 @@ pub fn read_variation(bytes: &[u8], map: &ImageMap) -> Result<VariationProfile, 
     })
 }
 
-fn read_head(bytes: &[u8]) -> Result<(Head, VariationHead, usize), FormatError> {
-    let (file, size) = Head::read(bytes, &KIND)?;
+fn read_head(
+    bytes: &[u8],
+) -> Result<(ResultHead<VARIATION_NUMBERS>, VariationHead, usize), FormatError> {
+    let (file, size) = ResultHead::read(bytes, &FILE_TYPE)?;
     if !matches!(file.parameter, KIND_VARIATION | KIND_TIMES) {
         return Err(FormatError::Head { offset: 0 });
     }
-    let mut stats = VariationStats::default();
-    for (number, read) in stats.numbers().into_iter().zip(&file.numbers) {
-        *number = *read;
-    }
     let head = VariationHead {
-        build_id: file.build_id,
-        image: file.image.clone(),
-        image_path: file.image_path.clone(),
+        process: file.process(),
         kind: file.parameter,
-        pid: file.pid,
-        ppid: file.ppid,
-        threads: file.threads,
-        forked: file.forked,
-        stats,
+        stats: file.stats(),
     };
     Ok((file, head, size))
 }
 
-fn read_function(of: Of<'_>, cursor: &mut Cursor<'_>) -> Result<FunctionTimings, FormatError> {
+fn read_function(
+    recorded: RecordedFunction<'_>,
+    cursor: &mut Cursor<'_>,
+) -> Result<FunctionTimings, FormatError> {
     let count = cursor.count(13, "number of paths")?;
     let mut paths = Vec::with_capacity(count);
     let mut next = 0u64;
     for _ in 0..count {
         let path = next.saturating_add(cursor.var()?);
-        let path = path_below(path, of.map.path_count, cursor)?;
+        let path = path_below(path, recorded.map.path_count, cursor)?;
         paths.push(PathTimings {
             path,
             calm: read_timing(cursor)?,
@@ -182,9 +196,9 @@ fn read_function(of: Of<'_>, cursor: &mut Cursor<'_>) -> Result<FunctionTimings,
         next = path + 1;
     }
     Ok(FunctionTimings {
-        module: of.module,
-        function: of.function,
-        hash: of.hash,
+        module: recorded.module,
+        function: recorded.function,
+        hash: recorded.hash,
         paths,
     })
 }
@@ -244,9 +258,4 @@ fn read_distribution(cursor: &mut Cursor<'_>) -> Result<Distribution, FormatErro
     }
     let what = "bucket";
     Distribution::from_parts(sums, list).ok_or(FormatError::Order { what, offset })
-}
-
-/// Puts the checksums of such a file right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    head::repair(bytes, &KIND);
 }

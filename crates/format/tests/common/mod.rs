@@ -3,8 +3,8 @@
 
 use holloway_format::{
     BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
-    FunctionMap, Gone, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome,
-    Place, Profile, ProfileHead, Scope, Skipped, Text, decode_image, encode_image,
+    FunctionMap, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place,
+    Profile, ProfileHead, Scope, Skipped, Text, VanishedFunction, decode_image, encode_image,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -223,7 +223,8 @@ pub(crate) fn module() -> impl Strategy<Value = ModuleMap> {
         linkage_name,
         reason,
     });
-    let gone = (text(), text()).prop_map(|(name, linkage_name)| Gone { name, linkage_name });
+    let gone =
+        (text(), text()).prop_map(|(name, linkage_name)| VanishedFunction { name, linkage_name });
     (
         text(),
         text(),
@@ -377,7 +378,7 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
         hash: 0,
         in_source_order: false,
         counters,
-        beside: None,
+        ring_counters: None,
         path_count: paths,
         entry: 0,
         exit: 1,
@@ -456,7 +457,7 @@ pub(crate) fn small_modules() -> [ModuleMap; 2] {
         linkage_name: "_Rnaked".into(),
         reason: "naked".into(),
     });
-    first.gone.push(Gone {
+    first.gone.push(VanishedFunction {
         name: "tiny".into(),
         linkage_name: "_Rtiny".into(),
     });

@@ -7,7 +7,7 @@ use holloway_analysis::loops::{self, SlabForest};
 use holloway_analysis::stream::{Met, Words};
 use holloway_format::{
     ForestNode, FunctionCounts, FunctionForest, ImageMap, LoopsHead, LoopsProfile, LoopsStats,
-    ProfileHead, read_loops,
+    ProcessImage, ProfileHead, read_loops,
 };
 
 use super::tally::Tally;
@@ -113,14 +113,8 @@ impl Forests {
         tally: Tally,
     ) -> ProcessForests {
         let head = LoopsHead {
-            build_id: head.build_id,
-            image: head.image.clone(),
-            image_path: head.image_path.clone(),
+            process: ProcessImage::from(head),
             k: 0,
-            pid: head.pid,
-            ppid: head.ppid,
-            threads: head.threads,
-            forked: head.forked,
             stats: LoopsStats {
                 lost_words: tally.lost,
                 cut_streams: tally.cut,

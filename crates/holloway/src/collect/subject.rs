@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use holloway_abi::{KIND_TIMES, KIND_TRACE, KIND_VARIATION, OPERAND, SAMPLE_WORDS, WORD_OWNER};
 use holloway_analysis::stream::Words;
 use holloway_analysis::{loops, variation};
-use holloway_format::raw::{Ring, RingWords, counted_beside};
+use holloway_format::raw::{Ring, RingWords};
 use holloway_format::{
     Damage, DamagedFile, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile,
     VariationProfile, VariationStats, write_loops, write_sealed, write_variation,
@@ -445,7 +445,7 @@ impl Subject {
     /// Takes in what threads counted beside their rings; whether there is anything.
     fn count_beside(&self, raw: &RawProfile<'_>) -> bool {
         let image = self.words.as_ref().map(Words::image);
-        let counted = image.map(|image| counted_beside(raw, image));
+        let counted = image.map(|image| holloway_format::ring_counts(raw, image));
         locked(&self.forests).count(counted.unwrap_or_default())
     }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use holloway_analysis::stream::Words;
 use holloway_analysis::variation::{self, Timings as Sums};
 use holloway_format::{
-    ImageMap, ProfileHead, VariationHead, VariationProfile, VariationStats, read_variation,
+    ImageMap, ProcessImage, ProfileHead, VariationHead, VariationProfile, VariationStats,
+    read_variation,
 };
 
 use super::tally::Tally;
@@ -84,14 +85,8 @@ impl Timings {
         tally: Tally,
     ) -> VariationProfile {
         let head = VariationHead {
-            build_id: head.build_id,
-            image: head.image.clone(),
-            image_path: head.image_path.clone(),
+            process: ProcessImage::from(head),
             kind: head.kind,
-            pid: head.pid,
-            ppid: head.ppid,
-            threads: head.threads,
-            forked: head.forked,
             stats: VariationStats {
                 lost_words: tally.lost,
                 ..VariationStats::default()

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use holloway_format::Beside;
+use holloway_format::RingCounterBases;
 use holloway_report::grouped;
 use holloway_weave::image::Machine;
 use holloway_weave::patch::{self, PatchError};
@@ -32,7 +32,7 @@ pub(super) struct Bases {
     pub(super) modules: Vec<Option<u64>>,
     end: u64,
     /// Counters beside rings.
-    beside: Beside,
+    beside: RingCounterBases,
     /// What the image object is to define.
     pub(super) constants: BTreeMap<String, u64>,
 }

@@ -68,7 +68,7 @@ fn look(map: &ModuleMap, sought: &mut [(&str, Pattern, Fit)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holloway_format::{FunctionMap, Gone, Skipped};
+    use holloway_format::{FunctionMap, Skipped, VanishedFunction};
 
     #[test]
     fn patterns_fit_code_or_what_is_inlined_or_nothing() {
@@ -83,7 +83,7 @@ mod tests {
                 linkage_name: "left".into(),
                 reason: "not among --only".into(),
             }],
-            gone: vec![Gone {
+            gone: vec![VanishedFunction {
                 name: "helper".into(),
                 linkage_name: "helper".into(),
             }],

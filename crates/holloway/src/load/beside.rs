@@ -43,12 +43,16 @@ pub(super) fn damaged(
     let read = |path: &PathBuf| {
         let bytes = images::read_regular(path).map_err(|error| error.to_string())?;
         let of = match head.kind {
-            KIND_LOOPS => read_loops(&bytes, map).map(|loops| (loops.head.build_id, head.pid)),
+            KIND_LOOPS => {
+                read_loops(&bytes, map).map(|loops| (loops.head.process.build_id, head.pid))
+            }
             KIND_TRACE => {
                 let of = TraceFile::read(&bytes).map(|traces| traces.head);
                 of.map(|of| (of.build_id, of.process))
             }
-            _ => read_variation(&bytes, map).map(|timings| (timings.head.build_id, head.pid)),
+            _ => {
+                read_variation(&bytes, map).map(|timings| (timings.head.process.build_id, head.pid))
+            }
         };
         match of {
             Ok((id, process)) if id == map.build_id && process != head.pid => {

@@ -1,6 +1,4 @@
 //! Random programs that write streams as woven code would, and know what each activation ran.
-#![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::sync::Arc;
 
@@ -14,13 +12,17 @@ use crate::build::{Build, function, image, module, numbering_of};
 /// Whether paths run through calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
+    /// Paths run through calls (`--collect loops`).
     Loops,
+    /// Paths end before calls (`--collect trace`).
     Trace,
 }
 
-/// The functions of the programs: with landing pads, without, with a `setjmp` at its start.
+/// The function with landing pads.
 pub const PADS: usize = 0;
+/// The function without landing pads and `setjmp`.
 pub const PLAIN: usize = 1;
+/// The function with a `setjmp` at its start.
 pub const JUMP: usize = 2;
 
 const ENTRY: u32 = 0;
@@ -116,26 +118,29 @@ pub fn caught(position: u64, catcher: u32) -> [u32; 4] {
     ]
 }
 
+/// A `WORD_OWNER` with its operand.
 pub fn owner(thread: u32) -> [u32; 2] {
     [WORD_OWNER, thread | OPERAND]
 }
 
-/// What really ran.
+/// The activations that really ran.
 #[derive(Default)]
 pub struct Truth {
     /// The words of each activation that ended a path, in order of their first paths.
     pub activations: Vec<Vec<u32>>,
-    /// Of these, how many were left.
+    /// The number of these activations that were left by an exception or a `longjmp`.
     pub left: u64,
 }
 
 /// A program that runs.
 pub struct Simulator<'a> {
-    kind: Kind,
     maps: Vec<(FunctionMap, Numbering, u32)>,
     choices: &'a mut dyn FnMut(u32) -> u32,
+    /// Position of the first word.
     pub start: u64,
+    /// The words.
     pub stream: Vec<u32>,
+    /// The activations that ran.
     pub truth: Truth,
     /// Calls that may still be made.
     fuel: u32,
@@ -166,12 +171,11 @@ impl<'a> Simulator<'a> {
     pub fn new(kind: Kind, start: u64, fuel: u32, choices: &'a mut dyn FnMut(u32) -> u32) -> Self {
         let image = program(kind);
         let words = Words::new(&image);
-        let maps = words.functions().map(|one| {
-            let map = image.function(one.module, one.function).unwrap();
-            (map.clone(), numbering_of(map), one.first)
+        let maps = words.functions().map(|function| {
+            let map = image.function(function.module, function.function).unwrap();
+            (map.clone(), numbering_of(map), function.first)
         });
         Simulator {
-            kind,
             maps: maps.collect(),
             choices,
             start,
@@ -183,6 +187,7 @@ impl<'a> Simulator<'a> {
         }
     }
 
+    /// Calls functions until no calls are left.
     pub fn run(&mut self) {
         while self.fuel > 0 {
             let which = (self.choices)(3) as usize;

@@ -3,7 +3,7 @@
 use holloway_format::{DagEdgeMap, FunctionMap};
 
 /// The dag edges of a path, by the rule of the paper: from each block the edge with the largest value that still fits.
-pub(crate) fn walk(map: &FunctionMap, path: u64) -> Vec<usize> {
+pub fn walk(map: &FunctionMap, path: u64) -> Vec<usize> {
     let (mut at, mut left, mut edges) = (map.entry, path, Vec::new());
     while at != map.exit {
         let fits = |(_, e): &(usize, &DagEdgeMap)| e.from == at && e.value <= left;

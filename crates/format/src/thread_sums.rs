@@ -1,18 +1,19 @@
-//! Adds up the threads of a raw profile, and the functions of several profiles.
+//! Adds up the threads of a raw profile.
+//!
+//! Counters of a function lie at the same offset of each block, so the blocks are added up and the
+//! sums cut into functions. Cost: one pass over the file and one over a block.
 
 use std::collections::BTreeMap;
 
 use crate::damage::{Damage, DamagedFile};
+use crate::function_record::lost_function;
 use crate::image::ImageMap;
 use crate::map::{Counters, FunctionMap};
-use crate::profile::{FunctionCounts, Profile, lost_function};
+use crate::profile::{FunctionCounts, Profile, add_up};
 use crate::raw::RawProfile;
 
-/// Counts by path or edge counter, ascending.
-type Counts = Vec<(u64, u64)>;
-
 /// The sum of a raw profile's threads, cut into the functions of the map.
-pub(super) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
+pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
     let mut profile = Profile::of_head(raw.header().profile.clone());
     profile.damage.extend_from_slice(raw.damage());
     let mut hashed = sum_segments(raw, map, &mut profile.damage);
@@ -124,7 +125,12 @@ impl<'p, 'a> Sums<'p, 'a> {
     }
 
     /// The counts of an array function; they are cleared, so that what no function takes can be told at the end.
-    fn take_array(&mut self, start: u64, len: u64, shape: &FunctionMap) -> Result<Counts, Bad> {
+    fn take_array(
+        &mut self,
+        start: u64,
+        len: u64,
+        shape: &FunctionMap,
+    ) -> Result<Vec<(u64, u64)>, Bad> {
         let limit = shape.counter_limit();
         let mut counts = Vec::new();
         let mut bad = None;
@@ -175,7 +181,7 @@ fn sum_segments(
     raw: &RawProfile<'_>,
     map: &ImageMap,
     damage: &mut Vec<Damage>,
-) -> BTreeMap<u64, Result<Counts, Bad>> {
+) -> BTreeMap<u64, Result<Vec<(u64, u64)>, Bad>> {
     let mut heads: BTreeMap<u64, &FunctionMap> = BTreeMap::new();
     for placed in &map.modules {
         let functions = placed
@@ -192,7 +198,7 @@ fn sum_segments(
             );
         }
     }
-    let mut hashed: BTreeMap<u64, Result<Counts, Bad>> = BTreeMap::new();
+    let mut hashed: BTreeMap<u64, Result<Vec<(u64, u64)>, Bad>> = BTreeMap::new();
     for segment in raw.segments() {
         let Some(function) = heads.get(&segment.head) else {
             let what = "a segment of counters belongs to no function that the path map has intact";
@@ -224,36 +230,4 @@ fn sum_segments(
         }
     }
     hashed
-}
-
-/// Sorts by path and adds up the counts of each; counts of 0 go.
-pub(crate) fn add_up(counts: &mut Counts) {
-    counts.retain(|&(_, count)| count != 0);
-    counts.sort_unstable();
-    counts.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        if same {
-            kept.1 = kept.1.saturating_add(next.1);
-        }
-        same
-    });
-}
-
-/// The functions of both, ascending; the counts of those in both added up.
-pub(super) fn merge_functions(
-    left: Vec<FunctionCounts>,
-    right: Vec<FunctionCounts>,
-) -> Vec<FunctionCounts> {
-    let mut functions = left;
-    functions.extend(right);
-    functions.sort_by_key(|counts| (counts.module, counts.function));
-    functions.dedup_by(|next, kept| {
-        let same = (next.module, next.function) == (kept.module, kept.function);
-        if same {
-            kept.counts.append(&mut next.counts);
-            add_up(&mut kept.counts);
-        }
-        same
-    });
-    functions
 }

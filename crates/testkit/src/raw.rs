@@ -1,17 +1,20 @@
-//! Builds a raw profile in memory, as the runtime would: for tests of readers, here and in other crates.
+//! Builds a raw profile in memory, as the runtime would.
 
 use std::collections::BTreeMap;
 
-use crate::image::ImageMap;
-use crate::map::Counters;
-use crate::profile::ProfileHead;
-use crate::raw::{EXTENT_HEAD, SLOT, block_size, segment_extent};
 use holloway_abi::{
     ABI_VERSION, CHUNK, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL,
-    PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
+    ExtentHeader, PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
 };
+use holloway_format::raw::block_size;
+use holloway_format::{Counters, ImageMap, ProfileHead};
 
-/// A raw profile in the making.
+/// Size of an extent's head.
+const EXTENT_HEAD: u64 = size_of::<ExtentHeader>() as u64;
+/// Size of a slot of a segment: key and count.
+const SLOT: usize = 16;
+
+/// A raw profile that grows by threads, rings, and spools.
 #[derive(Clone, Debug)]
 pub struct RawWriter {
     head: ProfileHead,
@@ -75,7 +78,7 @@ impl RawWriter {
             slots.is_power_of_two() && (counts.len() as u64) < slots,
             "a segment keeps a free slot"
         );
-        let size = segment_extent(slots).expect("a segment fits in memory");
+        let size = (EXTENT_HEAD + slots * SLOT as u64).next_multiple_of(PAGE);
         let start = self.extent_head(
             EXTENT_SEGMENT,
             tid,
@@ -119,7 +122,7 @@ impl RawWriter {
                     *counters.entry(base + offset + 8 * path).or_insert(0) += count;
                 }
                 Counters::Hash { offset } => {
-                    // The address of the segment in the process, which readers must not mind.
+                    // The address of the segment in the process, which readers must ignore.
                     counters.insert(base + offset, 0x7f00_0000_1000);
                     *hashed
                         .entry(base + offset)

@@ -1,6 +1,4 @@
 //! Small programs for tests: functions by blocks and edges, numbered and counted by `flow` as the weaver does it.
-#![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_abi::{KIND_EDGES, KIND_PATHS};
 use holloway_flow::{
@@ -8,8 +6,8 @@ use holloway_flow::{
     Numbering, SuccessorOrder,
 };
 use holloway_format::{
-    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap, Gone,
-    ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped,
+    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap,
+    ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped, VanishedFunction,
 };
 
 /// A function in the making: blocks in order, the last is the exit; block 0 is the entry.
@@ -305,8 +303,8 @@ pub fn skipped(name: &str, reason: &str) -> Skipped {
 }
 
 /// A function without code.
-pub fn gone(name: &str) -> Gone {
-    Gone {
+pub fn gone(name: &str) -> VanishedFunction {
+    VanishedFunction {
         name: name.into(),
         linkage_name: name.into(),
     }

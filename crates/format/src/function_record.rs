@@ -1,0 +1,116 @@
+//! The records of functions that profiles, loops, and timings hold: how each begins, and its loss.
+//!
+//! A record's payload begins `v module  v function  8 bytes hash` (`v`: varint).
+
+use crate::cursor::Cursor;
+use crate::damage::{Damage, DamagedFile};
+use crate::error::FormatError;
+use crate::frames::Frame;
+use crate::image::ImageMap;
+use crate::map::FunctionMap;
+use crate::varint::put;
+
+/// The function that a record is about.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordedFunction<'a> {
+    /// Its module's index in the image's map.
+    pub(crate) module: u32,
+    /// Its index in the module's map.
+    pub(crate) function: u32,
+    /// Hash of its graph.
+    pub(crate) hash: u64,
+    /// Its map.
+    pub(crate) map: &'a FunctionMap,
+}
+
+/// Begins the payload of a function's record.
+pub(crate) fn put_function(out: &mut Vec<u8>, module: u32, function: u32, hash: u64) {
+    put(out, module.into());
+    put(out, function.into());
+    out.extend_from_slice(&hash.to_le_bytes());
+}
+
+/// Reads the start of a record: its function, and a cursor at the rest.
+///
+/// Records ascend by module and function, so the function must come after `last`.
+///
+/// # Errors
+/// The record is damaged, out of order, or its function has another graph in the map.
+pub(crate) fn read_function<'a, 'm>(
+    frame: Frame<'a>,
+    map: &'m ImageMap,
+    last: Option<(u32, u32)>,
+) -> Result<(RecordedFunction<'m>, Cursor<'a>), FormatError> {
+    let offset = frame.offset;
+    let mut cursor = frame.payload?;
+    let module = cursor.index(map.modules.len(), "module")?;
+    let functions = &map.modules[module as usize].module.functions;
+    let function = cursor.index(functions.len(), "function")?;
+    if last >= Some((module, function)) {
+        let what = "function";
+        return Err(FormatError::Order { what, offset });
+    }
+    let shape = &functions[function as usize];
+    if shape.is_damaged() {
+        return Err(FormatError::NoMap { offset });
+    }
+    let hash = cursor.u64()?;
+    if hash != shape.hash {
+        return Err(FormatError::OtherFunction { offset });
+    }
+    let recorded = RecordedFunction {
+        module,
+        function,
+        hash,
+        map: shape,
+    };
+    Ok((recorded, cursor))
+}
+
+/// The damage of a record that cannot be read. The index's keys, if intact, name its function.
+pub(crate) fn lost_record(
+    map: &ImageMap,
+    keys: Option<[u32; 2]>,
+    offset: u64,
+    error: FormatError,
+) -> Damage {
+    let offset = error.offset().unwrap_or(offset);
+    match keys {
+        Some([module, function]) => lost_function(map, (module, function), offset, error),
+        None => {
+            let what = format!("a function is lost: {error}");
+            Damage::of_file(DamagedFile::Profile, offset, what)
+        }
+    }
+}
+
+/// The damage that costs a function of a profile; the map has its name.
+pub(crate) fn lost_function(
+    map: &ImageMap,
+    place: (u32, u32),
+    offset: u64,
+    what: impl std::fmt::Display,
+) -> Damage {
+    let (module, function) = (place.0 as usize, place.1 as usize);
+    let name = map
+        .modules
+        .get(module)
+        .and_then(|placed| placed.module.functions.get(function));
+    let name = name.map_or("", |function| function.display_name());
+    Damage::of_file(DamagedFile::Profile, offset, what)
+        .of_function(function, name)
+        .in_module(module)
+}
+
+/// The path number `value` if it is below `limit`, else an error at the cursor.
+pub(crate) fn path_below(value: u64, limit: u64, cursor: &Cursor<'_>) -> Result<u64, FormatError> {
+    if value < limit {
+        return Ok(value);
+    }
+    Err(FormatError::Range {
+        what: "path",
+        value,
+        limit,
+        offset: cursor.offset(),
+    })
+}

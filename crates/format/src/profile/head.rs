@@ -1,0 +1,28 @@
+//! The head of a profile: which process and which build it is of.
+
+/// What the head of a profile says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProfileHead {
+    /// Whether it is a sealed profile; otherwise a raw one.
+    pub sealed: bool,
+    /// Kind of data (`abi::KIND_…`).
+    pub kind: u32,
+    /// Build of the image.
+    pub build_id: [u8; 16],
+    /// File name of the image.
+    pub image: String,
+    /// Path of the image's file.
+    pub image_path: String,
+    /// Process id.
+    pub pid: u32,
+    /// Parent's process id.
+    pub ppid: u32,
+    /// Start, in nanoseconds since 1970.
+    pub start_ns: u64,
+    /// Threads that entered woven code.
+    pub threads: u32,
+    /// Threads and hash segments whose counts could not be put in the file, and rings whose words were dropped at some time.
+    pub lost: u64,
+    /// Whether the process is the child of a fork.
+    pub forked: bool,
+}

@@ -1,4 +1,4 @@
-//! The numbers that stand for edge kinds, outcomes and dag edge kinds.
+//! The codes of edge kinds, outcomes, and dag edge kinds.
 
 use crate::map::graph::{DagKind, EdgeKind, Outcome};
 

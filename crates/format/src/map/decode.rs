@@ -1,10 +1,11 @@
 //! Reads a fragment: the layout is in [`crate::map`].
 //!
-//! Total: any bytes give a module, with what is damaged listed, or an error when the head is. A function is taken only
-//! if every index in it is in range and its counters lie in the module's own, over nobody else's; otherwise its place is
-//! kept by an empty one. Allocations are bounded by the bytes that are there (a few dozen times at worst).
+//! The reader is total: any bytes give a module and a list of its damage, or an error if the head
+//! is damaged. A function is accepted only if each index in it is in range, and its counters lie in
+//! the module's own and overlap no other function's. Otherwise an empty function keeps its place.
+//! Allocations are at most a few dozen times as large as the file.
 //!
-//! Cost: linear, but for the sort that finds overlapping counters.
+//! Cost: linear, except for the sort that finds overlapping counters.
 
 use crate::checksum::numbered_crc;
 use crate::cursor::Cursor;
@@ -68,7 +69,7 @@ impl ModuleMap {
     }
 }
 
-/// Bytes of ring counters of the module of a fragment.
+/// Bytes of ring counters that the module of a fragment needs.
 pub(crate) fn ring_counters_size(fragment: &[u8]) -> u64 {
     Head::read(fragment, 0).map_or(0, |head| 8 * u64::from(head.ring_counters))
 }
@@ -179,7 +180,8 @@ impl Head {
         })
     }
 
-    /// The parts behind the head. Only the function records, which come last, may be cut short.
+    /// Splits off the parts behind the head. Only the function records, which come last, may be cut
+    /// short.
     fn split<'a>(&self, bytes: &'a [u8], base: u64) -> Result<Parts<'a>, FormatError> {
         let mut at = HEAD as u64;
         let mut take = |size: u64| -> Result<Part<'a>, FormatError> {
@@ -253,7 +255,7 @@ fn read_entry<const N: usize>(
     Ok(texts)
 }
 
-/// Of functions whose counters overlap, those that start later are refused.
+/// Refuses functions whose counters overlap: of two, the one that starts later.
 fn refuse_overlaps(functions: &mut [FunctionMap], offsets: &[u64], damage: &mut Vec<Damage>) {
     let counters = functions.iter().map(|function| function.counters);
     let mut order: Vec<(u64, usize)> = counters

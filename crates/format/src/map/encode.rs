@@ -1,4 +1,4 @@
-//! Writes a fragment: the layout is in [`crate::map`]. Deterministic: the same module gives the same bytes.
+//! Writes a fragment; [`crate::map`] has the layout. The same module always gives the same bytes.
 
 use crate::checksum::numbered_crc;
 use crate::frames::FrameWriter;

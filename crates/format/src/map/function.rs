@@ -20,12 +20,13 @@ pub struct FunctionMap {
     pub line: u32,
     /// [`FunctionMap::structure_hash`] when it was woven.
     pub hash: u64,
-    /// The compiler did not optimize it: its places are in the order in which the source runs.
+    /// The compiler did not optimize it: its places are in the order of the source.
     pub in_source_order: bool,
     /// Where its counters are.
     pub counters: Counters,
-    /// Those of its paths that are whole activations, or are left in a call, are in no stream but counted beside the ring: where, in bytes from the module's base there, in an image from
-    /// the first counter. There are [`ring_counter_count`](Self::ring_counter_count) counters.
+    /// Offset of its ring counters ([`crate::map`], "Ring counters"): bytes from the module's base
+    /// in a fragment, from the first ring counter in an image. None if all its paths are appended.
+    /// There are [`ring_counter_count`](Self::ring_counter_count) counters.
     pub ring_counters: Option<u64>,
     /// Number of possible paths, at least 1; 0 where edges are counted.
     pub path_count: u64,
@@ -33,32 +34,37 @@ pub struct FunctionMap {
     pub entry: u32,
     /// Exit block.
     pub exit: u32,
-    /// The blocks, the exit among them.
+    /// The blocks, including the exit.
     pub blocks: Vec<BlockMap>,
     /// The edges of the graph.
     pub edges: Vec<EdgeMap>,
-    /// The edges of the acyclic graph, with the values that number its paths; none where edges are counted.
+    /// The edges of the acyclic graph, with the values that number its paths. Empty if edges are
+    /// counted.
     pub dag: Vec<DagEdgeMap>,
-    /// Where edges are counted: the edge of each counter. Otherwise empty.
+    /// The edge of each counter, if edges are counted. Otherwise empty.
     pub counted: Vec<u32>,
-    /// Where edges are counted: the other edges, whose counts follow from the last to the first. Otherwise empty.
+    /// The edges without counters, if edges are counted. Their counts are derived from the last to
+    /// the first. Otherwise empty.
     pub tree: Vec<u32>,
     /// The function itself (0), then the frames inlined into it, callers before callees.
     pub scopes: Vec<Scope>,
-    /// Where paths are timed: loads whose next addresses can be told, in order of their blocks. Otherwise empty.
+    /// Loads whose next addresses can be predicted, in order of their blocks. Empty unless paths
+    /// are timed.
     pub loads: Vec<Load>,
-    /// Selects: choices between two values that the code makes without a branch, so that no path tells
-    /// them apart.
+    /// Number of selects: choices between two values that the code makes without a branch, so that
+    /// no path tells them apart.
     pub selects: u32,
-    /// What is known of its loops besides the graph, in order of their heads; not all of them are here.
+    /// The compiler's facts about its loops, in order of their heads. Loops without facts are left
+    /// out.
     pub loops: Vec<LoopMap>,
-    /// The cases of switches that debug information has names for, in order of their edges.
+    /// Names of switch cases, from debug information, in order of their edges.
     pub cases: Vec<CaseNames>,
-    /// Blocks in which a frame may be left early without being counted, as nothing measures it (`--exits off`); by number.
+    /// Blocks in which a frame may be left without being counted (`--exits off`), by number.
     pub leaks: Vec<u32>,
 }
 
-/// Where a function's counters are in a thread's block; offsets in bytes from the module's base.
+/// The place of a function's counters in a thread's block. Offsets are in bytes from the module's
+/// base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counters {
     /// One `u64` for each path number.
@@ -68,14 +74,14 @@ pub enum Counters {
         /// Number of counters, at least the number of paths.
         len: u64,
     },
-    /// A hash table, reached through one `u64` here.
+    /// A hash table. One `u64` in the block leads to it.
     Hash {
         /// Offset of the head, a multiple of 8.
         offset: u64,
     },
     /// One `u64` for each of [`FunctionMap::counted`].
     Edges {
-        /// Offset of the first one's counter, a multiple of 8.
+        /// Offset of the first edge's counter, a multiple of 8.
         offset: u64,
         /// Number of counters.
         len: u64,
@@ -108,7 +114,8 @@ impl Counters {
 }
 
 impl FunctionMap {
-    /// Whether its record was damaged: it only keeps its place, and its names where they were readable.
+    /// Whether its record was damaged. A damaged function keeps its place, and its names if they
+    /// are readable.
     pub fn is_damaged(&self) -> bool {
         self.blocks.is_empty()
     }
@@ -119,8 +126,8 @@ impl FunctionMap {
         edges.any(|edge| edge.kind == EdgeKind::Exit)
     }
 
-    /// How many counters it has beside the ring, where it has [any](Self::ring_counters): one for each path if some may be left in a call, else one for each that may be
-    /// alone.
+    /// The number of its ring counters, if it has [any](Self::ring_counters): one for each path if
+    /// it has exit edges, else one for each path that may be a whole activation.
     pub fn ring_counter_count(&self) -> u64 {
         match self.has_exits() {
             true => self.path_count,
@@ -128,7 +135,7 @@ impl FunctionMap {
         }
     }
 
-    /// How many paths have smaller numbers than all that start at loop heads.
+    /// The number of paths that have smaller numbers than all paths that start at loop heads.
     pub fn paths_before_starts(&self) -> u64 {
         let starts = self.dag.iter();
         let starts = starts.filter(|edge| matches!(edge.kind, DagKind::Start(_)));
@@ -136,7 +143,7 @@ impl FunctionMap {
         values.min().unwrap_or(self.path_count).min(self.path_count)
     }
 
-    /// What its counters count, in words: `path` or `edge counter`.
+    /// The thing that its counters count: `path` or `edge counter`.
     pub fn counted_thing(&self) -> &'static str {
         match self.counters {
             Counters::Array { .. } | Counters::Hash { .. } => "path",
@@ -144,7 +151,7 @@ impl FunctionMap {
         }
     }
 
-    /// The numbers of its counts are below this: those of paths, or of edge counters.
+    /// The limit that all numbers of its paths, or of its edge counters, are below.
     pub fn counter_limit(&self) -> u64 {
         match self.counters {
             Counters::Array { .. } | Counters::Hash { .. } => self.path_count,
@@ -152,7 +159,7 @@ impl FunctionMap {
         }
     }
 
-    /// The source name, or the linkage name where there is none.
+    /// The source name, or the linkage name if there is none.
     pub fn display_name(&self) -> &str {
         if self.name.is_empty() {
             &self.linkage_name
@@ -161,7 +168,8 @@ impl FunctionMap {
         }
     }
 
-    /// Source and target that a dag edge of this kind has by its meaning; `None` if it refers to no edge.
+    /// Source and target that the meaning of this kind of dag edge implies; `None` if it refers to
+    /// a missing edge.
     pub fn implied_ends(&self, kind: DagKind) -> Option<(u32, u32)> {
         implied_ends(kind, &self.edges, self.entry, self.exit)
     }

@@ -7,7 +7,7 @@ use crate::map::place::Place;
 pub struct BlockMap {
     /// Instructions of the woven IR, without probes, phis and debug markers.
     pub instructions: u32,
-    /// The source places it runs through, in order, without repeats.
+    /// Its source places, in order, without repeats.
     pub places: Vec<Place>,
 }
 
@@ -18,15 +18,15 @@ pub struct EdgeMap {
     pub from: u32,
     /// Target block.
     pub to: u32,
-    /// What it can carry.
+    /// Whether it can carry a probe, and whether paths end there.
     pub kind: EdgeKind,
-    /// What of the branch leads along it.
+    /// The outcome of the branch that leads along it.
     pub outcome: Outcome,
-    /// Where the branch stands.
+    /// Source place of the branch.
     pub place: Option<Place>,
 }
 
-/// As in `flow`.
+/// The kind of an edge, as in `holloway_flow`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EdgeKind {
     /// An edge like any other.
@@ -36,12 +36,12 @@ pub enum EdgeKind {
     Pinned,
     /// A path ends before it and another starts after it.
     Cut,
-    /// To the exit, where a call in the source block doesn't come back. Its count is net: entering the block again
-    /// behind a call counts against it.
+    /// An edge to the exit, for a call in the source block that does not come back. Its count is
+    /// net: each time that the block is entered again behind the call, the count goes down by one.
     Exit,
 }
 
-/// What leads along an edge.
+/// The outcome of a branch or call that leads along an edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
     /// Unconditional.
@@ -49,7 +49,7 @@ pub enum Outcome {
     Jump,
     /// The condition holds.
     True,
-    /// It doesn't.
+    /// The condition does not hold.
     False,
     /// This case of a switch.
     Case(i64),
@@ -57,7 +57,7 @@ pub enum Outcome {
     Default,
     /// A call that may unwind returns.
     Normal,
-    /// It unwinds.
+    /// A call unwinds.
     Unwind,
     /// A computed goto.
     Indirect,
@@ -71,13 +71,14 @@ pub enum Outcome {
     Resume,
     /// A `musttail` call.
     TailCall,
-    /// On after a call that may return twice.
+    /// Control goes on behind a call that may return twice.
     Again,
-    /// On inside a block that was split; in traces, before a call.
+    /// Control goes on inside a block that was split; in traces, before a call.
     Split,
-    /// A call in the block doesn't come back: unwinding or `longjmp` past the function, the end of the process.
+    /// A call in the block does not come back: it unwinds or jumps past the function, or the
+    /// process ends.
     Left,
-    /// A call came back: between the parts of a block that calls end, where the graph has exit edges.
+    /// A call came back. Such edges connect the parts of a block, in graphs with exit edges.
     Returned,
 }
 
@@ -88,13 +89,13 @@ pub struct DagEdgeMap {
     pub from: u32,
     /// Target block.
     pub to: u32,
-    /// What it stands for.
+    /// Its meaning.
     pub kind: DagKind,
-    /// What it adds to the path number.
+    /// The value that it adds to the path number.
     pub value: u64,
 }
 
-/// What an edge of the acyclic graph stands for.
+/// The meaning of an edge of the acyclic graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DagKind {
     /// This edge of the graph.
@@ -107,7 +108,8 @@ pub enum DagKind {
     Cut(u32),
 }
 
-/// Source and target that a dag edge of this kind has by its meaning; `None` if it refers to no edge.
+/// Source and target that the meaning of this kind of dag edge implies; `None` if it refers to a
+/// missing edge.
 pub(super) fn implied_ends(
     kind: DagKind,
     edges: &[EdgeMap],

@@ -1,8 +1,8 @@
-//! Loops: what their graph doesn't say, and the compiler's metadata does.
+//! Facts about loops that the compiler's metadata has and the graph lacks.
 //!
-//! The list stands behind the loads and the number of selects in a function's record. All three are there
-//! where any of them, or the lists behind them, has something to say; maps of earlier builds end
-//! before them.
+//! The list follows the loads and the number of selects in a function's record. These are written
+//! only if one of them, or a list behind them, has an item. The maps of earlier builds end before
+//! them.
 //! ```text
 //! v selects
 //! list of loops: z head (less the previous one's)  1 byte: 1 if a start follows + 2 if vectorized
@@ -20,18 +20,19 @@ use crate::varint::{put, put_signed};
 /// A loop, as the compiler describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopMap {
-    /// The block that its back edges lead to.
+    /// The target of its back edges.
     pub head: u32,
-    /// Where the loop begins in the source: its keyword. A branch of this place is the loop's own
-    /// condition (`for`, `while`), not a `break`.
+    /// Source place of the loop's keyword. A branch at this place is the loop's own condition
+    /// (`for`, `while`), not a `break`.
     pub start: Option<Place>,
-    /// How many copies of its code one turn runs: more than 1 where the compiler unrolled it.
+    /// Copies of its code that one turn runs: more than 1 if the compiler unrolled it.
     pub copies: u32,
-    /// How many of its first turns the compiler put before the loop.
+    /// Number of its first turns that the compiler put before the loop.
     pub peeled: u32,
     /// Whether the compiler vectorized it: a turn stands for several of the source's iterations.
     pub vectorized: bool,
-    /// Whether the compiler may assume that it ends or does something: not so in C, where the source gives no condition (`for (;;)`).
+    /// Whether the compiler may assume that it ends or has an effect. In C it may not if the source
+    /// gives no condition (`for (;;)`).
     pub must_progress: bool,
 }
 

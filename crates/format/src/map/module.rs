@@ -8,15 +8,15 @@ use crate::text::Text;
 pub struct ModuleMap {
     /// Crate or object: `regex_automata`, `a.o`.
     pub name: Text,
-    /// What the compiler calls itself.
+    /// The compiler's name for itself.
     pub producer: Text,
     /// Bytes of counters a thread needs for this module.
     pub counters_size: u64,
     /// The instrumented functions. Damaged ones keep their place ([`FunctionMap::is_damaged`]).
     pub functions: Vec<FunctionMap>,
-    /// Functions left alone, with the reason.
+    /// Functions that are not instrumented, with the reason.
     pub skipped: Vec<Skipped>,
-    /// Functions of the input without code of their own after optimisation.
+    /// Functions of the input that have no code of their own after optimization.
     pub gone: Vec<VanishedFunction>,
 }
 
@@ -27,11 +27,12 @@ pub struct Skipped {
     pub name: Text,
     /// Linkage name.
     pub linkage_name: Text,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: Text,
 }
 
-/// A function that was defined in the input and has no code after optimisation: inlined everywhere, or unused.
+/// A function of the input that has no code after optimization: it was inlined everywhere, or
+/// unused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VanishedFunction {
     /// Source name, may be empty.

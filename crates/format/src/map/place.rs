@@ -1,4 +1,4 @@
-//! Places in the source, and the frames that they are in.
+//! Places in the source, and the inlined frames around them.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
@@ -8,7 +8,7 @@ use crate::varint::{put, put_signed};
 /// A place in the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// Frame, in [`FunctionMap::scopes`].
+    /// Frame, in [`FunctionMap::scopes`](crate::FunctionMap::scopes).
     pub scope: u32,
     /// Line, 0 if unknown.
     pub line: u32,
@@ -27,8 +27,9 @@ pub struct Scope {
     pub file: Text,
     /// Line of the declaration.
     pub line: u32,
-    /// The frame it is inlined into. It always stands earlier in [`FunctionMap::scopes`] (the reader
-    /// rejects other maps), so that a walk from parent to parent ends.
+    /// The frame it is inlined into. It always comes earlier in
+    /// [`FunctionMap::scopes`](crate::FunctionMap::scopes), so that a walk from parent to parent
+    /// ends. The reader rejects other maps.
     pub parent: Option<u32>,
     /// Line of the call in the parent.
     pub call_line: u32,

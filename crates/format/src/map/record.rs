@@ -1,6 +1,6 @@
 //! Reads a function's record: the layout is in [`crate::map`].
 //!
-//! Every index is checked, so whoever has the function can use them without a check.
+//! Every index is checked, so users of the function can rely on them.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
@@ -14,7 +14,8 @@ use crate::map::place::{Places, Scope, read_place};
 use crate::map::strings::Strings;
 use crate::text::Text;
 
-/// The function in `cursor`, of a module with `counters_size` bytes of counters, and so many counters ring_counters the ring.
+/// Reads the function at `cursor`, of a module with `counters_size` bytes of counters and
+/// `ring_counter_limit` ring counters.
 pub(super) fn read_function(
     mut cursor: Cursor<'_>,
     strings: &Strings,
@@ -93,7 +94,8 @@ fn read_text(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Text, FormatE
     strings.get(cursor.var32()?, offset)
 }
 
-/// Where the counters are, the number of paths, and where these are counted ring_counters the ring; of the kind whose code stood at `start`.
+/// Reads the place of the counters, the number of paths, and the offset of the ring counters. The
+/// code of their kind stood at `start`.
 fn read_counters(
     cursor: &mut Cursor<'_>,
     (code, start): (u8, u64),

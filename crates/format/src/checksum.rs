@@ -1,4 +1,4 @@
-//! Checksums that cover an entry's number besides its bytes, so that two entries that changed places are noticed.
+//! Checksums that cover an entry's number and its bytes, so that swapped entries are noticed.
 
 /// CRC-32 of an entry's number (4 bytes) and the entry.
 pub(crate) fn numbered_crc(number: usize, entry: &[u8]) -> u32 {

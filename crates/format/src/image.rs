@@ -1,4 +1,4 @@
-//! The path map of an image: the fragments of its modules, each with its base in a thread's block of counters.
+//! The path map of an image: its modules' fragments, each with its base in a block of counters.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -17,8 +17,9 @@
 //!                       28 4 crc32 of the module's number (4 bytes) and bytes 0..28
 //!      …       the fragments (crate::map)
 //! ```
-//! Bytes after the length of the whole map are ignored: linkers pad sections. A damaged entry or fragment head costs
-//! that module, a damaged function record that function. The build id is compared with profiles, not recomputed when read.
+//! Bytes after the length of the whole map are ignored, because linkers pad sections. A damaged
+//! entry or fragment head costs that module. A damaged function record costs that function. The
+//! build id is compared with that of profiles, but not recomputed when the map is read.
 //!
 //! Example, an image `x` of kind 0 without modules:
 //! ```text
@@ -42,22 +43,22 @@ const ENTRY: usize = 32;
 /// The path map of a woven program or shared object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageMap {
-    /// Identifies the build: profiles carry the same.
+    /// Identifies the build. Its profiles have the same id.
     pub build_id: [u8; 16],
-    /// Kind of profile it was woven for (`abi::KIND_…`).
+    /// Kind of data that it was woven for (`abi::KIND_…`).
     pub kind: u32,
     /// File name of the image.
     pub name: String,
-    /// An earlier build wrote it, and did not say where frames may be left uncounted: its functions
-    /// have no [`leaks`](FunctionMap::leaks), though they may leak.
+    /// Whether an earlier build wrote it, which did not record where frames may be left uncounted.
+    /// Its functions then have no [`leaks`](FunctionMap::leaks), though they may leak.
     pub leaks_unknown: bool,
-    /// Its modules. Damaged ones keep their place, empty.
+    /// Its modules. Empty modules keep the places of damaged ones.
     pub modules: Vec<PlacedModule>,
-    /// What is lost.
+    /// Damage: parts that could not be read.
     pub damage: Vec<Damage>,
 }
 
-/// A module and where its counters start.
+/// A module and the base of its counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedModule {
     /// Offset of the module's counters in a thread's block.
@@ -67,7 +68,7 @@ pub struct PlacedModule {
 }
 
 impl ImageMap {
-    /// The function, if there is one and its record is intact.
+    /// The function, if it exists and its record is intact.
     pub fn function(&self, module: u32, function: u32) -> Option<&FunctionMap> {
         let module = self.modules.get(module as usize)?;
         module
@@ -100,7 +101,8 @@ impl RingCounterBases {
     }
 }
 
-/// The map of an image made of `parts`: base and fragment of each module. Gives the map and its build id.
+/// The map of an image made of `parts`, and its build id. A part is the base and the fragment of a
+/// module.
 ///
 /// # Panics
 /// If there are 2^32 modules, or the name reaches 4 GiB.
@@ -172,7 +174,8 @@ pub fn encode_image(kind: u32, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>, 
 /// Reads an image's path map.
 ///
 /// # Errors
-/// If the bytes are no map, of another version, or damaged in the head. Other damage is listed in the map.
+/// If the bytes are no map, of another version, or damaged in the head. Other damage is listed in
+/// the map.
 pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
     let (head, mut map) = read_head(bytes)?;
     let available =
@@ -186,7 +189,7 @@ pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
         map.damage
             .push(Damage::of_file(DamagedFile::Map, available as u64, what));
     }
-    // Entries that are cut off are not even announced by placeholders: a lying count must not cost memory.
+    // Entries that are cut off get no placeholders, so that a wrong count cannot ask for memory.
     let entries = bytes
         .get(head.table..)
         .unwrap_or_default()
@@ -253,7 +256,7 @@ fn read_head(bytes: &[u8]) -> Result<(Head, ImageMap), FormatError> {
 
 struct Fragments<'a> {
     bytes: &'a [u8],
-    /// End of the last fragment: none is read twice, whatever the table says.
+    /// End of the last fragment. No fragment is read twice, whatever the table says.
     next: u64,
 }
 
@@ -301,7 +304,8 @@ impl Fragments<'_> {
     }
 }
 
-/// Of modules whose counters overlap, those that start later are refused: no counter may belong to two functions.
+/// Refuses modules whose counters overlap another module's, so that no counter belongs to two
+/// functions. Of two modules, the one that starts later is refused.
 fn refuse_overlaps(map: &mut ImageMap) {
     let mut order: Vec<(u64, usize)> = map
         .modules

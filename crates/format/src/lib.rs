@@ -1,17 +1,19 @@
-//! The records shared by weaver, runtime and reports: ABI, profile, path map.
+//! The files that weaver, runtime, collector, and reports share: readers and writers.
 //!
 //! | file | module | written by | read by |
 //! |---|---|---|---|
-//! | raw profile, `*.hwp` | [`raw`] | the runtime, through a shared mapping | [`profile::read_profile`] |
-//! | sealed profile, `*.hwp` | [`sealed`] | `holloway run`, after the process ended | [`profile::read_profile`] |
-//! | path map of a module (*fragment*) | [`map`] | the weaver, once a module; cached | the link step, [`image`] |
+//! | raw profile, `*.hwp` | [`raw`] | the runtime, through a shared mapping | [`read_profile`] |
+//! | sealed profile, `*.hwp` | [`sealed`] | the collector, after the process | [`read_profile`] |
+//! | path map of a module (*fragment*) | [`map`] | the weaver; cached | the link step, [`image`] |
 //! | path map of an image, `*.hwm` | [`image`] | the link step, into the program | reports |
-//! | slab forests, `*.hwl` | [`loops`] | the collector, when the process has ended | reports |
-//! | timings of paths, `*.hwv` | [`variation`] | the collector, when the process has ended | reports |
+//! | slab forests, `*.hwl` | [`loops`] | the collector, after the process | reports |
+//! | traces, `*.hwt` | [`trace`] | the collector, while the process runs | reports |
+//! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process | reports |
 //! | guide of a build | [`guide`] | the link step, from an earlier run | the weaver |
 //!
-//! Any bytes give a value or a [`FormatError`] with the offset: no reader panics, allocates what a length merely
-//! claims, or takes more than `n log n` time. Damage inside a record costs that record and is listed as [`Damage`].
+//! Any bytes give a value or a [`FormatError`] with the offset. No reader panics, allocates as much as
+//! an unchecked length asks for, or takes more than `n log n` time. Damage inside a record costs that
+//! record and is listed as [`Damage`].
 #![forbid(unsafe_code)]
 
 mod checksum;

@@ -1,13 +1,18 @@
-//! Sequences of paths over loop iterations: the slab forests of one process and image, sealed (`*.hwl`).
+//! Sequences of paths over loop iterations: the slab forests of one process and image (`*.hwl`).
 //!
-//! The head is that of `crate::process_file`: magic "HLWLOOPS", version 1, parameter k (iterations), twelve numbers (LoopsStats, in its order).
+//! The head is that of `crate::result_file`: magic "HLWLOOPS", version 1, parameter k (iterations),
+//! twelve numbers ([`LoopsStats`], in its order).
 //!
-//! A function record's payload goes on (`v`: varint): `v nodes`, then each node, parents before children and
-//! a whole subtree before the next sibling: `v levels up (from a child of the node before: 0)  v path  v count`; then `v paths`, and for each path of
-//! which counts were dropped: `v path (less the previous one's + 1)  v count`.
+//! A function record's payload continues so (`v`: varint):
+//! ```text
+//! v nodes, and each node, parents before children, a whole subtree before the next sibling:
+//!     v levels up (from a child of the node before: 0)  v path  v count
+//! v paths, and for each path of which counts were dropped, ascending:
+//!     v path (less the previous one's + 1)  v count
+//! ```
 //!
-//! Example, function 2 of module 0 (hash 0) with the roots 5 (counted 3, child 6 counted 2) and 6 (not counted), nothing dropped:
-//! `00 02  00×8  03  00 05 03  00 06 02  02 06 00  00`.
+//! Example, function 2 of module 0 (hash 0) with the roots 5 (counted 3, child 6 counted 2) and 6 (not
+//! counted), nothing dropped: `00 02  00×8  03  00 05 03  00 06 02  02 06 00  00`.
 
 use crate::cursor::Cursor;
 use crate::damage::Damage;
@@ -30,54 +35,54 @@ const FILE_TYPE: FileType = FileType {
 };
 const NUMBERS: usize = 12;
 
-/// What is known of a file without its forests.
+/// The head of a file of forests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopsHead {
     /// The process and the image.
     pub process: ProcessImage,
     /// Number of iterations, 2 to 1024.
     pub k: u32,
-    /// Numbers.
+    /// Totals of the streams.
     pub stats: LoopsStats,
 }
 
-/// What was met while the forests grew, and what was lost.
+/// Totals of the streams that the forests were built from, and the losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoopsStats {
-    /// Words read that ended a path.
+    /// Words that ended a path.
     pub words: u64,
-    /// Slabs begun: look-ups in the table of roots that the paper's algorithm makes.
+    /// Slabs begun: lookups in the table of roots that the paper's algorithm makes.
     pub slabs: u64,
     /// Nodes of the slab forest.
     pub nodes: u64,
-    /// Places never written.
+    /// Places of rings that were never written.
     pub holes: u64,
     /// Words that stand for no path.
     pub strangers: u64,
-    /// Times that words were missing.
+    /// Number of gaps where words are missing.
     pub gaps: u64,
-    /// Frames come back to.
+    /// Frames that control returned to by an exception or a `longjmp`.
     pub caught: u64,
-    /// Times that cold nodes were dropped.
+    /// Number of times that cold nodes were dropped.
     pub prunings: u64,
     /// Nodes dropped.
     pub dropped_nodes: u64,
     /// Words counted in dropped nodes.
     pub dropped_words: u64,
-    /// Streams of threads that could not be read to their ends.
+    /// Streams that could not be read to their ends.
     pub cut_streams: u64,
-    /// Words of streams that are known to be lost, as far as they could be counted.
+    /// Words that are known to be lost.
     pub lost_words: u64,
 }
 
 /// The slab forests of one process and image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopsProfile {
-    /// Whose they are.
+    /// The head.
     pub head: LoopsHead,
     /// Functions that ran, ascending by module and function.
     pub functions: Vec<FunctionForest>,
-    /// What could not be read.
+    /// Damage: parts that could not be read.
     pub damage: Vec<Damage>,
 }
 
@@ -92,16 +97,16 @@ pub struct FunctionForest {
     pub hash: u64,
     /// The nodes, in preorder.
     pub nodes: Vec<ForestNode>,
-    /// Paths of which counts were dropped, ascending, with how much.
+    /// Paths whose counts were dropped, ascending, and the dropped counts.
     pub dropped: Vec<(u64, u64)>,
 }
 
 /// A node of a forest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForestNode {
-    /// Its depth; 0: a root. At most one more than the depth of the node before.
+    /// Its depth; roots have depth 0. At most one more than the depth of the node before.
     pub depth: u32,
-    /// Its label.
+    /// Its path.
     pub path: u64,
     /// Its count.
     pub count: u64,
@@ -127,7 +132,7 @@ impl Numbers<NUMBERS> for LoopsStats {
 }
 
 impl LoopsStats {
-    /// Adds another's numbers; sums stay at their maximum.
+    /// Adds another process's totals. Sums stop at their maximum.
     pub fn add(&mut self, other: &LoopsStats) {
         let mut other = *other;
         for (sum, number) in self.numbers().into_iter().zip(other.numbers()) {
@@ -136,7 +141,7 @@ impl LoopsStats {
     }
 }
 
-/// The profile as a file. Deterministic.
+/// The profile as a file. The same profile always gives the same bytes.
 ///
 /// # Panics
 /// If a function's record, or a name, reaches 4 GiB.

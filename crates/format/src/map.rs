@@ -22,8 +22,9 @@
 //!     60    4  crc32 of bytes 0..60
 //!     64   8s  strings:  0 4 where the string ends in the text   4 4 crc32 of the string
 //!      …    t  text, UTF-8; a string starts where the one before it ends
-//!      …  12n+4  index of the function records (crate::frames): keys are linkage name and source name
-//!      …  16k  skipped functions:  0 4 name  4 4 linkage name  8 4 reason  12 4 crc32 of number and bytes 0..12
+//!      …  12n+4  index of the function records (crate::frames): keys: linkage and source name
+//!      …  16k  skipped functions:  0 4 name  4 4 linkage name  8 4 reason
+//!                                 12 4 crc32 of number and bytes 0..12
 //!      …  12g  vanished functions: 0 4 name  4 4 linkage name  8 4 crc32 of number and bytes 0..8
 //!      …    r  function records (crate::frames)
 //! ```

@@ -1,4 +1,4 @@
-//! A profile of one process, whichever form it was read from, or the sum of several of one build.
+//! A profile: the counts of one process, or the sum of several processes of one build.
 
 mod counts;
 mod head;
@@ -29,18 +29,19 @@ pub struct Profile {
     pub start_ns: u64,
     /// Threads that entered woven code.
     pub threads: u32,
-    /// Threads and hash segments whose counts could not be put in the file, and rings whose words were dropped at some time.
+    /// Number of threads and hash segments whose counts did not fit into the file, and of rings whose
+    /// words were dropped at some time.
     pub lost: u64,
     /// Whether the process is the child of a fork.
     pub forked: bool,
     /// Functions that ran, ascending by module and function.
     pub functions: Vec<FunctionCounts>,
-    /// What is lost.
+    /// Damage: parts that could not be read.
     pub damage: Vec<Damage>,
 }
 
 impl Profile {
-    /// A profile with this head and nothing in it.
+    /// A profile with this head and without functions.
     pub fn of_head(head: ProfileHead) -> Self {
         Self {
             kind: head.kind,
@@ -68,8 +69,8 @@ impl Profile {
         found.ok().map(|index| &self.functions[index])
     }
 
-    /// Adds the counts of another process of the same build. Process id, parent and start remain; counts that would pass
-    /// 2^64 - 1 stay there.
+    /// Adds the counts of another process of the same build. Process id, parent, and start stay as
+    /// they are. Counts stop at 2^64 - 1.
     ///
     /// # Errors
     /// If the other profile is of another build or kind; then nothing is added.

@@ -10,7 +10,7 @@ use crate::sealed;
 use crate::thread_sums::sum_raw;
 use holloway_abi::{KIND_EDGES, KIND_PATHS, is_stream};
 
-/// Reads only the head of a profile, raw or sealed: its first 4096 bytes are enough.
+/// Reads only the head of a profile, raw or sealed. Its first 4096 bytes are enough.
 ///
 /// # Errors
 /// If the bytes are no profile, of another version, cut off in the head, or damaged there.
@@ -22,12 +22,13 @@ pub fn peek_profile(bytes: &[u8]) -> Result<ProfileHead, FormatError> {
     }
 }
 
-/// Reads a profile, raw or sealed, of the image that `map` describes. Where streams are collected nothing is counted: such a
-/// profile has a head and damage, no functions; its words are [`RawProfile::ring_words`].
+/// Reads a profile, raw or sealed, of the image that `map` describes. Streams count nothing, so
+/// their profiles have a head and damage but no functions; [`RawProfile::ring_words`] has their
+/// words.
 ///
 /// # Errors
-/// If the bytes are no profile, of another version, build or kind, or damaged in the head. Other damage is listed in the
-/// profile.
+/// If the bytes are no profile, of another version, build, or kind, or damaged in the head. Other
+/// damage is listed in the profile.
 pub fn read_profile(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError> {
     if bytes.starts_with(&sealed::SEALED_MAGIC) {
         check_head(&sealed::read_head(bytes)?, map)?;

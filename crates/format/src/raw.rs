@@ -1,9 +1,11 @@
-//! Reads a raw profile: the file a woven program writes through a shared mapping. Layout: [`holloway_abi`].
+//! Reads a raw profile: the file that a woven program writes through a shared mapping.
+//! [`holloway_abi`] has the layout.
 //!
-//! The file may be of a process that still runs or was killed: what lies behind [`RawHead::end`] is ignored. The raw form
-//! carries no checksums (the program only ever adds to counters), so a flipped bit in a counter can't be seen; one in a
-//! head of an extent, a hash key, or a counter that no path has, can. A damaged head of an extent costs that extent: the
-//! next one is looked for at the following pages.
+//! The process may still run or may have been killed, so bytes behind [`RawHead::end`] are ignored.
+//! The raw form has no checksums, because the program only adds to counters. A flipped bit in a
+//! counter cannot be noticed. Flipped bits can be noticed in heads of extents, in hash keys, and in
+//! counters of no path. A damaged head of an extent costs that extent; the reader looks for the
+//! next one at the following pages.
 //!
 //! Cost: linear in the file.
 
@@ -131,7 +133,7 @@ impl<'a> RawProfile<'a> {
                     || (self.header.profile.kind == KIND_LOOPS
                         && rest.checked_sub(PAGE + EXTENT_HEAD) == Some(block_size))
             });
-        // Of a ring that the file ends in, the words that are there count.
+        // If the file ends inside a ring, the words that are there count.
         let is_cut = is_ring && at.checked_add(usize::try_from(size).ok()?)? > bytes.len();
         let payload = match is_cut {
             true => cursor.rest(),
@@ -172,32 +174,32 @@ impl<'a> RawProfile<'a> {
         &self.header
     }
 
-    /// The threads' blocks, in the order they were made.
+    /// The threads' blocks, in the order in which they were created.
     pub fn blocks(&self) -> &[Block<'a>] {
         &self.blocks
     }
 
-    /// The hashed functions' segments, in the order they were made.
+    /// The hashed functions' segments, in the order in which they were created.
     pub fn segments(&self) -> &[Segment<'a>] {
         &self.segments
     }
 
-    /// The threads' rings, in the order they were made.
+    /// The threads' rings, in the order in which they were created.
     pub fn rings(&self) -> &[Ring<'a>] {
         &self.rings
     }
 
-    /// What threads spooled, in the order they did.
+    /// The spooled words of the threads, in the order in which they were spooled.
     pub fn spools(&self) -> &[Spool<'a>] {
         &self.spools
     }
 
-    /// Rings and spools put together: each ring's words, in order.
+    /// Joins rings and spools: each ring's words, in order.
     pub fn ring_words(&self) -> Vec<RingWords<'a>> {
         rings::join(&self.rings, &self.spools)
     }
 
-    /// What is lost. Spools are not looked into: their damage comes with [`Spool::words`].
+    /// The damage found. Spools are not decompressed here; [`Spool::words`] gives their damage.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }

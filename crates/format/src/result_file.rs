@@ -27,7 +27,7 @@ use crate::function_record::{RecordedFunction, lost_record, read_function};
 use crate::image::ImageMap;
 use crate::profile::{Profile, ProfileHead};
 
-/// The process and the image that a file is of.
+/// The process and the image that a file belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessImage {
     /// Build id of the image.
@@ -42,7 +42,7 @@ pub struct ProcessImage {
     pub ppid: u32,
     /// Threads whose streams were read.
     pub threads: u32,
-    /// Child of a fork.
+    /// Whether the process is the child of a fork.
     pub forked: bool,
 }
 
@@ -76,7 +76,7 @@ impl ProcessImage {
     }
 }
 
-/// What tells one type of file from another.
+/// The magic and the version of a type of file.
 pub(crate) struct FileType {
     pub(crate) magic: [u8; 8],
     pub(crate) version: u32,
@@ -123,7 +123,7 @@ impl<const N: usize> ResultHead<N> {
         stats
     }
 
-    /// The head, and behind it the records with their index.
+    /// The whole file: the head, the index, and the records.
     ///
     /// # Panics
     /// If a name reaches 4 GiB.
@@ -209,8 +209,8 @@ impl<const N: usize> ResultHead<N> {
         Ok((head, end + 4))
     }
 
-    /// The records behind a head of this size, by `read`, which is given what stands behind the function's hash. Damaged ones are left
-    /// out and listed.
+    /// Reads the records behind a head of this size. `read` gets the function of each record, and a
+    /// cursor at the bytes behind the function's hash. Damaged records are left out and listed.
     ///
     /// # Errors
     /// The map is of another build, or the index is cut short.

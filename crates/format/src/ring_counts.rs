@@ -1,8 +1,8 @@
-//! Paths that threads count beside their rings: whole activations and paths left in a call, where sequences over iterations are collected
-//! ([`crate::map`], "Paths in streams").
+//! The counts of paths that threads count behind their rings ([`crate::map`], "Ring counters").
 //!
-//! Counters lie behind a ring's words, in the same extent, and stay when the ring goes to another thread. Function `f` has its counter of path 0 at byte
-//! [`FunctionMap::ring_counters`](crate::FunctionMap::ring_counters) behind them.
+//! Ring counters lie behind a ring's words, in the same extent. They stay when the ring goes to
+//! another thread. A function has the counter of its path 0 at byte
+//! [`FunctionMap::ring_counters`](crate::FunctionMap::ring_counters).
 //!
 //! Cost: linear in the counters.
 
@@ -10,7 +10,8 @@ use crate::image::ImageMap;
 use crate::profile::FunctionCounts;
 use crate::raw::RawProfile;
 
-/// What these counters say, of all threads together; by module and function. Sums stay at their maximum.
+/// The sums of the ring counters of all threads, by module and function. Sums stop at their
+/// maximum.
 pub fn ring_counts(raw: &RawProfile<'_>, map: &ImageMap) -> Vec<FunctionCounts> {
     let mut sums: Vec<u64> = Vec::new();
     for ring in raw.rings() {

@@ -1,4 +1,5 @@
-//! The sealed profile: compact, checksummed, made of a raw one when the process has ended.
+//! The sealed profile: a compact, checksummed form of a raw profile, written when the process has
+//! ended.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -8,7 +9,7 @@
 //!     16   16  build id of the image
 //!     32    4  process id                 36  4  parent's process id
 //!     40    8  start: nanoseconds since 1970
-//!     48    8  lost: threads and hash segments whose counts could not be put in the raw file
+//!     48    8  lost: threads and hash segments whose counts did not fit into the raw file
 //!     56    4  threads                    60  4  flags: 1 child of fork
 //!     64    4  n: number of functions     68  4  d: number of notes of damage
 //!     72    4  l: length of image name    76  4  p: length of the image's path
@@ -21,13 +22,14 @@
 //!      …    r  function records (crate::frames), ascending by module and function
 //!      …       notes of damage (crate::frames)
 //! ```
-//! A function record's payload (`v`: varint): `v module  v function  8 bytes hash  v pairs`, then for each pair, ascending
-//! by path: `v path (less the previous one's + 1)  v count`; of a function whose edges are counted, the counter's number stands
-//! for the path. A note's: `1 byte file (0 map, 1 profile)  v module+1
-//! v function+1  v offset  v length of name, name  v length of text, text`.
+//! A function record's payload (`v`: varint): `v module v function 8 bytes hash v pairs`, then for
+//! each pair, ascending by path: `v path (less the previous one's + 1) v count`. If edges are
+//! counted, the number of the edge counter takes the place of the path. A note's payload: `1 byte
+//! file (0 map, 1 profile) v module+1 v function+1 v offset v length of name, name v length of
+//! text, text`.
 //!
-//! The head knows how many records there are, so a truncated file is noticed. Example, function 2 of module 0 (hash 0)
-//! that ran path 0 five times and path 300 once: `00 02  00×8  02  00 05  ab 02 01`.
+//! The head has the number of records, so a truncated file is noticed. Example, function 2 of
+//! module 0 (hash 0) that ran path 0 five times and path 300 once: `00 02 00×8 02 00 05 ab 02 01`.
 
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
@@ -42,7 +44,8 @@ use crate::version::{MAP_VERSION, check_version};
 /// First eight bytes of a sealed profile.
 pub const SEALED_MAGIC: [u8; 8] = *b"HLWSEALD";
 
-/// The profile as a sealed file. Deterministic: the same profile gives the same bytes, whatever the order of its lists.
+/// The profile as a sealed file. The same profile gives the same bytes, whatever the order of its
+/// lists.
 ///
 /// # Panics
 /// If a function's counts, or a name, reach 4 GiB.

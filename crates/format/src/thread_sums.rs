@@ -55,7 +55,7 @@ pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
     profile
 }
 
-/// Why a function's counts can't be used, and where.
+/// The reason why a function's counts cannot be used, and its place.
 struct Bad {
     offset: u64,
     what: String,
@@ -78,7 +78,7 @@ impl Bad {
     }
 }
 
-/// Sums over the blocks, one for each counter.
+/// The sums over all blocks, one for each counter.
 struct Sums<'p, 'a> {
     raw: &'p RawProfile<'a>,
     words: Vec<u64>,
@@ -86,7 +86,7 @@ struct Sums<'p, 'a> {
 
 impl<'p, 'a> Sums<'p, 'a> {
     fn of(raw: &'p RawProfile<'a>) -> Self {
-        // A block is as long as the file says and lies in it, so this is no more than the file.
+        // A block lies in the file, so this is no larger than the file.
         let longest = raw
             .blocks()
             .iter()
@@ -102,7 +102,7 @@ impl<'p, 'a> Sums<'p, 'a> {
         Self { raw, words }
     }
 
-    /// Offset in the file of the first counter that is not 0 at this offset of its block.
+    /// Offset in the file of the first nonzero counter at this offset of its block.
     fn file_offset(&self, at: u64) -> u64 {
         let block = self
             .raw
@@ -112,7 +112,7 @@ impl<'p, 'a> Sums<'p, 'a> {
         block.map_or(0, |block| block.offset + at)
     }
 
-    /// The words of `len` counters at byte `start`, as far as there are any.
+    /// The sums of `len` counters at byte `start`, as far as they exist.
     fn range(&mut self, start: u64, len: u64) -> &mut [u64] {
         let total = self.words.len() as u64;
         let from = (start / 8).min(total);
@@ -124,7 +124,8 @@ impl<'p, 'a> Sums<'p, 'a> {
         self.range(start, len).fill(0);
     }
 
-    /// The counts of an array function; they are cleared, so that what no function takes can be told at the end.
+    /// Takes the counts of an array function and clears their sums, so that the sums left at the
+    /// end belong to no function.
     fn take_array(
         &mut self,
         start: u64,
@@ -157,7 +158,7 @@ impl<'p, 'a> Sums<'p, 'a> {
         }
     }
 
-    /// Counters that belong to no function.
+    /// Lists the counters that belong to no function.
     fn note_rest(&self, damage: &mut Vec<Damage>) {
         let mut rest = (0u64..)
             .zip(&self.words)

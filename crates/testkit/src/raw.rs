@@ -23,7 +23,7 @@ pub struct RawWriter {
 }
 
 impl RawWriter {
-    /// A profile without threads, of an image whose threads have `block_size` bytes of counters.
+    /// A profile without threads. Each thread of its image has `block_size` bytes of counters.
     pub fn new(head: ProfileHead, block_size: u64) -> Self {
         Self {
             head,
@@ -50,12 +50,13 @@ impl RawWriter {
         Self::new(head, block_size(end.unwrap_or(0)))
     }
 
-    /// The head, to be changed.
+    /// The head, for changes.
     pub fn head(&mut self) -> &mut ProfileHead {
         &mut self.head
     }
 
-    /// Adds a block with these counters: byte offset in the block and count. Counters past the block are left out.
+    /// Adds a block with these counters: byte offset in the block, and count. Counters behind the
+    /// end of the block are left out.
     pub fn block(&mut self, tid: u32, counters: &[(u64, u64)]) -> &mut Self {
         let start = self.extent_head(EXTENT_BLOCK, tid, self.block_size + EXTENT_HEAD, [0, 0, 1]);
         let payload = start + EXTENT_HEAD as usize;
@@ -99,7 +100,7 @@ impl RawWriter {
         self
     }
 
-    /// Adds one thread that ran these paths of the map's functions: module, function, path (or edge counter), count.
+    /// Adds a thread that ran these paths: module, function, path (or edge counter), count.
     ///
     /// # Panics
     /// If the map has no such function, or has it damaged.
@@ -141,8 +142,9 @@ impl RawWriter {
         self
     }
 
-    /// Adds a ring with these words, the first at `position`, the rest taken; its extent's offset in the file, for
-    /// [`RawWriter::spool`]. From `missing` on, words are said to be dropped.
+    /// Adds a ring whose words from `position` on are these; the words before count as taken. Words
+    /// from `missing` on count as dropped. Returns the offset of the ring's extent in the file, for
+    /// [`RawWriter::spool`].
     ///
     /// # Panics
     /// If the ring can't hold so many words.
@@ -169,7 +171,7 @@ impl RawWriter {
         PAGE + start as u64
     }
 
-    /// Adds a spool of words of the ring whose extent is there.
+    /// Adds a spool of the ring whose extent is at `ring`.
     ///
     /// # Panics
     /// If a ring can't hold so many words.

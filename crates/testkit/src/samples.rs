@@ -1,4 +1,4 @@
-//! Streams of timed paths as the runtime writes them.
+//! Streams of timed paths, as the runtime writes them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use holloway_format::{
 
 use crate::build::{image, module, numbering_of};
 
-/// A sample. Times are as the runtime writes them, the bias not subtracted.
+/// A sample. Its times include the bias, as the runtime writes them.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// The path's word.
@@ -83,14 +83,14 @@ pub fn clock(stamp: u64, nanoseconds: u64, bias: u32, switches: u32, probes: u64
     words
 }
 
-/// The last operand of a clock is the exclusive or of the others.
+/// The last operand of a clock reading is the exclusive or of the others.
 fn check_clock(words: &mut Vec<u32>) {
     words.truncate(CLOCK_WORDS - 1);
     let all = words[1..].iter().fold(0, |all, word| all ^ word);
     words.push(all | OPERAND);
 }
 
-/// The first clock of a thread: how well it can tell times.
+/// The first clock reading of a thread, with its resolution.
 pub fn resolution(cycles: u32) -> Vec<u32> {
     let mut words = clock(1, 1, 0, 0, 0);
     words[CLOCK_WORDS - 2] |= cycles;
@@ -120,7 +120,7 @@ pub fn timed(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
     Arc::new(image)
 }
 
-/// Words by function and blocks: `walk 12` is the path over blocks 1 and 2.
+/// Words by function and blocks: `walk 12` is the path of function `walk` over blocks 1 and 2.
 pub fn names(image: &Arc<ImageMap>) -> BTreeMap<String, u32> {
     let mut names = BTreeMap::new();
     for function in Words::new(image).functions() {

@@ -1,4 +1,4 @@
-//! Random programs that write streams as woven code would, and know what each activation ran.
+//! Random programs that write streams as woven code would, and record what each activation ran.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ const FIRST_CALL: u32 = 7;
 const SET_JUMP: u32 = 8;
 const EXIT: u32 = 9;
 
-/// A call, a loop with a call, a return.
+/// A function with a call, a loop with a call, and a return.
 fn shape(kind: Kind, which: usize) -> FunctionMap {
     let cut_at_calls = |build: Build| {
         if kind == Kind::Trace {
@@ -76,7 +76,7 @@ fn shape(kind: Kind, which: usize) -> FunctionMap {
     build.done()
 }
 
-/// Places functions one after the other in an image.
+/// Places the counters of functions one after the other in an image.
 pub fn placed(mut functions: Vec<FunctionMap>, kind: u32) -> Arc<ImageMap> {
     let mut offset = 0;
     for map in &mut functions {
@@ -126,13 +126,13 @@ pub fn owner(thread: u32) -> [u32; 2] {
 /// The activations that really ran.
 #[derive(Default)]
 pub struct Truth {
-    /// The words of each activation that ended a path, in order of their first paths.
+    /// The words of each activation that ended a path, in the order of their first paths.
     pub activations: Vec<Vec<u32>>,
     /// The number of these activations that were left by an exception or a `longjmp`.
     pub left: u64,
 }
 
-/// A program that runs.
+/// A program that runs and writes its stream.
 pub struct Simulator<'a> {
     maps: Vec<(FunctionMap, Numbering, u32)>,
     choices: &'a mut dyn FnMut(u32) -> u32,
@@ -142,7 +142,7 @@ pub struct Simulator<'a> {
     pub stream: Vec<u32>,
     /// The activations that ran.
     pub truth: Truth,
-    /// Calls that may still be made.
+    /// Number of calls that may still be made.
     fuel: u32,
     jumps: Vec<usize>,
     frames: usize,
@@ -162,12 +162,12 @@ struct Frame {
     number: usize,
     entered: u64,
     path: Path,
-    /// Place in the truth, where a path has ended.
+    /// Index in the truth, once a path has ended.
     known: Option<usize>,
 }
 
 impl<'a> Simulator<'a> {
-    /// `choices` gives numbers below what it is asked for.
+    /// A program whose decisions are `choices`: each call gives a number below its argument.
     pub fn new(kind: Kind, start: u64, fuel: u32, choices: &'a mut dyn FnMut(u32) -> u32) -> Self {
         let image = program(kind);
         let words = Words::new(&image);
@@ -213,7 +213,7 @@ impl<'a> Simulator<'a> {
         let jumps = self.jumps.len();
         let done = self.body(&mut frame, may_throw);
         self.jumps.truncate(jumps);
-        // One that resumed has closed itself with its last word.
+        // An activation that resumed has closed itself with its last word.
         let resumed = done == Done::Thrown && frame.which == PADS;
         if done != Done::Returned && !resumed {
             self.truth.left += u64::from(frame.known.is_some());
@@ -286,7 +286,7 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    /// Runs a landing pad; whether it goes on.
+    /// Runs a landing pad. Returns whether the function goes on.
     fn pad(&mut self, frame: &mut Frame, pad: u32, on: u32) -> bool {
         self.go(frame, pad);
         self.caught(frame);
@@ -306,7 +306,7 @@ impl<'a> Simulator<'a> {
         self.stream.extend(record);
     }
 
-    /// A handler runs, perhaps.
+    /// A signal handler may run here.
     fn signal(&mut self) {
         if self.fuel > 0 && (self.choices)(12) == 0 {
             self.call(PLAIN, false);

@@ -24,10 +24,11 @@ use crate::version::check_version;
 const HEAD: usize = 64;
 
 impl ModuleMap {
-    /// Reads a fragment and lists what is damaged in it.
+    /// Reads a fragment and lists its damage.
     ///
     /// # Errors
-    /// If the bytes are no fragment, of another version, or damaged in the head or the sizes of the tables.
+    /// If the bytes are no fragment, of another version, or damaged in the head or the sizes of the
+    /// tables.
     pub fn decode(bytes: &[u8]) -> Result<(Self, Vec<Damage>), FormatError> {
         Self::decode_at(bytes, 0)
     }

@@ -1,4 +1,4 @@
-//! The graph of a function: blocks, edges, and the edges of the acyclic graph that numbers its paths.
+//! The graph of a function: blocks, edges, and the acyclic graph's edges, which number its paths.
 
 use crate::map::place::Place;
 

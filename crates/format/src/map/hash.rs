@@ -4,8 +4,8 @@ use crate::map::function::FunctionMap;
 use crate::map::graph::{EdgeKind, EdgeMap, Outcome};
 
 impl FunctionMap {
-    /// Hash of the graph and of what is counted in it: equal structures have equal counters. Names,
-    /// places, and the offsets of counters do not affect it.
+    /// Hash of the graph and its counters: equal structures have equal counters. Names, places, and
+    /// the offsets of counters do not affect it.
     pub fn structure_hash(&self) -> u64 {
         let mut hash = Hash::default();
         let edges = self

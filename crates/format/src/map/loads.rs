@@ -4,7 +4,8 @@
 //! The list follows the graph in a function's record. It is written only if it, or a list behind it
 //! (`loops.rs`, `cases.rs`), has an item. The records of earlier builds end before it.
 //! ```text
-//! list of loads: z block (less the previous one's)  place  1 byte shape: 0 induction, 1 chain, 2 through  z its number
+//! list of loads: z block (less the previous one's)  place
+//!                1 byte shape: 0 induction, 1 chain, 2 through  z its number
 //! ```
 //! Example: a load in block 2 at line 5, column 9 of scope 0 (line 5 was the previous place's),
 //! whose address grows by 4 bytes each turn: `01 04 00 00 09 00 08`.

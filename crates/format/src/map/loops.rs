@@ -9,8 +9,9 @@
 //!                + 4 if it has to end
 //!                [place: the start]  v copies  v peeled
 //! ```
-//! Example: three selects; a loop with head 2 that starts at line 5, column 9 of scope 0 (line 5 was the
-//! previous place's), and has to end, one copy, nothing peeled: `03  01  04 05 00 00 09 01 00`.
+//! Example: three selects; a loop with head 2 that starts at line 5, column 9 of scope 0 (line 5
+//! was the previous place's), and has to end, one copy, nothing peeled: `03 01 04 05 00 00 09 01
+//! 00`.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;

@@ -9,12 +9,13 @@ pub struct FunctionCounts {
     pub function: u32,
     /// Hash of the function's structure in the map.
     pub hash: u64,
-    /// Path number (or edge counter, as the function's map says) and count, ascending by number, no count 0.
+    /// Path number and count, ascending by number, without counts of 0. If the function's map
+    /// counts edges, the number is that of an edge counter.
     pub counts: Vec<(u64, u64)>,
 }
 
 impl FunctionCounts {
-    /// The sum of its counts: of paths, their executions.
+    /// The sum of its counts: for paths, their executions.
     pub fn total(&self) -> u128 {
         self.counts
             .iter()
@@ -23,7 +24,7 @@ impl FunctionCounts {
     }
 }
 
-/// Sorts by path and adds up the counts of each; counts of 0 go.
+/// Sorts the counts by path, adds up those of equal paths, and drops counts of 0.
 pub(crate) fn add_up(counts: &mut Vec<(u64, u64)>) {
     counts.retain(|&(_, count)| count != 0);
     counts.sort_unstable();
@@ -36,7 +37,7 @@ pub(crate) fn add_up(counts: &mut Vec<(u64, u64)>) {
     });
 }
 
-/// The functions of both, ascending; the counts of those in both added up.
+/// The functions of both lists, ascending. The counts of functions that occur in both are added up.
 pub(super) fn merge_functions(
     left: Vec<FunctionCounts>,
     right: Vec<FunctionCounts>,

@@ -1,9 +1,9 @@
 //! The head of a profile: which process and which build it is of.
 
-/// What the head of a profile says.
+/// The head of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileHead {
-    /// Whether it is a sealed profile; otherwise a raw one.
+    /// Whether the profile is sealed, not raw.
     pub sealed: bool,
     /// Kind of data (`abi::KIND_…`).
     pub kind: u32,
@@ -21,7 +21,8 @@ pub struct ProfileHead {
     pub start_ns: u64,
     /// Threads that entered woven code.
     pub threads: u32,
-    /// Threads and hash segments whose counts could not be put in the file, and rings whose words were dropped at some time.
+    /// Number of threads and hash segments whose counts did not fit into the file, and of rings
+    /// whose words were dropped at some time.
     pub lost: u64,
     /// Whether the process is the child of a fork.
     pub forked: bool,

@@ -7,7 +7,7 @@ pub(super) const EXTENT_HEAD: u64 = 64;
 /// Size of a slot of a segment: key and count.
 pub(super) const SLOT: usize = 16;
 
-/// Counters of one thread (or of several, one after the other).
+/// The counters of one thread, or of several threads that owned them one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
     /// Thread that owns it, or owned it last.
@@ -47,7 +47,7 @@ impl<'a> Block<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// Path and count of the slots in use, in the order of the slots.
+    /// Path and count of each slot in use, in the order of the slots.
     pub fn entries(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
         self.raw_slots()
             .filter(|&(key, count)| key != 0 && count != 0)
@@ -62,8 +62,9 @@ impl<'a> Segment<'a> {
         })
     }
 
-    /// Offset in the file of a slot whose key can't have been put there: no free slot may lie between the slot where the
-    /// search for a key begins and the slot that holds it. A free slot with a count is out of place too: keys come first.
+    /// Offset in the file of a slot that the runtime cannot have filled so. Between the slot where
+    /// the search for a key begins and the slot that holds it, no slot may be free. A free slot may
+    /// have no count, because the key is written first.
     pub fn misplaced(&self) -> Option<u64> {
         let keys: Vec<(u64, u64)> = self.raw_slots().collect();
         let count = keys.len();
@@ -98,7 +99,8 @@ fn word(bytes: &[u8]) -> u64 {
         .map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// `bytes` of counters rounded up to a size that blocks can have: a multiple of a page, less an extent's head.
+/// Rounds `counters` bytes up to a size that blocks can have: a multiple of a page, less an
+/// extent's head.
 pub fn block_size(counters: u64) -> u64 {
     counters
         .saturating_add(EXTENT_HEAD)

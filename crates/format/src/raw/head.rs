@@ -6,20 +6,20 @@ use crate::profile::ProfileHead;
 use crate::raw::extent::EXTENT_HEAD;
 use holloway_abi::{ABI_VERSION, PAGE, RAW_MAGIC};
 
-/// What the head of a raw profile says.
+/// The head of a raw profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawHead {
-    /// What sealed profiles say too.
+    /// The part that sealed profiles have too.
     pub profile: ProfileHead,
-    /// Bytes of counters a thread.
+    /// Bytes of counters per thread.
     pub block_size: u64,
     /// Offset after the last complete extent.
     pub end: u64,
     /// Start of the process on the boot clock, in nanoseconds; 0: unknown.
     pub boot_start: u64,
-    /// Inode of the PID namespace its process id is of; 0: unknown.
+    /// Inode of the process's PID namespace; 0: unknown.
     pub pid_namespace: u64,
-    /// Process that takes words out of the rings; 0: none, threads spool.
+    /// The process that takes words out of the rings; 0: none, threads spool.
     pub collector: u32,
 }
 

@@ -8,30 +8,32 @@ use super::token::Token;
 pub enum Terminal {
     /// A path ended.
     Path {
-        /// Its function, by its place among all functions of the image's map.
+        /// Its function, as an index of all functions in the image's map.
         function: u32,
         /// Its number in the function.
         path: u32,
     },
-    /// So many frames were left without a path to their exit (an exception, a `longjmp`).
+    /// This many frames were left without a path to their exit, by an exception or a `longjmp`.
     Left(u32),
-    /// Something is missing here: words that were dropped, or paths of a function whose map is damaged.
+    /// Events are missing: words were dropped, or paths belong to a function whose map is damaged.
     Gap,
 }
 
-/// What was added to a thread's trace since the block before.
+/// The part of a thread's trace that follows the block before.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Block {
-    /// Rules of earlier blocks are not used from here on, and numbers begin at 0 again. So in the first block of a stream.
+    /// Whether the block uses no rules of earlier blocks. Its rules are then numbered from 0 again.
+    /// The first block of a stream is fresh.
     pub is_fresh: bool,
-    /// Terminals that appear for the first time; their numbers go on from those of earlier blocks, fresh or not.
+    /// Terminals that occur for the first time. Their numbers continue those of earlier blocks,
+    /// fresh or not.
     pub terminals: Vec<Terminal>,
-    /// A right side, with those of its new rules.
+    /// A right side, which includes the right sides of its new rules.
     pub tokens: Vec<Token>,
-    /// Number of terminals that it stands for.
+    /// Number of terminals that it expands to.
     pub length: u64,
     /// Hash of their numbers.
     pub hash: StringHash,
-    /// By how much they change the number of open activations.
+    /// The change that these events make to the number of open activations.
     pub change: i64,
 }

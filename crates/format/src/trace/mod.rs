@@ -1,8 +1,8 @@
-//! Whole program paths on disk: what a trace is made of, and its file `*.hwt` (Larus 1999, sections
-//! 2 and 3).
+//! Whole program paths on disk: the parts of a trace, and its file `*.hwt` (Larus 1999, sections 2
+//! and 3).
 //!
-//! A trace is a string of *terminals*, what one thread did in one image, held as a grammar that generates just that string:
-//! each rule's right side is a string of [`Symbol`]s.
+//! A trace is the string of *terminals* of one thread in one image. It is stored as a grammar that
+//! generates exactly this string. Each rule's right side is a string of [`Symbol`]s.
 
 mod block;
 mod coder;

@@ -1,13 +1,16 @@
-//! What token comes next: the one that followed the last time the last few tokens stood, else one of those that followed the last two, else
-//! the last one; else its number is spelt.
+//! Predicts the next token. The candidates, in order: the token that followed the last time that
+//! the last few tokens occurred; one of three tokens that followed the last two tokens; one of
+//! three that followed the last token. Failing these, the token's number is spelled out.
 //!
-//! Long repetitions cost a thousandth of a bit a token, and little time (a match model, as in LPAQ). Where paths depend on data, three in four are among the
-//! candidates of [`super::context`].
+//! In long repetitions a token costs a thousandth of a bit, and little time (a match model, as in
+//! LPAQ). If paths depend on data, three tokens in four are among the candidates of
+//! [`super::context`].
 //!
-//! A writer knows the tokens that follow, so it looks up the contexts of many before it codes them: the cache is missed by all at the same time.
-//! A reader can't.
+//! A writer knows the next tokens, so it looks up the contexts of many before it codes them, and
+//! their cache misses overlap. A reader cannot.
 //!
-//! Cost: 5-25 nanoseconds a token in repetitions, 30-50 elsewhere, about 100 to read them; a few MB.
+//! Cost: writing a token takes 5-25 nanoseconds in repetitions and 30-50 elsewhere. Reading one
+//! takes about 100. A model takes a few MB.
 
 use super::coder::{ALPHABET, Chances, Symbols};
 use super::context::{COURSES, Context, Contexts, WAYS};
@@ -15,7 +18,7 @@ use super::history::{History, LONG, TRUSTED};
 use super::symbol::Symbol;
 use super::token::Token;
 
-/// Learns tokens and codes them.
+/// Predicts tokens, learns from them, and codes them.
 pub(super) struct Model {
     trail: Trail,
     pairs: Contexts,
@@ -23,25 +26,27 @@ pub(super) struct Model {
     history: History,
     /// Whether a long repetition goes on.
     goes_on: Chances,
-    /// By course of a pair: its rank, or that it is [`FORETOLD`] or [`UNKNOWN`]. Behind these, the same in a repetition.
+    /// By course of a pair: the token's rank, or [`FORETOLD`] or [`UNKNOWN`]. The second half is
+    /// for tokens in a repetition.
     first: Vec<Chances>,
-    /// By course of a single and kind of the last token: its rank, or the kind of the token, which is spelt.
+    /// By course of a single and kind of the last token: the token's rank, or the kind of a token
+    /// that is spelled out.
     second: Vec<Chances>,
     number: Spelling,
 }
 
-/// The last tokens, as contexts of the next.
+/// The last tokens, from which the contexts of the next token follow.
 struct Trail {
     /// The last token and the one before it.
     last: [u32; 2],
-    /// What they were around each right side that is open.
+    /// The last tokens before each open right side.
     outer: Vec<[u32; 2]>,
     rules: u32,
-    /// Of the last [`TRUSTED`].
+    /// Hash of the last [`TRUSTED`] tokens.
     hash: u32,
 }
 
-/// What stands before a token.
+/// The contexts of a token.
 #[derive(Clone, Copy, Default)]
 struct Before {
     /// Hash of the last token and the one before it.
@@ -50,19 +55,21 @@ struct Before {
     single: u32,
     /// Kind of the last token.
     kind: usize,
-    /// Hash of the last [`TRUSTED`].
+    /// Hash of the last [`TRUSTED`] tokens.
     many: u32,
 }
 
-/// Rank of a token that a repetition foretells, and of one that neither it nor the pair does; a pair's ranks lie between.
+/// Ranks of a token that a repetition predicts, and of a token that neither the repetition nor the
+/// pair predicts. The ranks of a pair lie between.
 const FORETOLD: usize = 0;
 const UNKNOWN: usize = 1 + WAYS;
-/// Courses of a pair that are told apart in a repetition: of the last two ranks.
+/// Number of courses of a pair that repetitions distinguish: those of the last two ranks.
 const SHORT: usize = 1 << 5;
-/// Lengths of a repetition that are told apart.
+/// Number of lengths of repetitions that are distinguished.
 const LENGTHS: usize = 4;
 
-/// Tokens that are looked at together before they are written, so that the cache is missed by many at a time.
+/// Number of tokens that are looked up together before they are written, so that their cache misses
+/// overlap.
 const AHEAD: usize = 32;
 
 impl Model {
@@ -106,7 +113,7 @@ impl Model {
         token
     }
 
-    /// Brings what coding these tokens takes into the cache.
+    /// Loads the entries that coding these tokens needs into the cache.
     fn touch(&self, before: &[Before]) {
         let mut sum = 0;
         let mut places = [0; AHEAD];
@@ -172,7 +179,7 @@ impl Model {
                     Some(&token) => token,
                     None => self.number.code(symbols, rank - WAYS, token),
                 };
-                // What the pair knows the single need not learn.
+                // The single learns only the tokens that the pair does not know.
                 single.learn(token);
                 token
             }
@@ -203,7 +210,7 @@ impl Trail {
 
     #[inline]
     fn step(&mut self, token: u32) {
-        // Six shifts of six bits: a token is out of the hash after the sixth that follows.
+        // Each step shifts by six bits, so a token has left the hash after six more tokens.
         self.hash = (self.hash.wrapping_add(token).wrapping_add(1)).wrapping_mul(0x9E37_79B1 << 6);
         match token {
             Token::OPEN => {
@@ -211,7 +218,7 @@ impl Trail {
                 self.last = [token, self.last[0]];
             }
             Token::CLOSE => {
-                // Outside, the new rule stands where the definition stood.
+                // Outside, the new rule takes the place of its definition.
                 let outer = self.outer.pop().unwrap_or(self.last);
                 self.last = [Symbol::rule(self.rules).bits(), outer[0]];
                 self.rules = (self.rules + 1) % Symbol::LIMIT;
@@ -221,7 +228,7 @@ impl Trail {
     }
 }
 
-/// Where the chances of a pair's ranks are, beside what a repetition of this length foretells.
+/// Index of the probabilities of a pair's ranks, given the repetition's prediction and length.
 #[inline]
 fn place(pair: &Context, foretold: u32, length: u32) -> usize {
     let course = pair.course();
@@ -244,18 +251,19 @@ fn mix(token: u32) -> u32 {
     (mixed ^ mixed >> 15).wrapping_mul(0x85EB_CA6B)
 }
 
-/// Codes the number of a token that no context foretold: its size, its highest bits, the rest.
+/// Codes the number of a token that no context predicted: its size, its highest bits, the rest.
 struct Spelling {
     /// By kind.
     sizes: [Chances; 2],
     /// By kind and highest bits of the size.
     fine_sizes: [Chances; 2 * ALPHABET],
-    /// By kind and size; then also by the bits before.
+    /// By kind and size.
     heads: Vec<Chances>,
+    /// By kind, size, and the bits before.
     necks: Vec<Chances>,
 }
 
-/// Bits of a number, below the highest one, that are learnt at a time.
+/// Number of bits, below the highest one, that are learned at a time.
 const HEAD: u32 = 3;
 const TERMINALS: usize = 0;
 const RULES: usize = 1;
@@ -278,7 +286,7 @@ impl Spelling {
             TERMINALS | RULES => {}
             _ => return Token::CLOSE,
         }
-        // 1 more, so that it has a highest bit.
+        // Plus 1, so that each number has a highest bit.
         let value = (token & !Token::RULE).wrapping_add(1);
         let size = 31 - value.max(1).leading_zeros();
         let coarse = symbols.symbol(size as usize / 4, &mut self.sizes[kind]);

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-/// A terminal (by its place in the trace's table) or a rule (by its number) on the right side of a rule.
+/// A symbol on the right side of a rule: a terminal, by its place in the trace's table, or a rule,
+/// by its number.
 ///
 /// Terminals sort before rules.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(u32);
 
-/// What a [`Symbol`] stands for.
+/// The meaning of a [`Symbol`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// The terminal with this number.
@@ -19,7 +20,7 @@ pub enum Part {
 
 impl Symbol {
     pub(super) const RULE: u32 = 1 << 31;
-    /// First number that neither a terminal nor a rule can have.
+    /// The first number that neither a terminal nor a rule can have.
     pub const LIMIT: u32 = Self::RULE - 4;
 
     /// The terminal with number `id`, below [`Symbol::LIMIT`].
@@ -36,7 +37,7 @@ impl Symbol {
         Self(id | Self::RULE)
     }
 
-    /// Which of the two it is.
+    /// The meaning of the symbol.
     #[inline]
     pub const fn part(self) -> Part {
         if self.0 & Self::RULE == 0 {

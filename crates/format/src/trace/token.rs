@@ -2,12 +2,14 @@
 
 use super::symbol::Symbol;
 
-/// A step in writing a grammar down, depth first: a symbol, or the bounds of a right side that stands where its rule is used first.
+/// A step in writing a grammar down, depth first. A token is a symbol, or a bound of a right side.
+/// A rule's right side is written where the rule is used first.
 ///
 /// ```text
 /// S → A c A, A → a b      ( a b ) c A
 /// ```
-/// Rules are numbered in the order in which their right sides end: a rule uses rules with lower numbers.
+/// Rules are numbered in the order in which their right sides end, so a rule uses only rules with
+/// lower numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Token(u32);
 
@@ -17,12 +19,12 @@ impl Token {
     pub(super) const CLOSE: u32 = u32::MAX - 1;
     pub(super) const NONE: u32 = u32::MAX - 2;
 
-    /// A rule is used here for the first time, and its right side begins.
+    /// A rule is used for the first time, and its right side begins.
     pub const fn open() -> Self {
         Self(Self::OPEN)
     }
 
-    /// The right side that began last ends; the next number is its rule's.
+    /// The innermost right side ends. Its rule gets the next number.
     pub const fn close() -> Self {
         Self(Self::CLOSE)
     }
@@ -35,13 +37,13 @@ impl Token {
         self.0
     }
 
-    /// A terminal, or a rule that stood before.
+    /// A terminal, or a rule that was used before.
     pub const fn symbol(symbol: Symbol) -> Self {
         Self(symbol.bits())
     }
 }
 
-/// What [`Token`] stands for.
+/// The meaning of a [`Token`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// See [`Token::open`].
@@ -53,7 +55,7 @@ pub enum Step {
 }
 
 impl Token {
-    /// Which of the three it is.
+    /// The meaning of the token.
     pub const fn step(self) -> Step {
         match self.0 {
             Self::OPEN => Step::Open,

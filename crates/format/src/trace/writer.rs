@@ -1,6 +1,6 @@
 //! Writes a file of traces, block by block.
 //!
-//! Cost: what [`super::model`] costs; memory a few MB a stream.
+//! Cost: that of [`super::model`], and a few MB of memory per stream.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ use crate::varint;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StreamId(pub u32);
 
-/// Writes a file of traces: what was written can be read, whenever the writer was ended.
+/// Writes a file of traces. The blocks written can be read even if the writer never finishes.
 pub struct TraceWriter<W> {
     out: W,
     offset: u64,
@@ -101,7 +101,7 @@ impl<W: Write> TraceWriter<W> {
         self.record(BLOCK, &payload)
     }
 
-    /// Ends the file with an index, by which a position is found fast.
+    /// Ends the file with an index, which finds a position fast.
     ///
     /// # Errors
     /// The file can't be written.

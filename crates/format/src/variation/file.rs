@@ -1,13 +1,27 @@
 //! The file of timings, `*.hwv`.
 //!
-//! The head is that of `crate::process_file`: magic "HLWTIMES", version 2, parameter kind of profile, 25 numbers (VariationStats, in its order).
+//! The head is that of `crate::result_file`: magic "HLWTIMES", version 2, parameter kind of profile,
+//! 25 numbers ([`VariationStats`], in its order).
 //!
-//! A function record's payload goes on (`v`: varint): `v paths`, then each, ascending: `v path (less the previous one's + 1)`, the timing of its calm
-//! samples, that of its disturbed ones, `v samples of unknown time  v paths timed in its samples`, and of its bursts `v low v high 64 bits` of the sums of t², n t and n². A timing: `1 byte: 0 as long without calls, 1 own times follow`, a distribution, and if so another. A distribution: `v buckets`;
-//! if there are any `v least  v largest (less least)  v sum  v low 64 bits of the sum of squares  v high ones`, and for each bucket, ascending,
-//! `v number (less the previous one's + 1)  v values`.
+//! A function record's payload continues so (`v`: varint):
+//! ```text
+//! v paths, and for each path, ascending:
+//!     v path (less the previous one's + 1)
+//!     the timing of its calm samples, the timing of its disturbed samples
+//!     v samples of unknown time   v paths timed in its samples
+//!     of its bursts, the sums of t², n t, and n²: v low 64 bits  v high 64 bits
+//! a timing:
+//!     1 byte: 0 if own times are equal to whole times, 1 if own times follow
+//!     the distribution of whole times  [the distribution of own times]
+//! a distribution:
+//!     v buckets; if there are any:
+//!     v least  v largest (less least)  v sum
+//!     sum of the squares: v low 64 bits  v high 64 bits
+//!     for each bucket, ascending: v number (less the previous one's + 1)  v values
+//! ```
 //!
-//! Example, path 3 with the calm samples 5 and 7: `03  00 02 05 02 0c 4a 00 05 01 01 01  00 00  00 00  00 00 00 00 00 00`.
+//! Example, path 3 with the calm samples 5 and 7:
+//! `03  00 02 05 02 0c 4a 00 05 01 01 01  00 00  00 00  00 00 00 00 00 00`.
 
 use crate::cursor::Cursor;
 use crate::damage::Damage;
@@ -33,25 +47,25 @@ const FILE_TYPE: FileType = FileType {
     mismatch: FormatError::NotTimings,
 };
 
-/// What is known of a file without its timings.
+/// The head of a file of timings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VariationHead {
     /// The process and the image.
     pub process: ProcessImage,
-    /// `abi::KIND_VARIATION` or `abi::KIND_TIMES`.
+    /// Kind of data: `abi::KIND_VARIATION` or `abi::KIND_TIMES`.
     pub kind: u32,
-    /// Numbers.
+    /// Totals of the samples.
     pub stats: VariationStats,
 }
 
 /// The timings of one process and image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VariationProfile {
-    /// Whose they are.
+    /// The head.
     pub head: VariationHead,
     /// Functions with samples, ascending by module and function.
     pub functions: Vec<FunctionTimings>,
-    /// What could not be read.
+    /// Damage: parts that could not be read.
     pub damage: Vec<Damage>,
 }
 
@@ -68,7 +82,7 @@ pub struct FunctionTimings {
     pub paths: Vec<PathTimings>,
 }
 
-/// The profile as a file. Deterministic.
+/// The profile as a file. The same profile always gives the same bytes.
 ///
 /// # Panics
 /// If a function's record, or a name, reaches 4 GiB.

@@ -1,7 +1,8 @@
-//! How long paths took: the timings of one process and image (Perelman, Chilimbi, Calder 2005), and their file `*.hwv`.
+//! How long paths took: the timings of one process and image (Perelman, Chilimbi, Calder 2005), and
+//! their file `*.hwv`.
 //!
-//! Of each path a [`Timing`] is kept for samples that nothing disturbed, and one for those whose thread was preempted, or moved to another
-//! processor, on the way.
+//! Each path has two [`Timing`]s: one of undisturbed samples, and one of samples whose thread was
+//! preempted or moved to another processor meanwhile.
 
 mod distribution;
 mod file;

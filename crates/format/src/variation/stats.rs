@@ -1,62 +1,66 @@
-//! The totals of a process's samples.
+//! Totals of a process's samples, and its losses.
 
 use crate::result_file::Numbers;
 
 /// Number of fields of [`VariationStats`].
 pub(super) const VARIATION_NUMBERS: usize = 25;
 
-/// What all samples of a process come to, and what was lost.
+/// Totals of a process's samples, and its losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VariationStats {
     /// Samples read.
     pub samples: u64,
     /// Paths that began up to the last sample of each thread, timed or not.
     pub begun: u64,
-    /// Cycles from the first to the last sample (or reading of the clock) of each thread, all threads together, without what probes took.
+    /// Cycles from the first to the last sample (or clock reading) of each thread, summed over the
+    /// threads, without the cycles of probes.
     pub cycles: u64,
     /// Readings of the clock.
     pub clocks: u64,
-    /// Time stamp counter at the first of them.
+    /// Time stamp counter at the first reading.
     pub first_stamp: u64,
-    /// Nanoseconds then.
+    /// Nanoseconds at the first reading.
     pub first_nanoseconds: u64,
-    /// Time stamp counter at the last of them.
+    /// Time stamp counter at the last reading.
     pub last_stamp: u64,
-    /// Nanoseconds then.
+    /// Nanoseconds at the last reading.
     pub last_nanoseconds: u64,
-    /// Least bias of a probe, in cycles, of all threads; it is subtracted from all times.
+    /// Least bias of a probe in any thread, in cycles. Each time has its thread's bias subtracted.
     pub least_bias: u64,
-    /// Largest bias.
+    /// Largest bias of a probe in any thread, in cycles.
     pub largest_bias: u64,
-    /// Cycles that probes took between first and last reading of the clock, all threads together.
+    /// Cycles of probes between the first and the last clock reading, summed over the threads.
     pub probes: u64,
-    /// Involuntary context switches between first and last reading of the clock, all threads together.
+    /// Involuntary context switches between the first and the last clock reading, summed over the
+    /// threads.
     pub switches: u64,
     /// Samples in which the thread was preempted.
     pub preempted: u64,
     /// Samples that ended on another processor, whether preempted or not.
     pub migrated: u64,
-    /// Samples in which woven code ran that was not timed.
+    /// Samples during which woven code ran that was not timed.
     pub called: u64,
-    /// Samples of which can't be told whether the thread was preempted.
+    /// Samples for which it is unknown whether the thread was preempted.
     pub unwatched: u64,
-    /// Samples that are not whole.
+    /// Incomplete samples.
     pub cut_samples: u64,
-    /// Places never written.
+    /// Places of rings that were never written.
     pub holes: u64,
-    /// Words that stand for no path, and operands of nothing.
+    /// Words that stand for no path, and operands without a control word.
     pub strangers: u64,
-    /// Times that words were missing.
+    /// Number of gaps where words are missing.
     pub gaps: u64,
-    /// Words of streams that are known to be lost, as far as they could be counted.
+    /// Number of words that are known to be lost.
     pub lost_words: u64,
-    /// Samples whose time can't be told.
+    /// Samples whose time is unknown.
     pub unknown: u64,
-    /// How far apart two times of the same length may come out, in cycles: the largest of all threads.
+    /// Resolution: how far apart two measurements of the same time may lie, in cycles. The largest
+    /// of all threads.
     pub resolution: u64,
-    /// Cycles between first and last reading of the clock, all threads together, without what probes took: what `probes` goes with.
+    /// Cycles between the first and the last clock reading, summed over the threads, without the
+    /// cycles of probes. It covers the same span as `probes`.
     pub clocked: u64,
-    /// Samples, and readings of the clock, whose check is wrong: they are left out.
+    /// Samples and clock readings with a wrong check. They are left out.
     pub damaged: u64,
 }
 
@@ -93,7 +97,7 @@ impl Numbers<VARIATION_NUMBERS> for VariationStats {
 }
 
 impl VariationStats {
-    /// Another reading of the clock: time stamp counter, nanoseconds, bias of the probe, resolution.
+    /// Adds a clock reading: time stamp counter, nanoseconds, bias of the probe, resolution.
     pub fn clock(&mut self, stamp: u64, nanoseconds: u64, bias: u64, resolution: u64) {
         let more = VariationStats {
             clocks: 1,
@@ -109,7 +113,7 @@ impl VariationStats {
         self.add(&more);
     }
 
-    /// Adds another's numbers; sums stay at their maximum.
+    /// Adds another process's totals. Sums stop at their maximum.
     pub fn add(&mut self, other: &VariationStats) {
         let mut sum = *self;
         let mut more = *other;

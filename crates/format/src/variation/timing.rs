@@ -7,20 +7,20 @@ use crate::variation::distribution::Distribution;
 pub struct PathTimings {
     /// Its number.
     pub path: u64,
-    /// Of samples that nothing disturbed, as far as is known.
+    /// Times of samples without a known disturbance.
     pub calm: Timing,
-    /// Of samples whose thread was preempted or moved.
+    /// Times of samples whose thread was preempted or moved.
     pub disturbed: Timing,
-    /// Samples whose time can't be told.
+    /// Number of samples whose time is unknown.
     pub unknown: u64,
-    /// Paths that were timed in these samples, all together: callees.
+    /// Number of paths that were timed inside these samples: paths of callees.
     pub nested: u64,
-    /// How the calm samples came, where they were taken in bursts.
+    /// Sums over the bursts of the calm samples.
     pub bursts: Bursts,
 }
 
 impl PathTimings {
-    /// All samples.
+    /// Number of all samples.
     pub fn samples(&self) -> u64 {
         let [calm, disturbed] = [&self.calm, &self.disturbed].map(|one| one.whole.count());
         calm.saturating_add(disturbed).saturating_add(self.unknown)
@@ -36,7 +36,8 @@ impl PathTimings {
     }
 }
 
-/// What a path's samples of each burst come to: those of one burst are no strangers to each other. Of a burst with n samples that took t together:
+/// Sums over bursts, because the samples of one burst are not independent. For a burst with n
+/// samples that took t together:
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bursts {
     /// The sum of t², over all bursts.
@@ -48,7 +49,7 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// Another burst: its samples, and what they took together.
+    /// Adds a burst: its number of samples, and the time that they took together.
     pub fn record(&mut self, samples: u64, time: u64) {
         let (samples, time) = (u128::from(samples), u128::from(time));
         self.add(&Bursts {
@@ -58,7 +59,7 @@ impl Bursts {
         });
     }
 
-    /// Adds another's.
+    /// Adds another path's bursts.
     pub fn add(&mut self, other: &Bursts) {
         self.squares = self.squares.saturating_add(other.squares);
         self.products = self.products.saturating_add(other.products);
@@ -74,17 +75,18 @@ impl Bursts {
     }
 }
 
-/// How long a path took, in cycles less the probe's bias.
+/// The times of a path, in cycles, less the probe's bias.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
-    /// With all that it called.
+    /// Times with all callees.
     pub whole: Distribution,
-    /// Without woven code that it called, in the samples of which that is known; nothing: in all of them it is the same as `whole`.
+    /// Times without woven callees, of the samples that know them. None if they equal `whole` in all
+    /// samples.
     pub own: Option<Box<Distribution>>,
 }
 
 impl Timing {
-    /// A sample: how long it took, and without woven code that it called, where that is known.
+    /// Adds a sample: its time, and its time without woven callees, if known.
     pub fn record(&mut self, whole: u64, own: Option<u64>) {
         if self.own.is_none() && own != Some(whole) {
             self.own = Some(Box::new(self.whole.clone()));
@@ -106,7 +108,7 @@ impl Timing {
         self.whole.merge(&other.whole);
     }
 
-    /// Without woven code that it called, in the samples of which that is known.
+    /// Times without woven callees, of the samples that know them.
     pub fn own(&self) -> &Distribution {
         self.own.as_deref().unwrap_or(&self.whole)
     }

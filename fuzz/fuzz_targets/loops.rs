@@ -1,4 +1,5 @@
-//! Sequences over loop iterations: what is read can be written and read again, whatever the checksums hide.
+//! Sequences over loop iterations, with right checksums: a file that can be read and is written
+//! again reads the same.
 #![no_main]
 
 mod with_map;

@@ -1,5 +1,4 @@
-//! An image's path map: as it is, and with the checksums put right. What is read can be analyzed,
-//! whatever it says.
+//! An image's path map: as it is, and with right checksums. A map that can be read can be analyzed.
 #![no_main]
 
 use holloway_analysis::directions::Directions;
@@ -25,7 +24,7 @@ fn read(bytes: &[u8]) {
     }
 }
 
-/// What every report does with a function, all of whose first paths or edges ran.
+/// Runs the analyses of all reports on a map whose functions ran their first paths or edges.
 fn analyze(map: ImageMap) {
     let modules = (0u32..).zip(&map.modules);
     let functions = modules.flat_map(|(module, placed)| {

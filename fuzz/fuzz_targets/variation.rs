@@ -1,4 +1,5 @@
-//! Timings of paths: what is read can be written and read again, whatever the checksums hide.
+//! Timings of paths, with right checksums: a file that can be read and is written again reads the
+//! same.
 #![no_main]
 
 mod with_map;

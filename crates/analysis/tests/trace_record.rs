@@ -9,7 +9,7 @@ use holloway_analysis::trace::stats::change;
 use holloway_analysis::trace::{
     Assembler, Excerpt, Limits, Recorded, Terminal, Trace, TraceBuilder,
 };
-use holloway_format::trace::{Head, TraceFile, TraceWriter};
+use holloway_format::trace::{TraceFile, TraceHead, TraceWriter};
 use proptest::prelude::*;
 use streams::{Kind, Simulator, caught, owner, program};
 
@@ -40,7 +40,7 @@ fn traces(recorded: &[Recorded]) -> Vec<(Option<u32>, Vec<Terminal>)> {
 
 /// A file of the blocks of one thread.
 fn file(recorded: &[Recorded]) -> Vec<u8> {
-    let head = Head {
+    let head = TraceHead {
         process: 1,
         build_id: [7; 16],
     };

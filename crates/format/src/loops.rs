@@ -134,8 +134,8 @@ impl Numbers<NUMBERS> for LoopsStats {
 impl LoopsStats {
     /// Adds another process's totals. Sums stop at their maximum.
     pub fn add(&mut self, other: &LoopsStats) {
-        let mut other = *other;
-        for (sum, number) in self.numbers().into_iter().zip(other.numbers()) {
+        let mut other_numbers = *other;
+        for (sum, number) in self.numbers().into_iter().zip(other_numbers.numbers()) {
             *sum = sum.saturating_add(*number);
         }
     }

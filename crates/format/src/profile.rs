@@ -42,7 +42,7 @@ pub struct Profile {
 
 impl Profile {
     /// A profile with this head and without functions.
-    pub fn of_head(head: ProfileHead) -> Self {
+    pub fn from_head(head: ProfileHead) -> Self {
         Self {
             kind: head.kind,
             build_id: head.build_id,

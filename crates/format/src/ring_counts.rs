@@ -27,11 +27,11 @@ pub fn ring_counts(raw: &RawProfile<'_>, map: &ImageMap) -> Vec<FunctionCounts> 
             let first = shape
                 .ring_counters
                 .and_then(|at| usize::try_from(at / 8).ok());
-            let Some(own) = first.and_then(|first| sums.get(first..)) else {
+            let Some(sums) = first.and_then(|first| sums.get(first..)) else {
                 continue;
             };
-            let own = (0..shape.ring_counter_count()).zip(own.iter().copied());
-            let counts: Vec<(u64, u64)> = own.filter(|&(_, count)| count > 0).collect();
+            let counts = (0..shape.ring_counter_count()).zip(sums.iter().copied());
+            let counts: Vec<(u64, u64)> = counts.filter(|&(_, count)| count > 0).collect();
             if !counts.is_empty() {
                 functions.push(FunctionCounts {
                     module,

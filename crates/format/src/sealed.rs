@@ -213,7 +213,7 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
     let start = cursor.offset();
     let rest = &bytes[start as usize..];
     let (records, notes) = rest.split_at(length(head.records).min(rest.len()));
-    let mut profile = Profile::of_head(head.profile);
+    let mut profile = Profile::from_head(head.profile);
 
     let frames = Frames::new(index, records, head.functions, start);
     let notes = Frames::new(notes_index, notes, head.notes, start + records.len() as u64);

@@ -14,10 +14,10 @@ use crate::raw::RawProfile;
 
 /// The sum of a raw profile's threads, cut into the functions of the map.
 pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
-    let mut profile = Profile::of_head(raw.header().profile.clone());
+    let mut profile = Profile::from_head(raw.header().profile.clone());
     profile.damage.extend_from_slice(raw.damage());
     let mut hashed = sum_segments(raw, map, &mut profile.damage);
-    let mut sums = Sums::of(raw);
+    let mut sums = Sums::new(raw);
     for (module, placed) in (0..).zip(&map.modules) {
         for (function, shape) in (0..).zip(&placed.module.functions) {
             if shape.is_damaged() {
@@ -43,7 +43,7 @@ pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
                         counts,
                     });
                 }
-                Err(Bad { offset, what }) => {
+                Err(UnusableCounts { offset, what }) => {
                     profile
                         .damage
                         .push(lost_function(map, (module, function), offset, what));
@@ -51,17 +51,17 @@ pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
             }
         }
     }
-    sums.note_rest(&mut profile.damage);
+    sums.note_unclaimed(&mut profile.damage);
     profile
 }
 
 /// The reason why a function's counts cannot be used, and its place.
-struct Bad {
+struct UnusableCounts {
     offset: u64,
     what: String,
 }
 
-impl Bad {
+impl UnusableCounts {
     fn path(path: u64, shape: &FunctionMap, offset: u64) -> Self {
         let (thing, limit) = (shape.counted_thing(), shape.counter_limit());
         Self {
@@ -85,7 +85,7 @@ struct Sums<'p, 'a> {
 }
 
 impl<'p, 'a> Sums<'p, 'a> {
-    fn of(raw: &'p RawProfile<'a>) -> Self {
+    fn new(raw: &'p RawProfile<'a>) -> Self {
         // A block lies in the file, so this is no larger than the file.
         let longest = raw
             .blocks()
@@ -131,26 +131,28 @@ impl<'p, 'a> Sums<'p, 'a> {
         start: u64,
         len: u64,
         shape: &FunctionMap,
-    ) -> Result<Vec<(u64, u64)>, Bad> {
+    ) -> Result<Vec<(u64, u64)>, UnusableCounts> {
         let limit = shape.counter_limit();
         let mut counts = Vec::new();
-        let mut bad = None;
+        let mut unusable = None;
         for (path, sum) in (0..).zip(self.range(start, len)) {
             if *sum == 0 {
                 continue;
             }
             if path >= limit || *sum == u64::MAX {
-                bad.get_or_insert((path, *sum));
+                unusable.get_or_insert((path, *sum));
             }
             counts.push((path, *sum));
             *sum = 0;
         }
-        match bad {
+        match unusable {
             None => Ok(counts),
-            Some((path, _)) if path >= limit => {
-                Err(Bad::path(path, shape, self.file_offset(start + 8 * path)))
-            }
-            Some((path, _)) => Err(Bad::overflow(
+            Some((path, _)) if path >= limit => Err(UnusableCounts::path(
+                path,
+                shape,
+                self.file_offset(start + 8 * path),
+            )),
+            Some((path, _)) => Err(UnusableCounts::overflow(
                 path,
                 shape,
                 self.file_offset(start + 8 * path),
@@ -159,13 +161,13 @@ impl<'p, 'a> Sums<'p, 'a> {
     }
 
     /// Lists the counters that belong to no function.
-    fn note_rest(&self, damage: &mut Vec<Damage>) {
-        let mut rest = (0u64..)
+    fn note_unclaimed(&self, damage: &mut Vec<Damage>) {
+        let mut unclaimed = (0u64..)
             .zip(&self.words)
             .filter(|&(_, &sum)| sum != 0)
             .map(|(index, _)| index * 8);
-        if let Some(first) = rest.next() {
-            let count = 1 + rest.count();
+        if let Some(first) = unclaimed.next() {
+            let count = 1 + unclaimed.count();
             let what =
                 format!("{count} counters belong to no function that the path map has intact");
             damage.push(Damage::of_file(
@@ -182,7 +184,7 @@ fn sum_segments(
     raw: &RawProfile<'_>,
     map: &ImageMap,
     damage: &mut Vec<Damage>,
-) -> BTreeMap<u64, Result<Vec<(u64, u64)>, Bad>> {
+) -> BTreeMap<u64, Result<Vec<(u64, u64)>, UnusableCounts>> {
     let mut heads: BTreeMap<u64, &FunctionMap> = BTreeMap::new();
     for placed in &map.modules {
         let functions = placed
@@ -199,7 +201,7 @@ fn sum_segments(
             );
         }
     }
-    let mut hashed: BTreeMap<u64, Result<Vec<(u64, u64)>, Bad>> = BTreeMap::new();
+    let mut hashed: BTreeMap<u64, Result<Vec<(u64, u64)>, UnusableCounts>> = BTreeMap::new();
     for segment in raw.segments() {
         let Some(function) = heads.get(&segment.head) else {
             let what = "a segment of counters belongs to no function that the path map has intact";
@@ -214,9 +216,9 @@ fn sum_segments(
             .entries()
             .find(|&(path, _)| path >= function.path_count);
         if let Some((path, _)) = beyond {
-            *counts = Err(Bad::path(path, function, segment.offset));
+            *counts = Err(UnusableCounts::path(path, function, segment.offset));
         } else if let Some(offset) = misplaced {
-            *counts = Err(Bad {
+            *counts = Err(UnusableCounts {
                 offset,
                 what: "a path stands in a slot that is not its own".to_owned(),
             });
@@ -226,7 +228,7 @@ fn sum_segments(
         if let Ok(list) = counts {
             add_up(list);
             if let Some(&(path, _)) = list.iter().find(|&&(_, count)| count == u64::MAX) {
-                *counts = Err(Bad::overflow(path, heads[head], 0));
+                *counts = Err(UnusableCounts::overflow(path, heads[head], 0));
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Sequences over loop iterations: round trips, damage that costs one function, and that any bytes are survived.
+//! Sequences over loop iterations: round trips, damage that costs one function, and arbitrary
+//! bytes.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use holloway_format::{

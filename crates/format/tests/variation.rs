@@ -1,4 +1,5 @@
-//! Timings of paths: histograms against sorted lists, round trips, damage that costs one function, and that any bytes are survived.
+//! Timings of paths: histograms against sorted lists, round trips, damage that costs one function,
+//! and arbitrary bytes.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use holloway_abi::{KIND_TIMES, KIND_VARIATION};

@@ -23,7 +23,7 @@ use holloway_analysis::trace::grams::TooMany;
 use holloway_analysis::trace::hot::Bounds;
 use holloway_analysis::trace::pattern::PatternError;
 use holloway_analysis::trace::{Checked, Trace};
-use holloway_format::trace::Before;
+use holloway_format::trace::TracePosition;
 
 use crate::numbers::{grouped, plural};
 
@@ -89,7 +89,7 @@ impl Account {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
     /// What stands before the first.
-    pub before: Before,
+    pub before: TracePosition,
     /// Number of all events of the thread.
     pub events: u64,
 }
@@ -128,7 +128,7 @@ impl Stream<'_> {
     /// What was read.
     pub(crate) fn part(&self) -> Part {
         self.part.unwrap_or_else(|| Part {
-            before: Before::default(),
+            before: TracePosition::default(),
             events: match self.checked {
                 Some(checked) => checked.events,
                 None => self.trace.grammar.len(),

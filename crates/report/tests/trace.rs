@@ -11,7 +11,7 @@ use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
 use holloway_analysis::trace::stats::{counts, depth};
 use holloway_analysis::trace::{Checked, LookAhead, Sequitur, Terminal, Trace};
-use holloway_format::trace::Before;
+use holloway_format::trace::TracePosition;
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::source::Nothing;
 use holloway_report::trace::{
@@ -430,7 +430,7 @@ fn cat_of_a_part() {
         let trace = whole_from(begin);
         for start in begin..numbers.len() {
             let rest = whole_from(start);
-            let before = Before {
+            let before = TracePosition {
                 events: (start - begin) as u64,
                 depth: depth(&trace.grammar, &events, (start - begin) as u64),
             };

@@ -163,12 +163,12 @@ struct Extent {
 
 fn read_head(file: &File) -> io::Result<Result<RawHead, FormatError>> {
     let mut bytes = [0; size_of::<RawHeader>()];
-    let mut got = 0;
-    while got < bytes.len() {
-        match file.read_at(&mut bytes[got..], got as u64)? {
+    let mut length = 0;
+    while length < bytes.len() {
+        match file.read_at(&mut bytes[length..], length as u64)? {
             0 => break,
-            more => got += more,
+            count => length += count,
         }
     }
-    Ok(RawHead::read(&bytes[..got]))
+    Ok(RawHead::read(&bytes[..length]))
 }

@@ -109,9 +109,9 @@ impl Ring {
             .fetch_add(words, Ordering::Relaxed);
     }
 
-    /// Takes at most `most` bytes of words and appends them to `words`, up to the first word that
+    /// Takes at most `limit` bytes of words and appends them to `words`, up to the first word that
     /// is not written yet. Holes that nobody will fill come as 0.
-    pub fn take(&mut self, most: u64, words: &mut Vec<u32>) -> Batch {
+    pub fn take(&mut self, limit: u64, words: &mut Vec<u32>) -> Batch {
         // Checked before the places are read: a place that is 0 after this check cannot be filled
         // while the owner waits.
         let is_stuck = self.owner_waits() && self.is_full();
@@ -122,7 +122,7 @@ impl Ring {
             0
         }
         .max(start);
-        self.take_some(most, words, final_below)
+        self.take_words(limit, words, final_below)
     }
 
     /// Whether the owner cannot continue before more words are taken. Otherwise it no longer waits
@@ -134,36 +134,36 @@ impl Ring {
     }
 
     /// Takes words of a ring whose process has ended. Words that are not written now never will be.
-    pub fn take_rest(&mut self, most: u64, words: &mut Vec<u32>) -> Batch {
-        self.take_some(most, words, u64::MAX)
+    pub fn take_rest(&mut self, limit: u64, words: &mut Vec<u32>) -> Batch {
+        self.take_words(limit, words, u64::MAX)
     }
 
     /// Takes words; places below `final_below` no longer change.
-    fn take_some(&mut self, most: u64, words: &mut Vec<u32>, final_below: u64) -> Batch {
+    fn take_words(&mut self, limit: u64, words: &mut Vec<u32>, final_below: u64) -> Batch {
         let (taken, end) = (self.taken(), self.end());
         // If the ring holds less, the owner overwrote the words before.
         let start = taken.max(end.saturating_sub(self.size)) & !3;
-        let stop = end.min(start.saturating_add(most)) & !3;
+        let stop = end.min(start.saturating_add(limit)) & !3;
         let (mut at, mut holes) = (start, 0);
         while at < stop {
             let place = at & (self.size - 1);
-            let most = if at.is_multiple_of(8) {
+            let longest = if at.is_multiple_of(8) {
                 self.size - place
             } else {
                 4
             };
-            let piece = (stop - at).min(most);
+            let piece = (stop - at).min(longest);
             let (place, count) = (WORDS + place as usize, (piece / 4) as usize);
-            let got = self.copy(place, count, words);
-            let places = &self.mapping.words(place, count)[got..];
+            let copied = self.copy(place, count, words);
+            let places = &self.mapping.words(place, count)[copied..];
             let may_be_holes = final_below.saturating_sub(at).div_ceil(4);
             let before = words.len();
-            let got = got + copy(places, words, may_be_holes.saturating_sub(got as u64));
+            let copied = copied + copy(places, words, may_be_holes.saturating_sub(copied as u64));
             if may_be_holes > 0 {
                 holes += words[before..].iter().filter(|&&word| word == 0).count() as u64;
             }
-            at += 4 * got as u64;
-            if got < count {
+            at += 4 * copied as u64;
+            if copied < count {
                 break;
             }
         }
@@ -190,7 +190,7 @@ impl Ring {
         let before = words.len();
         words.resize(before + 2 * pairs.len(), 0);
         let blocks = pairs.chunks_exact(BLOCK);
-        let mut got = 0;
+        let mut copied = 0;
         for (from, to) in blocks.zip(words[before..].chunks_exact_mut(2 * BLOCK)) {
             let mut holes = false;
             for (pair, to) in from.iter().zip(to.chunks_exact_mut(2)) {
@@ -205,10 +205,10 @@ impl Ring {
             for pair in from {
                 pair.store(0, Ordering::Relaxed);
             }
-            got += 2 * BLOCK;
+            copied += 2 * BLOCK;
         }
-        words.truncate(before + got);
-        got
+        words.truncate(before + copied);
+        copied
     }
 
     /// Position after the last place that the owner reserved and did not drop.
@@ -243,9 +243,9 @@ fn copy(places: &[AtomicU32], words: &mut Vec<u32>, may_be_holes: u64) -> usize 
         }
         words.push(word);
     }
-    let got = words.len() - before;
-    for place in &places[..got] {
+    let copied = words.len() - before;
+    for place in &places[..copied] {
         place.store(0, Ordering::Relaxed);
     }
-    got
+    copied
 }

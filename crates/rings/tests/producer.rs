@@ -1,4 +1,5 @@
-//! A producer that appends as `holloway_abi` says, by writes to the file: they and the reader's mapping are the same pages.
+//! A producer that appends by the rules of `holloway_abi`, by writes to the file. The writes and
+//! the reader's mapping share their pages.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs::File;

@@ -291,12 +291,20 @@ struct Activation {
 }
 
 impl Activation {
-    fn new(at: u64, function: usize, in_doubt: bool) -> Self {
+    fn new(at: u64, function: usize) -> Self {
         Self {
             at,
             function,
-            in_doubt,
+            in_doubt: false,
             number: None,
+        }
+    }
+
+    /// The same, not known to be the activation that its words belong to.
+    fn in_doubt(self) -> Self {
+        Self {
+            in_doubt: true,
+            ..self
         }
     }
 }
@@ -306,7 +314,7 @@ impl Activation {
 /// # Errors
 /// If a word breaks a rule of streams.
 pub fn read(stream: &Stream, image: &mut Image) -> Result<StreamReading> {
-    let is_trace = image.map.kind == KIND_TRACE;
+    let kind = image.map.kind;
     let (mut open, mut told) = (Vec::new(), StreamReading::default());
     let mut index = 0;
     while let Some(&word) = stream.words.get(index) {
@@ -325,7 +333,7 @@ pub fn read(stream: &Stream, image: &mut Image) -> Result<StreamReading> {
                     0 => None,
                     word => Some(image.facts(word)?.function),
                 };
-                told.catch(&mut open, position, catcher, is_trace);
+                told.catch(&mut open, position, catcher, kind);
             }
             WORD_CONTROL.. => anyhow::bail!("control word {word:#x}"),
             word => {
@@ -430,7 +438,7 @@ impl StreamReading {
         open: &mut Vec<Activation>,
         position: u64,
         catcher: Option<usize>,
-        is_trace: bool,
+        kind: u32,
     ) {
         let from = open.iter().position(|a| a.at >= position);
         let mut gone: Vec<Activation> = open.drain(from.unwrap_or(open.len())..).collect();
@@ -439,12 +447,11 @@ impl StreamReading {
         self.leave(&gone);
         match own {
             // Paths end at calls: its first word came before any of what it called.
-            own if is_trace => open.extend(own),
-            Some(own) => open.push(Activation {
-                in_doubt: true,
-                ..own
-            }),
-            None => open.extend(catcher.map(|catcher| Activation::new(position, catcher, true))),
+            own if kind == KIND_TRACE => open.extend(own),
+            Some(own) => open.push(own.in_doubt()),
+            None => {
+                open.extend(catcher.map(|catcher| Activation::new(position, catcher).in_doubt()))
+            }
         }
     }
 
@@ -461,13 +468,13 @@ impl StreamReading {
             if open.last().is_some_and(replaced) {
                 self.leave(&[open.pop().expect("it is on top")]);
             }
-            open.push(Activation::new(at, function, false));
+            open.push(Activation::new(at, function));
         } else {
             let own = open.iter().rposition(|a| a.function == function);
             let gone: Vec<Activation> = open.drain(own.map_or(0, |own| own + 1)..).collect();
             self.leave(&gone);
             if own.is_none() {
-                open.push(Activation::new(at, function, false));
+                open.push(Activation::new(at, function));
                 self.older.push(self.functions.len());
             }
         }

@@ -33,7 +33,7 @@ impl RawWriter {
     }
 
     /// A profile of the map's image, of process 1.
-    pub fn of_map(map: &ImageMap) -> Self {
+    pub fn for_image(map: &ImageMap) -> Self {
         let end = map
             .modules
             .iter()

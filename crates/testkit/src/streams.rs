@@ -148,6 +148,13 @@ pub struct Simulator<'a> {
     frames: usize,
 }
 
+/// Whether a call may end with an exception or a `longjmp`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Throws {
+    Allowed,
+    Forbidden,
+}
+
 /// How a call ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Done {
@@ -191,7 +198,7 @@ impl<'a> Simulator<'a> {
     pub fn run(&mut self) {
         while self.fuel > 0 {
             let which = (self.choices)(3) as usize;
-            self.call(which, true);
+            self.call(which, Throws::Allowed);
         }
     }
 
@@ -199,7 +206,7 @@ impl<'a> Simulator<'a> {
         self.start + 4 * self.stream.len() as u64
     }
 
-    fn call(&mut self, which: usize, may_throw: bool) -> Done {
+    fn call(&mut self, which: usize, throws: Throws) -> Done {
         self.fuel = self.fuel.saturating_sub(1);
         self.frames += 1;
         let mut frame = Frame {
@@ -211,7 +218,7 @@ impl<'a> Simulator<'a> {
         };
         self.signal();
         let jumps = self.jumps.len();
-        let done = self.body(&mut frame, may_throw);
+        let done = self.body(&mut frame, throws);
         self.jumps.truncate(jumps);
         // An activation that resumed has closed itself with its last word.
         let resumed = done == Done::Thrown && frame.which == PADS;
@@ -221,7 +228,7 @@ impl<'a> Simulator<'a> {
         done
     }
 
-    fn body(&mut self, frame: &mut Frame, may_throw: bool) -> Done {
+    fn body(&mut self, frame: &mut Frame, throws: Throws) -> Done {
         if frame.which == JUMP {
             self.go(frame, SET_JUMP);
             self.jumps.push(frame.number);
@@ -229,7 +236,7 @@ impl<'a> Simulator<'a> {
         }
         loop {
             self.go(frame, FIRST_CALL);
-            match self.inner(may_throw) {
+            match self.inner(throws) {
                 Done::Jumped(number) if number == frame.number => {
                     frame.path = path(PathStart::Loop(BlockId(SET_JUMP)), SET_JUMP);
                     self.caught(frame);
@@ -249,7 +256,7 @@ impl<'a> Simulator<'a> {
         }
         while (self.choices)(4) > 0 {
             self.go(frame, CALL);
-            match self.inner(may_throw) {
+            match self.inner(throws) {
                 Done::Jumped(number) if number == frame.number => {
                     frame.path = path(PathStart::Loop(BlockId(SET_JUMP)), SET_JUMP);
                     self.caught(frame);
@@ -273,10 +280,14 @@ impl<'a> Simulator<'a> {
     }
 
     /// A call that may come back, throw, or jump.
-    fn inner(&mut self, may_throw: bool) -> Done {
+    fn inner(&mut self, throws: Throws) -> Done {
         let which = (self.choices)(3) as usize;
-        match (self.choices)(if may_throw { 8 } else { 6 }) {
-            0..3 if self.fuel > 0 => self.call(which, may_throw),
+        let ends = match throws {
+            Throws::Allowed => 8,
+            Throws::Forbidden => 6,
+        };
+        match (self.choices)(ends) {
+            0..3 if self.fuel > 0 => self.call(which, throws),
             6 => Done::Thrown,
             7 => self
                 .jumps
@@ -293,7 +304,7 @@ impl<'a> Simulator<'a> {
         if (self.choices)(3) == 0 && self.fuel > 0 {
             // Clean-up calls functions, which throw nothing.
             let which = (self.choices)(2) as usize;
-            self.call(which, false);
+            self.call(which, Throws::Forbidden);
         }
         let caught = (self.choices)(2) == 0;
         self.go(frame, if caught { on } else { EXIT });
@@ -309,7 +320,7 @@ impl<'a> Simulator<'a> {
     /// A signal handler may run here.
     fn signal(&mut self) {
         if self.fuel > 0 && (self.choices)(12) == 0 {
-            self.call(PLAIN, false);
+            self.call(PLAIN, Throws::Forbidden);
         }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! Cost: decoding the tokens from the fresh block on, about 100 ns each, and four bytes for each.
 
-use holloway_format::trace::{Before, Symbol, TraceStream};
+use holloway_format::trace::{Symbol, TracePosition, TraceStream};
 
 use super::Trace;
 use super::assemble::{AssembleError, MOST_TOKENS, Reader, prune};
@@ -15,7 +15,7 @@ use super::assemble::{AssembleError, MOST_TOKENS, Reader, prune};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excerpt {
     /// What stands before them.
-    pub before: Before,
+    pub before: TracePosition,
     /// Those asked for and others around them.
     pub trace: Trace,
 }

@@ -106,9 +106,9 @@ impl<'a> Ring<'a> {
         cursor
             .bytes((PAGE - EXTENT_HEAD) as usize - RING_HEAD + 16)
             .ok()?;
-        let whole = cursor.rest();
-        let most = usize::try_from(ring_size).ok()?;
-        let (places, counters) = whole.split_at(whole.len().min(most));
+        let content = cursor.rest();
+        let words_size = usize::try_from(ring_size).ok()?;
+        let (places, counters) = content.split_at(content.len().min(words_size));
         let ring = Self {
             tid,
             owners,
@@ -151,8 +151,8 @@ impl<'a> Ring<'a> {
 
     /// Number of words of paths that its threads appended, including dropped words.
     pub fn appended(&self) -> u64 {
-        let all = self.cursor.saturating_sub(self.origin) / 4;
-        all.saturating_sub(self.controls)
+        let appended = self.cursor.saturating_sub(self.origin) / 4;
+        appended.saturating_sub(self.controls)
     }
 
     /// Position of the first word in the ring: [`Ring::taken`], or later if words were overwritten.
@@ -187,22 +187,22 @@ impl<'a> Ring<'a> {
     /// The words from a position on: one piece, or one piece per lap if the file ends in the ring.
     fn pieces(&self, from: u64) -> impl Iterator<Item = Piece> + use<'a> {
         let (places, _) = self.places.as_chunks::<4>();
-        let (size, there) = (self.size, 4 * places.len() as u64);
+        let (size, stored) = (self.size, 4 * places.len() as u64);
         let (mut at, end) = (self.first().max(from), self.end());
         std::iter::from_fn(move || {
-            if at % size >= there {
+            if at % size >= stored {
                 at = (at / size + 1).saturating_mul(size);
             }
-            if at >= end || there == 0 {
+            if at >= end || stored == 0 {
                 return None;
             }
             // Only a complete ring continues at its start.
-            let most = if there == size {
+            let length = if stored == size {
                 size
             } else {
-                there - at % size
+                stored - at % size
             };
-            let upto = at.saturating_add(most).min(end);
+            let upto = at.saturating_add(length).min(end);
             let word = |index: u64| places[(index % (size / 4)) as usize];
             let words = (at / 4..upto / 4).map(|index| u32::from_le_bytes(word(index)));
             let words: Vec<u32> = words.collect();

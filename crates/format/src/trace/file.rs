@@ -56,7 +56,7 @@ const RECORD_HEAD: usize = 9;
 
 /// The head of a file of traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Head {
+pub struct TraceHead {
     /// Process id.
     pub process: u32,
     /// Build id of the image.
@@ -67,7 +67,7 @@ pub struct Head {
 #[derive(Clone, Debug)]
 pub struct TraceFile<'a> {
     /// The head.
-    pub head: Head,
+    pub head: TraceHead,
     /// The threads' traces, in the order in which they began.
     pub streams: Vec<TraceStream<'a>>,
     /// The damage that reading stopped at, if any.
@@ -91,12 +91,12 @@ pub struct TraceStream<'a> {
     pub bytes: u64,
     /// The change that the events make to the number of open activations, as the blocks state it.
     pub change: i64,
-    blocks: Vec<Place<'a>>,
+    blocks: Vec<StoredBlock<'a>>,
 }
 
 /// The events before a block of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Before {
+pub struct TracePosition {
     /// Number of events.
     pub events: u64,
     /// Activations that they opened, minus those that they ended.
@@ -105,7 +105,7 @@ pub struct Before {
 
 /// A block in the file.
 #[derive(Clone, Debug)]
-struct Place<'a> {
+struct StoredBlock<'a> {
     /// Events before it.
     position: u64,
     /// Terminals before it.
@@ -222,7 +222,7 @@ impl<'a> TraceFile<'a> {
         for _ in 0..payload.count(1, "terminal")? {
             stream.terminals.push(read_terminal(&mut payload)?);
         }
-        stream.blocks.push(Place {
+        stream.blocks.push(StoredBlock {
             position: stream.length,
             terminals: known,
             is_fresh,
@@ -241,7 +241,7 @@ impl<'a> TraceFile<'a> {
     }
 }
 
-fn read_head(bytes: &[u8]) -> Result<Head, FormatError> {
+fn read_head(bytes: &[u8]) -> Result<TraceHead, FormatError> {
     if !bytes.starts_with(&MAGIC) {
         return Err(FormatError::NotATrace);
     }
@@ -256,7 +256,7 @@ fn read_head(bytes: &[u8]) -> Result<Head, FormatError> {
     }
     let (process, build_id) = (cursor.u32()?, cursor.id()?);
     match crc32fast::hash(&bytes[..HEAD_SIZE - 4]) == cursor.u32()? {
-        true => Ok(Head { process, build_id }),
+        true => Ok(TraceHead { process, build_id }),
         false => Err(FormatError::Head { offset: 0 }),
     }
 }
@@ -291,7 +291,7 @@ impl<'a> TraceStream<'a> {
 
     /// The blocks from the last fresh block that begins at or before `position`, and the events
     /// before it.
-    pub fn blocks_at(&self, position: u64) -> (Before, Blocks<'_, 'a>) {
+    pub fn blocks_at(&self, position: u64) -> (TracePosition, Blocks<'_, 'a>) {
         let behind = self
             .blocks
             .partition_point(|block| block.position <= position);
@@ -299,7 +299,7 @@ impl<'a> TraceStream<'a> {
             .iter()
             .rposition(|block| block.is_fresh);
         let first = first.unwrap_or(0);
-        let before = |block: &Place<'_>| Before {
+        let before = |block: &StoredBlock<'_>| TracePosition {
             events: block.position,
             depth: block.depth,
         };
@@ -310,14 +310,14 @@ impl<'a> TraceStream<'a> {
 
 /// Iterator over the blocks of a stream.
 pub struct Blocks<'s, 'a> {
-    places: std::slice::Iter<'s, Place<'a>>,
+    places: std::slice::Iter<'s, StoredBlock<'a>>,
     terminals: &'s [Terminal],
     model: Model,
     rules: u32,
 }
 
 impl<'s, 'a> Blocks<'s, 'a> {
-    fn new(places: &'s [Place<'a>], terminals: &'s [Terminal]) -> Self {
+    fn new(places: &'s [StoredBlock<'a>], terminals: &'s [Terminal]) -> Self {
         Self {
             places: places.iter(),
             terminals,
@@ -326,7 +326,7 @@ impl<'s, 'a> Blocks<'s, 'a> {
         }
     }
 
-    fn decode(&mut self, place: &Place<'a>) -> Result<Block, FormatError> {
+    fn decode(&mut self, place: &StoredBlock<'a>) -> Result<Block, FormatError> {
         if place.is_fresh {
             self.model = Model::new();
             self.rules = 0;

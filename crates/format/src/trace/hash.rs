@@ -70,7 +70,7 @@ impl StringHash {
     }
 
     /// The hash of one number.
-    pub const fn one(number: u32) -> Self {
+    pub const fn from_number(number: u32) -> Self {
         Self {
             value: number as u64 + 1,
             power: BASE,
@@ -78,7 +78,7 @@ impl StringHash {
     }
 
     /// The hash of a string.
-    pub fn of(numbers: &[u32]) -> Self {
+    pub fn from_numbers(numbers: &[u32]) -> Self {
         let value = numbers.chunks(STEP).fold(0, |before, step| {
             let mut sum = u128::from(before) * u128::from(POWERS[step.len()]);
             for (number, power) in step.iter().rev().zip(POWERS) {

@@ -60,7 +60,7 @@ impl History {
 
     /// The token that the repetition predicts, if there is a repetition.
     #[inline]
-    pub(super) fn foretold(&self) -> u32 {
+    pub(super) fn predicted(&self) -> u32 {
         if self.length > 0 {
             self.at(self.next)
         } else {
@@ -103,10 +103,10 @@ impl History {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, token: u32, foretold: u32) {
+    pub(super) fn push(&mut self, token: u32, predicted: u32) {
         self.append(token);
         self.next += 1;
-        self.length = if token == foretold {
+        self.length = if token == predicted {
             self.length + 1
         } else {
             0

@@ -16,7 +16,7 @@ mod token;
 mod writer;
 
 pub use block::{Block, Terminal};
-pub use file::{Before, Blocks, Head, TraceFile, TraceStream};
+pub use file::{Blocks, TraceFile, TraceHead, TracePosition, TraceStream};
 pub use hash::StringHash;
 pub use symbol::{Part, Symbol};
 pub use token::{Step, Token};

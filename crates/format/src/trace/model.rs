@@ -26,7 +26,7 @@ pub(super) struct Model {
     history: History,
     /// Whether a long repetition goes on.
     goes_on: Chances,
-    /// By course of a pair: the token's rank, or [`FORETOLD`] or [`UNKNOWN`]. The second half is
+    /// By course of a pair: the token's rank, or [`PREDICTED`] or [`UNKNOWN`]. The second half is
     /// for tokens in a repetition.
     first: Vec<Chances>,
     /// By course of a single and kind of the last token: the token's rank, or the kind of a token
@@ -48,7 +48,7 @@ struct Trail {
 
 /// The contexts of a token.
 #[derive(Clone, Copy, Default)]
-struct Before {
+struct TokenContexts {
     /// Hash of the last token and the one before it.
     pair: u32,
     /// Hash of the last token.
@@ -56,12 +56,12 @@ struct Before {
     /// Kind of the last token.
     kind: usize,
     /// Hash of the last [`TRUSTED`] tokens.
-    many: u32,
+    recent: u32,
 }
 
 /// Ranks of a token that a repetition predicts, and of a token that neither the repetition nor the
 /// pair predicts. The ranks of a pair lie between.
-const FORETOLD: usize = 0;
+const PREDICTED: usize = 0;
 const UNKNOWN: usize = 1 + WAYS;
 /// Number of courses of a pair that repetitions distinguish: those of the last two ranks.
 const SHORT: usize = 1 << 5;
@@ -93,7 +93,7 @@ impl Model {
 
     /// Writes tokens.
     pub(super) fn write<S: Symbols>(&mut self, symbols: &mut S, tokens: &[Token]) {
-        let mut before = [Before::default(); AHEAD];
+        let mut before = [TokenContexts::default(); AHEAD];
         for tokens in tokens.chunks(AHEAD) {
             for (before, token) in before.iter_mut().zip(tokens) {
                 *before = self.trail.before();
@@ -114,12 +114,12 @@ impl Model {
     }
 
     /// Loads the entries that coding these tokens needs into the cache.
-    fn touch(&self, before: &[Before]) {
+    fn touch(&self, before: &[TokenContexts]) {
         let mut sum = 0;
         let mut places = [0; AHEAD];
         let places = &mut places[..before.len()];
         for (place, before) in places.iter_mut().zip(before) {
-            *place = self.history.place(before.many);
+            *place = self.history.place(before.recent);
             sum ^= self.pairs.look(before.pair) ^ self.singles.look(before.single);
         }
         for place in places {
@@ -130,21 +130,21 @@ impl Model {
 
     /// Codes a token.
     #[inline]
-    fn code<S: Symbols>(&mut self, symbols: &mut S, token: u32, before: Before) -> u32 {
-        self.history.find(before.many);
-        let mut foretold = self.history.foretold();
+    fn code<S: Symbols>(&mut self, symbols: &mut S, token: u32, before: TokenContexts) -> u32 {
+        self.history.find(before.recent);
+        let mut predicted = self.history.predicted();
         if self.history.length >= LONG {
-            let ends = usize::from(token != foretold);
+            let ends = usize::from(token != predicted);
             if symbols.symbol(ends, &mut self.goes_on) == 0 {
-                self.history.append(foretold);
+                self.history.append(predicted);
                 self.history.next += 1;
-                return foretold;
+                return predicted;
             }
             self.history.length = 0;
-            foretold = Token::NONE;
+            predicted = Token::NONE;
         }
-        let token = self.code_in_context(symbols, token, foretold, before);
-        self.history.push(token, foretold);
+        let token = self.code_in_context(symbols, token, predicted, before);
+        self.history.push(token, predicted);
         token
     }
 
@@ -153,18 +153,18 @@ impl Model {
         &mut self,
         symbols: &mut S,
         token: u32,
-        foretold: u32,
-        before: Before,
+        predicted: u32,
+        before: TokenContexts,
     ) -> u32 {
         let pair = self.pairs.at(before.pair);
-        let rank = match token == foretold {
-            true => FORETOLD,
+        let rank = match token == predicted {
+            true => PREDICTED,
             false => 1 + pair.rank(token),
         };
-        let chances = &mut self.first[place(pair, foretold, self.history.length)];
+        let chances = &mut self.first[place(pair, predicted, self.history.length)];
         let rank = symbols.symbol(rank, chances);
         let token = match rank {
-            FORETOLD => foretold,
+            PREDICTED => predicted,
             UNKNOWN.. => {
                 let single = self.singles.at(before.single);
                 let rank = single.rank(token);
@@ -197,14 +197,14 @@ impl Model {
 
 impl Trail {
     #[inline]
-    fn before(&self) -> Before {
+    fn before(&self) -> TokenContexts {
         let [last, second] = self.last;
         let single = mix(last);
-        Before {
+        TokenContexts {
             pair: mix(second.rotate_left(13) ^ single),
             single,
             kind: kind(last),
-            many: self.hash,
+            recent: self.hash,
         }
     }
 
@@ -230,9 +230,9 @@ impl Trail {
 
 /// Index of the probabilities of a pair's ranks, given the repetition's prediction and length.
 #[inline]
-fn place(pair: &Context, foretold: u32, length: u32) -> usize {
+fn place(pair: &Context, predicted: u32, length: u32) -> usize {
     let course = pair.course();
-    if foretold == Token::NONE {
+    if predicted == Token::NONE {
         return course;
     }
     let short = if course < SHORT / 2 {
@@ -241,7 +241,7 @@ fn place(pair: &Context, foretold: u32, length: u32) -> usize {
         (SHORT / 2) | (course & (SHORT / 2 - 1))
     };
     let length = (length.saturating_sub(TRUSTED) / 6).min(LENGTHS as u32 - 1) as usize;
-    let agrees = usize::from(pair.tokens[0] == foretold);
+    let agrees = usize::from(pair.tokens[0] == predicted);
     COURSES + (2 * length + agrees) * SHORT + short
 }
 

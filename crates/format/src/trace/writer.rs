@@ -6,7 +6,9 @@ use std::io::{self, Write};
 
 use super::block::{Block, Terminal};
 use super::coder::Encoder;
-use super::file::{BLOCK, Head, INDEX, MAGIC, STREAM, TOKENS_A_BYTE, TRAILER, VERSION, record_crc};
+use super::file::{
+    BLOCK, INDEX, MAGIC, STREAM, TOKENS_A_BYTE, TRAILER, TraceHead, VERSION, record_crc,
+};
 use super::model::Model;
 use crate::varint;
 
@@ -18,14 +20,14 @@ pub struct StreamId(pub u32);
 pub struct TraceWriter<W> {
     out: W,
     offset: u64,
-    streams: Vec<Open>,
+    streams: Vec<OpenStream>,
     /// Payload of the index.
     index: Vec<u8>,
     blocks: u64,
 }
 
 /// A stream that is being written.
-struct Open {
+struct OpenStream {
     model: Model,
     length: u64,
 }
@@ -35,7 +37,7 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     /// `out` can't be written.
-    pub fn new(mut out: W, head: &Head) -> io::Result<Self> {
+    pub fn new(mut out: W, head: &TraceHead) -> io::Result<Self> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&head.process.to_le_bytes());
@@ -62,7 +64,7 @@ impl<W: Write> TraceWriter<W> {
     /// The file can't be written.
     pub fn stream(&mut self, thread: u32) -> io::Result<StreamId> {
         let id = self.streams.len() as u32;
-        self.streams.push(Open {
+        self.streams.push(OpenStream {
             model: Model::new(),
             length: 0,
         });

@@ -74,12 +74,12 @@ pub fn bounds(bucket: u16) -> (u64, u64) {
 impl Distribution {
     /// Adds a value.
     pub fn record(&mut self, value: u64) {
-        self.note(value, value);
+        self.extend_range(value, value);
         self.count = self.count.saturating_add(1);
         self.sum = self.sum.saturating_add(value);
         let square = u128::from(value) * u128::from(value);
         self.squares = self.squares.saturating_add(square);
-        self.put(bucket_of(value), 1);
+        self.add_to_bucket(bucket_of(value), 1);
     }
 
     /// Adds all values of another distribution.
@@ -87,16 +87,16 @@ impl Distribution {
         if other.count == 0 {
             return;
         }
-        self.note(other.least, other.largest);
+        self.extend_range(other.least, other.largest);
         self.count = self.count.saturating_add(other.count);
         self.sum = self.sum.saturating_add(other.sum);
         self.squares = self.squares.saturating_add(other.squares);
         for bucket in other.buckets() {
-            self.put(bucket.number, bucket.count);
+            self.add_to_bucket(bucket.number, bucket.count);
         }
     }
 
-    fn note(&mut self, least: u64, largest: u64) {
+    fn extend_range(&mut self, least: u64, largest: u64) {
         if self.count == 0 {
             (self.least, self.largest) = (least, largest);
         } else {
@@ -105,7 +105,7 @@ impl Distribution {
         }
     }
 
-    fn put(&mut self, bucket: u16, count: u64) {
+    fn add_to_bucket(&mut self, bucket: u16, count: u64) {
         let (octave, place) = (usize::from(bucket) / OCTAVE, usize::from(bucket) % OCTAVE);
         if self.octaves.len() <= octave {
             self.octaves.resize(octave + 1, None);
@@ -120,7 +120,7 @@ impl Distribution {
         sums: Sums,
         buckets: impl IntoIterator<Item = (u16, u64)>,
     ) -> Option<Distribution> {
-        let mut made = Distribution {
+        let mut distribution = Distribution {
             sum: sums.sum,
             squares: sums.squares,
             least: sums.least,
@@ -134,14 +134,14 @@ impl Distribution {
                 return None;
             }
             ends = Some((ends.map_or(bucket, |(first, _)| first), bucket));
-            made.count = made.count.checked_add(count)?;
-            made.put(bucket, count);
+            distribution.count = distribution.count.checked_add(count)?;
+            distribution.add_to_bucket(bucket, count);
         }
         let Some((first, last)) = ends else {
-            return (sums == Sums::default()).then_some(made);
+            return (sums == Sums::default()).then_some(distribution);
         };
         let fits = bucket_of(sums.least) == first && bucket_of(sums.largest) == last;
-        (fits && sums.least <= sums.largest).then_some(made)
+        (fits && sums.least <= sums.largest).then_some(distribution)
     }
 
     /// Sums, least, and largest value.

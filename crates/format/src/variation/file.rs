@@ -113,7 +113,7 @@ fn put_paths(out: &mut Vec<u8>, paths: &[PathTimings]) {
         put(out, path.unknown);
         put(out, path.nested);
         for sum in sums_of(path.bursts) {
-            put_wide(out, sum);
+            put_u128(out, sum);
         }
         next = path.path + 1;
     }
@@ -123,7 +123,7 @@ fn sums_of(bursts: Bursts) -> [u128; 3] {
     [bursts.squares, bursts.products, bursts.counts]
 }
 
-fn put_wide(out: &mut Vec<u8>, value: u128) {
+fn put_u128(out: &mut Vec<u8>, value: u128) {
     put(out, value as u64);
     put(out, (value >> 64) as u64);
 }
@@ -146,7 +146,7 @@ fn put_distribution(out: &mut Vec<u8>, times: &Distribution) {
     put(out, sums.least);
     put(out, sums.largest - sums.least);
     put(out, sums.sum);
-    put_wide(out, sums.squares);
+    put_u128(out, sums.squares);
     let mut next = 0;
     for bucket in times.buckets() {
         put(out, u64::from(bucket.number - next));
@@ -202,9 +202,9 @@ fn read_function(
             unknown: cursor.var()?,
             nested: cursor.var()?,
             bursts: Bursts {
-                squares: wide(cursor)?,
-                products: wide(cursor)?,
-                counts: wide(cursor)?,
+                squares: read_u128(cursor)?,
+                products: read_u128(cursor)?,
+                counts: read_u128(cursor)?,
             },
         });
         next = path + 1;
@@ -217,7 +217,7 @@ fn read_function(
     })
 }
 
-fn wide(cursor: &mut Cursor<'_>) -> Result<u128, FormatError> {
+fn read_u128(cursor: &mut Cursor<'_>) -> Result<u128, FormatError> {
     Ok(u128::from(cursor.var()?) | u128::from(cursor.var()?) << 64)
 }
 
@@ -254,13 +254,13 @@ fn read_distribution(cursor: &mut Cursor<'_>) -> Result<Distribution, FormatErro
         return Ok(Distribution::default());
     }
     let offset = cursor.offset();
-    let (least, more, sum) = (cursor.var()?, cursor.var()?, cursor.var()?);
-    let squares = wide(cursor)?;
+    let (least, spread, sum) = (cursor.var()?, cursor.var()?, cursor.var()?);
+    let squares = read_u128(cursor)?;
     let sums = Sums {
         sum,
         squares,
         least,
-        largest: least.saturating_add(more),
+        largest: least.saturating_add(spread),
     };
     let mut list = Vec::with_capacity(buckets);
     let mut next = 0u64;

@@ -99,7 +99,7 @@ impl Numbers<VARIATION_NUMBERS> for VariationStats {
 impl VariationStats {
     /// Adds a clock reading: time stamp counter, nanoseconds, bias of the probe, resolution.
     pub fn clock(&mut self, stamp: u64, nanoseconds: u64, bias: u64, resolution: u64) {
-        let more = VariationStats {
+        let reading = VariationStats {
             clocks: 1,
             first_stamp: stamp,
             first_nanoseconds: nanoseconds,
@@ -110,31 +110,31 @@ impl VariationStats {
             resolution,
             ..VariationStats::default()
         };
-        self.add(&more);
+        self.add(&reading);
     }
 
     /// Adds another process's totals. Sums stop at their maximum.
     pub fn add(&mut self, other: &VariationStats) {
         let mut sum = *self;
-        let mut more = *other;
-        for (sum, number) in sum.numbers().into_iter().zip(more.numbers()) {
+        let mut other_numbers = *other;
+        for (sum, number) in sum.numbers().into_iter().zip(other_numbers.numbers()) {
             *sum = sum.saturating_add(*number);
         }
-        let known: Vec<&VariationStats> = [&*self, other]
+        let with_clock: Vec<&VariationStats> = [&*self, other]
             .into_iter()
-            .filter(|one| one.clocks > 0)
+            .filter(|stats| stats.clocks > 0)
             .collect();
-        let first = known
+        let first = with_clock
             .iter()
-            .map(|one| (one.first_stamp, one.first_nanoseconds));
+            .map(|stats| (stats.first_stamp, stats.first_nanoseconds));
         (sum.first_stamp, sum.first_nanoseconds) = first.min().unwrap_or_default();
-        let last = known
+        let last = with_clock
             .iter()
-            .map(|one| (one.last_stamp, one.last_nanoseconds));
+            .map(|stats| (stats.last_stamp, stats.last_nanoseconds));
         (sum.last_stamp, sum.last_nanoseconds) = last.max().unwrap_or_default();
-        let biases = known.iter().map(|one| one.least_bias);
+        let biases = with_clock.iter().map(|stats| stats.least_bias);
         sum.least_bias = biases.min().unwrap_or(0);
-        let biases = known.iter().map(|one| one.largest_bias);
+        let biases = with_clock.iter().map(|stats| stats.largest_bias);
         sum.largest_bias = biases.max().unwrap_or(0);
         sum.resolution = self.resolution.max(other.resolution);
         *self = sum;

@@ -22,7 +22,7 @@ pub struct PathTimings {
 impl PathTimings {
     /// Number of all samples.
     pub fn samples(&self) -> u64 {
-        let [calm, disturbed] = [&self.calm, &self.disturbed].map(|one| one.whole.count());
+        let [calm, disturbed] = [&self.calm, &self.disturbed].map(|timing| timing.whole.count());
         calm.saturating_add(disturbed).saturating_add(self.unknown)
     }
 

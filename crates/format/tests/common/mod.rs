@@ -305,7 +305,7 @@ pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
                 forked,
                 ..ProfileHead::default()
             };
-            let mut profile = Profile::of_head(head);
+            let mut profile = Profile::from_head(head);
             let places: Vec<(u32, u32)> = places(&map);
             if !places.is_empty() {
                 for (index, mut counts) in runs {
@@ -414,8 +414,8 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
     function
 }
 
-/// A function with two edges from block 0 to block 1, the exit, and another there for calls that don't come back; the first
-/// is counted.
+/// A function with two edges from block 0 to block 1, the exit, and an exit edge between the same
+/// blocks. The first edge is counted.
 pub(crate) fn small_edge_function(name: &str) -> FunctionMap {
     let mut function = small_function(name, 2, Counters::Edges { offset: 0, len: 1 });
     function.edges.push(EdgeMap {

@@ -394,7 +394,7 @@ impl Subject {
         let cannot = || format!("write the trace of {}", self.profile.display());
         traces::forget_rest(&self.profile).cannot(cannot)?;
         let damage = self.absorb(&raw);
-        let mut profile = Profile::of_head(raw.header().profile.clone());
+        let mut profile = Profile::from_head(raw.header().profile.clone());
         if self.count_beside(&raw) || self.is_resumed || self.tally() != taken {
             made = self.write(|[_, sealed]| sealed)?;
         }
@@ -421,7 +421,7 @@ impl Subject {
         *locked(&self.traces) = Traces::in_memory();
         let damage = self.absorb(raw);
         self.count_beside(raw);
-        let mut profile = Profile::of_head(raw.header().profile.clone());
+        let mut profile = Profile::from_head(raw.header().profile.clone());
         let made = self.made();
         let mut files = Vec::new();
         if let Some(made) = &made {

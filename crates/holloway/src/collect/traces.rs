@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use holloway_analysis::trace::{AssembleError, Checked, Excerpt, Recorded, Terminal, Trace, check};
-use holloway_format::trace::{Block, Head, StreamId, TraceFile, TraceStream, TraceWriter};
+use holloway_format::trace::{Block, StreamId, TraceFile, TraceHead, TraceStream, TraceWriter};
 use holloway_format::{FunctionCounts, ImageMap, ProfileHead};
 use holloway_report::trace::Part;
 use std::collections::{BTreeMap, HashMap};
@@ -120,7 +120,7 @@ enum Entry {
 const WAITING: usize = 4;
 
 impl Writer {
-    fn start(out: Out, head: &Head) -> io::Result<Self> {
+    fn start(out: Out, head: &TraceHead) -> io::Result<Self> {
         let writer = TraceWriter::new(out, head)?;
         let (entries, waiting) = sync_channel(WAITING);
         let thread = std::thread::Builder::new().name("writer".to_owned());
@@ -206,7 +206,7 @@ impl Traces {
     pub(crate) fn record(
         &mut self,
         profile: &Path,
-        head: &Head,
+        head: &TraceHead,
         recorded: Vec<Recorded>,
         stream: &mut ThreadStream,
     ) {
@@ -221,7 +221,7 @@ impl Traces {
     fn try_record(
         &mut self,
         profile: &Path,
-        head: &Head,
+        head: &TraceHead,
         recorded: Recorded,
         stream: &mut ThreadStream,
     ) -> io::Result<()> {
@@ -312,8 +312,8 @@ pub(crate) fn settle(profile: &Path) {
 }
 
 /// What a file of traces says first.
-pub(crate) fn head(of: &ProfileHead) -> Head {
-    Head {
+pub(crate) fn head(of: &ProfileHead) -> TraceHead {
+    TraceHead {
         process: of.pid,
         build_id: of.build_id,
     }

@@ -10,13 +10,20 @@ use crate::image::ImageMap;
 use crate::map::FunctionMap;
 use crate::varint::put;
 
-/// The function that a record is about.
-#[derive(Clone, Copy)]
-pub(crate) struct RecordedFunction<'a> {
+/// A function of an image.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FunctionIndex {
     /// Its module's index in the image's map.
     pub(crate) module: u32,
     /// Its index in the module's map.
     pub(crate) function: u32,
+}
+
+/// The function that a record is about.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordedFunction<'a> {
+    /// The function.
+    pub(crate) index: FunctionIndex,
     /// Hash of its graph.
     pub(crate) hash: u64,
     /// Its map.
@@ -24,9 +31,9 @@ pub(crate) struct RecordedFunction<'a> {
 }
 
 /// Begins the payload of a function's record.
-pub(crate) fn put_function(out: &mut Vec<u8>, module: u32, function: u32, hash: u64) {
-    put(out, module.into());
-    put(out, function.into());
+pub(crate) fn put_function(out: &mut Vec<u8>, index: FunctionIndex, hash: u64) {
+    put(out, index.module.into());
+    put(out, index.function.into());
     out.extend_from_slice(&hash.to_le_bytes());
 }
 
@@ -39,14 +46,15 @@ pub(crate) fn put_function(out: &mut Vec<u8>, module: u32, function: u32, hash: 
 pub(crate) fn read_function<'a, 'm>(
     frame: Frame<'a>,
     map: &'m ImageMap,
-    last: Option<(u32, u32)>,
+    last: Option<FunctionIndex>,
 ) -> Result<(RecordedFunction<'m>, Cursor<'a>), FormatError> {
     let offset = frame.offset;
     let mut cursor = frame.payload?;
     let module = cursor.index(map.modules.len(), "module")?;
     let functions = &map.modules[module as usize].module.functions;
     let function = cursor.index(functions.len(), "function")?;
-    if last >= Some((module, function)) {
+    let index = FunctionIndex { module, function };
+    if last >= Some(index) {
         let what = "function";
         return Err(FormatError::Order { what, offset });
     }
@@ -59,8 +67,7 @@ pub(crate) fn read_function<'a, 'm>(
         return Err(FormatError::OtherFunction { offset });
     }
     let recorded = RecordedFunction {
-        module,
-        function,
+        index,
         hash,
         map: shape,
     };
@@ -76,7 +83,10 @@ pub(crate) fn lost_record(
 ) -> Damage {
     let offset = error.offset().unwrap_or(offset);
     match keys {
-        Some([module, function]) => lost_function(map, (module, function), offset, error),
+        Some([module, function]) => {
+            let index = FunctionIndex { module, function };
+            lost_function(map, index, offset, error)
+        }
         None => {
             let what = format!("a function is lost: {error}");
             Damage::of_file(DamagedFile::Profile, offset, what)
@@ -87,11 +97,11 @@ pub(crate) fn lost_record(
 /// The damage that costs a function of a profile; the map has its name.
 pub(crate) fn lost_function(
     map: &ImageMap,
-    place: (u32, u32),
+    index: FunctionIndex,
     offset: u64,
     what: impl std::fmt::Display,
 ) -> Damage {
-    let (module, function) = (place.0 as usize, place.1 as usize);
+    let (module, function) = (index.module as usize, index.function as usize);
     let name = map
         .modules
         .get(module)

@@ -18,7 +18,7 @@ use crate::cursor::Cursor;
 use crate::damage::Damage;
 use crate::error::FormatError;
 use crate::frames::FrameWriter;
-use crate::function_record::{RecordedFunction, path_below, put_function};
+use crate::function_record::{FunctionIndex, RecordedFunction, path_below, put_function};
 use crate::image::ImageMap;
 use crate::result_file::{FileType, Numbers, ProcessImage, ResultHead};
 use crate::varint::put;
@@ -158,7 +158,11 @@ pub fn write_loops(profile: &LoopsProfile) -> Vec<u8> {
 }
 
 fn put_forest(out: &mut Vec<u8>, forest: &FunctionForest) {
-    put_function(out, forest.module, forest.function, forest.hash);
+    let index = FunctionIndex {
+        module: forest.module,
+        function: forest.function,
+    };
+    put_function(out, index, forest.hash);
     put(out, forest.nodes.len() as u64);
     let mut deepest = 0;
     for node in &forest.nodes {
@@ -214,8 +218,8 @@ fn read_function(
 ) -> Result<FunctionForest, FormatError> {
     let paths = recorded.map.path_count;
     Ok(FunctionForest {
-        module: recorded.module,
-        function: recorded.function,
+        module: recorded.index.module,
+        function: recorded.index.function,
         hash: recorded.hash,
         nodes: read_nodes(cursor, paths, deepest)?,
         dropped: read_dropped(cursor, paths)?,

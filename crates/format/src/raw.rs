@@ -16,10 +16,8 @@ mod rings;
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
-use extent::{EXTENT_HEAD, SLOT, segment_extent};
-use holloway_abi::{
-    EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, KIND_LOOPS, PAGE,
-};
+use extent::{EXTENT_HEAD, ExtentHead, SLOT, segment_extent};
+use holloway_abi::{EXTENT_BLOCK, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, KIND_LOOPS, PAGE};
 
 pub use extent::{Block, Segment, block_size};
 pub use head::RawHead;
@@ -116,57 +114,49 @@ impl<'a> RawProfile<'a> {
     /// The extent at `at` and its size, if its head is in order and it is complete.
     fn extent(&self, bytes: &'a [u8], at: usize) -> Option<(Extent<'a>, usize)> {
         let mut cursor = Cursor::new(&bytes[at..], at as u64);
-        if cursor.bytes(8).ok()? != EXTENT_MAGIC {
-            return None;
-        }
-        let (kind, tid) = (cursor.u32().ok()?, cursor.u32().ok()?);
-        let (size, head, slots) = (cursor.u64().ok()?, cursor.u64().ok()?, cursor.u64().ok()?);
-        let used = cursor.u64().ok()?;
-        cursor.bytes((EXTENT_HEAD - 48) as usize).ok()?;
+        let head = ExtentHead::read(&mut cursor)?;
         let offset = cursor.offset();
-        let length = usize::try_from(size).ok()?;
-        let length = length.checked_sub(EXTENT_HEAD as usize)?;
+        let size = usize::try_from(head.size).ok()?;
+        let length = size.checked_sub(EXTENT_HEAD as usize)?;
         let block_size = self.header.block_size;
-        let is_ring = kind == EXTENT_RING
-            && size.checked_sub(slots).is_some_and(|rest| {
+        let is_ring = head.kind == EXTENT_RING
+            && head.size.checked_sub(head.slots).is_some_and(|rest| {
                 rest == PAGE
                     || (self.header.profile.kind == KIND_LOOPS
                         && rest.checked_sub(PAGE + EXTENT_HEAD) == Some(block_size))
             });
         // If the file ends inside a ring, the words that are there count.
-        let is_cut = is_ring && at.checked_add(usize::try_from(size).ok()?)? > bytes.len();
+        let is_cut = is_ring && at.checked_add(size)? > bytes.len();
         let payload = match is_cut {
             true => cursor.rest(),
             false => cursor.bytes(length).ok()?,
         };
-        let extent = match kind {
+        let extent = match head.kind {
             EXTENT_BLOCK if payload.len() as u64 == block_size => Extent::Block(Block {
-                tid,
+                tid: head.tid,
                 offset,
                 bytes: payload,
             }),
             EXTENT_SEGMENT
-                if slots.is_power_of_two()
-                    && segment_extent(slots) == Some(size)
-                    && head < block_size
-                    && head.is_multiple_of(8) =>
+                if head.slots.is_power_of_two()
+                    && segment_extent(head.slots) == Some(head.size)
+                    && head.head < block_size
+                    && head.head.is_multiple_of(8) =>
             {
                 Extent::Segment(Segment {
-                    tid,
+                    tid: head.tid,
                     offset,
-                    head,
-                    slots: &payload[..slots as usize * SLOT],
+                    head: head.head,
+                    slots: &payload[..head.slots as usize * SLOT],
                 })
             }
-            EXTENT_RING if is_ring => {
-                Extent::Ring(Ring::read((tid, used), at as u64, slots, payload)?)
-            }
-            EXTENT_SPOOL if size.is_multiple_of(PAGE) => {
-                Extent::Spool(Spool::read(tid, offset, [head, slots, used], payload)?)
+            EXTENT_RING if is_ring => Extent::Ring(Ring::read(&head, at as u64, payload)?),
+            EXTENT_SPOOL if head.size.is_multiple_of(PAGE) => {
+                Extent::Spool(Spool::read(&head, offset, payload)?)
             }
             _ => return None,
         };
-        Some((extent, size as usize))
+        Some((extent, size))
     }
 
     /// The head.

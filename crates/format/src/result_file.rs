@@ -242,10 +242,10 @@ impl<const N: usize> ResultHead<N> {
         for frame in frames {
             let (keys, offset) = (frame.keys, frame.offset);
             let record = read_function(frame, map, last).and_then(|(function, mut cursor)| {
-                let place = (function.module, function.function);
+                let index = function.index;
                 let record = read(function, &mut cursor)?;
                 cursor.end()?;
-                last = Some(place);
+                last = Some(index);
                 Ok(record)
             });
             match record {

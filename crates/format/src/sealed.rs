@@ -35,7 +35,7 @@ use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::frames::{Frame, FrameWriter, Frames, index_size};
-use crate::function_record::{self, lost_record};
+use crate::function_record::{self, FunctionIndex, lost_record};
 use crate::image::ImageMap;
 use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up};
 use crate::varint::put;
@@ -110,7 +110,11 @@ fn write_head(profile: &Profile, functions: u32, notes: u32, records: u64) -> Ve
 fn put_function(out: &mut Vec<u8>, counts: &FunctionCounts) {
     let mut pairs = counts.counts.clone();
     add_up(&mut pairs);
-    function_record::put_function(out, counts.module, counts.function, counts.hash);
+    let index = FunctionIndex {
+        module: counts.module,
+        function: counts.function,
+    };
+    function_record::put_function(out, index, counts.hash);
     put(out, pairs.len() as u64);
     let mut next = 0;
     for (path, count) in pairs {
@@ -232,7 +236,10 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
         let (keys, offset) = (frame.keys, frame.offset);
         match read_function(frame, map, last) {
             Ok(counts) => {
-                last = Some((counts.module, counts.function));
+                last = Some(FunctionIndex {
+                    module: counts.module,
+                    function: counts.function,
+                });
                 profile.functions.push(counts);
             }
             Err(error) => profile.damage.push(lost_record(map, keys, offset, error)),
@@ -256,15 +263,11 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
 fn read_function(
     frame: Frame<'_>,
     map: &ImageMap,
-    last: Option<(u32, u32)>,
+    last: Option<FunctionIndex>,
 ) -> Result<FunctionCounts, FormatError> {
     let (recorded, mut cursor) = function_record::read_function(frame, map, last)?;
-    let (module, function, hash, shape) = (
-        recorded.module,
-        recorded.function,
-        recorded.hash,
-        recorded.map,
-    );
+    let FunctionIndex { module, function } = recorded.index;
+    let shape = recorded.map;
     let limit = shape.counter_limit();
     let count = cursor.count(2, "number of paths")?;
     let mut counts = Vec::with_capacity(count);
@@ -293,7 +296,7 @@ fn read_function(
     Ok(FunctionCounts {
         module,
         function,
-        hash,
+        hash: recorded.hash,
         counts,
     })
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::damage::{Damage, DamagedFile};
-use crate::function_record::lost_function;
+use crate::function_record::{FunctionIndex, lost_function};
 use crate::image::ImageMap;
 use crate::map::{Counters, FunctionMap};
 use crate::profile::{FunctionCounts, Profile, add_up};
@@ -23,6 +23,7 @@ pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
             if shape.is_damaged() {
                 continue;
             }
+            let index = FunctionIndex { module, function };
             let start = placed.base.saturating_add(shape.counters.offset());
             let counts = match shape.counters {
                 Counters::Array { len, .. } | Counters::Edges { len, .. } => {
@@ -44,9 +45,7 @@ pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
                     });
                 }
                 Err(UnusableCounts { offset, what }) => {
-                    profile
-                        .damage
-                        .push(lost_function(map, (module, function), offset, what));
+                    profile.damage.push(lost_function(map, index, offset, what));
                 }
             }
         }

@@ -2,39 +2,16 @@
 //! bytes.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod common;
+
+use common::equal_functions;
 use holloway_format::{
-    BlockMap, Counters, ForestNode, FormatError, FunctionForest, FunctionMap, ImageMap, LoopsHead,
-    LoopsProfile, LoopsStats, ModuleMap, PlacedModule, ProcessImage, read_loops, write_loops,
+    ForestNode, FormatError, FunctionForest, ImageMap, LoopsHead, LoopsProfile, LoopsStats,
+    ProcessImage, read_loops, write_loops,
 };
 use holloway_testkit::{heads::loops_head, repair};
 use proptest::collection::vec;
 use proptest::prelude::*;
-
-/// Two modules of three functions with 100 paths each.
-fn image() -> ImageMap {
-    let function = FunctionMap {
-        counters: Counters::Array {
-            offset: 0,
-            len: 100,
-        },
-        path_count: 100,
-        hash: 7,
-        blocks: vec![BlockMap::default()],
-        ..FunctionMap::default()
-    };
-    let module = PlacedModule {
-        base: 0,
-        module: ModuleMap {
-            functions: vec![function; 3],
-            ..ModuleMap::default()
-        },
-    };
-    ImageMap {
-        build_id: [9; 16],
-        modules: vec![module; 2],
-        ..ImageMap::default()
-    }
-}
 
 fn forest() -> impl Strategy<Value = (Vec<ForestNode>, Vec<(u64, u64)>)> {
     let nodes = vec((0u32..12, 0u64..100, 0u64..), 0..40).prop_map(|nodes| {
@@ -142,7 +119,7 @@ fn other_files_are_refused() {
         Err(FormatError::BuildMismatch { .. })
     ));
     for end in 0..bytes.len() {
-        let cut = read_loops(&bytes[..end], &image());
+        let cut = read_loops(&bytes[..end], &equal_functions());
         assert!(
             cut.is_err() || cut.is_ok_and(|read| !read.damage.is_empty()),
             "{end}"
@@ -152,7 +129,7 @@ fn other_files_are_refused() {
 
 #[test]
 fn another_graph_costs_its_function() {
-    let mut map = image();
+    let mut map = equal_functions();
     map.modules[0].module.functions[2].hash = 8;
     let read = read_loops(&write_loops(&example()), &map).unwrap();
     assert!(read.functions.is_empty());
@@ -164,7 +141,7 @@ proptest! {
     fn what_is_written_is_read(profile in profile()) {
         let bytes = write_loops(&profile);
         prop_assert_eq!(&loops_head(&bytes).unwrap(), &profile.head);
-        prop_assert_eq!(read_loops(&bytes, &image()).unwrap(), profile);
+        prop_assert_eq!(read_loops(&bytes, &equal_functions()).unwrap(), profile);
     }
 
     #[test]
@@ -172,7 +149,7 @@ proptest! {
         let mut bytes = write_loops(&profile);
         let at = at.index(bytes.len());
         bytes[at] ^= 1u8 << bit;
-        if let Ok(read) = read_loops(&bytes, &image()) {
+        if let Ok(read) = read_loops(&bytes, &equal_functions()) {
             prop_assert!(!read.damage.is_empty());
             prop_assert!(read.functions.iter().all(|forest| profile.functions.contains(forest)));
         }
@@ -188,13 +165,13 @@ proptest! {
             bytes[at] = byte;
         }
         repair::loops(&mut bytes);
-        if let Ok(read) = read_loops(&bytes, &image()) {
+        if let Ok(read) = read_loops(&bytes, &equal_functions()) {
             for forest in &read.functions {
                 prop_assert!(forest.nodes.iter().all(|node| node.path < 100));
                 prop_assert!(forest.dropped.is_sorted_by(|a, b| a.0 < b.0));
             }
             let again = LoopsProfile { damage: Vec::new(), ..read.clone() };
-            let again_read = read_loops(&write_loops(&again), &image()).unwrap();
+            let again_read = read_loops(&write_loops(&again), &equal_functions()).unwrap();
             prop_assert_eq!(again_read.functions, read.functions);
         }
     }

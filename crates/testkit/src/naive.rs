@@ -22,7 +22,7 @@ pub struct Stream {
     pub at: u64,
     /// The words.
     pub words: Vec<u32>,
-    /// The counters behind its ring. All owners of a ring share them; the first owner's stream has them.
+    /// The ring counters. All owners of a ring share them, and the first owner's stream has them.
     pub ring_counts: Vec<u64>,
 }
 

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use holloway_abi::{
-    CLOCK_WORDS, KIND_VARIATION, OPERAND, SAMPLE_CHECK, SAMPLE_FLAG_BITS, WORD_CLOCK, WORD_OWNER,
-    digits,
+    CLOCK_WORDS, KIND_VARIATION, OPERAND, SAMPLE_CHECK, SAMPLE_FLAG_BITS, WORD_CLOCK, digits,
 };
 use holloway_analysis::stream::Words;
 use holloway_analysis::variation::{Timings, VariationBuilder, VariationRun, seal};
@@ -14,6 +13,8 @@ use holloway_format::{
     Counters, FunctionMap, ImageMap, ProcessImage, VariationHead, VariationProfile, read_variation,
     write_variation,
 };
+
+pub use crate::streams::owner;
 
 use crate::build::{image, module, numbering_of};
 
@@ -96,11 +97,6 @@ pub fn resolution(cycles: u32) -> Vec<u32> {
     words[CLOCK_WORDS - 2] |= cycles;
     check_clock(&mut words);
     words
-}
-
-/// A `WORD_OWNER` with its operand.
-pub fn owner(thread: u32) -> [u32; 2] {
-    [WORD_OWNER, thread | OPERAND]
 }
 
 /// An image of functions whose paths are timed.

@@ -1,11 +1,49 @@
 //! Extents with counters: the blocks of threads, and the segments of hashed functions.
 
-use holloway_abi::{PAGE, hash_slot};
+use crate::cursor::Cursor;
+use holloway_abi::{EXTENT_MAGIC, ExtentHeader, PAGE, hash_slot};
 
 /// Size of an extent's head.
-pub(super) const EXTENT_HEAD: u64 = 64;
+pub(super) const EXTENT_HEAD: u64 = size_of::<ExtentHeader>() as u64;
 /// Size of a slot of a segment: key and count.
 pub(super) const SLOT: usize = 16;
+
+/// The head of an extent ([`ExtentHeader`]).
+#[derive(Clone, Copy)]
+pub(super) struct ExtentHead {
+    /// Kind of extent.
+    pub(super) kind: u32,
+    /// Thread that owns it, or owned it last.
+    pub(super) tid: u32,
+    /// Bytes, including this head.
+    pub(super) size: u64,
+    /// Segment: offset of the function's head in a block. Spool: offset of its ring's extent.
+    pub(super) head: u64,
+    /// Segment: slots. Ring: bytes of places. Spool: position of its first word.
+    pub(super) slots: u64,
+    /// Ring: owners so far. Spool: bytes of words in the upper half, of the LZ4 block in the lower.
+    pub(super) used: u64,
+}
+
+impl ExtentHead {
+    /// The head at the cursor; none if there is no extent.
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Option<Self> {
+        if cursor.bytes(8).ok()? != EXTENT_MAGIC {
+            return None;
+        }
+        let head = Self {
+            kind: cursor.u32().ok()?,
+            tid: cursor.u32().ok()?,
+            size: cursor.u64().ok()?,
+            head: cursor.u64().ok()?,
+            slots: cursor.u64().ok()?,
+            used: cursor.u64().ok()?,
+        };
+        // The rest is the runtime's own.
+        cursor.bytes(EXTENT_HEAD as usize - 48).ok()?;
+        Some(head)
+    }
+}
 
 /// The counters of one thread, or of several threads that owned them one after the other.
 #[derive(Clone, Copy, Debug)]

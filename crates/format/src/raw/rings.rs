@@ -10,7 +10,7 @@
 
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile};
-use crate::raw::extent::EXTENT_HEAD;
+use crate::raw::extent::{EXTENT_HEAD, ExtentHead};
 use holloway_abi::{CHUNK, PAGE, RING_SIZE, RingHeader};
 
 const RING_HEAD: usize = size_of::<RingHeader>();
@@ -88,12 +88,7 @@ pub struct Piece {
 
 impl<'a> Ring<'a> {
     /// Reads the extent behind its head; none if it is damaged. Places may be missing at the end.
-    pub(super) fn read(
-        (tid, owners): (u32, u64),
-        offset: u64,
-        ring_size: u64,
-        payload: &'a [u8],
-    ) -> Option<Self> {
+    pub(super) fn read(head: &ExtentHead, offset: u64, payload: &'a [u8]) -> Option<Self> {
         let mut cursor = Cursor::new(payload, offset + EXTENT_HEAD);
         let mut word = || cursor.u64().ok();
         let (end, origin, size, start) = (word()?, word()?, word()?, word()?);
@@ -107,11 +102,11 @@ impl<'a> Ring<'a> {
             .bytes((PAGE - EXTENT_HEAD) as usize - RING_HEAD + 16)
             .ok()?;
         let content = cursor.rest();
-        let words_size = usize::try_from(ring_size).ok()?;
+        let words_size = usize::try_from(head.slots).ok()?;
         let (places, counters) = content.split_at(content.len().min(words_size));
         let ring = Self {
-            tid,
-            owners,
+            tid: head.tid,
+            owners: head.used,
             offset,
             origin,
             start,
@@ -125,7 +120,7 @@ impl<'a> Ring<'a> {
             places,
             counters,
         };
-        let sound = size == ring_size
+        let sound = size == head.slots
             && places.len() as u64 <= size
             && size.is_power_of_two()
             && size >= 4 * CHUNK
@@ -215,13 +210,9 @@ impl<'a> Ring<'a> {
 
 impl<'a> Spool<'a> {
     /// Reads a spool's head; none if it is damaged.
-    pub(super) fn read(
-        tid: u32,
-        offset: u64,
-        [ring, position, lengths]: [u64; 3],
-        payload: &'a [u8],
-    ) -> Option<Self> {
-        let (length, compressed) = (lengths >> 32, lengths & u64::from(u32::MAX));
+    pub(super) fn read(head: &ExtentHead, offset: u64, payload: &'a [u8]) -> Option<Self> {
+        let (ring, position) = (head.head, head.slots);
+        let (length, compressed) = (head.used >> 32, head.used & u64::from(u32::MAX));
         let block = payload.get(..usize::try_from(compressed).ok()?)?;
         let sound = length <= RING_SIZE
             && length.is_multiple_of(4)
@@ -229,7 +220,7 @@ impl<'a> Spool<'a> {
             && position.checked_add(length).is_some()
             && (payload.len() - block.len()) < PAGE as usize;
         sound.then_some(Self {
-            tid,
+            tid: head.tid,
             ring,
             position,
             length,

@@ -27,7 +27,7 @@ use crate::cursor::Cursor;
 use crate::damage::Damage;
 use crate::error::FormatError;
 use crate::frames::FrameWriter;
-use crate::function_record::{RecordedFunction, path_below, put_function};
+use crate::function_record::{FunctionIndex, RecordedFunction, path_below, put_function};
 use crate::image::ImageMap;
 use crate::result_file::{FileType, ProcessImage, ResultHead};
 use crate::variation::distribution::{Distribution, Sums};
@@ -91,7 +91,11 @@ pub fn write_variation(profile: &VariationProfile) -> Vec<u8> {
     let mut payload = Vec::new();
     for timings in &profile.functions {
         payload.clear();
-        put_function(&mut payload, timings.module, timings.function, timings.hash);
+        let index = FunctionIndex {
+            module: timings.module,
+            function: timings.function,
+        };
+        put_function(&mut payload, index, timings.hash);
         put_paths(&mut payload, &timings.paths);
         functions.push([timings.module, timings.function], &payload);
     }
@@ -210,8 +214,8 @@ fn read_function(
         next = path + 1;
     }
     Ok(FunctionTimings {
-        module: recorded.module,
-        function: recorded.function,
+        module: recorded.index.module,
+        function: recorded.index.function,
         hash: recorded.hash,
         paths,
     })

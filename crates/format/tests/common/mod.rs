@@ -4,7 +4,8 @@
 use holloway_format::{
     BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
     FunctionMap, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place,
-    Profile, ProfileHead, Scope, Skipped, Text, VanishedFunction, decode_image, encode_image,
+    PlacedModule, Profile, ProfileHead, Scope, Skipped, Text, VanishedFunction, decode_image,
+    encode_image,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -471,4 +472,30 @@ pub(crate) fn small_modules() -> [ModuleMap; 2] {
         small_function("four", 1, Counters::Array { offset: 0, len: 1 }),
     );
     [first, second]
+}
+
+/// Two modules of three functions with 100 paths each.
+pub(crate) fn equal_functions() -> ImageMap {
+    let function = FunctionMap {
+        counters: Counters::Array {
+            offset: 0,
+            len: 100,
+        },
+        path_count: 100,
+        hash: 7,
+        blocks: vec![BlockMap::default()],
+        ..FunctionMap::default()
+    };
+    let module = PlacedModule {
+        base: 0,
+        module: ModuleMap {
+            functions: vec![function; 3],
+            ..ModuleMap::default()
+        },
+    };
+    ImageMap {
+        build_id: [9; 16],
+        modules: vec![module; 2],
+        ..ImageMap::default()
+    }
 }

@@ -450,7 +450,7 @@ impl StreamReading {
             own if kind == KIND_TRACE => open.extend(own),
             Some(own) => open.push(own.in_doubt()),
             None => {
-                open.extend(catcher.map(|catcher| Activation::new(position, catcher).in_doubt()))
+                open.extend(catcher.map(|catcher| Activation::new(position, catcher).in_doubt()));
             }
         }
     }

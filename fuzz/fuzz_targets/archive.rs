@@ -1,4 +1,5 @@
-//! A static archive: the members that are inside lie inside, and make an archive again, with the same contents.
+//! A static archive: all members found lie inside the archive. Written again, they form an archive
+//! with the same contents.
 #![no_main]
 
 use holloway_weave::archive::{Archive, MemberPlace, build};

@@ -1,4 +1,5 @@
-//! An input of a link: bitcode that is found lies inside and is counted; who wrote it can be asked of any bytes.
+//! An input of a link: all bitcode found lies inside the input and is counted. Any bytes can be
+//! asked for their producer.
 #![no_main]
 
 use holloway_llvm::bitcode_producer;

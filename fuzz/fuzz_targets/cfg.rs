@@ -1,4 +1,5 @@
-//! The text of a graph: what parses, prints and parses the same; small graphs are numbered, and paths come back.
+//! The text form of a graph: text that parses prints, and parses to the same graph again. Small
+//! graphs are numbered, and their paths regenerated.
 #![no_main]
 
 use holloway_flow::{Cfg, Dag, Numbering, PathId, SuccessorOrder};

@@ -1,7 +1,8 @@
-//! A module's path map: as it is, and with the checksums put right, so that the fuzzer gets behind them.
+//! A module's path map: as it is, and with right checksums, so that the fuzzer gets behind them.
 #![no_main]
 
-use holloway_format::{ModuleMap, repair};
+use holloway_format::ModuleMap;
+use holloway_testkit::repair;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

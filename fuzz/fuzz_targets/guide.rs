@@ -1,7 +1,9 @@
-//! A guide: as it is, and with the checksum put right. What was read and is written reads the same again.
+//! A guide: as it is, and with a right checksum. A guide that can be read and is written again
+//! reads the same.
 #![no_main]
 
-use holloway_format::{Guide, repair};
+use holloway_format::Guide;
+use holloway_testkit::repair;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

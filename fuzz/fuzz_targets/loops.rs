@@ -1,9 +1,11 @@
-//! Sequences over loop iterations: what is read can be written and read again, whatever the checksums hide.
+//! Sequences over loop iterations, with right checksums: a file that can be read and is written
+//! again reads the same.
 #![no_main]
 
 mod with_map;
 
-use holloway_format::{LoopsProfile, read_loops, repair, write_loops};
+use holloway_format::{LoopsProfile, read_loops, write_loops};
+use holloway_testkit::repair;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

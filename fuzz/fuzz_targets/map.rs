@@ -1,11 +1,11 @@
-//! An image's path map: as it is, and with the checksums put right. What is read can be analyzed,
-//! whatever it says.
+//! An image's path map: as it is, and with right checksums. A map that can be read can be analyzed.
 #![no_main]
 
 use holloway_analysis::directions::Directions;
 use holloway_analysis::loops::shape;
 use holloway_analysis::{RunProfile, lines};
-use holloway_format::{FunctionCounts, ImageMap, Profile, decode_image, image::peek_image, repair};
+use holloway_format::{FunctionCounts, ImageMap, Profile, decode_image};
+use holloway_testkit::{heads::image_build_id, repair};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn read(bytes: &[u8]) {
-    let id = peek_image(bytes);
+    let id = image_build_id(bytes);
     let map = decode_image(bytes);
     assert_eq!(map.as_ref().map(|map| map.build_id), id.as_ref().copied());
     if let Ok(map) = map {
@@ -24,7 +24,7 @@ fn read(bytes: &[u8]) {
     }
 }
 
-/// What every report does with a function, all of whose first paths or edges ran.
+/// Runs the analyses of all reports on a map whose functions ran their first paths or edges.
 fn analyze(map: ImageMap) {
     let modules = (0u32..).zip(&map.modules);
     let functions = modules.flat_map(|(module, placed)| {

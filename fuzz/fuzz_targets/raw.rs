@@ -1,7 +1,7 @@
 //! A raw profile of an image with an array and a hashed function, read and sealed.
 #![no_main]
 
-mod subject;
+mod image;
 
 use holloway_format::{RawProfile, peek_profile, read_profile, write_sealed};
 use libfuzzer_sys::fuzz_target;
@@ -10,9 +10,9 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(head) = peek_profile(bytes) else {
         return;
     };
-    let map = subject::map(head.build_id);
+    let map = image::map(head.build_id);
     if let Ok(profile) = read_profile(bytes, &map) {
-        subject::check(&profile, &map);
+        image::check(&profile, &map);
         if !head.sealed {
             assert_eq!(read_profile(&write_sealed(&profile), &map), Ok(profile));
         }

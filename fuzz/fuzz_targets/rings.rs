@@ -1,8 +1,8 @@
 //! The words of a raw profile's rings and spools.
 #![no_main]
 
-use holloway_format::RawProfile;
 use holloway_abi::RING_SIZE;
+use holloway_format::RawProfile;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

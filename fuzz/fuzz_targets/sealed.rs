@@ -1,9 +1,10 @@
-//! A sealed profile: as it is, and with the checksums put right.
+//! A sealed profile: as it is, and with right checksums.
 #![no_main]
 
-mod subject;
+mod image;
 
-use holloway_format::{peek_profile, read_profile, repair, write_sealed};
+use holloway_format::{peek_profile, read_profile, write_sealed};
+use holloway_testkit::repair;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,14 +14,14 @@ fuzz_target!(|bytes: &[u8]| {
     read(&repaired);
 });
 
-/// What was read without damage and is written reads the same again.
+/// A profile that was read without damage and is written again reads the same.
 fn read(bytes: &[u8]) {
     let Ok(head) = peek_profile(bytes) else {
         return;
     };
-    let map = subject::map(head.build_id);
+    let map = image::map(head.build_id);
     if let Ok(profile) = read_profile(bytes, &map) {
-        subject::check(&profile, &map);
+        image::check(&profile, &map);
         if profile.damage.is_empty() {
             assert_eq!(read_profile(&write_sealed(&profile), &map), Ok(profile));
         }

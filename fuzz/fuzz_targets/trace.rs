@@ -1,11 +1,11 @@
-//! A file of traces: as it is, and with the checksums put right. Every block that can be read is decoded; they are checked, and put together: both
-//! count the same.
+//! A file of traces: as it is, and with right checksums. Every block that can be read is decoded.
+//! The blocks are checked and assembled, and both count the same.
 #![no_main]
 
 use holloway_analysis::trace::stats::counts;
 use holloway_analysis::trace::{Trace, check};
-use holloway_format::repair;
 use holloway_format::trace::TraceFile;
+use holloway_testkit::repair;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,9 +1,11 @@
-//! Timings of paths: what is read can be written and read again, whatever the checksums hide.
+//! Timings of paths, with right checksums: a file that can be read and is written again reads the
+//! same.
 #![no_main]
 
 mod with_map;
 
-use holloway_format::{VariationProfile, read_variation, repair, write_variation};
+use holloway_format::{VariationProfile, read_variation, write_variation};
+use holloway_testkit::repair;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

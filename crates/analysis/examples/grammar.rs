@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use holloway_analysis::trace::builder::{Depth, GrammarBuilder};
 use holloway_analysis::trace::{Grammar, Limits, LookAhead, Sequitur, Terminal, Trace};
-use holloway_format::trace::{Block, Head, TraceFile, TraceWriter};
+use holloway_format::trace::{Block, TraceFile, TraceHead, TraceWriter};
 
 fn main() -> Result<(), Box<dyn Error>> {
     for path in std::env::args().skip(1) {
@@ -63,7 +63,7 @@ fn ours(trace: &[u32]) -> Result<(), Box<dyn Error>> {
     }
 
     let start = Instant::now();
-    let head = Head {
+    let head = TraceHead {
         process: 0,
         build_id: [0; 16],
     };

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use holloway_format::{EdgeKind, EdgeMap, Gone, Skipped};
+use holloway_format::{EdgeKind, EdgeMap, Skipped, VanishedFunction};
 
 use crate::edges::jumps;
 use crate::flow::add;
@@ -234,7 +234,7 @@ pub struct LeftOut<'a> {
     /// Uninstrumented functions.
     pub skipped: Vec<(ModuleId, &'a Skipped)>,
     /// Functions without code of their own in any module, and whether they live on inlined in instrumented ones.
-    pub gone: Vec<(ModuleId, &'a Gone, bool)>,
+    pub gone: Vec<(ModuleId, &'a VanishedFunction, bool)>,
 }
 
 /// Lists the functions without counters, in the order of the modules.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use holloway_abi::{Kind, PathEnds, Unit};
-use holloway_format::{Counters, FunctionMap, Gone, Skipped, Text};
+use holloway_format::{Counters, FunctionMap, Skipped, Text, VanishedFunction};
 
 use crate::bounds::{Bounds, Forks};
 use crate::flow::Flow;
@@ -123,7 +123,7 @@ pub struct Module {
     /// Functions left uninstrumented, with reasons.
     pub skipped: Vec<Skipped>,
     /// Functions for which no code was generated.
-    pub gone: Vec<Gone>,
+    pub gone: Vec<VanishedFunction>,
 }
 
 /// An instrumented function and what was counted in it.

@@ -1,13 +1,12 @@
 //! Bounds of counts where frames that are left early are not counted, held against single frames.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-
 use build::{Build, count_edges, function, image, module, profile};
 use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::{Bound, Bounds};
 use holloway_flow::{EdgeCounters, EdgeId};
 use holloway_format::{EdgeKind, FunctionMap, Outcome};
+use holloway_testkit::build;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 

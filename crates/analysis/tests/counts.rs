@@ -1,8 +1,7 @@
 //! Edge and block counts derived from path counts, against a tracer that counts what it sees.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-
+use holloway_testkit::build;
 use std::collections::BTreeMap;
 
 use build::{SLIDE_FIRST, SLIDE_SECOND, function, image, module, number, profile, slide};

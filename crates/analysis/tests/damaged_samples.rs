@@ -1,13 +1,11 @@
 //! A stream of samples in which any bit is turned over gives the samples that are whole, and says how many are not; never other times.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-mod samples;
-
 use build::function;
 use holloway_abi::Kind;
 use holloway_analysis::variation::Timings;
 use holloway_format::Outcome;
+use holloway_testkit::{build, samples};
 use samples::{Sample, clock, names, owner, read, sealed, timed};
 
 const BIAS: u64 = 26;

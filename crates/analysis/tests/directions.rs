@@ -2,11 +2,10 @@
 //! it.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-
 use build::{Build, function};
 use holloway_analysis::directions::{Directions, Goes, Spot};
 use holloway_format::Outcome::{self, Case, Default, False, Jump, Noreturn, Return, True, Unwind};
+use holloway_testkit::build;
 
 /// What each branch's ways are called, as `3→1 leaves`, in the order of the edges.
 fn told(build: Build) -> Vec<String> {

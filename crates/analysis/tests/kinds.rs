@@ -2,8 +2,7 @@
 //! or more than once, run by a machine that does what the probes of both say, beside a tracer that sees everything.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-
+use holloway_testkit::build;
 use std::collections::BTreeMap;
 
 use build::{cfg, count_edges, count_paths, fact, function, image, module, profile};

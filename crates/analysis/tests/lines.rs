@@ -1,14 +1,13 @@
 //! Counts of lines: small functions by hand, and random ones against a walk that sees every block.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-
 use build::{Build, count_edges, function, image, module, profile, slide};
 use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::Bound;
 use holloway_analysis::lines::{bounds, counts};
 use holloway_flow::PathId;
 use holloway_format::{FunctionMap, Outcome};
+use holloway_testkit::build;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

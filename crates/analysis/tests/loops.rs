@@ -1,11 +1,10 @@
 //! Slab forests and path forests: the paper's figures, naive twins, pruning (D'Elia, Demetrescu, Finocchi 2013).
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
 mod iterations;
 mod periods;
-mod streams;
 
+use holloway_testkit::{build, streams};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use holloway_abi::Kind;
 use holloway_analysis::loops::{Kipf, Limits, LoopsBuilder, LoopsRun, SlabForest, paths, seal};
 use holloway_analysis::stream::{Met, Words};
 use holloway_flow::PathId;
-use holloway_format::{FunctionMap, ImageMap, LoopsHead, Outcome};
+use holloway_format::{FunctionMap, ImageMap, LoopsHead, Outcome, ProcessImage};
 use proptest::prelude::*;
 use streams::{Simulator, placed, program};
 
@@ -308,7 +307,10 @@ fn figures_of_a_run_are_those_of_its_forests() {
         let words = Words::new(&image);
         let forest = forest_of(&activations, &image, k, Limits::default());
         let head = LoopsHead {
-            build_id: image.build_id,
+            process: ProcessImage {
+                build_id: image.build_id,
+                ..ProcessImage::default()
+            },
             ..LoopsHead::default()
         };
         let sealed = seal(head, &words, &forest, Met::default());

@@ -1,9 +1,7 @@
 //! What varies is told from noise: samples as a loaded machine makes them, by seeded chance.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-mod samples;
-
+use holloway_testkit::{build, samples};
 use std::sync::Arc;
 
 use build::function;

@@ -1,8 +1,7 @@
 //! Two runs against each other.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-
+use holloway_testkit::build;
 use std::rc::Rc;
 
 use build::{

@@ -1,14 +1,13 @@
 //! Paths predicted from edges, against the ones that ran.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-
 use build::{SLIDE_FIRST, SLIDE_SECOND, fact, function, image, module, profile, slide};
 use holloway_analysis::paths::{instructions, regenerate};
 use holloway_analysis::predict::{Prediction, predicted, prediction};
 use holloway_analysis::{Function, RunProfile};
 use holloway_flow::PathId;
 use holloway_format::{FunctionMap, Outcome};
+use holloway_testkit::build;
 use proptest::prelude::*;
 
 fn run_of(map: FunctionMap, counts: &[(u64, u64)]) -> RunProfile {

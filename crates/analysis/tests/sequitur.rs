@@ -1,10 +1,9 @@
 //! SEQUITUR and SEQUITUR(1) against the figures of Larus 1999 and the two properties of their authors.
 
-mod lawful;
-
 use holloway_analysis::trace::{Grammar, LookAhead, Part, Sequitur};
-use lawful::{BOTH, grammar, lawful};
+use holloway_testkit::sequitur;
 use proptest::prelude::*;
+use sequitur::{LOOK_AHEADS, check_laws, grammar};
 
 /// Rules in the order in which a reader meets them first, named S, A, B, …
 fn show(grammar: &Grammar) -> String {
@@ -46,12 +45,12 @@ fn check(look_ahead: LookAhead, input: &str, expect: &str) {
         expect,
         "{input} {look_ahead:?}"
     );
-    lawful(&symbols);
+    check_laws(&symbols);
 }
 
 #[test]
 fn larus_3_1_with_and_without_look_ahead() {
-    for look_ahead in BOTH {
+    for look_ahead in LOOK_AHEADS {
         check(look_ahead, "abcab", "S=AcA A=ab");
         // The printed grammar breaks rule utility.
         check(look_ahead, "abcabdabcab", "S=AdA A=BcB B=ab");
@@ -63,7 +62,7 @@ fn larus_3_1_with_and_without_look_ahead() {
 
 #[test]
 fn larus_figure_5_grammar() {
-    for look_ahead in BOTH {
+    for look_ahead in LOOK_AHEADS {
         check(look_ahead, "abbcabbcabbc", "S=AAA A=abbc");
     }
 }
@@ -89,7 +88,7 @@ fn strings_that_other_versions_get_wrong() {
         "aabababbaaabababb",
         "1000110110001000",
     ] {
-        lawful(&text.chars().map(u32::from).collect::<Vec<_>>());
+        check_laws(&text.chars().map(u32::from).collect::<Vec<_>>());
     }
 }
 
@@ -98,7 +97,7 @@ fn every_short_string_of_three_symbols() {
     for length in 0..=10u32 {
         for number in 0..3u32.pow(length) {
             let digits: Vec<u32> = (0..length).map(|at| number / 3u32.pow(at) % 3).collect();
-            lawful(&digits);
+            check_laws(&digits);
         }
     }
 }
@@ -106,31 +105,31 @@ fn every_short_string_of_three_symbols() {
 #[test]
 fn runs_of_one_symbol() {
     for length in 0..300 {
-        lawful(&vec![7; length]);
+        check_laws(&vec![7; length]);
     }
 }
 
 proptest! {
     #[test]
     fn random_strings(input in prop::collection::vec(0u32..4, 0..400)) {
-        lawful(&input);
+        check_laws(&input);
     }
 
     #[test]
     fn random_strings_of_many_symbols(input in prop::collection::vec(0u32..30, 0..2000)) {
-        lawful(&input);
+        check_laws(&input);
     }
 
     #[test]
     fn repeated_pieces(pieces in prop::collection::vec(prop::collection::vec(0u32..5, 1..12), 1..6),
                        order in prop::collection::vec(0usize..6, 0..120)) {
         let input: Vec<u32> = order.iter().flat_map(|&i| pieces[i % pieces.len()].clone()).collect();
-        lawful(&input);
+        check_laws(&input);
     }
 
     #[test]
     fn cleared_it_is_as_new(first in prop::collection::vec(0u32..4, 0..100), second in prop::collection::vec(0u32..4, 0..100)) {
-        for look_ahead in BOTH {
+        for look_ahead in LOOK_AHEADS {
             let mut used = Sequitur::new(look_ahead);
             first.iter().for_each(|&symbol| used.push(symbol));
             used.clear();

@@ -1,8 +1,6 @@
 //! Paths, lines and functions on the source: outcomes, inlined frames, where a function went, coverage.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-
 use build::{SLIDE_FIRST, function, gone, image, module, profile, skipped, slide};
 use holloway_analysis::coverage::coverage;
 use holloway_analysis::find::where_is;
@@ -11,6 +9,7 @@ use holloway_analysis::trail::{End, Start, trail};
 use holloway_analysis::{FunctionId, ModuleId, RunProfile};
 use holloway_flow::PathId;
 use holloway_format::{FunctionMap, Outcome, Place};
+use holloway_testkit::build;
 
 fn run_of(map: FunctionMap, counts: &[(u64, u64)]) -> RunProfile {
     let image = image("app", vec![module("a", vec![map])]);

@@ -1,9 +1,7 @@
 //! Streams as activations: hand-made ones, and random programs against what they really ran.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-mod streams;
-
+use holloway_testkit::streams;
 use std::sync::Arc;
 
 use holloway_abi::Kind;

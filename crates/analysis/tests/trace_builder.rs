@@ -3,11 +3,11 @@
 use holloway_analysis::trace::builder::{Depth, GrammarBuilder};
 use holloway_analysis::trace::{Assembler, Grammar, Limits, Part, Terminal, Trace, check};
 use holloway_format::trace::{
-    Block, Head, Step, StringHash, Symbol, Token, TraceFile, TraceWriter,
+    Block, Step, StringHash, Symbol, Token, TraceFile, TraceHead, TraceWriter,
 };
 use proptest::prelude::*;
 
-const HEAD: Head = Head {
+const HEAD: TraceHead = TraceHead {
     process: 77,
     build_id: [9; 16],
 };
@@ -106,7 +106,7 @@ fn through(input: &[u32], limits: Limits) {
         assert_eq!(stream.thread, 5);
         assert_eq!(
             (stream.hash, stream.length),
-            (StringHash::of(input), input.len() as u64)
+            (StringHash::from_numbers(input), input.len() as u64)
         );
         let again: Result<Vec<Block>, _> = stream.blocks().collect();
         assert_eq!(again.expect("the blocks are whole"), blocks);
@@ -257,7 +257,7 @@ fn a_file_cut_short_is_read_up_to_there() {
         assert_eq!(damage, None);
         let length = trace.grammar.len() as usize;
         assert!(trace.grammar.expand().eq(input[..length].iter().copied()));
-        assert_eq!(stream.hash, StringHash::of(&input[..length]));
+        assert_eq!(stream.hash, StringHash::from_numbers(&input[..length]));
         lengths.push(length);
     }
     assert!(lengths.is_sorted());

@@ -1,8 +1,6 @@
 //! Words of streams into traces: every path in order, frames that are left, gaps, and other owners.
 
-mod build;
-mod streams;
-
+use holloway_testkit::streams;
 use std::collections::HashMap;
 
 use holloway_abi::Kind;
@@ -12,7 +10,7 @@ use holloway_analysis::trace::stats::change;
 use holloway_analysis::trace::{
     Assembler, Excerpt, Limits, Recorded, Terminal, Trace, TraceBuilder,
 };
-use holloway_format::trace::{Head, TraceFile, TraceWriter};
+use holloway_format::trace::{TraceFile, TraceHead, TraceWriter};
 use proptest::prelude::*;
 use streams::{Simulator, caught, owner, program};
 
@@ -43,7 +41,7 @@ fn traces(recorded: &[Recorded]) -> Vec<(Option<u32>, Vec<Terminal>)> {
 
 /// A file of the blocks of one thread.
 fn file(recorded: &[Recorded]) -> Vec<u8> {
-    let head = Head {
+    let head = TraceHead {
         process: 1,
         build_id: [7; 16],
     };

@@ -1,9 +1,7 @@
 //! Timed paths: the paper's example, streams cut anywhere, samples that are not whole, rankings, runs on each other's paths.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod build;
-mod samples;
-
+use holloway_testkit::{build, samples};
 use std::rc::Rc;
 use std::sync::Arc;
 

@@ -71,7 +71,7 @@ enum Interval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Runs,
-    Gone,
+    VanishedFunction,
 }
 
 /// A ring that is being emptied.
@@ -207,7 +207,7 @@ impl Shared {
         loop {
             let next = locked(&self.ended).pop_front();
             let Some(process) = next else { break };
-            self.empty(&process, Owner::Gone);
+            self.empty(&process, Owner::VanishedFunction);
             self.check(process.seal());
         }
     }
@@ -244,7 +244,7 @@ impl Shared {
                 tap.empty(owner);
             }
         }
-        if owner == Owner::Gone {
+        if owner == Owner::VanishedFunction {
             locked(&self.taps).retain(|tap| !Arc::ptr_eq(&locked(tap).process, process));
         }
     }
@@ -346,7 +346,7 @@ impl Tap {
         while self.ring.taken() < end {
             let took = match owner {
                 Owner::Runs => self.take(MOST),
-                Owner::Gone => {
+                Owner::VanishedFunction => {
                     self.words.clear();
                     let batch = self.ring.take_rest(MOST, &mut self.words);
                     self.feed(batch)

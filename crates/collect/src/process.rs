@@ -57,7 +57,8 @@ fn start(stat: &Stat) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use holloway_format::{ProfileHead, RawWriter};
+    use holloway_format::ProfileHead;
+    use holloway_testkit::raw::RawWriter;
 
     use super::*;
 

@@ -295,7 +295,7 @@ impl ProcessStreams {
         summary: Summary,
         damage: Vec<Damage>,
     ) -> Profile {
-        let mut profile = Profile::of_head(raw.header().profile.clone());
+        let mut profile = Profile::from_head(raw.header().profile.clone());
         profile.functions = summary.functions;
         profile.damage.extend(summary.damage);
         profile.damage.extend_from_slice(raw.damage());

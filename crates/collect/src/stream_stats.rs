@@ -142,7 +142,8 @@ fn dropped_words(ring: &Ring<'_>) -> Option<MissingPart> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use holloway_abi::{CHUNK, Kind, PAGE};
-    use holloway_format::{ProfileHead, RawProfile, RawWriter};
+    use holloway_format::{ProfileHead, RawProfile};
+    use holloway_testkit::raw::RawWriter;
 
     use super::*;
 

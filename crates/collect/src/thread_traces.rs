@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use holloway_analysis::trace::{AssembleError, Checked, Excerpt, Extent, Terminal, Trace, check};
-use holloway_format::trace::{Head, TraceFile, TraceStream};
+use holloway_format::trace::{TraceFile, TraceHead, TraceStream};
 use holloway_format::{Fact, FunctionCounts, ImageMap, ProfileHead};
 
 /// Which part of the traces is read.
@@ -60,8 +60,8 @@ impl ThreadTrace {
 pub(crate) type PathCounts = HashMap<(u32, u32), u64>;
 
 /// The head of a file of traces.
-pub(crate) fn head(profile: &ProfileHead) -> Head {
-    Head {
+pub(crate) fn head(profile: &ProfileHead) -> TraceHead {
+    TraceHead {
         process: profile.pid,
         build_id: profile.build_id,
     }

@@ -1,4 +1,4 @@
-//! Reads numbers off the front of a record and knows the offset of each in the file.
+//! Reads the numbers of a record in order, and knows the offset of each in the file.
 
 use holloway_abi::Kind;
 
@@ -89,7 +89,7 @@ impl<'a> Cursor<'a> {
         Ok(varint::unzigzag(self.var()?))
     }
 
-    /// A signed distance from `from`, which must lead to a number below `limit`.
+    /// The number at a signed distance from `from`, which must be below `limit`.
     #[inline]
     pub(crate) fn near(
         &mut self,
@@ -121,8 +121,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A count of things that take at least `least` bytes each: more than the rest can hold is refused, so that
-    /// nobody allocates what a length merely claims.
+    /// A count of items that take at least `least` bytes each. A count that the rest cannot hold is
+    /// refused, so that nobody allocates as much as an unchecked length asks for.
     pub(crate) fn count(&mut self, least: usize, what: &'static str) -> Result<usize, FormatError> {
         let value = self.var()?;
         let limit = ((self.bytes.len() - self.at) / least) as u64 + 1;
@@ -136,7 +136,7 @@ impl<'a> Cursor<'a> {
         rest
     }
 
-    /// Ends the record: nothing may be left.
+    /// Ends the record: no bytes may be left.
     pub(crate) fn end(&self) -> Result<(), FormatError> {
         if self.at == self.bytes.len() {
             Ok(())

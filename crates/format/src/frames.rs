@@ -1,4 +1,4 @@
-//! A list of checksummed records of which each can be lost alone.
+//! A list of checksummed records. Each record can be lost alone.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -10,10 +10,11 @@
 //!      4    4  crc32 of the record's number (4 bytes), the length (4 bytes) and the payload
 //!      8    …  payload
 //! ```
-//! Lengths stand twice, in the index and in each record. With an intact index, a damaged length costs its record only;
-//! with a damaged index, the records are found by their own lengths. The keys say whose record is lost.
+//! Each length is stored twice, in the index and in the record. With an intact index, a damaged
+//! length costs its record only. With a damaged index, the records are found by their own lengths.
+//! The keys tell whose record is lost.
 //!
-//! Cost: 20 bytes a record.
+//! Cost: 20 bytes per record.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
@@ -23,7 +24,7 @@ pub(crate) fn index_size(n: u64) -> u64 {
     n.saturating_mul(12).saturating_add(4)
 }
 
-/// Collects records.
+/// Collects records and their index.
 #[derive(Default)]
 pub(crate) struct FrameWriter {
     index: Vec<u8>,
@@ -69,7 +70,7 @@ pub(crate) fn record_crc(number: u32, length: u32, payload: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// A record, or why it is lost.
+/// A record, or the error that it is lost by.
 pub(crate) struct Frame<'a> {
     /// The keys, if the index is intact.
     pub(crate) keys: Option<[u32; 2]>,
@@ -90,8 +91,8 @@ pub(crate) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// `index` holds entries and checksum of `count` records, `records` lies at offset `base` of the file and may be cut
-    /// short.
+    /// `index` holds the entries and the checksum of `count` records. `records` lies at offset
+    /// `base` of the file and may be cut short.
     pub(crate) fn new(index: &'a [u8], records: &'a [u8], count: u32, base: u64) -> Self {
         let entries = index.split_last_chunk::<4>();
         let index = entries.and_then(|(entries, crc)| {
@@ -108,7 +109,7 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// Whether the index has its right checksum.
+    /// Whether the index is intact.
     pub(crate) fn index_intact(&self) -> bool {
         self.index.is_some()
     }
@@ -125,7 +126,8 @@ impl<'a> Frames<'a> {
         let start = self.at.min(self.records.len());
         let offset = self.base + start as u64;
         let mut cursor = Cursor::new(&self.records[start..], offset);
-        // Found by the index, the next record is where it says even when this one's own length is damaged or cut off.
+        // If the index is intact, it gives the place of the next record, even if the length in this
+        // one is damaged or cut off.
         self.at = start
             .saturating_add(8)
             .saturating_add(entry.map_or(0, |[length, ..]| length as usize));

@@ -1,9 +1,10 @@
-//! What an earlier run measured, for the next weaving: how often each edge of each function ran.
+//! How often each edge of each function ran in an earlier run, for the next weaving.
 //!
-//! The link step makes a guide of a run and hands it to the weaver, which takes its counts for weights instead of
-//! estimates. A function is known by its linkage name and the hash of its graph ([`FunctionMap::graph_hash`]):
-//! where the code has changed since, there are no counts, not wrong ones. Functions of the same name and graph (of two
-//! modules, or two programs) are one, their counts added up.
+//! The link step makes a guide of a run, and the weaver uses its counts as weights instead of
+//! estimates. A function is identified by its linkage name and the hash of its graph
+//! ([`FunctionMap::graph_hash`]), so code that has changed gets no counts instead of wrong ones.
+//! Functions with equal names and graphs, of two modules or two programs, share one entry with the
+//! sums of their counts.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -14,36 +15,39 @@
 //!              v length of the linkage name, name (UTF-8)  8 bytes hash  v edges, v count of each
 //!      …    4  crc32 of all before
 //! ```
-//! `v`: varint. A guide is made for one build and only there: damage costs all of it. Example, a function `f` (hash 0) whose two
-//! edges ran 300 times and never: `01 66  00×8  02 ac 02 00`.
+//! `v`: varint. A guide is made for one build and used only there, so damage costs all of it.
+//! Example, a function `f` (hash 0) whose two edges ran 300 times and never: `01 66 00×8 02 ac 02
+//! 00`.
 
 use std::collections::BTreeMap;
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::map::{FunctionMap, MAP_VERSION, ModuleMap, check_version};
-use crate::repair;
+use crate::map::{FunctionMap, ModuleMap};
 use crate::text::Text;
 use crate::varint::put;
+use crate::version::{MAP_VERSION, check_version};
 
 /// First eight bytes of a guide.
 pub const GUIDE_MAGIC: [u8; 8] = *b"HLWGUIDE";
 
-/// Measured counts of functions' edges. Made of any functions in any order ([`FromIterator`]).
+/// Measured counts of functions' edges. It is collected from functions in any order
+/// ([`FromIterator`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guide {
-    /// Ascending by name and hash, no two alike.
+    /// Ascending by name and hash, without duplicates.
     functions: Vec<GuideFunction>,
 }
 
-/// What was measured of one function.
+/// The measured counts of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuideFunction {
     /// Linkage name.
     pub linkage_name: Text,
     /// [`FunctionMap::graph_hash`].
     pub graph_hash: u64,
-    /// Executions of each edge that is always there ([`crate::EdgeMap::is_always_there`]), in the order of the map.
+    /// Executions of each edge that exists in every graph ([`crate::EdgeMap::is_always_there`]), in
+    /// the order of the map.
     pub edges: Vec<u64>,
 }
 
@@ -90,7 +94,7 @@ impl Guide {
             .map(|index| self.functions[index].edges.as_slice())
     }
 
-    /// How many functions of a module it knows.
+    /// The number of functions of a module that it knows.
     pub fn matched(&self, module: &ModuleMap) -> usize {
         let known = |function: &&FunctionMap| {
             let found = self.find(&function.linkage_name, function.graph_hash());
@@ -99,7 +103,7 @@ impl Guide {
         module.functions.iter().filter(known).count()
     }
 
-    /// The guide as bytes. Deterministic.
+    /// The guide as bytes. The same guide always gives the same bytes.
     ///
     /// # Panics
     /// If there are 2^32 functions.
@@ -183,11 +187,4 @@ fn read_function(cursor: &mut Cursor<'_>) -> Result<GuideFunction, FormatError> 
         graph_hash,
         edges: edges.collect::<Result<_, _>>()?,
     })
-}
-
-/// Puts the checksum of a guide right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    if let Some(at) = bytes.len().checked_sub(4) {
-        repair::checksum(bytes, 0, at);
-    }
 }

@@ -1,4 +1,4 @@
-//! The path map of an image: the fragments of its modules, each with its base in a thread's block of counters.
+//! The path map of an image: its modules' fragments, each with its base in a block of counters.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -13,12 +13,13 @@
 //!     52    l  name of the image, UTF-8
 //!    52+l   4  crc32 of bytes 0..52+l
 //!    56+l 32m  modules:  0 8 base   8 8 offset of the fragment  16 8 its length
-//!                       24 4 base of its counters beside a ring, over 64
+//!                       24 4 base of its ring counters, over 64
 //!                       28 4 crc32 of the module's number (4 bytes) and bytes 0..28
 //!      …       the fragments (crate::map)
 //! ```
-//! Bytes after the length of the whole map are ignored: linkers pad sections. A damaged entry or fragment head costs
-//! that module, a damaged function record that function. The build id is compared with profiles, not recomputed when read.
+//! Bytes after the length of the whole map are ignored, because linkers pad sections. A damaged
+//! entry or fragment head costs that module. A damaged function record costs that function. The
+//! build id is compared with that of profiles, but not recomputed when the map is read.
 //!
 //! Example, an image `x` of kind 0 without modules:
 //! ```text
@@ -28,11 +29,12 @@
 
 use holloway_abi::Kind;
 
+use crate::checksum::numbered_crc;
 use crate::cursor::{Cursor, known_kind};
 use crate::damage::{Damage, DamagedFile, Fact};
 use crate::error::FormatError;
-use crate::map::{self, FIRST_WITH_LEAKS, FunctionMap, MAP_VERSION, ModuleMap, check_version};
-use crate::repair;
+use crate::map::{self, FunctionMap, ModuleMap};
+use crate::version::{FIRST_WITH_LEAKS, MAP_VERSION, check_version};
 
 /// First eight bytes of an image's path map.
 pub const IMAGE_MAP_MAGIC: [u8; 8] = *b"HLWIMMAP";
@@ -43,22 +45,22 @@ const ENTRY: usize = 32;
 /// The path map of a woven program or shared object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageMap {
-    /// Identifies the build: profiles carry the same.
+    /// Identifies the build. Its profiles have the same id.
     pub build_id: [u8; 16],
-    /// Kind of profile it was woven for.
+    /// Kind of data that it was woven for.
     pub kind: Kind,
     /// File name of the image.
     pub name: String,
-    /// An earlier build wrote it, and did not say where frames may be left uncounted: its functions
-    /// have no [`leaks`](FunctionMap::leaks), though they may leak.
+    /// Whether an earlier build wrote it, which did not record where frames may be left uncounted.
+    /// Its functions then have no [`leaks`](FunctionMap::leaks), though they may leak.
     pub leaks_unknown: bool,
-    /// Its modules. Damaged ones keep their place, empty.
+    /// Its modules. Empty modules keep the places of damaged ones.
     pub modules: Vec<PlacedModule>,
-    /// What is lost.
+    /// Damage: parts that could not be read.
     pub damage: Vec<Damage>,
 }
 
-/// A module and where its counters start.
+/// A module and the base of its counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedModule {
     /// Offset of the module's counters in a thread's block.
@@ -68,7 +70,7 @@ pub struct PlacedModule {
 }
 
 impl ImageMap {
-    /// The function, if there is one and its record is intact.
+    /// The function, if it exists and its record is intact.
     pub fn function(&self, module: u32, function: u32) -> Option<&FunctionMap> {
         let module = self.modules.get(module as usize)?;
         module
@@ -79,27 +81,30 @@ impl ImageMap {
     }
 }
 
-/// Places the counters that threads keep beside their rings, module after module in the order of an image's parts.
+/// Hands out the bases of the modules' ring counters, in the order of an image's parts.
+///
+/// Ring counters lie behind a ring's words ([`FunctionMap::ring_counters`]).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Beside {
-    /// Bytes of them so far, a multiple of a cache line.
+pub struct RingCounterBases {
+    /// Bytes of ring counters so far, a multiple of a cache line.
     pub end: u64,
 }
 
-/// Bytes of a cache line, which two modules don't share.
-const BESIDE_LINE: u64 = 64;
+/// Bytes of a cache line. Two modules never share one.
+const CACHE_LINE: u64 = 64;
 
-impl Beside {
-    /// The base of the next module's, whose fragment this is.
+impl RingCounterBases {
+    /// The base of the ring counters of the next module, whose fragment this is.
     pub fn place(&mut self, fragment: &[u8]) -> u64 {
         let base = self.end;
-        let size = map::beside_size(fragment);
-        self.end += size.next_multiple_of(BESIDE_LINE);
+        let size = map::ring_counters_size(fragment);
+        self.end += size.next_multiple_of(CACHE_LINE);
         base
     }
 }
 
-/// The map of an image made of `parts`: base and fragment of each module. Gives the map and its build id.
+/// The map of an image made of `parts`, and its build id. A part is the base and the fragment of a
+/// module.
 ///
 /// # Panics
 /// If there are 2^32 modules, or the name reaches 4 GiB.
@@ -109,15 +114,15 @@ pub fn encode_image(kind: Kind, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>,
     let length = (start + fragments) as u64;
 
     let mut table = Vec::with_capacity(ENTRY * parts.len());
-    let (mut offset, mut beside) = (start as u64, Beside::default());
+    let (mut offset, mut bases) = (start as u64, RingCounterBases::default());
     for (number, (base, fragment)) in parts.iter().enumerate() {
         let entry = table.len();
         for word in [*base, offset, fragment.len() as u64] {
             table.extend_from_slice(&word.to_le_bytes());
         }
-        let besides = beside.place(fragment) / BESIDE_LINE;
-        table.extend_from_slice(&(besides as u32).to_le_bytes());
-        let crc = entry_crc(number, &table[entry..]);
+        let ring_base = bases.place(fragment) / CACHE_LINE;
+        table.extend_from_slice(&(ring_base as u32).to_le_bytes());
+        let crc = numbered_crc(number, &table[entry..]);
         table.extend_from_slice(&crc.to_le_bytes());
         offset += fragment.len() as u64;
     }
@@ -168,17 +173,11 @@ pub fn encode_image(kind: Kind, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>,
     (out, build_id)
 }
 
-fn entry_crc(number: usize, entry: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&(number as u32).to_le_bytes());
-    hasher.update(entry);
-    hasher.finalize()
-}
-
 /// Reads an image's path map.
 ///
 /// # Errors
-/// If the bytes are no map, of another version, or damaged in the head. Other damage is listed in the map.
+/// If the bytes are no map, of another version, or damaged in the head. Other damage is listed in
+/// the map.
 pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
     let (head, mut map) = read_head(bytes)?;
     let available =
@@ -191,7 +190,7 @@ pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
         map.damage
             .push(Damage::of_file(DamagedFile::Map, available as u64, fact));
     }
-    // Entries that are cut off are not even announced by placeholders: a lying count must not cost memory.
+    // Entries that are cut off get no placeholders, so that a wrong count cannot ask for memory.
     let entries = bytes
         .get(head.table..)
         .unwrap_or_default()
@@ -210,46 +209,6 @@ pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
     }
     refuse_overlaps(&mut map);
     Ok(map)
-}
-
-/// The build id of an image's path map, without reading the rest.
-///
-/// # Errors
-/// As [`decode_image`].
-pub fn peek_image(bytes: &[u8]) -> Result<[u8; 16], FormatError> {
-    read_head(bytes).map(|(_, map)| map.build_id)
-}
-
-/// Puts the checksums of an image's path map right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    let name = repair::load(bytes, 36) as usize;
-    repair::checksum(bytes, 0, FIXED.saturating_add(name));
-    let Ok((head, _)) = read_head(bytes) else {
-        return;
-    };
-    let mut next = 0;
-    for number in 0..head.modules as usize {
-        let at = head.table + number * ENTRY;
-        let Some(entry) = bytes.get(at..at + ENTRY) else {
-            return;
-        };
-        let crc = entry_crc(number, &entry[..ENTRY - 4]);
-        let word = |at: usize| {
-            usize::try_from(
-                u64::from(repair::load(entry, at)) | u64::from(repair::load(entry, at + 4)) << 32,
-            )
-        };
-        let (offset, length) = (
-            word(8).unwrap_or(usize::MAX),
-            word(16).unwrap_or(usize::MAX),
-        );
-        repair::store(bytes, at + ENTRY - 4, crc);
-        let end = offset.saturating_add(length);
-        if let Some(fragment) = bytes.get_mut(offset..end).filter(|_| offset >= next) {
-            map::repair(fragment);
-            next = end;
-        }
-    }
 }
 
 struct Head {
@@ -298,7 +257,7 @@ fn read_head(bytes: &[u8]) -> Result<(Head, ImageMap), FormatError> {
 
 struct Fragments<'a> {
     bytes: &'a [u8],
-    /// End of the last fragment: none is read twice, whatever the table says.
+    /// End of the last fragment. No fragment is read twice, whatever the table says.
     next: u64,
 }
 
@@ -312,8 +271,8 @@ impl Fragments<'_> {
     ) -> Result<PlacedModule, FormatError> {
         let mut cursor = Cursor::new(entry, at);
         let (base, offset, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
-        let beside = u64::from(cursor.u32()?) * BESIDE_LINE;
-        if cursor.u32()? != entry_crc(number, &entry[..ENTRY - 4]) {
+        let ring_base = u64::from(cursor.u32()?) * CACHE_LINE;
+        if cursor.u32()? != numbered_crc(number, &entry[..ENTRY - 4]) {
             return Err(FormatError::Checksum { offset: at });
         }
         if offset < self.next {
@@ -340,13 +299,14 @@ impl Fragments<'_> {
             damage
         }));
         for function in &mut module.functions {
-            function.beside = function.beside.map(|at| at + beside);
+            function.ring_counters = function.ring_counters.map(|at| at + ring_base);
         }
         Ok(PlacedModule { base, module })
     }
 }
 
-/// Of modules whose counters overlap, those that start later are refused: no counter may belong to two functions.
+/// Refuses modules whose counters overlap another module's, so that no counter belongs to two
+/// functions. Of two modules, the one that starts later is refused.
 fn refuse_overlaps(map: &mut ImageMap) {
     let mut order: Vec<(u64, usize)> = map
         .modules

@@ -1,55 +1,65 @@
-//! The records shared by weaver, runtime and reports: ABI, profile, path map.
+//! The files that weaver, runtime, collector, and reports share: readers and writers.
 //!
 //! | file | module | written by | read by |
 //! |---|---|---|---|
-//! | raw profile, `*.hwp` | [`raw`] | the runtime, through a shared mapping | [`profile::read_profile`] |
-//! | sealed profile, `*.hwp` | [`sealed`] | `holloway run`, after the process ended | [`profile::read_profile`] |
-//! | path map of a module (*fragment*) | [`map`] | the weaver, once a module; cached | the link step, [`image`] |
+//! | raw profile, `*.hwp` | [`raw`] | the runtime, through a shared mapping | [`read_profile`] |
+//! | sealed profile, `*.hwp` | [`sealed`] | the collector, after the process | [`read_profile`] |
+//! | path map of a module (*fragment*) | [`map`] | the weaver; cached | the link step, [`image`] |
 //! | path map of an image, `*.hwm` | [`image`] | the link step, into the program | reports |
-//! | slab forests, `*.hwl` | [`loops`] | the collector, when the process has ended | reports |
-//! | timings of paths, `*.hwv` | [`variation`] | the collector, when the process has ended | reports |
+//! | slab forests, `*.hwl` | [`loops`] | the collector, after the process | reports |
+//! | traces, `*.hwt` | [`trace`] | the collector, while the process runs | reports |
+//! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process | reports |
 //! | guide of a build | [`guide`] | the link step, from an earlier run | the weaver |
 //!
-//! Any bytes give a value or a [`FormatError`] with the offset: no reader panics, allocates what a length merely
-//! claims, or takes more than `n log n` time. Damage inside a record costs that record and is listed as [`Damage`].
+//! Any bytes give a value or a [`FormatError`] with the offset. No reader panics, allocates as much as
+//! an unchecked length asks for, or takes more than `n log n` time. Damage inside a record costs that
+//! record and is listed as [`Damage`].
 #![forbid(unsafe_code)]
 
+mod checksum;
 mod cursor;
 pub mod damage;
 pub mod error;
 mod frames;
+mod function_record;
 pub mod guide;
-mod head;
 pub mod image;
 pub mod loops;
 pub mod map;
 pub mod profile;
+mod profile_file;
 pub mod raw;
-pub mod repair;
+mod result_file;
+mod ring_counts;
 pub mod sealed;
 pub mod text;
+mod thread_sums;
 pub mod trace;
 pub mod variation;
 pub mod varint;
+mod version;
 pub mod words;
 
 pub use damage::{Damage, DamagedFile, Fact};
 pub use error::FormatError;
 pub use guide::{Guide, GuideFunction};
-pub use image::{Beside, ImageMap, PlacedModule, decode_image, encode_image};
+pub use image::{ImageMap, PlacedModule, RingCounterBases, decode_image, encode_image};
 pub use loops::{
-    ForestNode, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, peek_loops, read_loops,
-    write_loops,
+    ForestNode, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, read_loops, write_loops,
 };
 pub use map::{
-    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Gone, Load,
-    LoadShape, LoopMap, MAP_VERSION, ModuleMap, Outcome, Place, Scope, Skipped, graph_hash,
+    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Load,
+    LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped, VanishedFunction, graph_hash,
 };
-pub use profile::{FunctionCounts, Profile, ProfileHead, peek_profile, read_profile};
-pub use raw::{RawProfile, RawWriter};
+pub use profile::{FunctionCounts, Profile, ProfileHead};
+pub use profile_file::{peek_profile, read_profile};
+pub use raw::RawProfile;
+pub use result_file::ProcessImage;
+pub use ring_counts::ring_counts;
 pub use sealed::write_sealed;
 pub use text::Text;
 pub use variation::{
     Bursts, Distribution, FunctionTimings, PathTimings, Timing, VariationHead, VariationProfile,
-    VariationStats, peek_variation, read_variation, write_variation,
+    VariationStats, read_variation, write_variation,
 };
+pub use version::MAP_VERSION;

@@ -1,20 +1,26 @@
-//! Sequences of paths over loop iterations: the slab forests of one process and image, sealed (`*.hwl`).
+//! Sequences of paths over loop iterations: the slab forests of one process and image (`*.hwl`).
 //!
-//! The head is that of `crate::head`: magic "HLWLOOPS", version 1, parameter k (iterations), twelve numbers (LoopsStats, in its order).
+//! The head is that of `crate::result_file`: magic "HLWLOOPS", version 1, parameter k (iterations),
+//! twelve numbers ([`LoopsStats`], in its order).
 //!
-//! A function record's payload goes on (`v`: varint): `v nodes`, then each node, parents before children and
-//! a whole subtree before the next sibling: `v levels up (from a child of the node before: 0)  v path  v count`; then `v paths`, and for each path of
-//! which counts were dropped: `v path (less the previous one's + 1)  v count`.
+//! A function record's payload continues so (`v`: varint):
+//! ```text
+//! v nodes, and each node, parents before children, a whole subtree before the next sibling:
+//!     v levels up (from a child of the node before: 0)  v path  v count
+//! v paths, and for each path of which counts were dropped, ascending:
+//!     v path (less the previous one's + 1)  v count
+//! ```
 //!
-//! Example, function 2 of module 0 (hash 0) with the roots 5 (counted 3, child 6 counted 2) and 6 (not counted), nothing dropped:
-//! `00 02  00×8  03  00 05 03  00 06 02  02 06 00  00`.
+//! Example, function 2 of module 0 (hash 0) with the roots 5 (counted 3, child 6 counted 2) and 6 (not
+//! counted), nothing dropped: `00 02  00×8  03  00 05 03  00 06 02  02 06 00  00`.
 
 use crate::cursor::Cursor;
 use crate::damage::Damage;
 use crate::error::FormatError;
 use crate::frames::FrameWriter;
-use crate::head::{self, Head, Kind, Of, path_below, put_function};
+use crate::function_record::{FunctionIndex, RecordedFunction, path_below, put_function};
 use crate::image::ImageMap;
+use crate::result_file::{FileType, Numbers, ProcessImage, ResultHead};
 use crate::varint::put;
 
 /// First eight bytes of the file.
@@ -22,73 +28,61 @@ pub const LOOPS_MAGIC: [u8; 8] = *b"HLWLOOPS";
 /// Version of the file.
 pub const LOOPS_VERSION: u32 = 1;
 
-const KIND: Kind = Kind {
+const FILE_TYPE: FileType = FileType {
     magic: LOOPS_MAGIC,
     version: LOOPS_VERSION,
-    numbers: 12,
-    stranger: FormatError::NotLoops,
+    mismatch: FormatError::NotLoops,
 };
+const NUMBERS: usize = 12;
 
-/// What is known of a file without its forests.
+/// The head of a file of forests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopsHead {
-    /// Build id of the image.
-    pub build_id: [u8; 16],
-    /// Image name.
-    pub image: String,
-    /// Path of the image's file.
-    pub image_path: String,
+    /// The process and the image.
+    pub process: ProcessImage,
     /// Number of iterations, 2 to 1024.
     pub k: u32,
-    /// Process id.
-    pub pid: u32,
-    /// Parent's process id.
-    pub ppid: u32,
-    /// Threads whose streams were read.
-    pub threads: u32,
-    /// Child of a fork.
-    pub forked: bool,
-    /// Numbers.
+    /// Totals of the streams.
     pub stats: LoopsStats,
 }
 
-/// What was met while the forests grew, and what was lost.
+/// Totals of the streams that the forests were built from, and the losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoopsStats {
-    /// Words read that ended a path.
+    /// Words that ended a path.
     pub words: u64,
-    /// Slabs begun: look-ups in the table of roots that the paper's algorithm makes.
+    /// Slabs begun: lookups in the table of roots that the paper's algorithm makes.
     pub slabs: u64,
     /// Nodes of the slab forest.
     pub nodes: u64,
-    /// Places never written.
+    /// Places of rings that were never written.
     pub holes: u64,
     /// Words that stand for no path.
     pub strangers: u64,
-    /// Times that words were missing.
+    /// Number of gaps where words are missing.
     pub gaps: u64,
-    /// Frames come back to.
+    /// Frames that control returned to by an exception or a `longjmp`.
     pub caught: u64,
-    /// Times that cold nodes were dropped.
+    /// Number of times that cold nodes were dropped.
     pub prunings: u64,
     /// Nodes dropped.
     pub dropped_nodes: u64,
     /// Words counted in dropped nodes.
     pub dropped_words: u64,
-    /// Streams of threads that could not be read to their ends.
+    /// Streams that could not be read to their ends.
     pub cut_streams: u64,
-    /// Words of streams that are known to be lost, as far as they could be counted.
+    /// Words that are known to be lost.
     pub lost_words: u64,
 }
 
 /// The slab forests of one process and image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopsProfile {
-    /// Whose they are.
+    /// The head.
     pub head: LoopsHead,
     /// Functions that ran, ascending by module and function.
     pub functions: Vec<FunctionForest>,
-    /// What could not be read.
+    /// Damage: parts that could not be read.
     pub damage: Vec<Damage>,
 }
 
@@ -103,23 +97,23 @@ pub struct FunctionForest {
     pub hash: u64,
     /// The nodes, in preorder.
     pub nodes: Vec<ForestNode>,
-    /// Paths of which counts were dropped, ascending, with how much.
+    /// Paths whose counts were dropped, ascending, and the dropped counts.
     pub dropped: Vec<(u64, u64)>,
 }
 
 /// A node of a forest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForestNode {
-    /// Its depth; 0: a root. At most one more than the depth of the node before.
+    /// Its depth; roots have depth 0. At most one more than the depth of the node before.
     pub depth: u32,
-    /// Its label.
+    /// Its path.
     pub path: u64,
     /// Its count.
     pub count: u64,
 }
 
-impl LoopsStats {
-    fn numbers(&mut self) -> [&mut u64; 12] {
+impl Numbers<NUMBERS> for LoopsStats {
+    fn numbers(&mut self) -> [&mut u64; NUMBERS] {
         [
             &mut self.words,
             &mut self.slabs,
@@ -135,17 +129,19 @@ impl LoopsStats {
             &mut self.lost_words,
         ]
     }
+}
 
-    /// Adds another's numbers; sums stay at their maximum.
+impl LoopsStats {
+    /// Adds another process's totals. Sums stop at their maximum.
     pub fn add(&mut self, other: &LoopsStats) {
-        let mut other = *other;
-        for (sum, number) in self.numbers().into_iter().zip(other.numbers()) {
+        let mut other_numbers = *other;
+        for (sum, number) in self.numbers().into_iter().zip(other_numbers.numbers()) {
             *sum = sum.saturating_add(*number);
         }
     }
 }
 
-/// The profile as a file. Deterministic.
+/// The profile as a file. The same profile always gives the same bytes.
 ///
 /// # Panics
 /// If a function's record, or a name, reaches 4 GiB.
@@ -157,25 +153,16 @@ pub fn write_loops(profile: &LoopsProfile) -> Vec<u8> {
         put_forest(&mut payload, forest);
         functions.push([forest.module, forest.function], &payload);
     }
-    let head = profile.head.clone();
-    let mut stats = head.stats;
-    let head = Head {
-        parameter: head.k,
-        build_id: head.build_id,
-        pid: head.pid,
-        ppid: head.ppid,
-        threads: head.threads,
-        forked: head.forked,
-        numbers: stats.numbers().iter().map(|number| **number).collect(),
-        image: head.image,
-        image_path: head.image_path,
-        ..Head::default()
-    };
-    head.write(&KIND, functions)
+    let LoopsHead { process, k, stats } = profile.head.clone();
+    ResultHead::new(process, k, stats).write(&FILE_TYPE, functions)
 }
 
 fn put_forest(out: &mut Vec<u8>, forest: &FunctionForest) {
-    put_function(out, forest.module, forest.function, forest.hash);
+    let index = FunctionIndex {
+        module: forest.module,
+        function: forest.function,
+    };
+    put_function(out, index, forest.hash);
     put(out, forest.nodes.len() as u64);
     let mut deepest = 0;
     for node in &forest.nodes {
@@ -193,23 +180,16 @@ fn put_forest(out: &mut Vec<u8>, forest: &FunctionForest) {
     }
 }
 
-/// The head of a file.
-///
-/// # Errors
-/// If the bytes are no such file, of another version, or damaged in the head.
-pub fn peek_loops(bytes: &[u8]) -> Result<LoopsHead, FormatError> {
-    read_head(bytes).map(|(_, head, _)| head)
-}
-
 /// Reads a file with the map of its image. Damaged functions are left out and listed.
 ///
 /// # Errors
-/// As [`peek_loops`], and if the map is of another build.
+/// If the bytes are no such file, of another version, of another build than the map, or damaged in
+/// the head.
 pub fn read_loops(bytes: &[u8], map: &ImageMap) -> Result<LoopsProfile, FormatError> {
     let (file, head, size) = read_head(bytes)?;
     let deepest = 2 * head.k - 3;
-    let (functions, damage) = file.records(bytes, size, map, |of, cursor| {
-        read_function(of, cursor, deepest)
+    let (functions, damage) = file.records(bytes, size, map, |function, cursor| {
+        read_function(function, cursor, deepest)
     })?;
     Ok(LoopsProfile {
         head,
@@ -218,39 +198,29 @@ pub fn read_loops(bytes: &[u8], map: &ImageMap) -> Result<LoopsProfile, FormatEr
     })
 }
 
-fn read_head(bytes: &[u8]) -> Result<(Head, LoopsHead, usize), FormatError> {
-    let (file, size) = Head::read(bytes, &KIND)?;
+fn read_head(bytes: &[u8]) -> Result<(ResultHead<NUMBERS>, LoopsHead, usize), FormatError> {
+    let (file, size) = ResultHead::read(bytes, &FILE_TYPE)?;
     if !(2..=1024).contains(&file.parameter) {
         return Err(FormatError::Head { offset: 0 });
     }
-    let mut stats = LoopsStats::default();
-    for (number, read) in stats.numbers().into_iter().zip(&file.numbers) {
-        *number = *read;
-    }
     let head = LoopsHead {
-        build_id: file.build_id,
-        image: file.image.clone(),
-        image_path: file.image_path.clone(),
+        process: file.process(),
         k: file.parameter,
-        pid: file.pid,
-        ppid: file.ppid,
-        threads: file.threads,
-        forked: file.forked,
-        stats,
+        stats: file.stats(),
     };
     Ok((file, head, size))
 }
 
 fn read_function(
-    of: Of<'_>,
+    recorded: RecordedFunction<'_>,
     cursor: &mut Cursor<'_>,
     deepest: u32,
 ) -> Result<FunctionForest, FormatError> {
-    let paths = of.map.path_count;
+    let paths = recorded.map.path_count;
     Ok(FunctionForest {
-        module: of.module,
-        function: of.function,
-        hash: of.hash,
+        module: recorded.index.module,
+        function: recorded.index.function,
+        hash: recorded.hash,
         nodes: read_nodes(cursor, paths, deepest)?,
         dropped: read_dropped(cursor, paths)?,
     })
@@ -295,9 +265,4 @@ fn read_dropped(cursor: &mut Cursor<'_>, paths: u64) -> Result<Vec<(u64, u64)>, 
         next = path + 1;
     }
     Ok(dropped)
-}
-
-/// Puts the checksums of such a file right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    head::repair(bytes, &KIND);
 }

@@ -1,4 +1,5 @@
-//! The sealed profile: compact, checksummed, made of a raw one when the process has ended.
+//! The sealed profile: a compact, checksummed form of a raw profile, written when the process has
+//! ended.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -8,7 +9,7 @@
 //!     16   16  build id of the image
 //!     32    4  process id                 36  4  parent's process id
 //!     40    8  start: nanoseconds since 1970
-//!     48    8  lost: threads and hash segments whose counts could not be put in the raw file
+//!     48    8  lost: threads and hash segments whose counts did not fit into the raw file
 //!     56    4  threads                    60  4  flags: 1 child of fork
 //!     64    4  n: number of functions     68  4  d: number of notes of damage
 //!     72    4  l: length of image name    76  4  p: length of the image's path
@@ -21,31 +22,30 @@
 //!      …    r  function records (crate::frames), ascending by module and function
 //!      …       notes of damage (crate::frames)
 //! ```
-//! A function record's payload (`v`: varint): `v module  v function  8 bytes hash  v pairs`, then for each pair, ascending
-//! by path: `v path (less the previous one's + 1)  v count`; of a function whose edges are counted, the counter's number stands
-//! for the path. A note's: `1 byte file (0 map, 1 profile)  v module+1
-//! v function+1  v offset  v length of name, name  v length of text, text`.
+//! A function record's payload (`v`: varint): `v module v function 8 bytes hash v pairs`, then for
+//! each pair, ascending by path: `v path (less the previous one's + 1) v count`. If edges are
+//! counted, the number of the edge counter takes the place of the path. A note's payload: `1 byte
+//! file (0 map, 1 profile) v module+1 v function+1 v offset v length of name, name v length of
+//! text, text`.
 //!
-//! The head knows how many records there are, so a truncated file is noticed. Example, function 2 of module 0 (hash 0)
-//! that ran path 0 five times and path 300 once: `00 02  00×8  02  00 05  ab 02 01`.
+//! The head has the number of records, so a truncated file is noticed. Example, function 2 of
+//! module 0 (hash 0) that ran path 0 five times and path 300 once: `00 02 00×8 02 00 05 ab 02 01`.
 
 use crate::cursor::{Cursor, known_kind};
 use crate::damage::{Damage, DamagedFile, Fact, Index};
 use crate::error::FormatError;
 use crate::frames::{Frame, FrameWriter, Frames, index_size};
-use crate::head;
+use crate::function_record::{self, FunctionIndex, lost_record};
 use crate::image::ImageMap;
-use crate::map::{MAP_VERSION, check_version};
 use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up};
-use crate::repair;
 use crate::varint::put;
-
-const FIXED: usize = 88;
+use crate::version::{MAP_VERSION, check_version};
 
 /// First eight bytes of a sealed profile.
 pub const SEALED_MAGIC: [u8; 8] = *b"HLWSEALD";
 
-/// The profile as a sealed file. Deterministic: the same profile gives the same bytes, whatever the order of its lists.
+/// The profile as a sealed file. The same profile gives the same bytes, whatever the order of its
+/// lists.
 ///
 /// # Panics
 /// If a function's counts, or a name, reach 4 GiB.
@@ -110,7 +110,11 @@ fn write_head(profile: &Profile, functions: u32, notes: u32, records: u64) -> Ve
 fn put_function(out: &mut Vec<u8>, counts: &FunctionCounts) {
     let mut pairs = counts.counts.clone();
     add_up(&mut pairs);
-    head::put_function(out, counts.module, counts.function, counts.hash);
+    let index = FunctionIndex {
+        module: counts.module,
+        function: counts.function,
+    };
+    function_record::put_function(out, index, counts.hash);
     put(out, pairs.len() as u64);
     let mut next = 0;
     for (path, count) in pairs {
@@ -213,7 +217,7 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
     let start = cursor.offset();
     let rest = &bytes[start as usize..];
     let (records, notes) = rest.split_at(length(head.records).min(rest.len()));
-    let mut profile = Profile::of_head(head.profile);
+    let mut profile = Profile::from_head(head.profile);
 
     let frames = Frames::new(index, records, head.functions, start);
     let notes = Frames::new(notes_index, notes, head.notes, start + records.len() as u64);
@@ -232,10 +236,13 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
         let (keys, offset) = (frame.keys, frame.offset);
         match read_function(frame, map, last) {
             Ok(counts) => {
-                last = Some((counts.module, counts.function));
+                last = Some(FunctionIndex {
+                    module: counts.module,
+                    function: counts.function,
+                });
                 profile.functions.push(counts);
             }
-            Err(error) => profile.damage.push(head::lost(map, keys, offset, error)),
+            Err(error) => profile.damage.push(lost_record(map, keys, offset, error)),
         }
     }
     for frame in notes {
@@ -249,26 +256,14 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
     Ok(profile)
 }
 
-/// Puts the checksums of a sealed profile right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    let names = repair::load(bytes, 72) as usize + repair::load(bytes, 76) as usize;
-    repair::checksum(bytes, 0, names.saturating_add(FIXED));
-    let Ok(head) = Head::read(bytes) else { return };
-    let notes_index = head.size.saturating_add(12 * head.functions as usize + 4);
-    let records = notes_index.saturating_add(12 * head.notes as usize + 4);
-    repair::records(bytes, head.size, records, head.functions);
-    let notes =
-        usize::try_from(head.records).map_or(usize::MAX, |length| records.saturating_add(length));
-    repair::records(bytes, notes_index, notes, head.notes);
-}
-
 fn read_function(
     frame: Frame<'_>,
     map: &ImageMap,
-    last: Option<(u32, u32)>,
+    last: Option<FunctionIndex>,
 ) -> Result<FunctionCounts, FormatError> {
-    let (of, mut cursor) = head::function(frame, map, last)?;
-    let (module, function, hash, shape) = (of.module, of.function, of.hash, of.map);
+    let (recorded, mut cursor) = function_record::read_function(frame, map, last)?;
+    let FunctionIndex { module, function } = recorded.index;
+    let shape = recorded.map;
     let limit = shape.counter_limit();
     let count = cursor.count(2, "number of paths")?;
     let mut counts = Vec::with_capacity(count);
@@ -297,7 +292,7 @@ fn read_function(
     Ok(FunctionCounts {
         module,
         function,
-        hash,
+        hash: recorded.hash,
         counts,
     })
 }

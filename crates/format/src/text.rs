@@ -1,8 +1,8 @@
-//! A string shared by all who use it.
+//! A string that all its users share.
 //!
-//! One name or file occurs in thousands of scopes of a map. A `String` in each would make a map of 40 MB cost a
-//! gigabyte of memory, and a hostile one (a megabyte of string, used a million times) any amount of it. So the
-//! decoder makes each string of a module once.
+//! One name or file occurs in thousands of scopes of a map. With a `String` in each scope, a map of
+//! 40 MB would cost a gigabyte of memory, and a hostile map any amount: one string of a megabyte,
+//! used a million times. So the decoder creates each string of a module once.
 
 use std::borrow::Borrow;
 use std::fmt;

@@ -1,4 +1,5 @@
-//! Numbers in as few bytes as they need: LEB128, seven bits a byte, low bits first; signed ones zigzag.
+//! Numbers in as few bytes as they need: LEB128, seven bits per byte, low bits first. Signed
+//! numbers are zigzag coded.
 //!
 //! ```text
 //!       0  00          127  7f          128  80 01          300  ac 02

@@ -1,5 +1,5 @@
-//! No damage is silent: small files of each sealed kind, cut at every length and with every bit turned over, give an error, say what is missing, or
-//! are read as if nothing had happened.
+//! No damage is silent. Small files of each sealed kind are cut at every length, and each of their
+//! bits is flipped. The reader must then give an error, list damage, or read the original content.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -7,11 +7,11 @@ mod common;
 use common::{image, small_modules};
 use holloway_abi::Kind;
 use holloway_format::trace::{
-    Block, Head, StringHash, Symbol, Terminal, Token, TraceFile, TraceWriter,
+    Block, StringHash, Symbol, Terminal, Token, TraceFile, TraceHead, TraceWriter,
 };
 use holloway_format::{
     ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionTimings, Guide, GuideFunction,
-    ImageMap, LoopsHead, LoopsProfile, PathTimings, Profile, Timing, VariationHead,
+    ImageMap, LoopsHead, LoopsProfile, PathTimings, ProcessImage, Profile, Timing, VariationHead,
     VariationProfile, decode_image, encode_image, read_loops, read_profile, read_variation,
     write_loops, write_sealed, write_variation,
 };
@@ -111,8 +111,11 @@ fn of_sequences() {
     });
     let profile = LoopsProfile {
         head: LoopsHead {
-            build_id: map.build_id,
-            image: "app".to_owned(),
+            process: ProcessImage {
+                build_id: map.build_id,
+                image: "app".to_owned(),
+                ..ProcessImage::default()
+            },
             k: 4,
             ..LoopsHead::default()
         },
@@ -148,8 +151,11 @@ fn of_timings() {
     });
     let profile = VariationProfile {
         head: VariationHead {
-            build_id: map.build_id,
-            image: "app".to_owned(),
+            process: ProcessImage {
+                build_id: map.build_id,
+                image: "app".to_owned(),
+                ..ProcessImage::default()
+            },
             kind: Kind::Times,
             ..VariationHead::default()
         },
@@ -165,7 +171,7 @@ fn of_timings() {
 
 #[test]
 fn of_traces() {
-    let head = Head {
+    let head = TraceHead {
         process: 1,
         build_id: [7; 16],
     };
@@ -178,7 +184,7 @@ fn of_traces() {
             .map(|id| Token::symbol(Symbol::terminal(id)))
             .to_vec(),
         length: string.len() as u64,
-        hash: StringHash::of(&string),
+        hash: StringHash::from_numbers(&string),
         change: 0,
     };
     let mut writer = TraceWriter::new(Vec::new(), &head).unwrap();

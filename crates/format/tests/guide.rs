@@ -4,7 +4,8 @@
 mod common;
 
 use common::guide_function;
-use holloway_format::{FormatError, Guide, GuideFunction, repair};
+use holloway_format::{FormatError, Guide, GuideFunction};
+use holloway_testkit::repair;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,38 +1,17 @@
-//! Sequences over loop iterations: round trips, damage that costs one function, and that any bytes are survived.
+//! Sequences over loop iterations: round trips, damage that costs one function, and arbitrary
+//! bytes.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod common;
+
+use common::equal_functions;
 use holloway_format::{
-    BlockMap, Counters, ForestNode, FormatError, FunctionForest, FunctionMap, ImageMap, LoopsHead,
-    LoopsProfile, LoopsStats, ModuleMap, PlacedModule, peek_loops, read_loops, repair, write_loops,
+    ForestNode, FormatError, FunctionForest, ImageMap, LoopsHead, LoopsProfile, LoopsStats,
+    ProcessImage, read_loops, write_loops,
 };
+use holloway_testkit::{heads::loops_head, repair};
 use proptest::collection::vec;
 use proptest::prelude::*;
-
-/// Two modules of three functions with 100 paths each.
-fn image() -> ImageMap {
-    let function = FunctionMap {
-        counters: Counters::Array {
-            offset: 0,
-            len: 100,
-        },
-        path_count: 100,
-        hash: 7,
-        blocks: vec![BlockMap::default()],
-        ..FunctionMap::default()
-    };
-    let module = PlacedModule {
-        base: 0,
-        module: ModuleMap {
-            functions: vec![function; 3],
-            ..ModuleMap::default()
-        },
-    };
-    ImageMap {
-        build_id: [9; 16],
-        modules: vec![module; 2],
-        ..ImageMap::default()
-    }
-}
 
 fn forest() -> impl Strategy<Value = (Vec<ForestNode>, Vec<(u64, u64)>)> {
     let nodes = vec((0u32..12, 0u64..100, 0u64..), 0..40).prop_map(|nodes| {
@@ -62,14 +41,16 @@ fn profile() -> impl Strategy<Value = LoopsProfile> {
         .prop_map(
             |(functions, k, (pid, number, forked), image)| LoopsProfile {
                 head: LoopsHead {
-                    build_id: [9; 16],
-                    image_path: format!("/bin/{image}"),
-                    image,
+                    process: ProcessImage {
+                        build_id: [9; 16],
+                        image_path: format!("/bin/{image}"),
+                        image,
+                        pid,
+                        ppid: 1,
+                        threads: 2,
+                        forked,
+                    },
                     k,
-                    pid,
-                    ppid: 1,
-                    threads: 2,
-                    forked,
                     stats: LoopsStats {
                         words: number,
                         lost_words: 5,
@@ -95,7 +76,10 @@ fn example() -> LoopsProfile {
     let node = |depth, path, count| ForestNode { depth, path, count };
     LoopsProfile {
         head: LoopsHead {
-            build_id: [9; 16],
+            process: ProcessImage {
+                build_id: [9; 16],
+                ..ProcessImage::default()
+            },
             k: 4,
             ..LoopsHead::default()
         },
@@ -123,10 +107,10 @@ fn the_example_of_the_layout() {
 #[test]
 fn other_files_are_refused() {
     let bytes = write_loops(&example());
-    assert_eq!(peek_loops(b"HLWSEALD"), Err(FormatError::NotLoops));
+    assert_eq!(loops_head(b"HLWSEALD"), Err(FormatError::NotLoops));
     let newer = [&bytes[..8], &[9], &bytes[9..]].concat();
     assert!(matches!(
-        peek_loops(&newer),
+        loops_head(&newer),
         Err(FormatError::Version { found: 9, .. })
     ));
     let other = ImageMap::default();
@@ -135,7 +119,7 @@ fn other_files_are_refused() {
         Err(FormatError::BuildMismatch { .. })
     ));
     for end in 0..bytes.len() {
-        let cut = read_loops(&bytes[..end], &image());
+        let cut = read_loops(&bytes[..end], &equal_functions());
         assert!(
             cut.is_err() || cut.is_ok_and(|read| !read.damage.is_empty()),
             "{end}"
@@ -145,7 +129,7 @@ fn other_files_are_refused() {
 
 #[test]
 fn another_graph_costs_its_function() {
-    let mut map = image();
+    let mut map = equal_functions();
     map.modules[0].module.functions[2].hash = 8;
     let read = read_loops(&write_loops(&example()), &map).unwrap();
     assert!(read.functions.is_empty());
@@ -156,8 +140,8 @@ proptest! {
     #[test]
     fn what_is_written_is_read(profile in profile()) {
         let bytes = write_loops(&profile);
-        prop_assert_eq!(&peek_loops(&bytes).unwrap(), &profile.head);
-        prop_assert_eq!(read_loops(&bytes, &image()).unwrap(), profile);
+        prop_assert_eq!(&loops_head(&bytes).unwrap(), &profile.head);
+        prop_assert_eq!(read_loops(&bytes, &equal_functions()).unwrap(), profile);
     }
 
     #[test]
@@ -165,7 +149,7 @@ proptest! {
         let mut bytes = write_loops(&profile);
         let at = at.index(bytes.len());
         bytes[at] ^= 1u8 << bit;
-        if let Ok(read) = read_loops(&bytes, &image()) {
+        if let Ok(read) = read_loops(&bytes, &equal_functions()) {
             prop_assert!(!read.damage.is_empty());
             prop_assert!(read.functions.iter().all(|forest| profile.functions.contains(forest)));
         }
@@ -181,13 +165,13 @@ proptest! {
             bytes[at] = byte;
         }
         repair::loops(&mut bytes);
-        if let Ok(read) = read_loops(&bytes, &image()) {
+        if let Ok(read) = read_loops(&bytes, &equal_functions()) {
             for forest in &read.functions {
                 prop_assert!(forest.nodes.iter().all(|node| node.path < 100));
                 prop_assert!(forest.dropped.is_sorted_by(|a, b| a.0 < b.0));
             }
             let again = LoopsProfile { damage: Vec::new(), ..read.clone() };
-            let again_read = read_loops(&write_loops(&again), &image()).unwrap();
+            let again_read = read_loops(&write_loops(&again), &equal_functions()).unwrap();
             prop_assert_eq!(again_read.functions, read.functions);
         }
     }

@@ -9,8 +9,8 @@ use common::{image, module, places, small_function, small_modules};
 use holloway_abi::Kind;
 use holloway_format::{
     Counters, DamagedFile, FormatError, ImageMap, ModuleMap, Text, decode_image, encode_image,
-    image::peek_image, repair,
 };
+use holloway_testkit::{heads::image_build_id, repair};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ proptest! {
         let map = decode_image(&bytes).unwrap();
         prop_assert_eq!(&map.damage, &[]);
         prop_assert_eq!(map.name.as_str(), "app");
-        prop_assert_eq!(peek_image(&bytes), Ok(map.build_id));
+        prop_assert_eq!(image_build_id(&bytes), Ok(map.build_id));
         prop_assert_eq!(map.modules.into_iter().map(|placed| placed.module).collect::<Vec<_>>(), modules);
     }
 
@@ -41,7 +41,7 @@ proptest! {
         let _ = decode_image(&bytes);
     }
 
-    /// Behind right checksums too, nothing is believed: what is read without damage is a valid map.
+    /// Right checksums do not make bytes trusted: a map that is read without damage is valid.
     #[test]
     fn altered_content_is_checked(module in module(), edits in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let mut bytes = module.encode();
@@ -154,7 +154,7 @@ fn every_flipped_bit_is_noticed_and_costs_one_function() {
             .filter(|damage| damage.fact.to_string().starts_with("the module is lost"))
             .count();
         if modules_lost == 0 {
-            // The strings of a function are its own here; an end of a string is shared by two.
+            // Each function has its own strings here. Two strings share each end.
             assert!(lost.len() <= 2, "bit {bit}: {lost:?}");
             single += usize::from(lost.len() == 1);
         }
@@ -357,7 +357,8 @@ fn counters_never_overlap() {
     );
 }
 
-/// 64 KiB of string used by 2,000 scopes, lengths that claim 2^32 of everything: neither costs memory or time.
+/// A string of 64 KiB that 2,000 scopes use, and lengths of 2^32 everywhere: neither costs memory
+/// or time.
 #[test]
 fn small_files_stay_small() {
     let mut function = small_function("f", 1, Counters::Array { offset: 0, len: 1 });

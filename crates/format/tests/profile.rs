@@ -1,4 +1,4 @@
-//! Profiles, raw and sealed: round trips, sums over threads and processes, and what damage costs.
+//! Profiles, raw and sealed: round trips, sums over threads and processes, and the cost of damage.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use common::{image, map_and_profile, small_modules};
 use holloway_abi::Kind;
 use holloway_format::{
-    Fact, FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile, RawWriter,
-    decode_image, encode_image, peek_profile, raw, read_profile, repair, write_sealed,
+    Fact, FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile, decode_image,
+    encode_image, peek_profile, raw, read_profile, write_sealed,
 };
+use holloway_testkit::{raw::RawWriter, repair};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -31,7 +32,7 @@ fn counts(profile: &Profile) -> Vec<Counted> {
 
 /// Two threads of the small map.
 fn writer(map: &ImageMap) -> RawWriter {
-    let mut writer = RawWriter::of_map(map);
+    let mut writer = RawWriter::for_image(map);
     writer.thread(
         map,
         11,
@@ -79,7 +80,7 @@ fn edge_counters_are_read_by_number() {
     common::add(&mut module, common::small_edge_function("edges"));
     let bytes = encode_image(Kind::Edges, "app", &[(0, &module.encode())]).0;
     let map = decode_image(&bytes).unwrap();
-    let mut writer = RawWriter::of_map(&map);
+    let mut writer = RawWriter::for_image(&map);
     writer.thread(&map, 1, &[(0, 0, 2, 4), (0, 3, 0, 5)]);
     writer.thread(&map, 2, &[(0, 3, 0, 7)]);
     let profile = read_profile(&writer.finish(), &map).unwrap();
@@ -218,7 +219,7 @@ fn counts_where_no_path_is_cost_the_function() {
 #[test]
 fn counts_past_u64_cost_the_function() {
     let map = map();
-    let mut writer = RawWriter::of_map(&map);
+    let mut writer = RawWriter::for_image(&map);
     writer.thread(
         &map,
         1,
@@ -375,7 +376,7 @@ fn every_truncation_of_a_sealed_profile_is_noticed() {
 #[test]
 fn a_truncated_raw_profile_keeps_its_complete_extents() {
     let map = map();
-    let mut writer = RawWriter::of_map(&map);
+    let mut writer = RawWriter::for_image(&map);
     writer
         .thread(&map, 1, &[(0, 0, 0, 1)])
         .thread(&map, 2, &[(0, 0, 0, 10)])
@@ -409,7 +410,7 @@ fn a_truncated_raw_profile_keeps_its_complete_extents() {
 #[test]
 fn a_damaged_extent_costs_itself() {
     let map = map();
-    let mut writer = RawWriter::of_map(&map);
+    let mut writer = RawWriter::for_image(&map);
     writer
         .thread(&map, 1, &[(0, 0, 0, 1)])
         .thread(&map, 2, &[(0, 0, 0, 10)])
@@ -483,7 +484,8 @@ fn a_key_in_a_wrong_slot_costs_the_function() {
     assert!(noticed.count() >= 15);
 }
 
-/// Killed between the key and the count of a new path: that path had not been counted yet. The other way round can't be.
+/// The process was killed between writing the key and the count of a new path, so the path was not
+/// counted yet. The reverse order cannot occur.
 #[test]
 fn a_path_being_entered_at_a_kill_is_no_damage() {
     let map = map();
@@ -543,7 +545,7 @@ proptest! {
                 }
             }
         }
-        let mut writer = RawWriter::of_map(&map);
+        let mut writer = RawWriter::for_image(&map);
         for thread in &threads {
             writer.thread(&map, 1, thread);
         }

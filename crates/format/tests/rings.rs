@@ -4,8 +4,9 @@
 use holloway_abi::{CHUNK, Kind, PAGE, RING_SIZE, WORD_CONTROL};
 use holloway_format::raw::{Piece, RingWords};
 use holloway_format::{
-    Damage, ImageMap, ProfileHead, RawProfile, RawWriter, peek_profile, read_profile, write_sealed,
+    Damage, ImageMap, ProfileHead, RawProfile, peek_profile, read_profile, write_sealed,
 };
+use holloway_testkit::raw::RawWriter;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -96,7 +97,7 @@ fn a_ring_goes_round() {
     assert_eq!(all, [piece(3 * RING_SIZE - 40, words)]);
 }
 
-/// A file may end in the midst of a ring: the words that are there count, in two pieces where they go round.
+/// A file may end inside a ring. The words that are there count, in two pieces if they wrap around.
 #[test]
 fn words_of_a_ring_that_is_cut_off_are_there() {
     let words: Vec<u32> = (1..=(RING_SIZE / 4) as u32).collect();
@@ -212,7 +213,7 @@ fn profiles_of_streams_are_read_and_sealed() {
     }
 }
 
-/// Reads all there is; whatever the bytes, words are no more than rings and spools can have.
+/// Reads all words. Whatever the bytes, there are no more words than rings and spools can hold.
 fn read_all(bytes: &[u8]) {
     let Ok(raw) = RawProfile::parse(bytes) else {
         return;

@@ -1,11 +1,12 @@
-//! Any bytes give a file of traces or an error: random ones, and files with bytes changed, checksums put right.
+//! Any bytes give a file of traces or an error: random bytes, and files with changed bytes and
+//! right checksums.
 
 use holloway_format::trace::{
-    Before, Block, Head, StringHash, Symbol, Terminal, Token, TraceFile, TraceWriter,
+    Block, StringHash, Symbol, Terminal, Token, TraceFile, TraceHead, TracePosition, TraceWriter,
 };
 use proptest::prelude::*;
 
-const HEAD: Head = Head {
+const HEAD: TraceHead = TraceHead {
     process: 1,
     build_id: [7; 16],
 };
@@ -42,7 +43,7 @@ fn sample() -> Vec<Block> {
         terminals: terminals.to_vec(),
         tokens: tokens.to_vec(),
         length: string.len() as u64,
-        hash: StringHash::of(string),
+        hash: StringHash::from_numbers(string),
         change: 5 - 2 * string.len() as i64,
     };
     let path = Terminal::Path {
@@ -85,14 +86,17 @@ fn blocks_come_back() {
     assert_eq!((stream.thread, stream.length), (4711, 12));
     assert_eq!(
         stream.hash,
-        StringHash::of(&[0, 1, 0, 1, 0, 1, 2, 0, 1, 2, 3, 0])
+        StringHash::from_numbers(&[0, 1, 0, 1, 0, 1, 2, 0, 1, 2, 3, 0])
     );
     let blocks: Result<Vec<Block>, _> = stream.blocks().collect();
     assert_eq!(blocks, Ok(sample()));
     let (before, later) = stream.blocks_at(11);
     let (events, depth) = (11, -9 - 3);
-    assert_eq!((before, later.count()), (Before { events, depth }, 1));
-    assert_eq!(stream.blocks_at(10).0, Before::default());
+    assert_eq!(
+        (before, later.count()),
+        (TracePosition { events, depth }, 1)
+    );
+    assert_eq!(stream.blocks_at(10).0, TracePosition::default());
 }
 
 #[test]
@@ -155,7 +159,7 @@ fn a_byte_stands_for_few_tokens() {
         terminals: vec![Terminal::Gap],
         tokens: vec![Token::symbol(Symbol::terminal(0)); TOKENS],
         length: TOKENS as u64,
-        hash: StringHash::of(&[0; TOKENS]),
+        hash: StringHash::from_numbers(&[0; TOKENS]),
         change: 0,
     };
     let mut bytes = Vec::new();
@@ -173,7 +177,7 @@ fn a_byte_stands_for_few_tokens() {
     bytes.truncate(bytes.len() - 100);
     let length = (bytes.len() - start - 9) as u32;
     bytes[start..start + 4].copy_from_slice(&length.to_le_bytes());
-    holloway_format::repair::trace(&mut bytes);
+    holloway_testkit::repair::trace(&mut bytes);
     let error = read(&bytes).expect_err("too many tokens").to_string();
     assert!(error.contains("number of tokens"), "{error}");
 }
@@ -186,14 +190,20 @@ fn hashes_follow_from_parts() {
     for at in [0, 1, 7, 8, 9, 500, 1000] {
         let (left, right) = string.split_at(at);
         assert_eq!(
-            StringHash::of(left).then(StringHash::of(right)),
-            StringHash::of(&string)
+            StringHash::from_numbers(left).then(StringHash::from_numbers(right)),
+            StringHash::from_numbers(&string)
         );
     }
-    let whole = StringHash::of(&string);
+    let whole = StringHash::from_numbers(&string);
     assert_eq!(StringHash::new(whole.value(), 1000), whole);
-    assert_ne!(StringHash::of(&[0, 0]), StringHash::of(&[0]));
-    assert_ne!(StringHash::of(&[1, 2]), StringHash::of(&[2, 1]));
+    assert_ne!(
+        StringHash::from_numbers(&[0, 0]),
+        StringHash::from_numbers(&[0])
+    );
+    assert_ne!(
+        StringHash::from_numbers(&[1, 2]),
+        StringHash::from_numbers(&[2, 1])
+    );
 }
 
 proptest! {
@@ -211,7 +221,7 @@ proptest! {
         bytes.truncate(bytes.len() - cut);
         let at = at % bytes.len();
         bytes[at] = value;
-        holloway_format::repair::trace(&mut bytes);
+        holloway_testkit::repair::trace(&mut bytes);
         read(&bytes);
     }
 

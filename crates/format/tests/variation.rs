@@ -1,50 +1,30 @@
-//! Timings of paths: histograms against sorted lists, round trips, damage that costs one function, and that any bytes are survived.
+//! Timings of paths: histograms against sorted lists, round trips, damage that costs one function,
+//! and arbitrary bytes.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod common;
+
+use common::equal_functions;
 use holloway_abi::Kind;
 use holloway_format::{
-    BlockMap, Bursts, Counters, Distribution, FormatError, FunctionMap, FunctionTimings, ImageMap,
-    ModuleMap, PathTimings, PlacedModule, Timing, VariationHead, VariationProfile, VariationStats,
-    peek_variation, read_variation, repair, write_variation,
+    Bursts, Distribution, FormatError, FunctionTimings, PathTimings, ProcessImage, Timing,
+    VariationHead, VariationProfile, VariationStats, read_variation, write_variation,
 };
+use holloway_testkit::{heads::variation_head, repair};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
-
-/// Two modules of three functions with 100 paths each.
-fn image() -> ImageMap {
-    let function = FunctionMap {
-        counters: Counters::Array {
-            offset: 0,
-            len: 100,
-        },
-        path_count: 100,
-        hash: 7,
-        blocks: vec![BlockMap::default()],
-        ..FunctionMap::default()
-    };
-    let module = PlacedModule {
-        base: 0,
-        module: ModuleMap {
-            functions: vec![function; 3],
-            ..ModuleMap::default()
-        },
-    };
-    ImageMap {
-        build_id: [9; 16],
-        modules: vec![module; 2],
-        ..ImageMap::default()
-    }
-}
 
 /// Values of all sizes.
 fn value() -> impl Strategy<Value = u64> {
     (any::<u64>(), 0u32..64).prop_map(|(value, shift)| value >> shift)
 }
 
-fn of(values: &[u64]) -> Distribution {
-    let mut made = Distribution::default();
-    values.iter().for_each(|&value| made.record(value));
-    made
+fn distribution(values: &[u64]) -> Distribution {
+    let mut distribution = Distribution::default();
+    for &value in values {
+        distribution.record(value);
+    }
+    distribution
 }
 
 fn timing() -> impl Strategy<Value = Timing> {
@@ -96,14 +76,16 @@ fn profile() -> impl Strategy<Value = VariationProfile> {
     (functions, stats(), any::<(u32, bool)>(), "[a-zé]{0,9}").prop_map(
         |(functions, stats, (pid, forked), image)| VariationProfile {
             head: VariationHead {
-                build_id: [9; 16],
-                image_path: format!("/bin/{image}"),
-                image,
+                process: ProcessImage {
+                    build_id: [9; 16],
+                    image_path: format!("/bin/{image}"),
+                    image,
+                    pid,
+                    ppid: 1,
+                    threads: 2,
+                    forked,
+                },
                 kind: [Kind::Variation, Kind::Times][usize::from(forked)],
-                pid,
-                ppid: 1,
-                threads: 2,
-                forked,
                 stats,
             },
             functions: functions
@@ -136,7 +118,7 @@ proptest! {
     /// The value of rank ⌈share × n⌉ of the sorted list, within half a bucket.
     #[test]
     fn quantiles_are_those_of_sorted_samples(mut values in vec(value(), 1..200), share in 0.0f64..=1.0) {
-        let times = of(&values);
+        let times = distribution(&values);
         values.sort_unstable();
         let rank = ((share * values.len() as f64).ceil() as usize).max(1);
         let expect = values[rank - 1];
@@ -152,7 +134,7 @@ proptest! {
 
     #[test]
     fn sums_are_exact(values in vec(0u64..1 << 40, 0..100)) {
-        let times = of(&values);
+        let times = distribution(&values);
         let n = values.len() as f64;
         prop_assert_eq!(times.count(), values.len() as u64);
         prop_assert_eq!(times.sum(), values.iter().sum::<u64>());
@@ -164,9 +146,9 @@ proptest! {
     #[test]
     fn what_is_merged_is_what_was_recorded_in_one(values in vec(0u64..1 << 50, 0..60), at in 0usize..61) {
         let (first, rest) = values.split_at(at.min(values.len()));
-        let mut sum = of(first);
-        sum.merge(&of(rest));
-        prop_assert_eq!(sum, of(&values));
+        let mut sum = distribution(first);
+        sum.merge(&distribution(rest));
+        prop_assert_eq!(sum, distribution(&values));
     }
 
     #[test]
@@ -185,8 +167,8 @@ proptest! {
     #[test]
     fn what_was_written_is_read(profile in profile()) {
         let bytes = write_variation(&profile);
-        prop_assert_eq!(peek_variation(&bytes), Ok(profile.head.clone()));
-        prop_assert_eq!(read_variation(&bytes, &image()), Ok(profile));
+        prop_assert_eq!(variation_head(&bytes), Ok(profile.head.clone()));
+        prop_assert_eq!(read_variation(&bytes, &equal_functions()), Ok(profile));
     }
 
     #[test]
@@ -194,7 +176,7 @@ proptest! {
         let mut bytes = write_variation(&profile);
         let at = at.index(bytes.len());
         bytes[at] ^= 1 << bit;
-        if let Ok(read) = read_variation(&bytes, &image()) {
+        if let Ok(read) = read_variation(&bytes, &equal_functions()) {
             prop_assert!(!read.damage.is_empty());
             prop_assert!(read.functions.len() + 1 >= profile.functions.len());
             prop_assert!(read.functions.iter().all(|one| profile.functions.contains(one)));
@@ -210,9 +192,9 @@ proptest! {
             bytes[at] = byte;
         }
         repair::variation(&mut bytes);
-        if let Ok(read) = read_variation(&bytes, &image()) {
+        if let Ok(read) = read_variation(&bytes, &equal_functions()) {
             let whole = VariationProfile { damage: Vec::new(), ..read };
-            prop_assert_eq!(read_variation(&write_variation(&whole), &image()), Ok(whole));
+            prop_assert_eq!(read_variation(&write_variation(&whole), &equal_functions()), Ok(whole));
         }
     }
 }
@@ -225,7 +207,10 @@ fn the_layout_is_the_documented_one() {
     calm.record(7, Some(7));
     let profile = VariationProfile {
         head: VariationHead {
-            build_id: [9; 16],
+            process: ProcessImage {
+                build_id: [9; 16],
+                ..ProcessImage::default()
+            },
             kind: Kind::Times,
             ..VariationHead::default()
         },
@@ -249,17 +234,17 @@ fn the_layout_is_the_documented_one() {
     ];
     assert!(bytes.ends_with(&payload), "{bytes:?}");
     assert_eq!(
-        read_variation(b"HLWTIMES", &image()),
+        read_variation(b"HLWTIMES", &equal_functions()),
         Err(FormatError::Truncated { offset: 8 })
     );
-    assert_eq!(peek_variation(b"HLWLOOPS"), Err(FormatError::NotTimings));
+    assert_eq!(variation_head(b"HLWLOOPS"), Err(FormatError::NotTimings));
 }
 
 /// Ends that can't be those of what the buckets hold are refused, not shown.
 #[test]
 fn sums_must_fit_the_buckets() {
     use holloway_format::variation::Sums;
-    let times = of(&[5, 300]);
+    let times = distribution(&[5, 300]);
     let sums = times.sums();
     let buckets = || times.buckets().map(|bucket| (bucket.number, bucket.count));
     assert_eq!(

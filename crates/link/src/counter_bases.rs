@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use holloway_abi::Kind;
-use holloway_format::Beside;
+use holloway_format::RingCounterBases;
 use holloway_weave::WovenModule;
 use holloway_weave::image::Machine;
 use holloway_weave::patch::{self, PatchError};
@@ -36,8 +36,8 @@ pub(crate) struct CounterBases {
     /// The base of each module. Modules without probes have none.
     pub(crate) modules: Vec<Option<u64>>,
     end: u64,
-    /// Counters beside rings.
-    beside: Beside,
+    /// Counters ring_counters rings.
+    ring_counters: RingCounterBases,
     /// The constants that the image object defines.
     pub(crate) constants: BTreeMap<String, u64>,
 }
@@ -125,12 +125,12 @@ impl CounterBases {
         collect: Kind,
     ) -> std::result::Result<u64, PatchError> {
         let base = self.end;
-        let mut beside = self.beside;
+        let mut ring_counters = self.ring_counters;
         let constants = [
             (woven.base_symbol.clone(), base / collect.base_unit()),
             (
                 patch::ring_counters_symbol(&woven.base_symbol),
-                beside.place(&woven.fragment),
+                ring_counters.place(&woven.fragment),
             ),
         ];
         let is_patched = Machine::of_object(&woven.object).is_some_and(Machine::patches_bases);
@@ -143,14 +143,14 @@ impl CounterBases {
             }
         }
         self.end += room(woven.counters_size);
-        self.beside = beside;
+        self.ring_counters = ring_counters;
         Ok(base)
     }
 
     /// Bytes of counters that a thread needs.
     pub(crate) fn size(&self, collect: Kind) -> u64 {
         match collect {
-            Kind::Loops => self.beside.end,
+            Kind::Loops => self.ring_counters.end,
             Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => self.end,
         }
     }

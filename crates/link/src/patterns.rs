@@ -81,7 +81,7 @@ fn search_module(map: &ModuleMap, searches: &mut [Search]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holloway_format::{FunctionMap, Gone, Skipped};
+    use holloway_format::{FunctionMap, Skipped, VanishedFunction};
 
     #[test]
     fn patterns_fit_code_or_what_is_inlined_or_nothing() {
@@ -96,7 +96,7 @@ mod tests {
                 linkage_name: "left".into(),
                 reason: "not among --only".into(),
             }],
-            gone: vec![Gone {
+            gone: vec![VanishedFunction {
                 name: "helper".into(),
                 linkage_name: "helper".into(),
             }],

@@ -7,9 +7,7 @@
     reason = "a measurement, run by hand"
 )]
 
-#[path = "../../analysis/tests/build/mod.rs"]
-mod build;
-
+use holloway_testkit::build;
 use std::io::sink;
 use std::time::Instant;
 

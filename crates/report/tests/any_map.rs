@@ -1,15 +1,13 @@
 //! Whatever a map says, the report is a report: no panic, no endless loop.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[path = "../../analysis/tests/build/mod.rs"]
-mod build;
-
 use build::{count_edges, fact, function, image, module, profile, slide};
 use holloway_analysis::RunProfile;
 use holloway_analysis::loops::shape;
 use holloway_format::{EdgeKind, FunctionMap, Outcome, Place};
 use holloway_report::source::Nothing;
 use holloway_report::{Options, Sort, View, json, overlap, terminal};
+use holloway_testkit::build;
 use proptest::prelude::*;
 use regex::Regex;
 

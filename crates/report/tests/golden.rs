@@ -1,9 +1,7 @@
 //! Everything printed, as golden files in tests/snapshots; `INSTA_UPDATE=always cargo test -p holloway-report` writes them anew.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[path = "../../analysis/tests/build/mod.rs"]
-mod build;
-
+use holloway_testkit::build;
 use std::path::PathBuf;
 
 use build::{

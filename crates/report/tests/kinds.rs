@@ -1,9 +1,6 @@
 //! Golden files of runs that recorded edges, or both, or paths that were left; and of what compares profiles.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[path = "../../analysis/tests/build/mod.rs"]
-mod build;
-
 use build::{
     SLIDE_FIRST, SLIDE_SECOND, count_edges, fact, function, image, module, profile, slide,
 };
@@ -11,6 +8,7 @@ use holloway_abi::Kind;
 use holloway_analysis::{Exits, RunProfile};
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::{Options, Sort, Source, View, default_view, json, overlap, terminal};
+use holloway_testkit::build;
 use insta::assert_snapshot;
 use regex::Regex;
 

@@ -1,9 +1,7 @@
 //! Loops as they are printed, golden files as in golden.rs; streams are made of blocks by name.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[path = "../../analysis/tests/build/mod.rs"]
-mod build;
-
+use holloway_testkit::build;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,8 +14,8 @@ use holloway_analysis::stream::Words;
 use holloway_flow::PathId;
 use holloway_format::damage::{Fact, Percent, Sample};
 use holloway_format::{
-    Counters, FunctionMap, ImageMap, LoopMap, LoopsHead, LoopsProfile, Outcome, read_loops,
-    write_loops,
+    Counters, FunctionMap, ImageMap, LoopMap, LoopsHead, LoopsProfile, Outcome, ProcessImage,
+    read_loops, write_loops,
 };
 use holloway_report::notes::sentence;
 use holloway_report::source::Nothing;
@@ -174,11 +172,14 @@ fn changed(gap: u64, change: &dyn Fn(&mut LoopsProfile)) -> LoopsRun {
 /// What was built, written and read again.
 fn sealed(image: &Arc<ImageMap>, builder: LoopsBuilder) -> LoopsProfile {
     let head = LoopsHead {
-        build_id: image.build_id,
-        image: "app".to_owned(),
-        image_path: "/tmp/app".to_owned(),
-        pid: 100,
-        threads: 1,
+        process: ProcessImage {
+            build_id: image.build_id,
+            image: "app".to_owned(),
+            image_path: "/tmp/app".to_owned(),
+            pid: 100,
+            threads: 1,
+            ..ProcessImage::default()
+        },
         ..LoopsHead::default()
     };
     let met = builder.met();

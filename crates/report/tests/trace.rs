@@ -3,9 +3,7 @@
 //! The program: main takes a lock, works and releases it, round by round; in its third round it forgets to release.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[path = "../../analysis/tests/build/mod.rs"]
-mod build;
-
+use holloway_testkit::build;
 use std::path::PathBuf;
 
 use build::{function, image, mangled, module};
@@ -14,7 +12,7 @@ use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
 use holloway_analysis::trace::stats::{counts, depth};
 use holloway_analysis::trace::{Checked, Extent, LookAhead, Sequitur, Terminal, Trace};
-use holloway_format::trace::Before;
+use holloway_format::trace::TracePosition;
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::notes::sentence;
 use holloway_report::source::Nothing;
@@ -441,7 +439,7 @@ fn cat_of_a_part() {
         let trace = whole_from(begin);
         for start in begin..numbers.len() {
             let rest = whole_from(start);
-            let before = Before {
+            let before = TracePosition {
                 events: (start - begin) as u64,
                 depth: depth(&trace.grammar, &events, (start - begin) as u64),
             };

@@ -1,11 +1,7 @@
 //! Timed paths as they are printed, golden files as in golden.rs; streams are made of blocks by name.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[path = "../../analysis/tests/build/mod.rs"]
-mod build;
-#[path = "../../analysis/tests/samples/mod.rs"]
-mod samples;
-
+use holloway_testkit::{build, samples};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A raw profile that is being written: finds its rings as they come.
+//! A raw profile that its process still writes. Finds the rings as they appear.
 
 use std::fs::File;
 use std::io;
@@ -17,18 +17,18 @@ use crate::ring::{Ring, SIZE, WORDS};
 pub struct RingFile {
     file: File,
     head: RawHead,
-    /// Offset up to which extents have been looked at.
+    /// Offset up to which extents were searched.
     seen: u64,
 }
 
-/// What a file may be.
+/// The result of opening a file.
 #[derive(Debug)]
 pub enum Opened {
     /// A raw profile with streams.
     Streams(RingFile),
     /// Its head is not written yet.
     Unfinished,
-    /// Something else.
+    /// A file that is no raw profile with streams.
     Other,
 }
 
@@ -53,12 +53,12 @@ impl RingFile {
         Ok(Opened::Streams(Self { file, head, seen }))
     }
 
-    /// What its head said when it was opened.
+    /// The head, as it was when the file was opened.
     pub fn head(&self) -> &RawHead {
         &self.head
     }
 
-    /// What its head says now: threads and losses are counted as the program goes.
+    /// The head as it is now. The program updates the numbers of threads and losses while it runs.
     ///
     /// # Errors
     /// It can't be read.
@@ -66,7 +66,7 @@ impl RingFile {
         Ok(read_head(&self.file)?.unwrap_or_else(|_| self.head.clone()))
     }
 
-    /// The process that is to take words out of its rings; 0: its threads spool.
+    /// The process that takes words out of its rings; 0: its threads spool.
     ///
     /// # Errors
     /// It can't be read.
@@ -77,7 +77,7 @@ impl RingFile {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// Rings that have come since the last call.
+    /// The rings that were created since the last call.
     ///
     /// # Errors
     /// The file can't be read or mapped.
@@ -97,7 +97,7 @@ impl RingFile {
         Ok(rings)
     }
 
-    /// Bytes of an extent behind its ring's words.
+    /// Bytes of ring counters behind the words of a ring.
     fn beside(&self) -> u64 {
         match self.head.profile.kind.traits().inline_counts {
             InlineCounts::Activations => self
@@ -108,7 +108,7 @@ impl RingFile {
         }
     }
 
-    /// Kind and size of the extent at `seen`; a page of nothing where it makes no sense.
+    /// The extent at `seen`. If its head makes no sense: a page without content.
     fn extent(&self) -> io::Result<Extent> {
         let mut bytes = [0; size_of::<ExtentHeader>()];
         self.file.read_exact_at(&mut bytes, self.seen)?;
@@ -152,7 +152,7 @@ impl RingFile {
     }
 }
 
-/// What the head of an extent says.
+/// The head of an extent.
 struct Extent {
     kind: u32,
     size: u64,
@@ -161,12 +161,12 @@ struct Extent {
 
 fn read_head(file: &File) -> io::Result<Result<RawHead, FormatError>> {
     let mut bytes = [0; size_of::<RawHeader>()];
-    let mut got = 0;
-    while got < bytes.len() {
-        match file.read_at(&mut bytes[got..], got as u64)? {
+    let mut length = 0;
+    while length < bytes.len() {
+        match file.read_at(&mut bytes[length..], length as u64)? {
             0 => break,
-            more => got += more,
+            count => length += count,
         }
     }
-    Ok(RawHead::read(&bytes[..got]))
+    Ok(RawHead::read(&bytes[..length]))
 }

@@ -1,7 +1,7 @@
-//! A piece of a file that another process writes at the same time, as atomics.
+//! A part of a file that another process writes meanwhile, as atomics.
 //!
-//! A file that is cut short while it is mapped gives SIGBUS where it is read beyond its end. The program never cuts
-//! its profile, and [`Mapping::new`] refuses what the file doesn't hold when it is mapped.
+//! Reading behind the end of a file that was cut short after it had been mapped gives SIGBUS. The
+//! program never cuts its profile, and [`Mapping::new`] refuses ranges beyond the end of the file.
 
 use std::fs::File;
 use std::io;
@@ -17,9 +17,9 @@ pub(crate) struct Mapping {
     length: usize,
 }
 
-// SAFETY: memory that is mapped can be used by any thread, and all access is by atomics.
+// SAFETY: any thread can use mapped memory, and all access is atomic.
 unsafe impl Send for Mapping {}
-// SAFETY: as above: a shared `Mapping` hands out atomics only.
+// SAFETY: as above: a shared `Mapping` gives out atomics only.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -34,7 +34,7 @@ impl Mapping {
         }
         let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice takes nobody's memory.
+        // SAFETY: a new mapping at an address of the kernel's choice replaces no other memory.
         let start = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -55,8 +55,8 @@ impl Mapping {
     /// They lie outside of the mapping.
     pub(crate) fn u64(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8) && offset.saturating_add(8) <= self.length);
-        // SAFETY: within the mapping and aligned, as checked (`start` is a page's); mapped as long as `self` is there, and only
-        // ever used by atomics.
+        // SAFETY: within the mapping and aligned, as checked (`start` is a page's). The memory
+        // stays mapped as long as `self` exists, and is only used through atomics.
         unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(offset).cast()) }
     }
 
@@ -77,8 +77,8 @@ impl Mapping {
             .checked_mul(4)
             .and_then(|length| offset.checked_add(length));
         assert!(offset.is_multiple_of(4) && end.is_some_and(|end| end <= self.length));
-        // SAFETY: within the mapping and aligned, as checked; mapped as long as `self` is there, and only ever used by atomics.
-        // `AtomicU32` has the layout of `u32`.
+        // SAFETY: within the mapping and aligned, as checked. The memory stays mapped as long as
+        // `self` exists, and is only used through atomics. `AtomicU32` has the layout of `u32`.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(offset).cast(), count) }
     }
 }
@@ -93,15 +93,16 @@ impl Mapping {
             .checked_mul(8)
             .and_then(|length| offset.checked_add(length));
         assert!(offset.is_multiple_of(8) && end.is_some_and(|end| end <= self.length));
-        // SAFETY: as in `words`. The process that writes the words is another; here nothing else looks at them meanwhile.
+        // SAFETY: as in `words`. Another process writes the words; nothing else in this process
+        // reads them meanwhile.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(offset).cast(), count) }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nothing refers to it any more: references live no longer than `self`.
-        // It can't fail: start and length are those of a mapping.
+        // SAFETY: `self` owns the mapping, and no references are left: they live no longer than
+        // `self`. Unmapping cannot fail, because start and length are those of a mapping.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
     }
 }

@@ -1,10 +1,13 @@
 //! One thread's ring, from the reader's end.
 //!
-//! Between `taken` and the first place that is 0 all words are written, and their places are the reader's until it
-//! moves `taken`: it copies them, sets them to 0, moves `taken`, and wakes the owner if that waits for room.
+//! All words between `taken` and the first place that holds 0 are written, and their places belong
+//! to the reader until it moves `taken`. The reader copies the words, sets their places to 0, moves
+//! `taken`, and wakes the owner if it waits for room.
 //!
-//! A *hole* (a place that is taken but not written) is waited for, unless nobody will fill it: its owner is dead (another
-//! has the ring, or [`Ring::take_rest`]), or it is the very place that the owner, in a handler of a signal, waits to be taken.
+//! A *hole* is a place that the owner has reserved but not written. The reader waits for it, unless
+//! nobody will fill it. That is so if its owner is dead (another thread has the ring, or
+//! [`Ring::take_rest`] is used), or if the owner, in a signal handler, waits for this very place to
+//! be taken.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
@@ -27,7 +30,7 @@ const HOLES: usize = HEADER + std::mem::offset_of!(RingHeader, holes);
 /// Offset of the words in the extent.
 pub(crate) const WORDS: usize = HEADER + RING_WORDS as usize;
 const TID: usize = 12;
-/// Pairs of words that are copied at a time: a line of the cache.
+/// Number of pairs of words copied at a time: a cache line.
 const BLOCK: usize = 8;
 
 /// A thread's ring in a raw profile.
@@ -38,17 +41,17 @@ pub struct Ring {
     offset: u64,
 }
 
-/// What was taken.
+/// The position of taken words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Stream position (bytes) of the first word.
     pub at: u64,
-    /// Words that the owner wrote over before they were taken, just before `at`; in bytes.
+    /// Bytes of words, just before `at`, that the owner overwrote before they were taken.
     pub lost: u64,
 }
 
 impl Ring {
-    /// The ring whose extent is mapped; `size` bytes of words.
+    /// The ring in a mapped extent, with `size` bytes of words.
     pub(crate) fn new(mapping: Mapping, size: u64, offset: u64) -> Self {
         Self {
             mapping,
@@ -57,7 +60,7 @@ impl Ring {
         }
     }
 
-    /// Where its extent begins in the file: what tells it from the others.
+    /// Offset of its extent in the file, which identifies the ring.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -67,7 +70,7 @@ impl Ring {
         self.size
     }
 
-    /// The thread that owns it at present.
+    /// The thread that owns it now.
     pub fn tid(&self) -> u32 {
         self.mapping.u32(TID).load(Ordering::Relaxed)
     }
@@ -82,13 +85,13 @@ impl Ring {
         self.mapping.u64(TAKEN).load(Ordering::Relaxed)
     }
 
-    /// Position from which on the owner dropped words, if it did.
+    /// Position from which the owner dropped words, if it did.
     pub fn missing(&self) -> Option<u64> {
         let missing = self.mapping.u64(MISSING).load(Ordering::Acquire);
         (missing != u64::MAX).then_some(missing)
     }
 
-    /// Bytes that wait to be taken; the last may not be written yet.
+    /// Bytes of words that can be taken. The last words may not be written yet.
     pub fn waiting_bytes(&self) -> u64 {
         self.end().saturating_sub(self.taken())
     }
@@ -98,17 +101,19 @@ impl Ring {
         self.mapping.u32(WAITING).load(Ordering::Acquire) != 0
     }
 
-    /// Says in the ring that of the words taken so many, of paths, are left out of a sample: whoever finds the profile later knows that they are not lost.
+    /// Records in the ring that this many of the taken words of paths were left out of a sample. A
+    /// later reader of the profile then knows that they are not lost.
     pub fn leave_out(&mut self, words: u64) {
         self.mapping
             .u64(LEFT_OUT)
             .fetch_add(words, Ordering::Relaxed);
     }
 
-    /// Takes at most `most` bytes of words and puts them behind `words`, up to the first that is not written yet. Holes that
-    /// nobody will fill come as 0.
-    pub fn take(&mut self, most: u64, words: &mut Vec<u32>) -> Batch {
-        // Before the places are looked at: what is 0 after that can't be filled while the owner waits.
+    /// Takes at most `limit` bytes of words and appends them to `words`, up to the first word that
+    /// is not written yet. Holes that nobody will fill come as 0.
+    pub fn take(&mut self, limit: u64, words: &mut Vec<u32>) -> Batch {
+        // Checked before the places are read: a place that is 0 after this check cannot be filled
+        // while the owner waits.
         let is_stuck = self.owner_waits() && self.is_full();
         let start = self.mapping.u64(START).load(Ordering::Acquire);
         let final_below = if is_stuck {
@@ -117,47 +122,48 @@ impl Ring {
             0
         }
         .max(start);
-        self.take_some(most, words, final_below)
+        self.take_words(limit, words, final_below)
     }
 
-    /// Whether the owner can't go on before more is taken: otherwise it waits no longer, and only has not been woken yet.
+    /// Whether the owner cannot continue before more words are taken. Otherwise it no longer waits
+    /// and has only not woken up yet.
     fn is_full(&self) -> bool {
         let cursor = self.mapping.u64(CURSOR).load(Ordering::Acquire);
         let chunk = cursor.saturating_sub(4) & !(CHUNK - 1);
         chunk.saturating_add(RESERVE) > self.taken().saturating_add(self.size)
     }
 
-    /// The same of a ring whose process is gone: what is not written never will be.
-    pub fn take_rest(&mut self, most: u64, words: &mut Vec<u32>) -> Batch {
-        self.take_some(most, words, u64::MAX)
+    /// Takes words of a ring whose process has ended. Words that are not written now never will be.
+    pub fn take_rest(&mut self, limit: u64, words: &mut Vec<u32>) -> Batch {
+        self.take_words(limit, words, u64::MAX)
     }
 
-    /// Places below `final_below` are as they will stay.
-    fn take_some(&mut self, most: u64, words: &mut Vec<u32>, final_below: u64) -> Batch {
+    /// Takes words; places below `final_below` no longer change.
+    fn take_words(&mut self, limit: u64, words: &mut Vec<u32>, final_below: u64) -> Batch {
         let (taken, end) = (self.taken(), self.end());
-        // More than it holds: the owner went round and over it.
+        // If the ring holds less, the owner overwrote the words before.
         let start = taken.max(end.saturating_sub(self.size)) & !3;
-        let stop = end.min(start.saturating_add(most)) & !3;
+        let stop = end.min(start.saturating_add(limit)) & !3;
         let (mut at, mut holes) = (start, 0);
         while at < stop {
             let place = at & (self.size - 1);
-            let most = if at.is_multiple_of(8) {
+            let longest = if at.is_multiple_of(8) {
                 self.size - place
             } else {
                 4
             };
-            let piece = (stop - at).min(most);
+            let piece = (stop - at).min(longest);
             let (place, count) = (WORDS + place as usize, (piece / 4) as usize);
-            let got = self.copy(place, count, words);
-            let places = &self.mapping.words(place, count)[got..];
+            let copied = self.copy(place, count, words);
+            let places = &self.mapping.words(place, count)[copied..];
             let may_be_holes = final_below.saturating_sub(at).div_ceil(4);
             let before = words.len();
-            let got = got + copy(places, words, may_be_holes.saturating_sub(got as u64));
+            let copied = copied + copy(places, words, may_be_holes.saturating_sub(copied as u64));
             if may_be_holes > 0 {
                 holes += words[before..].iter().filter(|&&word| word == 0).count() as u64;
             }
-            at += 4 * got as u64;
-            if got < count {
+            at += 4 * copied as u64;
+            if copied < count {
                 break;
             }
         }
@@ -173,8 +179,9 @@ impl Ring {
         }
     }
 
-    /// Copies as many words from a place on as can be in blocks without a 0, and sets their places to 0. Two words a load: one at a time
-    /// took as long as what is made of them.
+    /// Copies words from a place on, block by block, up to the first block that holds a 0, and sets
+    /// their places to 0. Each load reads two words: reading one word at a time took as long as the
+    /// analysis of the words.
     fn copy(&self, place: usize, count: usize, words: &mut Vec<u32>) -> usize {
         if !place.is_multiple_of(8) {
             return 0;
@@ -183,7 +190,7 @@ impl Ring {
         let before = words.len();
         words.resize(before + 2 * pairs.len(), 0);
         let blocks = pairs.chunks_exact(BLOCK);
-        let mut got = 0;
+        let mut copied = 0;
         for (from, to) in blocks.zip(words[before..].chunks_exact_mut(2 * BLOCK)) {
             let mut holes = false;
             for (pair, to) in from.iter().zip(to.chunks_exact_mut(2)) {
@@ -198,31 +205,34 @@ impl Ring {
             for pair in from {
                 pair.store(0, Ordering::Relaxed);
             }
-            got += 2 * BLOCK;
+            copied += 2 * BLOCK;
         }
-        words.truncate(before + got);
-        got
+        words.truncate(before + copied);
+        copied
     }
 
-    /// Position after the last place taken by the owner, as far as its words can be trusted.
+    /// Position after the last place that the owner reserved and did not drop.
     fn end(&self) -> u64 {
         let cursor = self.mapping.u64(CURSOR).load(Ordering::Acquire);
         self.missing().map_or(cursor, |missing| missing.min(cursor))
     }
 
-    /// Moves `taken`, behind places that are 0 again, and wakes the owner.
+    /// Moves `taken` behind places that are 0 again, and wakes the owner.
     fn give_back(&self, taken: u64) {
         self.mapping.u64(TAKEN).store(taken, Ordering::Release);
-        // The owner says that it waits, then looks at `taken` again; here the other way round: one of both sees the other.
+        // The owner sets `waiting` and then reads `taken`. This reader does the reverse, so one of
+        // them sees the other's write.
         fence(Ordering::SeqCst);
         if self.owner_waits() {
-            // Shared, not private: it waits in another process. An address that is mapped can be woken.
+            // A shared futex, because the owner waits in another process. The address is mapped, so
+            // the call cannot fail.
             futex::wake(self.mapping.u32(TAKEN), futex::Flags::empty(), u32::MAX).ok();
         }
     }
 }
 
-/// Copies words up to the first 0 that is not among the first `may_be_holes`, and sets their places to 0.
+/// Copies words up to the first 0 behind the first `may_be_holes` places, and sets their places to
+/// 0.
 fn copy(places: &[AtomicU32], words: &mut Vec<u32>, may_be_holes: u64) -> usize {
     let before = words.len();
     words.reserve(places.len());
@@ -233,9 +243,9 @@ fn copy(places: &[AtomicU32], words: &mut Vec<u32>, may_be_holes: u64) -> usize 
         }
         words.push(word);
     }
-    let got = words.len() - before;
-    for place in &places[..got] {
+    let copied = words.len() - before;
+    for place in &places[..copied] {
         place.store(0, Ordering::Relaxed);
     }
-    got
+    copied
 }

@@ -1,4 +1,5 @@
-//! A producer that appends as `holloway_abi` says, by writes to the file: they and the reader's mapping are the same pages.
+//! A producer that appends by the rules of `holloway_abi`, by writes to the file. The writes and
+//! the reader's mapping share their pages.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs::File;
@@ -6,8 +7,9 @@ use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
 use holloway_abi::{CHUNK, EXTENT_MAGIC, EXTENT_RING, Kind, PAGE};
-use holloway_format::{ProfileHead, RawWriter};
+use holloway_format::ProfileHead;
 use holloway_rings::{Batch, Opened, Ring, RingFile};
+use holloway_testkit::raw::RawWriter;
 
 const SIZE: u64 = 8 * CHUNK;
 const CURSOR: u64 = 64;

@@ -59,7 +59,7 @@ pub(crate) fn function_map<'m>(
         hash: 0,
         in_source_order: is_unoptimized(function),
         counters: placement.counters,
-        beside: placement.ring_counters.map(|counters| counters.offset),
+        ring_counters: placement.ring_counters.map(|counters| counters.offset),
         path_count: 0,
         entry: lowered.cfg.entry().0,
         exit: lowered.cfg.exit().0,

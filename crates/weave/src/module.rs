@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 
-use holloway_format::{Gone, ModuleMap, Skipped};
+use holloway_format::{ModuleMap, Skipped, VanishedFunction};
 use holloway_llvm::{AttributeKind, Context, Function, Library, Linkage, Module};
 
 use crate::error::{Defect, WeaveError};
@@ -181,9 +181,9 @@ fn base_symbol(bitcode: &[u8], name: &str) -> String {
 }
 
 /// The source name and linkage name of every function with code in the module.
-fn defined_functions(module: &Module<'_>) -> Vec<Gone> {
+fn defined_functions(module: &Module<'_>) -> Vec<VanishedFunction> {
     bodies(module)
-        .map(|function| Gone {
+        .map(|function| VanishedFunction {
             name: source_name(function).into(),
             linkage_name: function.name().into(),
         })
@@ -204,7 +204,7 @@ fn source_name(function: Function<'_>) -> String {
 }
 
 /// The functions without code of their own after optimization.
-fn gone(module: &Module<'_>, defined: &[Gone]) -> Vec<Gone> {
+fn gone(module: &Module<'_>, defined: &[VanishedFunction]) -> Vec<VanishedFunction> {
     let left: HashSet<String> = bodies(module).map(Function::name).collect();
     defined
         .iter()

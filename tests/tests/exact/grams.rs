@@ -7,12 +7,12 @@
 //! [`crate::naive`] reads the raw words. The grammars of SEQUITUR and SEQUITUR(1) for these words
 //! must have both properties that their authors claim.
 
-use crate::lawful::lawful;
-use crate::naive::{self, Event, Image, Stream, Told};
 use crate::shelf::Shelved;
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::loops::{LoopsRun, Sequences};
 use holloway_format::{ImageMap, read_loops};
+use holloway_testkit::naive::{self, Event, Image, Stream, StreamReading};
+use holloway_testkit::sequitur::check_laws;
 use holloway_tests::corpus;
 use holloway_tests::tool::{clean, holloway_command, installed, run_ok, scratch, tests_directory};
 use holloway_tests::workload::{BZIP2, Flavor, LUA, Workload, ZLIB};
@@ -63,7 +63,7 @@ impl Paths {
         }
     }
 
-    fn items(&mut self, told: &Told, image: &mut Image) -> Result<Vec<Item>> {
+    fn items(&mut self, told: &StreamReading, image: &mut Image) -> Result<Vec<Item>> {
         let mut all = Vec::new();
         for event in &told.events {
             match event {
@@ -237,7 +237,7 @@ impl Subject {
         program: &Path,
         data: &Path,
         collected: &Path,
-    ) -> Result<(Vec<Told>, Image)> {
+    ) -> Result<(Vec<StreamReading>, Image)> {
         self.run(program, data, None)?;
         let streams = naive::streams(data)?;
         ensure!(streams.len() == self.streams, "{} streams", streams.len());
@@ -302,7 +302,7 @@ impl Subject {
                 Event::Path { word, .. } => Some(*word),
                 _ => None,
             });
-            lawful(&words.collect::<Vec<_>>());
+            check_laws(&words.collect::<Vec<_>>());
         }
         wanted.sort();
         for data in [&collected, &spooled] {
@@ -342,7 +342,7 @@ impl Subject {
     fn loops_of_trace(
         &self,
         data: &Path,
-        told: &[Told],
+        told: &[StreamReading],
         image: &mut Image,
         paths: &mut Paths,
     ) -> Result<()> {
@@ -388,7 +388,7 @@ impl Subject {
 }
 
 /// The words of each activation, in order.
-pub(crate) fn by_activation(told: &Told) -> Vec<Vec<u32>> {
+pub(crate) fn by_activation(told: &StreamReading) -> Vec<Vec<u32>> {
     let mut ran = vec![Vec::new(); told.functions.len()];
     for event in &told.events {
         if let Event::Path { activation, word } = event {
@@ -399,11 +399,11 @@ pub(crate) fn by_activation(told: &Told) -> Vec<Vec<u32>> {
 }
 
 /// The sequences of up to `k` words in a row of one activation.
-fn grams(told: &[Told], k: usize) -> Grams {
+fn grams(told: &[StreamReading], k: usize) -> Grams {
     let mut all = Grams::new();
     for told in told {
         let ran = by_activation(told);
-        for &(word, count) in &told.beside {
+        for &(word, count) in &told.ring_counts {
             *all.entry(vec![word]).or_default() += count;
         }
         for words in &ran {

@@ -3,10 +3,10 @@
 //! for them.
 
 use crate::grams::{Subject, by_activation, first_word, subject};
-use crate::naive::{self, Told};
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::loops::LoopsRun;
 use holloway_format::read_loops;
+use holloway_testkit::naive::{self, StreamReading};
 use holloway_tests::tool::scratch;
 use holloway_tests::workload::LUA;
 use std::collections::HashMap;
@@ -78,11 +78,11 @@ fn check(subject: &Subject, data: &Path) -> Result<()> {
 }
 
 /// The sequences of up to `k` words in a row of one activation, by their number of words and hash.
-fn long_grams(told: &[Told], k: usize) -> HashMap<(u32, u64), u64> {
+fn long_grams(told: &[StreamReading], k: usize) -> HashMap<(u32, u64), u64> {
     let mut all = HashMap::new();
     for told in told {
         let ran = by_activation(told);
-        for &(word, count) in &told.beside {
+        for &(word, count) in &told.ring_counts {
             *all.entry((1, longer(0, word))).or_default() += count;
         }
         for from in ran

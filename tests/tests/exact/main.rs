@@ -7,11 +7,8 @@ mod clang;
 mod gcov;
 mod grams;
 mod kinds;
-#[path = "../../../crates/analysis/tests/lawful/mod.rs"]
-mod lawful;
 mod left;
 mod long;
-mod naive;
 mod ours;
 mod outcomes;
 mod rustc;
@@ -19,4 +16,3 @@ mod sequence;
 mod shelf;
 mod throws;
 mod tracer;
-mod walk;

@@ -2,13 +2,13 @@
 //! acyclic graph of the map, and from edge counts by solving for one unknown after another. No code
 //! of `flow` or `analysis` takes part.
 
-use crate::walk::walk;
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::RunProfile;
 use holloway_format::{
     Counters, DagKind, EdgeKind, EdgeMap, FunctionMap, ImageMap, Outcome, Profile, decode_image,
     peek_profile, read_profile,
 };
+use holloway_testkit::walk::walk;
 use holloway_tests::report::Report;
 use holloway_tests::tool::{Output, holloway_command, run};
 use holloway_tests::workload::{LUA, Workload};

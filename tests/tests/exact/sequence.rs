@@ -9,10 +9,10 @@
 //! path, which are only counted.
 
 use crate::left::{self, Sort};
-use crate::naive::{self, Event, Image, Told};
 use crate::tracer;
 use anyhow::{Context, Result, ensure};
 use holloway_format::Outcome;
+use holloway_testkit::naive::{self, Event, Image, StreamReading};
 use holloway_tests::kind::{Kind, Weaving};
 use holloway_tests::random_graph::{self, ENTER, IDS, LEAVE};
 use holloway_tests::random_program::{self, Dialect, LEFT, RETURNED};
@@ -170,7 +170,7 @@ fn record(
     data: &Path,
     (name, file): (&str, &Path),
     kind: Kind,
-) -> Result<(Told, Image)> {
+) -> Result<(StreamReading, Image)> {
     let collected = data.join("collected");
     std::fs::create_dir_all(data)?;
     let unused = data.join("unused");
@@ -260,7 +260,13 @@ impl Calls {
 type Call = (usize, Vec<u32>);
 
 /// Our sequence must be the tracer's.
-fn same(kind: Kind, calls: &Calls, told: &Told, image: Image, wanted: &[Item]) -> Result<()> {
+fn same(
+    kind: Kind,
+    calls: &Calls,
+    told: &StreamReading,
+    image: Image,
+    wanted: &[Item],
+) -> Result<()> {
     let mut image = image;
     let functions: Vec<Option<usize>> = (0..image.functions.len())
         .map(|f| {
@@ -331,7 +337,7 @@ fn same(kind: Kind, calls: &Calls, told: &Told, image: Image, wanted: &[Item]) -
     };
     // Calls of one path are counted, and in no order.
     let mut counted: Vec<(Call, u64)> = Vec::new();
-    for &(word, count) in &told.beside {
+    for &(word, count) in &told.ring_counts {
         let facts = image.facts(word)?;
         let Some(function) = functions[facts.function] else {
             continue;

@@ -6,9 +6,9 @@
 //! that does not return. [`crate::naive`] reads the streams; `holloway trace` must give the same
 //! answers.
 
-use crate::naive::{self, Event, Image, Told};
 use anyhow::{Context, Result, ensure};
 use holloway_format::FunctionMap;
+use holloway_testkit::naive::{self, Event, Image, StreamReading};
 use holloway_tests::kind::Kind;
 use holloway_tests::program::StreamRuns;
 use holloway_tests::report::{Function, Report};
@@ -36,7 +36,7 @@ pub(crate) fn wrong(run: &StreamRuns<'_>) -> Result<Vec<String>> {
     let mut images = naive::images(run.collected)?;
     let mut balances = Balances::new();
     let streams = naive::streams(run.spooled)?;
-    let mut told: HashMap<[u8; 16], Vec<Told>> = HashMap::new();
+    let mut told: HashMap<[u8; 16], Vec<StreamReading>> = HashMap::new();
     for stream in &streams {
         let image = images
             .get_mut(&stream.image)
@@ -92,7 +92,7 @@ fn sums<'a>(
 }
 
 /// Adds up what a stream says of each function.
-fn add(told: &Told, image: &mut Image, balances: &mut Balances) -> Result<()> {
+fn add(told: &StreamReading, image: &mut Image, balances: &mut Balances) -> Result<()> {
     let mut own: HashMap<usize, Balance> = HashMap::new();
     let mut state = vec![None; told.functions.len()];
     let mut entered = 0;
@@ -131,7 +131,7 @@ fn add(told: &Told, image: &mut Image, balances: &mut Balances) -> Result<()> {
         ensure!(state[activation] == Some(false), "what is open has ended");
         own.entry(told.functions[activation]).or_default().open += 1;
     }
-    for &(word, count) in &told.beside {
+    for &(word, count) in &told.ring_counts {
         let facts = image.facts(word)?;
         let balance = own.entry(facts.function).or_default();
         let count = count as i64;

@@ -4,10 +4,6 @@
 //! the tests start.
 
 mod balance;
-#[path = "../exact/naive.rs"]
-mod naive;
-#[path = "../exact/walk.rs"]
-mod walk;
 
 use holloway_tests::program::{self, Matrix};
 use libtest_mimic::{Arguments, Failed, Trial};

@@ -13,7 +13,7 @@ use holloway_analysis::trace::{
     Grammar, Limits, LookAhead, Recorded, Sequitur, Terminal, Trace, TraceBuilder,
 };
 use holloway_format::raw::Piece;
-use holloway_format::trace::{Head, TraceFile, TraceWriter};
+use holloway_format::trace::{TraceFile, TraceHead, TraceWriter};
 use std::collections::HashMap;
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -162,7 +162,7 @@ fn make(stored: &Stored) -> Vec<Vec<Recorded>> {
 
 /// Codes and writes the blocks, as the second thread of the collector does.
 fn write(stored: &Stored, streams: &[Vec<Recorded>]) -> Result<Vec<u8>> {
-    let head = Head {
+    let head = TraceHead {
         process: 0,
         build_id: stored.map.build_id,
     };

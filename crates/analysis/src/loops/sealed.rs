@@ -41,7 +41,6 @@ pub fn seal(head: LoopsHead, words: &Words, forest: &SlabForest, met: Met) -> Lo
 
 /// What counting paths would have counted: how often each path ran, of left paths how often the call was reached.
 pub fn paths(profile: &LoopsProfile) -> Profile {
-    let head = &profile.head;
     let functions = profile.functions.iter().map(|forest| FunctionCounts {
         module: forest.module,
         function: forest.function,
@@ -49,16 +48,9 @@ pub fn paths(profile: &LoopsProfile) -> Profile {
         counts: path_counts(forest),
     });
     Profile {
-        build_id: head.build_id,
-        image: head.image.clone(),
-        image_path: head.image_path.clone(),
-        pid: head.pid,
-        ppid: head.ppid,
-        threads: head.threads,
-        forked: head.forked,
         functions: functions.collect(),
         damage: profile.damage.clone(),
-        ..Profile::default()
+        ..profile.head.process.empty_profile()
     }
 }
 

@@ -357,6 +357,6 @@ fn sum(alphabet: &mut impl Alphabet, symbols: &[u32], terminals: &mut Vec<u32>) 
         terminals.push(terminal);
         change += by;
     }
-    let hash = StringHash::of(terminals);
+    let hash = StringHash::from_numbers(terminals);
     Sum { hash, change }
 }

@@ -93,7 +93,7 @@ impl Group {
     fn hash(&self, side: &[Symbol]) -> StringHash {
         side.iter().fold(StringHash::default(), |hash, symbol| {
             hash.then(match symbol.part() {
-                Part::Terminal(id) => StringHash::one(id),
+                Part::Terminal(id) => StringHash::from_number(id),
                 Part::Rule(rule) => self.hashes[rule as usize],
             })
         })

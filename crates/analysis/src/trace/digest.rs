@@ -33,7 +33,7 @@ impl<'g> Digests<'g> {
     fn string(&self, before: StringHash, symbols: &[Symbol]) -> StringHash {
         symbols.iter().fold(before, |digest, symbol| {
             digest.then(match symbol.part() {
-                Part::Terminal(id) => StringHash::one(self.symbols[id as usize]),
+                Part::Terminal(id) => StringHash::from_number(self.symbols[id as usize]),
                 Part::Rule(rule) => self.rules[rule as usize],
             })
         })

@@ -7,7 +7,7 @@
 //! Cost: decoding the tokens from the fresh block on, about 100 ns each, and four bytes for each.
 
 use holloway_format::error::AssembleError;
-use holloway_format::trace::{Before, Symbol, TraceStream};
+use holloway_format::trace::{Symbol, TracePosition, TraceStream};
 
 use super::Trace;
 use super::assemble::{MOST_TOKENS, Reader, prune};
@@ -16,7 +16,7 @@ use super::assemble::{MOST_TOKENS, Reader, prune};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
     /// What stands before the first event that was read.
-    pub before: Before,
+    pub before: TracePosition,
     /// Number of all events of the thread.
     pub events: u64,
 }
@@ -25,7 +25,7 @@ pub struct Extent {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excerpt {
     /// What stands before them.
-    pub before: Before,
+    pub before: TracePosition,
     /// Those asked for and others around them.
     pub trace: Trace,
 }

@@ -54,7 +54,7 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
 /// Adds timings of the same process.
 pub fn join(sum: &mut VariationProfile, more: VariationProfile) {
     sum.head.stats.add(&more.head.stats);
-    sum.head.threads = sum.head.threads.max(more.head.threads);
+    sum.head.process.threads = sum.head.process.threads.max(more.head.process.threads);
     sum.damage.extend(more.damage);
     for one in more.functions {
         let key = (one.module, one.function);
@@ -92,16 +92,9 @@ pub fn paths(profile: &VariationProfile) -> Profile {
             .collect(),
     });
     Profile {
-        build_id: head.build_id,
-        image: head.image.clone(),
-        image_path: head.image_path.clone(),
-        pid: head.pid,
-        ppid: head.ppid,
-        threads: head.threads,
-        forked: head.forked,
         functions: functions.collect(),
         damage: profile.damage.clone(),
-        ..Profile::default()
+        ..head.process.empty_profile()
     }
 }
 

@@ -1,4 +1,5 @@
-//! Iterations of loops, held against walks through their graphs: each begins where the body does.
+//! Iterations of loops, checked against walks through their graphs: an iteration begins where the
+//! body does.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +9,13 @@ use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
 use holloway_flow::{PathEnd, PathId, PathStart};
-use holloway_format::{FunctionMap, LoopMap, LoopsHead, Outcome, Place};
+use holloway_format::{FunctionMap, LoopMap, LoopsHead, Outcome, Place, ProcessImage};
 
 use crate::build::{function, image, module, numbering_of, profile};
 use crate::streams::placed;
 
-/// Blocks with the lines that they hold, the first the entry, the last the exit; edges, those of one block being True and False.
+/// A function of blocks, given by their lines, and edges. The first block is the entry, the last
+/// the exit. Of two edges from one block, the first is True, the second False.
 fn graph(blocks: &[&[u32]], edges: &[(u32, u32)]) -> FunctionMap {
     let last = blocks.len() as u32 - 1;
     let mut build = function("graph", "graph.c", 1);
@@ -35,7 +37,7 @@ fn graph(blocks: &[&[u32]], edges: &[(u32, u32)]) -> FunctionMap {
     build.done()
 }
 
-/// With the keyword of the loop at `head` on a line.
+/// The function with the keyword of the loop at `head` on a line.
 fn keyword(mut map: FunctionMap, head: u32, line: u32) -> FunctionMap {
     let start = Place {
         scope: 0,
@@ -76,7 +78,7 @@ fn walks(map: &FunctionMap, mut seed: u64) -> Vec<Vec<u32>> {
     (0..40).map(walk).collect()
 }
 
-/// The run whose activations walk so.
+/// A run whose activations take these walks.
 fn run(map: &FunctionMap, walks: &[Vec<u32>]) -> LoopsRun {
     let image = placed(vec![map.clone()], Kind::Loops);
     let map = image.function(0, 0).unwrap();
@@ -118,7 +120,10 @@ fn run(map: &FunctionMap, walks: &[Vec<u32>]) -> LoopsRun {
     }
     builder.feed(0, &stream);
     let head = LoopsHead {
-        build_id: image.build_id,
+        process: ProcessImage {
+            build_id: image.build_id,
+            ..ProcessImage::default()
+        },
         ..LoopsHead::default()
     };
     let met = builder.met();
@@ -126,7 +131,8 @@ fn run(map: &FunctionMap, walks: &[Vec<u32>]) -> LoopsRun {
     LoopsRun::new(vec![((*image).clone(), vec![sealed])])
 }
 
-/// The loop at `head` has as many iterations as the walks take one of the steps, and as many executions as have any.
+/// Checks that the loop at `head` has one iteration for each of the steps `begins` in the walks,
+/// and one execution for each walk with such a step.
 #[track_caller]
 fn check(map: &FunctionMap, head: u32, begins: &[(u32, u32)]) {
     for seed in [0x9E37_79B9, 0x51_7CC1_B727, 77] {
@@ -151,7 +157,7 @@ fn check(map: &FunctionMap, head: u32, begins: &[(u32, u32)]) {
     }
 }
 
-/// Test, body; the body's line is behind the test's.
+/// A loop with its test at the top. The body is on a later line than the test.
 fn at_the_top() -> FunctionMap {
     graph(
         &[&[1], &[2], &[3], &[4], &[]],
@@ -159,7 +165,7 @@ fn at_the_top() -> FunctionMap {
     )
 }
 
-/// The same, with the test behind the body and a copy of it before the loop.
+/// The same loop with the test behind the body and a copy of the test before the loop.
 fn rotated() -> FunctionMap {
     graph(
         &[&[1, 2], &[3, 2], &[4], &[]],
@@ -186,7 +192,8 @@ fn without_places_the_test_next_to_the_head_decides() {
     check(&blind(rotated()), 1, &[(0, 1), (1, 1)]);
 }
 
-/// Two tests with code between: 1 is the head, 2 the body, either leaves. On lines a and b.
+/// A loop with two tests and code between them. Block 1 is the head, 2 the body; either test leaves
+/// the loop. The tests are on lines a and b.
 fn two_tests(a: u32, b: u32) -> FunctionMap {
     graph(
         &[&[1], &[a], &[b], &[9], &[]],
@@ -273,7 +280,7 @@ fn inner_loops_decide_nothing_for_outer_ones() {
         (5, 6),
     ];
     check(&graph(&blocks, &edges), 1, &[(1, 2)]);
-    // Endless but for what the inner loop breaks out of.
+    // A loop that ends only where the inner loop breaks out of both.
     let edges = [
         (0, 1),
         (1, 2),
@@ -381,7 +388,7 @@ fn trips_are_iterations() {
     }
 }
 
-/// Counts come from files, which may be damaged.
+/// Counts come from files, and files may be damaged.
 #[test]
 fn counts_that_do_not_fit_stay_at_the_largest() {
     let map = graph(

@@ -1,16 +1,18 @@
-//! Periods of loops, held against streams: those of streams that repeat, of up to K paths, and none of streams without order.
+//! Periods of loops, checked against streams: streams that repeat up to K paths have a period, and
+//! streams without order have none.
 
 use holloway_abi::Kind;
 use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
-use holloway_format::{ImageMap, LoopsHead};
+use holloway_format::{ImageMap, LoopsHead, ProcessImage};
 use proptest::prelude::*;
 
 use crate::branches;
 use crate::streams::placed;
 
-/// The words that turn a loop of eight ways round, those that begin an activation, and those that end it.
+/// The words of the eight ways through a loop: in the middle of an activation, at its start, and at
+/// its end.
 fn ways(image: &ImageMap) -> [Vec<u32>; 3] {
     let mut words = Words::new(&image.clone().into());
     let mut kinds: [Vec<u32>; 3] = Default::default();
@@ -28,10 +30,10 @@ fn ways(image: &ImageMap) -> [Vec<u32>; 3] {
     kinds
 }
 
-/// Paths, and the share of turns that begin them twice.
+/// A period: its paths, and the share of turns that begin them twice in a row.
 type Period = (Vec<u64>, u64);
 
-/// The period found in activations of these turns, with its share; and the turns, as paths.
+/// The period found in activations of these turns, and the turns as paths.
 fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>) {
     let image = placed(vec![branches(3)], Kind::Loops);
     let [turns, first, last] = ways(&image);
@@ -45,7 +47,10 @@ fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>)
         at += 4 * words.len() as u64;
     }
     let head = LoopsHead {
-        build_id: image.build_id,
+        process: ProcessImage {
+            build_id: image.build_id,
+            ..ProcessImage::default()
+        },
         k,
         ..LoopsHead::default()
     };
@@ -73,7 +78,7 @@ fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>)
     (found, paths)
 }
 
-/// Thousandths of all turns that begin a rotation of a unit twice.
+/// The share, in thousandths, of turns that begin a rotation of `unit` twice in a row.
 fn naive(unit: &[u64], activations: &[Vec<u64>]) -> u64 {
     let rotations: std::collections::BTreeSet<Vec<u64>> = (0..unit.len())
         .map(|at| [&unit[at..], &unit[..at]].concat().repeat(2))
@@ -85,7 +90,7 @@ fn naive(unit: &[u64], activations: &[Vec<u64>]) -> u64 {
     1000 * twice as u64 / activations.iter().map(Vec::len).sum::<usize>() as u64
 }
 
-/// No smaller one repeated.
+/// Whether the unit is no repetition of a smaller unit.
 fn is_primitive(unit: &[usize]) -> bool {
     (1..unit.len()).all(|size| {
         !unit.len().is_multiple_of(size) || unit[..size].repeat(unit.len() / size) != unit
@@ -105,7 +110,7 @@ proptest! {
         let (found, paths) = period(&activations, k);
         let (found, share) = found.unwrap();
         prop_assert_eq!(found.len(), unit.len(), "{:?} for {:?}", found, unit);
-        // Nothing else is in the stream, so what is sure is all.
+        // The stream has nothing else, so the certain share is the whole share.
         prop_assert_eq!(share, naive(&found, &paths));
     }
 
@@ -147,7 +152,7 @@ proptest! {
     }
 }
 
-/// Three ways in turn, and no more than four paths in a row.
+/// Three ways take turns, and at most four paths in a row are kept.
 #[test]
 fn three_ways_in_turn_are_found_with_k_4() {
     let activations = vec![[0, 1, 2].repeat(10); 5];

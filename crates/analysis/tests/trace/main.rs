@@ -1,18 +1,15 @@
 //! Questions on traces, against naive twins that look at every event.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-#[path = "../build/mod.rs"]
-mod build;
 mod counts;
 mod frames;
 mod online;
 mod patterns;
-#[path = "../streams/mod.rs"]
-mod streams;
 mod two;
 
 use holloway_analysis::trace::code::Event;
 use holloway_analysis::trace::{Grammar, LookAhead, Sequitur, Symbol};
+use holloway_testkit::streams;
 use proptest::prelude::*;
 
 /// Terminals 0, 1, … for a, b, …

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 use holloway_abi::Kind;
 use holloway_analysis::loops::{self, Limits, LoopsBuilder, SlabForest};
 use holloway_analysis::stream::{Met, Words};
-use holloway_format::raw::counted_beside;
+use holloway_format::ring_counts;
 use holloway_format::{
     Damage, Fact, ForestNode, FormatError, FunctionCounts, FunctionForest, ImageMap, LoopsHead,
-    LoopsProfile, LoopsStats, ProfileHead, RawProfile, read_loops, write_loops,
+    LoopsProfile, LoopsStats, ProcessImage, ProfileHead, RawProfile, read_loops, write_loops,
 };
 
 use super::single_file::{SingleFile, Sums};
@@ -91,14 +91,8 @@ impl Forests {
     /// The forests of the process that `head` describes.
     fn profile(&self, head: &ProfileHead, words: &Words, stats: StreamStats) -> ProcessForests {
         let head = LoopsHead {
-            build_id: head.build_id,
-            image: head.image.clone(),
-            image_path: head.image_path.clone(),
+            process: ProcessImage::from(head),
             k: 0,
-            pid: head.pid,
-            ppid: head.ppid,
-            threads: head.threads,
-            forked: head.forked,
             stats: LoopsStats {
                 lost_words: stats.lost,
                 cut_streams: stats.cut,
@@ -165,7 +159,7 @@ impl Sums for Forests {
     }
 
     fn take_inline_counts(&mut self, raw: &RawProfile<'_>, words: &Words) -> InlineCounts {
-        self.inline = counted_beside(raw, words.image());
+        self.inline = ring_counts(raw, words.image());
         match self.inline.is_empty() {
             true => InlineCounts::None,
             false => InlineCounts::Some,
@@ -198,7 +192,7 @@ impl Sums for Forests {
     }
 
     fn build_id(content: &ProcessForests) -> [u8; 16] {
-        content.profile.head.build_id
+        content.profile.head.process.build_id
     }
 
     fn into_data(content: ProcessForests) -> StreamData {

@@ -8,8 +8,8 @@ use holloway_analysis::stream::Words;
 use holloway_analysis::variation::{self, Timings as PathTimes, VariationBuilder};
 use holloway_format::damage::Sample;
 use holloway_format::{
-    Damage, Fact, FormatError, FunctionCounts, ImageMap, ProfileHead, RawProfile, VariationHead,
-    VariationProfile, VariationStats, read_variation, write_variation,
+    Damage, Fact, FormatError, FunctionCounts, ImageMap, ProcessImage, ProfileHead, RawProfile,
+    VariationHead, VariationProfile, VariationStats, read_variation, write_variation,
 };
 
 use super::single_file::{SingleFile, Sums};
@@ -67,14 +67,8 @@ impl Sums for Timings {
 
     fn content(&self, head: &ProfileHead, words: &Words, stats: StreamStats) -> VariationProfile {
         let head = VariationHead {
-            build_id: head.build_id,
-            image: head.image.clone(),
-            image_path: head.image_path.clone(),
+            process: ProcessImage::from(head),
             kind: head.kind,
-            pid: head.pid,
-            ppid: head.ppid,
-            threads: head.threads,
-            forked: head.forked,
             stats: VariationStats {
                 lost_words: stats.lost,
                 ..VariationStats::default()
@@ -122,7 +116,7 @@ impl Sums for Timings {
     }
 
     fn build_id(content: &VariationProfile) -> [u8; 16] {
-        content.head.build_id
+        content.head.process.build_id
     }
 
     fn into_data(content: VariationProfile) -> StreamData {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use holloway_analysis::trace::Recorded;
-use holloway_format::trace::{Block, Head, StreamId, TraceWriter};
+use holloway_format::trace::{Block, StreamId, TraceHead, TraceWriter};
 
 use crate::side_files::SideFiles;
 
@@ -61,7 +61,7 @@ impl TraceOutput {
         &mut self,
         profile: &Path,
         files: SideFiles,
-        head: &Head,
+        head: &TraceHead,
         recorded: Vec<Recorded>,
         stream: &mut ThreadStream,
     ) {
@@ -75,7 +75,7 @@ impl TraceOutput {
         }
     }
 
-    fn open(&mut self, profile: &Path, files: SideFiles, head: &Head) -> io::Result<()> {
+    fn open(&mut self, profile: &Path, files: SideFiles, head: &TraceHead) -> io::Result<()> {
         if self.writer.is_none() {
             let sink = match self.target {
                 Target::FirstFile => Sink::File(File::create_new(files.first(profile))?),
@@ -161,7 +161,7 @@ enum Entry {
 }
 
 impl WriterThread {
-    fn start(sink: Sink, head: &Head) -> io::Result<Self> {
+    fn start(sink: Sink, head: &TraceHead) -> io::Result<Self> {
         let writer = TraceWriter::new(sink, head)?;
         let (entries, waiting) = sync_channel(WAITING);
         let thread = std::thread::Builder::new().name("writer".to_owned());

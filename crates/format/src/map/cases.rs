@@ -1,8 +1,6 @@
-//! Names of a switch's cases, as debug information has them: enumerators, variants, numbers,
-//! characters.
+//! Names of a switch's cases, from debug information: enumerators, variants, numbers, characters.
 //!
-//! The list stands behind the loops ([`super::loops`]), where the record has these. Maps of earlier
-//! builds end before it.
+//! The list follows the loops (`loops.rs`). The maps of earlier builds end before it.
 //! ```text
 //! list of cases: z edge (less the previous one's + 1)  list of strings
 //! ```

@@ -1,6 +1,6 @@
-//! The numbers that stand for edge kinds, outcomes and dag edge kinds.
+//! The codes of edge kinds, outcomes, and dag edge kinds.
 
-use crate::map::{DagKind, EdgeKind, Outcome};
+use crate::map::graph::{DagKind, EdgeKind, Outcome};
 
 impl EdgeKind {
     /// 0 plain, 1 pinned, 2 cut, 3 exit.

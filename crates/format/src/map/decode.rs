@@ -1,30 +1,34 @@
 //! Reads a fragment: the layout is in [`crate::map`].
 //!
-//! Total: any bytes give a module, with what is damaged listed, or an error when the head is. A function is taken only
-//! if every index in it is in range and its counters lie in the module's own, over nobody else's; otherwise its place is
-//! kept by an empty one. Allocations are bounded by the bytes that are there (a few dozen times at worst).
+//! The reader is total: any bytes give a module and a list of its damage, or an error if the head
+//! is damaged. A function is accepted only if each index in it is in range, and its counters lie in
+//! the module's own and overlap no other function's. Otherwise an empty function keeps its place.
+//! Allocations are at most a few dozen times as large as the file.
 //!
-//! Cost: linear, but for the sort that finds overlapping counters.
+//! Cost: linear, except for the sort that finds overlapping counters.
 
+use crate::checksum::numbered_crc;
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile, Fact, Index};
 use crate::error::FormatError;
 use crate::frames::{Frames, index_size};
-use crate::map::encode::entry_crc;
-use crate::map::function::read_function;
+use crate::map::function::FunctionMap;
+use crate::map::layout::FRAGMENT_MAGIC;
+use crate::map::module::{ModuleMap, Skipped, VanishedFunction};
+use crate::map::record::read_function;
 use crate::map::strings::Strings;
-use crate::map::{FRAGMENT_MAGIC, FunctionMap, Gone, ModuleMap, Skipped, check_version};
-use crate::repair;
 use crate::text::Text;
+use crate::version::check_version;
 
 /// Bytes of a fragment's head.
 const HEAD: usize = 64;
 
 impl ModuleMap {
-    /// Reads a fragment and lists what is damaged in it.
+    /// Reads a fragment and lists its damage.
     ///
     /// # Errors
-    /// If the bytes are no fragment, of another version, or damaged in the head or the sizes of the tables.
+    /// If the bytes are no fragment, of another version, or damaged in the head or the sizes of the
+    /// tables.
     pub fn decode(bytes: &[u8]) -> Result<(Self, Vec<Damage>), FormatError> {
         Self::decode_at(bytes, 0)
     }
@@ -59,16 +63,16 @@ impl ModuleMap {
                 },
             ),
             gone: read_entries(parts.gone, &strings, &mut damage, |[name, linkage_name]| {
-                Gone { name, linkage_name }
+                VanishedFunction { name, linkage_name }
             }),
         };
         Ok((module, damage))
     }
 }
 
-/// Bytes of counters that a thread keeps beside its ring for the module of a fragment.
-pub(crate) fn beside_size(fragment: &[u8]) -> u64 {
-    Head::read(fragment, 0).map_or(0, |head| 8 * u64::from(head.beside))
+/// Bytes of ring counters that the module of a fragment needs.
+pub(crate) fn ring_counters_size(fragment: &[u8]) -> u64 {
+    Head::read(fragment, 0).map_or(0, |head| 8 * u64::from(head.ring_counters))
 }
 
 /// The functions; damaged ones as placeholders.
@@ -91,9 +95,9 @@ fn read_functions(
     let mut functions = Vec::with_capacity(head.functions as usize);
     let mut offsets = Vec::with_capacity(head.functions as usize);
     for (number, frame) in frames.enumerate() {
-        let function = frame
-            .payload
-            .and_then(|cursor| read_function(cursor, strings, head.counters_size, head.beside));
+        let function = frame.payload.and_then(|cursor| {
+            read_function(cursor, strings, head.counters_size, head.ring_counters)
+        });
         functions.push(function.unwrap_or_else(|error| {
             let lost = placeholder(frame.keys.map(|keys| keys.map(|key| strings.find(key))));
             let unreadable = Damage::of_file(
@@ -129,8 +133,8 @@ struct Head {
     skipped: u32,
     gone: u32,
     records: u64,
-    /// Counters beside the ring.
-    beside: u32,
+    /// Number of ring counters.
+    ring_counters: u32,
 }
 
 /// Bytes and their offset in the file.
@@ -159,7 +163,7 @@ impl Head {
         let (strings, text, name, producer, skipped, gone) =
             (word()?, word()?, word()?, word()?, word()?, word()?);
         let records = cursor.u64()?;
-        let beside = cursor.u32()?;
+        let ring_counters = cursor.u32()?;
         if cursor.u32()? != crc32fast::hash(&bytes[..HEAD - 4]) {
             return Err(FormatError::Head { offset: base });
         }
@@ -173,11 +177,12 @@ impl Head {
             skipped,
             gone,
             records,
-            beside,
+            ring_counters,
         })
     }
 
-    /// The parts behind the head. Only the function records, which come last, may be cut short.
+    /// Splits off the parts behind the head. Only the function records, which come last, may be cut
+    /// short.
     fn split<'a>(&self, bytes: &'a [u8], base: u64) -> Result<Parts<'a>, FormatError> {
         let mut at = HEAD as u64;
         let mut take = |size: u64| -> Result<Part<'a>, FormatError> {
@@ -210,45 +215,6 @@ impl Head {
     }
 }
 
-/// Puts the checksums of a fragment right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    if bytes.len() < HEAD {
-        return;
-    }
-    repair::store(bytes, HEAD - 8, 0);
-    repair::checksum(bytes, 0, HEAD - 4);
-    let Ok(head) = Head::read(bytes, 0) else {
-        return;
-    };
-    let Ok(parts) = head.split(bytes, 0) else {
-        return;
-    };
-    let text = HEAD + 8 * head.strings as usize;
-    let [index, skipped, gone, records] = [
-        parts.index.1,
-        parts.skipped.1,
-        parts.gone.1,
-        parts.records.1,
-    ]
-    .map(|at| at as usize);
-    let mut start = 0;
-    for string in 0..head.strings as usize {
-        let end = repair::load(bytes, HEAD + 8 * string) as usize;
-        let content = bytes[text..].get(start..end).unwrap_or_default();
-        let crc = crc32fast::hash(content);
-        repair::store(bytes, HEAD + 8 * string + 4, crc);
-        start = end;
-    }
-    repair::records(bytes, index, records, head.functions);
-    for (list, count, size) in [(skipped, head.skipped, 12), (gone, head.gone, 8)] {
-        for number in 0..count as usize {
-            let at = list + number * (size + 4);
-            let crc = entry_crc(number, &bytes[at..at + size]);
-            repair::store(bytes, at + size, crc);
-        }
-    }
-}
-
 /// Entries of `4 * (N + 1)` bytes: `N` strings and a checksum.
 fn read_entries<T, const N: usize>(
     part: Part<'_>,
@@ -278,7 +244,7 @@ fn read_entry<const N: usize>(
     offset: u64,
 ) -> Result<[Text; N], FormatError> {
     let (entry, crc) = bytes.split_at(4 * N);
-    if Cursor::new(crc, offset).u32()? != entry_crc(number, entry) {
+    if Cursor::new(crc, offset).u32()? != numbered_crc(number, entry) {
         return Err(FormatError::Checksum { offset });
     }
     let mut cursor = Cursor::new(entry, offset);
@@ -289,7 +255,7 @@ fn read_entry<const N: usize>(
     Ok(texts)
 }
 
-/// Of functions whose counters overlap, those that start later are refused.
+/// Refuses functions whose counters overlap: of two, the one that starts later.
 fn refuse_overlaps(functions: &mut [FunctionMap], offsets: &[u64], damage: &mut Vec<Damage>) {
     let counters = functions.iter().map(|function| function.counters);
     let mut order: Vec<(u64, usize)> = counters

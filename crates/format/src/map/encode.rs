@@ -1,15 +1,18 @@
-//! Writes a fragment: the layout is in [`crate::map`]. Deterministic: the same module gives the same bytes.
+//! Writes a fragment; [`crate::map`] has the layout. The same module always gives the same bytes.
 
+use crate::checksum::numbered_crc;
 use crate::frames::FrameWriter;
 use crate::map::cases::put_cases;
+use crate::map::function::{Counters, FunctionMap};
+use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeMap, Outcome};
+use crate::map::layout::{FRAGMENT_MAGIC, IN_SOURCE_ORDER};
 use crate::map::loads::put_loads;
-use crate::map::loops::{has_tail, put_loops};
+use crate::map::loops::put_loops;
+use crate::map::module::ModuleMap;
+use crate::map::place::{Scope, put_place};
 use crate::map::strings::StringWriter;
-use crate::map::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FRAGMENT_MAGIC, FunctionMap, IN_SOURCE_ORDER,
-    MAP_VERSION, ModuleMap, Outcome, Place, Scope,
-};
 use crate::varint::{put, put_signed};
+use crate::version::MAP_VERSION;
 
 impl ModuleMap {
     /// The module's fragment.
@@ -62,11 +65,10 @@ impl ModuleMap {
         out.extend_from_slice(&length(self.skipped.len()));
         out.extend_from_slice(&length(self.gone.len()));
         out.extend_from_slice(&(records.len() as u64).to_le_bytes());
-        let beside = self
-            .functions
-            .iter()
-            .filter_map(|function| Some(function.beside? / 8 + function.counters_beside()));
-        out.extend_from_slice(&length(beside.max().unwrap_or(0) as usize));
+        let ring_counters = self.functions.iter().filter_map(|function| {
+            Some(function.ring_counters? / 8 + function.ring_counter_count())
+        });
+        out.extend_from_slice(&length(ring_counters.max().unwrap_or(0) as usize));
         let crc = crc32fast::hash(&out);
         out.extend_from_slice(&crc.to_le_bytes());
         for part in [table, text, index, skipped, gone, records] {
@@ -84,18 +86,10 @@ fn numbered<const N: usize>(entries: impl Iterator<Item = [u32; N]>) -> Vec<u8> 
         for word in entry {
             out.extend_from_slice(&word.to_le_bytes());
         }
-        let crc = entry_crc(number, &out[start..]);
+        let crc = numbered_crc(number, &out[start..]);
         out.extend_from_slice(&crc.to_le_bytes());
     }
     out
-}
-
-/// Checksum of an entry of the skipped and gone lists.
-pub(super) fn entry_crc(number: usize, entry: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&(number as u32).to_le_bytes());
-    hasher.update(entry);
-    hasher.finalize()
 }
 
 fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function: &'a FunctionMap) {
@@ -110,12 +104,19 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
     };
     match function.counters {
         Counters::Array { offset, len } => {
-            out.push(order | if function.beside.is_some() { 3 } else { 0 });
+            out.push(
+                order
+                    | if function.ring_counters.is_some() {
+                        3
+                    } else {
+                        0
+                    },
+            );
             put(out, offset);
             put(out, len);
             put(out, function.path_count);
-            if let Some(beside) = function.beside {
-                put(out, beside);
+            if let Some(ring_counters) = function.ring_counters {
+                put(out, ring_counters);
             }
         }
         Counters::Hash { offset } => {
@@ -142,10 +143,19 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
     }
     if has_tail(function) {
         put_loads(out, &function.loads, &mut last_line);
-        put_loops(out, function, &mut last_line);
+        put_loops(out, function.selects, &function.loops, &mut last_line);
         put_cases(out, strings, &function.cases);
         put_list(out, &function.leaks);
     }
+}
+
+/// Whether the record goes on behind the edges of the acyclic graph.
+fn has_tail(function: &FunctionMap) -> bool {
+    !function.loads.is_empty()
+        || function.selects > 0
+        || !function.loops.is_empty()
+        || !function.cases.is_empty()
+        || !function.leaks.is_empty()
 }
 
 fn put_list(out: &mut Vec<u8>, numbers: &[u32]) {
@@ -168,13 +178,6 @@ fn put_scopes<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, scopes: &'a
         put(out, scope.call_line.into());
         put(out, scope.call_column.into());
     }
-}
-
-pub(super) fn put_place(out: &mut Vec<u8>, place: Place, last_line: &mut u32) {
-    put(out, place.scope.into());
-    put_signed(out, i64::from(place.line) - i64::from(*last_line));
-    put(out, place.column.into());
-    *last_line = place.line;
 }
 
 fn put_blocks(out: &mut Vec<u8>, function: &FunctionMap, last_line: &mut u32) {

@@ -1,309 +1,176 @@
-//! Reads a function's record: the layout is in [`crate::map`].
-//!
-//! Every index is checked, so whoever has the function can use them without a check.
+//! An instrumented function: its graph, its numbering, and where its counters are.
 
-use crate::cursor::Cursor;
-use crate::error::FormatError;
-use crate::map::cases::read_cases;
-use crate::map::loads::read_loads;
-use crate::map::loops::read_loops;
-use crate::map::strings::Strings;
-use crate::map::{
-    BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, IN_SOURCE_ORDER,
-    Outcome, Place, Scope, implied_ends,
-};
+use crate::map::cases::CaseNames;
+use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, implied_ends};
+use crate::map::loads::Load;
+use crate::map::loops::LoopMap;
+use crate::map::place::Scope;
 use crate::text::Text;
 
-/// The function in `cursor`, of a module with `counters_size` bytes of counters, and so many counters beside the ring.
-pub(super) fn read_function(
-    mut cursor: Cursor<'_>,
-    strings: &Strings,
-    counters_size: u64,
-    besides: u32,
-) -> Result<FunctionMap, FormatError> {
-    let cursor = &mut cursor;
-    let name = read_text(cursor, strings)?;
-    let linkage_name = read_text(cursor, strings)?;
-    let file = read_text(cursor, strings)?;
-    let line = cursor.var32()?;
-    let hash = cursor.u64()?;
-    let (start, code) = (cursor.offset(), cursor.u8()?);
-    let in_source_order = code & IN_SOURCE_ORDER != 0;
-    let kind = (code & !IN_SOURCE_ORDER, start);
-    let (counters, path_count, beside) = read_counters(cursor, kind, counters_size, besides)?;
-    let scopes = read_scopes(cursor, strings)?;
-    let block_count = cursor.count(2, "number of blocks")?;
-    let entry = cursor.index(block_count, "entry block")?;
-    let exit = cursor.index(block_count, "exit block")?;
-    let mut places = Places {
-        scopes: scopes.len(),
-        line: 0,
-    };
-    let mut blocks = Vec::with_capacity(block_count);
-    for _ in 0..block_count {
-        blocks.push(read_block(cursor, &mut places)?);
+/// An instrumented function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionMap {
+    /// Source name from the debug info, may be empty.
+    pub name: Text,
+    /// Linkage name.
+    pub linkage_name: Text,
+    /// Source file, may be empty.
+    pub file: Text,
+    /// Line of the declaration, 0 if unknown.
+    pub line: u32,
+    /// [`FunctionMap::structure_hash`] when it was woven.
+    pub hash: u64,
+    /// The compiler did not optimize it: its places are in the order of the source.
+    pub in_source_order: bool,
+    /// Where its counters are.
+    pub counters: Counters,
+    /// Offset of its ring counters ([`crate::map`], "Ring counters"): bytes from the module's base
+    /// in a fragment, from the first ring counter in an image. None if all its paths are appended.
+    /// There are [`ring_counter_count`](Self::ring_counter_count) counters.
+    pub ring_counters: Option<u64>,
+    /// Number of possible paths, at least 1; 0 where edges are counted.
+    pub path_count: u64,
+    /// Entry block.
+    pub entry: u32,
+    /// Exit block.
+    pub exit: u32,
+    /// The blocks, including the exit.
+    pub blocks: Vec<BlockMap>,
+    /// The edges of the graph.
+    pub edges: Vec<EdgeMap>,
+    /// The edges of the acyclic graph, with the values that number its paths. Empty if edges are
+    /// counted.
+    pub dag: Vec<DagEdgeMap>,
+    /// The edge of each counter, if edges are counted. Otherwise empty.
+    pub counted: Vec<u32>,
+    /// The edges without counters, if edges are counted. Their counts are derived from the last to
+    /// the first. Otherwise empty.
+    pub tree: Vec<u32>,
+    /// The function itself (0), then the frames inlined into it, callers before callees.
+    pub scopes: Vec<Scope>,
+    /// Loads whose next addresses can be predicted, in order of their blocks. Empty unless paths
+    /// are timed.
+    pub loads: Vec<Load>,
+    /// Number of selects: choices between two values that the code makes without a branch, so that
+    /// no path tells them apart.
+    pub selects: u32,
+    /// The compiler's facts about its loops, in order of their heads. Loops without facts are left
+    /// out.
+    pub loops: Vec<LoopMap>,
+    /// Names of switch cases, from debug information, in order of their edges.
+    pub cases: Vec<CaseNames>,
+    /// Blocks in which a frame may be left without being counted (`--exits off`), by number.
+    pub leaks: Vec<u32>,
+}
+
+/// The place of a function's counters in a thread's block. Offsets are in bytes from the module's
+/// base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counters {
+    /// One `u64` for each path number.
+    Array {
+        /// Offset of path 0's counter, a multiple of 8.
+        offset: u64,
+        /// Number of counters, at least the number of paths.
+        len: u64,
+    },
+    /// A hash table. One `u64` in the block leads to it.
+    Hash {
+        /// Offset of the head, a multiple of 8.
+        offset: u64,
+    },
+    /// One `u64` for each of [`FunctionMap::counted`].
+    Edges {
+        /// Offset of the first edge's counter, a multiple of 8.
+        offset: u64,
+        /// Number of counters.
+        len: u64,
+    },
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self::Array { offset: 0, len: 0 }
     }
-    let edges = read_edges(cursor, block_count, &mut places)?;
-    let (mut dag, mut counted, mut tree) = (Vec::new(), Vec::new(), Vec::new());
-    if let Counters::Edges { len, .. } = counters {
-        let offset = cursor.offset();
-        counted = read_list(cursor, edges.len(), "number of counted edges")?;
-        tree = read_list(cursor, edges.len(), "number of tree edges")?;
-        if counted.len() as u64 != len {
-            return Err(FormatError::Counters { offset });
+}
+
+impl Counters {
+    /// Offset of the first counter, or of the head.
+    pub fn offset(self) -> u64 {
+        match self {
+            Self::Array { offset, .. } | Self::Hash { offset } | Self::Edges { offset, .. } => {
+                offset
+            }
         }
-    } else {
-        dag = read_dag(cursor, block_count, &edges, (entry, exit))?;
     }
-    let loads = read_loads(cursor, block_count, &mut places)?;
-    let (selects, loops) = read_loops(cursor, block_count, &mut places)?;
-    let cases = read_cases(cursor, edges.len(), strings)?;
-    let leaks = match cursor.end() {
-        Ok(()) => Vec::new(),
-        Err(_) => read_list(cursor, block_count, "number of leaks")?,
-    };
-    cursor.end()?;
-    Ok(FunctionMap {
-        name,
-        linkage_name,
-        file,
-        line,
-        hash,
-        in_source_order,
-        counters,
-        beside,
-        path_count,
-        entry,
-        exit,
-        blocks,
-        edges,
-        dag,
-        counted,
-        tree,
-        scopes,
-        loads,
-        selects,
-        loops,
-        cases,
-        leaks,
-    })
-}
 
-#[inline]
-fn read_text(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Text, FormatError> {
-    let offset = cursor.offset();
-    strings.get(cursor.var32()?, offset)
-}
-
-/// Where the counters are, the number of paths, and where these are counted beside the ring; of the kind whose code stood at `start`.
-fn read_counters(
-    cursor: &mut Cursor<'_>,
-    (code, start): (u8, u64),
-    counters_size: u64,
-    besides: u32,
-) -> Result<(Counters, u64, Option<u64>), FormatError> {
-    let offset = cursor.var()?;
-    let (counters, path_count) = match code {
-        0 | 3 => {
-            let len = cursor.var()?;
-            (Counters::Array { offset, len }, read_path_count(cursor)?)
+    /// Bytes in a thread's block; saturates.
+    pub fn size(self) -> u64 {
+        match self {
+            Self::Array { len, .. } | Self::Edges { len, .. } => len.saturating_mul(8),
+            Self::Hash { .. } => 8,
         }
-        1 => (Counters::Hash { offset }, read_path_count(cursor)?),
-        2 => {
-            let len = cursor.var()?;
-            (Counters::Edges { offset, len }, 0)
+    }
+}
+
+impl FunctionMap {
+    /// Whether its record was damaged. A damaged function keeps its place, and its names if they
+    /// are readable.
+    pub fn is_damaged(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Whether it has exit edges.
+    pub fn has_exits(&self) -> bool {
+        let mut edges = self.edges.iter();
+        edges.any(|edge| edge.kind == EdgeKind::Exit)
+    }
+
+    /// The number of its ring counters, if it has [any](Self::ring_counters): one for each path if
+    /// it has exit edges, else one for each path that may be a whole activation.
+    pub fn ring_counter_count(&self) -> u64 {
+        match self.has_exits() {
+            true => self.path_count,
+            false => self.paths_before_starts(),
         }
-        code => {
-            return Err(FormatError::Code {
-                what: "kind of counters",
-                code: code.into(),
-                offset: start,
-            });
+    }
+
+    /// The number of paths that have smaller numbers than all paths that start at loop heads.
+    pub fn paths_before_starts(&self) -> u64 {
+        let starts = self.dag.iter();
+        let starts = starts.filter(|edge| matches!(edge.kind, DagKind::Start(_)));
+        let values = starts.map(|edge| edge.value);
+        values.min().unwrap_or(self.path_count).min(self.path_count)
+    }
+
+    /// The thing that its counters count: `path` or `edge counter`.
+    pub fn counted_thing(&self) -> &'static str {
+        match self.counters {
+            Counters::Array { .. } | Counters::Hash { .. } => "path",
+            Counters::Edges { .. } => "edge counter",
         }
-    };
-    let inside = offset
-        .checked_add(counters.size())
-        .is_some_and(|end| end <= counters_size);
-    let enough = match counters {
-        Counters::Array { len, .. } => path_count <= len,
-        Counters::Hash { .. } | Counters::Edges { .. } => true,
-    };
-    let beside = if code == 3 { Some(cursor.var()?) } else { None };
-    let fits = beside.is_none_or(|at| at.is_multiple_of(8) && at / 8 <= besides.into());
-    if !inside || !enough || !fits || !offset.is_multiple_of(8) {
-        return Err(FormatError::Counters { offset: start });
     }
-    Ok((counters, path_count, beside))
-}
 
-fn read_path_count(cursor: &mut Cursor<'_>) -> Result<u64, FormatError> {
-    let offset = cursor.offset();
-    match cursor.var()? {
-        0 => Err(FormatError::Code {
-            what: "path count",
-            code: 0,
-            offset,
-        }),
-        count => Ok(count),
-    }
-}
-
-fn read_scopes(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Vec<Scope>, FormatError> {
-    let count = cursor.count(7, "number of scopes")?;
-    let mut scopes = Vec::with_capacity(count);
-    for index in 0..count {
-        scopes.push(Scope {
-            name: read_text(cursor, strings)?,
-            linkage_name: read_text(cursor, strings)?,
-            file: read_text(cursor, strings)?,
-            line: cursor.var32()?,
-            parent: cursor.index(index + 1, "parent scope + 1")?.checked_sub(1),
-            call_line: cursor.var32()?,
-            call_column: cursor.var32()?,
-        });
-    }
-    Ok(scopes)
-}
-
-/// What the places of a function depend on.
-pub(super) struct Places {
-    scopes: usize,
-    line: u32,
-}
-
-#[inline]
-pub(super) fn read_place(
-    cursor: &mut Cursor<'_>,
-    places: &mut Places,
-) -> Result<Place, FormatError> {
-    let scope = cursor.index(places.scopes, "scope")?;
-    let line = cursor.near(places.line, 1 << 32, "line")?;
-    places.line = line;
-    Ok(Place {
-        scope,
-        line,
-        column: cursor.var32()?,
-    })
-}
-
-fn read_block(cursor: &mut Cursor<'_>, places: &mut Places) -> Result<BlockMap, FormatError> {
-    let instructions = cursor.var32()?;
-    let count = cursor.count(3, "number of places")?;
-    let mut list = Vec::with_capacity(count);
-    for _ in 0..count {
-        list.push(read_place(cursor, places)?);
-    }
-    Ok(BlockMap {
-        instructions,
-        places: list,
-    })
-}
-
-fn read_edges(
-    cursor: &mut Cursor<'_>,
-    blocks: usize,
-    places: &mut Places,
-) -> Result<Vec<EdgeMap>, FormatError> {
-    let count = cursor.count(3, "number of edges")?;
-    let mut edges = Vec::with_capacity(count);
-    let mut last_from = 0;
-    for _ in 0..count {
-        let from = cursor.near(last_from, blocks as u64, "source of an edge")?;
-        let to = cursor.near(from, blocks as u64, "target of an edge")?;
-        last_from = from;
-        let offset = cursor.offset();
-        let code = cursor.u8()?;
-        let unknown = FormatError::Code {
-            what: "kind of edge",
-            code: code.into(),
-            offset,
-        };
-        let (kind, outcome) = (
-            EdgeKind::from_code(code & 3),
-            Outcome::from_code(code >> 2 & 31),
-        );
-        let (Some(kind), Some(mut outcome)) = (kind, outcome) else {
-            return Err(unknown);
-        };
-        if let Outcome::Case(value) = &mut outcome {
-            *value = cursor.signed()?;
+    /// The limit that all numbers of its paths, or of its edge counters, are below.
+    pub fn counter_limit(&self) -> u64 {
+        match self.counters {
+            Counters::Array { .. } | Counters::Hash { .. } => self.path_count,
+            Counters::Edges { len, .. } => len,
         }
-        let place = if code & 0x80 != 0 {
-            Some(read_place(cursor, places)?)
+    }
+
+    /// The source name, or the linkage name if there is none.
+    pub fn display_name(&self) -> &str {
+        if self.name.is_empty() {
+            &self.linkage_name
         } else {
-            None
-        };
-        edges.push(EdgeMap {
-            from,
-            to,
-            kind,
-            outcome,
-            place,
-        });
-    }
-    Ok(edges)
-}
-
-fn read_list(
-    cursor: &mut Cursor<'_>,
-    below: usize,
-    what: &'static str,
-) -> Result<Vec<u32>, FormatError> {
-    let count = cursor.count(1, what)?;
-    let mut list = Vec::with_capacity(count);
-    let mut next = 0u32;
-    for _ in 0..count {
-        let number = cursor.near(next, below as u64, "number in a list")?;
-        next = number.wrapping_add(1);
-        list.push(number);
-    }
-    Ok(list)
-}
-
-fn read_dag(
-    cursor: &mut Cursor<'_>,
-    blocks: usize,
-    edges: &[EdgeMap],
-    (entry, exit): (u32, u32),
-) -> Result<Vec<DagEdgeMap>, FormatError> {
-    let count = cursor.count(3, "number of dag edges")?;
-    let mut dag = Vec::with_capacity(count);
-    let mut next = 0u32;
-    for _ in 0..count {
-        let offset = cursor.offset();
-        let code = cursor.u8()?;
-        if code > 7 {
-            return Err(FormatError::Code {
-                what: "kind of dag edge",
-                code: code.into(),
-                offset,
-            });
+            &self.name
         }
-        let mut edge = |cursor: &mut Cursor<'_>| -> Result<u32, FormatError> {
-            let edge = cursor.near(next, edges.len() as u64, "edge")?;
-            next = edge.wrapping_add(1);
-            Ok(edge)
-        };
-        let kind = match code & 3 {
-            0 => DagKind::Edge(edge(cursor)?),
-            1 => DagKind::Start(cursor.index(blocks, "start block")?),
-            2 => DagKind::Back(edge(cursor)?),
-            _ => DagKind::Cut(edge(cursor)?),
-        };
-        let (from, to) = if code & 4 == 0 {
-            implied_ends(kind, edges, entry, exit).expect("the edge is in range")
-        } else {
-            (
-                cursor.index(blocks, "source of a dag edge")?,
-                cursor.index(blocks, "target of a dag edge")?,
-            )
-        };
-        dag.push(DagEdgeMap {
-            from,
-            to,
-            kind,
-            value: cursor.var()?,
-        });
     }
-    Ok(dag)
+
+    /// Source and target that the meaning of this kind of dag edge implies; `None` if it refers to
+    /// a missing edge.
+    pub fn implied_ends(&self, kind: DagKind) -> Option<(u32, u32)> {
+        implied_ends(kind, &self.edges, self.entry, self.exit)
+    }
 }

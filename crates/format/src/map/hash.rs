@@ -1,10 +1,11 @@
-//! Hashes of a function's structure: profiles and guides of another structure are told apart by them.
+//! Hashes of a function's structure. They tell profiles and guides of another structure apart.
 
-use crate::map::{EdgeKind, EdgeMap, FunctionMap, Outcome};
+use crate::map::function::FunctionMap;
+use crate::map::graph::{EdgeKind, EdgeMap, Outcome};
 
 impl FunctionMap {
-    /// Hash of the graph and of what is counted in it: equal structures have equal counters. Names, places and where
-    /// the counters are don't count.
+    /// Hash of the graph and its counters: equal structures have equal counters. Names, places, and
+    /// the offsets of counters do not affect it.
     pub fn structure_hash(&self) -> u64 {
         let mut hash = Hash::default();
         let edges = self
@@ -30,8 +31,8 @@ impl FunctionMap {
         hash.finish()
     }
 
-    /// Hash of the graph as it is without exit edges, the parts of a block joined: equal in two builds of the same code,
-    /// whatever each collects.
+    /// Hash of the graph without exit edges and with the parts of each block joined. It is equal in
+    /// two builds of the same code, whatever each build collects.
     pub fn graph_hash(&self) -> u64 {
         let edges = self.edges.iter();
         let edges = edges.map(|edge| (edge.from, edge.to, edge.kind, edge.outcome));
@@ -40,7 +41,7 @@ impl FunctionMap {
 }
 
 impl EdgeMap {
-    /// Whether it is there in graphs without exit edges too.
+    /// Whether it exists in graphs without exit edges too.
     pub fn is_always_there(&self) -> bool {
         is_always_there(self.kind, self.outcome)
     }
@@ -50,13 +51,14 @@ fn is_always_there(kind: EdgeKind, outcome: Outcome) -> bool {
     kind != EdgeKind::Exit && outcome != Outcome::Returned
 }
 
-/// As [`FunctionMap::graph_hash`], of a graph that has no map yet: number of blocks, entry and exit, edges.
+/// [`FunctionMap::graph_hash`] of a graph that has no map yet: number of blocks, entry and exit,
+/// edges.
 pub fn graph_hash(
     blocks: usize,
     (entry, exit): (u32, u32),
     edges: impl Iterator<Item = (u32, u32, EdgeKind, Outcome)> + Clone,
 ) -> u64 {
-    // The parts of a block follow one another: each counts as the first.
+    // The parts of a block have consecutive numbers. Each part takes the number of the first.
     let later = edges.clone().filter(|edge| edge.3 == Outcome::Returned);
     let mut later: Vec<u32> = later.map(|edge| edge.1).collect();
     later.sort_unstable();

@@ -1,47 +1,47 @@
-//! Loads that a program could prefetch: what the weaver knows of their addresses (Perelman,
-//! Chilimbi, Calder 2005, section 5.4).
+//! Loads that a program could prefetch, and how their addresses develop (Perelman, Chilimbi, Calder
+//! 2005, section 5.4).
 //!
-//! The list stands behind the graph in a function's record, and only where it or anything that follows it
-//! ([`super::loops`], [`super::cases`]) has something to say: other records, and those of earlier builds,
-//! end before it.
+//! The list follows the graph in a function's record. It is written only if it, or a list behind it
+//! (`loops.rs`, `cases.rs`), has an item. The records of earlier builds end before it.
 //! ```text
-//! list of loads: z block (less the previous one's)  place  1 byte shape: 0 induction, 1 chain, 2 through  z its number
+//! list of loads: z block (less the previous one's)  place
+//!                1 byte shape: 0 induction, 1 chain, 2 through  z its number
 //! ```
-//! Example: a load in block 2 at line 5, column 9 of scope 0 (line 5 was the previous place's), whose address is 4 bytes further each turn:
-//! `01  04  00 00 09  00 08`.
+//! Example: a load in block 2 at line 5, column 9 of scope 0 (line 5 was the previous place's),
+//! whose address grows by 4 bytes each turn: `01 04 00 00 09 00 08`.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::map::Place;
-use crate::map::encode::put_place;
-use crate::map::function::{Places, read_place};
+use crate::map::place::{Place, Places, put_place, read_place};
 use crate::varint::{put, put_signed};
 
-/// A load in a loop whose next address can be told before the next turn.
+/// A load in a loop whose next address can be predicted before the next turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// The block that it is in.
+    /// Its block.
     pub block: u32,
-    /// Where it stands in the source.
+    /// Its source place.
     pub place: Place,
-    /// How its address goes on.
+    /// How its address develops.
     pub shape: LoadShape,
 }
 
-/// How a load's address goes on from one turn of its innermost loop to the next.
+/// How a load's address develops from one turn of its innermost loop to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadShape {
-    /// By the same number of bytes each turn: `a[i]`.
+    /// The address grows by the same number of bytes each turn: `a[i]`.
     Induction {
         /// Bytes a turn.
         stride: i64,
     },
-    /// It is in a node of a list, and the next turn's node is what a pointer in this one says: `p->value` of `p = p->next`.
+    /// The load is in a node of a list, and a pointer in the node leads to the next turn's node:
+    /// `p->value` with `p = p->next`.
     Chain {
-        /// Where in a node the pointer to the next one is.
+        /// Offset in a node of the pointer to the next one.
         offset: i64,
     },
-    /// Its address is made of what a load with the shape `Induction` has loaded: `*a[i]`, `b[a[i]]`.
+    /// The address is computed from a value that a load with the shape `Induction` has loaded:
+    /// `*a[i]`, `b[a[i]]`.
     Through {
         /// Bytes a turn of that load.
         stride: i64,

@@ -1,70 +1,65 @@
-//! Loops: what their graph doesn't say, and the compiler's metadata does.
+//! Facts about loops that the compiler's metadata has and the graph lacks.
 //!
-//! The list stands behind the loads and the number of selects in a function's record. All three are there
-//! where any of them, or the lists behind them, has something to say; maps of earlier builds end
-//! before them.
+//! The list follows the loads and the number of selects in a function's record. These are written
+//! only if one of them, or a list behind them, has an item. The maps of earlier builds end before
+//! them.
 //! ```text
 //! v selects
 //! list of loops: z head (less the previous one's)  1 byte: 1 if a start follows + 2 if vectorized
 //!                + 4 if it has to end
 //!                [place: the start]  v copies  v peeled
 //! ```
-//! Example: three selects; a loop with head 2 that starts at line 5, column 9 of scope 0 (line 5 was the
-//! previous place's), and has to end, one copy, nothing peeled: `03  01  04 05 00 00 09 01 00`.
+//! Example: three selects; a loop with head 2 that starts at line 5, column 9 of scope 0 (line 5
+//! was the previous place's), and has to end, one copy, nothing peeled: `03 01 04 05 00 00 09 01
+//! 00`.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::map::encode::put_place;
-use crate::map::function::{Places, read_place};
-use crate::map::{FunctionMap, Place};
+use crate::map::place::{Place, Places, put_place, read_place};
 use crate::varint::{put, put_signed};
 
 /// A loop, as the compiler describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopMap {
-    /// The block that its back edges lead to.
+    /// The target of its back edges.
     pub head: u32,
-    /// Where the loop begins in the source: its keyword. A branch of this place is the loop's own
-    /// condition (`for`, `while`), not a `break`.
+    /// Source place of the loop's keyword. A branch at this place is the loop's own condition
+    /// (`for`, `while`), not a `break`.
     pub start: Option<Place>,
-    /// How many copies of its code one turn runs: more than 1 where the compiler unrolled it.
+    /// Copies of its code that one turn runs: more than 1 if the compiler unrolled it.
     pub copies: u32,
-    /// How many of its first turns the compiler put before the loop.
+    /// Number of its first turns that the compiler put before the loop.
     pub peeled: u32,
     /// Whether the compiler vectorized it: a turn stands for several of the source's iterations.
     pub vectorized: bool,
-    /// Whether the compiler may assume that it ends or does something: not so in C, where the source gives no condition (`for (;;)`).
+    /// Whether the compiler may assume that it ends or has an effect. In C it may not if the source
+    /// gives no condition (`for (;;)`).
     pub must_progress: bool,
 }
 
-/// Whether a record has what stands behind its dag.
-pub(super) fn has_tail(function: &FunctionMap) -> bool {
-    !function.loads.is_empty()
-        || function.selects > 0
-        || !function.loops.is_empty()
-        || !function.cases.is_empty()
-        || !function.leaks.is_empty()
-}
-
-pub(super) fn put_loops(out: &mut Vec<u8>, function: &FunctionMap, last_line: &mut u32) {
-    put(out, function.selects.into());
-    put(out, function.loops.len() as u64);
+pub(super) fn put_loops(out: &mut Vec<u8>, selects: u32, loops: &[LoopMap], last_line: &mut u32) {
+    put(out, selects.into());
+    put(out, loops.len() as u64);
     let mut last = 0;
-    for one in &function.loops {
-        put_signed(out, i64::from(one.head) - i64::from(last));
-        last = one.head;
-        let flags = [one.start.is_some(), one.vectorized, one.must_progress];
+    for described in loops {
+        put_signed(out, i64::from(described.head) - i64::from(last));
+        last = described.head;
+        let flags = [
+            described.start.is_some(),
+            described.vectorized,
+            described.must_progress,
+        ];
         out.push(
             (0..)
                 .zip(flags)
                 .map(|(bit, flag)| u8::from(flag) << bit)
                 .sum(),
         );
-        if let Some(place) = one.start {
+        if let Some(place) = described.start {
             put_place(out, place, last_line);
         }
-        put(out, one.copies.into());
-        put(out, one.peeled.into());
+        put(out, described.copies.into());
+        put(out, described.peeled.into());
     }
 }
 
@@ -128,13 +123,8 @@ mod tests {
             vectorized: false,
             must_progress: true,
         };
-        let function = FunctionMap {
-            selects: 3,
-            loops: vec![described],
-            ..FunctionMap::default()
-        };
         let mut bytes = Vec::new();
-        put_loops(&mut bytes, &function, &mut 5);
+        put_loops(&mut bytes, 3, &[described], &mut 5);
         assert_eq!(bytes, [3, 1, 4, 5, 0, 0, 9, 1, 0]);
     }
 }

@@ -1,7 +1,8 @@
-//! The strings of a module: each is stored once and has a checksum of its own, so that a damaged one costs only
-//! the functions that use it.
+//! The strings of a module. Each string is stored once and has its own checksum, so a damaged
+//! string costs only the functions that use it.
 //!
-//! A flipped bit in the text costs one string, one in an end costs the two that meet there.
+//! A flipped bit in the text costs one string. A flipped bit in an end costs the two strings that
+//! meet there.
 
 use std::collections::HashMap;
 
@@ -41,7 +42,7 @@ impl<'a> StringWriter<'a> {
     }
 }
 
-/// The strings that are intact.
+/// The intact strings of a module.
 pub(super) struct Strings(Vec<Option<Text>>);
 
 impl Strings {
@@ -68,7 +69,7 @@ impl Strings {
         self.0.get(number as usize).cloned().flatten().ok_or(error)
     }
 
-    /// The same for a hint that may well be lost.
+    /// The same for a hint, which may be lost without harm.
     pub(super) fn find(&self, number: u32) -> Text {
         self.0
             .get(number as usize)

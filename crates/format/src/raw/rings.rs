@@ -1,26 +1,28 @@
-//! Streams in a raw profile: the words in the threads' rings and those that threads spooled. Layout: [`holloway_abi`], "Streams".
+//! Streams in a raw profile: the words in the threads' rings, and the words that threads spooled.
+//! [`holloway_abi`], "Streams", has the layout.
 //!
-//! The words of a ring are found in pieces, by position: what was spooled, then what is in the ring still. What a collector
-//! took is in neither. A spool and its ring may overlap (the process was killed between publishing the one and moving
-//! `taken` in the other): [`RingWords::pieces`] gives each word once.
+//! A ring's words come in pieces, by position: the spooled words, then the words still in the ring.
+//! The words that a collector took are in neither. A spool and its ring may overlap, if the process
+//! was killed after it had published the spool and before it moved `taken` in the ring.
+//! [`RingWords::pieces`] gives each word once.
 //!
-//! Cost: linear in the words; spools are decompressed one at a time, a megabyte at most.
+//! Cost: linear in the words. Spools are decompressed one at a time, at most a megabyte each.
 
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile, Fact, SpoolDamage};
-use crate::raw::EXTENT_HEAD;
+use crate::raw::extent::{EXTENT_HEAD, ExtentHead};
 use holloway_abi::{CHUNK, PAGE, RING_SIZE, RingHeader};
 
 const RING_HEAD: usize = size_of::<RingHeader>();
 /// The ring header's `own`.
 const OWN: usize = 32;
 
-/// A thread's ring (or that of several, one after the other).
+/// The ring of one thread, or of several threads that owned it one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring<'a> {
     /// Thread that owns it, or owned it last.
     pub tid: u32,
-    /// Threads that have owned it.
+    /// Number of threads that have owned it.
     pub owners: u64,
     /// Offset of its extent in the file.
     pub offset: u64,
@@ -28,24 +30,24 @@ pub struct Ring<'a> {
     pub origin: u64,
     /// Position where the last owner's words begin.
     pub start: u64,
-    /// Position up to which words were taken out.
+    /// Position up to which a collector took words.
     pub taken: u64,
-    /// Position after the last place taken by its owner.
+    /// Position after the last place that its owner reserved.
     pub cursor: u64,
     /// Position from which on words were dropped.
     pub missing: Option<u64>,
-    /// Words appended that end no path.
+    /// Number of words that end no path.
     pub controls: u64,
-    /// Words of paths that a collector took and left out of its sample.
+    /// Number of words of paths that a collector took and left out of its sample.
     pub left_out: u64,
-    /// Places that a collector took, never written.
+    /// Number of places that a collector took and that were never written.
     pub taken_holes: u64,
     /// Bytes of places, a power of two.
     size: u64,
-    /// Little-endian places; fewer where the file is cut off.
+    /// Little-endian places; fewer if the file is cut off.
     places: &'a [u8],
-    /// Little-endian counters behind them.
-    beside: &'a [u8],
+    /// Little-endian ring counters, behind the places.
+    counters: &'a [u8],
 }
 
 /// A piece of a ring's words, compressed.
@@ -53,7 +55,7 @@ pub struct Ring<'a> {
 pub struct Spool<'a> {
     /// Thread that spooled.
     pub tid: u32,
-    /// Offset of the ring's extent.
+    /// Offset of the ring's extent in the file.
     pub ring: u64,
     /// Position of the first word.
     pub position: u64,
@@ -64,34 +66,29 @@ pub struct Spool<'a> {
     block: &'a [u8],
 }
 
-/// All that the file has of one ring's words.
+/// All words of one ring that the file has.
 #[derive(Clone, Debug)]
 pub struct RingWords<'a> {
-    /// Offset of the ring's extent: what tells it from the others.
+    /// Offset of the ring's extent, which identifies the ring.
     pub offset: u64,
     /// The ring, if its extent is in order.
     pub ring: Option<Ring<'a>>,
-    /// What was spooled, ascending by position.
+    /// Its spools, ascending by position.
     pub spools: Vec<Spool<'a>>,
 }
 
-/// Words that stand together in a stream. Holes are 0.
+/// A run of adjacent words of a stream. Holes are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Position of the first.
+    /// Position of the first word.
     pub at: u64,
     /// The words.
     pub words: Vec<u32>,
 }
 
 impl<'a> Ring<'a> {
-    /// Reads what follows the extent's head; none if it is not in order. Places may be missing at its end.
-    pub(super) fn read(
-        (tid, owners): (u32, u64),
-        offset: u64,
-        ring_size: u64,
-        payload: &'a [u8],
-    ) -> Option<Self> {
+    /// Reads the extent behind its head; none if it is damaged. Places may be missing at the end.
+    pub(super) fn read(head: &ExtentHead, offset: u64, payload: &'a [u8]) -> Option<Self> {
         let mut cursor = Cursor::new(payload, offset + EXTENT_HEAD);
         let mut word = || cursor.u64().ok();
         let (end, origin, size, start) = (word()?, word()?, word()?, word()?);
@@ -104,12 +101,12 @@ impl<'a> Ring<'a> {
         cursor
             .bytes((PAGE - EXTENT_HEAD) as usize - RING_HEAD + 16)
             .ok()?;
-        let whole = cursor.rest();
-        let most = usize::try_from(ring_size).ok()?;
-        let (places, beside) = whole.split_at(whole.len().min(most));
+        let content = cursor.rest();
+        let words_size = usize::try_from(head.slots).ok()?;
+        let (places, counters) = content.split_at(content.len().min(words_size));
         let ring = Self {
-            tid,
-            owners,
+            tid: head.tid,
+            owners: head.used,
             offset,
             origin,
             start,
@@ -121,9 +118,9 @@ impl<'a> Ring<'a> {
             taken_holes,
             size,
             places,
-            beside,
+            counters,
         };
-        let sound = size == ring_size
+        let sound = size == head.slots
             && places.len() as u64 <= size
             && size.is_power_of_two()
             && size >= 4 * CHUNK
@@ -140,24 +137,26 @@ impl<'a> Ring<'a> {
             .map_or(self.cursor, |missing| missing.min(self.cursor))
     }
 
-    /// Number of the first word that was dropped, from 1, among all that its threads ever appended; none if no word was.
+    /// Number of the first dropped word, from 1, among all words that its threads appended; none if
+    /// no word was dropped.
     pub fn dropped_from(&self) -> Option<u64> {
         let before = self.end() - self.origin;
         (self.end() < self.cursor).then_some(before / 4 + 1)
     }
 
-    /// Words of paths that its threads ever appended, dropped ones included.
+    /// Number of words of paths that its threads appended, including dropped words.
     pub fn appended(&self) -> u64 {
-        let all = self.cursor.saturating_sub(self.origin) / 4;
-        all.saturating_sub(self.controls)
+        let appended = self.cursor.saturating_sub(self.origin) / 4;
+        appended.saturating_sub(self.controls)
     }
 
-    /// Position of the first word in the ring: [`Ring::taken`], or later if words were written over.
+    /// Position of the first word in the ring: [`Ring::taken`], or later if words were overwritten.
     pub fn first(&self) -> u64 {
         self.taken.max(self.end().saturating_sub(self.size))
     }
 
-    /// Bytes of words that were written over before anyone took them, between [`Ring::taken`] and [`Ring::first`].
+    /// Bytes of words that were overwritten before a collector took them, between [`Ring::taken`]
+    /// and [`Ring::first`].
     pub fn overrun(&self) -> u64 {
         self.first() - self.taken
     }
@@ -168,36 +167,37 @@ impl<'a> Ring<'a> {
         pieces.flat_map(|piece| piece.words)
     }
 
-    /// The counters that its threads keep beside it.
-    pub fn beside(&self) -> impl Iterator<Item = u64> + use<'a> {
-        let (counters, _) = self.beside.as_chunks::<8>();
+    /// Its ring counters.
+    pub fn counters(&self) -> impl Iterator<Item = u64> + use<'a> {
+        let (counters, _) = self.counters.as_chunks::<8>();
         counters.iter().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
-    /// Places in the ring that were taken but not written: of frames that signal handlers interrupted, or jumped out of.
+    /// Number of places in the ring that were reserved but not written. They belong to frames that
+    /// signal handlers interrupted or jumped out of.
     pub fn holes(&self) -> u64 {
         self.words().filter(|&word| word == 0).count() as u64
     }
 
-    /// The words from a position on: one piece, or one a lap where the file ends in the ring.
+    /// The words from a position on: one piece, or one piece per lap if the file ends in the ring.
     fn pieces(&self, from: u64) -> impl Iterator<Item = Piece> + use<'a> {
         let (places, _) = self.places.as_chunks::<4>();
-        let (size, there) = (self.size, 4 * places.len() as u64);
+        let (size, stored) = (self.size, 4 * places.len() as u64);
         let (mut at, end) = (self.first().max(from), self.end());
         std::iter::from_fn(move || {
-            if at % size >= there {
+            if at % size >= stored {
                 at = (at / size + 1).saturating_mul(size);
             }
-            if at >= end || there == 0 {
+            if at >= end || stored == 0 {
                 return None;
             }
-            // Only a ring that is all there goes on where it began.
-            let most = if there == size {
+            // Only a complete ring continues at its start.
+            let length = if stored == size {
                 size
             } else {
-                there - at % size
+                stored - at % size
             };
-            let upto = at.saturating_add(most).min(end);
+            let upto = at.saturating_add(length).min(end);
             let word = |index: u64| places[(index % (size / 4)) as usize];
             let words = (at / 4..upto / 4).map(|index| u32::from_le_bytes(word(index)));
             let words: Vec<u32> = words.collect();
@@ -209,14 +209,10 @@ impl<'a> Ring<'a> {
 }
 
 impl<'a> Spool<'a> {
-    /// Reads a spool's head; none if it is not in order.
-    pub(super) fn read(
-        tid: u32,
-        offset: u64,
-        [ring, position, lengths]: [u64; 3],
-        payload: &'a [u8],
-    ) -> Option<Self> {
-        let (length, compressed) = (lengths >> 32, lengths & u64::from(u32::MAX));
+    /// Reads a spool's head; none if it is damaged.
+    pub(super) fn read(head: &ExtentHead, offset: u64, payload: &'a [u8]) -> Option<Self> {
+        let (ring, position) = (head.head, head.slots);
+        let (length, compressed) = (head.used >> 32, head.used & u64::from(u32::MAX));
         let block = payload.get(..usize::try_from(compressed).ok()?)?;
         let sound = length <= RING_SIZE
             && length.is_multiple_of(4)
@@ -224,7 +220,7 @@ impl<'a> Spool<'a> {
             && position.checked_add(length).is_some()
             && (payload.len() - block.len()) < PAGE as usize;
         sound.then_some(Self {
-            tid,
+            tid: head.tid,
             ring,
             position,
             length,
@@ -236,7 +232,7 @@ impl<'a> Spool<'a> {
     /// The words; holes are 0.
     ///
     /// # Errors
-    /// The compressed bytes are damaged: the words are lost.
+    /// If the compressed bytes are damaged. The words are then lost.
     pub fn words(&self) -> Result<Vec<u32>, Damage> {
         let lost = |why| {
             let fact = Fact::LostWords {
@@ -269,8 +265,8 @@ impl RingWords<'_> {
         self.spools.iter().map(Spool::end).max().unwrap_or(0)
     }
 
-    /// The pieces, ascending; a spool that is damaged gives its damage. Where one doesn't begin at the other's end, a
-    /// collector took what was between, or it is lost.
+    /// The pieces, ascending. A damaged spool gives its damage. If a piece does not begin at the
+    /// end of the one before, a collector took the words between, or they are lost.
     pub fn pieces(&self) -> impl Iterator<Item = Result<Piece, Damage>> {
         let mut next = 0;
         let spools = self.spools.iter().filter_map(move |spool| {
@@ -291,7 +287,7 @@ impl RingWords<'_> {
     }
 }
 
-/// Rings and spools put together, in the order of the rings' extents.
+/// Joins rings and spools, in the order of the rings' extents.
 pub(super) fn join<'a>(rings: &[Ring<'a>], spools: &[Spool<'a>]) -> Vec<RingWords<'a>> {
     let mut order: Vec<&Spool<'a>> = spools.iter().collect();
     order.sort_by_key(|spool| (spool.ring, spool.position));

@@ -1,19 +1,23 @@
-//! Arithmetic coding of symbols out of eight, each at the cost of its surprise (Rissanen 1976; a range coder that writes 32 bits at a time).
+//! Arithmetic coding of symbols from an alphabet of eight (Rissanen 1976). Each symbol costs as
+//! many bits as its probability calls for. The coder is a range coder that writes 32 bits at a
+//! time.
 //!
-//! Encoder and decoder are two implementations of [`Symbols`]: a model is written once and serves both.
+//! Encoder and decoder both implement [`Symbols`], so a model is written once and serves both.
 //!
-//! Cost: two multiplications and eight additions side by side a symbol; seven multiplications more to decode. No branch depends on the symbol.
+//! Cost: per symbol, two multiplications and eight additions that run side by side. Decoding takes
+//! seven multiplications more. No branch depends on the symbol.
 
 /// Symbols of an alphabet.
 pub(super) const ALPHABET: usize = 8;
 /// Bits of a probability.
 const BITS: u32 = 20;
 const ONE: i32 = 1 << BITS;
-/// What is left to a symbol that never comes, in parts of [`ONE`]: more than the slowest rate rounds away.
+/// The least probability of a symbol, in parts of [`ONE`]: more than the slowest rate rounds away.
 const LEAST: i32 = 1 << (SLOWEST + 1);
 const SLOWEST: u32 = 6;
 
-/// By symbols met: what part of its error a chance corrects, as a shift: about 1 in met + 1.5.
+/// By number of symbols seen: the part of its error that a probability corrects, as a shift: about
+/// 1 in seen + 1.5.
 const RATES: [u32; 64] = {
     let mut rates = [SLOWEST; 64];
     let mut met = 0;
@@ -30,7 +34,7 @@ const RATES: [u32; 64] = {
     rates
 };
 
-/// What the probabilities are drawn to by a symbol: by symbol, the sums of those up to each.
+/// The cumulative probabilities that each symbol draws the table towards, by symbol.
 const TARGETS: [[i32; ALPHABET]; ALPHABET] = {
     let mut targets = [[0; ALPHABET]; ALPHABET];
     let mut symbol = 0;
@@ -50,10 +54,10 @@ const TARGETS: [[i32; ALPHABET]; ALPHABET] = {
     targets
 };
 
-/// How likely each of eight symbols is; learns from those it met.
+/// The probabilities of eight symbols, learned from the symbols seen.
 #[derive(Clone, Copy)]
 pub(super) struct Chances {
-    /// Of the symbols up to each, in parts of [`ONE`].
+    /// Cumulative probability of the symbols up to each, in parts of [`ONE`].
     sums: [i32; ALPHABET],
     met: u32,
 }
@@ -71,7 +75,7 @@ impl Default for Chances {
 }
 
 impl Chances {
-    /// Where the symbol's part begins, and how wide it is.
+    /// Start and width of the symbol's part of the range.
     #[inline]
     fn part(&self, symbol: usize) -> (u64, u64) {
         let symbol = symbol & (ALPHABET - 1);
@@ -93,7 +97,8 @@ impl Chances {
         self.met += u32::from(self.met < 63);
     }
 
-    /// The symbol in whose part a code is, where a part of 1 is `unit` wide. Multiplied, not divided: that can be done side by side.
+    /// The symbol whose part holds `code`, if a part of 1 is `unit` wide. Multiplications replace a
+    /// division because they run side by side.
     #[inline]
     fn symbol(&self, code: u64, unit: u64) -> usize {
         let below = |&sum: &i32| usize::from(sum as u64 * unit <= code);
@@ -101,9 +106,10 @@ impl Chances {
     }
 }
 
-/// Codes symbols: takes the one it is given and writes it, or ignores that and gives the one it read.
+/// Codes symbols. An encoder writes the symbol that it is given. A decoder ignores that symbol and
+/// returns the symbol that it read.
 pub(super) trait Symbols {
-    /// Codes a symbol below [`ALPHABET`] with chances that learn it.
+    /// Codes a symbol below [`ALPHABET`] and lets the probabilities learn it.
     fn symbol(&mut self, symbol: usize, chances: &mut Chances) -> usize;
 
     /// Codes the lowest `count` bits of a number, at most 31, all equally likely.
@@ -129,7 +135,7 @@ impl Encoder {
 
     /// The bytes of all symbols.
     pub(super) fn finish(mut self) -> Vec<u8> {
-        // What is left out reads as zeros: the number in the interval with the fewest bytes is enough.
+        // The decoder reads zeros behind the end, so the shortest number in the interval is enough.
         for count in 0..=8 {
             let rest = u64::MAX.checked_shr(8 * count).unwrap_or(0);
             let (code, carry) = self.low.overflowing_add(rest);
@@ -192,9 +198,9 @@ impl Symbols for Encoder {
     }
 }
 
-/// Reads symbols; what is behind the end reads as zeros.
+/// Reads symbols. Behind the end it reads zeros.
 pub(super) struct Decoder<'a> {
-    /// The code, from the interval's low end.
+    /// The code, relative to the low end of the interval.
     code: u64,
     range: u64,
     bytes: &'a [u8],
@@ -230,7 +236,8 @@ impl<'a> Decoder<'a> {
 
     #[inline]
     fn take(&mut self, below: u64, width: u64, unit: u64) {
-        // Past the last part, a remainder of the interval belongs to nobody: only damaged code points there.
+        // Behind the last part, a remainder of the interval belongs to no symbol. Only damaged code
+        // leads there.
         self.code = self.code.wrapping_sub(unit * below);
         self.range = unit * width;
         if self.range < 1 << 32 {

@@ -1,24 +1,28 @@
-//! Contexts of the last one and two tokens, each with the three tokens that followed last, and how well they foretold (symbol ranking, Fenwick 1996).
+//! Contexts: the last token, and the last two tokens. Each context keeps the three tokens that
+//! followed it last, and how well they predicted (symbol ranking, Fenwick 1996).
 //!
-//! What is coded is a token's rank among them; its chances are learnt for each recent course of ranks, not for each context,
-//! so that a new context costs little (indirect modelling, as in PAQ).
+//! The model codes a token's rank among these three. The probabilities of ranks are learned per
+//! course of recent ranks, not per context, so that a new context costs little (indirect modeling,
+//! as in PAQ).
 //!
-//! Cost: 16 bytes a context, one miss of the cache where it was not used lately; no branch depends on the token.
+//! Cost: 16 bytes per context, and a cache miss if it was not used recently. No branch depends on
+//! the token.
 
-use super::Token;
+use super::token::Token;
 
-/// Tokens kept of a context.
+/// Number of tokens that a context keeps.
 pub(super) const WAYS: usize = 3;
-/// Courses of a context: the last four ranks, two bits each, below a 1 that says how many there were.
+/// Number of courses. A course is the last four ranks of a context, two bits each, below a 1 that
+/// marks how many there are.
 pub(super) const COURSES: usize = 1 << 9;
 
-/// What followed in a context.
+/// The tokens that followed a context.
 #[derive(Clone, Copy)]
 pub(super) struct Context {
-    /// The latest first.
+    /// The tokens, the latest first.
     pub(super) tokens: [u32; WAYS],
     course: u16,
-    /// Tells contexts in one slot apart, mostly.
+    /// Part of the hash, which tells most contexts of one slot apart.
     check: u16,
 }
 
@@ -37,7 +41,7 @@ impl Context {
         usize::from(self.course)
     }
 
-    /// The rank of a token: [`WAYS`] if it isn't there.
+    /// The rank of a token; [`WAYS`] if it is not among the three.
     #[inline]
     pub(super) fn rank(&self, token: u32) -> usize {
         let [first, second, third] = self.tokens;
@@ -47,7 +51,7 @@ impl Context {
         if token == first { 0 } else { rank }
     }
 
-    /// The token followed.
+    /// Learns that this token followed.
     #[inline]
     pub(super) fn learn(&mut self, token: u32) {
         let rank = self.rank(token);
@@ -58,7 +62,7 @@ impl Context {
             if rank <= 1 { third } else { second },
         ];
         let course = self.course << 2 | rank as u16;
-        // The eldest rank goes, the 1 stays.
+        // Drops the eldest rank and keeps the 1.
         self.course = if course >= COURSES as u16 {
             (course & (COURSES as u16 / 2 - 1)) | (COURSES as u16 / 2)
         } else {
@@ -69,7 +73,8 @@ impl Context {
 
 /// Contexts of one order.
 pub(super) struct Contexts {
-    /// A power of two; a context's slot is the highest bits of its hash, so that a table doubled keeps what it knows.
+    /// A power of two. A context's slot is the highest bits of its hash, so that a doubled table
+    /// keeps its contents.
     slots: Vec<Context>,
     most: usize,
 }
@@ -83,7 +88,7 @@ impl Contexts {
         }
     }
 
-    /// Doubles the table if it has fewer slots than tokens were `seen`.
+    /// Doubles the table while it has fewer slots than the tokens `seen`.
     pub(super) fn fit(&mut self, seen: u64) {
         while self.slots.len() < self.most && (self.slots.len() as u64) < seen {
             self.slots = self.slots.iter().flat_map(|&slot| [slot; 2]).collect();
@@ -95,7 +100,7 @@ impl Contexts {
         (hash >> (32 - self.slots.len().trailing_zeros())) as usize
     }
 
-    /// Something of the context with this hash.
+    /// Reads from the slot of the context with this hash, to load it into the cache.
     #[inline]
     pub(super) fn look(&self, hash: u32) -> u32 {
         self.slots[self.slot(hash)].tokens[0]

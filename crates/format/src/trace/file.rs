@@ -1,4 +1,4 @@
-//! The file of traces, `*.hwt`: what the threads of one process did in one image.
+//! The file of traces, `*.hwt`: the events of each thread of one process in one image.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -13,25 +13,31 @@
 //!      8    1  kind
 //!      9    …  payload, numbers as in varint.rs
 //!   kind 1, a stream begins: its thread's id; streams are numbered in this order
-//!   kind 2, a block: stream × 2 + 1 if fresh, length, hash (8 bytes), by how much it changes the number of open activations
-//!           (zigzag), number of new terminals and each (0: a gap; 1 n: n frames left;
-//!           function + 2, path), number of tokens, and the tokens as arithmetic code
-//!   kind 3, the index: number of blocks, and of each the offset, the stream, its position × 2 + 1 if fresh
+//!   kind 2, a block: stream × 2 + 1 if fresh, length, hash (8 bytes), change of the number of
+//!           open activations (zigzag), number of new terminals and each (0: a gap;
+//!           1 n: n frames left; function + 2, path), number of tokens, and the tokens as
+//!           arithmetic code
+//!   kind 3, the index: number of blocks, and of each the offset, the stream,
+//!           its position × 2 + 1 if fresh
 //! at the end of a finished file
 //!      0    8  offset of the index
 //!      8    8  HLWTREND
 //! ```
-//! The model that codes tokens learns from one block of a stream to the next; it begins anew with each fresh block. So to read a position one
-//! decodes from the fresh block before it on. A file that was not finished, or is damaged from somewhere on, is read up to there.
+//! The model that codes tokens learns from one block of a stream to the next and starts anew with
+//! each fresh block. To read a position, decode from the last fresh block before it. A file that is
+//! unfinished, or damaged from some offset on, is read up to that offset.
 //!
-//! Cost: reading keeps one block in memory at a time. Decoding takes 20-100 ns a token.
+//! Cost: reading keeps one block in memory at a time. Decoding takes 20-100 ns per token.
 
+use super::block::{Block, Terminal};
 use super::coder::Decoder;
+use super::hash::StringHash;
 use super::model::Model;
-use super::{Block, Step, StringHash, Symbol, Terminal, Token};
+use super::symbol::{Part, Symbol};
+use super::token::{Step, Token};
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::{repair, varint};
+use crate::varint;
 
 pub(super) const MAGIC: [u8; 8] = *b"HLWTRACE";
 pub(super) const TRAILER: [u8; 8] = *b"HLWTREND";
@@ -39,17 +45,18 @@ pub(super) const VERSION: u32 = 3;
 pub(super) const STREAM: u8 = 1;
 pub(super) const BLOCK: u8 = 2;
 pub(super) const INDEX: u8 = 3;
-/// Tokens of a block are below.
+/// A block has fewer tokens than this.
 pub(super) const MOST_TOKENS: usize = 1 << 22;
-/// Tokens that a byte of code may stand for, so that a file can't ask for memory without end: what repeats is a rule, a few tokens a byte are
-/// usual. The code of a block of more gets zeros behind it.
+/// Most tokens per byte of code, so that a file cannot ask for unlimited memory. Repetitions become
+/// rules, so a few tokens per byte are usual. The writer pads the code of a denser block with
+/// zeros.
 pub(super) const TOKENS_A_BYTE: u64 = 1 << 8;
 const HEAD_SIZE: usize = 36;
 const RECORD_HEAD: usize = 9;
 
-/// What a file of traces says first.
+/// The head of a file of traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Head {
+pub struct TraceHead {
     /// Process id.
     pub process: u32,
     /// Build id of the image.
@@ -59,13 +66,13 @@ pub struct Head {
 /// A file of traces.
 #[derive(Clone, Debug)]
 pub struct TraceFile<'a> {
-    /// What it says first.
-    pub head: Head,
-    /// What each thread did, in the order in which they began.
+    /// The head.
+    pub head: TraceHead,
+    /// The threads' traces, in the order in which they began.
     pub streams: Vec<TraceStream<'a>>,
-    /// Why it could not be read to its end, if so.
+    /// The damage that reading stopped at, if any.
     pub damage: Option<FormatError>,
-    /// Its writer ended it: nothing is missing behind the last block.
+    /// Whether its writer finished it: nothing is missing behind the last block.
     pub is_finished: bool,
 }
 
@@ -74,31 +81,31 @@ pub struct TraceFile<'a> {
 pub struct TraceStream<'a> {
     /// The thread's id.
     pub thread: u32,
-    /// What all terminals of the stream stand for.
+    /// The terminals of the stream, by number.
     pub terminals: Vec<Terminal>,
     /// Number of events.
     pub length: u64,
-    /// Hash of the events' numbers, by the blocks' own.
+    /// Hash of the events' numbers, from the hashes of the blocks.
     pub hash: StringHash,
-    /// Bytes of the file that it takes.
+    /// Its bytes in the file.
     pub bytes: u64,
-    /// By how much the events change the number of open activations, by what the blocks say.
+    /// The change that the events make to the number of open activations, as the blocks state it.
     pub change: i64,
-    blocks: Vec<Place<'a>>,
+    blocks: Vec<StoredBlock<'a>>,
 }
 
-/// What stands before a block of a stream.
+/// The events before a block of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Before {
-    /// Events.
+pub struct TracePosition {
+    /// Number of events.
     pub events: u64,
-    /// Activations that they opened, less those that ended.
+    /// Activations that they opened, minus those that they ended.
     pub depth: i64,
 }
 
-/// Where a block is.
+/// A block in the file.
 #[derive(Clone, Debug)]
-struct Place<'a> {
+struct StoredBlock<'a> {
     /// Events before it.
     position: u64,
     /// Terminals before it.
@@ -106,7 +113,7 @@ struct Place<'a> {
     is_fresh: bool,
     length: u64,
     hash: StringHash,
-    /// Activations opened before it, less those that ended.
+    /// Activations opened before it, minus those that ended.
     depth: i64,
     change: i64,
     new: usize,
@@ -123,10 +130,10 @@ pub(super) fn record_crc(offset: u64, kind: u8, payload: &[u8]) -> u32 {
 }
 
 impl<'a> TraceFile<'a> {
-    /// Reads what a file says of its streams; their blocks are decoded when they are asked for.
+    /// Reads the streams of a file. Their blocks are decoded on demand.
     ///
     /// # Errors
-    /// The head is damaged or another format's. Other damage is in [`TraceFile::damage`].
+    /// The head is damaged or of another format. Other damage is in [`TraceFile::damage`].
     pub fn read(bytes: &'a [u8]) -> Result<Self, FormatError> {
         let head = read_head(bytes)?;
         let mut file = Self {
@@ -215,7 +222,7 @@ impl<'a> TraceFile<'a> {
         for _ in 0..payload.count(1, "terminal")? {
             stream.terminals.push(read_terminal(&mut payload)?);
         }
-        stream.blocks.push(Place {
+        stream.blocks.push(StoredBlock {
             position: stream.length,
             terminals: known,
             is_fresh,
@@ -234,7 +241,7 @@ impl<'a> TraceFile<'a> {
     }
 }
 
-fn read_head(bytes: &[u8]) -> Result<Head, FormatError> {
+fn read_head(bytes: &[u8]) -> Result<TraceHead, FormatError> {
     if !bytes.starts_with(&MAGIC) {
         return Err(FormatError::NotATrace);
     }
@@ -249,7 +256,7 @@ fn read_head(bytes: &[u8]) -> Result<Head, FormatError> {
     }
     let (process, build_id) = (cursor.u32()?, cursor.id()?);
     match crc32fast::hash(&bytes[..HEAD_SIZE - 4]) == cursor.u32()? {
-        true => Ok(Head { process, build_id }),
+        true => Ok(TraceHead { process, build_id }),
         false => Err(FormatError::Head { offset: 0 }),
     }
 }
@@ -266,7 +273,7 @@ fn read_terminal(cursor: &mut Cursor<'_>) -> Result<Terminal, FormatError> {
     })
 }
 
-/// What follows the index, which stands at `index`.
+/// Checks the end of the file, behind the index at `index`.
 fn end(bytes: &[u8], base: u64, index: u64) -> Result<(), FormatError> {
     let mut cursor = Cursor::new(bytes, base);
     let offset = cursor.offset();
@@ -282,8 +289,9 @@ impl<'a> TraceStream<'a> {
         Blocks::new(&self.blocks, &self.terminals)
     }
 
-    /// The blocks from the last fresh one on that begins at or before `position`, and what stands before the first.
-    pub fn blocks_at(&self, position: u64) -> (Before, Blocks<'_, 'a>) {
+    /// The blocks from the last fresh block that begins at or before `position`, and the events
+    /// before it.
+    pub fn blocks_at(&self, position: u64) -> (TracePosition, Blocks<'_, 'a>) {
         let behind = self
             .blocks
             .partition_point(|block| block.position <= position);
@@ -291,7 +299,7 @@ impl<'a> TraceStream<'a> {
             .iter()
             .rposition(|block| block.is_fresh);
         let first = first.unwrap_or(0);
-        let before = |block: &Place<'_>| Before {
+        let before = |block: &StoredBlock<'_>| TracePosition {
             events: block.position,
             depth: block.depth,
         };
@@ -302,14 +310,14 @@ impl<'a> TraceStream<'a> {
 
 /// Iterator over the blocks of a stream.
 pub struct Blocks<'s, 'a> {
-    places: std::slice::Iter<'s, Place<'a>>,
+    places: std::slice::Iter<'s, StoredBlock<'a>>,
     terminals: &'s [Terminal],
     model: Model,
     rules: u32,
 }
 
 impl<'s, 'a> Blocks<'s, 'a> {
-    fn new(places: &'s [Place<'a>], terminals: &'s [Terminal]) -> Self {
+    fn new(places: &'s [StoredBlock<'a>], terminals: &'s [Terminal]) -> Self {
         Self {
             places: places.iter(),
             terminals,
@@ -318,7 +326,7 @@ impl<'s, 'a> Blocks<'s, 'a> {
         }
     }
 
-    fn decode(&mut self, place: &Place<'a>) -> Result<Block, FormatError> {
+    fn decode(&mut self, place: &StoredBlock<'a>) -> Result<Block, FormatError> {
         if place.is_fresh {
             self.model = Model::new();
             self.rules = 0;
@@ -386,10 +394,10 @@ impl<'s, 'a> Blocks<'s, 'a> {
         range: impl Fn(&'static str, u32, u64) -> FormatError,
     ) -> Result<(), FormatError> {
         match symbol.part() {
-            super::Part::Terminal(id) if (id as usize) < terminals => Ok(()),
-            super::Part::Terminal(id) => Err(range("terminal", id, terminals as u64)),
-            super::Part::Rule(rule) if rule < self.rules => Ok(()),
-            super::Part::Rule(rule) => Err(range("rule", rule, u64::from(self.rules))),
+            Part::Terminal(id) if (id as usize) < terminals => Ok(()),
+            Part::Terminal(id) => Err(range("terminal", id, terminals as u64)),
+            Part::Rule(rule) if rule < self.rules => Ok(()),
+            Part::Rule(rule) => Err(range("rule", rule, u64::from(self.rules))),
         }
     }
 }
@@ -404,23 +412,5 @@ impl Iterator for Blocks<'_, '_> {
             self.places = [].iter();
         }
         Some(block)
-    }
-}
-
-/// Puts the checksums of the head and of each record right.
-pub(crate) fn repair(bytes: &mut [u8]) {
-    repair::checksum(bytes, 0, HEAD_SIZE - 4);
-    let mut at = HEAD_SIZE;
-    while let Some(record) = bytes.get(at..).filter(|rest| rest.len() >= RECORD_HEAD) {
-        let length = repair::load(record, 0) as usize;
-        let Some(payload) = record
-            .get(RECORD_HEAD..)
-            .and_then(|rest| rest.get(..length))
-        else {
-            return;
-        };
-        let crc = record_crc(at as u64, record[8], payload);
-        repair::store(bytes, at + 4, crc);
-        at += RECORD_HEAD + length;
     }
 }

@@ -1,9 +1,11 @@
-//! A hash of strings of numbers that a grammar's hash follows from: hash(x y) = hash(x) · B^|y| + hash(y).
+//! A hash of strings of numbers that can be computed from a grammar: hash(x y) = hash(x) · B^|y| +
+//! hash(y).
 //!
-//! A polynomial modulo the prime 2^61 − 1 (Karp, Rabin 1987). The string's hash is taken as it comes; that of a grammar rule by rule, without
-//! expanding it: so a trace is verified as fast as its grammar is small.
+//! A polynomial modulo the prime 2^61 − 1 (Karp, Rabin 1987). The hash of a string grows with the
+//! string. The hash of a grammar is computed rule by rule, without expanding it, so the time to
+//! verify a trace depends on the size of its grammar only.
 //!
-//! Cost: about a nanosecond a number.
+//! Cost: about a nanosecond per number.
 
 /// Hash and length of a string.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +32,7 @@ const fn times(left: u64, right: u64) -> u64 {
     reduce(left as u128 * right as u128)
 }
 
-/// Numbers taken at a step.
+/// Numbers per step.
 const STEP: usize = 8;
 
 /// B to 0, 1, …, twice `STEP`.
@@ -68,7 +70,7 @@ impl StringHash {
     }
 
     /// The hash of one number.
-    pub const fn one(number: u32) -> Self {
+    pub const fn from_number(number: u32) -> Self {
         Self {
             value: number as u64 + 1,
             power: BASE,
@@ -76,7 +78,7 @@ impl StringHash {
     }
 
     /// The hash of a string.
-    pub fn of(numbers: &[u32]) -> Self {
+    pub fn from_numbers(numbers: &[u32]) -> Self {
         let value = numbers.chunks(STEP).fold(0, |before, step| {
             let mut sum = u128::from(before) * u128::from(POWERS[step.len()]);
             for (number, power) in step.iter().rev().zip(POWERS) {

@@ -1,25 +1,30 @@
-//! The tokens so far, and where among them what comes now stood before (a match model, as in LPAQ).
+//! The tokens so far, and the earlier occurrence that the next token may repeat (a match model, as
+//! in LPAQ).
 //!
-//! Cost: one miss of the cache a token, another where a repetition begins; 18 MB at most.
+//! Cost: one cache miss per token, and another where a repetition begins. At most 18 MB.
 
-use super::Token;
+use super::token::Token;
 
-/// Repetitions of that length are all alike; contexts learn nothing from them.
+/// From this length on, all repetitions share one probability, and contexts learn nothing from
+/// them.
 pub(super) const LONG: u32 = 32;
-/// Tokens that a repetition must have had to be believed: those that the hash is of.
+/// Length from which a repetition is trusted. The hash covers that many tokens.
 pub(super) const TRUSTED: u32 = 6;
-/// Tokens kept for repetitions, a power of two.
+/// Number of tokens kept, a power of two.
 const KEPT: usize = 1 << 22;
 
-/// Tokens so far, and where in them a repetition goes on.
+/// The tokens so far, and the place in them where the current repetition continues.
 pub(super) struct History {
-    /// A ring once it has [`KEPT`] tokens.
+    /// The tokens: a ring once it has [`KEPT`].
     tokens: Vec<u32>,
+    /// Number of tokens so far.
     pub(super) seen: u64,
-    /// By hash of the last tokens: how many were seen when it stood last, above the hash.
+    /// By hash of the last tokens: the number of tokens seen at their last occurrence, in the upper
+    /// half, and the hash, in the lower.
     places: Vec<u64>,
-    /// The repetition: the place of what should come next, and its length so far.
+    /// Place of the token that the repetition predicts.
     pub(super) next: u64,
+    /// Length of the repetition so far.
     pub(super) length: u32,
 }
 
@@ -45,16 +50,17 @@ impl History {
         (hash >> (32 - self.places.len().trailing_zeros())) as usize
     }
 
-    /// Where tokens of this hash stood last; the start where others of its slot did, since nobody looks there then.
+    /// The last place of tokens with this hash. Gives 0 if the slot belongs to another hash,
+    /// because that place is not used then.
     #[inline]
     pub(super) fn place(&self, hash: u32) -> u64 {
         let place = self.places[self.slot(hash)];
         if place as u32 == hash { place >> 32 } else { 0 }
     }
 
-    /// What the repetition goes on with, if there is one.
+    /// The token that the repetition predicts, if there is a repetition.
     #[inline]
-    pub(super) fn foretold(&self) -> u32 {
+    pub(super) fn predicted(&self) -> u32 {
         if self.length > 0 {
             self.at(self.next)
         } else {
@@ -81,7 +87,7 @@ impl History {
             return;
         }
         self.next = before >> 32;
-        // What is overwritten is not to be looked at, nor what is overwritten next.
+        // Tokens that were overwritten, or are overwritten next, must not be read.
         let is_kept = self.next > 0 && self.next + (KEPT as u64 - 1) > self.seen;
         let is_known = before as u32 == hash && is_kept && self.seen < 1 << 32;
         self.length = if is_known { TRUSTED } else { 0 };
@@ -97,10 +103,10 @@ impl History {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, token: u32, foretold: u32) {
+    pub(super) fn push(&mut self, token: u32, predicted: u32) {
         self.append(token);
         self.next += 1;
-        self.length = if token == foretold {
+        self.length = if token == predicted {
             self.length + 1
         } else {
             0

@@ -1,20 +1,24 @@
-//! What token comes next: the one that followed the last time the last few tokens stood, else one of those that followed the last two, else
-//! the last one; else its number is spelt.
+//! Predicts the next token. The candidates, in order: the token that followed the last time that
+//! the last few tokens occurred; one of three tokens that followed the last two tokens; one of
+//! three that followed the last token. Failing these, the token's number is spelled out.
 //!
-//! Long repetitions cost a thousandth of a bit a token, and little time (a match model, as in LPAQ). Where paths depend on data, three in four are among the
-//! candidates of [`super::context`].
+//! In long repetitions a token costs a thousandth of a bit, and little time (a match model, as in
+//! LPAQ). If paths depend on data, three tokens in four are among the candidates of
+//! [`super::context`].
 //!
-//! A writer knows the tokens that follow, so it looks up the contexts of many before it codes them: the cache is missed by all at the same time.
-//! A reader can't.
+//! A writer knows the next tokens, so it looks up the contexts of many before it codes them, and
+//! their cache misses overlap. A reader cannot.
 //!
-//! Cost: 5-25 nanoseconds a token in repetitions, 30-50 elsewhere, about 100 to read them; a few MB.
+//! Cost: writing a token takes 5-25 nanoseconds in repetitions and 30-50 elsewhere. Reading one
+//! takes about 100. A model takes a few MB.
 
 use super::coder::{ALPHABET, Chances, Symbols};
 use super::context::{COURSES, Context, Contexts, WAYS};
 use super::history::{History, LONG, TRUSTED};
-use super::{Symbol, Token};
+use super::symbol::Symbol;
+use super::token::Token;
 
-/// Learns tokens and codes them.
+/// Predicts tokens, learns from them, and codes them.
 pub(super) struct Model {
     trail: Trail,
     pairs: Contexts,
@@ -22,46 +26,50 @@ pub(super) struct Model {
     history: History,
     /// Whether a long repetition goes on.
     goes_on: Chances,
-    /// By course of a pair: its rank, or that it is [`FORETOLD`] or [`UNKNOWN`]. Behind these, the same in a repetition.
+    /// By course of a pair: the token's rank, or [`PREDICTED`] or [`UNKNOWN`]. The second half is
+    /// for tokens in a repetition.
     first: Vec<Chances>,
-    /// By course of a single and kind of the last token: its rank, or the kind of the token, which is spelt.
+    /// By course of a single and kind of the last token: the token's rank, or the kind of a token
+    /// that is spelled out.
     second: Vec<Chances>,
     number: Spelling,
 }
 
-/// The last tokens, as contexts of the next.
+/// The last tokens, from which the contexts of the next token follow.
 struct Trail {
     /// The last token and the one before it.
     last: [u32; 2],
-    /// What they were around each right side that is open.
+    /// The last tokens before each open right side.
     outer: Vec<[u32; 2]>,
     rules: u32,
-    /// Of the last [`TRUSTED`].
+    /// Hash of the last [`TRUSTED`] tokens.
     hash: u32,
 }
 
-/// What stands before a token.
+/// The contexts of a token.
 #[derive(Clone, Copy, Default)]
-struct Before {
+struct TokenContexts {
     /// Hash of the last token and the one before it.
     pair: u32,
     /// Hash of the last token.
     single: u32,
     /// Kind of the last token.
     kind: usize,
-    /// Hash of the last [`TRUSTED`].
-    many: u32,
+    /// Hash of the last [`TRUSTED`] tokens.
+    recent: u32,
 }
 
-/// Rank of a token that a repetition foretells, and of one that neither it nor the pair does; a pair's ranks lie between.
-const FORETOLD: usize = 0;
+/// Ranks of a token that a repetition predicts, and of a token that neither the repetition nor the
+/// pair predicts. The ranks of a pair lie between.
+const PREDICTED: usize = 0;
 const UNKNOWN: usize = 1 + WAYS;
-/// Courses of a pair that are told apart in a repetition: of the last two ranks.
+/// Number of courses of a pair that repetitions distinguish: those of the last two ranks.
 const SHORT: usize = 1 << 5;
-/// Lengths of a repetition that are told apart.
+/// Number of lengths of repetitions that are distinguished.
 const LENGTHS: usize = 4;
 
-/// Tokens that are looked at together before they are written, so that the cache is missed by many at a time.
+/// Number of tokens that are looked up together before they are written, so that their cache misses
+/// overlap.
 const AHEAD: usize = 32;
 
 impl Model {
@@ -85,7 +93,7 @@ impl Model {
 
     /// Writes tokens.
     pub(super) fn write<S: Symbols>(&mut self, symbols: &mut S, tokens: &[Token]) {
-        let mut before = [Before::default(); AHEAD];
+        let mut before = [TokenContexts::default(); AHEAD];
         for tokens in tokens.chunks(AHEAD) {
             for (before, token) in before.iter_mut().zip(tokens) {
                 *before = self.trail.before();
@@ -105,13 +113,13 @@ impl Model {
         token
     }
 
-    /// Brings what coding these tokens takes into the cache.
-    fn touch(&self, before: &[Before]) {
+    /// Loads the entries that coding these tokens needs into the cache.
+    fn touch(&self, before: &[TokenContexts]) {
         let mut sum = 0;
         let mut places = [0; AHEAD];
         let places = &mut places[..before.len()];
         for (place, before) in places.iter_mut().zip(before) {
-            *place = self.history.place(before.many);
+            *place = self.history.place(before.recent);
             sum ^= self.pairs.look(before.pair) ^ self.singles.look(before.single);
         }
         for place in places {
@@ -122,21 +130,21 @@ impl Model {
 
     /// Codes a token.
     #[inline]
-    fn code<S: Symbols>(&mut self, symbols: &mut S, token: u32, before: Before) -> u32 {
-        self.history.find(before.many);
-        let mut foretold = self.history.foretold();
+    fn code<S: Symbols>(&mut self, symbols: &mut S, token: u32, before: TokenContexts) -> u32 {
+        self.history.find(before.recent);
+        let mut predicted = self.history.predicted();
         if self.history.length >= LONG {
-            let ends = usize::from(token != foretold);
+            let ends = usize::from(token != predicted);
             if symbols.symbol(ends, &mut self.goes_on) == 0 {
-                self.history.append(foretold);
+                self.history.append(predicted);
                 self.history.next += 1;
-                return foretold;
+                return predicted;
             }
             self.history.length = 0;
-            foretold = Token::NONE;
+            predicted = Token::NONE;
         }
-        let token = self.code_in_context(symbols, token, foretold, before);
-        self.history.push(token, foretold);
+        let token = self.code_in_context(symbols, token, predicted, before);
+        self.history.push(token, predicted);
         token
     }
 
@@ -145,18 +153,18 @@ impl Model {
         &mut self,
         symbols: &mut S,
         token: u32,
-        foretold: u32,
-        before: Before,
+        predicted: u32,
+        before: TokenContexts,
     ) -> u32 {
         let pair = self.pairs.at(before.pair);
-        let rank = match token == foretold {
-            true => FORETOLD,
+        let rank = match token == predicted {
+            true => PREDICTED,
             false => 1 + pair.rank(token),
         };
-        let chances = &mut self.first[place(pair, foretold, self.history.length)];
+        let chances = &mut self.first[place(pair, predicted, self.history.length)];
         let rank = symbols.symbol(rank, chances);
         let token = match rank {
-            FORETOLD => foretold,
+            PREDICTED => predicted,
             UNKNOWN.. => {
                 let single = self.singles.at(before.single);
                 let rank = single.rank(token);
@@ -171,7 +179,7 @@ impl Model {
                     Some(&token) => token,
                     None => self.number.code(symbols, rank - WAYS, token),
                 };
-                // What the pair knows the single need not learn.
+                // The single learns only the tokens that the pair does not know.
                 single.learn(token);
                 token
             }
@@ -189,20 +197,20 @@ impl Model {
 
 impl Trail {
     #[inline]
-    fn before(&self) -> Before {
+    fn before(&self) -> TokenContexts {
         let [last, second] = self.last;
         let single = mix(last);
-        Before {
+        TokenContexts {
             pair: mix(second.rotate_left(13) ^ single),
             single,
             kind: kind(last),
-            many: self.hash,
+            recent: self.hash,
         }
     }
 
     #[inline]
     fn step(&mut self, token: u32) {
-        // Six shifts of six bits: a token is out of the hash after the sixth that follows.
+        // Each step shifts by six bits, so a token has left the hash after six more tokens.
         self.hash = (self.hash.wrapping_add(token).wrapping_add(1)).wrapping_mul(0x9E37_79B1 << 6);
         match token {
             Token::OPEN => {
@@ -210,7 +218,7 @@ impl Trail {
                 self.last = [token, self.last[0]];
             }
             Token::CLOSE => {
-                // Outside, the new rule stands where the definition stood.
+                // Outside, the new rule takes the place of its definition.
                 let outer = self.outer.pop().unwrap_or(self.last);
                 self.last = [Symbol::rule(self.rules).bits(), outer[0]];
                 self.rules = (self.rules + 1) % Symbol::LIMIT;
@@ -220,11 +228,11 @@ impl Trail {
     }
 }
 
-/// Where the chances of a pair's ranks are, beside what a repetition of this length foretells.
+/// Index of the probabilities of a pair's ranks, given the repetition's prediction and length.
 #[inline]
-fn place(pair: &Context, foretold: u32, length: u32) -> usize {
+fn place(pair: &Context, predicted: u32, length: u32) -> usize {
     let course = pair.course();
-    if foretold == Token::NONE {
+    if predicted == Token::NONE {
         return course;
     }
     let short = if course < SHORT / 2 {
@@ -233,7 +241,7 @@ fn place(pair: &Context, foretold: u32, length: u32) -> usize {
         (SHORT / 2) | (course & (SHORT / 2 - 1))
     };
     let length = (length.saturating_sub(TRUSTED) / 6).min(LENGTHS as u32 - 1) as usize;
-    let agrees = usize::from(pair.tokens[0] == foretold);
+    let agrees = usize::from(pair.tokens[0] == predicted);
     COURSES + (2 * length + agrees) * SHORT + short
 }
 
@@ -243,18 +251,19 @@ fn mix(token: u32) -> u32 {
     (mixed ^ mixed >> 15).wrapping_mul(0x85EB_CA6B)
 }
 
-/// Codes the number of a token that no context foretold: its size, its highest bits, the rest.
+/// Codes the number of a token that no context predicted: its size, its highest bits, the rest.
 struct Spelling {
     /// By kind.
     sizes: [Chances; 2],
     /// By kind and highest bits of the size.
     fine_sizes: [Chances; 2 * ALPHABET],
-    /// By kind and size; then also by the bits before.
+    /// By kind and size.
     heads: Vec<Chances>,
+    /// By kind, size, and the bits before.
     necks: Vec<Chances>,
 }
 
-/// Bits of a number, below the highest one, that are learnt at a time.
+/// Number of bits, below the highest one, that are learned at a time.
 const HEAD: u32 = 3;
 const TERMINALS: usize = 0;
 const RULES: usize = 1;
@@ -277,7 +286,7 @@ impl Spelling {
             TERMINALS | RULES => {}
             _ => return Token::CLOSE,
         }
-        // 1 more, so that it has a highest bit.
+        // Plus 1, so that each number has a highest bit.
         let value = (token & !Token::RULE).wrapping_add(1);
         let size = 31 - value.max(1).leading_zeros();
         let coarse = symbols.symbol(size as usize / 4, &mut self.sizes[kind]);

@@ -1,31 +1,33 @@
 //! Writes a file of traces, block by block.
 //!
-//! Cost: what [`super::model`] costs; memory a few MB a stream.
+//! Cost: that of [`super::model`], and a few MB of memory per stream.
 
 use std::io::{self, Write};
 
+use super::block::{Block, Terminal};
 use super::coder::Encoder;
-use super::file::{BLOCK, Head, INDEX, MAGIC, STREAM, TOKENS_A_BYTE, TRAILER, VERSION, record_crc};
+use super::file::{
+    BLOCK, INDEX, MAGIC, STREAM, TOKENS_A_BYTE, TRAILER, TraceHead, VERSION, record_crc,
+};
 use super::model::Model;
-use super::{Block, Terminal};
 use crate::varint;
 
 /// A stream of a file, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StreamId(pub u32);
 
-/// Writes a file of traces: what was written can be read, whenever the writer was ended.
+/// Writes a file of traces. The blocks written can be read even if the writer never finishes.
 pub struct TraceWriter<W> {
     out: W,
     offset: u64,
-    streams: Vec<Open>,
+    streams: Vec<OpenStream>,
     /// Payload of the index.
     index: Vec<u8>,
     blocks: u64,
 }
 
 /// A stream that is being written.
-struct Open {
+struct OpenStream {
     model: Model,
     length: u64,
 }
@@ -35,7 +37,7 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     /// `out` can't be written.
-    pub fn new(mut out: W, head: &Head) -> io::Result<Self> {
+    pub fn new(mut out: W, head: &TraceHead) -> io::Result<Self> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&head.process.to_le_bytes());
@@ -62,7 +64,7 @@ impl<W: Write> TraceWriter<W> {
     /// The file can't be written.
     pub fn stream(&mut self, thread: u32) -> io::Result<StreamId> {
         let id = self.streams.len() as u32;
-        self.streams.push(Open {
+        self.streams.push(OpenStream {
             model: Model::new(),
             length: 0,
         });
@@ -101,7 +103,7 @@ impl<W: Write> TraceWriter<W> {
         self.record(BLOCK, &payload)
     }
 
-    /// Ends the file with an index, by which a position is found fast.
+    /// Ends the file with an index, which finds a position fast.
     ///
     /// # Errors
     /// The file can't be written.

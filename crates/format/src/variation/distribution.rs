@@ -1,19 +1,21 @@
-//! How long something took, over and over: a histogram with a bounded error, and exact sums.
+//! A distribution of times: a histogram with a bounded error, and exact sums.
 //!
-//! Log-linear buckets, as in Tene's HdrHistogram: 64 to each power of two, so a bucket is at most 1/64 of its least value wide, and what is
-//! below 128 has a bucket of its own. A value read from a bucket is its middle, within 1/128 (0.8 %) of what was recorded. Number, sum, sum
-//! of squares, least and largest are exact.
+//! Log-linear buckets, as in Tene's HdrHistogram: 64 per power of two. A bucket is at most 1/64 of
+//! its least value wide, and each value below 128 has its own bucket. A value read from a bucket is
+//! its middle, within 1/128 (0.8 %) of the recorded value. Number, sum, sum of squares, least, and
+//! largest value are exact.
 //!
 //! ```text
 //! VALUE      0 … 63   64 … 127   128 … 255        256 … 511        2^e …
 //! BUCKET     0 … 63   64 … 127   128 … 191 (by 2) 192 … 255 (by 4) 64 (e - 5) … (by 2^(e-6))
 //! ```
-//! Memory: 512 bytes for each power of two that occurs, whatever the number of values: 30 KB at worst.
+//! Memory: 512 bytes for each power of two that occurs, 30 KB at worst, whatever the number of
+//! values.
 
-/// Buckets of a power of two.
+/// Number of buckets per power of two.
 const OCTAVE: usize = 1 << BITS;
 const BITS: u32 = 6;
-/// Buckets that there are.
+/// Number of buckets.
 pub const BUCKETS: u16 = (OCTAVE as u16) * (64 - BITS as u16 + 1);
 
 /// Times in cycles.
@@ -28,7 +30,7 @@ pub struct Distribution {
     octaves: Vec<Option<Box<[u64; OCTAVE]>>>,
 }
 
-/// Values from `low` to `high`, as often as `count` says.
+/// A bucket: the values from `low` to `high`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bucket {
     /// Its number.
@@ -37,12 +39,12 @@ pub struct Bucket {
     pub low: u64,
     /// Largest value.
     pub high: u64,
-    /// How many.
+    /// Number of values.
     pub count: u64,
 }
 
 impl Bucket {
-    /// The middle.
+    /// The middle of its values.
     pub fn middle(&self) -> u64 {
         self.low + (self.high - self.low) / 2
     }
@@ -70,31 +72,31 @@ pub fn bounds(bucket: u16) -> (u64, u64) {
 }
 
 impl Distribution {
-    /// One more value.
+    /// Adds a value.
     pub fn record(&mut self, value: u64) {
-        self.note(value, value);
+        self.extend_range(value, value);
         self.count = self.count.saturating_add(1);
         self.sum = self.sum.saturating_add(value);
         let square = u128::from(value) * u128::from(value);
         self.squares = self.squares.saturating_add(square);
-        self.put(bucket_of(value), 1);
+        self.add_to_bucket(bucket_of(value), 1);
     }
 
-    /// All of another's values too.
+    /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Distribution) {
         if other.count == 0 {
             return;
         }
-        self.note(other.least, other.largest);
+        self.extend_range(other.least, other.largest);
         self.count = self.count.saturating_add(other.count);
         self.sum = self.sum.saturating_add(other.sum);
         self.squares = self.squares.saturating_add(other.squares);
         for bucket in other.buckets() {
-            self.put(bucket.number, bucket.count);
+            self.add_to_bucket(bucket.number, bucket.count);
         }
     }
 
-    fn note(&mut self, least: u64, largest: u64) {
+    fn extend_range(&mut self, least: u64, largest: u64) {
         if self.count == 0 {
             (self.least, self.largest) = (least, largest);
         } else {
@@ -103,7 +105,7 @@ impl Distribution {
         }
     }
 
-    fn put(&mut self, bucket: u16, count: u64) {
+    fn add_to_bucket(&mut self, bucket: u16, count: u64) {
         let (octave, place) = (usize::from(bucket) / OCTAVE, usize::from(bucket) % OCTAVE);
         if self.octaves.len() <= octave {
             self.octaves.resize(octave + 1, None);
@@ -112,12 +114,13 @@ impl Distribution {
         block[place] = block[place].saturating_add(count);
     }
 
-    /// Made of sums and of buckets, ascending, none with 0 values; nothing where they can't be one distribution's.
+    /// Makes a distribution of sums and buckets. Buckets must ascend, and none may be empty. None
+    /// if no distribution has these sums and buckets.
     pub fn from_parts(
         sums: Sums,
         buckets: impl IntoIterator<Item = (u16, u64)>,
     ) -> Option<Distribution> {
-        let mut made = Distribution {
+        let mut distribution = Distribution {
             sum: sums.sum,
             squares: sums.squares,
             least: sums.least,
@@ -131,17 +134,17 @@ impl Distribution {
                 return None;
             }
             ends = Some((ends.map_or(bucket, |(first, _)| first), bucket));
-            made.count = made.count.checked_add(count)?;
-            made.put(bucket, count);
+            distribution.count = distribution.count.checked_add(count)?;
+            distribution.add_to_bucket(bucket, count);
         }
         let Some((first, last)) = ends else {
-            return (sums == Sums::default()).then_some(made);
+            return (sums == Sums::default()).then_some(distribution);
         };
         let fits = bucket_of(sums.least) == first && bucket_of(sums.largest) == last;
-        (fits && sums.least <= sums.largest).then_some(made)
+        (fits && sums.least <= sums.largest).then_some(distribution)
     }
 
-    /// Sums and ends.
+    /// Sums, least, and largest value.
     pub fn sums(&self) -> Sums {
         Sums {
             sum: self.sum,
@@ -161,17 +164,17 @@ impl Distribution {
         self.sum
     }
 
-    /// The least value; 0 where there is none.
+    /// The least value; 0 without values.
     pub fn least(&self) -> u64 {
         self.least
     }
 
-    /// The largest value; 0 where there is none.
+    /// The largest value; 0 without values.
     pub fn largest(&self) -> u64 {
         self.largest
     }
 
-    /// The average; 0 where there is none.
+    /// The average; 0 without values.
     pub fn mean(&self) -> f64 {
         match self.count {
             0 => 0.0,
@@ -190,7 +193,7 @@ impl Distribution {
         if count == 0 {
             return 0.0;
         }
-        // As whole numbers as long as they hold: the difference of large floats would be noise.
+        // Computes with integers while they fit, because the difference of large floats is noise.
         let (n, sum) = (u128::from(count), u128::from(sum));
         let exact = n.checked_mul(squares).zip(sum.checked_mul(sum));
         let exact = exact.map(|(all, square)| all.saturating_sub(square) as f64);
@@ -199,7 +202,8 @@ impl Distribution {
         exact / (count as f64 * count as f64)
     }
 
-    /// The least value that at least `share` (0 to 1) of all are not above, within the error of a bucket; 0 where there is none.
+    /// The least value that at least `share` (0 to 1) of all values do not exceed, within the error
+    /// of a bucket; 0 without values.
     pub fn quantile(&self, share: f64) -> u64 {
         let rank = (share.clamp(0.0, 1.0) * self.count as f64).ceil() as u64;
         let rank = rank.clamp(1, self.count.max(1));
@@ -213,7 +217,7 @@ impl Distribution {
         self.largest
     }
 
-    /// Buckets with values, ascending.
+    /// The buckets with values, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> {
         let blocks = self.octaves.iter().enumerate();
         let blocks = blocks.filter_map(|(octave, block)| Some((octave, block.as_ref()?)));
@@ -233,7 +237,7 @@ impl Distribution {
     }
 }
 
-/// What a distribution knows exactly, the number of values apart.
+/// The exact figures of a distribution, besides the number of values.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Sums {
     /// Sum of the values.

@@ -1,80 +1,125 @@
 //! The file of timings, `*.hwv`.
 //!
-//! The head is that of `crate::head`: magic "HLWTIMES", version 2, parameter kind of profile, 25 numbers (VariationStats, in its order).
+//! The head is that of `crate::result_file`: magic "HLWTIMES", version 2, parameter kind of profile,
+//! 25 numbers ([`VariationStats`], in its order).
 //!
-//! A function record's payload goes on (`v`: varint): `v paths`, then each, ascending: `v path (less the previous one's + 1)`, the timing of its calm
-//! samples, that of its disturbed ones, `v samples of unknown time  v paths timed in its samples`, and of its bursts `v low v high 64 bits` of the sums of t², n t and n². A timing: `1 byte: 0 as long without calls, 1 own times follow`, a distribution, and if so another. A distribution: `v buckets`;
-//! if there are any `v least  v largest (less least)  v sum  v low 64 bits of the sum of squares  v high ones`, and for each bucket, ascending,
-//! `v number (less the previous one's + 1)  v values`.
+//! A function record's payload continues so (`v`: varint):
+//! ```text
+//! v paths, and for each path, ascending:
+//!     v path (less the previous one's + 1)
+//!     the timing of its calm samples, the timing of its disturbed samples
+//!     v samples of unknown time   v paths timed in its samples
+//!     of its bursts, the sums of t², n t, and n²: v low 64 bits  v high 64 bits
+//! a timing:
+//!     1 byte: 0 if own times are equal to whole times, 1 if own times follow
+//!     the distribution of whole times  [the distribution of own times]
+//! a distribution:
+//!     v buckets; if there are any:
+//!     v least  v largest (less least)  v sum
+//!     sum of the squares: v low 64 bits  v high 64 bits
+//!     for each bucket, ascending: v number (less the previous one's + 1)  v values
+//! ```
 //!
-//! Example, path 3 with the calm samples 5 and 7: `03  00 02 05 02 0c 4a 00 05 01 01 01  00 00  00 00  00 00 00 00 00 00`.
+//! Example, path 3 with the calm samples 5 and 7:
+//! `03  00 02 05 02 0c 4a 00 05 01 01 01  00 00  00 00  00 00 00 00 00 00`.
 
-use super::{
-    Bursts, Distribution, FunctionTimings, PathTimings, Sums, Timing, VARIATION_NUMBERS,
-    VariationHead, VariationProfile, VariationStats,
-};
 use crate::cursor::Cursor;
+use crate::damage::Damage;
 use crate::error::FormatError;
 use crate::frames::FrameWriter;
-use crate::head::{self, Head, Kind, Of, path_below, put_function};
+use crate::function_record::{FunctionIndex, RecordedFunction, path_below, put_function};
 use crate::image::ImageMap;
+use crate::result_file::{FileType, ProcessImage, ResultHead};
+use crate::variation::distribution::{Distribution, Sums};
+use crate::variation::stats::{VARIATION_NUMBERS, VariationStats};
+use crate::variation::timing::{Bursts, PathTimings, Timing};
 use crate::varint::put;
+use holloway_abi::Kind;
 
 /// First eight bytes of the file.
 pub const VARIATION_MAGIC: [u8; 8] = *b"HLWTIMES";
 /// Version of the file.
 pub const VARIATION_VERSION: u32 = 2;
 
-const KIND: Kind = Kind {
+const FILE_TYPE: FileType = FileType {
     magic: VARIATION_MAGIC,
     version: VARIATION_VERSION,
-    numbers: VARIATION_NUMBERS,
-    stranger: FormatError::NotTimings,
+    mismatch: FormatError::NotTimings,
 };
 
-/// The profile as a file. Deterministic.
+/// The head of a file of timings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VariationHead {
+    /// The process and the image.
+    pub process: ProcessImage,
+    /// Kind of data: `abi::Kind::Variation` or `abi::Kind::Times`.
+    pub kind: Kind,
+    /// Totals of the samples.
+    pub stats: VariationStats,
+}
+
+/// The timings of one process and image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VariationProfile {
+    /// The head.
+    pub head: VariationHead,
+    /// Functions with samples, ascending by module and function.
+    pub functions: Vec<FunctionTimings>,
+    /// Damage: parts that could not be read.
+    pub damage: Vec<Damage>,
+}
+
+/// The timings of one function's paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionTimings {
+    /// Module in the image's map.
+    pub module: u32,
+    /// Function in the module's map.
+    pub function: u32,
+    /// Hash of the function's graph in the map.
+    pub hash: u64,
+    /// Paths with samples, ascending by number.
+    pub paths: Vec<PathTimings>,
+}
+
+/// The profile as a file. The same profile always gives the same bytes.
 ///
 /// # Panics
 /// If a function's record, or a name, reaches 4 GiB.
 pub fn write_variation(profile: &VariationProfile) -> Vec<u8> {
     let mut functions = FrameWriter::default();
     let mut payload = Vec::new();
-    for one in &profile.functions {
+    for timings in &profile.functions {
         payload.clear();
-        put_function(&mut payload, one.module, one.function, one.hash);
-        put_paths(&mut payload, &one.paths);
-        functions.push([one.module, one.function], &payload);
+        let index = FunctionIndex {
+            module: timings.module,
+            function: timings.function,
+        };
+        put_function(&mut payload, index, timings.hash);
+        put_paths(&mut payload, &timings.paths);
+        functions.push([timings.module, timings.function], &payload);
     }
-    let head = profile.head.clone();
-    let mut stats = head.stats;
-    let head = Head {
-        parameter: head.kind.number(),
-        build_id: head.build_id,
-        pid: head.pid,
-        ppid: head.ppid,
-        threads: head.threads,
-        forked: head.forked,
-        numbers: stats.numbers().iter().map(|number| **number).collect(),
-        image: head.image,
-        image_path: head.image_path,
-        ..Head::default()
-    };
-    head.write(&KIND, functions)
+    let VariationHead {
+        process,
+        kind,
+        stats,
+    } = profile.head.clone();
+    ResultHead::new(process, kind.number(), stats).write(&FILE_TYPE, functions)
 }
 
 fn put_paths(out: &mut Vec<u8>, paths: &[PathTimings]) {
     put(out, paths.len() as u64);
     let mut next = 0;
-    for one in paths {
-        put(out, one.path - next);
-        put_timing(out, &one.calm);
-        put_timing(out, &one.disturbed);
-        put(out, one.unknown);
-        put(out, one.nested);
-        for sum in sums_of(one.bursts) {
-            put_wide(out, sum);
+    for path in paths {
+        put(out, path.path - next);
+        put_timing(out, &path.calm);
+        put_timing(out, &path.disturbed);
+        put(out, path.unknown);
+        put(out, path.nested);
+        for sum in sums_of(path.bursts) {
+            put_u128(out, sum);
         }
-        next = one.path + 1;
+        next = path.path + 1;
     }
 }
 
@@ -82,7 +127,7 @@ fn sums_of(bursts: Bursts) -> [u128; 3] {
     [bursts.squares, bursts.products, bursts.counts]
 }
 
-fn put_wide(out: &mut Vec<u8>, value: u128) {
+fn put_u128(out: &mut Vec<u8>, value: u128) {
     put(out, value as u64);
     put(out, (value >> 64) as u64);
 }
@@ -105,7 +150,7 @@ fn put_distribution(out: &mut Vec<u8>, times: &Distribution) {
     put(out, sums.least);
     put(out, sums.largest - sums.least);
     put(out, sums.sum);
-    put_wide(out, sums.squares);
+    put_u128(out, sums.squares);
     let mut next = 0;
     for bucket in times.buckets() {
         put(out, u64::from(bucket.number - next));
@@ -114,18 +159,11 @@ fn put_distribution(out: &mut Vec<u8>, times: &Distribution) {
     }
 }
 
-/// The head of a file.
-///
-/// # Errors
-/// If the bytes are no such file, of another version, or damaged in the head.
-pub fn peek_variation(bytes: &[u8]) -> Result<VariationHead, FormatError> {
-    read_head(bytes).map(|(_, head, _)| head)
-}
-
 /// Reads a file with the map of its image. Damaged functions are left out and listed.
 ///
 /// # Errors
-/// As [`peek_variation`], and if the map is of another build.
+/// If the bytes are no such file, of another version, of another build than the map, or damaged in
+/// the head.
 pub fn read_variation(bytes: &[u8], map: &ImageMap) -> Result<VariationProfile, FormatError> {
     let (file, head, size) = read_head(bytes)?;
     let (functions, damage) = file.records(bytes, size, map, read_function)?;
@@ -136,35 +174,30 @@ pub fn read_variation(bytes: &[u8], map: &ImageMap) -> Result<VariationProfile, 
     })
 }
 
-fn read_head(bytes: &[u8]) -> Result<(Head, VariationHead, usize), FormatError> {
-    let (file, size) = Head::read(bytes, &KIND)?;
-    let kind = holloway_abi::Kind::from_number(file.parameter).filter(|kind| kind.is_timed());
+fn read_head(
+    bytes: &[u8],
+) -> Result<(ResultHead<VARIATION_NUMBERS>, VariationHead, usize), FormatError> {
+    let (file, size) = ResultHead::read(bytes, &FILE_TYPE)?;
+    let kind = Kind::from_number(file.parameter).filter(|kind| kind.is_timed());
     let kind = kind.ok_or(FormatError::Head { offset: 0 })?;
-    let mut stats = VariationStats::default();
-    for (number, read) in stats.numbers().into_iter().zip(&file.numbers) {
-        *number = *read;
-    }
     let head = VariationHead {
-        build_id: file.build_id,
-        image: file.image.clone(),
-        image_path: file.image_path.clone(),
+        process: file.process(),
         kind,
-        pid: file.pid,
-        ppid: file.ppid,
-        threads: file.threads,
-        forked: file.forked,
-        stats,
+        stats: file.stats(),
     };
     Ok((file, head, size))
 }
 
-fn read_function(of: Of<'_>, cursor: &mut Cursor<'_>) -> Result<FunctionTimings, FormatError> {
+fn read_function(
+    recorded: RecordedFunction<'_>,
+    cursor: &mut Cursor<'_>,
+) -> Result<FunctionTimings, FormatError> {
     let count = cursor.count(13, "number of paths")?;
     let mut paths = Vec::with_capacity(count);
     let mut next = 0u64;
     for _ in 0..count {
         let path = next.saturating_add(cursor.var()?);
-        let path = path_below(path, of.map.path_count, cursor)?;
+        let path = path_below(path, recorded.map.path_count, cursor)?;
         paths.push(PathTimings {
             path,
             calm: read_timing(cursor)?,
@@ -172,22 +205,22 @@ fn read_function(of: Of<'_>, cursor: &mut Cursor<'_>) -> Result<FunctionTimings,
             unknown: cursor.var()?,
             nested: cursor.var()?,
             bursts: Bursts {
-                squares: wide(cursor)?,
-                products: wide(cursor)?,
-                counts: wide(cursor)?,
+                squares: read_u128(cursor)?,
+                products: read_u128(cursor)?,
+                counts: read_u128(cursor)?,
             },
         });
         next = path + 1;
     }
     Ok(FunctionTimings {
-        module: of.module,
-        function: of.function,
-        hash: of.hash,
+        module: recorded.index.module,
+        function: recorded.index.function,
+        hash: recorded.hash,
         paths,
     })
 }
 
-fn wide(cursor: &mut Cursor<'_>) -> Result<u128, FormatError> {
+fn read_u128(cursor: &mut Cursor<'_>) -> Result<u128, FormatError> {
     Ok(u128::from(cursor.var()?) | u128::from(cursor.var()?) << 64)
 }
 
@@ -224,13 +257,13 @@ fn read_distribution(cursor: &mut Cursor<'_>) -> Result<Distribution, FormatErro
         return Ok(Distribution::default());
     }
     let offset = cursor.offset();
-    let (least, more, sum) = (cursor.var()?, cursor.var()?, cursor.var()?);
-    let squares = wide(cursor)?;
+    let (least, spread, sum) = (cursor.var()?, cursor.var()?, cursor.var()?);
+    let squares = read_u128(cursor)?;
     let sums = Sums {
         sum,
         squares,
         least,
-        largest: least.saturating_add(more),
+        largest: least.saturating_add(spread),
     };
     let mut list = Vec::with_capacity(buckets);
     let mut next = 0u64;
@@ -242,9 +275,4 @@ fn read_distribution(cursor: &mut Cursor<'_>) -> Result<Distribution, FormatErro
     }
     let what = "bucket";
     Distribution::from_parts(sums, list).ok_or(FormatError::Order { what, offset })
-}
-
-/// Puts the checksums of such a file right ([`crate::repair`]).
-pub(crate) fn repair(bytes: &mut [u8]) {
-    head::repair(bytes, &KIND);
 }

@@ -4,8 +4,9 @@
 use holloway_abi::Kind;
 use holloway_format::{
     BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
-    FunctionMap, Gone, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome,
-    Place, Profile, ProfileHead, Scope, Skipped, Text, decode_image, encode_image,
+    FunctionMap, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place,
+    PlacedModule, Profile, ProfileHead, Scope, Skipped, Text, VanishedFunction, decode_image,
+    encode_image,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -224,7 +225,8 @@ pub(crate) fn module() -> impl Strategy<Value = ModuleMap> {
         linkage_name,
         reason,
     });
-    let gone = (text(), text()).prop_map(|(name, linkage_name)| Gone { name, linkage_name });
+    let gone =
+        (text(), text()).prop_map(|(name, linkage_name)| VanishedFunction { name, linkage_name });
     (
         text(),
         text(),
@@ -305,7 +307,7 @@ pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
                 forked,
                 ..ProfileHead::default()
             };
-            let mut profile = Profile::of_head(head);
+            let mut profile = Profile::from_head(head);
             let places: Vec<(u32, u32)> = places(&map);
             if !places.is_empty() {
                 for (index, mut counts) in runs {
@@ -378,7 +380,7 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
         hash: 0,
         in_source_order: false,
         counters,
-        beside: None,
+        ring_counters: None,
         path_count: paths,
         entry: 0,
         exit: 1,
@@ -414,8 +416,8 @@ pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> Func
     function
 }
 
-/// A function with two edges from block 0 to block 1, the exit, and another there for calls that don't come back; the first
-/// is counted.
+/// A function with two edges from block 0 to block 1, the exit, and an exit edge between the same
+/// blocks. The first edge is counted.
 pub(crate) fn small_edge_function(name: &str) -> FunctionMap {
     let mut function = small_function(name, 2, Counters::Edges { offset: 0, len: 1 });
     function.edges.push(EdgeMap {
@@ -457,7 +459,7 @@ pub(crate) fn small_modules() -> [ModuleMap; 2] {
         linkage_name: "_Rnaked".into(),
         reason: "naked".into(),
     });
-    first.gone.push(Gone {
+    first.gone.push(VanishedFunction {
         name: "tiny".into(),
         linkage_name: "_Rtiny".into(),
     });
@@ -471,4 +473,30 @@ pub(crate) fn small_modules() -> [ModuleMap; 2] {
         small_function("four", 1, Counters::Array { offset: 0, len: 1 }),
     );
     [first, second]
+}
+
+/// Two modules of three functions with 100 paths each.
+pub(crate) fn equal_functions() -> ImageMap {
+    let function = FunctionMap {
+        counters: Counters::Array {
+            offset: 0,
+            len: 100,
+        },
+        path_count: 100,
+        hash: 7,
+        blocks: vec![BlockMap::default()],
+        ..FunctionMap::default()
+    };
+    let module = PlacedModule {
+        base: 0,
+        module: ModuleMap {
+            functions: vec![function; 3],
+            ..ModuleMap::default()
+        },
+    };
+    ImageMap {
+        build_id: [9; 16],
+        modules: vec![module; 2],
+        ..ImageMap::default()
+    }
 }

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use holloway_format::trace::{Head, TraceFile, TraceWriter};
+use holloway_format::trace::{TraceFile, TraceHead, TraceWriter};
 use holloway_format::{FunctionCounts, decode_image, read_profile, write_sealed};
 
 use crate::cli_support::{Call, Done, Project, Report};
@@ -540,7 +540,7 @@ fn file_of(run: &Path, end: &str) -> PathBuf {
 /// A trace written anew, as if of another process and without all blocks but the first few: its checksums are in order.
 fn forged(trace: &[u8], process: u32, blocks: usize) -> Vec<u8> {
     let trace = TraceFile::read(trace).unwrap();
-    let head = Head {
+    let head = TraceHead {
         process,
         ..trace.head
     };

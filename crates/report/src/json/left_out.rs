@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use holloway_analysis::coverage::LeftOut;
 use holloway_analysis::find::{Fate, where_is};
 use holloway_analysis::{FunctionId, ModuleId};
-use holloway_format::{Gone, Skipped};
+use holloway_format::{Skipped, VanishedFunction};
 use serde::Serialize;
 
 use super::context::RunContext;
@@ -68,7 +68,7 @@ impl<'a> RunContext<'a> {
             .gone
             .iter()
             .filter(|(_, one, _)| self.names.matches(&one.linkage_name, &one.name));
-        let record = |&(id, one, inlined): &(ModuleId, &'a Gone, bool)| GoneRecord {
+        let record = |&(id, one, inlined): &(ModuleId, &'a VanishedFunction, bool)| GoneRecord {
             name: self.name(&one.linkage_name, &one.name),
             linkage_name: &one.linkage_name,
             module: self.module(id),

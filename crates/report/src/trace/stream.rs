@@ -6,7 +6,7 @@ use holloway_analysis::Note;
 use holloway_analysis::note::Account;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::{Checked, Extent, Trace};
-use holloway_format::trace::Before;
+use holloway_format::trace::TracePosition;
 
 /// Streams of a run.
 #[derive(Clone, Copy)]
@@ -56,7 +56,7 @@ impl Stream<'_> {
     /// What was read.
     pub(crate) fn part(&self) -> Extent {
         self.part.unwrap_or_else(|| Extent {
-            before: Before::default(),
+            before: TracePosition::default(),
             events: match self.checked {
                 Some(checked) => checked.events,
                 None => self.trace.grammar.len(),

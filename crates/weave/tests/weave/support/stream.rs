@@ -186,11 +186,11 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
     };
     let mut reached: Vec<(Step, u64)> = Vec::new();
     for (number, function) in map.functions.iter().enumerate() {
-        let Some(beside) = function.beside else {
+        let Some(beside) = function.ring_counters else {
             continue;
         };
         let first = ((beside + placed.beside) / 8) as usize;
-        for (path, &count) in (0..function.counters_beside()).zip(&stream.beside[first..]) {
+        for (path, &count) in (0..function.ring_counter_count()).zip(&stream.beside[first..]) {
             if count > 0 && is_left(number, path) {
                 reached.push((step(number, path), count));
             } else if count > 0 {
@@ -317,7 +317,7 @@ impl Followed {
 fn counts_alone(map: &FunctionMap) -> bool {
     let mut edges = map.edges.iter();
     let catches = edges.any(|e| matches!(e.outcome, Outcome::Unwind | Outcome::Again));
-    map.beside.is_some() && (!catches || map.paths_before_starts() == map.path_count)
+    map.ring_counters.is_some() && (!catches || map.paths_before_starts() == map.path_count)
 }
 
 /// Function and path of a word.

@@ -1,35 +1,42 @@
-//! Streams of timed paths as the runtime writes them.
-#![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+//! Streams of timed paths, as the runtime writes them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use holloway_abi::{
-    CLOCK_WORDS, Kind, OPERAND, SAMPLE_CHECK, SAMPLE_FLAG_BITS, WORD_CLOCK, WORD_OWNER, digits,
+    CLOCK_WORDS, Kind, OPERAND, SAMPLE_CHECK, SAMPLE_FLAG_BITS, WORD_CLOCK, digits,
 };
 use holloway_analysis::stream::Words;
 use holloway_analysis::variation::{Timings, VariationBuilder, VariationRun, seal};
 use holloway_flow::PathId;
 use holloway_format::{
-    Counters, FunctionMap, ImageMap, VariationHead, VariationProfile, read_variation,
+    Counters, FunctionMap, ImageMap, ProcessImage, VariationHead, VariationProfile, read_variation,
     write_variation,
 };
 
+pub use crate::streams::owner;
+
 use crate::build::{image, module, numbering_of};
 
-/// A sample. Times are as the runtime writes them, the bias not subtracted.
+/// A sample. Its times include the bias, as the runtime writes them.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
+    /// The path's word.
     pub word: u32,
+    /// Time stamp at the path's start.
     pub start: u64,
+    /// Cycles that the path took.
     pub duration: u64,
+    /// Cycles that timed paths inside it took.
     pub inner: u64,
+    /// Paths that began in it, itself included.
     pub begun: u32,
+    /// Flags (`holloway_abi`, "Samples").
     pub flags: u32,
 }
 
 impl Sample {
+    /// A sample of an undisturbed path without calls.
     pub fn new(word: u32, start: u64, duration: u64) -> Sample {
         Sample {
             word,
@@ -41,6 +48,7 @@ impl Sample {
         }
     }
 
+    /// The sample as the runtime writes it.
     pub fn words(self) -> [u32; 8] {
         let [start, start_high] = halves(self.start);
         let [inner, inner_high] = halves(self.inner);
@@ -64,6 +72,7 @@ fn halves(number: u64) -> [u32; 2] {
     [number, number >> 31].map(|half| half as u32 | OPERAND)
 }
 
+/// A reading of the clock.
 pub fn clock(stamp: u64, nanoseconds: u64, bias: u32, switches: u32, probes: u64) -> Vec<u32> {
     let mut words = vec![WORD_CLOCK];
     words.extend(halves(stamp));
@@ -75,23 +84,19 @@ pub fn clock(stamp: u64, nanoseconds: u64, bias: u32, switches: u32, probes: u64
     words
 }
 
-/// The last operand of a clock is the exclusive or of the others.
+/// The last operand of a clock reading is the exclusive or of the others.
 fn check_clock(words: &mut Vec<u32>) {
     words.truncate(CLOCK_WORDS - 1);
     let all = words[1..].iter().fold(0, |all, word| all ^ word);
     words.push(all | OPERAND);
 }
 
-/// The first clock of a thread: how well it can tell times.
+/// The first clock reading of a thread, with its resolution.
 pub fn resolution(cycles: u32) -> Vec<u32> {
     let mut words = clock(1, 1, 0, 0, 0);
     words[CLOCK_WORDS - 2] |= cycles;
     check_clock(&mut words);
     words
-}
-
-pub fn owner(thread: u32) -> [u32; 2] {
-    [WORD_OWNER, thread | OPERAND]
 }
 
 /// An image of functions whose paths are timed.
@@ -111,42 +116,47 @@ pub fn timed(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
     Arc::new(image)
 }
 
-/// Words by function and blocks: `walk 12` is the path over blocks 1 and 2.
+/// Words by function and blocks: `walk 12` is the path of function `walk` over blocks 1 and 2.
 pub fn names(image: &Arc<ImageMap>) -> BTreeMap<String, u32> {
     let mut names = BTreeMap::new();
-    for one in Words::new(image).functions() {
-        let map = image.function(one.module, one.function).unwrap();
+    for function in Words::new(image).functions() {
+        let map = image.function(function.module, function.function).unwrap();
         let numbering = numbering_of(map);
-        for path in 0..one.paths {
+        for path in 0..function.paths {
             let blocks = numbering.regenerate(PathId(path.into())).unwrap().blocks;
             let blocks: String = blocks.iter().map(|block| block.0.to_string()).collect();
-            names.insert(format!("{} {blocks}", map.name), one.first + path);
+            names.insert(format!("{} {blocks}", map.name), function.first + path);
         }
     }
     names
 }
 
+/// The timings of a thread's words.
 pub fn read(image: &Arc<ImageMap>, words: &[u32]) -> Timings {
     let mut builder = VariationBuilder::new(Words::new(image));
     builder.feed(0, words);
     builder.finish()
 }
 
-/// What was read, sealed, written and read again.
+/// The profile of these timings, written and read again.
 pub fn sealed(image: &Arc<ImageMap>, timings: &Timings, kind: Kind) -> VariationProfile {
     let head = VariationHead {
-        build_id: image.build_id,
-        image: "app".to_owned(),
-        image_path: "/tmp/app".to_owned(),
+        process: ProcessImage {
+            build_id: image.build_id,
+            image: "app".to_owned(),
+            image_path: "/tmp/app".to_owned(),
+            pid: 100,
+            threads: 1,
+            ..ProcessImage::default()
+        },
         kind,
-        pid: 100,
-        threads: 1,
         ..VariationHead::default()
     };
     let bytes = write_variation(&seal(head, &Words::new(image), timings));
     read_variation(&bytes, image).unwrap()
 }
 
+/// The run of one thread with these words.
 pub fn run(image: &Arc<ImageMap>, words: &[u32]) -> VariationRun {
     let profile = sealed(image, &read(image, words), Kind::Variation);
     VariationRun::new(vec![((**image).clone(), vec![profile])])

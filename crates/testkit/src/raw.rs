@@ -1,17 +1,20 @@
-//! Builds a raw profile in memory, as the runtime would: for tests of readers, here and in other crates.
+//! Builds a raw profile in memory, as the runtime would.
 
 use std::collections::BTreeMap;
 
-use crate::image::ImageMap;
-use crate::map::Counters;
-use crate::profile::ProfileHead;
-use crate::raw::{EXTENT_HEAD, SLOT, block_size, segment_extent};
 use holloway_abi::{
     ABI_VERSION, CHUNK, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL,
-    PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
+    ExtentHeader, PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
 };
+use holloway_format::raw::block_size;
+use holloway_format::{Counters, ImageMap, ProfileHead};
 
-/// A raw profile in the making.
+/// Size of an extent's head.
+const EXTENT_HEAD: u64 = size_of::<ExtentHeader>() as u64;
+/// Size of a slot of a segment: key and count.
+const SLOT: usize = 16;
+
+/// A raw profile that grows by threads, rings, and spools.
 #[derive(Clone, Debug)]
 pub struct RawWriter {
     head: ProfileHead,
@@ -20,7 +23,7 @@ pub struct RawWriter {
 }
 
 impl RawWriter {
-    /// A profile without threads, of an image whose threads have `block_size` bytes of counters.
+    /// A profile without threads. Each thread of its image has `block_size` bytes of counters.
     pub fn new(head: ProfileHead, block_size: u64) -> Self {
         Self {
             head,
@@ -30,7 +33,7 @@ impl RawWriter {
     }
 
     /// A profile of the map's image, of process 1.
-    pub fn of_map(map: &ImageMap) -> Self {
+    pub fn for_image(map: &ImageMap) -> Self {
         let end = map
             .modules
             .iter()
@@ -47,12 +50,13 @@ impl RawWriter {
         Self::new(head, block_size(end.unwrap_or(0)))
     }
 
-    /// The head, to be changed.
+    /// The head, for changes.
     pub fn head(&mut self) -> &mut ProfileHead {
         &mut self.head
     }
 
-    /// Adds a block with these counters: byte offset in the block and count. Counters past the block are left out.
+    /// Adds a block with these counters: byte offset in the block, and count. Counters behind the
+    /// end of the block are left out.
     pub fn block(&mut self, tid: u32, counters: &[(u64, u64)]) -> &mut Self {
         let start = self.extent_head(EXTENT_BLOCK, tid, self.block_size + EXTENT_HEAD, [0, 0, 1]);
         let payload = start + EXTENT_HEAD as usize;
@@ -75,7 +79,7 @@ impl RawWriter {
             slots.is_power_of_two() && (counts.len() as u64) < slots,
             "a segment keeps a free slot"
         );
-        let size = segment_extent(slots).expect("a segment fits in memory");
+        let size = (EXTENT_HEAD + slots * SLOT as u64).next_multiple_of(PAGE);
         let start = self.extent_head(
             EXTENT_SEGMENT,
             tid,
@@ -96,7 +100,7 @@ impl RawWriter {
         self
     }
 
-    /// Adds one thread that ran these paths of the map's functions: module, function, path (or edge counter), count.
+    /// Adds a thread that ran these paths: module, function, path (or edge counter), count.
     ///
     /// # Panics
     /// If the map has no such function, or has it damaged.
@@ -119,7 +123,7 @@ impl RawWriter {
                     *counters.entry(base + offset + 8 * path).or_insert(0) += count;
                 }
                 Counters::Hash { offset } => {
-                    // The address of the segment in the process, which readers must not mind.
+                    // The address of the segment in the process, which readers must ignore.
                     counters.insert(base + offset, 0x7f00_0000_1000);
                     *hashed
                         .entry(base + offset)
@@ -138,8 +142,9 @@ impl RawWriter {
         self
     }
 
-    /// Adds a ring with these words, the first at `position`, the rest taken; its extent's offset in the file, for
-    /// [`RawWriter::spool`]. From `missing` on, words are said to be dropped.
+    /// Adds a ring whose words from `position` on are these; the words before count as taken. Words
+    /// from `missing` on count as dropped. Returns the offset of the ring's extent in the file, for
+    /// [`RawWriter::spool`].
     ///
     /// # Panics
     /// If the ring can't hold so many words.
@@ -166,7 +171,7 @@ impl RawWriter {
         PAGE + start as u64
     }
 
-    /// Adds a spool of words of the ring whose extent is there.
+    /// Adds a spool of the ring whose extent is at `ring`.
     ///
     /// # Panics
     /// If a ring can't hold so many words.

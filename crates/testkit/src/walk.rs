@@ -1,10 +1,10 @@
-//! The path that a path number stands for, by the paper's rule alone.
+//! The path of a path number, by the paper's rule alone.
 
 use holloway_format::{DagEdgeMap, FunctionMap};
 
-/// The dag edges of a path, by the rule of the paper: from each block the edge with the largest
-/// value that still fits.
-pub(crate) fn walk(map: &FunctionMap, path: u64) -> Vec<usize> {
+/// The edges of a path in the acyclic graph. By the paper's rule, a path leaves each block along
+/// the edge with the largest value that is not above the rest of its number.
+pub fn walk(map: &FunctionMap, path: u64) -> Vec<usize> {
     let (mut at, mut left, mut edges) = (map.entry, path, Vec::new());
     while at != map.exit {
         let fits = |(_, e): &(usize, &DagEdgeMap)| e.from == at && e.value <= left;

@@ -1,27 +1,29 @@
-//! Adds up the threads of a raw profile, and the functions of several profiles.
+//! Adds up the threads of a raw profile.
+//!
+//! Counters of a function lie at the same offset of each block, so the blocks are added up and the
+//! sums cut into functions. Cost: one pass over the file and one over a block.
 
 use std::collections::BTreeMap;
 
 use crate::damage::{Damage, DamagedFile, Fact};
+use crate::function_record::{FunctionIndex, lost_function};
 use crate::image::ImageMap;
 use crate::map::{Counters, FunctionMap};
-use crate::profile::{FunctionCounts, Profile, lost_function};
+use crate::profile::{FunctionCounts, Profile, add_up};
 use crate::raw::RawProfile;
 
-/// Counts by path or edge counter, ascending.
-type Counts = Vec<(u64, u64)>;
-
 /// The sum of a raw profile's threads, cut into the functions of the map.
-pub(super) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
-    let mut profile = Profile::of_head(raw.header().profile.clone());
+pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
+    let mut profile = Profile::from_head(raw.header().profile.clone());
     profile.damage.extend_from_slice(raw.damage());
     let mut hashed = sum_segments(raw, map, &mut profile.damage);
-    let mut sums = Sums::of(raw);
+    let mut sums = Sums::new(raw);
     for (module, placed) in (0..).zip(&map.modules) {
         for (function, shape) in (0..).zip(&placed.module.functions) {
             if shape.is_damaged() {
                 continue;
             }
+            let index = FunctionIndex { module, function };
             let start = placed.base.saturating_add(shape.counters.offset());
             let counts = match shape.counters {
                 Counters::Array { len, .. } | Counters::Edges { len, .. } => {
@@ -42,25 +44,23 @@ pub(super) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
                         counts,
                     });
                 }
-                Err(Bad { offset, fact }) => {
-                    profile
-                        .damage
-                        .push(lost_function(map, (module, function), offset, fact));
+                Err(UnusableCounts { offset, fact }) => {
+                    profile.damage.push(lost_function(map, index, offset, fact));
                 }
             }
         }
     }
-    sums.note_rest(&mut profile.damage);
+    sums.note_unclaimed(&mut profile.damage);
     profile
 }
 
-/// Why a function's counts can't be used, and where.
-struct Bad {
+/// The reason why a function's counts cannot be used, and its place.
+struct UnusableCounts {
     offset: u64,
     fact: Fact,
 }
 
-impl Bad {
+impl UnusableCounts {
     fn path(path: u64, shape: &FunctionMap, offset: u64) -> Self {
         Self {
             offset,
@@ -83,15 +83,15 @@ impl Bad {
     }
 }
 
-/// Sums over the blocks, one for each counter.
+/// The sums over all blocks, one for each counter.
 struct Sums<'p, 'a> {
     raw: &'p RawProfile<'a>,
     words: Vec<u64>,
 }
 
 impl<'p, 'a> Sums<'p, 'a> {
-    fn of(raw: &'p RawProfile<'a>) -> Self {
-        // A block is as long as the file says and lies in it, so this is no more than the file.
+    fn new(raw: &'p RawProfile<'a>) -> Self {
+        // A block lies in the file, so this is no larger than the file.
         let longest = raw
             .blocks()
             .iter()
@@ -107,7 +107,7 @@ impl<'p, 'a> Sums<'p, 'a> {
         Self { raw, words }
     }
 
-    /// Offset in the file of the first counter that is not 0 at this offset of its block.
+    /// Offset in the file of the first nonzero counter at this offset of its block.
     fn file_offset(&self, at: u64) -> u64 {
         let block = self
             .raw
@@ -117,7 +117,7 @@ impl<'p, 'a> Sums<'p, 'a> {
         block.map_or(0, |block| block.offset + at)
     }
 
-    /// The words of `len` counters at byte `start`, as far as there are any.
+    /// The sums of `len` counters at byte `start`, as far as they exist.
     fn range(&mut self, start: u64, len: u64) -> &mut [u64] {
         let total = self.words.len() as u64;
         let from = (start / 8).min(total);
@@ -129,27 +129,35 @@ impl<'p, 'a> Sums<'p, 'a> {
         self.range(start, len).fill(0);
     }
 
-    /// The counts of an array function; they are cleared, so that what no function takes can be told at the end.
-    fn take_array(&mut self, start: u64, len: u64, shape: &FunctionMap) -> Result<Counts, Bad> {
+    /// Takes the counts of an array function and clears their sums, so that the sums left at the
+    /// end belong to no function.
+    fn take_array(
+        &mut self,
+        start: u64,
+        len: u64,
+        shape: &FunctionMap,
+    ) -> Result<Vec<(u64, u64)>, UnusableCounts> {
         let limit = shape.counter_limit();
         let mut counts = Vec::new();
-        let mut bad = None;
+        let mut unusable = None;
         for (path, sum) in (0..).zip(self.range(start, len)) {
             if *sum == 0 {
                 continue;
             }
             if path >= limit || *sum == u64::MAX {
-                bad.get_or_insert((path, *sum));
+                unusable.get_or_insert((path, *sum));
             }
             counts.push((path, *sum));
             *sum = 0;
         }
-        match bad {
+        match unusable {
             None => Ok(counts),
-            Some((path, _)) if path >= limit => {
-                Err(Bad::path(path, shape, self.file_offset(start + 8 * path)))
-            }
-            Some((path, _)) => Err(Bad::overflow(
+            Some((path, _)) if path >= limit => Err(UnusableCounts::path(
+                path,
+                shape,
+                self.file_offset(start + 8 * path),
+            )),
+            Some((path, _)) => Err(UnusableCounts::overflow(
                 path,
                 shape,
                 self.file_offset(start + 8 * path),
@@ -157,14 +165,14 @@ impl<'p, 'a> Sums<'p, 'a> {
         }
     }
 
-    /// Counters that belong to no function.
-    fn note_rest(&self, damage: &mut Vec<Damage>) {
-        let mut rest = (0u64..)
+    /// Lists the counters that belong to no function.
+    fn note_unclaimed(&self, damage: &mut Vec<Damage>) {
+        let mut unclaimed = (0u64..)
             .zip(&self.words)
             .filter(|&(_, &sum)| sum != 0)
             .map(|(index, _)| index * 8);
-        if let Some(first) = rest.next() {
-            let counters = 1 + rest.count() as u64;
+        if let Some(first) = unclaimed.next() {
+            let counters = 1 + unclaimed.count() as u64;
             damage.push(Damage::of_file(
                 DamagedFile::Profile,
                 self.file_offset(first),
@@ -179,7 +187,7 @@ fn sum_segments(
     raw: &RawProfile<'_>,
     map: &ImageMap,
     damage: &mut Vec<Damage>,
-) -> BTreeMap<u64, Result<Counts, Bad>> {
+) -> BTreeMap<u64, Result<Vec<(u64, u64)>, UnusableCounts>> {
     let mut heads: BTreeMap<u64, &FunctionMap> = BTreeMap::new();
     for placed in &map.modules {
         let functions = placed
@@ -196,7 +204,7 @@ fn sum_segments(
             );
         }
     }
-    let mut hashed: BTreeMap<u64, Result<Counts, Bad>> = BTreeMap::new();
+    let mut hashed: BTreeMap<u64, Result<Vec<(u64, u64)>, UnusableCounts>> = BTreeMap::new();
     for segment in raw.segments() {
         let Some(function) = heads.get(&segment.head) else {
             let offset = segment.offset;
@@ -215,9 +223,9 @@ fn sum_segments(
             .entries()
             .find(|&(path, _)| path >= function.path_count);
         if let Some((path, _)) = beyond {
-            *counts = Err(Bad::path(path, function, segment.offset));
+            *counts = Err(UnusableCounts::path(path, function, segment.offset));
         } else if let Some(offset) = misplaced {
-            *counts = Err(Bad {
+            *counts = Err(UnusableCounts {
                 offset,
                 fact: Fact::MisplacedPath,
             });
@@ -227,41 +235,9 @@ fn sum_segments(
         if let Ok(list) = counts {
             add_up(list);
             if let Some(&(path, _)) = list.iter().find(|&&(_, count)| count == u64::MAX) {
-                *counts = Err(Bad::overflow(path, heads[head], 0));
+                *counts = Err(UnusableCounts::overflow(path, heads[head], 0));
             }
         }
     }
     hashed
-}
-
-/// Sorts by path and adds up the counts of each; counts of 0 go.
-pub(crate) fn add_up(counts: &mut Counts) {
-    counts.retain(|&(_, count)| count != 0);
-    counts.sort_unstable();
-    counts.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        if same {
-            kept.1 = kept.1.saturating_add(next.1);
-        }
-        same
-    });
-}
-
-/// The functions of both, ascending; the counts of those in both added up.
-pub(super) fn merge_functions(
-    left: Vec<FunctionCounts>,
-    right: Vec<FunctionCounts>,
-) -> Vec<FunctionCounts> {
-    let mut functions = left;
-    functions.extend(right);
-    functions.sort_by_key(|counts| (counts.module, counts.function));
-    functions.dedup_by(|next, kept| {
-        let same = (next.module, next.function) == (kept.module, kept.function);
-        if same {
-            kept.counts.append(&mut next.counts);
-            add_up(&mut kept.counts);
-        }
-        same
-    });
-    functions
 }

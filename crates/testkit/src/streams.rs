@@ -1,6 +1,4 @@
-//! Random programs that write streams as woven code would, and know what each activation ran.
-#![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+//! Random programs that write streams as woven code would, and record what each activation ran.
 
 use std::sync::Arc;
 
@@ -11,9 +9,11 @@ use holloway_format::{Counters, DagKind, FunctionMap, ImageMap, ModuleMap, Outco
 
 use crate::build::{Build, function, image, module, numbering_of};
 
-/// The functions of the programs: with landing pads, without, with a `setjmp` at its start.
+/// The function with landing pads.
 pub const PADS: usize = 0;
+/// The function without landing pads and `setjmp`.
 pub const PLAIN: usize = 1;
+/// The function with a `setjmp` at its start.
 pub const JUMP: usize = 2;
 
 const ENTRY: u32 = 0;
@@ -27,7 +27,7 @@ const FIRST_CALL: u32 = 7;
 const SET_JUMP: u32 = 8;
 const EXIT: u32 = 9;
 
-/// A call, a loop with a call, a return.
+/// A function with a call, a loop with a call, and a return.
 fn shape(kind: Kind, which: usize) -> FunctionMap {
     let cut_at_calls = |build: Build| {
         if kind == Kind::Trace {
@@ -67,7 +67,7 @@ fn shape(kind: Kind, which: usize) -> FunctionMap {
     build.done()
 }
 
-/// Places functions one after the other in an image.
+/// Places the counters of functions one after the other in an image.
 pub fn placed(mut functions: Vec<FunctionMap>, kind: Kind) -> Arc<ImageMap> {
     let mut offset = 0;
     for map in &mut functions {
@@ -105,31 +105,41 @@ pub fn caught(position: u64, catcher: u32) -> [u32; 4] {
     ]
 }
 
+/// A `WORD_OWNER` with its operand.
 pub fn owner(thread: u32) -> [u32; 2] {
     [WORD_OWNER, thread | OPERAND]
 }
 
-/// What really ran.
+/// The activations that really ran.
 #[derive(Default)]
 pub struct Truth {
-    /// The words of each activation that ended a path, in order of their first paths.
+    /// The words of each activation that ended a path, in the order of their first paths.
     pub activations: Vec<Vec<u32>>,
-    /// Of these, how many were left.
+    /// The number of these activations that were left by an exception or a `longjmp`.
     pub left: u64,
 }
 
-/// A program that runs.
+/// A program that runs and writes its stream.
 pub struct Simulator<'a> {
-    kind: Kind,
     maps: Vec<(FunctionMap, Numbering, u32)>,
     choices: &'a mut dyn FnMut(u32) -> u32,
+    /// Position of the first word.
     pub start: u64,
+    /// The words.
     pub stream: Vec<u32>,
+    /// The activations that ran.
     pub truth: Truth,
-    /// Calls that may still be made.
+    /// Number of calls that may still be made.
     fuel: u32,
     jumps: Vec<usize>,
     frames: usize,
+}
+
+/// Whether a call may end with an exception or a `longjmp`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Throws {
+    Allowed,
+    Forbidden,
 }
 
 /// How a call ends.
@@ -146,21 +156,20 @@ struct Frame {
     number: usize,
     entered: u64,
     path: Path,
-    /// Place in the truth, where a path has ended.
+    /// Index in the truth, once a path has ended.
     known: Option<usize>,
 }
 
 impl<'a> Simulator<'a> {
-    /// `choices` gives numbers below what it is asked for.
+    /// A program whose decisions are `choices`: each call gives a number below its argument.
     pub fn new(kind: Kind, start: u64, fuel: u32, choices: &'a mut dyn FnMut(u32) -> u32) -> Self {
         let image = program(kind);
         let words = Words::new(&image);
-        let maps = words.functions().map(|one| {
-            let map = image.function(one.module, one.function).unwrap();
-            (map.clone(), numbering_of(map), one.first)
+        let maps = words.functions().map(|function| {
+            let map = image.function(function.module, function.function).unwrap();
+            (map.clone(), numbering_of(map), function.first)
         });
         Simulator {
-            kind,
             maps: maps.collect(),
             choices,
             start,
@@ -172,10 +181,11 @@ impl<'a> Simulator<'a> {
         }
     }
 
+    /// Calls functions until no calls are left.
     pub fn run(&mut self) {
         while self.fuel > 0 {
             let which = (self.choices)(3) as usize;
-            self.call(which, true);
+            self.call(which, Throws::Allowed);
         }
     }
 
@@ -183,7 +193,7 @@ impl<'a> Simulator<'a> {
         self.start + 4 * self.stream.len() as u64
     }
 
-    fn call(&mut self, which: usize, may_throw: bool) -> Done {
+    fn call(&mut self, which: usize, throws: Throws) -> Done {
         self.fuel = self.fuel.saturating_sub(1);
         self.frames += 1;
         let mut frame = Frame {
@@ -195,9 +205,9 @@ impl<'a> Simulator<'a> {
         };
         self.signal();
         let jumps = self.jumps.len();
-        let done = self.body(&mut frame, may_throw);
+        let done = self.body(&mut frame, throws);
         self.jumps.truncate(jumps);
-        // One that resumed has closed itself with its last word.
+        // An activation that resumed has closed itself with its last word.
         let resumed = done == Done::Thrown && frame.which == PADS;
         if done != Done::Returned && !resumed {
             self.truth.left += u64::from(frame.known.is_some());
@@ -205,7 +215,7 @@ impl<'a> Simulator<'a> {
         done
     }
 
-    fn body(&mut self, frame: &mut Frame, may_throw: bool) -> Done {
+    fn body(&mut self, frame: &mut Frame, throws: Throws) -> Done {
         if frame.which == JUMP {
             self.go(frame, SET_JUMP);
             self.jumps.push(frame.number);
@@ -213,7 +223,7 @@ impl<'a> Simulator<'a> {
         }
         loop {
             self.go(frame, FIRST_CALL);
-            match self.inner(may_throw) {
+            match self.inner(throws) {
                 Done::Jumped(number) if number == frame.number => {
                     frame.path = path(PathStart::Loop(BlockId(SET_JUMP)), SET_JUMP);
                     self.caught(frame);
@@ -233,7 +243,7 @@ impl<'a> Simulator<'a> {
         }
         while (self.choices)(4) > 0 {
             self.go(frame, CALL);
-            match self.inner(may_throw) {
+            match self.inner(throws) {
                 Done::Jumped(number) if number == frame.number => {
                     frame.path = path(PathStart::Loop(BlockId(SET_JUMP)), SET_JUMP);
                     self.caught(frame);
@@ -257,10 +267,14 @@ impl<'a> Simulator<'a> {
     }
 
     /// A call that may come back, throw, or jump.
-    fn inner(&mut self, may_throw: bool) -> Done {
+    fn inner(&mut self, throws: Throws) -> Done {
         let which = (self.choices)(3) as usize;
-        match (self.choices)(if may_throw { 8 } else { 6 }) {
-            0..3 if self.fuel > 0 => self.call(which, may_throw),
+        let ends = match throws {
+            Throws::Allowed => 8,
+            Throws::Forbidden => 6,
+        };
+        match (self.choices)(ends) {
+            0..3 if self.fuel > 0 => self.call(which, throws),
             6 => Done::Thrown,
             7 => self
                 .jumps
@@ -270,14 +284,14 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    /// Runs a landing pad; whether it goes on.
+    /// Runs a landing pad. Returns whether the function goes on.
     fn pad(&mut self, frame: &mut Frame, pad: u32, on: u32) -> bool {
         self.go(frame, pad);
         self.caught(frame);
         if (self.choices)(3) == 0 && self.fuel > 0 {
             // Clean-up calls functions, which throw nothing.
             let which = (self.choices)(2) as usize;
-            self.call(which, false);
+            self.call(which, Throws::Forbidden);
         }
         let caught = (self.choices)(2) == 0;
         self.go(frame, if caught { on } else { EXIT });
@@ -290,10 +304,10 @@ impl<'a> Simulator<'a> {
         self.stream.extend(record);
     }
 
-    /// A handler runs, perhaps.
+    /// A signal handler may run here.
     fn signal(&mut self) {
         if self.fuel > 0 && (self.choices)(12) == 0 {
-            self.call(PLAIN, false);
+            self.call(PLAIN, Throws::Forbidden);
         }
     }
 

@@ -1,10 +1,12 @@
-//! The image whose profiles are read: the build id is that of the profile, so that it is not refused for that.
+//! The image that the fuzzed profiles belong to. It takes its build id from the profile, so that
+//! none is refused for its build.
 
 use holloway_format::{
     BlockMap, Counters, FunctionMap, ImageMap, ModuleMap, PlacedModule, Profile,
 };
 
-/// An array function of 3 paths at 0, a hashed one of 2^40 at 32, one with 2 edge counters at 40.
+/// A map of three functions: one with an array of 3 paths at 0, one with 2^40 hashed paths at 32,
+/// and one with 2 edge counters at 40.
 pub fn map(build_id: [u8; 16]) -> ImageMap {
     let function = |path_count, counters| FunctionMap {
         path_count,
@@ -29,7 +31,7 @@ pub fn map(build_id: [u8; 16]) -> ImageMap {
     }
 }
 
-/// Every count is one of a counter there is.
+/// Every count belongs to a counter that exists.
 pub fn check(profile: &Profile, map: &ImageMap) {
     for function in &profile.functions {
         let shape = map

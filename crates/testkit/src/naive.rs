@@ -1,6 +1,5 @@
-//! A naive reader of streams. It takes the words that threads left in a raw profile, one after the
-//! other, on a plain stack, by the rules in `holloway_abi` ("Streams"). No code of `analysis` takes
-//! part.
+//! Reads the streams in raw profiles naively: word after word, with a plain stack of activations, by
+//! the rules in `holloway_abi` ("Streams"). It shares no code with `holloway_analysis`.
 
 use crate::walk::walk;
 use anyhow::{Context, Result, ensure};
@@ -12,77 +11,90 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// What one thread appended in one image of one process.
+/// The words that one thread appended in one image of one process.
 #[derive(Debug, Clone)]
-pub(crate) struct Stream {
-    pub(crate) image: [u8; 16],
-    pub(crate) thread: u32,
+pub struct Stream {
+    /// Build id of the image.
+    pub image: [u8; 16],
+    /// Thread id.
+    pub thread: u32,
     /// Position of the first word, which follows the WORD_OWNER.
-    pub(crate) at: u64,
-    pub(crate) words: Vec<u32>,
-    /// The counters behind its ring, which all owners share: the first has them.
-    pub(crate) beside: Vec<u64>,
+    pub at: u64,
+    /// The words.
+    pub words: Vec<u32>,
+    /// The ring counters. All owners of a ring share them, and the first owner's stream has them.
+    pub ring_counts: Vec<u64>,
 }
 
-/// What a stream says, in order. Activations are numbered in the order of their first words.
+/// An event of a stream. Activations are numbered in the order of their first words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// The next activation opened; or one that is older than the stream showed its first word.
+pub enum Event {
+    /// The next activation opened, or an activation older than the stream had its first word.
     Enter,
     /// A path of this activation ended.
-    Path { activation: usize, word: u32 },
+    Path {
+        /// The activation.
+        activation: usize,
+        /// The path's word.
+        word: u32,
+    },
     /// This activation ended with its last path.
     Close(usize),
     /// This activation was left.
     Left(usize),
 }
 
-/// A stream, read.
+/// The events of a stream, and the counts behind its ring.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
-    pub(crate) events: Vec<Event>,
+pub struct StreamReading {
+    /// The events, in order.
+    pub events: Vec<Event>,
     /// By activation: its function, as an index of [`Image::functions`].
-    pub(crate) functions: Vec<usize>,
+    pub functions: Vec<usize>,
     /// Activations that began before the stream.
-    pub(crate) older: Vec<usize>,
+    pub older: Vec<usize>,
     /// The activations that are open at the end, outermost first.
-    pub(crate) open: Vec<usize>,
-    /// Words of activations that were counted and not appended, with their counts.
-    pub(crate) beside: Vec<(u32, u64)>,
-    /// Words of left paths, with how often the call was reached in which they end.
-    pub(crate) reached: Vec<(u32, u64)>,
+    pub open: Vec<usize>,
+    /// Words of activations that were counted instead of appended, with their counts.
+    pub ring_counts: Vec<(u32, u64)>,
+    /// Words of left paths. Each count says how often the call was reached that the path ends in.
+    pub reached: Vec<(u32, u64)>,
 }
 
-/// An image by its words.
-pub(crate) struct Image {
-    pub(crate) map: ImageMap,
-    /// Where each function with words is in the map: first word, module, function.
-    pub(crate) functions: Vec<(u64, usize, usize)>,
+/// An image whose functions and paths can be looked up by word.
+pub struct Image {
+    /// The map.
+    pub map: ImageMap,
+    /// The functions that have words: first word, module, function.
+    pub functions: Vec<(u64, usize, usize)>,
     paths: HashMap<u32, Rc<PathFacts>>,
 }
 
-/// What a path's number says.
+/// The facts that follow from a path's number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PathFacts {
-    pub(crate) function: usize,
-    pub(crate) path: u64,
-    /// From the function's entry.
-    pub(crate) opens: bool,
-    /// The function returned, or an exception went on from it. A call that doesn't return closes
-    /// nothing: a `longjmp` may lead back into the same frame.
-    pub(crate) closes: Option<Outcome>,
+pub struct PathFacts {
+    /// Its function, as an index of [`Image::functions`].
+    pub function: usize,
+    /// Its number.
+    pub path: u64,
+    /// It starts at the function's entry.
+    pub opens: bool,
+    /// How it ends the activation: the function returned, or an exception left it. A call that does
+    /// not return ends no activation, because a `longjmp` may lead back into the frame.
+    pub closes: Option<Outcome>,
     /// It ends in a call that doesn't return.
-    pub(crate) is_noreturn: bool,
+    pub is_noreturn: bool,
     /// It ends in a call that did not come back.
-    pub(crate) is_left: bool,
-    /// Through a landing pad.
-    pub(crate) catches: bool,
-    /// Its blocks; the virtual exit is none.
-    pub(crate) blocks: Vec<u32>,
+    pub is_left: bool,
+    /// It runs through a landing pad.
+    pub catches: bool,
+    /// Its blocks, without the virtual exit.
+    pub blocks: Vec<u32>,
 }
 
 impl Image {
-    pub(crate) fn new(map: ImageMap) -> Self {
+    /// The image of a map.
+    pub fn new(map: ImageMap) -> Self {
         let mut functions = Vec::new();
         for (m, module) in map.modules.iter().enumerate() {
             for (f, function) in module.module.functions.iter().enumerate() {
@@ -99,7 +111,8 @@ impl Image {
         }
     }
 
-    pub(crate) fn function(&self, function: usize) -> &FunctionMap {
+    /// The map of a function, given by its index in [`Image::functions`].
+    pub fn function(&self, function: usize) -> &FunctionMap {
         let (_, m, f) = self.functions[function];
         &self.map.modules[m].module.functions[f]
     }
@@ -109,18 +122,21 @@ impl Image {
         let mut counted = Vec::new();
         for &(first, m, f) in &self.functions {
             let map = &self.map.modules[m].module.functions[f];
-            let Some(beside) = map.beside.filter(|_| !counters.is_empty()) else {
+            let Some(offset) = map.ring_counters.filter(|_| !counters.is_empty()) else {
                 continue;
             };
-            let own = &counters[(beside / 8) as usize..][..map.counters_beside() as usize];
+            let own = &counters[(offset / 8) as usize..][..map.ring_counter_count() as usize];
             let words = (first as u32..).zip(own.iter().copied());
             counted.extend(words.filter(|(_, count)| *count > 0));
         }
         counted
     }
 
-    /// What a word says; each is looked up once.
-    pub(crate) fn facts(&mut self, word: u32) -> Result<Rc<PathFacts>> {
+    /// The facts of a word's path. Each word is computed once.
+    ///
+    /// # Errors
+    /// If the word stands for no path.
+    pub fn facts(&mut self, word: u32) -> Result<Rc<PathFacts>> {
         if let Some(facts) = self.paths.get(&word) {
             return Ok(Rc::clone(facts));
         }
@@ -169,7 +185,10 @@ fn facts(map: &FunctionMap, function: usize, path: u64) -> PathFacts {
 }
 
 /// The maps in a run's directory, by build.
-pub(crate) fn images(data: &Path) -> Result<HashMap<[u8; 16], Image>> {
+///
+/// # Errors
+/// If a map cannot be read or is damaged.
+pub fn images(data: &Path) -> Result<HashMap<[u8; 16], Image>> {
     let mut all = HashMap::new();
     for file in files(data, "hwm")? {
         let map = decode_image(&std::fs::read(&file)?)?;
@@ -180,7 +199,10 @@ pub(crate) fn images(data: &Path) -> Result<HashMap<[u8; 16], Image>> {
 }
 
 /// The files of a run with this extension, by name.
-pub(crate) fn files(data: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// If the directory cannot be listed.
+pub fn files(data: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for entry in
         std::fs::read_dir(data).with_context(|| format!("cannot list {}", data.display()))?
@@ -195,7 +217,10 @@ pub(crate) fn files(data: &Path, extension: &str) -> Result<Vec<PathBuf>> {
 }
 
 /// The streams that a run without a collector left in its raw profiles.
-pub(crate) fn streams(data: &Path) -> Result<Vec<Stream>> {
+///
+/// # Errors
+/// If a profile cannot be read, is damaged, or lacks words.
+pub fn streams(data: &Path) -> Result<Vec<Stream>> {
     let mut all = Vec::new();
     for file in files(data, "hwp")? {
         let bytes = std::fs::read(&file)?;
@@ -220,13 +245,13 @@ pub(crate) fn streams(data: &Path) -> Result<Vec<Stream>> {
             let image = raw.header().profile.build_id;
             let first = all.len();
             split(&words, next - 4 * words.len() as u64, image, &mut all)?;
-            all[first].beside = head.beside().collect();
+            all[first].ring_counts = head.counters().collect();
         }
     }
     Ok(all)
 }
 
-/// Parts the words of a ring by its owners.
+/// Splits the words of a ring by its owners.
 fn split(words: &[u32], origin: u64, image: [u8; 16], all: &mut Vec<Stream>) -> Result<()> {
     let mut at = 0;
     let mut begun = false;
@@ -238,7 +263,7 @@ fn split(words: &[u32], origin: u64, image: [u8; 16], all: &mut Vec<Stream>) -> 
                     thread: words[at + 1] & !OPERAND,
                     at: origin + 4 * (at as u64 + 2),
                     words: Vec::new(),
-                    beside: Vec::new(),
+                    ring_counts: Vec::new(),
                 });
                 begun = true;
                 at += 2;
@@ -259,27 +284,38 @@ fn split(words: &[u32], origin: u64, image: [u8; 16], all: &mut Vec<Stream>) -> 
 struct Activation {
     at: u64,
     function: usize,
-    /// Made for a catcher of which no path was seen, or kept as perhaps the catcher's.
+    /// It was made for a catcher without a path so far, or is perhaps the catcher's.
     in_doubt: bool,
-    /// Its number, once a path of it was seen.
+    /// Its number, once one of its paths has ended.
     number: Option<usize>,
 }
 
 impl Activation {
-    fn new(at: u64, function: usize, in_doubt: bool) -> Self {
+    fn new(at: u64, function: usize) -> Self {
         Self {
             at,
             function,
-            in_doubt,
+            in_doubt: false,
             number: None,
+        }
+    }
+
+    /// The same, not known to be the activation that its words belong to.
+    fn in_doubt(self) -> Self {
+        Self {
+            in_doubt: true,
+            ..self
         }
     }
 }
 
 /// Reads a stream to its end.
-pub(crate) fn read(stream: &Stream, image: &mut Image) -> Result<Told> {
-    let is_trace = image.map.kind == Kind::Trace;
-    let (mut open, mut told) = (Vec::new(), Told::default());
+///
+/// # Errors
+/// If a word breaks a rule of streams.
+pub fn read(stream: &Stream, image: &mut Image) -> Result<StreamReading> {
+    let kind = image.map.kind;
+    let (mut open, mut told) = (Vec::new(), StreamReading::default());
     let mut index = 0;
     while let Some(&word) = stream.words.get(index) {
         let at = stream.at + 4 * index as u64;
@@ -297,7 +333,7 @@ pub(crate) fn read(stream: &Stream, image: &mut Image) -> Result<Told> {
                     0 => None,
                     word => Some(image.facts(word)?.function),
                 };
-                told.catch(&mut open, position, catcher, is_trace);
+                told.catch(&mut open, position, catcher, kind);
             }
             WORD_CONTROL.. => anyhow::bail!("control word {word:#x}"),
             word => {
@@ -313,34 +349,38 @@ pub(crate) fn read(stream: &Stream, image: &mut Image) -> Result<Told> {
         }
     }
     told.open = open.iter().filter_map(|a| a.number).collect();
-    for (word, count) in image.counted(&stream.beside) {
+    for (word, count) in image.counted(&stream.ring_counts) {
         let is_left = image.facts(word)?.is_left;
         let counts = match is_left {
             true => &mut told.reached,
-            false => &mut told.beside,
+            false => &mut told.ring_counts,
         };
         counts.push((word, count));
     }
     Ok(told)
 }
 
-/// Most paths from the entry that are counted.
+/// The largest number of paths from the entry that are counted instead of appended.
 const MOST_ALONE: u64 = 4096;
 
-/// Whether paths that are whole activations are counted: not where a frame with loops says by its
-/// next word that it caught.
+/// Whether paths that are whole activations are counted instead of appended. They are not where a
+/// frame with loops shows by its next word that it caught an exception.
 fn counts_alone(map: &FunctionMap) -> bool {
     let alone = map.paths_before_starts();
     let mut edges = map.edges.iter();
     let catches = edges.any(|e| matches!(e.outcome, Outcome::Unwind | Outcome::Again));
-    map.beside.is_some() && alone <= MOST_ALONE && (!catches || alone == map.path_count)
+    map.ring_counters.is_some() && alone <= MOST_ALONE && (!catches || alone == map.path_count)
 }
 
-/// How often each left path ran, less the times that a call came back more often than it was
-/// reached: what was reached less all that went on. The longest first: what was left further on had
-/// gone on here.
-pub(crate) fn left<'a>(
-    told: impl Iterator<Item = &'a Told>,
+/// The count of each left path: how often its call was reached, less the paths that went on behind the
+/// call. A negative count means that the call came back more often than it was reached.
+///
+/// Longer paths come first, because a path that was left further on went on here.
+///
+/// # Errors
+/// If a word stands for no path.
+pub fn left<'a>(
+    told: impl Iterator<Item = &'a StreamReading>,
     image: &mut Image,
 ) -> Result<Vec<(u32, i64)>> {
     let mut ran: HashMap<usize, HashMap<u32, i64>> = HashMap::new();
@@ -350,7 +390,7 @@ pub(crate) fn left<'a>(
             Event::Path { word, .. } => Some((*word, 1)),
             _ => None,
         });
-        for (word, count) in words.chain(told.beside.iter().copied()) {
+        for (word, count) in words.chain(told.ring_counts.iter().copied()) {
             let of_function = ran.entry(image.facts(word)?.function).or_default();
             *of_function.entry(word).or_default() += count as i64;
         }
@@ -391,14 +431,14 @@ pub(crate) fn left<'a>(
     Ok(left)
 }
 
-impl Told {
+impl StreamReading {
     /// Drops what was opened from `position` on, but the lowest activation of the catcher.
     fn catch(
         &mut self,
         open: &mut Vec<Activation>,
         position: u64,
         catcher: Option<usize>,
-        is_trace: bool,
+        kind: Kind,
     ) {
         let from = open.iter().position(|a| a.at >= position);
         let mut gone: Vec<Activation> = open.drain(from.unwrap_or(open.len())..).collect();
@@ -407,12 +447,11 @@ impl Told {
         self.leave(&gone);
         match own {
             // Paths end at calls: its first word came before any of what it called.
-            own if is_trace => open.extend(own),
-            Some(own) => open.push(Activation {
-                in_doubt: true,
-                ..own
-            }),
-            None => open.extend(catcher.map(|catcher| Activation::new(position, catcher, true))),
+            own if kind == Kind::Trace => open.extend(own),
+            Some(own) => open.push(own.in_doubt()),
+            None => {
+                open.extend(catcher.map(|catcher| Activation::new(position, catcher).in_doubt()));
+            }
         }
     }
 
@@ -429,13 +468,13 @@ impl Told {
             if open.last().is_some_and(replaced) {
                 self.leave(&[open.pop().expect("it is on top")]);
             }
-            open.push(Activation::new(at, function, false));
+            open.push(Activation::new(at, function));
         } else {
             let own = open.iter().rposition(|a| a.function == function);
             let gone: Vec<Activation> = open.drain(own.map_or(0, |own| own + 1)..).collect();
             self.leave(&gone);
             if own.is_none() {
-                open.push(Activation::new(at, function, false));
+                open.push(Activation::new(at, function));
                 self.older.push(self.functions.len());
             }
         }

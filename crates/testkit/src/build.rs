@@ -1,6 +1,5 @@
-//! Small programs for tests: functions by blocks and edges, numbered and counted by `flow` as the weaver does it.
-#![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+//! Builds small programs: functions of blocks and edges, numbered and counted by `flow` as the
+//! weaver does it.
 
 use holloway_abi::Kind;
 use holloway_flow::{
@@ -8,11 +7,11 @@ use holloway_flow::{
     Numbering, SuccessorOrder,
 };
 use holloway_format::{
-    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap, Gone,
-    ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped,
+    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap,
+    ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped, VanishedFunction,
 };
 
-/// A function in the making: blocks in order, the last is the exit; block 0 is the entry.
+/// A function that is built block by block. Block 0 is the entry; the last block is the exit.
 pub struct Build {
     map: FunctionMap,
     hashed: bool,
@@ -44,7 +43,7 @@ pub fn mangled(linkage_name: &str, name: &str, file: &str, line: u32) -> Build {
 }
 
 impl Build {
-    /// A frame inlined into `parent` at `call_line`.
+    /// Adds a frame inlined into `parent` at `call_line`.
     pub fn inlined(mut self, name: &str, file: &str, parent: u32, call_line: u32) -> Build {
         self.map.scopes.push(Scope {
             name: name.into(),
@@ -58,7 +57,7 @@ impl Build {
         self
     }
 
-    /// A block with places (scope, line).
+    /// Adds a block with places (scope, line).
     pub fn block(mut self, instructions: u32, places: &[(u32, u32)]) -> Build {
         let places = places
             .iter()
@@ -75,7 +74,7 @@ impl Build {
         self
     }
 
-    /// A block with places (scope, line, column).
+    /// Adds a block with places (scope, line, column).
     pub fn block_at(mut self, places: &[(u32, u32, u32)]) -> Build {
         let place = |&(scope, line, column): &(u32, u32, u32)| Place {
             scope,
@@ -89,7 +88,7 @@ impl Build {
         self
     }
 
-    /// An edge, whose branch stands at the last place of `from`.
+    /// Adds an edge. Its branch is at the last place of `from`.
     pub fn edge(mut self, from: u32, to: u32, outcome: Outcome) -> Build {
         let place = self.map.blocks[from as usize].places.last().copied();
         let kind = holloway_format::EdgeKind::Plain;
@@ -122,15 +121,15 @@ impl Build {
         self
     }
 
-    /// An exit edge: a call in `from` may not come back.
+    /// Adds an exit edge: a call in `from` may not come back.
     pub fn left(self, from: u32) -> Build {
-        // The exit is not known yet: `close` puts its number.
+        // The exit is not known yet. `close` fills in its number.
         let mut build = self.edge(from, u32::MAX, Outcome::Left);
         build.map.edges.last_mut().unwrap().kind = holloway_format::EdgeKind::Exit;
         build
     }
 
-    /// As the compiler leaves it that does not optimize.
+    /// Marks the function as not optimized: its places are in the order of the source.
     pub fn in_source_order(mut self) -> Build {
         self.map.in_source_order = true;
         self
@@ -152,19 +151,19 @@ impl Build {
         self
     }
 
-    /// Leaves it to others to place counters.
+    /// Finishes the function without counters.
     pub fn unfinished(mut self) -> FunctionMap {
         self.close();
         self.map
     }
 
-    /// Counts edges: those off a spanning tree.
+    /// Finishes the function with counters on the edges off a spanning tree.
     pub fn edges(mut self) -> FunctionMap {
         self.close();
         count_edges(&self.map, &[]).unwrap()
     }
 
-    /// The last block is the exit.
+    /// Makes the last block the exit.
     fn close(&mut self) {
         self.map.exit = self.map.blocks.len() as u32 - 1;
         for edge in &mut self.map.edges {
@@ -172,7 +171,7 @@ impl Build {
         }
     }
 
-    /// Numbers the paths.
+    /// Finishes the function with numbered paths and a counter for each.
     pub fn done(mut self) -> FunctionMap {
         self.close();
         let map = count_paths(&self.map, SuccessorOrder::MostPathsLast, 1 << 31).unwrap();
@@ -237,7 +236,7 @@ pub fn numbering_of(map: &FunctionMap) -> Numbering {
     Numbering::from_parts(entry, exit, edges.collect()).unwrap()
 }
 
-/// The same function with counters on paths; nothing where its pinned edges forbid that.
+/// The same function with counters on paths; none if its pinned edges forbid that.
 pub fn count_paths(
     map: &FunctionMap,
     order: SuccessorOrder<'_>,
@@ -268,7 +267,7 @@ pub fn count_paths(
     })
 }
 
-/// The same function with counters on edges; nothing where its pinned edges forbid that.
+/// The same function with counters on edges; none if its pinned edges forbid that.
 pub fn count_edges(map: &FunctionMap, weights: &[u64]) -> Option<FunctionMap> {
     let counters = EdgeCounters::new(&cfg(map), weights).ok()?;
     let numbers = |edges: &[EdgeId]| edges.iter().map(|edge| edge.0).collect();
@@ -295,7 +294,7 @@ pub fn module(name: &str, functions: Vec<FunctionMap>) -> ModuleMap {
     }
 }
 
-/// A function left alone.
+/// A function that is not instrumented.
 pub fn skipped(name: &str, reason: &str) -> Skipped {
     Skipped {
         name: name.into(),
@@ -304,15 +303,15 @@ pub fn skipped(name: &str, reason: &str) -> Skipped {
     }
 }
 
-/// A function without code.
-pub fn gone(name: &str) -> Gone {
-    Gone {
+/// A function that has no code after optimization.
+pub fn gone(name: &str) -> VanishedFunction {
+    VanishedFunction {
         name: name.into(),
         linkage_name: name.into(),
     }
 }
 
-/// An image of modules, of the kind that most of its functions are.
+/// An image of modules. Its kind is that of most of its functions.
 pub fn image(name: &str, modules: Vec<ModuleMap>) -> ImageMap {
     let functions = modules.iter().flat_map(|module| &module.functions);
     let edges = |map: &&FunctionMap| matches!(map.counters, Counters::Edges { .. });
@@ -358,7 +357,8 @@ pub fn profile(image: &ImageMap, pid: u32, functions: &[Counts<'_>]) -> Profile 
     }
 }
 
-/// Burger and Dybvig's `fact` (Figure 3): B1 tests, B2 is the base case, B3 calls, B4 multiplies; 4 is the exit.
+/// Burger and Dybvig's `fact` (Figure 3): B1 tests, B2 is the base case, B3 calls, B4 multiplies; 4
+/// is the exit.
 pub fn fact() -> Build {
     function("fact", "fact.c", 1)
         .block(2, &[(0, 2)])
@@ -374,7 +374,8 @@ pub fn fact() -> Build {
         .edge(3, 4, Outcome::Return)
 }
 
-/// PP's slide example: A to F are blocks 0 to 5, 6 is the exit; paths 0 ACDF, 1 ACDEF, 2 ABCDF, 3 ABCDEF, 4 ABDF, 5 ABDEF.
+/// The example of the slides on PP. Blocks 0 to 5 are A to F, 6 is the exit. Paths: 0 ACDF, 1
+/// ACDEF, 2 ABCDF, 3 ABCDEF, 4 ABDF, 5 ABDEF.
 pub fn slide() -> FunctionMap {
     function("slide", "slide.c", 1)
         .block(2, &[(0, 2)])
@@ -396,7 +397,7 @@ pub fn slide() -> FunctionMap {
         .done()
 }
 
-/// Two profiles of [`slide`] with the same edge counts (PP, slides, "why paths").
+/// The first of two profiles of [`slide`] with the same edge counts (slides on PP, "why paths").
 pub const SLIDE_FIRST: &[(u64, u64)] = &[(0, 90), (1, 60), (3, 100), (4, 20)];
-/// The other one.
+/// The second of these profiles.
 pub const SLIDE_SECOND: &[(u64, u64)] = &[(0, 110), (1, 40), (3, 100), (5, 20)];

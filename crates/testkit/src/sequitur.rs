@@ -1,14 +1,14 @@
-//! The two properties of SEQUITUR's grammars (Nevill-Manning, Witten 1997), looked for one by one. The end-to-end tests use this file too, for the words of real programs.
+//! The two properties of SEQUITUR's grammars (Nevill-Manning, Witten 1997), checked one by one.
 
 use std::collections::HashMap;
 
 use holloway_analysis::trace::{Grammar, LookAhead, Part, Sequitur};
 
 /// SEQUITUR and SEQUITUR(1).
-pub(crate) const BOTH: [LookAhead; 2] = [LookAhead::None, LookAhead::One];
+pub const LOOK_AHEADS: [LookAhead; 2] = [LookAhead::None, LookAhead::One];
 
 /// The grammar of a string.
-pub(crate) fn grammar(look_ahead: LookAhead, input: &[u32]) -> Grammar {
+pub fn grammar(look_ahead: LookAhead, input: &[u32]) -> Grammar {
     let mut sequitur = Sequitur::new(look_ahead);
     for &symbol in input {
         sequitur.push(symbol);
@@ -16,10 +16,14 @@ pub(crate) fn grammar(look_ahead: LookAhead, input: &[u32]) -> Grammar {
     sequitur.finish()
 }
 
-/// It expands to the input, no digram stands twice (overlaps apart), no rule is used once.
-pub(crate) fn lawful(input: &[u32]) {
+/// Checks the grammars of a string: each expands to the string, has no digram twice (except where two
+/// occurrences overlap), and uses each rule at least twice.
+///
+/// # Panics
+/// If a grammar breaks a law.
+pub fn check_laws(input: &[u32]) {
     let shown = &input[..input.len().min(2000)];
-    for look_ahead in BOTH {
+    for look_ahead in LOOK_AHEADS {
         let grammar = grammar(look_ahead, input);
         assert!(
             grammar.expand().eq(input.iter().copied()),

@@ -1,0 +1,126 @@
+//! The records of functions that profiles, loops, and timings hold: how each begins, and its loss.
+//!
+//! A record's payload begins `v module  v function  8 bytes hash` (`v`: varint).
+
+use crate::cursor::Cursor;
+use crate::damage::{Damage, DamagedFile, Fact};
+use crate::error::FormatError;
+use crate::frames::Frame;
+use crate::image::ImageMap;
+use crate::map::FunctionMap;
+use crate::varint::put;
+
+/// A function of an image.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FunctionIndex {
+    /// Its module's index in the image's map.
+    pub(crate) module: u32,
+    /// Its index in the module's map.
+    pub(crate) function: u32,
+}
+
+/// The function that a record is about.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordedFunction<'a> {
+    /// The function.
+    pub(crate) index: FunctionIndex,
+    /// Hash of its graph.
+    pub(crate) hash: u64,
+    /// Its map.
+    pub(crate) map: &'a FunctionMap,
+}
+
+/// Begins the payload of a function's record.
+pub(crate) fn put_function(out: &mut Vec<u8>, index: FunctionIndex, hash: u64) {
+    put(out, index.module.into());
+    put(out, index.function.into());
+    out.extend_from_slice(&hash.to_le_bytes());
+}
+
+/// Reads the start of a record: its function, and a cursor at the rest.
+///
+/// Records ascend by module and function, so the function must come after `last`.
+///
+/// # Errors
+/// The record is damaged, out of order, or its function has another graph in the map.
+pub(crate) fn read_function<'a, 'm>(
+    frame: Frame<'a>,
+    map: &'m ImageMap,
+    last: Option<FunctionIndex>,
+) -> Result<(RecordedFunction<'m>, Cursor<'a>), FormatError> {
+    let offset = frame.offset;
+    let mut cursor = frame.payload?;
+    let module = cursor.index(map.modules.len(), "module")?;
+    let functions = &map.modules[module as usize].module.functions;
+    let function = cursor.index(functions.len(), "function")?;
+    let index = FunctionIndex { module, function };
+    if last >= Some(index) {
+        let what = "function";
+        return Err(FormatError::Order { what, offset });
+    }
+    let shape = &functions[function as usize];
+    if shape.is_damaged() {
+        return Err(FormatError::NoMap { offset });
+    }
+    let hash = cursor.u64()?;
+    if hash != shape.hash {
+        return Err(FormatError::OtherFunction { offset });
+    }
+    let recorded = RecordedFunction {
+        index,
+        hash,
+        map: shape,
+    };
+    Ok((recorded, cursor))
+}
+
+/// The damage of a record that cannot be read. The index's keys, if intact, name its function.
+pub(crate) fn lost_record(
+    map: &ImageMap,
+    keys: Option<[u32; 2]>,
+    offset: u64,
+    error: FormatError,
+) -> Damage {
+    let offset = error.offset().unwrap_or(offset);
+    match keys {
+        Some([module, function]) => {
+            let index = FunctionIndex { module, function };
+            lost_function(map, index, offset, error)
+        }
+        None => {
+            let fact = Fact::LostFunction(error);
+            Damage::of_file(DamagedFile::Profile, offset, fact)
+        }
+    }
+}
+
+/// The damage that costs a function of a profile; the map has its name.
+pub(crate) fn lost_function(
+    map: &ImageMap,
+    index: FunctionIndex,
+    offset: u64,
+    fact: impl Into<Fact>,
+) -> Damage {
+    let (module, function) = (index.module as usize, index.function as usize);
+    let name = map
+        .modules
+        .get(module)
+        .and_then(|placed| placed.module.functions.get(function));
+    let name = name.map_or("", |function| function.display_name());
+    Damage::of_file(DamagedFile::Profile, offset, fact)
+        .of_function(function, name)
+        .in_module(module)
+}
+
+/// The path number `value` if it is below `limit`, else an error at the cursor.
+pub(crate) fn path_below(value: u64, limit: u64, cursor: &Cursor<'_>) -> Result<u64, FormatError> {
+    if value < limit {
+        return Ok(value);
+    }
+    Err(FormatError::Range {
+        what: "path",
+        value,
+        limit,
+        offset: cursor.offset(),
+    })
+}

@@ -1,0 +1,258 @@
+//! What the files of loops (`*.hwl`) and of timings (`*.hwv`) share: the head, and a record for each
+//! function. Each record can be lost alone.
+//!
+//! ```text
+//! OFFSET SIZE MEANING
+//!      0    8  magic
+//!      8    4  format version              12    4  parameter of the file
+//!     16   16  build id of the image
+//!     32    4  process id                  36    4  parent's process id
+//!     40    4  threads                     44    4  flags: 1 child of fork
+//!     48    4  n: number of functions      52    4  l: length of image name
+//!     56    4  p: length of image path     60    4  0
+//!     64   8m  m numbers, as many as the file's version says
+//!  64+8m    l  image name, UTF-8
+//!      …    p  path of the image's file, UTF-8
+//!      …    4  crc32 of all before
+//!      … 12n+4  index of the function records (crate::frames): keys are module and function
+//!      …       function records (crate::frames), ascending by module and function; their payloads
+//!              begin as `crate::function_record` says
+//! ```
+
+use crate::cursor::Cursor;
+use crate::damage::{Damage, DamagedFile, Fact, Index};
+use crate::error::FormatError;
+use crate::frames::{FrameWriter, Frames, index_size};
+use crate::function_record::{RecordedFunction, lost_record, read_function};
+use crate::image::ImageMap;
+use crate::profile::{Profile, ProfileHead};
+
+/// The process and the image that a file belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessImage {
+    /// Build id of the image.
+    pub build_id: [u8; 16],
+    /// Image name.
+    pub image: String,
+    /// Path of the image's file.
+    pub image_path: String,
+    /// Process id.
+    pub pid: u32,
+    /// Parent's process id.
+    pub ppid: u32,
+    /// Threads whose streams were read.
+    pub threads: u32,
+    /// Whether the process is the child of a fork.
+    pub forked: bool,
+}
+
+impl From<&ProfileHead> for ProcessImage {
+    fn from(head: &ProfileHead) -> Self {
+        Self {
+            build_id: head.build_id,
+            image: head.image.clone(),
+            image_path: head.image_path.clone(),
+            pid: head.pid,
+            ppid: head.ppid,
+            threads: head.threads,
+            forked: head.forked,
+        }
+    }
+}
+
+impl ProcessImage {
+    /// A profile of paths of this process and image, without functions.
+    pub fn empty_profile(&self) -> Profile {
+        Profile {
+            build_id: self.build_id,
+            image: self.image.clone(),
+            image_path: self.image_path.clone(),
+            pid: self.pid,
+            ppid: self.ppid,
+            threads: self.threads,
+            forked: self.forked,
+            ..Profile::default()
+        }
+    }
+}
+
+/// The magic and the version of a type of file.
+pub(crate) struct FileType {
+    pub(crate) magic: [u8; 8],
+    pub(crate) version: u32,
+    /// The error for bytes of another type.
+    pub(crate) mismatch: FormatError,
+}
+
+/// The numbers of a head, in the order of the file.
+pub(crate) trait Numbers<const N: usize>: Default {
+    /// The numbers, in the order of the file.
+    fn numbers(&mut self) -> [&mut u64; N];
+}
+
+/// A head with `N` numbers.
+pub(crate) struct ResultHead<const N: usize> {
+    process: ProcessImage,
+    pub(crate) parameter: u32,
+    functions: u32,
+    numbers: [u64; N],
+}
+
+impl<const N: usize> ResultHead<N> {
+    /// The head of a file that is to be written.
+    pub(crate) fn new(process: ProcessImage, parameter: u32, mut stats: impl Numbers<N>) -> Self {
+        Self {
+            process,
+            parameter,
+            functions: 0,
+            numbers: stats.numbers().map(|number| *number),
+        }
+    }
+
+    /// The process and the image that the file is of.
+    pub(crate) fn process(&self) -> ProcessImage {
+        self.process.clone()
+    }
+
+    /// The numbers.
+    pub(crate) fn stats<S: Numbers<N>>(&self) -> S {
+        let mut stats = S::default();
+        for (number, read) in stats.numbers().into_iter().zip(self.numbers) {
+            *number = read;
+        }
+        stats
+    }
+
+    /// The whole file: the head, the index, and the records.
+    ///
+    /// # Panics
+    /// If a name reaches 4 GiB.
+    pub(crate) fn write(self, file_type: &FileType, records: FrameWriter) -> Vec<u8> {
+        let process = self.process;
+        let length = |text: &str| u32::try_from(text.len()).expect("a name is below 4 GiB");
+        let mut out = file_type.magic.to_vec();
+        for word in [file_type.version, self.parameter] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        out.extend_from_slice(&process.build_id);
+        for word in [
+            process.pid,
+            process.ppid,
+            process.threads,
+            u32::from(process.forked),
+            records.len(),
+            length(&process.image),
+            length(&process.image_path),
+            0,
+        ] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        for number in self.numbers {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(process.image.as_bytes());
+        out.extend_from_slice(process.image_path.as_bytes());
+        let crc = crc32fast::hash(&out);
+        out.extend_from_slice(&crc.to_le_bytes());
+        let (index, records) = records.finish();
+        out.extend_from_slice(&index);
+        out.extend_from_slice(&records);
+        out
+    }
+
+    /// The head of a file, and its size.
+    ///
+    /// # Errors
+    /// The bytes are no such file, of another version, or damaged in the head.
+    pub(crate) fn read(bytes: &[u8], file_type: &FileType) -> Result<(Self, usize), FormatError> {
+        if !bytes.starts_with(&file_type.magic) {
+            return Err(file_type.mismatch.clone());
+        }
+        let mut cursor = Cursor::new(bytes, 0);
+        cursor.bytes(8)?;
+        let found = cursor.u32()?;
+        if found != file_type.version {
+            let reads = file_type.version..=file_type.version;
+            return Err(FormatError::Version { found, reads });
+        }
+        let (parameter, build_id) = (cursor.u32()?, cursor.id()?);
+        let (pid, ppid, threads, flags) =
+            (cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?);
+        let (functions, image, path) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
+        cursor.u32()?;
+        let mut numbers = [0; N];
+        for number in &mut numbers {
+            *number = cursor.u64()?;
+        }
+        let (image, image_path) = (cursor.bytes(image as usize)?, cursor.bytes(path as usize)?);
+        let end = cursor.offset() as usize;
+        let intact = cursor.u32()? == crc32fast::hash(&bytes[..end]);
+        let text = |bytes: &[u8]| str::from_utf8(bytes).map(str::to_owned);
+        let (Ok(image), Ok(image_path), true) = (text(image), text(image_path), intact) else {
+            return Err(FormatError::Head { offset: 0 });
+        };
+        let process = ProcessImage {
+            build_id,
+            image,
+            image_path,
+            pid,
+            ppid,
+            threads,
+            forked: flags & 1 != 0,
+        };
+        let head = Self {
+            process,
+            parameter,
+            functions,
+            numbers,
+        };
+        Ok((head, end + 4))
+    }
+
+    /// Reads the records behind a head of this size. `read` gets the function of each record, and a
+    /// cursor at the bytes behind the function's hash. Damaged records are left out and listed.
+    ///
+    /// # Errors
+    /// The map is of another build, or the index is cut short.
+    pub(crate) fn records<T>(
+        &self,
+        bytes: &[u8],
+        size: usize,
+        map: &ImageMap,
+        mut read: impl FnMut(RecordedFunction<'_>, &mut Cursor<'_>) -> Result<T, FormatError>,
+    ) -> Result<(Vec<T>, Vec<Damage>), FormatError> {
+        if self.process.build_id != map.build_id {
+            return Err(FormatError::BuildMismatch {
+                profile: self.process.build_id,
+                map: map.build_id,
+                image: self.process.image.clone(),
+            });
+        }
+        let mut cursor = Cursor::new(&bytes[size..], size as u64);
+        let index = usize::try_from(index_size(self.functions.into())).unwrap_or(usize::MAX);
+        let index = cursor.bytes(index)?;
+        let start = cursor.offset();
+        let frames = Frames::new(index, &bytes[start as usize..], self.functions, start);
+        let (mut list, mut damage) = (Vec::new(), Vec::new());
+        if !frames.index_intact() {
+            let fact = Fact::Index(Index::Records);
+            damage.push(Damage::of_file(DamagedFile::Profile, size as u64, fact));
+        }
+        let mut last = None;
+        for frame in frames {
+            let (keys, offset) = (frame.keys, frame.offset);
+            let record = read_function(frame, map, last).and_then(|(function, mut cursor)| {
+                let index = function.index;
+                let record = read(function, &mut cursor)?;
+                cursor.end()?;
+                last = Some(index);
+                Ok(record)
+            });
+            match record {
+                Ok(record) => list.push(record),
+                Err(error) => damage.push(lost_record(map, keys, offset, error)),
+            }
+        }
+        Ok((list, damage))
+    }
+}

@@ -1,0 +1,70 @@
+//! The symbols on the right sides of a grammar's rules.
+
+use std::fmt;
+
+/// A symbol on the right side of a rule: a terminal, by its place in the trace's table, or a rule,
+/// by its number.
+///
+/// Terminals sort before rules.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Symbol(u32);
+
+/// The meaning of a [`Symbol`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The terminal with this number.
+    Terminal(u32),
+    /// The right side of the rule with this number.
+    Rule(u32),
+}
+
+impl Symbol {
+    pub(super) const RULE: u32 = 1 << 31;
+    /// The first number that neither a terminal nor a rule can have.
+    pub const LIMIT: u32 = Self::RULE - 4;
+
+    /// The terminal with number `id`, below [`Symbol::LIMIT`].
+    #[inline]
+    pub const fn terminal(id: u32) -> Self {
+        debug_assert!(id < Self::LIMIT);
+        Self(id)
+    }
+
+    /// The rule with number `id`, below [`Symbol::LIMIT`].
+    #[inline]
+    pub const fn rule(id: u32) -> Self {
+        debug_assert!(id < Self::LIMIT);
+        Self(id | Self::RULE)
+    }
+
+    /// The meaning of the symbol.
+    #[inline]
+    pub const fn part(self) -> Part {
+        if self.0 & Self::RULE == 0 {
+            Part::Terminal(self.0)
+        } else {
+            Part::Rule(self.0 & !Self::RULE)
+        }
+    }
+
+    /// The number and the kind in 32 bits: a rule has bit 31 set.
+    #[inline]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The inverse of [`Symbol::bits`].
+    #[inline]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+}
+
+impl fmt::Debug for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.part() {
+            Part::Terminal(id) => write!(f, "t{id}"),
+            Part::Rule(id) => write!(f, "r{id}"),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Reads the heads of files without their records, to check that a head stands for itself.
+
+use holloway_format::{
+    FormatError, ImageMap, LoopsHead, VariationHead, decode_image, read_loops, read_variation,
+};
+
+/// The build id of an image's path map, from the bytes of its head alone.
+///
+/// # Errors
+/// As [`decode_image`].
+pub fn image_build_id(bytes: &[u8]) -> Result<[u8; 16], FormatError> {
+    // `holloway_format::image` has the layout: 52 bytes, the name, and a checksum.
+    let name = bytes.get(36..).and_then(|rest| rest.first_chunk());
+    let name = name.map_or(0, |length| u32::from_le_bytes(*length) as usize);
+    let head = &bytes[..bytes.len().min(52 + name + 4)];
+    decode_image(head).map(|map| map.build_id)
+}
+
+/// The head of a file of loops, whichever image it is of.
+///
+/// # Errors
+/// If the bytes are no such file, of another version, or damaged in the head.
+pub fn loops_head(bytes: &[u8]) -> Result<LoopsHead, FormatError> {
+    read_loops(bytes, &any_image(bytes)).map(|profile| profile.head)
+}
+
+/// The head of a file of timings, whichever image it is of.
+///
+/// # Errors
+/// If the bytes are no such file, of another version, or damaged in the head.
+pub fn variation_head(bytes: &[u8]) -> Result<VariationHead, FormatError> {
+    read_variation(bytes, &any_image(bytes)).map(|profile| profile.head)
+}
+
+/// An empty image of the build that the file is of.
+fn any_image(bytes: &[u8]) -> ImageMap {
+    let build_id = bytes.get(16..).and_then(|rest| rest.first_chunk());
+    ImageMap {
+        build_id: build_id.copied().unwrap_or_default(),
+        ..ImageMap::default()
+    }
+}

@@ -1,9 +1,11 @@
 //! The modules of every crate form a directed acyclic graph.
 //!
 //! The nodes are files; an edge means that one file takes a name from another. A failure lists each
-//! cycle with the names that tie it. To see the cycles of one crate that is still in [`NOT_YET`],
-//! remove it from the list and run
-//! `cargo test -p holloway-tests --test architecture modules_form`.
+//! cycle with the names that tie it:
+//!
+//! ```text
+//! cargo test -p holloway-tests --test architecture modules_form
+//! ```
 
 use crate::cycles::Cycle;
 use crate::module_tree::ModuleTree;
@@ -13,18 +15,6 @@ use holloway_tests::tool::tests_directory;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Folders of crates that still have cycles. A crate that has none any more must leave the list.
-const NOT_YET: &[&str] = &[
-    "crates/analysis",
-    "crates/flow",
-    "crates/format",
-    "crates/holloway",
-    "crates/llvm",
-    "crates/report",
-    "crates/runtime",
-    "crates/weave",
-];
-
 #[test]
 fn modules_form_a_directed_acyclic_graph() {
     let root = tests_directory().parent().expect("the workspace's root");
@@ -32,7 +22,6 @@ fn modules_form_a_directed_acyclic_graph() {
     let metadata = metadata.manifest_path(root.join("Cargo.toml")).no_deps();
     let metadata = metadata.exec().expect("cargo describes the workspace");
     let mut failures = String::new();
-    let mut folders = BTreeSet::new();
     for package in &metadata.packages {
         let folder = package.manifest_path.parent().expect("a package's folder");
         let folder = folder
@@ -43,21 +32,9 @@ fn modules_form_a_directed_acyclic_graph() {
             let tree = ModuleTree::read(target.src_path.as_std_path(), &read_file);
             cycles.extend(Cycle::find_all(&file_imports(&tree)));
         }
-        match (NOT_YET.contains(&folder.as_str()), cycles.is_empty()) {
-            (true, true) => {
-                failures += &format!("{folder} has no cycles any more: remove it from NOT_YET\n");
-            }
-            (true, false) | (false, true) => {}
-            (false, false) => {
-                for cycle in &cycles {
-                    failures += &format!("{folder} has {}", cycle.describe(root));
-                }
-            }
+        for cycle in &cycles {
+            failures += &format!("{folder} has {}", cycle.describe(root));
         }
-        folders.insert(folder.to_string());
-    }
-    for unknown in NOT_YET.iter().filter(|name| !folders.contains(**name)) {
-        failures += &format!("NOT_YET lists {unknown}, which is no crate\n");
     }
     assert!(failures.is_empty(), "\n{failures}");
 }

@@ -16,6 +16,7 @@
 //!
 //! Cost: see `examples/grammar.rs`; memory is [`Limits`] times 30 to 64 bytes, the latter of a string at random.
 
+mod uses;
 mod write;
 
 use std::mem;
@@ -24,7 +25,7 @@ use holloway_format::trace::{Block, StringHash, Symbol};
 
 use super::level::{Level, Parsed, Sum};
 use super::sequitur::{LookAhead, Sequitur};
-use write::Uses;
+use uses::Uses;
 
 /// Bounds of a builder's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

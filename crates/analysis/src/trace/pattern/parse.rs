@@ -1,6 +1,6 @@
 //! Patterns read from text: tokens, then descent.
 
-use super::{Atom, Choice, Name, Node, PatternError, PatternFault, error};
+use super::syntax::{Atom, Choice, Name, Node, PatternError, PatternFault, error};
 
 /// Gives how many bytes of the longest known name a text begins with.
 type Known<'a> = dyn Fn(&str) -> usize + 'a;

@@ -5,10 +5,11 @@ use holloway_format::{Guide, GuideFunction};
 use holloway_llvm::Library;
 use holloway_weave::{ModuleOptions, OptLevel};
 
-use super::{
-    Bench, Placed, Ran, SETUPS, Setup, TRACED, flow, library, options, profiled_lines,
-    traced_lines, weave,
+use super::bench::{
+    Bench, Placed, Ran, SETUPS, Setup, TRACED, library, options, profiled_lines, traced_lines,
+    weave,
 };
+use super::graph::flow;
 
 /// What is collected, and whether calls that don't come back are counted.
 pub type Collection = (Kind, bool);

@@ -9,8 +9,8 @@ use holloway_abi::{OPERAND, RING_SIZE, RING_WORDS, WORD_CAUGHT, WORD_CONTROL};
 use holloway_flow::{BlockId, Numbering, PathEnd, PathId, PathStart};
 use holloway_format::{Counters, EdgeKind, FunctionMap, Outcome};
 
+use super::bench::{Bench, Placed, run};
 use super::graph::numbering;
-use super::{Bench, Placed, run};
 
 /// Counters beside the ring in `ring.c`.
 const BESIDE: u64 = 1 << 18;

@@ -6,8 +6,8 @@
 
 use std::mem;
 
-use super::words::{CATCHES, CLOSES, FLAGS, OPENS};
-use super::{Activation, Activations, Words, bottom};
+use super::{Activation, Activations, bottom};
+use crate::stream::words::{CATCHES, CLOSES, FLAGS, OPENS, Words};
 
 /// Effects of stretches, by number.
 #[derive(Default, Debug)]

@@ -1,0 +1,300 @@
+//! Compiles, weaves, links, and runs small programs, and reads what they counted.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use holloway_abi::Kind;
+use holloway_format::{Counters, FunctionMap, ModuleMap};
+use holloway_llvm::Library;
+use holloway_weave::{LinkKind, ModuleOptions, OptLevel, WovenModule, patch, weave_module};
+
+use super::graph::block_counts;
+
+const LINES: usize = 65536;
+const HASHED: usize = 65536;
+const BLOCK: usize = 1 << 19;
+
+/// A compiler and the libLLVM that weaves what it made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    pub clang: &'static str,
+    pub llvm: &'static str,
+}
+
+/// Every combination that has to work.
+pub const SETUPS: [Setup; 4] = [
+    Setup {
+        clang: "clang-19",
+        llvm: "19",
+    },
+    Setup {
+        clang: "clang-19",
+        llvm: "22",
+    },
+    Setup {
+        clang: "clang-22",
+        llvm: "22",
+    },
+    Setup {
+        clang: "clang-22",
+        llvm: "rustc",
+    },
+];
+
+/// The library of a version, or the Rust toolchain's.
+pub fn library(which: &str) -> Library {
+    if which == "rustc" {
+        return Library::find(None, Some(Path::new("rustc"))).unwrap();
+    }
+    let directory = format!("/usr/lib/llvm-{which}/lib");
+    let file = std::fs::read_dir(&directory)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            name.starts_with(&format!("libLLVM.so.{which}"))
+                || name == format!("libLLVM-{which}.so")
+        });
+    Library::open(file.unwrap_or_else(|| panic!("no libLLVM in {directory}"))).unwrap()
+}
+
+/// A directory for one test.
+pub struct Bench {
+    dir: tempfile::TempDir,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &[u8]) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Compiles C or C++ (by the file name) to bitcode.
+    pub fn compile(&self, clang: &str, name: &str, source: &str, args: &[&str]) -> Vec<u8> {
+        let source = self.write(name, source.as_bytes());
+        let out = self.path(&format!("{name}.bc"));
+        run(Command::new(clang)
+            .args(["-c", "-flto", "-g"])
+            .args(args)
+            .arg(&source)
+            .arg("-o")
+            .arg(&out));
+        std::fs::read(out).unwrap()
+    }
+
+    /// Links objects with the stub and runs the program.
+    pub fn run(&self, objects: &[Vec<u8>], link: &[&str]) -> Ran {
+        let program = self.path("program");
+        let mut linker = Command::new("clang++-22");
+        for (index, object) in objects.iter().enumerate() {
+            linker.arg(self.write(&format!("woven{index}.o"), object));
+        }
+        // Which linker is nothing to the weaver; lld is the fastest.
+        linker.arg("-fuse-ld=lld").arg(stub()).args(link);
+        run(linker.arg("-o").arg(&program));
+        // The stub adds to what is there.
+        let dump = self.path("dump");
+        let _ = std::fs::remove_file(&dump);
+        let output = Command::new(&program)
+            .env("STUB_DUMP", &dump)
+            .output()
+            .unwrap();
+        Ran {
+            output,
+            dump: Dump::read(&dump),
+        }
+    }
+}
+
+/// The stub's object, compiled once.
+fn stub() -> &'static Path {
+    static STUB: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, object) = STUB.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let object = dir.path().join("stub.o");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/weave/support/stub.c");
+        run(Command::new("gcc")
+            .args(["-c", "-O2", "-fPIC", "-mgeneral-regs-only"])
+            .arg(source)
+            .arg("-o")
+            .arg(&object));
+        (dir, object)
+    });
+    object
+}
+
+/// Runs a command that has to succeed.
+pub fn run(command: &mut Command) -> Output {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// A finished program.
+pub struct Ran {
+    pub output: Output,
+    pub dump: Dump,
+}
+
+impl Ran {
+    pub fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+}
+
+/// What the stub left: hits of traced lines, hashed counts, the block.
+pub struct Dump {
+    words: Vec<u64>,
+    /// Where its counts are.
+    first: usize,
+}
+
+impl Dump {
+    pub fn read(path: &Path) -> Self {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        let words = bytes.chunks_exact(8);
+        let words = words.map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+        let words: Vec<u64> = words.collect();
+        let timed = LINES + 3 * HASHED;
+        let mut counts = words.iter().skip(timed).take(BLOCK);
+        let first = match counts.any(|&count| count > 0) {
+            true => timed,
+            false => timed + BLOCK,
+        };
+        Self { words, first }
+    }
+
+    /// Hits by line, nonzero.
+    pub fn lines(&self) -> BTreeMap<u32, u64> {
+        let lines = self.words.iter().take(LINES);
+        lines
+            .enumerate()
+            .filter(|(_, hits)| **hits > 0)
+            .map(|(line, hits)| (line as u32, *hits))
+            .collect()
+    }
+
+    /// Counts by path, or edge counter, of a function of a module with this base.
+    pub fn counts(&self, base: u64, function: &FunctionMap) -> BTreeMap<u64, u64> {
+        match function.counters {
+            Counters::Array { offset, len } | Counters::Edges { offset, len } => {
+                let first = self.first + ((base + offset) / 8) as usize;
+                let counts = (0..len)
+                    .filter_map(|path| Some((path, *self.words.get(first + path as usize)?)));
+                counts.filter(|(_, count)| *count > 0).collect()
+            }
+            Counters::Hash { offset } => {
+                let table = self
+                    .words
+                    .get(LINES..LINES + 3 * HASHED)
+                    .unwrap_or_default();
+                let slots = table
+                    .chunks_exact(3)
+                    .filter(|slot| slot[1] != 0 && slot[0] == base + offset);
+                slots.map(|slot| (slot[1] - 1, slot[2])).collect()
+            }
+        }
+    }
+}
+
+/// Options for tests.
+pub fn options(name: &str, opt: OptLevel) -> ModuleOptions {
+    let mut options = ModuleOptions::new(name, LinkKind::Executable, Kind::Paths);
+    options.opt = Some(opt);
+    options
+}
+
+/// A woven module with its base written in.
+pub struct Placed {
+    pub woven: WovenModule,
+    pub map: ModuleMap,
+    pub base: u64,
+    /// The base of counters beside the ring.
+    pub beside: u64,
+}
+
+/// Weaves and places a module.
+pub fn weave(llvm: &Library, bitcode: &[u8], options: &ModuleOptions, base: u64) -> Placed {
+    let mut woven = weave_module(llvm, bitcode, options, &mut |_| {}).unwrap();
+    let written = base / options.collect.base_unit();
+    patch::resolve_base(&mut woven.object, &woven.base_symbol, written).unwrap();
+    let beside = base / 2;
+    let symbol = patch::ring_counters_symbol(&woven.base_symbol);
+    patch::resolve_base(&mut woven.object, &symbol, beside).unwrap();
+    let (map, damage) = ModuleMap::decode(&woven.fragment).unwrap();
+    assert!(damage.is_empty());
+    Placed {
+        woven,
+        map,
+        base,
+        beside,
+    }
+}
+
+/// Hits of traced lines as the profile has them: each block's count for each of its places on such a line.
+pub fn profiled_lines(
+    placed: &[&Placed],
+    dump: &Dump,
+    file: &str,
+    traced: &[u32],
+) -> BTreeMap<u32, u64> {
+    let mut lines = BTreeMap::new();
+    for placed in placed {
+        for function in &placed.map.functions {
+            let counts = block_counts(function, &dump.counts(placed.base, function));
+            for (block, count) in function.blocks.iter().zip(counts) {
+                // The tracer's call stands in column 1 of our file; what else the compiler gives that line doesn't.
+                let called = block.places.iter().filter(|place| {
+                    place.column == 1 && function.scopes[place.scope as usize].file.ends_with(file)
+                });
+                let mut seen: Vec<(u32, u32)> =
+                    called.map(|place| (place.scope, place.line)).collect();
+                seen.dedup();
+                for (_, line) in seen {
+                    if traced.contains(&line) && count > 0 {
+                        *lines.entry(line).or_insert(0) += count;
+                    }
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// Lines of a source that call the tracer.
+pub fn traced_lines(source: &str) -> Vec<u32> {
+    (1..)
+        .zip(source.lines())
+        .filter(|(_, text)| matches!(text.trim(), "T;" | "t!();"))
+        .map(|(line, _)| line)
+        .collect()
+}
+
+/// Start of every traced C source: `T;` counts its line, unseen by the weaver. (`nomerge`: two calls made one would
+/// have no line.)
+pub const TRACED: &str = "#ifdef __cplusplus
+extern \"C\"
+#endif
+__attribute__((nomerge)) void trace(unsigned);
+#define T trace(__LINE__)
+";

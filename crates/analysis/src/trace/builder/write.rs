@@ -1,4 +1,4 @@
-//! A block, cut into pieces, written down as tokens.
+//! Writes a block that is cut into pieces as tokens.
 
 use holloway_format::trace::{Symbol, Token};
 
@@ -7,19 +7,19 @@ use super::GrammarBuilder;
 use super::uses::{NEVER, ONCE};
 
 impl GrammarBuilder {
-    /// Counts the uses of each piece on right sides that this block writes.
+    /// Counts the uses of each piece on the right sides that this block writes.
     pub(super) fn count(&mut self, levels: usize, symbols: &[Symbol]) {
         for symbol in symbols {
             if let Part::Terminal(piece) = symbol.part() {
                 self.uses[levels - 1].count(piece, 1);
             }
         }
-        for at in (1..levels).rev() {
-            let (below, here) = self.uses.split_at_mut(at);
-            let (below, here) = (&mut below[at - 1], &here[0]);
+        for level in (1..levels).rev() {
+            let (below, here) = self.uses.split_at_mut(level);
+            let (below, here) = (&mut below[level - 1], &here[0]);
             for &piece in &here.counted {
                 if here.rules[piece as usize] >= ONCE {
-                    match self.levels[at].piece(piece) {
+                    match self.levels[level].piece(piece) {
                         &[only] => below.count(only, here.counts[piece as usize]),
                         side => side.iter().for_each(|&part| below.count(part, 1)),
                     }
@@ -28,7 +28,7 @@ impl GrammarBuilder {
         }
     }
 
-    /// Writes the block down, from the start of SEQUITUR's grammar.
+    /// Writes the block, beginning with the start rule of SEQUITUR's grammar.
     pub(super) fn write(
         &mut self,
         levels: usize,

@@ -61,11 +61,11 @@ impl Glushkov {
                 nullable: true,
                 ..self.shape(node)
             },
-            Node::Repeat { node, least } => {
+            Node::Repeat { node, min_count } => {
                 let shape = self.shape(node);
                 self.link(&shape.last, &shape.first);
                 Shape {
-                    nullable: shape.nullable || *least == 0,
+                    nullable: shape.nullable || *min_count == 0,
                     ..shape
                 }
             }

@@ -6,7 +6,7 @@
 //! Cost: linear in the symbols of the grammar.
 
 use super::Grammar;
-use super::sweep::{Machine, Passage, Sweep};
+use super::sweep::{BACKWARD, FORWARD, Machine, Passage, Sweep};
 
 /// The order in which P and Q ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -49,11 +49,11 @@ impl Order {
 /// Finds the order in which the events of two sets of terminals ran.
 pub fn before(grammar: &Grammar, p: &[bool], q: &[bool]) -> Order {
     let all_hits = |target: Target| {
-        let mut sweep: Sweep<'_, _, false> = Sweep::new(grammar, OrderAutomaton { p, q, target });
+        let mut sweep: Sweep<'_, _, FORWARD> = Sweep::new(grammar, OrderAutomaton { p, q, target });
         sweep.read_all(0)
     };
     let count_until = |target: Target, end: u64| {
-        let mut sweep: Sweep<'_, _, false> = Sweep::new(grammar, OrderAutomaton { p, q, target });
+        let mut sweep: Sweep<'_, _, FORWARD> = Sweep::new(grammar, OrderAutomaton { p, q, target });
         sweep.read_prefix(end, 0).hits
     };
     let runs = |passage: Passage| Runs {
@@ -84,7 +84,7 @@ fn unanswered(grammar: &Grammar, p: &[bool], q: &[bool]) -> Runs {
         q: p,
         target: Target::Without,
     };
-    let mut sweep: Sweep<'_, _, true> = Sweep::new(grammar, machine);
+    let mut sweep: Sweep<'_, _, BACKWARD> = Sweep::new(grammar, machine);
     let found = sweep.read_all(0);
     let forward = |position: u64| grammar.len() - 1 - position;
     Runs {

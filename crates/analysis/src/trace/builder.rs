@@ -93,7 +93,7 @@ const MAX_LEVELS: usize = 12;
 /// A level that did not pay is tried again after this number of blocks.
 const RETRY_BLOCKS: usize = 8;
 /// A sequence of fewer pieces than this needs no further level.
-const FEW: usize = 256;
+const MIN_PIECES: usize = 256;
 
 /// The terminals that the symbols of a string stand for. Each symbol is introduced when a new piece
 /// contains it, in order.
@@ -128,7 +128,7 @@ pub struct GrammarBuilder {
     /// The open block.
     block: Vec<u32>,
     /// The previous block. Repetitions of it are found by comparison.
-    before: Vec<u32>,
+    previous: Vec<u32>,
     /// Number of levels of the open block, once it is cut.
     cut_level_count: Option<usize>,
     levels: Vec<Level>,
@@ -151,7 +151,7 @@ impl GrammarBuilder {
             depth,
             counts: Vec::new(),
             block: Vec::new(),
-            before: Vec::new(),
+            previous: Vec::new(),
             cut_level_count: None,
             levels: Vec::new(),
             uses: Vec::new(),
@@ -180,12 +180,12 @@ impl GrammarBuilder {
     /// Turns counts of pieces into counts of terminals.
     fn add_up(&mut self, alphabet: &impl Alphabet) {
         for at in (0..self.levels.len()).rev() {
-            let (below, here) = self.levels.split_at_mut(at);
-            let here = &mut here[0];
-            let counts = here.take_counts();
+            let (below, current) = self.levels.split_at_mut(at);
+            let current = &mut current[0];
+            let counts = current.take_counts();
             let counted = (0u32..).zip(counts).filter(|entry| entry.1 > 0);
             for (piece, times) in counted {
-                for &symbol in here.piece(piece) {
+                for &symbol in current.piece(piece) {
                     match below.last_mut() {
                         Some(below) => drop(below.count(symbol, times)),
                         None => {
@@ -205,18 +205,18 @@ impl GrammarBuilder {
         self.levels = (0..MAX_LEVELS).map(|_| Level::new()).collect();
         self.uses = (0..MAX_LEVELS).map(|_| Uses::default()).collect();
         self.parsed = (0..MAX_LEVELS).map(|_| Parsed::default()).collect();
-        self.before.clear();
+        self.previous.clear();
         self.rules = 0;
         self.is_fresh = true;
         self.paused_level = (MAX_LEVELS, 0);
     }
 
-    /// Appends terminals, whose numbers are below 2^30. Passes each full block to `done`.
-    pub fn extend(&mut self, mut terminals: &[u32], mut done: impl FnMut(Block)) {
+    /// Appends terminals, whose numbers are below 2^30. Passes each full block to `on_block`.
+    pub fn extend(&mut self, mut terminals: &[u32], mut on_block: impl FnMut(Block)) {
         while !terminals.is_empty() {
             terminals = &terminals[self.append(terminals)..];
             if self.room() == 0 {
-                done(self.close(&mut TerminalSymbols));
+                on_block(self.close(&mut TerminalSymbols));
             }
         }
     }
@@ -329,26 +329,26 @@ impl GrammarBuilder {
             MAX_LEVELS
         };
         for at in 0..level_limit {
-            let (below, here) = self.parsed.split_at_mut(at);
+            let (below, current) = self.parsed.split_at_mut(at);
             let (levels_below, level) = self.levels.split_at_mut(at);
-            let (level, here) = (&mut level[0], &mut here[0]);
+            let (level, current) = (&mut level[0], &mut current[0]);
             let known = level.pieces();
             if let (Some(parsed), Some(below)) = (below.last(), levels_below.last()) {
-                level.parse(parsed.block(), &[], here);
+                level.parse(parsed.block(), &[], current);
                 let append = |summary: Summary, &piece: &u32| summary.then(below.summary(piece));
                 level.summarize_new(|pieces| pieces.iter().fold(Summary::default(), append));
             } else {
-                level.parse(&self.block, &self.before, here);
+                level.parse(&self.block, &self.previous, current);
                 level.summarize_new(|symbols| summary(alphabet, symbols, &mut terminals));
             }
             let new = level.pieces() - known;
-            let pays = self.depth.min_pieces_per_new(at) * new <= here.block().len();
+            let pays = self.depth.min_pieces_per_new(at) * new <= current.block().len();
             if at >= self.depth.required_levels() && !pays {
                 self.paused_level = (at, RETRY_BLOCKS);
                 break;
             }
             paying = at + 1;
-            if here.block().len() < FEW {
+            if current.block().len() < MIN_PIECES {
                 break;
             }
         }
@@ -362,7 +362,7 @@ impl GrammarBuilder {
     /// comparison with the next one.
     fn finish_block(&mut self) {
         self.parsed[0].start_block();
-        mem::swap(&mut self.block, &mut self.before);
+        mem::swap(&mut self.block, &mut self.previous);
         self.block.clear();
         self.uses.iter_mut().for_each(Uses::end_block);
     }

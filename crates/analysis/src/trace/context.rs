@@ -102,11 +102,11 @@ impl Neighbors<'_> {
             let Some((first, last)) = part else {
                 continue;
             };
-            if let Some((_, before)) = fringe {
+            if let Some((_, previous)) = fringe {
                 if self.wanted[first as usize] {
-                    add(&mut self.before, before, weight);
+                    add(&mut self.before, previous, weight);
                 }
-                if self.wanted[before as usize] {
+                if self.wanted[previous as usize] {
                     add(&mut self.after, first, weight);
                 }
             }
@@ -120,7 +120,7 @@ impl Neighbors<'_> {
 #[derive(Clone, Default)]
 struct OpenCounts {
     /// In this activation: the caller is the activation below it.
-    here: u64,
+    own: u64,
     /// In activations above this activation: this activation is the caller.
     above: u64,
     /// Like `above`, before the first path in this part. If the activation begins with that path,
@@ -165,7 +165,7 @@ impl Fold for Callers<'_> {
 
     fn push(&mut self, body: &mut OpenCounts, terminal: u32, _: u64) {
         body.add_path();
-        body.here += u64::from(self.wanted[terminal as usize]);
+        body.own += u64::from(self.wanted[terminal as usize]);
     }
 
     fn append(&mut self, body: &mut OpenCounts, later: &OpenCounts, _: u64) {
@@ -174,13 +174,13 @@ impl Fold for Callers<'_> {
             body.add_path();
         }
         body.above = body.above.saturating_add(later.above);
-        body.here = body.here.saturating_add(later.here);
+        body.own = body.own.saturating_add(later.own);
     }
 
     fn end(&mut self, _: &mut OpenCounts, _: u64) {}
 
     fn end_above(&mut self, body: &mut OpenCounts, below: Option<&mut OpenCounts>, weight: u64) {
-        self.pass_down(std::mem::take(&mut body.here), below, weight);
+        self.pass_down(std::mem::take(&mut body.own), below, weight);
     }
 
     fn begin_above(&mut self, body: &mut OpenCounts, below: Option<&mut OpenCounts>, weight: u64) {

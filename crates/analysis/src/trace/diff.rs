@@ -217,12 +217,12 @@ pub fn diff(
 
 /// Sequences of one table that are not in the other table, although all their parts are.
 fn one_sided(table: &Grams, other: &Grams) -> Vec<OneSidedSequence> {
-    let mut theirs = vec![Some(0)];
+    let mut counterparts = vec![Some(0)];
     let mut sequences = Vec::new();
     for (id, node) in table.nodes() {
-        let prefix = theirs[node.parent as usize];
+        let prefix = counterparts[node.parent as usize];
         let found = prefix.and_then(|prefix| other.find(prefix, node.symbol));
-        theirs.push(found);
+        counterparts.push(found);
         if prefix.is_none() || found.is_some() {
             continue;
         }
@@ -246,7 +246,7 @@ pub fn first(grammar: &Grammar, symbols: &[Option<u32>], sequence: &[u32]) -> Op
         if !sets.is_empty() && between.contains(&true) {
             nodes.push(Node::Repeat {
                 node: Box::new(Node::Event(sets.len())),
-                least: 0,
+                min_count: 0,
             });
             sets.push(between.clone());
         }

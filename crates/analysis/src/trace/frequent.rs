@@ -3,7 +3,7 @@
 //! All parts of a frequent sequence are at least as frequent (Agrawal, Srikant 1994). So the
 //! algorithm counts one length after the other. A sequence of `n` symbols is counted only if its
 //! first and its last `n - 1` symbols are frequent. As in [`grams`](super::grams), a window is
-//! counted in the rule whose right side first contains all of it. Of each string, only the longest
+//! counted in the lowest rule whose expansion contains all of it. Of each string, only the longest
 //! frequent prefix and suffix of up to `n - 1` symbols matter.
 //!
 //! Cost: for each length `n`, a pass over the grammar with at most `n` steps for each symbol.

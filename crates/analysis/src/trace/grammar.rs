@@ -32,7 +32,7 @@ pub struct Grammar {
 pub enum GrammarError {
     /// There is no rule.
     Empty,
-    /// A rule uses itself, a rule before it or one that does not exist.
+    /// A rule uses itself, an earlier rule, or a rule that does not exist.
     Rule {
         /// The rule.
         user: RuleId,

@@ -4,9 +4,9 @@
 //!
 //! Each position of the string begins one window of `k` symbols; windows at the end of the string
 //! are shorter. A sequence occurs as often as windows begin with it. So the algorithm counts
-//! windows in a prefix tree and adds up the counts once at the end. A window is counted in the one
-//! rule whose right side first contains all of it. For that, only the first and the last `k - 1`
-//! symbols of each symbol's expansion matter (`StringEnds`).
+//! windows in a prefix tree and adds up the counts once at the end. A window is counted in one
+//! rule: the lowest rule of the DAG whose expansion contains all of it. For that, only the first
+//! and the last `k - 1` symbols of each symbol's expansion matter (`StringEnds`).
 //!
 //! The tree holds all sequences of up to `k` symbols. Each sequence has a link to the sequence
 //! without its first symbol (as in a suffix tree; Weiner 1973, Ukkonen 1995). So reading one more

@@ -4,7 +4,7 @@
 //! Two algorithms find them:
 //!
 //! - [`as_printed`] is the paper's Fig. 7 with corrections. It is one pass over the rules. A
-//!   sequence gets the frequency of the rule whose right side first contains all of it. The
+//!   sequence gets the frequency of the lowest rule whose expansion contains all of it. The
 //!   algorithm misses sequences whose occurrences are spread over several rules.
 //! - [`exact`] finds all sequences with their true counts (`frequent`).
 //!
@@ -168,7 +168,7 @@ impl ColdEnds {
         self.so_far == Some(self.prefix.len())
     }
 
-    /// Freezes the prefix and removes the last `without` symbols of the string so far from it.
+    /// Freezes the prefix and removes the last `without` symbols of the string from it.
     fn freeze(&mut self, without: usize) {
         if let Some(so_far) = self.so_far.take() {
             self.prefix.truncate(so_far.saturating_sub(without));

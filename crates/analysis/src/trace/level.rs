@@ -108,9 +108,9 @@ struct Pieces {
 /// A string as pieces, block by block.
 #[derive(Default)]
 pub(super) struct Parsed {
-    now: Pieces,
+    current: Pieces,
     /// The previous block. Repetitions of it are copied.
-    before: Pieces,
+    previous: Pieces,
     /// Index of the block's first piece among all pieces of the string, modulo 2^32.
     first: u32,
 }
@@ -174,11 +174,11 @@ impl Level {
         }
     }
 
-    /// Cuts a block of fewer than 2^32 symbols into pieces. Repetitions of the previous block,
-    /// `before`, are found too, if this level parsed it.
-    pub(super) fn parse(&mut self, block: &[u32], before: &[u32], parsed: &mut Parsed) {
+    /// Cuts a block of fewer than 2^32 symbols into pieces. Repetitions of the block `previous` are
+    /// found too, if this level parsed it.
+    pub(super) fn parse(&mut self, block: &[u32], previous: &[u32], parsed: &mut Parsed) {
         self.recent.resize(1 << CONTEXT_BITS, (0, u32::MAX));
-        parsed.now.clear();
+        parsed.current.clear();
         let mut at = 0;
         let mut cuts = Cuts::new(block);
         let mut last_check = 0;
@@ -187,35 +187,35 @@ impl Level {
             let record = self.record(&block[at..end]);
             at = end;
             let piece = self.records[record];
-            parsed.now.push(piece, end);
-            let now = [parsed.last_index(), end as u32];
+            parsed.current.push(piece, end);
+            let current = [parsed.last_index(), end as u32];
             let hint = &mut self.records[record + 1..record + RECORD_HEAD];
             let last = [hint[0], hint[1]];
-            hint.copy_from_slice(&now);
-            let is_due = parsed.now.numbers.len() - last_check >= CONTEXT;
+            hint.copy_from_slice(&current);
+            let is_due = parsed.current.numbers.len() - last_check >= CONTEXT;
             let checks_context = is_due || rank(piece) < u32::MAX / SPARSE;
             if checks_context {
-                last_check = parsed.now.numbers.len();
+                last_check = parsed.current.numbers.len();
             }
-            if (checks_context && self.copy_repetition(block, before, parsed))
+            if (checks_context && self.copy_repetition(block, previous, parsed))
                 || parsed.copy_after_last(block, last)
             {
-                at = parsed.now.end();
+                at = parsed.current.end();
             }
         }
     }
 
     /// Looks for the last occurrence of the current context, and copies the pieces that followed
     /// it.
-    fn copy_repetition(&mut self, block: &[u32], before: &[u32], parsed: &mut Parsed) -> bool {
+    fn copy_repetition(&mut self, block: &[u32], previous: &[u32], parsed: &mut Parsed) -> bool {
         let Some(context) = parsed.block().last_chunk::<CONTEXT>() else {
             return false;
         };
         let context = hash(context);
-        let now = (context as u32, parsed.last_index());
+        let current = (context as u32, parsed.last_index());
         let slot = (context >> (64 - CONTEXT_BITS)) as usize;
-        let (tag, place) = std::mem::replace(&mut self.recent[slot], now);
-        tag == now.0 && parsed.copy_after(block, before, place)
+        let (tag, earlier) = std::mem::replace(&mut self.recent[slot], current);
+        tag == current.0 && parsed.copy_after(block, previous, earlier)
     }
 
     /// Start of the piece's record. Adds a record for a new piece.
@@ -224,30 +224,30 @@ impl Level {
         let hash = hash(symbols);
         let tag = tag(hash, symbols.len());
         let mask = self.slots.len() - 1;
-        let mut place = hash as usize & mask;
+        let mut slot_index = hash as usize & mask;
         loop {
-            let slot = self.slots[place];
+            let slot = self.slots[slot_index];
             if slot.tag == tag
                 && starts_with(&self.records[slot.at as usize + RECORD_HEAD..], symbols)
             {
                 return slot.at as usize;
             }
             if slot.tag == 0 {
-                return self.add(symbols, tag, place);
+                return self.add(symbols, tag, slot_index);
             }
-            place = (place + 1) & mask;
+            slot_index = (slot_index + 1) & mask;
         }
     }
 
     #[cold]
-    fn add(&mut self, symbols: &[u32], tag: u32, place: usize) -> usize {
+    fn add(&mut self, symbols: &[u32], tag: u32, slot_index: usize) -> usize {
         let piece = self.pieces() as u32;
         let at = self.records.len();
         self.records.extend_from_slice(&[piece, u32::MAX, 0]);
         self.records.extend_from_slice(symbols);
         let end = u32::try_from(self.records.len()).expect("a segment's pieces are below 2^32");
         self.starts.push(end);
-        self.slots[place] = Slot { tag, at: at as u32 };
+        self.slots[slot_index] = Slot { tag, at: at as u32 };
         if 2 * self.pieces() > self.slots.len() {
             self.grow();
         }
@@ -261,12 +261,12 @@ impl Level {
             let symbols = self.piece(piece);
             let hash = hash(symbols);
             let tag = tag(hash, symbols.len());
-            let mut place = hash as usize & (size - 1);
-            while self.slots[place].tag != 0 {
-                place = (place + 1) & (size - 1);
+            let mut slot_index = hash as usize & (size - 1);
+            while self.slots[slot_index].tag != 0 {
+                slot_index = (slot_index + 1) & (size - 1);
             }
             let at = self.starts[piece as usize];
-            self.slots[place] = Slot { tag, at };
+            self.slots[slot_index] = Slot { tag, at };
         }
     }
 }
@@ -274,56 +274,57 @@ impl Level {
 impl Parsed {
     /// The pieces of the block.
     pub(super) fn block(&self) -> &[u32] {
-        &self.now.numbers
+        &self.current.numbers
     }
 
     /// Makes this block the previous block.
     pub(super) fn start_block(&mut self) {
-        self.first = self.first.wrapping_add(self.now.numbers.len() as u32);
-        std::mem::swap(&mut self.now, &mut self.before);
-        self.now.clear();
+        self.first = self.first.wrapping_add(self.current.numbers.len() as u32);
+        std::mem::swap(&mut self.current, &mut self.previous);
+        self.current.clear();
     }
 
     /// Index of the block's last piece.
     fn last_index(&self) -> u32 {
-        self.first.wrapping_add(self.now.numbers.len() as u32 - 1)
+        self.first
+            .wrapping_add(self.current.numbers.len() as u32 - 1)
     }
 
-    /// The last pieces seem to equal the pieces up to index `seen`. Copies the pieces after `seen`
-    /// as far as the same symbols follow now.
-    fn copy_after(&mut self, block: &[u32], before: &[u32], seen: u32) -> bool {
-        let here = self.now.numbers.len() - 1;
-        let seen = seen.wrapping_sub(self.first);
-        if (seen as usize) < here {
-            let seen = seen as usize;
-            return self.now.numbers[seen] == self.now.numbers[here]
-                && self.now.copy(block, seen + 1);
+    /// The last pieces seem to equal the pieces up to index `earlier`. Copies the pieces after
+    /// `earlier` as far as the same symbols follow now.
+    fn copy_after(&mut self, block: &[u32], previous: &[u32], earlier: u32) -> bool {
+        let here = self.current.numbers.len() - 1;
+        let earlier = earlier.wrapping_sub(self.first);
+        if (earlier as usize) < here {
+            let earlier = earlier as usize;
+            return self.current.numbers[earlier] == self.current.numbers[here]
+                && self.current.copy(block, earlier + 1);
         }
-        let from_end = seen.wrapping_neg() as usize;
-        let Some(seen) = self.before.numbers.len().checked_sub(from_end) else {
+        let from_end = earlier.wrapping_neg() as usize;
+        let Some(earlier) = self.previous.numbers.len().checked_sub(from_end) else {
             return false;
         };
-        self.before.numbers.get(seen) == self.now.numbers.last()
+        self.previous.numbers.get(earlier) == self.current.numbers.last()
             && self
-                .now
-                .copy_from_previous(block, &self.before, before, seen + 1)
+                .current
+                .copy_from_previous(block, &self.previous, previous, earlier + 1)
     }
 
-    /// Like `copy_after`, for an earlier occurrence of only the last piece: index `seen`, end
-    /// `seen_end`. It must be in this block, and the next few symbols must be equal.
+    /// Like `copy_after`, for an earlier occurrence of only the last piece: index `earlier`, end
+    /// `earlier_end`. It must be in this block, and the next few symbols must be equal.
     #[inline]
-    fn copy_after_last(&mut self, block: &[u32], [seen, seen_end]: [u32; 2]) -> bool {
-        let seen = seen.wrapping_sub(self.first) as usize;
-        let now = &mut self.now;
-        if seen + 1 >= now.numbers.len() {
+    fn copy_after_last(&mut self, block: &[u32], [earlier, earlier_end]: [u32; 2]) -> bool {
+        let earlier = earlier.wrapping_sub(self.first) as usize;
+        let current = &mut self.current;
+        if earlier + 1 >= current.numbers.len() {
             return false;
         }
-        let (seen_end, at) = (seen_end as usize, now.end());
+        let (earlier_end, at) = (earlier_end as usize, current.end());
         match (
             block.get(at..at + MIN_EQUAL),
-            block.get(seen_end..seen_end + MIN_EQUAL),
+            block.get(earlier_end..earlier_end + MIN_EQUAL),
         ) {
-            (Some(next), Some(followed)) => next == followed && now.copy(block, seen + 1),
+            (Some(next), Some(followed)) => next == followed && current.copy(block, earlier + 1),
             _ => false,
         }
     }
@@ -350,9 +351,9 @@ impl Pieces {
     /// it copied any piece.
     #[inline]
     fn copy(&mut self, block: &[u32], mut from: usize) -> bool {
-        let (seen_end, at) = (self.ends[from - 1] as usize, self.end());
-        let limit = seen_end + common_prefix(&block[seen_end..], &block[at..]);
-        let (known, shift) = (self.ends.len(), (at - seen_end) as u32);
+        let (earlier_end, at) = (self.ends[from - 1] as usize, self.end());
+        let limit = earlier_end + common_prefix(&block[earlier_end..], &block[at..]);
+        let (known, shift) = (self.ends.len(), (at - earlier_end) as u32);
         for _ in 0..SHORT_COPY {
             if from == self.ends.len() || self.ends[from] as usize + 2 > limit {
                 return self.ends.len() > known;
@@ -374,21 +375,21 @@ impl Pieces {
         }
     }
 
-    /// Like `copy`, from the previous block `before` with its `pieces`.
+    /// Like `copy`, from the previous block, which consists of `pieces`.
     fn copy_from_previous(
         &mut self,
         block: &[u32],
         pieces: &Pieces,
-        before: &[u32],
+        previous: &[u32],
         from: usize,
     ) -> bool {
-        let (seen_end, at) = (pieces.ends[from - 1] as usize, self.end());
-        let limit = seen_end + common_prefix(&before[seen_end..], &block[at..]);
+        let (earlier_end, at) = (pieces.ends[from - 1] as usize, self.end());
+        let limit = earlier_end + common_prefix(&previous[earlier_end..], &block[at..]);
         let to = from + safe_pieces(&pieces.ends[from..], limit);
         self.numbers.extend_from_slice(&pieces.numbers[from..to]);
         let ends = pieces.ends[from..to].iter();
         self.ends
-            .extend(ends.map(|end| at as u32 + (end - seen_end as u32)));
+            .extend(ends.map(|end| at as u32 + (end - earlier_end as u32)));
         to > from
     }
 }
@@ -509,16 +510,16 @@ impl<'a> Cuts<'a> {
         if base == 0 || base + WINDOW + 1 > self.block.len() {
             let positions = (0..WINDOW).take_while(|i| base + i + 1 < self.block.len());
             for i in positions.filter(|i| base + i > 0) {
-                let [before, here, after] =
+                let [left, middle, right] =
                     [base + i - 1, base + i, base + i + 1].map(|at| rank(self.block[at]));
-                self.window |= u64::from(here < before && here <= after) << i;
+                self.window |= u64::from(middle < left && middle <= right) << i;
             }
             return;
         }
-        let seen: &[u32; WINDOW + 2] = self.block[base - 1..base + WINDOW + 1]
+        let symbols: &[u32; WINDOW + 2] = self.block[base - 1..base + WINDOW + 1]
             .try_into()
             .expect("a window and its neighbours");
-        let ranks = seen.map(rank);
+        let ranks = symbols.map(rank);
         for i in 0..WINDOW {
             let cut = (ranks[i + 1] < ranks[i]) & (ranks[i + 1] <= ranks[i + 2]);
             self.window |= u64::from(cut) << i;

@@ -3,7 +3,7 @@
 //!
 //! The paths of one activation form a string. The forest holds all sequences of up to `k` paths in
 //! these strings. `frames` splits the trace into activations, and [`grams`](super::grams) counts
-//! the windows of each activation. A window is counted in the rule that first contains all of it,
+//! the windows of each activation. A window is counted in the lowest rule that contains all of it,
 //! as often as the rule occurs. So the trace is never expanded, and `k` need not be known when the
 //! program runs.
 //!

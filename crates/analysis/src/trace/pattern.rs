@@ -111,8 +111,8 @@ impl Resolved {
     /// This pattern, limited to the events for which `keep` holds.
     pub fn limited(&self, events: &[Event], keep: impl Fn(Event) -> bool) -> Resolved {
         let limit = |set: &Vec<bool>| {
-            let both = set.iter().zip(events);
-            both.map(|(&is_in, &event)| is_in && keep(event)).collect()
+            let pairs = set.iter().zip(events);
+            pairs.map(|(&is_in, &event)| is_in && keep(event)).collect()
         };
         Resolved {
             node: self.node.clone(),

@@ -11,7 +11,7 @@
 use super::Grammar;
 use super::automaton::{Automaton, BEGIN, Hits};
 use super::pattern::{PatternError, PatternFault, Resolved};
-use super::sweep::Sweep;
+use super::sweep::{BACKWARD, FORWARD, Sweep};
 
 /// The matches of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,7 +38,7 @@ pub struct Frequency {
 /// # Errors
 /// The pattern matches the empty sequence, or its automaton needs too many states.
 pub fn query(grammar: &Grammar, pattern: &Resolved) -> Result<Matches, PatternError> {
-    let mut sweep: Sweep<'_, _, false> =
+    let mut sweep: Sweep<'_, _, FORWARD> =
         Sweep::new(grammar, Automaton::new(pattern, Hits::Disjoint));
     if sweep.machine.is_nullable() {
         return Err(PatternError {
@@ -49,7 +49,7 @@ pub fn query(grammar: &Grammar, pattern: &Resolved) -> Result<Matches, PatternEr
     let found = sweep.read_all(BEGIN);
     check_states(&sweep.machine)?;
     let first = match found.ends {
-        Some((end, _)) => Some((begin(grammar, pattern, end)?, end)),
+        Some((end, _)) => Some((longest_match_start(grammar, pattern, end)?, end)),
         None => None,
     };
     Ok(Matches {
@@ -60,9 +60,13 @@ pub fn query(grammar: &Grammar, pattern: &Resolved) -> Result<Matches, PatternEr
 }
 
 /// Position where the longest match that ends at `end` begins.
-fn begin(grammar: &Grammar, pattern: &Resolved, end: u64) -> Result<u64, PatternError> {
+fn longest_match_start(
+    grammar: &Grammar,
+    pattern: &Resolved,
+    end: u64,
+) -> Result<u64, PatternError> {
     let automaton = Automaton::backwards(pattern, Hits::Anchored);
-    let mut sweep: Sweep<'_, _, true> = Sweep::new(grammar, automaton);
+    let mut sweep: Sweep<'_, _, BACKWARD> = Sweep::new(grammar, automaton);
     let found = sweep.read_prefix(end + 1, BEGIN);
     check_states(&sweep.machine)?;
     let (_, furthest) = found.ends.expect("a match ends there");
@@ -75,14 +79,14 @@ fn begin(grammar: &Grammar, pattern: &Resolved, end: u64) -> Result<u64, Pattern
 /// The pattern is not a plain sequence, or its automaton needs too many states.
 pub fn freq(grammar: &Grammar, pattern: &Resolved) -> Result<Frequency, PatternError> {
     let length = pattern.sequence()?.len() as u64;
-    let mut sweep: Sweep<'_, _, false> =
+    let mut sweep: Sweep<'_, _, FORWARD> =
         Sweep::new(grammar, Automaton::new(pattern, Hits::EveryEnd));
     let found = sweep.read_all(BEGIN);
     check_states(&sweep.machine)?;
-    let begin = |end: u64| end + 1 - length;
+    let start = |end: u64| end + 1 - length;
     Ok(Frequency {
         count: found.hits,
-        ends: found.ends.map(|(first, last)| (begin(first), begin(last))),
+        ends: found.ends.map(|(first, last)| (start(first), start(last))),
     })
 }
 

@@ -245,10 +245,10 @@ impl TraceBuilder {
             symbols, owners, ..
         } = reader;
         let mut appended = 0;
-        for (before, thread) in owners {
-            self.append_read(&symbols[appended..before]);
+        for (position, thread) in owners {
+            self.append_read(&symbols[appended..position]);
             self.start_thread(thread);
-            appended = before;
+            appended = position;
         }
         self.append_read(&symbols[appended..]);
     }

@@ -162,14 +162,14 @@ impl Sequitur {
 
     /// All rules. A rule comes after the rules that use it.
     fn users_first(&self) -> Vec<u32> {
-        let mut unseen: Vec<u32> = self.rules.iter().map(|rule| rule.uses).collect();
+        let mut unseen_uses: Vec<u32> = self.rules.iter().map(|rule| rule.uses).collect();
         let (mut order, mut ready) = (Vec::new(), vec![0]);
         while let Some(rule) = ready.pop() {
             order.push(rule);
             for symbol in self.right_side(rule) {
                 if let Part::Rule(used) = symbol.part() {
-                    unseen[used as usize] -= 1;
-                    if unseen[used as usize] == 0 {
+                    unseen_uses[used as usize] -= 1;
+                    if unseen_uses[used as usize] == 0 {
                         ready.push(used);
                     }
                 }

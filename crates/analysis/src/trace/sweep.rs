@@ -56,6 +56,11 @@ impl Passage {
     }
 }
 
+/// Direction of a [`Sweep`]: from the start of the string.
+pub(super) const FORWARD: bool = false;
+/// Direction of a [`Sweep`]: from the end of the string.
+pub(super) const BACKWARD: bool = true;
+
 /// An automaton on a grammar, with the passages computed so far. With `BACK`, it reads from the
 /// end.
 pub(super) struct Sweep<'g, M, const BACK: bool> {
@@ -140,12 +145,12 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
             let open = stack.last_mut().expect("the rule asked for is on it");
             let symbols = self.grammar.rule(open.rule);
             if open.next == symbols.len() {
-                let done = stack.pop().expect("it was just there");
+                let finished = stack.pop().expect("it was just there");
                 self.passages
-                    .insert(key(done.rule, done.start_state), done.passage);
+                    .insert(key(finished.rule, finished.start_state), finished.passage);
                 match stack.last_mut() {
-                    Some(user) => user.passage.then(&done.passage),
-                    None => return done.passage,
+                    Some(user) => user.passage.then(&finished.passage),
+                    None => return finished.passage,
                 }
                 continue;
             }

@@ -123,11 +123,11 @@ impl Symbols {
 fn function_words(words: &Words) -> Vec<(u32, u32)> {
     let mut next = 0;
     let modules = words.image().modules.iter();
-    let begins: Vec<u32> = modules
+    let first_functions: Vec<u32> = modules
         .map(|placed| {
-            let begin = next;
+            let first = next;
             next += placed.module.functions.len() as u32;
-            begin
+            first
         })
         .collect();
     let functions = words.functions();
@@ -135,7 +135,7 @@ fn function_words(words: &Words) -> Vec<(u32, u32)> {
         .map(|function| {
             (
                 function.first,
-                begins[function.module as usize] + function.function,
+                first_functions[function.module as usize] + function.function,
             )
         })
         .collect()

@@ -6,7 +6,8 @@ use super::level::Level;
 use super::symbols::Symbols;
 use crate::stream::{Activations, Effects};
 
-/// Number of levels whose pieces have effects: steps of some hundred words are fast enough.
+/// Number of levels for whose pieces effects are computed. Their steps of some hundred words are
+/// fast enough.
 const LEVELS: usize = 4;
 
 /// The effects of the pieces that a grammar builder knows, by level.
@@ -22,13 +23,13 @@ impl KnownEffects {
     /// Computes the effects of new pieces.
     pub(super) fn learn(&mut self, grammar: &GrammarBuilder, symbols: &mut Symbols) {
         for (index, (level, _)) in grammar.levels().take(LEVELS).enumerate() {
-            let (below, here) = self.0.split_at_mut(index);
-            let here = &mut here[0];
-            for piece in here.len()..level.pieces() {
+            let (below, current) = self.0.split_at_mut(index);
+            let current = &mut current[0];
+            for piece in current.len()..level.pieces() {
                 let symbols_of_piece = level.piece(piece as u32);
                 match below.last() {
-                    Some(below) => here.push_stretches(below, symbols_of_piece),
-                    None => here.push_words(&mut symbols.words, symbols_of_piece),
+                    Some(below) => current.push_stretches(below, symbols_of_piece),
+                    None => current.push_words(&mut symbols.words, symbols_of_piece),
                 }
             }
         }
@@ -51,7 +52,7 @@ impl KnownEffects {
             activations,
             effects: &self.0,
             levels: grammar.levels().take(LEVELS).collect(),
-            begin: end.wrapping_sub(4 * length as u64),
+            block_start: end.wrapping_sub(4 * length as u64),
             passed: 0,
             read,
         };
@@ -73,7 +74,7 @@ struct BlockWalk<'a> {
     /// By level: all known pieces, and the pieces of the block.
     levels: Vec<(&'a Level, &'a [u32])>,
     /// Position of the block's first symbol in the stream, assuming that all symbols are words.
-    begin: u64,
+    block_start: u64,
     /// Number of symbols that the walk has passed.
     passed: usize,
     /// Number of symbols that are read.
@@ -87,7 +88,7 @@ impl BlockWalk<'_> {
     fn pass(&mut self, top: usize, piece: u32) -> bool {
         let effects = &self.effects[top - 1];
         let end = self.passed + effects.length(piece);
-        let position = self.begin.wrapping_add(4 * self.passed as u64);
+        let position = self.block_start.wrapping_add(4 * self.passed as u64);
         if end > self.read {
             let fits = self.passed == self.read && self.activations.apply(effects, piece, position);
             if !fits {
@@ -110,7 +111,7 @@ impl BlockWalk<'_> {
             if self.passed == self.read {
                 let mut effect = Effects::default();
                 effect.push_words(&mut self.symbols.words, &[word]);
-                let position = self.begin.wrapping_add(4 * self.passed as u64);
+                let position = self.block_start.wrapping_add(4 * self.passed as u64);
                 if !self.activations.apply(&effect, 0, position) {
                     return false;
                 }

@@ -3,7 +3,7 @@
 /// The rules and use counts of a level's pieces.
 #[derive(Default)]
 pub(super) struct Uses {
-    /// By piece: its rule, `NEVER`, or `ONCE`.
+    /// By piece: its rule, `UNWRITTEN`, or `WRITTEN_INLINE`.
     pub(super) rules: Vec<u32>,
     /// By piece: uses in this block so far.
     pub(super) counts: Vec<u32>,
@@ -12,9 +12,9 @@ pub(super) struct Uses {
 }
 
 /// The piece was never written.
-pub(super) const NEVER: u32 = u32::MAX;
+pub(super) const UNWRITTEN: u32 = u32::MAX;
 /// The piece was written in an earlier block, but not as a rule.
-pub(super) const ONCE: u32 = u32::MAX - 1;
+pub(super) const WRITTEN_INLINE: u32 = u32::MAX - 1;
 
 impl Uses {
     pub(super) fn count(&mut self, piece: u32, times: u32) {
@@ -27,7 +27,7 @@ impl Uses {
 
     /// Makes room for this number of known pieces.
     pub(super) fn resize(&mut self, pieces: usize) {
-        self.rules.resize(pieces, NEVER);
+        self.rules.resize(pieces, UNWRITTEN);
         self.counts.resize(pieces, 0);
     }
 
@@ -36,7 +36,7 @@ impl Uses {
         for piece in self.counted.drain(..) {
             self.counts[piece as usize] = 0;
             let rule = &mut self.rules[piece as usize];
-            *rule = (*rule).min(ONCE);
+            *rule = (*rule).min(WRITTEN_INLINE);
         }
     }
 }

@@ -4,7 +4,7 @@ use holloway_format::trace::{Symbol, Token};
 
 use super::super::grammar::Part;
 use super::GrammarBuilder;
-use super::uses::{NEVER, ONCE};
+use super::uses::{UNWRITTEN, WRITTEN_INLINE};
 
 impl GrammarBuilder {
     /// Counts the uses of each piece on the right sides that this block writes.
@@ -15,12 +15,12 @@ impl GrammarBuilder {
             }
         }
         for level in (1..levels).rev() {
-            let (below, here) = self.uses.split_at_mut(level);
-            let (below, here) = (&mut below[level - 1], &here[0]);
-            for &piece in &here.counted {
-                if here.rules[piece as usize] >= ONCE {
+            let (below, current) = self.uses.split_at_mut(level);
+            let (below, current) = (&mut below[level - 1], &current[0]);
+            for &piece in &current.counted {
+                if current.rules[piece as usize] >= WRITTEN_INLINE {
                     match self.levels[level].piece(piece) {
-                        &[only] => below.count(only, here.counts[piece as usize]),
+                        &[only] => below.count(only, current.counts[piece as usize]),
                         side => side.iter().for_each(|&part| below.count(part, 1)),
                     }
                 }
@@ -38,7 +38,7 @@ impl GrammarBuilder {
         out: &mut Vec<Token>,
     ) {
         let span = |rule: usize| starts[rule] as usize..starts[rule + 1] as usize;
-        let mut numbers = vec![NEVER; starts.len() - 1];
+        let mut numbers = vec![UNWRITTEN; starts.len() - 1];
         let mut open = vec![(0, span(0))];
         while let Some((rule, rest)) = open.last_mut() {
             let Some(at) = rest.next() else {
@@ -52,7 +52,7 @@ impl GrammarBuilder {
             };
             match symbols[at].part() {
                 Part::Terminal(piece) => self.write_piece(levels - 1, piece, number, out),
-                Part::Rule(used) if numbers[used as usize] == NEVER => {
+                Part::Rule(used) if numbers[used as usize] == UNWRITTEN => {
                     out.push(Token::open());
                     open.push((used as usize, span(used as usize)));
                 }
@@ -71,12 +71,13 @@ impl GrammarBuilder {
         out: &mut Vec<Token>,
     ) {
         let rule = self.uses[level].rules[piece as usize];
-        if rule < ONCE {
+        if rule < WRITTEN_INLINE {
             out.push(Token::symbol(Symbol::rule(rule)));
             return;
         }
         let length = self.levels[level].piece(piece).len();
-        let is_rule = length > 1 && (rule == ONCE || self.uses[level].counts[piece as usize] > 1);
+        let is_rule =
+            length > 1 && (rule == WRITTEN_INLINE || self.uses[level].counts[piece as usize] > 1);
         if is_rule {
             out.push(Token::open());
         }

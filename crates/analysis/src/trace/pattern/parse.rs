@@ -108,24 +108,24 @@ impl Parser {
     fn item(&mut self) -> Result<Node, PatternError> {
         let node = self.primary()?;
         // Repeated operators have the effect of one operator.
-        let (mut least, mut is_repeated) = (1, false);
+        let (mut min_count, mut is_repeated) = (1, false);
         loop {
             if self.accept('*') {
-                (least, is_repeated) = (0, true);
+                (min_count, is_repeated) = (0, true);
             } else if self.accept('+') {
                 is_repeated = true;
             } else if self.accept('?') {
-                least = 0;
+                min_count = 0;
             } else {
                 break;
             }
         }
-        Ok(match (is_repeated, least) {
+        Ok(match (is_repeated, min_count) {
             (false, 1) => node,
             (false, _) => Node::Optional(Box::new(node)),
-            (true, least) => Node::Repeat {
+            (true, min_count) => Node::Repeat {
                 node: Box::new(node),
-                least,
+                min_count,
             },
         })
     }

@@ -55,7 +55,7 @@ pub enum PatternFault {
     /// A character that has no meaning in patterns.
     #[error("`{0}` means nothing here: a name that has it must be in double quotes")]
     Character(char),
-    /// No path number behind `:`, or one that is too large.
+    /// No path number after `:`, or one that is too large.
     #[error("`:` is followed by a path's number, as in `f:12`")]
     NoPathNumber,
     /// The question takes only a plain sequence of events.
@@ -144,8 +144,8 @@ pub(in crate::trace) enum Node {
     Sequence(Vec<Node>),
     /// Any one of the nodes.
     Alternatives(Vec<Node>),
-    /// The node, repeated at least `least` times (0 or 1).
-    Repeat { node: Box<Node>, least: u8 },
+    /// The node, repeated at least `min_count` times (0 or 1).
+    Repeat { node: Box<Node>, min_count: u8 },
     /// The node or nothing.
     Optional(Box<Node>),
 }

@@ -46,6 +46,7 @@ struct Glushkov {
 }
 
 impl Glushkov {
+    /// Links the positions of a node, and returns its first and last positions.
     fn shape(&mut self, node: &Node) -> Shape {
         match node {
             Node::Event(position) => {
@@ -107,6 +108,7 @@ impl Glushkov {
         }
     }
 
+    /// Lets the positions `to` follow the positions `from`.
     fn link(&mut self, from: &Positions, to: &Positions) {
         for position in positions(from) {
             add_all(&mut self.follow[position], to);
@@ -207,6 +209,7 @@ impl Automaton {
         self.has_too_many_states
     }
 
+    /// The number of the state with these positions.
     fn state_of(&mut self, positions: Positions) -> u32 {
         if let Some(&known) = self.numbers.get(&positions) {
             return known;
@@ -223,6 +226,7 @@ impl Automaton {
         number
     }
 
+    /// Computes the step from a state with a terminal of a class.
     fn build_step(&mut self, state: u32, class: u32) -> (u32, bool) {
         let mut next = vec![0; self.first.len()];
         if self.hits != Hits::Anchored || state == BEGIN {

@@ -108,6 +108,7 @@ enum Target {
     Without,
 }
 
+/// An automaton that hits the target.
 struct OrderAutomaton<'a> {
     p: &'a [bool],
     q: &'a [bool],

@@ -3,19 +3,19 @@
 //!
 //! SEQUITUR alone ([`super::sequitur`]) takes 50-100 ns for each symbol and unbounded memory. So
 //! the builder works in these steps:
-//! 1. The string arrives in *blocks*. A block is cut into pieces where its content determines
-//!    (`level`). The sequence of the pieces' numbers is cut again, and so on while a level finds
-//!    mostly known pieces. Each piece is a rule. Pieces stay known from block to block.
+//! 1. The string arrives in *blocks*. A block is cut into pieces at positions that its content
+//!    determines (`level`). The sequence of the pieces' numbers is cut again, and so on while a
+//!    level finds mostly known pieces. Each piece is a rule. Pieces stay known from block to block.
 //! 2. With [`Depth::Full`], the sequence of the last level goes through SEQUITUR(1). It finds the
 //!    repetitions that the cuts hide.
 //! 3. The block is written depth first as `Token`s. A right side stands where its rule is used
 //!    first, but only if the rule is used twice: in this block, or in this block and an earlier
-//!    one. Otherwise the right side replaces the rule in its user (the paper's rule utility).
+//!    block. Otherwise the right side replaces the rule in its user (the paper's rule utility).
 //! 4. When the pieces fill their memory, they are forgotten. Then a *fresh* block begins, which
 //!    uses no earlier rule.
 //!
-//! Hashes are computed when a piece is first seen. Counts are kept for the pieces of a block's last
-//! level. Repetitions cost nothing more.
+//! A piece is hashed when it is first seen. Only the pieces of a block's last level are counted. So
+//! a repetition needs no hashing or counting of its own.
 //!
 //! A trace is recorded with [`Depth::Quick`] and processed further when it is read
 //! ([`super::assemble`]). Where paths depend on data, the output of SEQUITUR is harder to predict,

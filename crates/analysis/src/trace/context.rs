@@ -73,6 +73,7 @@ fn add<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, weight: u64) {
 /// The first and the last terminal of a rule's expansion, unless that is empty.
 type Fringe = Option<(u32, u32)>;
 
+/// Counts the neighbors of wanted events.
 struct Neighbors<'a> {
     wanted: &'a [bool],
     count: u64,
@@ -81,6 +82,7 @@ struct Neighbors<'a> {
 }
 
 impl Neighbors<'_> {
+    /// Counts the neighbors in a rule. Returns the fringe of the rule.
     fn read_rule(
         &mut self,
         grammar: &Grammar,
@@ -139,6 +141,7 @@ impl OpenCounts {
     }
 }
 
+/// Counts the callers of wanted events.
 struct Callers<'a> {
     wanted: &'a [bool],
     callers: BTreeMap<Option<u32>, u64>,

@@ -120,6 +120,7 @@ pub(super) fn fold_frames<F: Fold>(
 }
 
 impl<B: Clone + Default> Frames<B> {
+    /// Appends an event.
     fn event<F: Fold<Body = B>>(
         &mut self,
         folder: &mut F,
@@ -157,6 +158,7 @@ impl<B: Clone + Default> Frames<B> {
         Ok(())
     }
 
+    /// Appends the section `later`.
     fn append<F: Fold<Body = B>>(&mut self, folder: &mut F, later: &Frames<B>, weight: u64) {
         for part in &later.ended {
             self.join_part(folder, part, weight);
@@ -208,6 +210,7 @@ impl<B: Clone + Default> Frames<B> {
         }
     }
 
+    /// The activation on top; `None` if no activation is known.
     fn top(&mut self) -> Option<&mut ActivationPart<B>> {
         let older = (!self.is_cleared).then_some(&mut self.open);
         self.new.last_mut().or(older)

@@ -72,6 +72,7 @@ struct LengthPass {
 }
 
 impl LengthPass {
+    /// Counts the windows of a rule. Returns the ends of its string.
     fn rule(
         &mut self,
         grammar: &Grammar,
@@ -126,6 +127,7 @@ impl LengthPass {
         }
     }
 
+    /// Appends a string.
     fn append(&mut self, ends: &mut FrequentEnds, later: &FrequentEnds, weight: u64) {
         let mut head = std::mem::take(&mut self.head);
         self.grams.read_backwards(later.head, &mut head);

@@ -164,6 +164,7 @@ struct ColdEnds {
 }
 
 impl ColdEnds {
+    /// Whether the prefix is the whole string.
     fn covers(&self) -> bool {
         self.so_far == Some(self.prefix.len())
     }
@@ -176,6 +177,7 @@ impl ColdEnds {
     }
 }
 
+/// The state of the algorithm of Fig. 7.
 struct FigurePass<'a> {
     costs: &'a [Option<u64>],
     bounds: Bounds,
@@ -183,6 +185,7 @@ struct FigurePass<'a> {
 }
 
 impl FigurePass<'_> {
+    /// Appends the string of a child rule.
     fn append_rule(&mut self, ends: &mut ColdEnds, child: &ColdEnds, frequency: u64) {
         for &terminal in &child.prefix {
             self.append(ends, terminal, frequency);
@@ -193,6 +196,7 @@ impl FigurePass<'_> {
         }
     }
 
+    /// Appends a terminal, and ends the suffix if it is hot.
     fn append(&mut self, ends: &mut ColdEnds, terminal: u32, frequency: u64) {
         if self.costs[terminal as usize].is_none() {
             ends.freeze(0);

@@ -1,5 +1,5 @@
-//! Cuts a string into pieces where its content determines, and numbers the pieces. Equal stretches
-//! of a string give equal pieces wherever they stand.
+//! Cuts a string into pieces at positions that its content determines, and numbers the pieces.
+//! Equal stretches of a string give equal pieces wherever they stand.
 //!
 //! A cut goes before each symbol that is smaller than its neighbors in a fixed shuffled order, and
 //! after [`MAX_PIECE`] symbols. So a cut depends only on the symbols next to it, and two equal
@@ -9,12 +9,12 @@
 //! digram table would find in several rounds, at a few nanoseconds for each symbol.
 //!
 //! Repetitions are parsed fast. When the last [`CONTEXT`] pieces occurred together before, the
-//! symbols that follow now are compared with the symbols that followed then, many symbols in a
-//! step. Pieces are copied, not looked up, as far as their symbols are equal. The earlier
-//! occurrence may be in the previous block. In Lua's trace, 99 % of the words are in repetitions.
-//! These are 74 words long on average if 8 equal words start a comparison, and 3,700 words if 32
-//! are required (measured once). Where no context of [`CONTEXT`] pieces repeats, one repeated piece
-//! within the block starts a comparison.
+//! parser compares the symbols that follow now with the symbols that followed then, many symbols in
+//! a step. As far as these symbols are equal, their pieces are copied instead of looked up. The
+//! earlier occurrence may be in the previous block. In Lua's trace, 99 % of the words are in
+//! repetitions. These are 74 words long on average if 8 equal words start a comparison, and 3,700
+//! words if 32 are required (measured once). Where no context of [`CONTEXT`] pieces repeats, one
+//! repeated piece within the block starts a comparison.
 //!
 //! Cost: 4 bytes for each symbol of the known pieces, 66-81 bytes for each piece.
 
@@ -23,9 +23,9 @@ use holloway_format::trace::StringHash;
 /// Maximum number of symbols in a piece. Runs of one symbol have no minimum.
 const MAX_PIECE: usize = 16;
 
-/// The bits of a tag that hold the length, which is never 0.
-const LENGTH_BITS: u32 = 31;
-const _: () = assert!(MAX_PIECE <= LENGTH_BITS as usize);
+/// Mask of the bits of a tag that hold the length, which is never 0.
+const LENGTH_MASK: u32 = 31;
+const _: () = assert!(MAX_PIECE <= LENGTH_MASK as usize);
 
 /// Number of words in a record before the symbols.
 const RECORD_HEAD: usize = 3;
@@ -36,9 +36,10 @@ const MIN_EQUAL: usize = 4;
 /// Number of pieces that are copied one by one before longer copies.
 const SHORT_COPY: usize = 8;
 
-/// Number of pieces in a context. Contexts are looked up where the last piece belongs to a fixed
-/// selection (one in [`SPARSE`] pieces), and at least every `CONTEXT` pieces.
+/// Number of pieces in a context. Contexts are looked up at selected pieces ([`SPARSE`]), and at
+/// least every `CONTEXT` pieces.
 const CONTEXT: usize = 8;
+/// Contexts are looked up at one in this number of pieces, selected by their numbers.
 const SPARSE: u32 = 4;
 /// Number of remembered contexts, as a power of 2.
 const CONTEXT_BITS: u32 = 12;
@@ -452,7 +453,7 @@ fn hash(symbols: &[u32]) -> u64 {
 /// The upper bits of a hash and the length, so never 0.
 #[inline]
 fn tag(hash: u64, length: usize) -> u32 {
-    (hash >> 32) as u32 & !LENGTH_BITS | length as u32
+    (hash >> 32) as u32 & !LENGTH_MASK | length as u32
 }
 
 /// The cuts of a block, 64 positions at a time.

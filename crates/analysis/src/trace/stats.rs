@@ -101,6 +101,7 @@ pub fn stats_of_checked(checked: &Checked, events: &[Event]) -> Stats {
     sum_counts(sizes, &checked.counts, events)
 }
 
+/// Adds the numbers that follow from the counts of terminals.
 fn sum_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
     let mut functions = Vec::new();
     let mut open_calls = 0i64;
@@ -151,6 +152,7 @@ pub fn depth(grammar: &Grammar, events: &[Event], position: u64) -> i64 {
     nets.fold(0, i64::saturating_add)
 }
 
+/// The change of a string to the number of open activations. `rules` holds the changes of rules.
 fn net(symbols: &[super::Symbol], events: &[Event], rules: &[i64]) -> i64 {
     let nets = symbols.iter().map(|symbol| match symbol.part() {
         Part::Terminal(id) => change(events[id as usize]),

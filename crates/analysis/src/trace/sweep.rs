@@ -45,6 +45,7 @@ impl Passage {
         }
     }
 
+    /// Appends the passage through the next string.
     fn then(&mut self, next: &Passage) {
         if let Some((first, last)) = next.ends {
             let first = self.ends.map_or(self.length + first, |ends| ends.0);
@@ -136,6 +137,7 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
         self.passages.get(&key(rule, state)).copied()
     }
 
+    /// Reads the expansion of a rule, without recursion.
     fn rule(&mut self, rule: u32, state: u32) -> Passage {
         if let Some(passage) = self.passage_without_reading(rule, state) {
             return passage;

@@ -63,6 +63,7 @@ impl GrammarBuilder {
         }
     }
 
+    /// Writes a piece: its rule if it has one, else its right side.
     fn write_piece(
         &mut self,
         level: usize,

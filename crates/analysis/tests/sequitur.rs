@@ -1,11 +1,12 @@
-//! SEQUITUR and SEQUITUR(1) against the figures of Larus 1999 and the two properties of their authors.
+//! Tests of SEQUITUR and SEQUITUR(1) against the figures of Larus 1999, and of the two properties
+//! that the algorithm's authors state.
 
 use holloway_analysis::trace::{Grammar, LookAhead, Part, Sequitur};
 use holloway_testkit::sequitur;
 use proptest::prelude::*;
 use sequitur::{LOOK_AHEADS, check_laws, grammar};
 
-/// Rules in the order in which a reader meets them first, named S, A, B, …
+/// The rules in the order in which a reader reaches them, named S, A, B, …
 fn show(grammar: &Grammar) -> String {
     let mut seen = vec![0];
     let mut text = String::new();
@@ -52,10 +53,10 @@ fn check(look_ahead: LookAhead, input: &str, expect: &str) {
 fn larus_3_1_with_and_without_look_ahead() {
     for look_ahead in LOOK_AHEADS {
         check(look_ahead, "abcab", "S=AcA A=ab");
-        // The printed grammar breaks rule utility.
+        // The grammar printed in the paper breaks rule utility.
         check(look_ahead, "abcabdabcab", "S=AdA A=BcB B=ab");
         check(look_ahead, "abcabdabcabd", "S=AA A=BcBd B=ab");
-        // Misprinted in the paper.
+        // The paper has a misprint here.
         check(look_ahead, "abcabcabcabc", "S=AA A=BB B=abc");
     }
 }
@@ -80,7 +81,7 @@ fn larus_figure_4_look_ahead() {
 }
 
 #[test]
-fn strings_that_other_versions_get_wrong() {
+fn strings_that_other_implementations_get_wrong() {
     for text in [
         "52225222",
         "acccaccc",
@@ -128,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn cleared_it_is_as_new(first in prop::collection::vec(0u32..4, 0..100), second in prop::collection::vec(0u32..4, 0..100)) {
+    fn a_cleared_sequitur_is_as_new(first in prop::collection::vec(0u32..4, 0..100), second in prop::collection::vec(0u32..4, 0..100)) {
         for look_ahead in LOOK_AHEADS {
             let mut used = Sequitur::new(look_ahead);
             first.iter().for_each(|&symbol| used.push(symbol));

@@ -1,6 +1,7 @@
-//! Plain SEQUITUR makes the same grammars as PyPI's scikit-sequitur, a port of the algorithm's authors' own program.
+//! Plain SEQUITUR makes the same grammars as PyPI's scikit-sequitur, a port of the authors' own
+//! program.
 //!
-//! Needs Python 3 with pip; the package is installed once, below the target directory.
+//! The test needs Python 3 with pip. It installs the package once, below the target directory.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use holloway_analysis::trace::{Grammar, LookAhead, Part, Sequitur};
 
 const PACKAGE: &str = "scikit-sequitur==0.4.0";
 
-/// Where the package is, installed there if it isn't yet.
+/// The folder of the package. Installs the package if it is missing.
 fn package() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scikit-sequitur-0.4.0");
     if !folder.join("sksequitur").is_dir() {
@@ -28,7 +29,7 @@ fn package() -> PathBuf {
     folder
 }
 
-/// The peer's grammars, in its notation.
+/// The grammars of scikit-sequitur, in its notation.
 fn peer(inputs: &[Vec<u32>]) -> Vec<String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sequitur.py");
     let mut child = Command::new("python3")
@@ -57,7 +58,7 @@ fn words(input: &[u32]) -> String {
     words.join(" ")
 }
 
-/// Our grammar in the peer's notation: rules numbered in the order of a search in breadth.
+/// Our grammar in the notation of scikit-sequitur: rules are numbered in breadth-first order.
 fn show(grammar: &Grammar) -> String {
     let mut order = vec![0];
     let mut sides = Vec::new();
@@ -81,7 +82,7 @@ fn show(grammar: &Grammar) -> String {
     sides.join(";")
 }
 
-/// Random strings of many kinds: few and many symbols, and pieces that come again.
+/// Random strings with few and with many symbols, some with repeated parts.
 fn inputs() -> Vec<Vec<u32>> {
     let mut state = 0x2545_F491_4F6C_DD1Du64;
     let mut random = move |below: u32| {

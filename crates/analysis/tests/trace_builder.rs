@@ -1,4 +1,5 @@
-//! Strings through the builder, the file and back: bit for bit, with pieces forgotten on the way, from any position, and cut short.
+//! Tests that strings survive the builder and the file: exactly, with forgotten pieces, from any
+//! position, and in truncated files.
 
 use holloway_analysis::trace::builder::{Depth, GrammarBuilder};
 use holloway_analysis::trace::{Assembler, Grammar, Limits, Part, Terminal, Trace, check};
@@ -19,7 +20,7 @@ fn blocks(input: &[u32], limits: Limits, depth: Depth) -> Vec<Block> {
         builder.extend(part, |block| blocks.push(block));
     }
     blocks.extend(builder.flush());
-    // The builder of words fills these in.
+    // `TraceBuilder` fills these in.
     let terminals = input.iter().max().map_or(0, |&most| most + 1);
     if let Some(first) = blocks.first_mut() {
         first.terminals = (0..terminals).map(Terminal::Left).collect();
@@ -48,14 +49,15 @@ fn file(blocks: &[Block]) -> Vec<u8> {
     writer.finish().expect("memory can be written")
 }
 
-/// Rules of one symbol hide no use of a rule: a file of some hundred tokens would take exponential time and memory.
+/// Rules of one symbol do not hide the use of another rule. Otherwise a file of some hundred tokens
+/// would take exponential time and memory.
 #[test]
-fn rules_of_one_symbol_are_seen_through() {
+fn rules_of_one_symbol_do_not_hide_uses() {
     const DEPTH: u32 = 40;
     let rule = |number| Token::symbol(Symbol::rule(number));
     let terminal = Token::symbol(Symbol::terminal(0));
     let mut tokens = vec![Token::open(), terminal, terminal, Token::close()];
-    // Each twice the one before, through a rule of it alone.
+    // Each rule is twice the previous rule, through a rule that consists of only that rule.
     for level in 0..DEPTH {
         let (known, alone) = (rule(2 * level), rule(2 * level + 1));
         tokens.extend([Token::open(), known, Token::close()]);
@@ -68,13 +70,13 @@ fn rules_of_one_symbol_are_seen_through() {
         ..Block::default()
     };
     let grammar = assemble(&[block]);
-    useful(&grammar);
-    // All stand once where they are defined.
+    check_rules(&grammar);
+    // Each right side also stands in the string where its rule is defined.
     assert_eq!(grammar.len(), 6 * (1 << DEPTH) - 4);
 }
 
-/// Every rule is used twice and has two symbols.
-fn useful(grammar: &Grammar) {
+/// Checks that every rule is used twice and has two symbols.
+fn check_rules(grammar: &Grammar) {
     let mut uses = vec![0; grammar.rules() as usize];
     for rule in 0..grammar.rules() {
         assert!(
@@ -93,12 +95,12 @@ fn useful(grammar: &Grammar) {
     );
 }
 
-fn through(input: &[u32], limits: Limits) {
+fn check_round_trip(input: &[u32], limits: Limits) {
     for depth in [Depth::Quick, Depth::Full] {
         let blocks = blocks(input, limits, depth);
         let grammar = assemble(&blocks);
         assert!(grammar.expand().eq(input.iter().copied()), "{depth:?}");
-        useful(&grammar);
+        check_rules(&grammar);
         let bytes = file(&blocks);
         let read = TraceFile::read(&bytes).expect("the file has a head");
         assert_eq!((read.damage.as_ref(), read.head), (None, HEAD));
@@ -144,7 +146,7 @@ const MIDDLE: Limits = Limits {
     pieces: 100_000,
 };
 
-/// Loops in loops with choices, as programs have.
+/// A string like a program's: nested loops with choices.
 fn program(length: usize, mut random: impl FnMut(u32) -> u32) -> Vec<u32> {
     let mut out = Vec::new();
     while out.len() < length {
@@ -169,17 +171,17 @@ fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
 }
 
 #[test]
-fn programs_come_back() {
+fn programs_survive() {
     for seed in 1..20 {
         let input = program(20_000, xorshift(seed));
-        through(&input, SMALL);
-        through(&input, MIDDLE);
-        through(&input, Limits::default());
+        check_round_trip(&input, SMALL);
+        check_round_trip(&input, MIDDLE);
+        check_round_trip(&input, Limits::default());
     }
 }
 
 #[test]
-fn repetitions_across_blocks_come_back() {
+fn repetitions_across_blocks_survive() {
     let mut random = xorshift(77);
     for period in [1, 5, 70, 999, 1000, 1001, 1500, 2500] {
         let part: Vec<u32> = (0..period).map(|_| random(40)).collect();
@@ -191,17 +193,17 @@ fn repetitions_across_blocks_come_back() {
                 input[place] = 50;
             }
         }
-        through(&input, SMALL);
-        through(&input, MIDDLE);
+        check_round_trip(&input, SMALL);
+        check_round_trip(&input, MIDDLE);
     }
 }
 
 #[test]
-fn runs_and_short_strings_come_back() {
+fn runs_and_short_strings_survive() {
     for length in [0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 66, 128, 129, 1000, 5000] {
-        through(&vec![0; length], SMALL);
-        through(&vec![3; length], Limits::default());
-        through(&(0..length as u32).collect::<Vec<_>>(), SMALL);
+        check_round_trip(&vec![0; length], SMALL);
+        check_round_trip(&vec![3; length], Limits::default());
+        check_round_trip(&(0..length as u32).collect::<Vec<_>>(), SMALL);
     }
 }
 
@@ -221,7 +223,7 @@ fn a_long_loop_is_a_small_grammar() {
 }
 
 #[test]
-fn positions_are_found_without_what_stands_before() {
+fn positions_are_found_without_earlier_events() {
     let input = program(30_000, xorshift(3));
     let bytes = file(&blocks(&input, SMALL, Depth::Quick));
     let file = TraceFile::read(&bytes).expect("the file has a head");
@@ -244,7 +246,7 @@ fn positions_are_found_without_what_stands_before() {
 }
 
 #[test]
-fn a_file_cut_short_is_read_up_to_there() {
+fn a_truncated_file_is_read_up_to_its_end() {
     let input = program(3_000, xorshift(8));
     let bytes = file(&blocks(&input, SMALL, Depth::Quick));
     let mut lengths = Vec::new();
@@ -264,7 +266,7 @@ fn a_file_cut_short_is_read_up_to_there() {
     assert_eq!(lengths.last(), Some(&input.len()));
 }
 
-/// One symbol in place of another, anywhere: some block's hash isn't that of its events.
+/// Replacing any symbol by another makes the hash of some block wrong.
 #[test]
 fn a_wrong_symbol_is_found() {
     let input = program(3_000, xorshift(8));
@@ -317,16 +319,16 @@ fn streams_of_several_threads_are_kept_apart() {
 
 proptest! {
     #[test]
-    fn random_strings_come_back(input in prop::collection::vec(0u32..6, 0..1500)) {
-        through(&input, SMALL);
-        through(&input, MIDDLE);
+    fn random_strings_survive(input in prop::collection::vec(0u32..6, 0..1500)) {
+        check_round_trip(&input, SMALL);
+        check_round_trip(&input, MIDDLE);
     }
 
     #[test]
-    fn repeated_pieces_come_back(pieces in prop::collection::vec(prop::collection::vec(0u32..50, 1..40), 1..5),
+    fn repeated_parts_survive(pieces in prop::collection::vec(prop::collection::vec(0u32..50, 1..40), 1..5),
                                  order in prop::collection::vec(0usize..5, 0..200)) {
         let input: Vec<u32> = order.iter().flat_map(|&i| pieces[i % pieces.len()].clone()).collect();
-        through(&input, SMALL);
-        through(&input, MIDDLE);
+        check_round_trip(&input, SMALL);
+        check_round_trip(&input, MIDDLE);
     }
 }

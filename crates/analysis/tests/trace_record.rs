@@ -1,4 +1,5 @@
-//! Words of streams into traces: every path in order, frames that are left, gaps, and other owners.
+//! Tests of turning streams of words into traces: every path in order, left frames, gaps, and new
+//! owners.
 
 use holloway_testkit::streams;
 use std::collections::HashMap;
@@ -19,12 +20,12 @@ const LIMITS: Limits = Limits {
     pieces: 500,
 };
 
-/// The traces of what was recorded, with the threads whose they are; the first one's is unknown.
+/// The recorded traces with their threads. The first thread is unknown.
 fn traces(recorded: &[Recorded]) -> Vec<(Option<u32>, Vec<Terminal>)> {
     let mut all = vec![(None, Vec::new(), Assembler::default())];
-    for one in recorded {
+    for entry in recorded {
         let (_, terminals, assembler) = all.last_mut().expect("there is one from the start");
-        match one {
+        match entry {
             Recorded::Block(block) => {
                 terminals.extend_from_slice(&block.terminals);
                 assembler.push(block).expect("blocks are well formed");
@@ -39,7 +40,7 @@ fn traces(recorded: &[Recorded]) -> Vec<(Option<u32>, Vec<Terminal>)> {
     events.collect()
 }
 
-/// A file of the blocks of one thread.
+/// A trace file of one thread's blocks.
 fn file(recorded: &[Recorded]) -> Vec<u8> {
     let head = TraceHead {
         process: 1,
@@ -47,8 +48,8 @@ fn file(recorded: &[Recorded]) -> Vec<u8> {
     };
     let mut writer = TraceWriter::new(Vec::new(), &head).expect("memory can be written");
     let stream = writer.stream(1).expect("memory can be written");
-    for one in recorded {
-        match one {
+    for entry in recorded {
+        match entry {
             Recorded::Block(block) => writer.block(stream, block),
             Recorded::Owner(_) => Ok(()),
         }
@@ -64,7 +65,7 @@ fn word(words: &Words, event: Terminal) -> Option<u32> {
     }
 }
 
-/// Stretches of a stream in which one activation opens and closes, with all that it calls.
+/// Parts of a stream in which one activation opens and closes, with all activations that it calls.
 fn calls(words: &mut Words, stream: &[u32]) -> Vec<Vec<u32>> {
     let mut calls = Vec::new();
     for begin in 0..stream.len() {
@@ -84,7 +85,7 @@ fn calls(words: &mut Words, stream: &[u32]) -> Vec<Vec<u32>> {
     calls
 }
 
-/// Numbers below what is asked for.
+/// Random numbers below the argument.
 fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
     move |below| {
         state ^= state << 13;
@@ -94,24 +95,24 @@ fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
     }
 }
 
-/// Listens to nothing.
-struct Deaf;
+/// Ignores everything.
+struct IgnoringListener;
 
-impl Listener for Deaf {
+impl Listener for IgnoringListener {
     type State = ();
 
     fn path(&mut self, _path: Ended, (): &mut ()) {}
 }
 
-/// Writes down what a stream says, word by word.
+/// Collects the events of a stream, word by word.
 #[derive(Default)]
-struct Scribe {
+struct EventCollector {
     /// By function: the word of its path 0.
     firsts: Vec<u32>,
     traces: Vec<(Option<u32>, Vec<Terminal>)>,
 }
 
-impl Scribe {
+impl EventCollector {
     fn push(&mut self, event: Terminal) {
         self.traces
             .last_mut()
@@ -121,7 +122,7 @@ impl Scribe {
     }
 }
 
-impl Listener for Scribe {
+impl Listener for EventCollector {
     type State = ();
 
     fn path(&mut self, path: Ended, (): &mut ()) {
@@ -145,7 +146,7 @@ impl Listener for Scribe {
 }
 
 #[test]
-fn another_owner_has_a_trace_of_its_own() {
+fn a_new_owner_has_its_own_trace() {
     let words = Words::new(&program(Kind::Trace));
     let first = words.function(0).first;
     let mut builder = TraceBuilder::new(words, LIMITS);
@@ -165,7 +166,7 @@ fn another_owner_has_a_trace_of_its_own() {
 }
 
 #[test]
-fn what_is_missing_is_an_event() {
+fn a_gap_is_an_event() {
     let words = Words::new(&program(Kind::Trace));
     let first = words.function(0).first;
     let mut builder = TraceBuilder::new(words, LIMITS);
@@ -193,8 +194,8 @@ fn a_gap_and_many_paths_at_once() {
         function: 0,
         path: 0,
     };
-    let wanted = [vec![path, Terminal::Gap], vec![path; 20_000]].concat();
-    assert_eq!(traces(&builder.flush()), [(None, wanted)]);
+    let expected = [vec![path, Terminal::Gap], vec![path; 20_000]].concat();
+    assert_eq!(traces(&builder.flush()), [(None, expected)]);
 }
 
 #[test]
@@ -211,7 +212,7 @@ fn pieces_are_forgotten_when_the_limit_shrinks() {
     let half = simulator.stream.len() / 2;
     let (first, second) = simulator.stream.split_at(half);
     let fresh = |recorded: Vec<Recorded>| {
-        let blocks = recorded.into_iter().map(|one| match one {
+        let blocks = recorded.into_iter().map(|entry| match entry {
             Recorded::Block(block) => block.is_fresh,
             Recorded::Owner(_) => panic!("one thread"),
         });
@@ -250,16 +251,16 @@ proptest! {
         let events = &traces[0].1;
         let paths: Vec<u32> = events.iter().filter_map(|&event| word(&words, event)).collect();
         let mut known = words.clone();
-        let mut expect: Vec<u32> = Vec::new();
+        let mut expected: Vec<u32> = Vec::new();
         let mut operands = 0;
         for &word in &simulator.stream {
             match word {
                 holloway_abi::WORD_CAUGHT => operands = 3,
                 _ if operands > 0 => operands -= 1,
-                _ => expect.extend(known.word(word).map(|_| word)),
+                _ => expected.extend(known.word(word).map(|_| word)),
             }
         }
-        prop_assert_eq!(paths, expect);
+        prop_assert_eq!(paths, expected);
         let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
         for event in events {
             if let Terminal::Path { function, path } = *event {
@@ -271,19 +272,20 @@ proptest! {
             Terminal::Left(count) => u64::from(*count),
             _ => 0,
         }).sum();
-        // Those that nobody caught are open at the end.
+        // Frames that nobody caught are open at the end.
         let mut activations = Activations::default();
-        activations.feed(&mut known, &mut Deaf, simulator.start, &simulator.stream);
+        activations.feed(&mut known, &mut IgnoringListener, simulator.start, &simulator.stream);
         prop_assert_eq!(left + activations.open(), simulator.truth.left);
     }
 
-    /// What repeats is read once, and says what it says word by word: whatever is missing, mixed up or strange in between.
+    /// Stretches that are read once give the same events as their words read one by one, even if
+    /// words between them are missing, moved, or invalid.
     #[test]
-    fn stretches_say_what_their_words_say(
+    fn stretches_give_the_events_of_their_words(
         state in 1u64..,
         batch in 1usize..300,
         rounds in 1usize..6,
-        harm in 0u32..12,
+        fault_count in 0u32..12,
     ) {
         let mut choose = xorshift(state);
         let words = Words::new(&program(Kind::Trace));
@@ -296,7 +298,7 @@ proptest! {
             let from = choose(stream.len() as u32) as usize;
             stream.extend_from_within(from..);
         }
-        for _ in 0..harm {
+        for _ in 0..fault_count {
             let at = choose(stream.len() as u32) as usize;
             match choose(6) {
                 0 => drop(stream.remove(at)),
@@ -307,8 +309,8 @@ proptest! {
                 _ => stream.rotate_left(at),
             }
         }
-        let mut scribe = Scribe {
-            firsts: words.functions().map(|one| one.first).collect(),
+        let mut collector = EventCollector {
+            firsts: words.functions().map(|function| function.first).collect(),
             traces: vec![(None, Vec::new())],
         };
         let mut activations = Activations::default();
@@ -318,7 +320,7 @@ proptest! {
         let (mut at, mut recorded) = (start, Vec::new());
         for batch in stream.chunks(batch) {
             builder.feed(at, batch);
-            activations.feed(&mut known, &mut scribe, at, batch);
+            activations.feed(&mut known, &mut collector, at, batch);
             match choose(40) {
                 0 => recorded.extend(builder.flush()),
                 1 => at += 4 * u64::from(choose(10)),
@@ -329,19 +331,20 @@ proptest! {
         }
         recorded.extend(builder.flush());
         let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
-        for event in scribe.traces.iter().flat_map(|one| &one.1) {
+        for event in collector.traces.iter().flat_map(|trace| &trace.1) {
             if let Terminal::Path { function, path } = *event {
                 *counts.entry((function, path)).or_default() += 1;
             }
         }
         prop_assert_eq!(builder.counts(), counts);
-        prop_assert_eq!(traces(&recorded), scribe.traces);
+        prop_assert_eq!(traces(&recorded), collector.traces);
         prop_assert_eq!(builder.met(), activations.met());
     }
 
-    /// The same where stretches are of stretches: calls in phrases, and those in longer ones, many times.
+    /// The same for stretches of stretches: phrases of calls, and longer phrases of these, repeated
+    /// many times.
     #[test]
-    fn long_stretches_say_what_their_words_say(state in 1u64.., harm in 0u32..4) {
+    fn long_stretches_give_the_events_of_their_words(state in 1u64.., fault_count in 0u32..4) {
         let mut choose = xorshift(state);
         let words = Words::new(&program(Kind::Trace));
         let stream = {
@@ -362,7 +365,7 @@ proptest! {
         while stream.len() < 40_000 {
             stream.extend_from_slice(&phrases[choose(6) as usize]);
         }
-        for _ in 0..harm {
+        for _ in 0..fault_count {
             let at = choose(stream.len() as u32) as usize;
             match choose(3) {
                 0 => drop(stream.remove(at)),
@@ -370,19 +373,19 @@ proptest! {
                 _ => drop(stream.splice(at..at, caught(4 * u64::from(choose(40_000)), words.function(0).first))),
             }
         }
-        let mut scribe = Scribe {
-            firsts: words.functions().map(|one| one.first).collect(),
+        let mut collector = EventCollector {
+            firsts: words.functions().map(|function| function.first).collect(),
             traces: vec![(None, Vec::new())],
         };
         let mut activations = Activations::default();
-        activations.feed(&mut words.clone(), &mut scribe, 0, &stream);
+        activations.feed(&mut words.clone(), &mut collector, 0, &stream);
         let mut builder = TraceBuilder::new(words, Limits { block: 12_000, pieces: 100_000 });
         builder.feed(0, &stream);
-        prop_assert_eq!(traces(&builder.flush()), scribe.traces);
+        prop_assert_eq!(traces(&builder.flush()), collector.traces);
         prop_assert_eq!(builder.met(), activations.met());
     }
 
-    /// Read alone, events are those of the whole trace, as deep as they are there.
+    /// An excerpt contains the events of the whole trace, at the same depth.
     #[test]
     fn excerpts_are_parts_of_the_whole(state in 1u64.., from in any::<prop::sample::Index>(), count in 0u64..400) {
         let mut choose = xorshift(state);
@@ -391,7 +394,7 @@ proptest! {
         let image = program(Kind::Trace);
         let mut builder = TraceBuilder::new(Words::new(&image), LIMITS);
         let (mut at, mut recorded) = (simulator.start, Vec::new());
-        // Words are missing after each batch: what is open changes nothing there.
+        // Words are missing after each batch. Open activations do not change the events there.
         for batch in simulator.stream.chunks(170) {
             builder.feed(at, batch);
             recorded.extend(builder.take());
@@ -408,14 +411,14 @@ proptest! {
         let found = Excerpt::read(stream, from as u64, count).expect("blocks are well formed");
         let Excerpt { before, trace } = found.expect("nothing is damaged");
         let start = before.events as usize;
-        let sum = |events: &[Terminal]| -> i64 { events.iter().map(|&one| change(code.event(one))).sum() };
+        let sum = |events: &[Terminal]| -> i64 { events.iter().map(|&event| change(code.event(event))).sum() };
         prop_assert_eq!(before.depth, sum(&all[..start]));
         prop_assert!(start <= from);
-        let wanted = &all[from..all.len().min(from + count as usize)];
-        let there: Vec<Terminal> = trace.events((from - start) as u64).take(wanted.len()).collect();
-        prop_assert_eq!(&there, wanted);
+        let expected = &all[from..all.len().min(from + count as usize)];
+        let there: Vec<Terminal> = trace.events((from - start) as u64).take(expected.len()).collect();
+        prop_assert_eq!(&there, expected);
         prop_assert_eq!(stream.change, sum(&all));
-        // No more is read than blocks that have some of them, of 50 events at most.
+        // Only blocks that contain requested events are read; a block has at most 50 events.
         prop_assert!(trace.grammar.len() <= count + 100);
     }
 }

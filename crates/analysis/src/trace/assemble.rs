@@ -1,9 +1,10 @@
-//! Blocks put together: one grammar in which every rule is used twice or more.
+//! Assembles the blocks of a trace into one grammar in which every rule is used at least twice.
 //!
-//! The right sides of the blocks, one after the other, are the start's; what a quick builder left repeated in it is found by a full one
-//! ([`Depth::Full`]), whose terminals are the blocks' symbols. Then rules that are used once are put back.
+//! The start rule is the concatenation of the blocks' right sides. A full builder ([`Depth::Full`])
+//! finds the repetitions that the quick builder left in it; its terminals are the blocks' symbols.
+//! Then each rule that is used once is replaced by its right side.
 //!
-//! Cost: linear in the tokens; about 100 ns each.
+//! Cost: linear in the tokens, about 100 ns for each token.
 
 use holloway_format::error::AssembleError;
 use holloway_format::trace::{Block, Step, Token};
@@ -11,20 +12,20 @@ use holloway_format::trace::{Block, Step, Token};
 use super::builder::{Depth, GrammarBuilder, Limits};
 use super::grammar::{Grammar, Part, Symbol};
 
-/// Right sides, each after those it uses.
+/// A list of right sides. Each comes after the rules that it uses.
 #[derive(Default)]
-pub(super) struct Rules {
+pub(super) struct RuleList {
     symbols: Vec<Symbol>,
-    /// Where each ends in `symbols`.
+    /// End of each right side in `symbols`.
     ends: Vec<usize>,
 }
 
-impl Rules {
+impl RuleList {
     pub(super) fn len(&self) -> u32 {
         self.ends.len() as u32
     }
 
-    pub(super) fn side(&self, rule: u32) -> &[Symbol] {
+    pub(super) fn right_side(&self, rule: u32) -> &[Symbol] {
         let start = match rule {
             0 => 0,
             _ => self.ends[rule as usize - 1],
@@ -33,26 +34,28 @@ impl Rules {
     }
 }
 
-/// Reads tokens: rules whose right sides end go to the list, what stands outside is appended to `top`.
+/// Reads tokens. Adds complete right sides to the list of rules, and returns the symbols outside of
+/// rules.
 #[derive(Default)]
-pub(super) struct Reader {
-    pub(super) rules: Rules,
+pub(super) struct TokenReader {
+    pub(super) rules: RuleList,
     /// Number in the list of the first rule that tokens may use.
-    first: u32,
-    /// Right sides that are open, one after the other, and where each begins.
+    first_usable: u32,
+    /// Open right sides, one after the other, and the start of each.
     open: Vec<Symbol>,
     starts: Vec<usize>,
 }
 
-/// Most rules, and most terminals: they and a bit to tell them apart are a terminal of the full builder.
-const MOST: u32 = 1 << 29;
-/// Most tokens that are put together, and most symbols of rules: 4 GiB.
-pub(super) const MOST_TOKENS: usize = 1 << 30;
+/// Maximum number of rules, and of terminals. Such a number and one bit that tells rules from
+/// terminals form a terminal of the full builder.
+const MAX_RULES: u32 = 1 << 29;
+/// Maximum number of tokens to assemble, and of symbols in rules: 4 GiB.
+pub(super) const MAX_TOKENS: usize = 1 << 30;
 
-impl Reader {
-    /// No rule so far may be used by what follows.
-    pub(super) fn begin(&mut self) {
-        self.first = self.rules.len();
+impl TokenReader {
+    /// Begins a fresh block: later tokens cannot use the rules so far.
+    pub(super) fn forget_rules(&mut self) {
+        self.first_usable = self.rules.len();
     }
 
     pub(super) fn read(
@@ -77,15 +80,15 @@ impl Reader {
     }
 
     fn rule(&self, rule: u32) -> Result<Symbol, AssembleError> {
-        let number = rule.checked_add(self.first);
-        let known = number.filter(|&number| number < self.rules.len());
-        known.map(Symbol::rule).ok_or(AssembleError::Rule { rule })
+        let number = rule.checked_add(self.first_usable);
+        let usable = number.filter(|&number| number < self.rules.len());
+        usable.map(Symbol::rule).ok_or(AssembleError::Rule { rule })
     }
 
     fn close(&mut self) -> Result<(), AssembleError> {
         let start = self.starts.pop().ok_or(AssembleError::Unbalanced)?;
         let rule = self.rules.len();
-        if rule == MOST || self.rules.symbols.len() > MOST_TOKENS {
+        if rule == MAX_RULES || self.rules.symbols.len() > MAX_TOKENS {
             return Err(AssembleError::Large);
         }
         self.rules.symbols.extend(self.open.drain(start..));
@@ -95,11 +98,11 @@ impl Reader {
     }
 }
 
-/// Puts the blocks of a trace together, one after the other.
+/// Assembles the blocks of a trace, one after the other.
 pub struct Assembler {
-    reader: Reader,
-    deeper: GrammarBuilder,
-    /// What the full builder has made of the blocks so far.
+    reader: TokenReader,
+    full_builder: GrammarBuilder,
+    /// The blocks that the full builder has made so far.
     blocks: Vec<Block>,
     tokens: usize,
     terminals: usize,
@@ -108,8 +111,8 @@ pub struct Assembler {
 impl Default for Assembler {
     fn default() -> Self {
         Self {
-            reader: Reader::default(),
-            deeper: GrammarBuilder::new(Limits::default(), Depth::Full),
+            reader: TokenReader::default(),
+            full_builder: GrammarBuilder::new(Limits::default(), Depth::Full),
             blocks: Vec::new(),
             tokens: 0,
             terminals: 0,
@@ -121,38 +124,38 @@ impl Assembler {
     /// Appends a block.
     ///
     /// # Errors
-    /// It is not well formed.
+    /// The block is not well formed.
     pub fn push(&mut self, block: &Block) -> Result<(), AssembleError> {
         if block.is_fresh {
-            self.reader.begin();
+            self.reader.forget_rules();
         }
         self.terminals += block.terminals.len();
         self.tokens += block.tokens.len();
-        if self.terminals > MOST as usize || self.tokens > MOST_TOKENS {
+        if self.terminals > MAX_RULES as usize || self.tokens > MAX_TOKENS {
             return Err(AssembleError::Large);
         }
-        let known = self.terminals;
+        let terminal_count = self.terminals;
         let top = self.reader.read(&block.tokens, |terminal| {
-            ((terminal as usize) < known)
+            ((terminal as usize) < terminal_count)
                 .then(|| Symbol::terminal(terminal))
                 .ok_or(AssembleError::Terminal { terminal })
         })?;
         let codes: Vec<u32> = top.into_iter().map(encode).collect();
         let blocks = &mut self.blocks;
-        self.deeper.extend(&codes, |block| blocks.push(block));
+        self.full_builder.extend(&codes, |block| blocks.push(block));
         Ok(())
     }
 
-    /// The grammar of all blocks.
+    /// Returns the grammar of all blocks.
     ///
     /// # Errors
     /// The string is too long.
     pub fn finish(mut self) -> Result<Grammar, AssembleError> {
-        self.blocks.extend(self.deeper.flush());
+        self.blocks.extend(self.full_builder.flush());
         let mut top = Vec::new();
         for block in std::mem::take(&mut self.blocks) {
             if block.is_fresh {
-                self.reader.begin();
+                self.reader.forget_rules();
             }
             top.extend(self.reader.read(&block.tokens, |code| Ok(decode(code)))?);
         }
@@ -160,7 +163,7 @@ impl Assembler {
     }
 }
 
-/// A symbol as a terminal of the full builder.
+/// Encodes a symbol as a terminal of the full builder.
 fn encode(symbol: Symbol) -> u32 {
     match symbol.part() {
         Part::Terminal(id) => id << 1,
@@ -175,50 +178,51 @@ fn decode(code: u32) -> Symbol {
     }
 }
 
-/// The grammar without rules that are used once or not at all, and without those of one symbol; users first.
-pub(super) fn prune(rules: &Rules, top: &[Symbol]) -> Result<Grammar, AssembleError> {
+/// Builds the grammar without rules that are used less than twice, and without rules of one symbol.
+/// A rule comes before the rules that it uses.
+pub(super) fn prune(rules: &RuleList, top: &[Symbol]) -> Result<Grammar, AssembleError> {
     let mut uses = vec![0u32; rules.ends.len()];
-    let count = |side: &[Symbol], times: u32, uses: &mut Vec<u32>| {
-        for symbol in side {
+    let count_uses = |right_side: &[Symbol], times: u32, uses: &mut Vec<u32>| {
+        for symbol in right_side {
             if let Part::Rule(rule) = symbol.part() {
                 uses[rule as usize] = uses[rule as usize].saturating_add(times);
             }
         }
     };
-    count(top, 1, &mut uses);
+    count_uses(top, 1, &mut uses);
     for rule in (0..rules.len()).rev() {
-        let side = rules.side(rule);
-        match (uses[rule as usize], side.len()) {
+        let right_side = rules.right_side(rule);
+        match (uses[rule as usize], right_side.len()) {
             (0, _) => {}
-            // Its symbol will stand wherever it does.
-            (times, 1) => count(side, times, &mut uses),
-            _ => count(side, 1, &mut uses),
+            // Its only symbol replaces it wherever it is used.
+            (times, 1) => count_uses(right_side, times, &mut uses),
+            _ => count_uses(right_side, 1, &mut uses),
         }
     }
-    let stays = |rule: u32| uses[rule as usize] > 1 && rules.side(rule).len() != 1;
+    let is_kept = |rule: u32| uses[rule as usize] > 1 && rules.right_side(rule).len() != 1;
     let mut numbers = vec![0; rules.ends.len()];
-    let kept = (0..rules.len()).rev().filter(|&rule| stays(rule));
+    let kept = (0..rules.len()).rev().filter(|&rule| is_kept(rule));
     for (number, rule) in (1..).zip(kept) {
         numbers[rule as usize] = number;
     }
     let (mut symbols, mut starts) = (Vec::new(), vec![0]);
-    let mut write = |side: &[Symbol]| {
-        let mut open = vec![side.iter()];
+    let mut write = |right_side: &[Symbol]| {
+        let mut open = vec![right_side.iter()];
         while let Some(rest) = open.last_mut() {
             match rest.next().map(|symbol| (symbol.part(), *symbol)) {
                 None => drop(open.pop()),
-                Some((Part::Rule(rule), _)) if stays(rule) => {
+                Some((Part::Rule(rule), _)) if is_kept(rule) => {
                     symbols.push(Symbol::rule(numbers[rule as usize]));
                 }
-                Some((Part::Rule(rule), _)) => open.push(rules.side(rule).iter()),
+                Some((Part::Rule(rule), _)) => open.push(rules.right_side(rule).iter()),
                 Some((Part::Terminal(_), symbol)) => symbols.push(symbol),
             }
         }
         starts.push(symbols.len() as u64);
     };
     write(top);
-    for rule in (0..rules.len()).rev().filter(|&rule| stays(rule)) {
-        write(rules.side(rule));
+    for rule in (0..rules.len()).rev().filter(|&rule| is_kept(rule)) {
+        write(rules.right_side(rule));
     }
     Grammar::from_parts(symbols, starts).map_err(|_| AssembleError::Large)
 }

@@ -1,91 +1,95 @@
-//! Automata of patterns: the places of a pattern as positions (Glushkov's construction), sets of positions as states, made when first met.
+//! Automata of patterns, by Glushkov's construction: each event of a pattern is a position, and a
+//! state is a set of positions. States are built when the automaton first reaches them.
 //!
-//! A state is the set of places whose event may have been read last. Terminals that no place tells apart are one class, so a
-//! step is a look-up in a table. Read backwards, what follows is what precedes, and first and last places change roles.
+//! A state is the set of positions that may have matched the last event. Terminals that match at
+//! the same positions form a class, so a step is one table lookup. To read backwards, the automaton
+//! uses the preceding positions instead of the following ones and swaps the first and last
+//! positions.
 //!
-//! Cost: states that are met × classes; a set of `n` places is `n / 64` words.
+//! Cost: states reached × classes. A set of `n` positions takes `n / 64` words.
 
 use rustc_hash::FxHashMap;
 
 use super::pattern::{Node, Resolved};
 use super::sweep::Machine;
 
-/// A set of places.
-type Places = Vec<u64>;
+/// A set of positions in a pattern.
+type Positions = Vec<u64>;
 
-/// The state before anything was read.
+/// The state before the first event.
 pub(super) const BEGIN: u32 = 0;
-/// States made before giving up.
-const STATES: usize = 1 << 16;
+/// Maximum number of states.
+const MAX_STATES: usize = 1 << 16;
 
-/// How an automaton goes about matches.
+/// The matches that an automaton hits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Hits {
-    /// Each place where some match ends.
-    Ends,
-    /// The match that ends first; then on behind it, as if nothing stood before.
-    Apart,
-    /// Each end of a match that begins with the first event read.
+    /// Every position of the trace where a match ends.
+    EveryEnd,
+    /// The match that ends first, then the first match after it, and so on. Matches share no event.
+    Disjoint,
+    /// Every end of a match that begins with the first event read.
     Anchored,
 }
 
-/// A pattern's places and how they follow one another.
+/// The positions where a match of a pattern may begin and end.
 struct Shape {
-    first: Places,
-    last: Places,
+    first: Positions,
+    last: Positions,
     nullable: bool,
 }
 
-/// What may follow each place.
+/// The positions that may follow each position.
 struct Glushkov {
     words: usize,
-    follow: Vec<Places>,
+    follow: Vec<Positions>,
 }
 
 impl Glushkov {
+    /// Links the positions of a node, and returns its first and last positions.
     fn shape(&mut self, node: &Node) -> Shape {
         match node {
-            Node::One(place) => {
-                let mut one = vec![0; self.words];
-                one[place / 64] |= 1 << (place % 64);
+            Node::Event(position) => {
+                let mut positions = vec![0; self.words];
+                positions[position / 64] |= 1 << (position % 64);
                 Shape {
-                    first: one.clone(),
-                    last: one,
+                    first: positions.clone(),
+                    last: positions,
                     nullable: false,
                 }
             }
-            Node::Perhaps(node) => Shape {
+            Node::Optional(node) => Shape {
                 nullable: true,
                 ..self.shape(node)
             },
-            Node::Repeat { node, least } => {
+            Node::Repeat { node, min_count } => {
                 let shape = self.shape(node);
                 self.link(&shape.last, &shape.first);
                 Shape {
-                    nullable: shape.nullable || *least == 0,
+                    nullable: shape.nullable || *min_count == 0,
                     ..shape
                 }
             }
-            Node::Either(nodes) => {
-                let mut all = self.nothing(false);
+            Node::Alternatives(nodes) => {
+                let mut all = self.empty_shape(false);
                 for node in nodes {
                     let shape = self.shape(node);
-                    unite(&mut all.first, &shape.first);
-                    unite(&mut all.last, &shape.last);
+                    add_all(&mut all.first, &shape.first);
+                    add_all(&mut all.last, &shape.last);
                     all.nullable |= shape.nullable;
                 }
                 all
             }
             Node::Sequence(nodes) => {
-                let mut all = self.nothing(true);
+                let mut all = self.empty_shape(true);
                 for node in nodes {
                     let shape = self.shape(node);
                     self.link(&all.last, &shape.first);
                     if all.nullable {
-                        unite(&mut all.first, &shape.first);
+                        add_all(&mut all.first, &shape.first);
                     }
                     if shape.nullable {
-                        unite(&mut all.last, &shape.last);
+                        add_all(&mut all.last, &shape.last);
                     } else {
                         all.last = shape.last;
                     }
@@ -96,7 +100,7 @@ impl Glushkov {
         }
     }
 
-    fn nothing(&self, nullable: bool) -> Shape {
+    fn empty_shape(&self, nullable: bool) -> Shape {
         Shape {
             first: vec![0; self.words],
             last: vec![0; self.words],
@@ -104,14 +108,15 @@ impl Glushkov {
         }
     }
 
-    fn link(&mut self, from: &Places, to: &Places) {
-        for place in places(from) {
-            unite(&mut self.follow[place], to);
+    /// Lets the positions `to` follow the positions `from`.
+    fn link(&mut self, from: &Positions, to: &Positions) {
+        for position in positions(from) {
+            add_all(&mut self.follow[position], to);
         }
     }
 }
 
-fn places(set: &Places) -> impl Iterator<Item = usize> + '_ {
+fn positions(set: &Positions) -> impl Iterator<Item = usize> + '_ {
     let words = set.iter().enumerate();
     words.flat_map(|(word, &bits)| {
         (0..64)
@@ -120,32 +125,32 @@ fn places(set: &Places) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-fn unite(set: &mut Places, other: &Places) {
+fn add_all(set: &mut Positions, other: &Positions) {
     for (word, other) in set.iter_mut().zip(other) {
         *word |= other;
     }
 }
 
-fn meet(set: &Places, other: &Places) -> Places {
+fn intersection(set: &Positions, other: &Positions) -> Positions {
     set.iter().zip(other).map(|(a, b)| a & b).collect()
 }
 
-/// A deterministic automaton in the making.
+/// A deterministic automaton, built state by state.
 pub(super) struct Automaton {
     hits: Hits,
-    follow: Vec<Places>,
-    first: Places,
-    last: Places,
+    follow: Vec<Positions>,
+    first: Positions,
+    last: Positions,
     nullable: bool,
     /// By terminal.
     classes: Vec<u32>,
-    /// By class: the places it can stand at.
-    fits: Vec<Places>,
-    states: Vec<Places>,
-    numbers: FxHashMap<Places, u32>,
-    /// By state and class: 1 + twice the next state, + 1 if that is a hit; 0: not known yet.
+    /// By class: the positions where its terminals match.
+    class_positions: Vec<Positions>,
+    states: Vec<Positions>,
+    numbers: FxHashMap<Positions, u32>,
+    /// By state and class: 1 + twice the next state, + 1 if the step is a hit; 0: not computed yet.
     steps: Vec<u64>,
-    overflown: bool,
+    has_too_many_states: bool,
 }
 
 impl Automaton {
@@ -157,7 +162,7 @@ impl Automaton {
             follow: vec![vec![0; words]; count],
         };
         let shape = glushkov.shape(&pattern.node);
-        let (classes, fits) = classes(&pattern.sets, words);
+        let (classes, class_positions) = classes(&pattern.sets, words);
         let mut automaton = Automaton {
             hits,
             follow: glushkov.follow,
@@ -165,26 +170,27 @@ impl Automaton {
             last: shape.last,
             nullable: shape.nullable,
             classes,
-            fits,
+            class_positions,
             states: Vec::new(),
             numbers: FxHashMap::default(),
             steps: Vec::new(),
-            overflown: false,
+            has_too_many_states: false,
         };
-        automaton.add(vec![0; words]);
+        automaton.state_of(vec![0; words]);
         if hits == Hits::Anchored {
-            // Nothing read yet is not the same as nothing that fits.
+            // The state `BEGIN` also has an empty set, but differs from the state in which no
+            // position matches.
             automaton.numbers.clear();
         }
         automaton
     }
 
-    /// The automaton of the same pattern that reads backwards.
+    /// The automaton that reads the same pattern backwards.
     pub(super) fn backwards(pattern: &Resolved, hits: Hits) -> Automaton {
         let mut automaton = Automaton::new(pattern, hits);
         let mut precede = vec![vec![0; automaton.first.len()]; automaton.follow.len()];
         for (from, follow) in automaton.follow.iter().enumerate() {
-            for to in places(follow) {
+            for to in positions(follow) {
                 precede[to][from / 64] |= 1 << (from % 64);
             }
         }
@@ -198,49 +204,54 @@ impl Automaton {
         self.nullable
     }
 
-    /// Whether there were too many states: then what it said is worth nothing.
-    pub(super) fn is_overflown(&self) -> bool {
-        self.overflown
+    /// Whether there were too many states. The results are then invalid.
+    pub(super) fn has_too_many_states(&self) -> bool {
+        self.has_too_many_states
     }
 
-    fn add(&mut self, places: Places) -> u32 {
-        if let Some(&known) = self.numbers.get(&places) {
+    /// The number of the state with these positions.
+    fn state_of(&mut self, positions: Positions) -> u32 {
+        if let Some(&known) = self.numbers.get(&positions) {
             return known;
         }
-        if self.states.len() == STATES {
-            self.overflown = true;
+        if self.states.len() == MAX_STATES {
+            self.has_too_many_states = true;
             return BEGIN;
         }
         let number = self.states.len() as u32;
-        self.numbers.insert(places.clone(), number);
-        self.states.push(places);
-        self.steps.resize(self.states.len() * self.fits.len(), 0);
+        self.numbers.insert(positions.clone(), number);
+        self.states.push(positions);
+        self.steps
+            .resize(self.states.len() * self.class_positions.len(), 0);
         number
     }
 
-    fn make(&mut self, state: u32, class: u32) -> (u32, bool) {
+    /// Computes the step from a state with a terminal of a class.
+    fn build_step(&mut self, state: u32, class: u32) -> (u32, bool) {
         let mut next = vec![0; self.first.len()];
         if self.hits != Hits::Anchored || state == BEGIN {
-            unite(&mut next, &self.first);
+            add_all(&mut next, &self.first);
         }
-        for place in places(&self.states[state as usize]) {
-            unite(&mut next, &self.follow[place]);
+        for position in positions(&self.states[state as usize]) {
+            add_all(&mut next, &self.follow[position]);
         }
-        let next = meet(&next, &self.fits[class as usize]);
-        let hit = meet(&next, &self.last).iter().any(|&word| word != 0);
-        if hit && self.hits == Hits::Apart {
+        let next = intersection(&next, &self.class_positions[class as usize]);
+        let hit = intersection(&next, &self.last)
+            .iter()
+            .any(|&word| word != 0);
+        if hit && self.hits == Hits::Disjoint {
             return (BEGIN, true);
         }
-        (self.add(next), hit)
+        (self.state_of(next), hit)
     }
 }
 
 impl Machine for Automaton {
     fn step(&mut self, state: u32, terminal: u32) -> (u32, bool) {
         let class = self.classes[terminal as usize];
-        let at = state as usize * self.fits.len() + class as usize;
+        let at = state as usize * self.class_positions.len() + class as usize;
         if self.steps[at] == 0 {
-            let (next, hit) = self.make(state, class);
+            let (next, hit) = self.build_step(state, class);
             self.steps[at] = 1 + 2 * u64::from(next) + u64::from(hit);
         }
         let step = self.steps[at] - 1;
@@ -253,23 +264,23 @@ impl Machine for Automaton {
     }
 }
 
-/// The class of each terminal, and of each class the places where its terminals can stand.
-fn classes(sets: &[Vec<bool>], words: usize) -> (Vec<u32>, Vec<Places>) {
+/// The class of each terminal, and the positions at which each class matches.
+fn classes(sets: &[Vec<bool>], words: usize) -> (Vec<u32>, Vec<Positions>) {
     let terminals = sets.first().map_or(0, Vec::len);
-    let mut numbers: FxHashMap<Places, u32> = FxHashMap::default();
-    let mut fits: Vec<Places> = Vec::new();
+    let mut numbers: FxHashMap<Positions, u32> = FxHashMap::default();
+    let mut class_positions: Vec<Positions> = Vec::new();
     let mut classes = Vec::with_capacity(terminals);
     for terminal in 0..terminals {
-        let mut places = vec![0; words];
-        for (place, set) in sets.iter().enumerate() {
-            places[place / 64] |= u64::from(set[terminal]) << (place % 64);
+        let mut positions = vec![0; words];
+        for (position, set) in sets.iter().enumerate() {
+            positions[position / 64] |= u64::from(set[terminal]) << (position % 64);
         }
-        let next = fits.len() as u32;
-        let class = *numbers.entry(places).or_insert_with_key(|places| {
-            fits.push(places.clone());
+        let next = class_positions.len() as u32;
+        let class = *numbers.entry(positions).or_insert_with_key(|positions| {
+            class_positions.push(positions.clone());
             next
         });
         classes.push(class);
     }
-    (classes, fits)
+    (classes, class_positions)
 }

@@ -1,88 +1,92 @@
-//! Whether P runs before Q (Larus 1999, section 3.3), where, and how often one follows the other. P and Q are sets of events: a path, a function.
+//! Answers whether P runs before Q (Larus 1999, section 3.3), where, and how often one follows the
+//! other. P and Q are sets of events, for example a path or all paths of a function.
 //!
-//! Each question is a small automaton on the grammar (`sweep`).
+//! A small automaton on the grammar (`sweep`) answers each question.
 //!
 //! Cost: linear in the symbols of the grammar.
 
 use super::Grammar;
-use super::sweep::{Machine, Passage, Sweep};
+use super::sweep::{BACKWARD, FORWARD, Machine, Passage, Sweep};
 
-/// What there is to say of P and Q.
+/// The order in which P and Q ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Order {
-    /// Of P.
+    /// Executions of P.
     pub p: Runs,
-    /// Of Q.
+    /// Executions of Q.
     pub q: Runs,
-    /// Times P ran with Q as the next event.
+    /// Executions of P with Q as the next event.
     pub at_once: u64,
-    /// Times P ran and Q did before P ran again.
+    /// Executions of P after which Q ran before P ran again.
     pub next: u64,
-    /// Times P ran and Q did later.
+    /// Executions of P after which Q ran at any time.
     pub later: u64,
-    /// Times Q ran and P had run before.
+    /// Executions of Q before which P ran at any time.
     pub preceded: u64,
-    /// When Q ran though P had not since the trace began or Q ran before.
+    /// Executions of Q without P: P had not run since the previous Q, or since the start of the
+    /// trace.
     pub without: Runs,
-    /// When P ran though Q did not before P ran again or the trace ended.
+    /// Executions of P without an answer: Q did not run before P ran again or the trace ended.
     pub unanswered: Runs,
 }
 
-/// When an event ran.
+/// Executions of a set of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Runs {
-    /// Times.
+    /// Number of executions.
     pub count: u64,
-    /// Positions of the first and of the last time.
+    /// Positions of the first and the last execution.
     pub ends: Option<(u64, u64)>,
 }
 
 impl Order {
-    /// Whether P ran before Q did for the first time; nothing where either never ran.
+    /// Whether P ran before the first Q; `None` if either never ran.
     pub fn p_is_first(&self) -> Option<bool> {
         Some(self.p.ends?.0 < self.q.ends?.0)
     }
 }
 
-/// Asks in which order events of two sets of terminals ran.
+/// Finds the order in which the events of two sets of terminals ran.
 pub fn before(grammar: &Grammar, p: &[bool], q: &[bool]) -> Order {
-    let run = |what: What| {
-        let mut sweep: Sweep<'_, _, false> = Sweep::new(grammar, Pair { p, q, what });
-        sweep.whole(0)
+    let all_hits = |target: Target| {
+        let mut sweep: Sweep<'_, _, FORWARD> = Sweep::new(grammar, OrderAutomaton { p, q, target });
+        sweep.read_all(0)
     };
-    let until = |what: What, end: u64| {
-        let mut sweep: Sweep<'_, _, false> = Sweep::new(grammar, Pair { p, q, what });
-        sweep.before(end, 0).hits
+    let count_until = |target: Target, end: u64| {
+        let mut sweep: Sweep<'_, _, FORWARD> = Sweep::new(grammar, OrderAutomaton { p, q, target });
+        sweep.read_prefix(end, 0).hits
     };
     let runs = |passage: Passage| Runs {
         count: passage.hits,
         ends: passage.ends,
     };
-    let (of_p, of_q) = (runs(run(What::P)), runs(run(What::Q)));
+    let (p_runs, q_runs) = (runs(all_hits(Target::P)), runs(all_hits(Target::Q)));
     Order {
-        p: of_p,
-        q: of_q,
-        at_once: run(What::AtOnce).hits,
-        next: run(What::Next).hits,
-        later: of_q.ends.map_or(0, |(_, last)| until(What::P, last)),
-        without: runs(run(What::Without)),
-        unanswered: unanswered(grammar, p, q),
-        preceded: of_p
+        p: p_runs,
+        q: q_runs,
+        at_once: all_hits(Target::AtOnce).hits,
+        next: all_hits(Target::Next).hits,
+        later: q_runs
             .ends
-            .map_or(0, |(first, _)| of_q.count - until(What::Q, first + 1)),
+            .map_or(0, |(_, last)| count_until(Target::P, last)),
+        without: runs(all_hits(Target::Without)),
+        unanswered: unanswered(grammar, p, q),
+        preceded: p_runs.ends.map_or(0, |(first, _)| {
+            q_runs.count - count_until(Target::Q, first + 1)
+        }),
     }
 }
 
-/// P without Q behind it: Q without P before it, read backwards.
+/// Executions of P without a Q after them. Read backwards, this is Q without P before it.
 fn unanswered(grammar: &Grammar, p: &[bool], q: &[bool]) -> Runs {
-    let machine = Pair {
+    let machine = OrderAutomaton {
         p: q,
         q: p,
-        what: What::Without,
+        target: Target::Without,
     };
-    let mut sweep: Sweep<'_, _, true> = Sweep::new(grammar, machine);
-    let found = sweep.whole(0);
-    let forward = |place: u64| grammar.len() - 1 - place;
+    let mut sweep: Sweep<'_, _, BACKWARD> = Sweep::new(grammar, machine);
+    let found = sweep.read_all(0);
+    let forward = |position: u64| grammar.len() - 1 - position;
     Runs {
         count: found.hits,
         ends: found
@@ -91,40 +95,41 @@ fn unanswered(grammar: &Grammar, p: &[bool], q: &[bool]) -> Runs {
     }
 }
 
-/// What an automaton hits.
+/// The events that an automaton hits.
 #[derive(Clone, Copy)]
-enum What {
+enum Target {
     P,
     Q,
-    /// Q right behind P.
+    /// Q right after P.
     AtOnce,
-    /// The first Q behind P, unless P ran again.
+    /// The first Q after P, unless P ran again before it.
     Next,
-    /// Q, where P has not run since the last one.
+    /// Q, if P has not run since the previous Q.
     Without,
 }
 
-struct Pair<'a> {
+/// An automaton that hits the target.
+struct OrderAutomaton<'a> {
     p: &'a [bool],
     q: &'a [bool],
-    what: What,
+    target: Target,
 }
 
-impl Machine for Pair<'_> {
-    /// State 1: P ran, and Q is waited for.
+impl Machine for OrderAutomaton<'_> {
+    /// State 1: P ran, and the automaton waits for Q.
     fn step(&mut self, state: u32, terminal: u32) -> (u32, bool) {
         let (p, q) = (self.p[terminal as usize], self.q[terminal as usize]);
-        match self.what {
-            What::P => (0, p),
-            What::Q => (0, q),
-            What::AtOnce => (p.into(), state == 1 && q),
-            What::Without => {
-                let ran = p || state == 1 && !q;
-                (ran.into(), state == 0 && q)
+        match self.target {
+            Target::P => (0, p),
+            Target::Q => (0, q),
+            Target::AtOnce => (p.into(), state == 1 && q),
+            Target::Without => {
+                let is_waiting = p || state == 1 && !q;
+                (is_waiting.into(), state == 0 && q)
             }
-            What::Next => {
-                let waits = p || state == 1 && !q;
-                (waits.into(), state == 1 && q)
+            Target::Next => {
+                let is_waiting = p || state == 1 && !q;
+                (is_waiting.into(), state == 1 && q)
             }
         }
     }

@@ -1,20 +1,29 @@
-//! A grammar of a long string while it comes, at tens to hundreds of millions of symbols a second, in bounded memory.
+//! Builds the grammar of a long string while the string arrives, at tens to hundreds of millions of
+//! symbols a second, in bounded memory.
 //!
-//! SEQUITUR alone ([`super::sequitur`]) takes 50-100 ns a symbol and all memory there is. So:
-//! 1. The string comes in *blocks*. Each is cut into pieces where its content says (`level`), the numbers of the pieces again, and so on
-//!    while a level finds mostly pieces it knows. Each piece is a rule. Pieces are known from block to block.
-//! 2. With [`Depth::Full`], what is left goes through SEQUITUR(1), which finds the repetitions that the cuts hide.
-//! 3. The block is written down depth first as `Token`s: a right side stands where its rule is used first, and only if it is used twice, in the
-//!    block or since an earlier one; otherwise it is put back into its user (the paper's rule utility).
-//! 4. When the pieces fill their memory they are forgotten: a *fresh* block begins, which uses no rule from before.
+//! SEQUITUR alone ([`super::sequitur`]) takes 50-100 ns for each symbol and unbounded memory. So
+//! the builder works in these steps:
+//! 1. The string arrives in *blocks*. A block is cut into pieces at positions that its content
+//!    determines (`level`). The sequence of the pieces' numbers is cut again, and so on while a
+//!    level finds mostly known pieces. Each piece is a rule. Pieces stay known from block to block.
+//! 2. With [`Depth::Full`], the sequence of the last level goes through SEQUITUR(1). It finds the
+//!    repetitions that the cuts hide.
+//! 3. The block is written depth first as `Token`s. A right side stands where its rule is used
+//!    first, but only if the rule is used twice: in this block, or in this block and an earlier
+//!    block. Otherwise the right side replaces the rule in its user (the paper's rule utility).
+//! 4. When the pieces fill their memory, they are forgotten. Then a *fresh* block begins, which
+//!    uses no earlier rule.
 //!
-//! Hashes and counts are taken of pieces, when each is seen first and of those that a block ends up as: what repeats has none of its own.
+//! A piece is hashed when it is first seen. Only the pieces of a block's last level are counted. So
+//! a repetition needs no hashing or counting of its own.
 //!
-//! A trace is recorded with [`Depth::Quick`] and deepened when it is read ([`super::assemble`]): where paths depend on data, what SEQUITUR leaves is
-//! harder to predict, and the file would be a third larger (bzip2's sorting: order-0 entropy 5.9 MB behind SEQUITUR, file of the pieces 4.9 MB, zstd
-//! -19 5.2 MB).
+//! A trace is recorded with [`Depth::Quick`] and processed further when it is read
+//! ([`super::assemble`]). Where paths depend on data, the output of SEQUITUR is harder to predict,
+//! and the file would be a third larger (bzip2's sorting: order-0 entropy 5.9 MB after SEQUITUR,
+//! file of the pieces 4.9 MB, zstd -19 5.2 MB).
 //!
-//! Cost: see `examples/grammar.rs`; memory is [`Limits`] times 30 to 64 bytes, the latter of a string at random.
+//! Cost: see `examples/grammar.rs`. Memory is 30 to 64 bytes × [`Limits`]; random strings take 64
+//! bytes.
 
 mod uses;
 mod write;
@@ -23,50 +32,51 @@ use std::mem;
 
 use holloway_format::trace::{Block, StringHash, Symbol};
 
-use super::level::{Level, Parsed, Sum};
+use super::level::{Level, Parsed, Summary};
 use super::sequitur::{LookAhead, Sequitur};
 use uses::Uses;
 
 /// Bounds of a builder's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Symbols of a block, 1 to 2^20: what is outside counts as the nearer of these.
+    /// Maximum number of symbols in a block. Values are clamped to 1 to 2^20.
     pub block: usize,
-    /// Symbols of all known pieces.
+    /// Maximum number of symbols in all known pieces.
     pub pieces: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            block: MOST_SYMBOLS,
+            block: MAX_BLOCK,
             pieces: 1 << 24,
         }
     }
 }
 
-/// How far repetitions are followed.
+/// How thoroughly the builder looks for repetitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Depth {
-    /// Pieces, as far as they come again often.
+    /// Levels of pieces, while most pieces of a level repeat.
     Quick,
-    /// Pieces, as far as they come again, then SEQUITUR(1).
+    /// Levels of pieces, while many pieces of a level repeat; then SEQUITUR(1).
     Full,
 }
 
 impl Depth {
-    /// Levels that every block goes through.
-    fn sure(self) -> usize {
+    /// Number of levels that every block is cut on.
+    fn required_levels(self) -> usize {
         match self {
             Self::Quick => 1,
             Self::Full => 2,
         }
     }
 
-    /// A level pays if at most one in so many of a block's pieces is new to it. One that is used for some blocks and not for others costs more than it saves: its
-    /// pieces are spelt in the level below when they come again, and what was foretold there isn't any more. So when recording, from the third on, a level
-    /// must be one that stays.
-    fn pays(self, level: usize) -> usize {
+    /// A level pays if at most one in this number of a block's pieces is new to the level. A level
+    /// that is used only for some blocks costs more than it saves: its repeated pieces are then
+    /// spelled out in the level below, and predictions of them fail. So when recording, levels from
+    /// the third on must be stable.
+    fn min_pieces_per_new(self, level: usize) -> usize {
         match self {
             Self::Quick if level < 2 => 16,
             Self::Quick => 128,
@@ -75,29 +85,32 @@ impl Depth {
     }
 }
 
-/// Most symbols of a block: so its tokens, three a symbol at worst, are below the file's 2^22.
-const MOST_SYMBOLS: usize = 1 << 20;
-/// Most levels of pieces.
-const LEVELS: usize = 12;
-/// A level that didn't pay is tried again once in so many blocks.
-const PATIENCE: usize = 8;
-/// So few pieces need no further level.
-const FEW: usize = 256;
+/// Maximum number of symbols in a block. A block has at most three tokens for each symbol, so its
+/// tokens stay below the file's limit of 2^22.
+const MAX_BLOCK: usize = 1 << 20;
+/// Maximum number of levels.
+const MAX_LEVELS: usize = 12;
+/// A level that did not pay is tried again after this number of blocks.
+const RETRY_BLOCKS: usize = 8;
+/// A sequence of fewer pieces than this needs no further level.
+const MIN_PIECES: usize = 256;
 
-/// What the symbols of a string stand for: some stretch of it is asked for when it is met first, in order.
+/// The terminals that the symbols of a string stand for. Each symbol is introduced when a new piece
+/// contains it, in order.
 pub(super) trait Alphabet {
-    /// The number of a symbol's terminal, below 2^30, and by how much it changes the number of open activations.
-    fn meet(&mut self, symbol: u32) -> (u32, i64);
+    /// Introduces a symbol. Returns the number of its terminal, below 2^30, and its change to the
+    /// number of open activations.
+    fn introduce(&mut self, symbol: u32) -> (u32, i64);
 
-    /// The number of the terminal of a symbol that was met.
+    /// The number of the terminal of an introduced symbol.
     fn number(&self, symbol: u32) -> u32;
 }
 
-/// Symbols that are numbers of terminals, which open and close nothing.
-struct Plain;
+/// Symbols that are the numbers of terminals. They open and close no activations.
+struct TerminalSymbols;
 
-impl Alphabet for Plain {
-    fn meet(&mut self, symbol: u32) -> (u32, i64) {
+impl Alphabet for TerminalSymbols {
+    fn introduce(&mut self, symbol: u32) -> (u32, i64) {
         (symbol, 0)
     }
 
@@ -106,73 +119,73 @@ impl Alphabet for Plain {
     }
 }
 
-/// Makes blocks of a string.
+/// Builds the blocks of a string.
 pub struct GrammarBuilder {
     limits: Limits,
     depth: Depth,
-    /// By terminal: how often it stood in blocks whose pieces' counts were added up.
+    /// By terminal: number of occurrences in blocks whose counts were added up.
     counts: Vec<u64>,
-    /// The block that isn't full yet.
+    /// The open block.
     block: Vec<u32>,
-    /// The block before, to be compared with.
-    before: Vec<u32>,
-    /// Levels on which the block is cut into pieces, once it is.
-    cut: Option<usize>,
+    /// The previous block. Repetitions of it are found by comparison.
+    previous: Vec<u32>,
+    /// Number of levels of the open block, once it is cut.
+    cut_level_count: Option<usize>,
     levels: Vec<Level>,
     uses: Vec<Uses>,
     parsed: Vec<Parsed>,
     sequitur: Sequitur,
-    /// Rules written since the last fresh block.
+    /// Number of rules written since the last fresh block.
     rules: u32,
     is_fresh: bool,
-    /// The level that didn't pay, and blocks until it is tried again.
-    idle: (usize, usize),
+    /// The level that did not pay, and the number of blocks until it is tried again.
+    paused_level: (usize, usize),
 }
 
 impl GrammarBuilder {
-    /// The builder of an empty string.
+    /// Creates the builder of an empty string.
     pub fn new(mut limits: Limits, depth: Depth) -> Self {
-        limits.block = limits.block.clamp(1, MOST_SYMBOLS);
+        limits.block = limits.block.clamp(1, MAX_BLOCK);
         let mut builder = Self {
             limits,
             depth,
             counts: Vec::new(),
             block: Vec::new(),
-            before: Vec::new(),
-            cut: None,
+            previous: Vec::new(),
+            cut_level_count: None,
             levels: Vec::new(),
             uses: Vec::new(),
             parsed: Vec::new(),
             sequitur: Sequitur::new(LookAhead::One),
             rules: 0,
             is_fresh: true,
-            idle: (LEVELS, 0),
+            paused_level: (MAX_LEVELS, 0),
         };
-        builder.forget(&Plain);
+        builder.forget_pieces(&TerminalSymbols);
         builder
     }
 
-    /// Bounds it anew. The open block has room for a symbol in any case.
+    /// Changes the limits. The open block keeps room for at least one symbol.
     pub(super) fn limit(&mut self, limits: Limits) {
-        let block = limits.block.max(self.length() + 1).min(MOST_SYMBOLS);
+        let block = limits.block.max(self.length() + 1).min(MAX_BLOCK);
         self.limits = Limits { block, ..limits };
     }
 
-    /// How often each terminal stood in the blocks since this was asked last.
+    /// Returns the occurrences of each terminal in closed blocks since the last call.
     pub(super) fn counts(&mut self, alphabet: &impl Alphabet) -> Vec<u64> {
         self.add_up(alphabet);
         mem::take(&mut self.counts)
     }
 
-    /// Counts of pieces become counts of terminals.
+    /// Turns counts of pieces into counts of terminals.
     fn add_up(&mut self, alphabet: &impl Alphabet) {
         for at in (0..self.levels.len()).rev() {
-            let (below, here) = self.levels.split_at_mut(at);
-            let here = &mut here[0];
-            let counts = here.take_counts();
-            let stood = (0u32..).zip(counts).filter(|one| one.1 > 0);
-            for (piece, times) in stood {
-                for &symbol in here.piece(piece) {
+            let (below, current) = self.levels.split_at_mut(at);
+            let current = &mut current[0];
+            let counts = current.take_counts();
+            let counted = (0u32..).zip(counts).filter(|entry| entry.1 > 0);
+            for (piece, times) in counted {
+                for &symbol in current.piece(piece) {
                     match below.last_mut() {
                         Some(below) => drop(below.count(symbol, times)),
                         None => {
@@ -187,80 +200,81 @@ impl GrammarBuilder {
         }
     }
 
-    fn forget(&mut self, alphabet: &impl Alphabet) {
+    fn forget_pieces(&mut self, alphabet: &impl Alphabet) {
         self.add_up(alphabet);
-        self.levels = (0..LEVELS).map(|_| Level::new()).collect();
-        self.uses = (0..LEVELS).map(|_| Uses::default()).collect();
-        self.parsed = (0..LEVELS).map(|_| Parsed::default()).collect();
-        self.before.clear();
+        self.levels = (0..MAX_LEVELS).map(|_| Level::new()).collect();
+        self.uses = (0..MAX_LEVELS).map(|_| Uses::default()).collect();
+        self.parsed = (0..MAX_LEVELS).map(|_| Parsed::default()).collect();
+        self.previous.clear();
         self.rules = 0;
         self.is_fresh = true;
-        self.idle = (LEVELS, 0);
+        self.paused_level = (MAX_LEVELS, 0);
     }
 
-    /// Appends terminals, whose numbers are below 2^30; `done` gets each block that is full.
-    pub fn extend(&mut self, mut terminals: &[u32], mut done: impl FnMut(Block)) {
+    /// Appends terminals, whose numbers are below 2^30. Passes each full block to `on_block`.
+    pub fn extend(&mut self, mut terminals: &[u32], mut on_block: impl FnMut(Block)) {
         while !terminals.is_empty() {
             terminals = &terminals[self.append(terminals)..];
             if self.room() == 0 {
-                done(self.close(&mut Plain));
+                on_block(self.close(&mut TerminalSymbols));
             }
         }
     }
 
-    /// The block of what was appended since the last one, if there is anything.
+    /// Closes the open block, unless it is empty.
     pub fn flush(&mut self) -> Option<Block> {
-        (self.length() > 0).then(|| self.close(&mut Plain))
+        (self.length() > 0).then(|| self.close(&mut TerminalSymbols))
     }
 
-    /// Appends as many symbols as the block has room for; gives their number.
+    /// Appends symbols until the block is full. Returns the number of appended symbols.
     pub(super) fn append(&mut self, symbols: &[u32]) -> usize {
-        let now = self.room().min(symbols.len());
-        self.block.extend_from_slice(&symbols[..now]);
-        now
+        let appended = self.room().min(symbols.len());
+        self.block.extend_from_slice(&symbols[..appended]);
+        appended
     }
 
-    /// Takes back the symbols of the block from `length` on.
+    /// Removes the symbols of the open block from `length` on and returns them.
     pub(super) fn take_back(&mut self, length: usize) -> Vec<u32> {
-        self.cut = None;
+        self.cut_level_count = None;
         self.block.split_off(length)
     }
 
-    /// Symbols since the last block.
+    /// Number of symbols in the open block.
     pub(super) fn length(&self) -> usize {
         self.block.len()
     }
 
-    /// Symbols that the block can take still.
+    /// Number of symbols that the open block still has room for.
     pub(super) fn room(&self) -> usize {
         self.limits.block - self.length()
     }
 
-    /// Cuts the block, of at least one symbol, into pieces; whether the pieces of earlier blocks were forgotten before.
+    /// Cuts the open block, which is not empty, into pieces. Returns whether the pieces of earlier
+    /// blocks were forgotten first.
     pub(super) fn cut(&mut self, alphabet: &mut impl Alphabet) -> bool {
-        if self.cut.is_some() {
+        if self.cut_level_count.is_some() {
             return false;
         }
         let forgets = self.levels.iter().map(Level::size).sum::<usize>() > self.limits.pieces;
         if forgets {
-            self.forget(alphabet);
+            self.forget_pieces(alphabet);
         }
-        self.cut = Some(self.cut_levels(alphabet));
+        self.cut_level_count = Some(self.cut_levels(alphabet));
         forgets
     }
 
-    /// The levels on which the block is cut into pieces: what the pieces are, and those of the block.
+    /// The levels of the open block: all known pieces of the level, and the block's pieces on it.
     pub(super) fn levels(&self) -> impl ExactSizeIterator<Item = (&Level, &[u32])> {
         let pieces = self.parsed.iter().map(Parsed::block);
         let levels = self.levels.iter().zip(pieces);
-        levels.take(self.cut.unwrap_or(0))
+        levels.take(self.cut_level_count.unwrap_or(0))
     }
 
-    /// The block of what was appended since the last one: at least one symbol.
+    /// Closes the open block, which is not empty.
     pub(super) fn close(&mut self, alphabet: &mut impl Alphabet) -> Block {
         self.cut(alphabet);
-        let levels = self.cut.take().expect("it is cut");
-        let Sum { hash, change } = self.weigh(levels);
+        let levels = self.cut_level_count.take().expect("it is cut");
+        let Summary { hash, change } = self.summarize(levels);
         let mut block = Block {
             is_fresh: mem::take(&mut self.is_fresh),
             length: self.length() as u64,
@@ -268,26 +282,26 @@ impl GrammarBuilder {
             change,
             ..Block::default()
         };
-        let (symbols, starts) = self.top(levels);
+        let (symbols, starts) = self.top_rules(levels);
         self.count(levels, &symbols);
         let number = |symbol| alphabet.number(symbol);
         self.write(levels, &symbols, &starts, &number, &mut block.tokens);
-        self.settle();
+        self.finish_block();
         block
     }
 
-    /// Counts the pieces that the block ends up as, and sums it up.
-    fn weigh(&mut self, levels: usize) -> Sum {
+    /// Counts the block's pieces of the last level, and summarizes the block.
+    fn summarize(&mut self, levels: usize) -> Summary {
         let level = &mut self.levels[levels - 1];
-        let mut sum = Sum::default();
+        let mut summary = Summary::default();
         for &piece in self.parsed[levels - 1].block() {
-            sum = sum.then(level.count(piece, 1));
+            summary = summary.then(level.count(piece, 1));
         }
-        sum
+        summary
     }
 
-    /// Right sides over the last level's pieces, the start first.
-    fn top(&mut self, levels: usize) -> (Vec<Symbol>, Vec<u64>) {
+    /// The right sides over the pieces of the last level, start rule first.
+    fn top_rules(&mut self, levels: usize) -> (Vec<Symbol>, Vec<u64>) {
         let pieces = self.parsed[levels - 1].block();
         match self.depth {
             Depth::Quick => {
@@ -304,60 +318,65 @@ impl GrammarBuilder {
         }
     }
 
-    /// Cuts the block into pieces, level by level; gives the number of levels that pay.
+    /// Cuts the block into pieces, level by level. Returns the number of levels that pay.
     fn cut_levels(&mut self, alphabet: &mut impl Alphabet) -> usize {
         let mut terminals = Vec::new();
         let mut paying = 0;
-        self.idle.1 = self.idle.1.saturating_sub(1);
-        let most = if self.idle.1 > 0 { self.idle.0 } else { LEVELS };
-        for at in 0..most {
-            let (below, here) = self.parsed.split_at_mut(at);
+        self.paused_level.1 = self.paused_level.1.saturating_sub(1);
+        let level_limit = if self.paused_level.1 > 0 {
+            self.paused_level.0
+        } else {
+            MAX_LEVELS
+        };
+        for at in 0..level_limit {
+            let (below, current) = self.parsed.split_at_mut(at);
             let (levels_below, level) = self.levels.split_at_mut(at);
-            let (level, here) = (&mut level[0], &mut here[0]);
+            let (level, current) = (&mut level[0], &mut current[0]);
             let known = level.pieces();
             if let (Some(parsed), Some(below)) = (below.last(), levels_below.last()) {
-                level.parse(parsed.block(), &[], here);
-                let sum = |sum: Sum, &piece: &u32| sum.then(below.sum(piece));
-                level.digest(|pieces| pieces.iter().fold(Sum::default(), sum));
+                level.parse(parsed.block(), &[], current);
+                let append = |summary: Summary, &piece: &u32| summary.then(below.summary(piece));
+                level.summarize_new(|pieces| pieces.iter().fold(Summary::default(), append));
             } else {
-                level.parse(&self.block, &self.before, here);
-                level.digest(|symbols| sum(alphabet, symbols, &mut terminals));
+                level.parse(&self.block, &self.previous, current);
+                level.summarize_new(|symbols| summary(alphabet, symbols, &mut terminals));
             }
             let new = level.pieces() - known;
-            let pays = self.depth.pays(at) * new <= here.block().len();
-            if at >= self.depth.sure() && !pays {
-                self.idle = (at, PATIENCE);
+            let pays = self.depth.min_pieces_per_new(at) * new <= current.block().len();
+            if at >= self.depth.required_levels() && !pays {
+                self.paused_level = (at, RETRY_BLOCKS);
                 break;
             }
             paying = at + 1;
-            if here.block().len() < FEW {
+            if current.block().len() < MIN_PIECES {
                 break;
             }
         }
         for (uses, level) in self.uses.iter_mut().zip(&self.levels) {
-            uses.know(level.pieces());
+            uses.resize(level.pieces());
         }
         paying
     }
 
-    /// Remembers which pieces were written, and forgets the counts. What the next block is compared with is this one.
-    fn settle(&mut self) {
-        self.parsed[0].go_on();
-        mem::swap(&mut self.block, &mut self.before);
+    /// Ends the block: remembers the written pieces, clears their counts, and keeps the block for
+    /// comparison with the next one.
+    fn finish_block(&mut self) {
+        self.parsed[0].start_block();
+        mem::swap(&mut self.block, &mut self.previous);
         self.block.clear();
-        self.uses.iter_mut().for_each(Uses::settle);
+        self.uses.iter_mut().for_each(Uses::end_block);
     }
 }
 
-/// What a piece of the string stands for.
-fn sum(alphabet: &mut impl Alphabet, symbols: &[u32], terminals: &mut Vec<u32>) -> Sum {
+/// The summary of a piece of the string.
+fn summary(alphabet: &mut impl Alphabet, symbols: &[u32], terminals: &mut Vec<u32>) -> Summary {
     terminals.clear();
     let mut change = 0;
     for &symbol in symbols {
-        let (terminal, by) = alphabet.meet(symbol);
+        let (terminal, symbol_change) = alphabet.introduce(symbol);
         terminals.push(terminal);
-        change += by;
+        change += symbol_change;
     }
     let hash = StringHash::from_numbers(terminals);
-    Sum { hash, change }
+    Summary { hash, change }
 }

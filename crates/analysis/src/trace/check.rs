@@ -1,38 +1,41 @@
-//! Whether a file's blocks stand for just the events that came, block by block: a trace of any length is checked in the memory of its rules
-//! between two fresh blocks.
+//! Checks block by block that a file's blocks stand for exactly the recorded events. The check of a
+//! trace of any length needs only the memory for the rules between two fresh blocks.
 //!
-//! Each block says the hash and the length of the events it was made of. What its tokens stand for is hashed rule by rule, nothing is expanded.
+//! Each block states the hash and the length of the recorded events. The check hashes the block's
+//! tokens rule by rule, without expanding them.
 //!
-//! Cost: decoding the tokens, 20-100 ns each; of rules, from one fresh block to the next, 4 bytes a symbol and 32 a rule.
+//! Cost: decoding the tokens, 20-100 ns each. Memory from one fresh block to the next: 4 bytes for
+//! each symbol and 32 for each rule.
 
 use holloway_format::FormatError;
 use holloway_format::error::AssembleError;
 use holloway_format::trace::{Block, StringHash, TraceStream};
 
-use super::assemble::Reader;
+use super::assemble::TokenReader;
 use super::{Part, Symbol};
 
-/// What was found.
+/// The result of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Checked {
-    /// Whether the blocks can all be read, and each stands for the events that it was made of.
+    /// Whether all blocks can be read and each stands for its recorded events.
     pub is_same: bool,
-    /// How often each terminal occurs.
+    /// Occurrences of each terminal.
     pub counts: Vec<u64>,
-    /// Events in the blocks.
+    /// Number of events in the blocks.
     pub events: u64,
-    /// Rules in the file, and one that stands for all: before blocks are put together.
+    /// Number of rules in the file, before blocks are assembled, plus one start rule for all
+    /// blocks.
     pub rules: u64,
-    /// Symbols on their right sides.
+    /// Number of symbols on their right sides.
     pub symbols: u64,
-    /// Why the stream could not be read to its end.
+    /// The reason why the stream could not be read to its end.
     pub damage: Option<FormatError>,
 }
 
 /// Checks a stream.
 ///
 /// # Errors
-/// Its blocks do not make a grammar.
+/// The blocks do not make a grammar.
 pub fn check(stream: &TraceStream<'_>) -> Result<Checked, AssembleError> {
     let mut checked = Checked {
         is_same: true,
@@ -53,27 +56,27 @@ pub fn check(stream: &TraceStream<'_>) -> Result<Checked, AssembleError> {
             }
         };
         if block.is_fresh {
-            std::mem::take(&mut group).end(&mut checked);
+            std::mem::take(&mut group).finish(&mut checked);
         }
         checked.is_same &= group.push(&block, &mut checked)? == block.hash;
         checked.events += block.length;
     }
-    group.end(&mut checked);
+    group.finish(&mut checked);
     Ok(checked)
 }
 
-/// Blocks from a fresh one on.
+/// The blocks from a fresh block to the next.
 #[derive(Default)]
 struct Group {
-    reader: Reader,
-    /// Of the rules.
+    reader: TokenReader,
+    /// Hashes of the rules.
     hashes: Vec<StringHash>,
-    /// How often each is used outside of rules.
+    /// By rule: number of uses outside of rules.
     uses: Vec<u64>,
 }
 
 impl Group {
-    /// Appends a block. Gives the hash of what it stands for.
+    /// Appends a block. Returns the hash of its events.
     fn push(&mut self, block: &Block, checked: &mut Checked) -> Result<StringHash, AssembleError> {
         let terminals = checked.counts.len();
         let top = self.reader.read(&block.tokens, |terminal| {
@@ -82,36 +85,38 @@ impl Group {
                 .ok_or(AssembleError::Terminal { terminal })
         })?;
         for rule in self.hashes.len() as u32..self.reader.rules.len() {
-            let hash = self.hash(self.reader.rules.side(rule));
+            let hash = self.hash(self.reader.rules.right_side(rule));
             self.hashes.push(hash);
         }
         self.uses.resize(self.hashes.len(), 0);
-        count(&top, 1, &mut self.uses, checked);
+        count_symbols(&top, 1, &mut self.uses, checked);
         Ok(self.hash(&top))
     }
 
-    fn hash(&self, side: &[Symbol]) -> StringHash {
-        side.iter().fold(StringHash::default(), |hash, symbol| {
-            hash.then(match symbol.part() {
-                Part::Terminal(id) => StringHash::from_number(id),
-                Part::Rule(rule) => self.hashes[rule as usize],
+    fn hash(&self, right_side: &[Symbol]) -> StringHash {
+        right_side
+            .iter()
+            .fold(StringHash::default(), |hash, symbol| {
+                hash.then(match symbol.part() {
+                    Part::Terminal(id) => StringHash::from_number(id),
+                    Part::Rule(rule) => self.hashes[rule as usize],
+                })
             })
-        })
     }
 
-    /// Adds what the rules amount to.
-    fn end(mut self, checked: &mut Checked) {
+    /// Adds the counts of the rules' symbols.
+    fn finish(mut self, checked: &mut Checked) {
         let rules = &self.reader.rules;
         for rule in (0..rules.len()).rev() {
             let times = self.uses[rule as usize];
-            count(rules.side(rule), times, &mut self.uses, checked);
+            count_symbols(rules.right_side(rule), times, &mut self.uses, checked);
         }
         checked.rules += u64::from(rules.len());
     }
 }
 
-/// Counts what stands in a string that occurs so often.
-fn count(string: &[Symbol], times: u64, uses: &mut [u64], checked: &mut Checked) {
+/// Counts the symbols of a string that occurs `times` times.
+fn count_symbols(string: &[Symbol], times: u64, uses: &mut [u64], checked: &mut Checked) {
     checked.symbols += string.len() as u64;
     for symbol in string {
         let sum = match symbol.part() {

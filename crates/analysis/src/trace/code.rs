@@ -1,6 +1,8 @@
-//! What the terminals of a trace stand for in the program: functions, paths, and what each event does.
+//! Describes what a trace's terminals stand for in the program: functions, paths, and the effect of
+//! each event.
 //!
-//! Cost: a function's graph is built when one of its paths is first asked for; a path costs its length.
+//! Cost: the first request for a path of a function builds the function's graph. Each path costs
+//! its length.
 
 use std::cell::OnceCell;
 
@@ -12,32 +14,32 @@ use crate::flow::is_before_call;
 use crate::graph::{Graph, check_indices};
 use crate::stream::closes;
 
-/// What a terminal of a trace does.
+/// An event of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A path ran.
     Path {
         /// Its function, as in [`Terminal::Path`].
         function: u32,
-        /// It starts at the function's entry: an activation begins.
+        /// Whether it starts at the function's entry, so an activation begins.
         enters: bool,
-        /// It ends at the function's exit: the activation ends.
+        /// Whether it ends at the function's exit, so the activation ends.
         leaves: bool,
-        /// It starts with the call that the path before it ended at.
+        /// Whether it starts with the call at which the previous path ended.
         resumes: bool,
-        /// It ends before a call: if the call doesn't come back, no path runs it.
+        /// Whether it ends before a call. If the call does not return, no path contains it.
         calls: bool,
-        /// Instructions on it.
+        /// Number of instructions on it.
         instructions: u64,
     },
-    /// So many activations ended without a path to their exit.
+    /// This number of activations ended without a path to their exit.
     Left(u32),
-    /// Something is missing: no open activation is known any more.
+    /// Events are missing. No open activation is known after a gap.
     Gap,
 }
 
 impl Event {
-    /// The function, of a path.
+    /// The function, if the event is a path.
     pub fn function(self) -> Option<u32> {
         match self {
             Event::Path { function, .. } => Some(function),
@@ -45,17 +47,17 @@ impl Event {
         }
     }
 
-    /// Whether an activation begins.
+    /// Whether the event is a path that begins an activation.
     pub fn enters(self) -> bool {
         matches!(self, Event::Path { enters: true, .. })
     }
 
-    /// Whether an activation ends along a path.
+    /// Whether the event is a path that ends an activation.
     pub fn leaves(self) -> bool {
         matches!(self, Event::Path { leaves: true, .. })
     }
 
-    /// Instructions, of a path.
+    /// Number of instructions; 0 if the event is no path.
     pub fn instructions(self) -> u64 {
         match self {
             Event::Path { instructions, .. } => instructions,
@@ -64,7 +66,7 @@ impl Event {
     }
 }
 
-/// The functions of an image by the numbers that traces know them by.
+/// The functions of an image, by the numbers that traces use.
 pub struct Code<'a> {
     map: &'a ImageMap,
     functions: Vec<(&'a ModuleMap, &'a FunctionMap)>,
@@ -76,7 +78,12 @@ impl<'a> Code<'a> {
     pub fn new(map: &'a ImageMap) -> Code<'a> {
         let modules = map.modules.iter().map(|placed| &placed.module);
         let functions: Vec<_> = modules
-            .flat_map(|module| module.functions.iter().map(move |one| (module, one)))
+            .flat_map(|module| {
+                module
+                    .functions
+                    .iter()
+                    .map(move |function| (module, function))
+            })
             .collect();
         let graphs = functions.iter().map(|_| OnceCell::new()).collect();
         Code {
@@ -96,7 +103,7 @@ impl<'a> Code<'a> {
         (0u32..).zip(self.functions.iter().map(|&(_, function)| function))
     }
 
-    /// The function of a number.
+    /// The function with this number.
     pub fn function(&self, number: u32) -> Option<&'a FunctionMap> {
         Some(self.functions.get(number as usize)?.1)
     }
@@ -106,7 +113,7 @@ impl<'a> Code<'a> {
         Some(self.functions.get(number as usize)?.0)
     }
 
-    /// A path of a function; nothing if the map has none.
+    /// A path of a function; `None` if the map does not have it.
     pub fn path(&self, function: u32, path: u32) -> Option<Path> {
         let graph = self.graphs.get(function as usize)?.get_or_init(|| {
             let map = self.function(function)?;
@@ -116,7 +123,7 @@ impl<'a> Code<'a> {
         graph.as_ref()?.path(PathId(path.into()))
     }
 
-    /// What a terminal does; a path that the map doesn't have is a gap.
+    /// The event of a terminal. A path that is not in the map is a gap.
     pub fn event(&self, terminal: Terminal) -> Event {
         match terminal {
             Terminal::Path { function, path } => {
@@ -144,13 +151,16 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// What each terminal does.
+    /// The event of each terminal.
     pub fn events(&self, terminals: &[Terminal]) -> Vec<Event> {
-        terminals.iter().map(|&one| self.event(one)).collect()
+        terminals
+            .iter()
+            .map(|&terminal| self.event(terminal))
+            .collect()
     }
 }
 
-/// Whether paths end before the call that the block begins with.
+/// Whether paths end before the call at the start of the block.
 fn begins_with_call(map: &FunctionMap, block: BlockId) -> bool {
     let mut edges = map.edges.iter();
     edges.any(|edge| edge.to == block.0 && is_before_call(edge))

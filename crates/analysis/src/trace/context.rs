@@ -1,9 +1,11 @@
-//! In which context an event runs (Larus 1999, section 3.3): what comes right before and after it, and who called its function.
+//! Finds the context in which an event runs (Larus 1999, section 3.3): the events right before and
+//! after it, and the callers of its function.
 //!
-//! Neighbours lie on the fringe of the DAG: of two symbols of a right side, the last terminal of the first and the first of the second. Callers
-//! follow from enters and leaves (`frames`): the function of the activation below.
+//! Neighbors lie on the fringe of the DAG. For two adjacent symbols of a right side, they are the
+//! last terminal of the first symbol and the first terminal of the second. The caller is the
+//! function of the activation below (`frames`).
 //!
-//! Cost: linear in the symbols of the grammar, and as for `frames`.
+//! Cost: linear in the symbols of the grammar, and the cost of `frames`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,35 +13,37 @@ use std::convert::Infallible;
 
 use super::code::Event;
 use super::frames::{Fold, fold_frames};
-use super::grams::{TooMany, fold};
+use super::grams::{TooMany, fold_rules};
 use super::{Grammar, Part};
 
-/// Where events of a set run.
+/// The context of a set of events.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Context {
-    /// Times any of them ran.
+    /// Executions of the events.
     pub count: u64,
-    /// Terminals that stood right before one, most often first, with how often; none before the first of the trace.
+    /// Terminals right before an event of the set, most frequent first, with their counts. The
+    /// first event of the trace has none.
     pub before: Vec<(u32, u64)>,
-    /// Terminals that stood right after one.
+    /// Terminals right after an event of the set, most frequent first, with their counts.
     pub after: Vec<(u32, u64)>,
-    /// Functions whose activation is below the one that it ran in, with how often; `None`: no such activation is known.
+    /// Functions of the activations below the events' own activations, with their counts; `None`:
+    /// no activation below is known.
     pub callers: Vec<(Option<u32>, u64)>,
 }
 
-/// The context of the terminals that `wanted` holds for.
+/// The context of the terminals for which `wanted` holds.
 ///
 /// # Errors
-/// If calls nest too deeply.
+/// Calls nest too deeply.
 pub fn context(grammar: &Grammar, events: &[Event], wanted: &[bool]) -> Result<Context, TooMany> {
-    let mut neighbours = Neighbours {
+    let mut neighbors = Neighbors {
         wanted,
         count: 0,
         before: BTreeMap::new(),
         after: BTreeMap::new(),
     };
-    let Ok(_) = fold(grammar, |parts: &[Fringe], rule, weight| {
-        Ok::<_, Infallible>(neighbours.of_rule(grammar, parts, rule, weight))
+    let Ok(_) = fold_rules(grammar, |fringes: &[Fringe], rule, weight| {
+        Ok::<_, Infallible>(neighbors.read_rule(grammar, fringes, rule, weight))
     });
     let mut callers = Callers {
         wanted,
@@ -47,16 +51,16 @@ pub fn context(grammar: &Grammar, events: &[Event], wanted: &[bool]) -> Result<C
     };
     fold_frames(grammar, events, &mut callers, |_| Ok(()))?;
     Ok(Context {
-        count: neighbours.count,
-        before: ranked(neighbours.before),
-        after: ranked(neighbours.after),
+        count: neighbors.count,
+        before: ranked(neighbors.before),
+        after: ranked(neighbors.after),
         callers: ranked(callers.callers),
     })
 }
 
 fn ranked<K: Ord>(counts: BTreeMap<K, u64>) -> Vec<(K, u64)> {
     let mut ranked: Vec<_> = counts.into_iter().collect();
-    // Stable: equal ones stay in order.
+    // The sort is stable: entries with equal counts stay in the order of their keys.
     ranked.sort_by_key(|&(_, count)| Reverse(count));
     ranked
 }
@@ -69,15 +73,23 @@ fn add<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, weight: u64) {
 /// The first and the last terminal of a rule's expansion, unless that is empty.
 type Fringe = Option<(u32, u32)>;
 
-struct Neighbours<'a> {
+/// Counts the neighbors of wanted events.
+struct Neighbors<'a> {
     wanted: &'a [bool],
     count: u64,
     before: BTreeMap<u32, u64>,
     after: BTreeMap<u32, u64>,
 }
 
-impl Neighbours<'_> {
-    fn of_rule(&mut self, grammar: &Grammar, parts: &[Fringe], rule: u32, weight: u64) -> Fringe {
+impl Neighbors<'_> {
+    /// Counts the neighbors in a rule. Returns the fringe of the rule.
+    fn read_rule(
+        &mut self,
+        grammar: &Grammar,
+        fringes: &[Fringe],
+        rule: u32,
+        weight: u64,
+    ) -> Fringe {
         let mut fringe: Fringe = None;
         for symbol in grammar.rule(rule) {
             let part = match symbol.part() {
@@ -87,16 +99,16 @@ impl Neighbours<'_> {
                     }
                     Some((id, id))
                 }
-                Part::Rule(used) => parts[used as usize],
+                Part::Rule(used) => fringes[used as usize],
             };
             let Some((first, last)) = part else {
                 continue;
             };
-            if let Some((_, before)) = fringe {
+            if let Some((_, previous)) = fringe {
                 if self.wanted[first as usize] {
-                    add(&mut self.before, before, weight);
+                    add(&mut self.before, previous, weight);
                 }
-                if self.wanted[before as usize] {
+                if self.wanted[previous as usize] {
                     add(&mut self.after, first, weight);
                 }
             }
@@ -106,77 +118,79 @@ impl Neighbours<'_> {
     }
 }
 
-/// Occurrences whose caller isn't known yet.
+/// Counts of executions of wanted events whose caller is not known yet, in a part of an activation.
 #[derive(Clone, Default)]
-struct Asking {
-    /// In this activation: the caller is below it.
-    here: u64,
-    /// In activations that were on it: it is the caller.
+struct OpenCounts {
+    /// In this activation: the caller is the activation below it.
+    own: u64,
+    /// In activations above this activation: this activation is the caller.
     above: u64,
-    /// The same, before its first path here: if it begins with that, what is below it is the caller.
+    /// Like `above`, before the first path in this part. If the activation begins with that path,
+    /// the caller is the activation below.
     earlier: u64,
-    /// Whether a path of it was met.
-    begun: bool,
+    /// Whether the part has a path.
+    has_path: bool,
 }
 
-impl Asking {
-    fn first_path(&mut self) {
-        if !self.begun {
-            self.begun = true;
+impl OpenCounts {
+    fn add_path(&mut self) {
+        if !self.has_path {
+            self.has_path = true;
             self.earlier = std::mem::take(&mut self.above);
         }
     }
 }
 
+/// Counts the callers of wanted events.
 struct Callers<'a> {
     wanted: &'a [bool],
     callers: BTreeMap<Option<u32>, u64>,
 }
 
 impl Callers<'_> {
-    fn found(&mut self, caller: Option<u32>, times: u64, weight: u64) {
+    fn add_caller(&mut self, caller: Option<u32>, times: u64, weight: u64) {
         if times > 0 {
             add(&mut self.callers, caller, times.saturating_mul(weight));
         }
     }
 
-    /// Leaves it to the activation below, if there is one.
-    fn pass(&mut self, times: u64, below: Option<&mut Asking>, weight: u64) {
+    /// Passes executions to the activation below, if there is one: it is their caller.
+    fn pass_down(&mut self, times: u64, below: Option<&mut OpenCounts>, weight: u64) {
         match below {
             Some(below) => below.above = below.above.saturating_add(times),
-            None => self.found(None, times, weight),
+            None => self.add_caller(None, times, weight),
         }
     }
 }
 
 impl Fold for Callers<'_> {
-    type Body = Asking;
+    type Body = OpenCounts;
 
-    fn push(&mut self, body: &mut Asking, terminal: u32, _: u64) {
-        body.first_path();
-        body.here += u64::from(self.wanted[terminal as usize]);
+    fn push(&mut self, body: &mut OpenCounts, terminal: u32, _: u64) {
+        body.add_path();
+        body.own += u64::from(self.wanted[terminal as usize]);
     }
 
-    fn append(&mut self, body: &mut Asking, later: &Asking, _: u64) {
+    fn append(&mut self, body: &mut OpenCounts, later: &OpenCounts, _: u64) {
         body.above = body.above.saturating_add(later.earlier);
-        if later.begun {
-            body.first_path();
+        if later.has_path {
+            body.add_path();
         }
         body.above = body.above.saturating_add(later.above);
-        body.here = body.here.saturating_add(later.here);
+        body.own = body.own.saturating_add(later.own);
     }
 
-    fn end(&mut self, _: &mut Asking, _: u64) {}
+    fn end(&mut self, _: &mut OpenCounts, _: u64) {}
 
-    fn fall(&mut self, body: &mut Asking, below: Option<&mut Asking>, weight: u64) {
-        self.pass(std::mem::take(&mut body.here), below, weight);
+    fn end_above(&mut self, body: &mut OpenCounts, below: Option<&mut OpenCounts>, weight: u64) {
+        self.pass_down(std::mem::take(&mut body.own), below, weight);
     }
 
-    fn begin(&mut self, body: &mut Asking, below: Option<&mut Asking>, weight: u64) {
-        self.pass(std::mem::take(&mut body.earlier), below, weight);
+    fn begin_above(&mut self, body: &mut OpenCounts, below: Option<&mut OpenCounts>, weight: u64) {
+        self.pass_down(std::mem::take(&mut body.earlier), below, weight);
     }
 
-    fn settle(&mut self, body: &mut Asking, function: Option<u32>, weight: u64) {
-        self.found(function, std::mem::take(&mut body.above), weight);
+    fn set_function(&mut self, body: &mut OpenCounts, function: Option<u32>, weight: u64) {
+        self.add_caller(function, std::mem::take(&mut body.above), weight);
     }
 }

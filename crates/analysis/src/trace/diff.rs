@@ -1,10 +1,14 @@
-//! Two traces against each other: where they part for the first time, and which sequences one has and the other has not.
+//! Compares two traces: finds the first position where they differ, and the sequences that only one
+//! of them contains.
 //!
-//! Terminals get numbers common to both ([`Alphabet`]): paths of one build by function and number; of different builds, by functions that have the same
-//! name and the same structure, so that their paths are numbered alike. A path of a function that is not the same is one of its own.
+//! Terminals get numbers common to both traces ([`Alphabet`]). Paths of one build are matched by
+//! function and path number. Between builds, functions match if they have the same name and the
+//! same structure; then their paths have the same numbers. A path of a function without a match
+//! gets its own number.
 //!
-//! The common beginning is found by hashes of beginnings (digest.rs). Sequences come from [`grams`](super::grams); listed are those of which no
-//! part is missing in the other trace, so that each stands for all that contain it.
+//! The common beginning is found by hashes of prefixes (digest.rs). Sequences come from
+//! [`grams`](super::grams). A sequence is listed only if the other trace contains all its parts, so
+//! it stands for all longer sequences that contain it.
 //!
 //! Cost: linear in the symbols of the grammars, times the length of sequences.
 
@@ -14,53 +18,53 @@ use std::rc::Rc;
 use holloway_format::FunctionMap;
 
 use super::code::{Code, Event};
-use super::digest::{Digests, common_beginning};
+use super::digest::{Digests, common_prefix_length};
 use super::grams::{Grams, TooMany, grams};
 use super::pattern::{Node, Resolved};
 use super::query::query;
 use super::{Grammar, Terminal, Trace};
 use crate::overlap::Both;
 
-/// Numbers that terminals and functions of two traces have in common.
+/// Numbers of terminals and functions that are common to two traces.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Alphabet {
     /// By trace: the number of each terminal.
     pub terminals: Both<Vec<u32>>,
     /// By trace: the number of each function.
     pub functions: Both<Vec<u32>>,
-    /// Functions of either image that the other has not, or with another structure.
+    /// By trace: number of functions that the other image lacks or has with another structure.
     pub alone: Both<u64>,
 }
 
-/// What sequences are made of.
+/// The symbols that sequences consist of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Unit {
     /// All events.
     #[default]
     Events,
-    /// Functions, as they are entered.
+    /// Functions, at each entry.
     Functions,
 }
 
-/// Two traces compared.
+/// The result of comparing two traces.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diff {
-    /// Events that both begin with.
+    /// Number of events in the common beginning.
     pub common: u64,
-    /// Events of either.
+    /// By trace: number of events.
     pub lengths: Both<u64>,
-    /// The terminal of either that comes then; nothing where it ends.
+    /// By trace: the terminal after the common beginning; `None` if the trace ends there.
     pub parted: Both<Option<u32>>,
-    /// Sequences of either that the other has not, those that ran most often first.
-    pub only: Both<Vec<Only>>,
+    /// By trace: sequences that the other trace does not contain, most frequent first.
+    pub only: Both<Vec<OneSidedSequence>>,
 }
 
-/// A sequence that one trace has and the other has not.
+/// A sequence that only one trace contains.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Only {
-    /// By the common numbers of terminals or functions.
+pub struct OneSidedSequence {
+    /// The common numbers of its terminals or functions.
     pub symbols: Vec<u32>,
-    /// Times it ran.
+    /// Number of executions.
     pub count: u64,
 }
 
@@ -72,13 +76,13 @@ impl Diff {
 }
 
 impl Alphabet {
-    /// Numbers the terminals of two traces; `name` is the name a reader knows a function by.
+    /// Numbers the terminals of two traces. `name` returns the name of a function in reports.
     pub fn new(
         codes: Both<&Code<'_>>,
         terminals: Both<&[Terminal]>,
         name: &dyn Fn(&FunctionMap) -> Rc<str>,
     ) -> Alphabet {
-        let functions = functions(codes, name);
+        let functions = number_functions(codes, name);
         let counts = codes.map(|code| code.functions().count() as u64);
         let highest = functions[1]
             .iter()
@@ -90,7 +94,7 @@ impl Alphabet {
             let number = |&terminal: &Terminal| {
                 let key = match terminal {
                     Terminal::Path { function, path } => {
-                        // A function that the map has not is like no other.
+                        // A function that is not in the map matches no other function.
                         let known = functions[side].get(function as usize);
                         known.map_or((3 + side as u8, function, path), |&known| (0, known, path))
                     }
@@ -109,7 +113,7 @@ impl Alphabet {
         }
     }
 
-    /// What sequences of a trace are made of: by terminal, the common number of what it is, if it is anything.
+    /// By terminal: its symbol in sequences of a trace, or `None` if it is not part of sequences.
     pub fn symbols(&self, side: usize, events: &[Event], unit: Unit) -> Vec<Option<u32>> {
         let symbol = |(&number, &event): (&u32, &Event)| match unit {
             Unit::Events => Some(number),
@@ -126,42 +130,51 @@ impl Alphabet {
     }
 }
 
-/// The first trace's functions by their own numbers, the second's by those of the first that are the same, others behind.
-fn functions(codes: Both<&Code<'_>>, name: &dyn Fn(&FunctionMap) -> Rc<str>) -> Both<Vec<u32>> {
+/// Numbers the functions of two traces. Functions of the first trace keep their numbers. Matching
+/// functions of the second trace get the same numbers, and its other functions get higher numbers.
+fn number_functions(
+    codes: Both<&Code<'_>>,
+    name: &dyn Fn(&FunctionMap) -> Rc<str>,
+) -> Both<Vec<u32>> {
     let ours: Vec<(u32, &FunctionMap)> = codes[0].functions().collect();
     let theirs: Vec<(u32, &FunctionMap)> = codes[1].functions().collect();
-    let own: Vec<u32> = ours.iter().map(|one| one.0).collect();
+    let own: Vec<u32> = ours.iter().map(|entry| entry.0).collect();
     if codes[0].map().build_id == codes[1].map().build_id {
         return [own.clone(), own];
     }
-    let mut same: Vec<Option<u32>> = vec![None; theirs.len()];
-    let mut taken = vec![false; ours.len()];
+    let mut matching: Vec<Option<u32>> = vec![None; theirs.len()];
+    let mut is_matched = vec![false; ours.len()];
     let file = |map: &FunctionMap| (Rc::from(&*map.linkage_name), Rc::from(&*map.file));
     let linkage = |map: &FunctionMap| (Rc::from(&*map.linkage_name), Rc::from(""));
-    let shown = |map: &FunctionMap| (name(map), Rc::from(""));
+    let reported = |map: &FunctionMap| (name(map), Rc::from(""));
     for key in [
         &file as &dyn Fn(&FunctionMap) -> (Rc<str>, Rc<str>),
         &linkage,
-        &shown,
+        &reported,
     ] {
-        let mut places: HashMap<_, VecDeque<u32>> = HashMap::new();
-        for &(number, map) in ours.iter().filter(|one| !taken[one.0 as usize]) {
-            let place = places.entry((key(map), map.structure_hash())).or_default();
-            place.push_back(number);
+        let mut candidates_by_key: HashMap<_, VecDeque<u32>> = HashMap::new();
+        for &(number, map) in ours.iter().filter(|entry| !is_matched[entry.0 as usize]) {
+            let candidates = candidates_by_key
+                .entry((key(map), map.structure_hash()))
+                .or_default();
+            candidates.push_back(number);
         }
         for &(number, map) in &theirs {
-            if same[number as usize].is_none()
-                && let Some(place) = places.get_mut(&(key(map), map.structure_hash()))
-                && let Some(found) = place.pop_front()
+            if matching[number as usize].is_none()
+                && let Some(candidates) =
+                    candidates_by_key.get_mut(&(key(map), map.structure_hash()))
+                && let Some(ours) = candidates.pop_front()
             {
-                same[number as usize] = Some(found);
-                taken[found as usize] = true;
+                matching[number as usize] = Some(ours);
+                is_matched[ours as usize] = true;
             }
         }
     }
     let others = ours.len() as u32..;
     let mut others = others.into_iter();
-    let numbers = same.into_iter().map(|same| same.or_else(|| others.next()));
+    let numbers = matching
+        .into_iter()
+        .map(|matching| matching.or_else(|| others.next()));
     [
         own,
         numbers
@@ -170,10 +183,10 @@ fn functions(codes: Both<&Code<'_>>, name: &dyn Fn(&FunctionMap) -> Rc<str>) -> 
     ]
 }
 
-/// Compares two traces; sequences of up to `length` of the unit are listed.
+/// Compares two traces. Lists sequences of up to `length` symbols of the unit.
 ///
 /// # Errors
-/// If either has more than `limit` different sequences.
+/// A trace has more than `limit` different sequences.
 pub fn diff(
     traces: Both<&Trace>,
     events: Both<&[Event]>,
@@ -184,7 +197,7 @@ pub fn diff(
 ) -> Result<Diff, TooMany> {
     let grammars = traces.map(|trace| &trace.grammar);
     let [a, b] = [0, 1].map(|side: usize| Digests::new(grammars[side], &alphabet.terminals[side]));
-    let common = common_beginning(&a, &b);
+    let common = common_prefix_length(&a, &b);
     let tables = [0, 1].map(|side: usize| {
         let symbols = alphabet.symbols(side, events[side], unit);
         grams(grammars[side], &symbols, length, limit)
@@ -195,32 +208,36 @@ pub fn diff(
         common,
         lengths: grammars.map(Grammar::len),
         parted: grammars.map(|grammar| grammar.expand_from(common).next()),
-        only: [only(&tables[0], &tables[1]), only(&tables[1], &tables[0])],
+        only: [
+            one_sided(&tables[0], &tables[1]),
+            one_sided(&tables[1], &tables[0]),
+        ],
     })
 }
 
-/// Sequences of one table that the other has not, though it has all their parts.
-fn only(table: &Grams, other: &Grams) -> Vec<Only> {
-    let mut theirs = vec![Some(0)];
-    let mut only = Vec::new();
+/// Sequences of one table that are not in the other table, although all their parts are.
+fn one_sided(table: &Grams, other: &Grams) -> Vec<OneSidedSequence> {
+    let mut counterparts = vec![Some(0)];
+    let mut sequences = Vec::new();
     for (id, node) in table.nodes() {
-        let begins = theirs[node.parent as usize];
-        let found = begins.and_then(|begins| other.find(begins, node.symbol));
-        theirs.push(found);
-        if begins.is_none() || found.is_some() {
+        let prefix = counterparts[node.parent as usize];
+        let found = prefix.and_then(|prefix| other.find(prefix, node.symbol));
+        counterparts.push(found);
+        if prefix.is_none() || found.is_some() {
             continue;
         }
         let symbols = table.symbols(id);
         if symbols.len() == 1 || other.count(&symbols[1..]) > 0 {
             let count = node.count;
-            only.push(Only { symbols, count });
+            sequences.push(OneSidedSequence { symbols, count });
         }
     }
-    only.sort_by(|a, b| (b.count, &a.symbols).cmp(&(a.count, &b.symbols)));
-    only
+    sequences.sort_by(|a, b| (b.count, &a.symbols).cmp(&(a.count, &b.symbols)));
+    sequences
 }
 
-/// Where a sequence runs for the first time: positions of its first and its last event. `symbols` as for the table it is from.
+/// Positions of the first and the last event of the first execution of a sequence. `symbols` must
+/// be the symbols that the sequence's table was made from.
 pub fn first(grammar: &Grammar, symbols: &[Option<u32>], sequence: &[u32]) -> Option<(u64, u64)> {
     let mut sets: Vec<Vec<bool>> = Vec::new();
     let mut nodes = Vec::new();
@@ -228,12 +245,12 @@ pub fn first(grammar: &Grammar, symbols: &[Option<u32>], sequence: &[u32]) -> Op
     for &wanted in sequence {
         if !sets.is_empty() && between.contains(&true) {
             nodes.push(Node::Repeat {
-                node: Box::new(Node::One(sets.len())),
-                least: 0,
+                node: Box::new(Node::Event(sets.len())),
+                min_count: 0,
             });
             sets.push(between.clone());
         }
-        nodes.push(Node::One(sets.len()));
+        nodes.push(Node::Event(sets.len()));
         sets.push(
             symbols
                 .iter()

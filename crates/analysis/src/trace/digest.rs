@@ -1,14 +1,15 @@
-//! A hash of strings that composes ([`StringHash`]): that of a rule follows from those of its parts. So two strings and beginnings of them are
-//! compared without expanding any (Karp, Rabin 1987).
+//! Compares two strings, and prefixes of them, without expanding their grammars (Karp, Rabin 1987).
+//! The hash composes ([`StringHash`]): the hash of a rule follows from the hashes of its symbols.
 //!
-//! Cost: linear in the symbols of the grammar; a beginning, linear in the right sides on the way down.
+//! Cost: linear in the symbols of the grammar. The hash of a prefix is linear in the right sides on
+//! the way down to its end.
 
 use holloway_format::trace::StringHash;
 
-use super::sweep::pieces;
+use super::sweep::prefixes;
 use super::{Grammar, Part, Symbol};
 
-/// Hashes of all rules of a grammar whose terminals are known by other numbers.
+/// The hashes of all rules of a grammar. Terminals are hashed by numbers that two traces share.
 pub(super) struct Digests<'g> {
     grammar: &'g Grammar,
     symbols: &'g [u32],
@@ -16,7 +17,7 @@ pub(super) struct Digests<'g> {
 }
 
 impl<'g> Digests<'g> {
-    /// `symbols` gives the number that each terminal is hashed as.
+    /// `symbols` holds the number to hash for each terminal.
     pub(super) fn new(grammar: &'g Grammar, symbols: &'g [u32]) -> Digests<'g> {
         let mut digests = Digests {
             grammar,
@@ -25,13 +26,13 @@ impl<'g> Digests<'g> {
         };
         for rule in (0..grammar.rules()).rev() {
             digests.rules[rule as usize] =
-                digests.string(StringHash::default(), grammar.rule(rule));
+                digests.append_symbols(StringHash::default(), grammar.rule(rule));
         }
         digests
     }
 
-    fn string(&self, before: StringHash, symbols: &[Symbol]) -> StringHash {
-        symbols.iter().fold(before, |digest, symbol| {
+    fn append_symbols(&self, start: StringHash, symbols: &[Symbol]) -> StringHash {
+        symbols.iter().fold(start, |digest, symbol| {
             digest.then(match symbol.part() {
                 Part::Terminal(id) => StringHash::from_number(self.symbols[id as usize]),
                 Part::Rule(rule) => self.rules[rule as usize],
@@ -40,24 +41,24 @@ impl<'g> Digests<'g> {
     }
 
     /// The hash of the first `end` terminals.
-    fn before(&self, end: u64) -> StringHash {
-        let pieces = pieces(self.grammar, end);
-        let pieces = pieces.iter();
-        pieces.fold(StringHash::default(), |hash, piece| {
-            self.string(hash, piece)
+    fn prefix_hash(&self, end: u64) -> StringHash {
+        let prefixes = prefixes(self.grammar, end);
+        let prefixes = prefixes.iter();
+        prefixes.fold(StringHash::default(), |hash, prefix| {
+            self.append_symbols(hash, prefix)
         })
     }
 }
 
-/// How many terminals two strings have in common from their beginning.
+/// Length of the common prefix of two strings, by binary search.
 ///
-/// Cost: as many beginnings as the length has bits.
-pub(super) fn common_beginning(a: &Digests<'_>, b: &Digests<'_>) -> u64 {
+/// Cost: one prefix hash for each bit of the length.
+pub(super) fn common_prefix_length(a: &Digests<'_>, b: &Digests<'_>) -> u64 {
     let (mut same, mut end) = (0, a.grammar.len().min(b.grammar.len()));
     while same < end {
-        // Equal up to `same`; looked for up to `end`.
+        // The strings are equal up to `same`; the search goes up to `end`.
         let middle = same + (end - same).div_ceil(2);
-        if a.before(middle) == b.before(middle) {
+        if a.prefix_hash(middle) == b.prefix_hash(middle) {
             same = middle;
         } else {
             end = middle - 1;

@@ -1,22 +1,23 @@
-//! Where each digram of a grammar stands: open addressing, linear, without tombstones.
+//! A hash table from each digram of a grammar to the node where it begins: open addressing, linear
+//! probing, no tombstones.
 //!
-//! Cost: 16 bytes a slot, at most half of them taken.
+//! Cost: 16 bytes for each slot, at most half of the slots in use.
 
-/// A slot: the two symbols in one key, and the place. The key 0 is free: no table holds the digram of twice terminal 0 under it, for
-/// keys are stored with all bits turned, and no symbol has them all set.
+/// A slot: both symbols in one key, and the node. The key 0 means that the slot is free. Keys are
+/// stored with all bits inverted, and no symbol has all bits set, so no digram has the key 0.
 #[derive(Clone, Copy)]
 struct Slot {
     key: u64,
-    place: u32,
+    node: u32,
 }
 
-const FREE: Slot = Slot { key: 0, place: 0 };
+const FREE: Slot = Slot { key: 0, node: 0 };
 
-/// Digram → place.
+/// The nodes of digrams.
 #[derive(Default)]
 pub(super) struct Digrams {
     slots: Vec<Slot>,
-    taken: usize,
+    used: usize,
 }
 
 fn key(left: u32, right: u32) -> u64 {
@@ -24,13 +25,13 @@ fn key(left: u32, right: u32) -> u64 {
 }
 
 impl Digrams {
-    /// Takes all out; the memory stays.
+    /// Removes all digrams and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.slots.fill(FREE);
-        self.taken = 0;
+        self.used = 0;
     }
 
-    /// The slot where `key` stands or would stand.
+    /// The slot that contains `key`, or the free slot for it.
     #[inline]
     fn slot(&self, key: u64) -> usize {
         let mask = self.slots.len() - 1;
@@ -47,53 +48,53 @@ impl Digrams {
         (mixed >> (64 - self.slots.len().trailing_zeros())) as usize
     }
 
-    /// Where a digram stands.
+    /// The node of a digram.
     pub(super) fn find(&self, left: u32, right: u32) -> Option<u32> {
         if self.slots.is_empty() {
             return None;
         }
         let key = key(left, right);
         let slot = self.slots[self.slot(key)];
-        (slot.key == key).then_some(slot.place)
+        (slot.key == key).then_some(slot.node)
     }
 
-    /// Where a digram stands; if nowhere, it stands at `place` from now on.
+    /// The node of a digram. If the table does not contain the digram, inserts it with `node`.
     #[inline]
-    pub(super) fn find_or_insert(&mut self, left: u32, right: u32, place: u32) -> Option<u32> {
-        if 2 * self.taken >= self.slots.len() {
+    pub(super) fn find_or_insert(&mut self, left: u32, right: u32, node: u32) -> Option<u32> {
+        if 2 * self.used >= self.slots.len() {
             self.grow();
         }
         let key = key(left, right);
         let at = self.slot(key);
         if self.slots[at].key == key {
-            return Some(self.slots[at].place);
+            return Some(self.slots[at].node);
         }
-        self.slots[at] = Slot { key, place };
-        self.taken += 1;
+        self.slots[at] = Slot { key, node };
+        self.used += 1;
         None
     }
 
-    /// The digram stands at `place` from now on.
-    pub(super) fn set(&mut self, left: u32, right: u32, place: u32) {
-        if self.find_or_insert(left, right, place).is_some() {
+    /// Sets the node of a digram.
+    pub(super) fn set(&mut self, left: u32, right: u32, node: u32) {
+        if self.find_or_insert(left, right, node).is_some() {
             let at = self.slot(key(left, right));
-            self.slots[at].place = place;
+            self.slots[at].node = node;
         }
     }
 
-    /// Takes a digram out if it stands at `place`.
+    /// Removes a digram if its node is `node`.
     #[inline]
-    pub(super) fn remove(&mut self, left: u32, right: u32, place: u32) {
+    pub(super) fn remove(&mut self, left: u32, right: u32, node: u32) {
         if self.slots.is_empty() {
             return;
         }
         let key = key(left, right);
         let mut hole = self.slot(key);
-        if self.slots[hole].key != key || self.slots[hole].place != place {
+        if self.slots[hole].key != key || self.slots[hole].node != node {
             return;
         }
-        self.taken -= 1;
-        // What comes behind the hole moves into it unless it would then stand before its home.
+        self.used -= 1;
+        // Later entries move into the hole, unless an entry would then stand before its home slot.
         let mask = self.slots.len() - 1;
         let mut at = hole;
         loop {

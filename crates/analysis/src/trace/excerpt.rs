@@ -1,37 +1,40 @@
-//! Some events of a trace in a file, without what stands before them but its rules.
+//! Reads some events of a trace file without the events before them.
 //!
-//! Reading begins with the last fresh block before them. Of the blocks in front only rules are kept; how deep calls are there, the blocks say.
-//! So events at the end of a long trace come as soon as those that are no further from a fresh block, of which there is one for each memory
-//! full of pieces ([`Limits`](super::Limits)). Nothing is deepened, as only these events are expanded.
+//! Reading begins at the last fresh block before the events. From the blocks in between, only the
+//! rules are kept; each block states its change to the depth of calls. So the time depends on the
+//! distance from the fresh block, not on the length of the trace. There is one fresh block whenever
+//! the pieces fill their memory ([`Limits`](super::Limits)). The grammar is not processed further,
+//! as only these events are expanded.
 //!
-//! Cost: decoding the tokens from the fresh block on, about 100 ns each, and four bytes for each.
+//! Cost: decoding the tokens from the fresh block on, about 100 ns and four bytes for each token.
 
 use holloway_format::error::AssembleError;
 use holloway_format::trace::{Symbol, TracePosition, TraceStream};
 
 use super::Trace;
-use super::assemble::{MOST_TOKENS, Reader, prune};
+use super::assemble::{MAX_TOKENS, TokenReader, prune};
 
-/// Which events of a thread's trace were read.
+/// The events of a thread's trace that were read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
-    /// What stands before the first event that was read.
+    /// Number of events before the first event that was read, and the depth of calls there.
     pub before: TracePosition,
     /// Number of all events of the thread.
     pub events: u64,
 }
 
-/// Events of a trace that follow one another.
+/// Consecutive events of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excerpt {
-    /// What stands before them.
+    /// Number of events before the excerpt, and the depth of calls there.
     pub before: TracePosition,
-    /// Those asked for and others around them.
+    /// The requested events and others around them.
     pub trace: Trace,
 }
 
 impl Excerpt {
-    /// The blocks of a stream in which the `count` events from position `from` on stand. Nothing if one that has to be read is damaged.
+    /// Reads the blocks of a stream that contain the `count` events from position `from` on.
+    /// Returns `None` if a block that must be read is damaged.
     ///
     /// # Errors
     /// The blocks do not make a grammar.
@@ -41,8 +44,8 @@ impl Excerpt {
         count: u64,
     ) -> Result<Option<Self>, AssembleError> {
         let (mut next, blocks) = stream.blocks_at(from);
-        let known = stream.terminals.len();
-        let (mut reader, mut tokens) = (Reader::default(), 0);
+        let terminal_count = stream.terminals.len();
+        let (mut reader, mut tokens) = (TokenReader::default(), 0);
         let (mut before, mut top) = (None, Vec::new());
         for block in blocks {
             if next.events >= from.saturating_add(count) {
@@ -52,22 +55,22 @@ impl Excerpt {
                 return Ok(None);
             };
             if block.is_fresh {
-                reader.begin();
+                reader.forget_rules();
             }
             tokens += block.tokens.len();
-            if tokens > MOST_TOKENS {
+            if tokens > MAX_TOKENS {
                 return Err(AssembleError::Large);
             }
             let symbols = reader.read(&block.tokens, |terminal| {
-                ((terminal as usize) < known)
+                ((terminal as usize) < terminal_count)
                     .then(|| Symbol::terminal(terminal))
                     .ok_or(AssembleError::Terminal { terminal })
             })?;
-            let here = next;
+            let block_start = next;
             next.events = next.events.saturating_add(block.length);
             next.depth = next.depth.saturating_add(block.change);
             if next.events > from {
-                before.get_or_insert(here);
+                before.get_or_insert(block_start);
                 top.extend(symbols);
             }
         }

@@ -1,109 +1,129 @@
-//! Activations of functions over a grammar: what a part of a trace does to the stack of open activations, whatever that is.
+//! Splits a trace into the activations of functions, rule by rule. Each section of the trace (the
+//! expansion of a rule) is summarized without knowing the open activations at its start.
 //!
-//! A part of a trace ends some activations that were open before it, goes on in the one below these, and begins new ones. So it is a list of pieces
-//! ([`Frames`]): those that ended an older activation, top first; the one that goes on in the older activation below; those of new activations, lowest first.
-//! Two parts make one: each piece of the second that belongs to an older activation is joined to the piece the first left on top. What is computed of the
-//! pieces says [`Fold`].
+//! A section ends some of the activations that were open at its start, continues the activation
+//! below these, and begins new activations. [`Frames`] holds the section's part of each of these
+//! activations:
 //!
-//! A path that goes on in a function that isn't on top stands in an activation whose begin is not in the trace (the child of a fork): it lies on top of the
-//! others, as if it had begun there. After a [gap](Event::Gap) no older activation is known.
+//! - parts of older activations that the section ends, topmost first
+//! - the part of the older activation below them, which stays open
+//! - parts of new activations, lowest first
 //!
-//! Cost: linear in the symbols of the grammar and in the pieces that parts consist of: few where calls nest, at most as many as a recursion is deep.
+//! To join two sections, each part of the second that belongs to an older activation is joined to
+//! the part on top of the first. The trait [`Fold`] defines the values computed for the parts.
+//!
+//! A path may continue a function that is not on top. Then the trace does not contain the beginning
+//! of the path's activation (the child of a fork). This activation lies on top of the others, as if
+//! it had begun there. After a [gap](Event::Gap), no older activation is known.
+//!
+//! Cost: linear in the symbols of the grammar and in the number of parts in its rules. A rule has
+//! few parts where calls nest, and at most as many as a recursion is deep.
 
 use super::code::Event;
-use super::grams::{TooMany, fold};
+use super::grams::{TooMany, fold_rules};
 use super::{Grammar, Part};
 
-/// What is computed of the piece that an activation has in a part of the trace. `weight` is how often the part occurs.
+/// Computes a value (`Body`) for the part of an activation that a section of the trace contains.
+/// `weight` is the number of occurrences of the section.
 pub(super) trait Fold {
-    /// What is known of a piece.
+    /// The value of a part.
     type Body: Clone + Default;
-    /// A terminal stands at the end of a piece.
+    /// Appends a terminal to a part.
     fn push(&mut self, body: &mut Self::Body, terminal: u32, weight: u64);
-    /// A piece goes on with another.
+    /// Appends the next part of the same activation.
     fn append(&mut self, body: &mut Self::Body, later: &Self::Body, weight: u64);
-    /// The activation ends.
+    /// Ends the activation.
     fn end(&mut self, body: &mut Self::Body, weight: u64);
-    /// What lies below an activation that ended comes to be known; `None`: nothing does.
-    fn fall(&mut self, body: &mut Self::Body, below: Option<&mut Self::Body>, weight: u64);
-    /// The activation of a piece turns out to begin with its first path; `below` is what is known of the next lower one; `None`: there is none.
-    fn begin(&mut self, body: &mut Self::Body, below: Option<&mut Self::Body>, weight: u64);
-    /// It becomes known what function the activation is of; `None`: there is no activation.
-    fn settle(&mut self, body: &mut Self::Body, function: Option<u32>, weight: u64);
+    /// Passes the activation below a part whose activation ended; `None`: no activation is known
+    /// below.
+    fn end_above(&mut self, body: &mut Self::Body, below: Option<&mut Self::Body>, weight: u64);
+    /// Passes the activation below a part that turns out to contain the first path of its
+    /// activation; `None`: there is no activation below.
+    fn begin_above(&mut self, body: &mut Self::Body, below: Option<&mut Self::Body>, weight: u64);
+    /// Passes the function of the activation; `None`: there is no activation. May be called again
+    /// after the value has changed.
+    fn set_function(&mut self, body: &mut Self::Body, function: Option<u32>, weight: u64);
 }
 
-/// Pieces of a part: a recursion as deep as no stack is.
-const MOST: usize = 1 << 24;
+/// Maximum number of parts in a section: no real stack holds so deep a recursion.
+const MAX_PARTS: usize = 1 << 24;
 
-/// What a part of an activation is in a part of the trace.
+/// The part of an activation that a section of the trace contains.
 #[derive(Clone, Default)]
-struct Piece<B> {
-    /// The function, once a path of it was met.
+struct ActivationPart<B> {
+    /// The function, once one of its paths was read.
     function: Option<u32>,
     body: B,
 }
 
-/// What a part of a trace does to the stack.
+/// The effect of a section of the trace on the stack of activations.
 pub(super) struct Frames<B> {
-    /// Ended an older activation, top first.
-    ended: Vec<Piece<B>>,
-    /// In the older activation below.
-    open: Piece<B>,
-    /// Whether that one and all below it ended, behind a gap.
-    cleared: bool,
-    /// Of activations that began here, lowest first.
-    new: Vec<Piece<B>>,
+    /// Parts of older activations that the section ends, topmost first.
+    ended: Vec<ActivationPart<B>>,
+    /// The part of the older activation below these.
+    open: ActivationPart<B>,
+    /// Whether a gap ended this activation and all below it.
+    is_cleared: bool,
+    /// Parts of activations that began in the section, lowest first.
+    new: Vec<ActivationPart<B>>,
 }
 
 impl<B: Default> Default for Frames<B> {
     fn default() -> Self {
         Frames {
             ended: Vec::new(),
-            open: Piece::default(),
-            cleared: false,
+            open: ActivationPart::default(),
+            is_cleared: false,
             new: Vec::new(),
         }
     }
 }
 
-/// Folds the activations of a whole trace; at its end all that are open end. `check` is asked after each rule whether to go on.
+/// Computes the values of all activations of a trace. The end of the trace ends all open
+/// activations. `check` decides after each rule whether to continue.
 ///
 /// # Errors
-/// What `check` says, or if a part has more than [`MOST`] pieces.
+/// The error of `check`, or a rule has more than [`MAX_PARTS`] parts.
 pub(super) fn fold_frames<F: Fold>(
     grammar: &Grammar,
     events: &[Event],
-    by: &mut F,
+    folder: &mut F,
     check: impl Fn(&F) -> Result<(), TooMany>,
 ) -> Result<(), TooMany> {
-    let mut all = fold(grammar, |parts: &[Frames<F::Body>], rule, weight| {
-        let mut frames = Frames::default();
-        for symbol in grammar.rule(rule) {
-            match symbol.part() {
-                Part::Terminal(id) => frames.event(by, id, events[id as usize], weight)?,
-                Part::Rule(used) => frames.append(by, &parts[used as usize], weight),
+    let mut frames = fold_rules(
+        grammar,
+        |frames_of_rules: &[Frames<F::Body>], rule, weight| {
+            let mut frames = Frames::default();
+            for symbol in grammar.rule(rule) {
+                match symbol.part() {
+                    Part::Terminal(id) => frames.event(folder, id, events[id as usize], weight)?,
+                    Part::Rule(used) => {
+                        frames.append(folder, &frames_of_rules[used as usize], weight)
+                    }
+                }
+                if frames.ended.len() + frames.new.len() > MAX_PARTS {
+                    return Err(TooMany::Activations(MAX_PARTS));
+                }
             }
-            if frames.ended.len() + frames.new.len() > MOST {
-                return Err(TooMany::Activations(MOST));
-            }
-        }
-        check(by)?;
-        Ok(frames)
-    })?;
-    all.clear(by, 1);
-    // There was no older activation.
-    for piece in all.ended.iter_mut().chain([&mut all.open]) {
-        by.begin(&mut piece.body, None, 1);
-        by.fall(&mut piece.body, None, 1);
-        by.settle(&mut piece.body, piece.function, 1);
+            check(folder)?;
+            Ok(frames)
+        },
+    )?;
+    frames.end_all(folder, 1);
+    // No activation is older than the trace.
+    for part in frames.ended.iter_mut().chain([&mut frames.open]) {
+        folder.begin_above(&mut part.body, None, 1);
+        folder.end_above(&mut part.body, None, 1);
+        folder.set_function(&mut part.body, part.function, 1);
     }
-    check(by)
+    check(folder)
 }
 
 impl<B: Clone + Default> Frames<B> {
+    /// Appends an event.
     fn event<F: Fold<Body = B>>(
         &mut self,
-        by: &mut F,
+        folder: &mut F,
         terminal: u32,
         event: Event,
         weight: u64,
@@ -116,64 +136,72 @@ impl<B: Clone + Default> Frames<B> {
                 ..
             } => {
                 if enters || !self.fits(Some(function)) {
-                    self.new.push(Piece::default());
+                    self.new.push(ActivationPart::default());
                 }
                 let top = self.top().expect("an activation fits or was made");
-                by.push(&mut top.body, terminal, weight);
-                top.settle(by, Some(function), weight);
+                folder.push(&mut top.body, terminal, weight);
+                top.set_function(folder, Some(function), weight);
                 if leaves {
-                    self.pop(by, weight);
+                    self.end_top(folder, weight);
                 }
             }
-            Event::Left(frames) if frames as usize > MOST => {
-                return Err(TooMany::Activations(MOST));
+            Event::Left(frames) if frames as usize > MAX_PARTS => {
+                return Err(TooMany::Activations(MAX_PARTS));
             }
             Event::Left(frames) => {
                 for _ in 0..frames {
-                    self.pop(by, weight);
+                    self.end_top(folder, weight);
                 }
             }
-            Event::Gap => self.clear(by, weight),
+            Event::Gap => self.end_all(folder, weight),
         }
         Ok(())
     }
 
-    fn append<F: Fold<Body = B>>(&mut self, by: &mut F, later: &Frames<B>, weight: u64) {
-        for piece in &later.ended {
-            self.meet(by, piece, weight);
-            self.pop(by, weight);
+    /// Appends the section `later`.
+    fn append<F: Fold<Body = B>>(&mut self, folder: &mut F, later: &Frames<B>, weight: u64) {
+        for part in &later.ended {
+            self.join_part(folder, part, weight);
+            self.end_top(folder, weight);
         }
-        self.meet(by, &later.open, weight);
-        if later.cleared {
-            self.clear(by, weight);
+        self.join_part(folder, &later.open, weight);
+        if later.is_cleared {
+            self.end_all(folder, weight);
         }
         self.new.extend(later.new.iter().cloned());
     }
 
-    /// Joins a piece of an older activation to the one on top; if that is another function's, the piece is the whole activation.
-    fn meet<F: Fold<Body = B>>(&mut self, by: &mut F, piece: &Piece<B>, weight: u64) {
-        if !self.fits(piece.function) {
-            let mut piece = piece.clone();
+    /// Joins a part of an older activation to the activation on top. If the activation on top
+    /// belongs to another function, the part is a whole activation.
+    fn join_part<F: Fold<Body = B>>(
+        &mut self,
+        folder: &mut F,
+        part: &ActivationPart<B>,
+        weight: u64,
+    ) {
+        if !self.fits(part.function) {
+            let mut part = part.clone();
             match self.top() {
                 Some(below) => {
-                    by.begin(&mut piece.body, Some(&mut below.body), weight);
-                    below.settle(by, None, weight);
+                    folder.begin_above(&mut part.body, Some(&mut below.body), weight);
+                    below.set_function(folder, None, weight);
                 }
-                None => by.begin(&mut piece.body, None, weight),
+                None => folder.begin_above(&mut part.body, None, weight),
             }
-            self.new.push(piece);
+            self.new.push(part);
             return;
         }
         match self.top() {
             Some(top) => {
-                by.append(&mut top.body, &piece.body, weight);
-                top.settle(by, piece.function, weight);
+                folder.append(&mut top.body, &part.body, weight);
+                top.set_function(folder, part.function, weight);
             }
-            None => by.settle(&mut piece.body.clone(), None, weight),
+            None => folder.set_function(&mut part.body.clone(), None, weight),
         }
     }
 
-    /// Whether a piece of a function can belong to the activation on top; one of no function known fits anything.
+    /// Whether a part of a function can belong to the activation on top. A part without a known
+    /// function fits any activation.
     fn fits(&mut self, function: Option<u32>) -> bool {
         match (self.top(), function) {
             (_, None) => true,
@@ -182,46 +210,52 @@ impl<B: Clone + Default> Frames<B> {
         }
     }
 
-    fn top(&mut self) -> Option<&mut Piece<B>> {
-        let older = (!self.cleared).then_some(&mut self.open);
+    /// The activation on top; `None` if no activation is known.
+    fn top(&mut self) -> Option<&mut ActivationPart<B>> {
+        let older = (!self.is_cleared).then_some(&mut self.open);
         self.new.last_mut().or(older)
     }
 
     /// Ends the activation on top.
-    fn pop<F: Fold<Body = B>>(&mut self, by: &mut F, weight: u64) {
-        if let Some(mut piece) = self.new.pop() {
-            by.end(&mut piece.body, weight);
+    fn end_top<F: Fold<Body = B>>(&mut self, folder: &mut F, weight: u64) {
+        if let Some(mut part) = self.new.pop() {
+            folder.end(&mut part.body, weight);
             let Some(below) = self.top() else {
-                return by.fall(&mut piece.body, None, weight);
+                return folder.end_above(&mut part.body, None, weight);
             };
-            by.fall(&mut piece.body, Some(&mut below.body), weight);
-            below.settle(by, None, weight);
-        } else if !self.cleared {
-            let mut piece = std::mem::take(&mut self.open);
-            by.end(&mut piece.body, weight);
-            by.fall(&mut piece.body, Some(&mut self.open.body), weight);
-            self.ended.push(piece);
+            folder.end_above(&mut part.body, Some(&mut below.body), weight);
+            below.set_function(folder, None, weight);
+        } else if !self.is_cleared {
+            let mut part = std::mem::take(&mut self.open);
+            folder.end(&mut part.body, weight);
+            folder.end_above(&mut part.body, Some(&mut self.open.body), weight);
+            self.ended.push(part);
         }
     }
 
     /// Ends all activations.
-    fn clear<F: Fold<Body = B>>(&mut self, by: &mut F, weight: u64) {
+    fn end_all<F: Fold<Body = B>>(&mut self, folder: &mut F, weight: u64) {
         while !self.new.is_empty() {
-            self.pop(by, weight);
+            self.end_top(folder, weight);
         }
-        if !self.cleared {
-            by.end(&mut self.open.body, weight);
-            self.cleared = true;
+        if !self.is_cleared {
+            folder.end(&mut self.open.body, weight);
+            self.is_cleared = true;
         }
     }
 }
 
-impl<B: Clone + Default> Piece<B> {
-    /// Says which function it is of, if that is known now or was before.
-    fn settle<F: Fold<Body = B>>(&mut self, by: &mut F, function: Option<u32>, weight: u64) {
+impl<B: Clone + Default> ActivationPart<B> {
+    /// Passes the function of the activation to the folder, if it is known now or was known before.
+    fn set_function<F: Fold<Body = B>>(
+        &mut self,
+        folder: &mut F,
+        function: Option<u32>,
+        weight: u64,
+    ) {
         self.function = self.function.or(function);
         if self.function.is_some() {
-            by.settle(&mut self.body, self.function, weight);
+            folder.set_function(&mut self.body, self.function, weight);
         }
     }
 }

@@ -1,46 +1,50 @@
-//! Sequences that occur often, exactly, where all there are would be too many.
+//! Counts frequent sequences exactly where counting all sequences would take too much memory.
 //!
-//! All parts of a frequent sequence are as frequent (Agrawal, Srikant 1994). So lengths are counted one after the other: of `n` symbols, only those whose first and whose last
-//! `n - 1` are frequent. As in [`grams`](super::grams) a window is met in the rule in which it first lies whole; of a string only the longest frequent beginning and
-//! end matter, up to `n - 1` symbols.
+//! All parts of a frequent sequence are at least as frequent (Agrawal, Srikant 1994). So the
+//! algorithm counts one length after the other. A sequence of `n` symbols is counted only if its
+//! first and its last `n - 1` symbols are frequent. As in [`grams`](super::grams), a window is
+//! counted in the lowest rule whose expansion contains all of it. Of each string, only the longest
+//! frequent prefix and suffix of up to `n - 1` symbols matter.
 //!
-//! Cost: for each length a pass over the grammar, at most that many steps a symbol; memory for the sequences of the next length that may be frequent.
+//! Cost: for each length `n`, a pass over the grammar with at most `n` steps for each symbol.
+//! Memory: the candidate sequences of the next length.
 
-use super::grams::{EMPTY, Grams, TooMany, fold};
+use super::grams::{EMPTY, Grams, TooMany, fold_rules};
 use super::{Grammar, Part};
 
-/// Counts all sequences of up to `k` terminals that occur at least `least` times, made of those that `kept` holds for.
+/// Counts all sequences of up to `k` terminals that occur at least `min_count` times. Only
+/// terminals for which `is_included` holds may be part of a sequence.
 ///
 /// # Errors
-/// If more than `limit` may be.
+/// More than `limit` sequences may be frequent.
 pub(super) fn frequent(
     grammar: &Grammar,
     counts: &[u64],
-    kept: impl Fn(u32) -> bool,
+    is_included: impl Fn(u32) -> bool,
     k: usize,
-    least: u64,
+    min_count: u64,
     limit: usize,
 ) -> Result<Grams, TooMany> {
     let mut grams = Grams::new(limit);
     for (terminal, &count) in (0u32..).zip(counts) {
-        if count >= least.max(1) && kept(terminal) {
+        if count >= min_count.max(1) && is_included(terminal) {
             let id = grams.add(EMPTY, terminal, EMPTY);
             grams.count_window(id, count);
         }
     }
     for length in 2..=k {
         let known = grams.nodes().count();
-        let mut level = Level {
+        let mut pass = LengthPass {
             length,
             grams,
             head: Vec::new(),
         };
-        fold(grammar, |parts: &[Ends], rule, weight| {
-            let ends = level.rule(grammar, parts, rule, weight);
-            level.grams.check().map(|()| ends)
+        fold_rules(grammar, |ends_of_rules: &[FrequentEnds], rule, weight| {
+            let ends = pass.rule(grammar, ends_of_rules, rule, weight);
+            pass.grams.check_limit().map(|()| ends)
         })?;
-        grams = level.grams;
-        grams.drop_rare(known, least);
+        grams = pass.grams;
+        grams.drop_rare(known, min_count);
         if grams.nodes().count() == known {
             break;
         }
@@ -48,42 +52,50 @@ pub(super) fn frequent(
     Ok(grams)
 }
 
-/// A string as windows that reach over its ends see it.
+/// The ends of a string. Frequent windows that extend beyond the string need nothing else of it.
 #[derive(Clone, Copy, Default)]
-struct Ends {
-    /// Its longest frequent beginning that is shorter than a window.
+struct FrequentEnds {
+    /// Its longest frequent prefix that is shorter than a window.
     head: u32,
-    /// There is more than that.
-    cut: bool,
-    /// Its longest frequent end that is shorter than a window.
+    /// Whether the string is longer than its head.
+    is_cut: bool,
+    /// Its longest frequent suffix that is shorter than a window.
     tail: u32,
 }
 
-/// The sequences of one length on their way into the tree.
-struct Level {
+/// Counts the sequences of one length.
+struct LengthPass {
     length: usize,
     grams: Grams,
-    /// Symbols of a head, the last first.
+    /// Buffer for the symbols of a head, last symbol first.
     head: Vec<u32>,
 }
 
-impl Level {
-    fn rule(&mut self, grammar: &Grammar, parts: &[Ends], rule: u32, weight: u64) -> Ends {
-        let mut ends = Ends::default();
+impl LengthPass {
+    /// Counts the windows of a rule. Returns the ends of its string.
+    fn rule(
+        &mut self,
+        grammar: &Grammar,
+        ends_of_rules: &[FrequentEnds],
+        rule: u32,
+        weight: u64,
+    ) -> FrequentEnds {
+        let mut ends = FrequentEnds::default();
         for symbol in grammar.rule(rule) {
             match symbol.part() {
                 Part::Terminal(id) => {
-                    ends.tail = self.step(ends.tail, id, weight);
-                    self.begin(&mut ends, id);
+                    ends.tail = self.extend_tail(ends.tail, id, weight);
+                    self.extend_head(&mut ends, id);
                 }
-                Part::Rule(used) => self.append(&mut ends, &parts[used as usize], weight),
+                Part::Rule(used) => self.append(&mut ends, &ends_of_rules[used as usize], weight),
             }
         }
         ends
     }
 
-    /// The longest frequent end behind one more symbol; a window that may be frequent is counted.
-    fn step(&mut self, id: u32, symbol: u32, weight: u64) -> u32 {
+    /// The longest frequent suffix after one more symbol. Counts the window that ends there if it
+    /// may be frequent.
+    fn extend_tail(&mut self, id: u32, symbol: u32, weight: u64) -> u32 {
         let mut from = id;
         if self.grams.length(id) + 1 == self.length {
             from = self.grams.shorter(id);
@@ -103,41 +115,42 @@ impl Level {
         }
     }
 
-    /// Appends a symbol to the beginning.
-    fn begin(&mut self, ends: &mut Ends, symbol: u32) {
-        if ends.cut {
+    /// Appends a symbol to the head.
+    fn extend_head(&mut self, ends: &mut FrequentEnds, symbol: u32) {
+        if ends.is_cut {
             return;
         }
         let room = self.grams.length(ends.head) + 1 < self.length;
         match self.grams.find(ends.head, symbol).filter(|_| room) {
             Some(head) => ends.head = head,
-            None => ends.cut = true,
+            None => ends.is_cut = true,
         }
     }
 
-    fn append(&mut self, ends: &mut Ends, later: &Ends, weight: u64) {
+    /// Appends a string.
+    fn append(&mut self, ends: &mut FrequentEnds, later: &FrequentEnds, weight: u64) {
         let mut head = std::mem::take(&mut self.head);
-        self.grams.read(later.head, &mut head);
+        self.grams.read_backwards(later.head, &mut head);
         let mut tail = ends.tail;
-        // Symbols of the tail that are from before.
-        let mut before = self.grams.length(tail);
+        // Number of symbols of the tail that come from the earlier string.
+        let mut earlier = self.grams.length(tail);
         for (index, &symbol) in head.iter().rev().enumerate() {
-            if before == 0 {
+            if earlier == 0 {
                 break;
             }
-            tail = self.step(tail, symbol, weight);
-            before = self.grams.length(tail).saturating_sub(index + 1);
+            tail = self.extend_tail(tail, symbol, weight);
+            earlier = self.grams.length(tail).saturating_sub(index + 1);
         }
-        // What is frequent does not reach over a beginning that isn't.
-        ends.tail = if before == 0 || later.cut {
+        // No frequent sequence contains an infrequent prefix of the later string.
+        ends.tail = if earlier == 0 || later.is_cut {
             later.tail
         } else {
             tail
         };
         for &symbol in head.iter().rev() {
-            self.begin(ends, symbol);
+            self.extend_head(ends, symbol);
         }
-        ends.cut |= later.cut;
+        ends.is_cut |= later.is_cut;
         self.head = head;
     }
 }

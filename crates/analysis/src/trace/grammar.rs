@@ -1,9 +1,13 @@
-//! A grammar that generates one string: Larus's DAG, one node a rule, edges ordered (Larus 1999, sections 3 and 4).
+//! A grammar that generates one string: Larus's DAG, with one node for each rule and ordered edges
+//! (Larus 1999, sections 3 and 4).
 //!
-//! Rules lie one after the other in one array. A rule uses only rules with higher numbers, so the graph has no cycle, and a pass over the
-//! rules in order (or in reverse) meets each rule after (before) all that use it: what is added up over the DAG needs no recursion and no sorting.
+//! All right sides lie in one array, one after the other. A rule uses only rules with higher
+//! numbers, so the graph has no cycle. A pass over the rules in order reaches each rule after all
+//! rules that use it; a pass in reverse order reaches it before them. So sums over the DAG need
+//! neither recursion nor sorting.
 //!
-//! Cost: 4 bytes a symbol, 16 bytes a rule. Finding a position is linear in the right sides on the way down to it.
+//! Cost: 4 bytes for each symbol, 16 bytes for each rule. Finding a position is linear in the right
+//! sides on the way down to it.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,22 +21,22 @@ pub type RuleId = u32;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Grammar {
     symbols: Vec<Symbol>,
-    /// Where each rule begins in `symbols`, and the end of the last.
+    /// Start of each rule in `symbols`, and the end of the last rule.
     starts: Vec<u64>,
-    /// Terminals in each rule's expansion.
+    /// Number of terminals in each rule's expansion.
     lengths: Vec<u64>,
 }
 
-/// Why rules are not a [`Grammar`].
+/// The reason why a set of rules is not a [`Grammar`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GrammarError {
     /// There is no rule.
     Empty,
-    /// A rule uses itself, a rule before it or one that does not exist.
+    /// A rule uses itself, an earlier rule, or a rule that does not exist.
     Rule {
         /// The rule.
         user: RuleId,
-        /// What it uses.
+        /// The rule that it uses.
         used: RuleId,
     },
     /// A rule's expansion has 2^63 terminals or more.
@@ -57,10 +61,11 @@ impl fmt::Display for GrammarError {
 impl std::error::Error for GrammarError {}
 
 impl Grammar {
-    /// A grammar of these right sides, the start first.
+    /// Creates a grammar of these right sides, start rule first.
     ///
     /// # Errors
-    /// There is none, one uses a rule that does not follow it, or an expansion is too long.
+    /// There is no right side, a right side uses a rule that does not follow it, or an
+    /// expansion is too long.
     pub fn new<R: AsRef<[Symbol]>>(
         rules: impl IntoIterator<Item = R>,
     ) -> Result<Self, GrammarError> {
@@ -72,13 +77,14 @@ impl Grammar {
         Self::from_parts(symbols, starts)
     }
 
-    /// A grammar of right sides that lie one after the other: rule `r` is `symbols[starts[r]..starts[r + 1]]`.
+    /// Creates a grammar of right sides that lie one after the other: rule `r` is
+    /// `symbols[starts[r]..starts[r + 1]]`.
     ///
     /// # Errors
     /// As for [`Grammar::new`].
     ///
     /// # Panics
-    /// If `starts` does not ascend from 0 to the number of symbols.
+    /// `starts` does not ascend from 0 to the number of symbols.
     pub fn from_parts(symbols: Vec<Symbol>, starts: Vec<u64>) -> Result<Self, GrammarError> {
         assert_eq!(starts.first(), Some(&0), "starts begin at 0");
         assert_eq!(
@@ -116,7 +122,7 @@ impl Grammar {
         Ok(length)
     }
 
-    /// Number of rules, the start among them.
+    /// Number of rules, including the start rule.
     pub fn rules(&self) -> RuleId {
         self.lengths.len() as RuleId
     }
@@ -158,8 +164,8 @@ impl Grammar {
         }
     }
 
-    /// How often each rule occurs in the string: ways from the start to it (Larus 1999, section
-    /// 3.3).
+    /// Number of occurrences of each rule in the string: the number of ways from the start rule to
+    /// it (Larus 1999, section 3.3).
     pub fn frequencies(&self) -> Vec<u64> {
         let mut counts = vec![0u64; self.lengths.len()];
         counts[0] = 1;
@@ -175,7 +181,7 @@ impl Grammar {
         counts
     }
 
-    /// The terminals of the string from `position` on, without expanding what stands before it.
+    /// The terminals of the string from `position` on. The terminals before it are not expanded.
     pub fn expand_from(&self, position: u64) -> Expansion<'_> {
         self.expand_rule(0, position)
     }
@@ -200,12 +206,12 @@ impl Grammar {
 #[derive(Clone, Debug)]
 pub struct Expansion<'a> {
     grammar: &'a Grammar,
-    /// What is left of the right sides on the way down, as ranges in the array of symbols.
+    /// The rest of each right side on the way down, as ranges in the array of symbols.
     stack: Vec<Range<usize>>,
 }
 
 impl Expansion<'_> {
-    /// Leaves out the next `count` terminals; whole rules at a step.
+    /// Skips the next `count` terminals, whole rules in one step.
     fn skip_terminals(&mut self, mut count: u64) {
         while count > 0 {
             let Some(top) = self.stack.last_mut() else {
@@ -241,7 +247,8 @@ impl Iterator for Expansion<'_> {
                 Part::Terminal(id) => return Some(id),
                 Part::Rule(rule) => {
                     if top.start == top.end {
-                        // The last symbol's place is taken over: right recursion needs no depth.
+                        // The rule replaces its exhausted user on the stack, so right recursion
+                        // needs no depth.
                         *top = self.grammar.span(rule);
                     } else {
                         self.stack.push(self.grammar.span(rule));

@@ -1,18 +1,25 @@
-//! How often each sequence of up to `k` symbols occurs, exactly, from a grammar (PAPERS: "count(X) = sum over rules of the rule's frequency
-//! times the windows equal to X that span at least two symbols of the right side").
+//! Counts each sequence of up to `k` symbols exactly, from a grammar. PAPERS: "count(X) = sum over
+//! rules of the rule's frequency times the windows equal to X that span at least two symbols of the
+//! right side".
 //!
-//! Each place of the string begins one window of `k` symbols, shorter at the end of the string; a sequence occurs as often as windows begin with it.
-//! So windows go into a prefix tree, and sums are made once at the end. A window is met in the one rule in whose right side it first lies whole:
-//! only the first and last `k - 1` symbols of each part's expansion matter (`Ends`).
+//! Each position of the string begins one window of `k` symbols; windows at the end of the string
+//! are shorter. A sequence occurs as often as windows begin with it. So the algorithm counts
+//! windows in a prefix tree and adds up the counts once at the end. A window is counted in one
+//! rule: the lowest rule of the DAG whose expansion contains all of it. For that, only the first
+//! and the last `k - 1` symbols of each symbol's expansion matter (`StringEnds`).
 //!
-//! The tree holds all sequences of up to `k` symbols, and each knows the one without its first symbol (as in a suffix tree; Weiner 1973, Ukkonen
-//! 1995). So reading on by a symbol is a step down and, from a whole window, one across; a sequence that is there has all its parts there.
+//! The tree holds all sequences of up to `k` symbols. Each sequence has a link to the sequence
+//! without its first symbol (as in a suffix tree; Weiner 1973, Ukkonen 1995). So reading one more
+//! symbol is a step down the tree and, from a full window, a step along this link. If the tree
+//! holds a sequence, it holds all parts of that sequence.
 //!
-//! Example: S → AAA, A → abbc, k = 2. In A (three times) the windows ab, bb, bc are whole; in S, between two A, ca. The c at the end begins the
-//! window c. Sums: ab, bb, bc 3 each, ca 2, b 6.
+//! Example: S → AAA, A → abbc, k = 2. A occurs three times and contains the windows ab, bb, bc. S
+//! contains the window ca twice, between two As. The c at the end begins the short window c.
+//! Totals: ab, bb, bc 3 each, ca 2, b 6.
 //!
-//! Cost: at most `k` steps a symbol of the grammar, whatever the length of the string, and one for each different sequence; memory for these, up to a
-//! limit.
+//! Cost: at most `k` steps for each symbol of the grammar, whatever the length of the string, and
+//! one step for each different sequence. Memory grows with the number of different sequences, up to
+//! a limit.
 
 use std::fmt;
 
@@ -20,35 +27,36 @@ use rustc_hash::FxHashMap;
 
 use super::{Grammar, Part};
 
-/// A prefix tree of sequences with counts. Node 0 is the empty sequence; a node's number is higher than its parent's.
+/// A prefix tree of sequences with their counts. Node 0 is the empty sequence. A node has a higher
+/// number than its parent.
 #[derive(Clone, Debug)]
 pub struct Grams {
-    nodes: Vec<Node>,
-    /// By node: the sequence without its first symbol.
+    nodes: Vec<Gram>,
+    /// By node: the node of the sequence without its first symbol.
     shorter: Vec<u32>,
     steps: FxHashMap<u64, u32>,
     limit: usize,
 }
 
-/// A sequence: one symbol more than its parent.
+/// A sequence. It is one symbol longer than its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Node {
+pub struct Gram {
     /// The sequence without its last symbol.
     pub parent: u32,
     /// The last symbol.
     pub symbol: u32,
     /// Symbols of the sequence.
     pub length: u32,
-    /// Times it occurs.
+    /// Number of occurrences.
     pub count: u64,
 }
 
-/// More than can be kept at once.
+/// A limit was exceeded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TooMany {
-    /// Different sequences.
+    /// More than this number of different sequences.
     Sequences(usize),
-    /// Activations open at once.
+    /// More than this number of activations open at once.
     Activations(usize),
 }
 
@@ -70,9 +78,9 @@ impl fmt::Display for TooMany {
 impl std::error::Error for TooMany {}
 
 impl Grams {
-    /// No sequence yet, and at most `limit` of them.
+    /// A tree with only the empty sequence. It may grow to `limit` sequences.
     pub(super) fn new(limit: usize) -> Grams {
-        let root = Node {
+        let root = Gram {
             parent: 0,
             symbol: 0,
             length: 0,
@@ -86,13 +94,13 @@ impl Grams {
         }
     }
 
-    /// All sequences but the empty one, with their numbers; each after those it begins with.
-    pub fn nodes(&self) -> impl Iterator<Item = (u32, &Node)> {
+    /// All nonempty sequences with their numbers. A sequence comes after all its prefixes.
+    pub fn nodes(&self) -> impl Iterator<Item = (u32, &Gram)> {
         (0u32..).zip(&self.nodes).skip(1)
     }
 
-    /// The sequence of a number.
-    pub fn node(&self, id: u32) -> &Node {
+    /// The sequence with this number.
+    pub fn node(&self, id: u32) -> &Gram {
         &self.nodes[id as usize]
     }
 
@@ -107,12 +115,12 @@ impl Grams {
         symbols
     }
 
-    /// The sequence one symbol longer, if it occurs.
+    /// The number of the sequence extended by a symbol, if it occurs.
     pub fn find(&self, id: u32, symbol: u32) -> Option<u32> {
         self.steps.get(&key(id, symbol)).copied()
     }
 
-    /// Times a sequence occurs.
+    /// Number of occurrences of a sequence.
     pub fn count(&self, symbols: &[u32]) -> u64 {
         let mut symbols = symbols.iter();
         let end = symbols.try_fold(0, |id, &symbol| self.find(id, symbol));
@@ -123,35 +131,36 @@ impl Grams {
         self.node(id).length as usize
     }
 
-    /// The sequence one symbol longer, made if it is new, with all its ends; the empty one where there are too many.
-    fn step(&mut self, id: u32, symbol: u32) -> u32 {
+    /// The sequence extended by a symbol. If it is new, it is added with all its suffixes. Returns
+    /// the empty sequence at the limit.
+    fn extend(&mut self, id: u32, symbol: u32) -> u32 {
         let mut longer = None;
         let mut first = EMPTY;
-        let mut begin = id;
+        let mut suffix = id;
         loop {
-            let found = self.find(begin, symbol);
-            let this = match found {
+            let found = self.find(suffix, symbol);
+            let extended = match found {
                 Some(known) => known,
                 None if self.nodes.len() > self.limit => return EMPTY,
-                None => self.add(begin, symbol, EMPTY),
+                None => self.add(suffix, symbol, EMPTY),
             };
             match longer {
-                Some(longer) => self.shorter[longer as usize] = this,
-                None => first = this,
+                Some(longer) => self.shorter[longer as usize] = extended,
+                None => first = extended,
             }
-            if found.is_some() || begin == EMPTY {
+            if found.is_some() || suffix == EMPTY {
                 return first;
             }
-            longer = Some(this);
-            begin = self.shorter[begin as usize];
+            longer = Some(extended);
+            suffix = self.shorter[suffix as usize];
         }
     }
 
-    /// Adds a sequence; `shorter` is it without its first symbol.
+    /// Adds a sequence. `shorter` is the sequence without its first symbol.
     pub(super) fn add(&mut self, parent: u32, symbol: u32, shorter: u32) -> u32 {
         let id = self.nodes.len() as u32;
         self.steps.insert(key(parent, symbol), id);
-        self.nodes.push(Node {
+        self.nodes.push(Gram {
             parent,
             symbol,
             length: self.node(parent).length + 1,
@@ -166,27 +175,28 @@ impl Grams {
         self.shorter[id as usize]
     }
 
-    /// Drops those of the longest sequences, which stand behind the first `known`, that are too rare.
-    pub(super) fn drop_rare(&mut self, known: usize, least: u64) {
-        let mut kept = known + 1;
+    /// Removes the longest sequences (those after the first `known`) that occur fewer than
+    /// `min_count` times.
+    pub(super) fn drop_rare(&mut self, known: usize, min_count: u64) {
+        let mut next = known + 1;
         for at in known + 1..self.nodes.len() {
             let node = self.nodes[at];
             let key = key(node.parent, node.symbol);
-            if node.count < least {
+            if node.count < min_count {
                 self.steps.remove(&key);
                 continue;
             }
-            self.steps.insert(key, kept as u32);
-            self.nodes[kept] = node;
-            self.shorter[kept] = self.shorter[at];
-            kept += 1;
+            self.steps.insert(key, next as u32);
+            self.nodes[next] = node;
+            self.shorter[next] = self.shorter[at];
+            next += 1;
         }
-        self.nodes.truncate(kept);
-        self.shorter.truncate(kept);
+        self.nodes.truncate(next);
+        self.shorter.truncate(next);
     }
 
-    /// Reads the symbols of a sequence, the last first.
-    pub(super) fn read(&self, mut id: u32, symbols: &mut Vec<u32>) {
+    /// Reads the symbols of a sequence, last symbol first.
+    pub(super) fn read_backwards(&self, mut id: u32, symbols: &mut Vec<u32>) {
         symbols.clear();
         while id != EMPTY {
             let node = self.node(id);
@@ -200,27 +210,29 @@ impl Grams {
         *count = count.saturating_add(weight);
     }
 
-    /// Counts the windows that begin with the first `begins` symbols of a sequence and reach to its end; gives what is left of it.
-    fn cut(&mut self, mut id: u32, begins: usize, weight: u64) -> u32 {
-        for _ in 0..begins {
+    /// Counts the `starts` longest suffixes of a sequence as complete windows: the windows that
+    /// begin at its first `starts` symbols and reach its end. Returns the remaining suffix.
+    fn count_suffixes(&mut self, mut id: u32, starts: usize, weight: u64) -> u32 {
+        for _ in 0..starts {
             self.count_window(id, weight);
             id = self.shorter[id as usize];
         }
         id
     }
 
-    /// Whether there are no more than the limit.
-    pub(super) fn check(&self) -> Result<(), TooMany> {
+    /// Checks the limit.
+    pub(super) fn check_limit(&self) -> Result<(), TooMany> {
         if self.nodes.len() > self.limit {
             return Err(TooMany::Sequences(self.limit));
         }
         Ok(())
     }
 
-    /// Makes counts of windows those of sequences: adds to each what its extensions have.
+    /// Turns the counts of windows into counts of sequences: adds the count of each sequence to its
+    /// parent.
     pub(super) fn sum_up(&mut self) {
         for id in (1..self.nodes.len()).rev() {
-            let Node { parent, count, .. } = self.nodes[id];
+            let Gram { parent, count, .. } = self.nodes[id];
             let sum = &mut self.nodes[parent as usize].count;
             *sum = sum.saturating_add(count);
         }
@@ -234,23 +246,24 @@ fn key(id: u32, symbol: u32) -> u64 {
     u64::from(id) << 32 | u64::from(symbol)
 }
 
-/// Windows of `k` symbols on their way into the tree.
+/// Counts windows of `k` symbols in a prefix tree.
 pub(super) struct Windows {
     k: usize,
-    /// The tree.
+    /// The prefix tree.
     pub(super) grams: Grams,
-    /// Symbols of a head.
+    /// Buffer for the symbols of a head.
     head: Vec<u32>,
 }
 
-/// A string as windows that reach over its ends see it.
+/// The ends of a string. Windows that extend beyond the string need nothing else of it.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Ends {
+pub(super) struct StringEnds {
     /// The first symbols, at most `k - 1`, as a sequence of the tree.
     head: u32,
-    /// The last symbols, at most `k - 1`: the windows that begin there are not whole yet. Empty if the string ended.
+    /// The last symbols, at most `k - 1`: windows that begin at them are incomplete. Empty if the
+    /// string ended.
     tail: u32,
-    /// Nothing follows it: all its windows are counted.
+    /// Whether the string ended. All its windows are then counted.
     ended: bool,
 }
 
@@ -264,42 +277,44 @@ impl Windows {
     }
 
     /// Appends a symbol.
-    pub(super) fn push(&mut self, ends: &mut Ends, symbol: u32, weight: u64) {
-        ends.tail = self.step(ends.tail, symbol, weight);
+    pub(super) fn push(&mut self, ends: &mut StringEnds, symbol: u32, weight: u64) {
+        ends.tail = self.extend_window(ends.tail, symbol, weight);
         if self.grams.length(ends.head) + 1 < self.k {
-            ends.head = self.grams.step(ends.head, symbol);
+            ends.head = self.grams.extend(ends.head, symbol);
         }
     }
 
-    /// The sequence one symbol longer; of a whole window, which is counted, what is left behind its first symbol.
-    fn step(&mut self, id: u32, symbol: u32, weight: u64) -> u32 {
-        let next = self.grams.step(id, symbol);
+    /// Extends a sequence by a symbol. If the result is a full window, counts it and removes its
+    /// first symbol.
+    fn extend_window(&mut self, id: u32, symbol: u32, weight: u64) -> u32 {
+        let next = self.grams.extend(id, symbol);
         if self.grams.length(next) < self.k {
             return next;
         }
-        self.grams.cut(next, 1, weight)
+        self.grams.count_suffixes(next, 1, weight)
     }
 
     /// Appends a string.
-    pub(super) fn append(&mut self, ends: &mut Ends, later: &Ends, weight: u64) {
+    pub(super) fn append(&mut self, ends: &mut StringEnds, later: &StringEnds, weight: u64) {
         let mut head = std::mem::take(&mut self.head);
-        self.grams.read(later.head, &mut head);
-        // Those that begin in the later string are counted already.
-        let mut begins = self.grams.length(ends.tail);
+        self.grams.read_backwards(later.head, &mut head);
+        // Only windows that begin in the tail remain: the windows of the later string are counted
+        // already.
+        let mut starts = self.grams.length(ends.tail);
         let mut tail = ends.tail;
         for &symbol in head.iter().rev() {
-            if begins == 0 {
+            if starts == 0 {
                 break;
             }
-            let whole = self.grams.length(tail) + 1 == self.k;
-            tail = self.step(tail, symbol, weight);
-            begins -= usize::from(whole);
+            let is_full = self.grams.length(tail) + 1 == self.k;
+            tail = self.extend_window(tail, symbol, weight);
+            starts -= usize::from(is_full);
         }
-        ends.tail = match begins {
+        ends.tail = match starts {
             0 => later.tail,
-            // The later string lies whole in its head.
+            // The head contains all of the later string.
             _ if later.ended => {
-                self.grams.cut(tail, begins, weight);
+                self.grams.count_suffixes(tail, starts, weight);
                 EMPTY
             }
             _ => tail,
@@ -308,26 +323,26 @@ impl Windows {
             if self.grams.length(ends.head) + 1 >= self.k {
                 break;
             }
-            ends.head = self.grams.step(ends.head, symbol);
+            ends.head = self.grams.extend(ends.head, symbol);
         }
         ends.ended |= later.ended;
         self.head = head;
     }
 
-    /// Says that nothing follows: windows that are not whole stay short.
-    pub(super) fn end(&mut self, ends: &mut Ends, weight: u64) {
-        let begins = self.grams.length(ends.tail);
-        self.grams.cut(ends.tail, begins, weight);
+    /// Ends the string: its incomplete windows stay short and are counted.
+    pub(super) fn end(&mut self, ends: &mut StringEnds, weight: u64) {
+        let starts = self.grams.length(ends.tail);
+        self.grams.count_suffixes(ends.tail, starts, weight);
         ends.tail = EMPTY;
         ends.ended = true;
     }
 }
 
-/// Counts all sequences of up to `k` symbols in the string. `symbols` says what to take for each terminal; nothing: it is passed over,
-/// as if it were not there.
+/// Counts all sequences of up to `k` symbols in the string. `symbols` holds the symbol for each
+/// terminal. Terminals with `None` are skipped, as if the string did not contain them.
 ///
 /// # Errors
-/// If there are more than `limit` different ones.
+/// The string has more than `limit` different sequences.
 pub fn grams(
     grammar: &Grammar,
     symbols: &[Option<u32>],
@@ -335,8 +350,8 @@ pub fn grams(
     limit: usize,
 ) -> Result<Grams, TooMany> {
     let mut windows = Windows::new(k, limit);
-    let last = fold(grammar, |parts, rule, weight| {
-        let mut ends = Ends::default();
+    let last = fold_rules(grammar, |ends_of_rules, rule, weight| {
+        let mut ends = StringEnds::default();
         for part in grammar.rule(rule) {
             match part.part() {
                 Part::Terminal(id) => {
@@ -344,23 +359,26 @@ pub fn grams(
                         windows.push(&mut ends, symbol, weight);
                     }
                 }
-                Part::Rule(used) => windows.append(&mut ends, &parts[used as usize], weight),
+                Part::Rule(used) => {
+                    windows.append(&mut ends, &ends_of_rules[used as usize], weight)
+                }
             }
         }
-        windows.grams.check()?;
+        windows.grams.check_limit()?;
         Ok(ends)
     });
     windows.end(&mut last?, 1);
-    windows.grams.check()?;
+    windows.grams.check_limit()?;
     windows.grams.sum_up();
     Ok(windows.grams)
 }
 
-/// Makes something of each rule that occurs, of the rules it uses before it, and gives that of the start. `make` gets what was made so far, the rule, and how
-/// often it occurs. What was made of a rule goes when its last user has been made.
-pub(super) fn fold<T: Default, E>(
+/// Computes a result for each rule that occurs, and returns the result for the start rule. A rule
+/// is processed after all the rules that it uses. `compute` gets the results so far, the rule, and
+/// the number of its occurrences. A result is dropped after the last rule that uses it.
+pub(super) fn fold_rules<T: Default, E>(
     grammar: &Grammar,
-    mut make: impl FnMut(&[T], u32, u64) -> Result<T, E>,
+    mut compute: impl FnMut(&[T], u32, u64) -> Result<T, E>,
 ) -> Result<T, E> {
     let frequencies = grammar.frequencies();
     let rules = grammar.rules();
@@ -375,20 +393,20 @@ pub(super) fn fold<T: Default, E>(
             }
         }
     }
-    let mut made: Vec<T> = (0..rules).map(|_| T::default()).collect();
+    let mut results: Vec<T> = (0..rules).map(|_| T::default()).collect();
     for rule in (0..rules).rev() {
         let frequency = frequencies[rule as usize];
         if frequency == 0 {
             continue;
         }
-        made[rule as usize] = make(&made, rule, frequency)?;
+        results[rule as usize] = compute(&results, rule, frequency)?;
         for symbol in grammar.rule(rule) {
             if let Part::Rule(used) = symbol.part()
                 && first_user[used as usize] == rule
             {
-                made[used as usize] = T::default();
+                results[used as usize] = T::default();
             }
         }
     }
-    Ok(std::mem::take(&mut made[0]))
+    Ok(std::mem::take(&mut results[0]))
 }

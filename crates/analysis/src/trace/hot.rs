@@ -1,123 +1,137 @@
-//! Minimal hot subpaths (Larus 1999, section 4.2): short sequences of events that cost much, counted as often as they run.
+//! Minimal hot subpaths (Larus 1999, section 4.2): short sequences of events with a high total
+//! cost, counted as often as they run.
 //!
-//! Two ways:
+//! Two algorithms find them:
 //!
-//! - [`as_printed`], the paper's Fig. 7: one pass over the rules, each with the frequency of the rule in which it first lies whole. It misses what is spread over
-//!   several rules. Three things are put right: the prefix is frozen *before* the hot string, which takes its length before it is cleared; a frozen
-//!   prefix no longer covers its rule; and a rule that takes a prefix which does not cover the child freezes its own. (As printed, S → AA, A → cbacc yields "cbacba",
-//!   which never runs.)
-//! - [`exact`]: all sequences with their true counts (`frequent`).
+//! - [`as_printed`] is the paper's Fig. 7 with corrections. It is one pass over the rules. A
+//!   sequence gets the frequency of the lowest rule whose expansion contains all of it. The
+//!   algorithm misses sequences whose occurrences are spread over several rules.
+//! - [`exact`] finds all sequences with their true counts (`frequent`).
 //!
-//! Of the string abbcabbcabbc (S → AAA, A → abbc), unit costs, lengths 2 to 3, cost 6: Fig. 7 finds ab and bc. Exact: ab bb bc (cost 6), abb bbc (9),
-//! bca cab (6), of which ab, bb, bc and cab are minimal: no shorter beginning of theirs is hot.
+//! The corrections to Fig. 7:
 //!
-//! Cost: O(E·L) for E symbols of the grammar and strings up to L; exact, for each length up to L.
+//! - The prefix is frozen *before* the hot string. The printed algorithm clears the string before
+//!   it uses the string's length.
+//! - A frozen prefix no longer covers its rule.
+//! - A rule that appends a child freezes its own prefix if the child's prefix does not cover the
+//!   child. (As printed, S → AA, A → cbacc yields "cbacba", which never runs.)
+//!
+//! Example: the string abbcabbcabbc (S → AAA, A → abbc), each event of cost 1, lengths 2 to 3,
+//! minimum cost 6. Fig. 7 finds ab and bc. [`exact`] finds ab bb bc (cost 6), abb bbc (9), and bca
+//! cab (6). Of these, ab, bb, bc and cab are minimal: none has a shorter hot prefix.
+//!
+//! Cost: O(E·L) for E symbols of the grammar and sequences of up to L events. For [`exact`], this
+//! cost arises for each length up to L.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use super::frequent::frequent;
-use super::grams::{Grams, TooMany, fold};
+use super::grams::{Grams, TooMany, fold_rules};
 use super::stats::counts;
 use super::{Grammar, Part};
 
-/// What is hot.
+/// The criteria for a hot sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
     /// Events of the shortest sequence to report, at least 1.
     pub min_len: usize,
-    /// Events of the longest.
+    /// Events of the longest sequence to report.
     pub max_len: usize,
-    /// Least cost: times it ran × the sum of its events' costs.
+    /// Minimum cost: times it ran × the sum of its events' costs.
     pub min_cost: u64,
 }
 
 /// A hot sequence.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hot {
-    /// Its events, by the numbers of their terminals.
+pub struct HotSubpath {
+    /// Terminals of its events.
     pub terminals: Vec<u32>,
     /// Times it ran.
     pub count: u64,
-    /// That × the sum of the events' costs.
+    /// Cost: `count` × the sum of its events' costs.
     pub cost: u64,
-    /// No beginning of it is hot.
+    /// Whether no shorter prefix of it is hot.
     pub minimal: bool,
 }
 
-/// All hot sequences, exactly, costliest first. `costs` are those of terminals; `None`: no sequence reaches over such an event.
+/// All hot sequences with their exact counts, costliest first. `costs` holds the cost of each
+/// terminal; no sequence contains a terminal with the cost `None`.
 ///
 /// # Errors
-/// If more than `limit` different sequences run often enough that one with them may be hot.
+/// More than `limit` different sequences run often enough to be part of a hot sequence.
 pub fn exact(
     grammar: &Grammar,
     costs: &[Option<u64>],
     bounds: &Bounds,
     limit: usize,
-) -> Result<Vec<Hot>, TooMany> {
+) -> Result<Vec<HotSubpath>, TooMany> {
     let counts = counts(grammar, costs.len());
-    let dearest = costs.iter().flatten().max().copied().unwrap_or(0);
-    // What ran less often can't be hot, nor can be what it is part of.
-    let most = dearest.saturating_mul(bounds.max_len as u64);
-    let least = bounds.min_cost.div_ceil(most.max(1)).max(1);
-    let kept = |terminal: u32| costs[terminal as usize].is_some();
-    let grams = frequent(grammar, &counts, kept, bounds.max_len, least, limit)?;
-    let mut hot = exact_of(&grams, costs, bounds);
+    let max_cost = costs.iter().flatten().max().copied().unwrap_or(0);
+    // A sequence that ran less often than this cannot be hot, nor can a sequence that contains it.
+    let max_sequence_cost = max_cost.saturating_mul(bounds.max_len as u64);
+    let min_count = bounds.min_cost.div_ceil(max_sequence_cost.max(1)).max(1);
+    let has_cost = |terminal: u32| costs[terminal as usize].is_some();
+    let grams = frequent(grammar, &counts, has_cost, bounds.max_len, min_count, limit)?;
+    let mut hot = list_hot(&grams, costs, bounds);
     sort(&mut hot);
     Ok(hot)
 }
 
-/// A sequence of the tree: the sum of its costs, and whether it or a beginning of it is hot.
-type Seen = Option<(u64, bool)>;
+/// State of a sequence of the tree: the sum of its costs, and whether it or a prefix of it is hot.
+type PrefixState = Option<(u64, bool)>;
 
-fn exact_of(grams: &Grams, costs: &[Option<u64>], bounds: &Bounds) -> Vec<Hot> {
-    let mut seen: Vec<Seen> = vec![Some((0, false))];
+fn list_hot(grams: &Grams, costs: &[Option<u64>], bounds: &Bounds) -> Vec<HotSubpath> {
+    let mut states: Vec<PrefixState> = vec![Some((0, false))];
     let mut hot = Vec::new();
     for (id, node) in grams.nodes() {
-        let before = seen[node.parent as usize];
-        let this = before.zip(costs[node.symbol as usize]);
-        seen.push(this.map(|((sum, before), cost)| {
+        let prefix = states[node.parent as usize];
+        let state = prefix.zip(costs[node.symbol as usize]);
+        states.push(state.map(|((sum, has_hot_prefix), cost)| {
             let sum = sum.saturating_add(cost);
             let cost = sum.saturating_mul(node.count);
             let is_hot = node.length as usize >= bounds.min_len && cost >= bounds.min_cost;
             if is_hot {
-                hot.push(Hot {
+                hot.push(HotSubpath {
                     terminals: grams.symbols(id),
                     count: node.count,
                     cost,
-                    minimal: !before,
+                    minimal: !has_hot_prefix,
                 });
             }
-            (sum, before || is_hot)
+            (sum, has_hot_prefix || is_hot)
         }));
     }
     hot
 }
 
-/// Minimal hot subpaths as the paper's Fig. 7 finds them, put right; costliest first. A sequence found in several rules is added up.
-pub fn as_printed(grammar: &Grammar, costs: &[Option<u64>], bounds: &Bounds) -> Vec<Hot> {
-    let mut pass = Pass {
+/// Minimal hot subpaths by the corrected Fig. 7 of the paper, costliest first. The counts of a
+/// sequence found in several rules are added up.
+pub fn as_printed(grammar: &Grammar, costs: &[Option<u64>], bounds: &Bounds) -> Vec<HotSubpath> {
+    let mut figure = FigurePass {
         costs,
         bounds: *bounds,
         found: BTreeMap::new(),
     };
-    let Ok(_) = fold(grammar, |parts: &[Ends], rule, frequency| {
-        let mut ends = Ends {
+    let Ok(_) = fold_rules(grammar, |ends_of_rules: &[ColdEnds], rule, frequency| {
+        let mut ends = ColdEnds {
             so_far: Some(0),
-            ..Ends::default()
+            ..ColdEnds::default()
         };
         for symbol in grammar.rule(rule) {
             match symbol.part() {
-                Part::Terminal(id) => pass.append(&mut ends, id, frequency),
-                Part::Rule(used) => pass.append_rule(&mut ends, &parts[used as usize], frequency),
+                Part::Terminal(id) => figure.append(&mut ends, id, frequency),
+                Part::Rule(used) => {
+                    figure.append_rule(&mut ends, &ends_of_rules[used as usize], frequency)
+                }
             }
         }
         Ok::<_, Infallible>(ends)
     });
-    let mut hot: Vec<Hot> = pass
+    let mut hot: Vec<HotSubpath> = figure
         .found
         .into_iter()
-        .map(|(terminals, count)| Hot {
+        .map(|(terminals, count)| HotSubpath {
             cost: cost(costs, &terminals).saturating_mul(count),
             terminals,
             count,
@@ -128,8 +142,8 @@ pub fn as_printed(grammar: &Grammar, costs: &[Option<u64>], bounds: &Bounds) -> 
     hot
 }
 
-/// Costliest first; equal ones by their events.
-fn sort(hot: &mut [Hot]) {
+/// Sorts by cost, costliest first, then by events.
+fn sort(hot: &mut [HotSubpath]) {
     hot.sort_by(|a, b| (b.cost, &a.terminals).cmp(&(a.cost, &b.terminals)));
 }
 
@@ -138,22 +152,24 @@ fn cost(costs: &[Option<u64>], terminals: &[u32]) -> u64 {
     costs.fold(0, u64::saturating_add)
 }
 
-/// The beginning and the end of a rule's string, as far as no hot subpath is in them.
+/// The prefix and the suffix of a rule's string, up to the nearest hot subpath.
 #[derive(Default)]
-struct Ends {
-    /// The first symbols, at most as many as a sequence may have.
+struct ColdEnds {
+    /// The first symbols: at most the maximum length of a sequence.
     prefix: Vec<u32>,
-    /// Symbols so far; nothing once the prefix is frozen: behind a hot subpath, or a child that has more than its prefix.
+    /// Number of symbols so far; `None` once the prefix is frozen. The prefix freezes after a hot
+    /// subpath, and after a child whose prefix does not cover the child.
     so_far: Option<usize>,
     suffix: Vec<u32>,
 }
 
-impl Ends {
+impl ColdEnds {
+    /// Whether the prefix is the whole string.
     fn covers(&self) -> bool {
         self.so_far == Some(self.prefix.len())
     }
 
-    /// Freezes the prefix, without the last symbols of the string so far.
+    /// Freezes the prefix and removes the last `without` symbols of the string from it.
     fn freeze(&mut self, without: usize) {
         if let Some(so_far) = self.so_far.take() {
             self.prefix.truncate(so_far.saturating_sub(without));
@@ -161,14 +177,16 @@ impl Ends {
     }
 }
 
-struct Pass<'a> {
+/// The state of the algorithm of Fig. 7.
+struct FigurePass<'a> {
     costs: &'a [Option<u64>],
     bounds: Bounds,
     found: BTreeMap<Vec<u32>, u64>,
 }
 
-impl Pass<'_> {
-    fn append_rule(&mut self, ends: &mut Ends, child: &Ends, frequency: u64) {
+impl FigurePass<'_> {
+    /// Appends the string of a child rule.
+    fn append_rule(&mut self, ends: &mut ColdEnds, child: &ColdEnds, frequency: u64) {
         for &terminal in &child.prefix {
             self.append(ends, terminal, frequency);
         }
@@ -178,7 +196,8 @@ impl Pass<'_> {
         }
     }
 
-    fn append(&mut self, ends: &mut Ends, terminal: u32, frequency: u64) {
+    /// Appends a terminal, and ends the suffix if it is hot.
+    fn append(&mut self, ends: &mut ColdEnds, terminal: u32, frequency: u64) {
         if self.costs[terminal as usize].is_none() {
             ends.freeze(0);
             ends.suffix.clear();

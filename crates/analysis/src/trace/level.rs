@@ -1,107 +1,118 @@
-//! A string cut into pieces where its own content says, each piece numbered: the same stretch gives the same pieces wherever it stands.
+//! Cuts a string into pieces at positions that its content determines, and numbers the pieces.
+//! Equal stretches of a string give equal pieces wherever they stand.
 //!
-//! A cut goes before each symbol that is a local minimum among its neighbours in a fixed shuffled order, and after [`LONGEST`] symbols. So a
-//! cut depends on the symbols next to it only, and two equal stretches differ in their first and last pieces at most (locally consistent
-//! parsing: Sahinalp, Vishkin 1996; Jeż's recompression). Numbers of pieces are again a string, 4 to 5 times shorter: the next level's
-//! input. Each piece is a rule; a level is what the paper's digram table would find in several rounds, at a few nanoseconds a symbol.
+//! A cut goes before each symbol that is smaller than its neighbors in a fixed shuffled order, and
+//! after [`MAX_PIECE`] symbols. So a cut depends only on the symbols next to it, and two equal
+//! stretches differ at most in their first and last pieces (locally consistent parsing: Sahinalp,
+//! Vishkin 1996; Jeż's recompression). The numbers of the pieces again form a string, 4 to 5 times
+//! shorter: the input of the next level. Each piece is a rule. A level finds what the paper's
+//! digram table would find in several rounds, at a few nanoseconds for each symbol.
 //!
-//! What repeats comes fast: where the last [`CONTEXT`] pieces stood before, what follows is compared with what followed then, many symbols a step. As far as
-//! they are equal, so are their pieces, which are copied, not looked up. What stood before may be in the block before. Of Lua's words 99 % are in repetitions of 74 words on
-//! average where 8 words must be the same to look closer, of 3,700 where it takes 32 (measured once). Where there are none so long, one piece must do, within the block.
+//! Repetitions are parsed fast. When the last [`CONTEXT`] pieces occurred together before, the
+//! parser compares the symbols that follow now with the symbols that followed then, many symbols in
+//! a step. As far as these symbols are equal, their pieces are copied instead of looked up. The
+//! earlier occurrence may be in the previous block. In Lua's trace, 99 % of the words are in
+//! repetitions. These are 74 words long on average if 8 equal words start a comparison, and 3,700
+//! words if 32 are required (measured once). Where no context of [`CONTEXT`] pieces repeats, one
+//! repeated piece within the block starts a comparison.
 //!
-//! Cost: 4 bytes a symbol of the pieces that were seen, 66-81 bytes a piece.
+//! Cost: 4 bytes for each symbol of the known pieces, 66-81 bytes for each piece.
 
 use holloway_format::trace::StringHash;
 
-/// Most symbols of a piece. Runs of one symbol have no minimum.
-const LONGEST: usize = 16;
+/// Maximum number of symbols in a piece. Runs of one symbol have no minimum.
+const MAX_PIECE: usize = 16;
 
-/// Bits of a tag that have the length, which is never 0.
-const LENGTH: u32 = 31;
-const _: () = assert!(LONGEST <= LENGTH as usize);
+/// Mask of the bits of a tag that hold the length, which is never 0.
+const LENGTH_MASK: u32 = 31;
+const _: () = assert!(MAX_PIECE <= LENGTH_MASK as usize);
 
-/// Words of a record before its symbols.
-const HEAD: usize = 3;
+/// Number of words in a record before the symbols.
+const RECORD_HEAD: usize = 3;
 
-/// Least equal symbols behind a known piece that are worth a closer look.
-const GLANCE: usize = 4;
+/// Number of equal symbols after a known piece that start a comparison.
+const MIN_EQUAL: usize = 4;
 
-/// Pieces that are copied one by one.
-const FEW: usize = 8;
+/// Number of pieces that are copied one by one before longer copies.
+const SHORT_COPY: usize = 8;
 
-/// Pieces that a place is known by. Looked for is where the last piece is one of those (one in [`SPARSE`]) that are chosen for it, and after so many pieces.
+/// Number of pieces in a context. Contexts are looked up at selected pieces ([`SPARSE`]), and at
+/// least every `CONTEXT` pieces.
 const CONTEXT: usize = 8;
+/// Contexts are looked up at one in this number of pieces, selected by their numbers.
 const SPARSE: u32 = 4;
-/// Places that are remembered, as a power of 2.
-const PLACES: u32 = 12;
+/// Number of remembered contexts, as a power of 2.
+const CONTEXT_BITS: u32 = 12;
 
 #[derive(Clone, Copy)]
 struct Slot {
-    /// Of the piece's hash, and its length; 0: free.
+    /// Upper bits of the piece's hash, and its length; 0: the slot is free.
     tag: u32,
-    /// Where its record begins.
+    /// Start of its record.
     at: u32,
 }
 
 const FREE: Slot = Slot { tag: 0, at: 0 };
 
-/// The pieces of one level.
+/// All known pieces of one level.
 pub(super) struct Level {
     slots: Vec<Slot>,
-    /// A record for each piece: its number, where it stood last (its place as `Parsed::last` has it, and its end in the block: a hint), its symbols. What a
-    /// lookup needs is in one place: it waits for memory mostly.
+    /// A record for each piece: its number, its last occurrence, and its symbols. The last
+    /// occurrence is a hint: its index as in `Parsed::last_index`, and its end in the block. A
+    /// record holds all data of a lookup, because a lookup mostly waits for memory.
     records: Vec<u32>,
-    /// Where each record begins, and where the next one will.
+    /// Start of each record, and of the next new record.
     starts: Vec<u32>,
-    /// By hash of the last pieces at a place: more of the hash, and the last such place as `Parsed::last` has it.
+    /// By hash of a context: more bits of the hash, and the index of the last piece at its last
+    /// occurrence, as in `Parsed::last_index`.
     recent: Vec<(u32, u32)>,
-    /// By piece; of new ones they are not known yet.
+    /// By piece. New pieces have no facts yet.
     facts: Vec<Facts>,
 }
 
-/// What a string of terminals is, as far as it follows from those of its parts.
+/// The properties of a string of terminals that follow from the properties of its parts.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Sum {
+pub(super) struct Summary {
     pub(super) hash: StringHash,
-    /// By how much it changes the number of open activations.
+    /// The change to the number of open activations.
     pub(super) change: i64,
 }
 
-impl Sum {
-    /// Of this one with another behind it.
+impl Summary {
+    /// The summary of this string followed by another.
     #[inline]
-    pub(super) fn then(self, other: Sum) -> Sum {
-        Sum {
+    pub(super) fn then(self, other: Summary) -> Summary {
+        Summary {
             hash: self.hash.then(other.hash),
             change: self.change.wrapping_add(other.change),
         }
     }
 }
 
-/// What is known of a piece.
+/// The known facts of a piece.
 struct Facts {
-    /// Of what it stands for.
-    sum: Sum,
-    /// How often it stood in a string that wasn't cut further.
+    /// The summary of the piece's terminals.
+    summary: Summary,
+    /// Number of occurrences at the last level of a block.
     times: u64,
 }
 
-/// A block as pieces.
+/// A block as a sequence of pieces.
 #[derive(Default)]
 struct Pieces {
-    /// Their numbers.
+    /// The numbers of the pieces.
     numbers: Vec<u32>,
-    /// Where each ends in the block.
+    /// End of each piece in the block.
     ends: Vec<u32>,
 }
 
 /// A string as pieces, block by block.
 #[derive(Default)]
 pub(super) struct Parsed {
-    now: Pieces,
-    /// The block before, as far as what repeats is looked for there.
-    before: Pieces,
-    /// The place of the block's first piece, modulo 2^32.
+    current: Pieces,
+    /// The previous block. Repetitions of it are copied.
+    previous: Pieces,
+    /// Index of the block's first piece among all pieces of the string, modulo 2^32.
     first: u32,
 }
 
@@ -116,38 +127,38 @@ impl Level {
         }
     }
 
-    /// Number of pieces known.
+    /// Number of known pieces.
     pub(super) fn pieces(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// Number of symbols of all pieces.
     pub(super) fn size(&self) -> usize {
-        self.records.len() - HEAD * self.pieces()
+        self.records.len() - RECORD_HEAD * self.pieces()
     }
 
     /// The symbols of a piece.
     #[inline]
     pub(super) fn piece(&self, piece: u32) -> &[u32] {
         let [start, end] = [0, 1].map(|next| self.starts[piece as usize + next] as usize);
-        &self.records[start + HEAD..end]
+        &self.records[start + RECORD_HEAD..end]
     }
 
-    /// What a piece stands for, summed up.
+    /// The summary of a piece's terminals.
     #[inline]
-    pub(super) fn sum(&self, piece: u32) -> Sum {
-        self.facts[piece as usize].sum
+    pub(super) fn summary(&self, piece: u32) -> Summary {
+        self.facts[piece as usize].summary
     }
 
-    /// A piece stands in a string that isn't cut further; gives its sum.
+    /// Counts a piece at the last level of a block. Returns its summary.
     #[inline]
-    pub(super) fn count(&mut self, piece: u32, times: u64) -> Sum {
+    pub(super) fn count(&mut self, piece: u32, times: u64) -> Summary {
         let facts = &mut self.facts[piece as usize];
         facts.times += times;
-        facts.sum
+        facts.summary
     }
 
-    /// How often each piece stood since this was asked last.
+    /// Returns the counts of all pieces since the last call.
     pub(super) fn take_counts(&mut self) -> Vec<u64> {
         let facts = self.facts.iter_mut();
         facts
@@ -155,82 +166,89 @@ impl Level {
             .collect()
     }
 
-    /// Sums up the pieces that are new, in the order of their first appearance; `of` gives the sum of what symbols stand for.
-    pub(super) fn digest(&mut self, mut of: impl FnMut(&[u32]) -> Sum) {
+    /// Summarizes the new pieces, in the order of their first appearance. `summarize` returns the
+    /// summary of a piece's symbols.
+    pub(super) fn summarize_new(&mut self, mut summarize: impl FnMut(&[u32]) -> Summary) {
         for piece in self.facts.len()..self.pieces() {
-            let sum = of(self.piece(piece as u32));
-            self.facts.push(Facts { sum, times: 0 });
+            let summary = summarize(self.piece(piece as u32));
+            self.facts.push(Facts { summary, times: 0 });
         }
     }
 
-    /// Cuts a block, of fewer than 2^32 symbols, into its pieces. What repeats is looked for in `before` too: the block before, if it was parsed by the same level.
-    pub(super) fn parse(&mut self, block: &[u32], before: &[u32], parsed: &mut Parsed) {
-        self.recent.resize(1 << PLACES, (0, u32::MAX));
-        parsed.now.clear();
+    /// Cuts a block of fewer than 2^32 symbols into pieces. Repetitions of the block `previous` are
+    /// found too, if this level parsed it.
+    pub(super) fn parse(&mut self, block: &[u32], previous: &[u32], parsed: &mut Parsed) {
+        self.recent.resize(1 << CONTEXT_BITS, (0, u32::MAX));
+        parsed.current.clear();
         let mut at = 0;
         let mut cuts = Cuts::new(block);
-        let mut looked = 0;
+        let mut last_check = 0;
         while at < block.len() {
             let end = cuts.after(at);
             let record = self.record(&block[at..end]);
             at = end;
             let piece = self.records[record];
-            parsed.now.push(piece, end);
-            let now = [parsed.last(), end as u32];
-            let hint = &mut self.records[record + 1..record + HEAD];
+            parsed.current.push(piece, end);
+            let current = [parsed.last_index(), end as u32];
+            let hint = &mut self.records[record + 1..record + RECORD_HEAD];
             let last = [hint[0], hint[1]];
-            hint.copy_from_slice(&now);
-            let is_time = parsed.now.numbers.len() - looked >= CONTEXT;
-            let looks = is_time || rank(piece) < u32::MAX / SPARSE;
-            if looks {
-                looked = parsed.now.numbers.len();
+            hint.copy_from_slice(&current);
+            let is_due = parsed.current.numbers.len() - last_check >= CONTEXT;
+            let checks_context = is_due || rank(piece) < u32::MAX / SPARSE;
+            if checks_context {
+                last_check = parsed.current.numbers.len();
             }
-            if (looks && self.repeats(block, before, parsed)) || parsed.glance(block, last) {
-                at = parsed.now.end();
+            if (checks_context && self.copy_repetition(block, previous, parsed))
+                || parsed.copy_after_last(block, last)
+            {
+                at = parsed.current.end();
             }
         }
     }
 
-    /// Looks for the last place with the same pieces before it, and copies what followed there.
-    fn repeats(&mut self, block: &[u32], before: &[u32], parsed: &mut Parsed) -> bool {
+    /// Looks for the last occurrence of the current context, and copies the pieces that followed
+    /// it.
+    fn copy_repetition(&mut self, block: &[u32], previous: &[u32], parsed: &mut Parsed) -> bool {
         let Some(context) = parsed.block().last_chunk::<CONTEXT>() else {
             return false;
         };
         let context = hash(context);
-        let now = (context as u32, parsed.last());
-        let slot = (context >> (64 - PLACES)) as usize;
-        let (tag, place) = std::mem::replace(&mut self.recent[slot], now);
-        tag == now.0 && parsed.repeat(block, before, place)
+        let current = (context as u32, parsed.last_index());
+        let slot = (context >> (64 - CONTEXT_BITS)) as usize;
+        let (tag, earlier) = std::mem::replace(&mut self.recent[slot], current);
+        tag == current.0 && parsed.copy_after(block, previous, earlier)
     }
 
-    /// Where the piece's record begins, a new one if it is new.
+    /// Start of the piece's record. Adds a record for a new piece.
     #[inline]
     fn record(&mut self, symbols: &[u32]) -> usize {
         let hash = hash(symbols);
         let tag = tag(hash, symbols.len());
         let mask = self.slots.len() - 1;
-        let mut place = hash as usize & mask;
+        let mut slot_index = hash as usize & mask;
         loop {
-            let slot = self.slots[place];
-            if slot.tag == tag && same(&self.records[slot.at as usize + HEAD..], symbols) {
+            let slot = self.slots[slot_index];
+            if slot.tag == tag
+                && starts_with(&self.records[slot.at as usize + RECORD_HEAD..], symbols)
+            {
                 return slot.at as usize;
             }
             if slot.tag == 0 {
-                return self.add(symbols, tag, place);
+                return self.add(symbols, tag, slot_index);
             }
-            place = (place + 1) & mask;
+            slot_index = (slot_index + 1) & mask;
         }
     }
 
     #[cold]
-    fn add(&mut self, symbols: &[u32], tag: u32, place: usize) -> usize {
+    fn add(&mut self, symbols: &[u32], tag: u32, slot_index: usize) -> usize {
         let piece = self.pieces() as u32;
         let at = self.records.len();
         self.records.extend_from_slice(&[piece, u32::MAX, 0]);
         self.records.extend_from_slice(symbols);
         let end = u32::try_from(self.records.len()).expect("a segment's pieces are below 2^32");
         self.starts.push(end);
-        self.slots[place] = Slot { tag, at: at as u32 };
+        self.slots[slot_index] = Slot { tag, at: at as u32 };
         if 2 * self.pieces() > self.slots.len() {
             self.grow();
         }
@@ -244,12 +262,12 @@ impl Level {
             let symbols = self.piece(piece);
             let hash = hash(symbols);
             let tag = tag(hash, symbols.len());
-            let mut place = hash as usize & (size - 1);
-            while self.slots[place].tag != 0 {
-                place = (place + 1) & (size - 1);
+            let mut slot_index = hash as usize & (size - 1);
+            while self.slots[slot_index].tag != 0 {
+                slot_index = (slot_index + 1) & (size - 1);
             }
             let at = self.starts[piece as usize];
-            self.slots[place] = Slot { tag, at };
+            self.slots[slot_index] = Slot { tag, at };
         }
     }
 }
@@ -257,49 +275,57 @@ impl Level {
 impl Parsed {
     /// The pieces of the block.
     pub(super) fn block(&self) -> &[u32] {
-        &self.now.numbers
+        &self.current.numbers
     }
 
-    /// The block is the one before from now on.
-    pub(super) fn go_on(&mut self) {
-        self.first = self.first.wrapping_add(self.now.numbers.len() as u32);
-        std::mem::swap(&mut self.now, &mut self.before);
-        self.now.clear();
+    /// Makes this block the previous block.
+    pub(super) fn start_block(&mut self) {
+        self.first = self.first.wrapping_add(self.current.numbers.len() as u32);
+        std::mem::swap(&mut self.current, &mut self.previous);
+        self.current.clear();
     }
 
-    /// The place of the block's last piece.
-    fn last(&self) -> u32 {
-        self.first.wrapping_add(self.now.numbers.len() as u32 - 1)
+    /// Index of the block's last piece.
+    fn last_index(&self) -> u32 {
+        self.first
+            .wrapping_add(self.current.numbers.len() as u32 - 1)
     }
 
-    /// The last pieces seem to be those at the place `seen`; copies what followed them then as far as the same follows now.
-    fn repeat(&mut self, block: &[u32], before: &[u32], seen: u32) -> bool {
-        let here = self.now.numbers.len() - 1;
-        let seen = seen.wrapping_sub(self.first);
-        if (seen as usize) < here {
-            let seen = seen as usize;
-            return self.now.numbers[seen] == self.now.numbers[here]
-                && self.now.copy(block, seen + 1);
+    /// The last pieces seem to equal the pieces up to index `earlier`. Copies the pieces after
+    /// `earlier` as far as the same symbols follow now.
+    fn copy_after(&mut self, block: &[u32], previous: &[u32], earlier: u32) -> bool {
+        let here = self.current.numbers.len() - 1;
+        let earlier = earlier.wrapping_sub(self.first);
+        if (earlier as usize) < here {
+            let earlier = earlier as usize;
+            return self.current.numbers[earlier] == self.current.numbers[here]
+                && self.current.copy(block, earlier + 1);
         }
-        let from_end = seen.wrapping_neg() as usize;
-        let Some(seen) = self.before.numbers.len().checked_sub(from_end) else {
+        let from_end = earlier.wrapping_neg() as usize;
+        let Some(earlier) = self.previous.numbers.len().checked_sub(from_end) else {
             return false;
         };
-        self.before.numbers.get(seen) == self.now.numbers.last()
-            && self.now.copy_of(block, &self.before, before, seen + 1)
+        self.previous.numbers.get(earlier) == self.current.numbers.last()
+            && self
+                .current
+                .copy_from_previous(block, &self.previous, previous, earlier + 1)
     }
 
-    /// The same of a place that is known by the last piece only, and by its end: in this block, and if the next few symbols are the same.
+    /// Like `copy_after`, for an earlier occurrence of only the last piece: index `earlier`, end
+    /// `earlier_end`. It must be in this block, and the next few symbols must be equal.
     #[inline]
-    fn glance(&mut self, block: &[u32], [seen, then]: [u32; 2]) -> bool {
-        let seen = seen.wrapping_sub(self.first) as usize;
-        let now = &mut self.now;
-        if seen + 1 >= now.numbers.len() {
+    fn copy_after_last(&mut self, block: &[u32], [earlier, earlier_end]: [u32; 2]) -> bool {
+        let earlier = earlier.wrapping_sub(self.first) as usize;
+        let current = &mut self.current;
+        if earlier + 1 >= current.numbers.len() {
             return false;
         }
-        let (then, at) = (then as usize, now.end());
-        match (block.get(at..at + GLANCE), block.get(then..then + GLANCE)) {
-            (Some(next), Some(followed)) => next == followed && now.copy(block, seen + 1),
+        let (earlier_end, at) = (earlier_end as usize, current.end());
+        match (
+            block.get(at..at + MIN_EQUAL),
+            block.get(earlier_end..earlier_end + MIN_EQUAL),
+        ) {
+            (Some(next), Some(followed)) => next == followed && current.copy(block, earlier + 1),
             _ => false,
         }
     }
@@ -311,7 +337,7 @@ impl Pieces {
         self.ends.clear();
     }
 
-    /// Where the last piece ends.
+    /// End of the last piece.
     fn end(&self) -> usize {
         self.ends.last().map_or(0, |&end| end as usize)
     }
@@ -322,13 +348,14 @@ impl Pieces {
         self.ends.push(end as u32);
     }
 
-    /// Copies what follows as far as it is the same as what stands in the block from piece `from` on; whether that is a piece or more.
+    /// Copies the pieces from index `from` on as far as their symbols follow now. Returns whether
+    /// it copied any piece.
     #[inline]
     fn copy(&mut self, block: &[u32], mut from: usize) -> bool {
-        let (then, at) = (self.ends[from - 1] as usize, self.end());
-        let limit = then + equal(&block[then..], &block[at..]);
-        let (known, shift) = (self.ends.len(), (at - then) as u32);
-        for _ in 0..FEW {
+        let (earlier_end, at) = (self.ends[from - 1] as usize, self.end());
+        let limit = earlier_end + common_prefix(&block[earlier_end..], &block[at..]);
+        let (known, shift) = (self.ends.len(), (at - earlier_end) as u32);
+        for _ in 0..SHORT_COPY {
             if from == self.ends.len() || self.ends[from] as usize + 2 > limit {
                 return self.ends.len() > known;
             }
@@ -337,11 +364,11 @@ impl Pieces {
         }
         loop {
             let known = self.ends.len();
-            let to = from + within(&self.ends[from..], limit);
+            let to = from + safe_pieces(&self.ends[from..], limit);
             self.numbers.extend_from_within(from..to);
             self.ends.extend_from_within(from..to);
             self.ends[known..].iter_mut().for_each(|end| *end += shift);
-            // What was copied may be copied again.
+            // Copied pieces may be copied again.
             if to < known || to == from {
                 return true;
             }
@@ -349,23 +376,29 @@ impl Pieces {
         }
     }
 
-    /// The same, of what stands in the block `before`, as `pieces`.
-    fn copy_of(&mut self, block: &[u32], pieces: &Pieces, before: &[u32], from: usize) -> bool {
-        let (then, at) = (pieces.ends[from - 1] as usize, self.end());
-        let limit = then + equal(&before[then..], &block[at..]);
-        let to = from + within(&pieces.ends[from..], limit);
+    /// Like `copy`, from the previous block, which consists of `pieces`.
+    fn copy_from_previous(
+        &mut self,
+        block: &[u32],
+        pieces: &Pieces,
+        previous: &[u32],
+        from: usize,
+    ) -> bool {
+        let (earlier_end, at) = (pieces.ends[from - 1] as usize, self.end());
+        let limit = earlier_end + common_prefix(&previous[earlier_end..], &block[at..]);
+        let to = from + safe_pieces(&pieces.ends[from..], limit);
         self.numbers.extend_from_slice(&pieces.numbers[from..to]);
         let ends = pieces.ends[from..to].iter();
         self.ends
-            .extend(ends.map(|end| at as u32 + (end - then as u32)));
+            .extend(ends.map(|end| at as u32 + (end - earlier_end as u32)));
         to > from
     }
 }
 
-/// Number of pieces that end so far before `limit` that their ends are cuts in any string that is the same up to there: a cut depends on the symbols on both sides
-/// and the one behind them.
+/// Number of pieces whose ends are cuts in every string that is equal up to `limit`. A cut depends
+/// on the symbols on both sides and on the symbol after them.
 #[inline]
-fn within(ends: &[u32], limit: usize) -> usize {
+fn safe_pieces(ends: &[u32], limit: usize) -> usize {
     const STEP: usize = 16;
     let fits = |end: &u32| *end as usize + 2 <= limit;
     let steps = ends.chunks_exact(STEP);
@@ -374,12 +407,12 @@ fn within(ends: &[u32], limit: usize) -> usize {
     count + rest.take_while(|end| fits(end)).count()
 }
 
-/// Number of equal symbols at the starts of both.
-fn equal(left: &[u32], right: &[u32]) -> usize {
+/// Length of the common prefix.
+fn common_prefix(left: &[u32], right: &[u32]) -> usize {
     const STEP: usize = 16;
     let (steps, _) = left.as_chunks::<STEP>();
     let (others, _) = right.as_chunks::<STEP>();
-    // No comparison of arrays: that is a call.
+    // An array comparison would be a function call.
     let differ = |left: &[u32; STEP], right: &[u32; STEP]| {
         let pairs = left.iter().zip(right);
         pairs.fold(0, |all, (left, right)| all | (left ^ right)) != 0
@@ -393,13 +426,13 @@ fn equal(left: &[u32], right: &[u32]) -> usize {
     count + rest.take_while(|(left, right)| left == right).count()
 }
 
-/// Whether a piece begins with those symbols: of a few, whose number is in its tag.
+/// Whether a piece begins with these symbols. The tag already contains the number of symbols.
 #[inline]
-fn same(piece: &[u32], symbols: &[u32]) -> bool {
+fn starts_with(piece: &[u32], symbols: &[u32]) -> bool {
     piece.len() >= symbols.len() && piece.iter().zip(symbols).all(|(left, right)| left == right)
 }
 
-/// Two symbols a step.
+/// Hashes two symbols in each step.
 #[inline]
 fn hash(symbols: &[u32]) -> u64 {
     let mut hash = symbols.len() as u64;
@@ -420,15 +453,15 @@ fn hash(symbols: &[u32]) -> u64 {
 /// The upper bits of a hash and the length, so never 0.
 #[inline]
 fn tag(hash: u64, length: usize) -> u32 {
-    (hash >> 32) as u32 & !LENGTH | length as u32
+    (hash >> 32) as u32 & !LENGTH_MASK | length as u32
 }
 
-/// The cuts of a block, 64 places at a time.
+/// The cuts of a block, 64 positions at a time.
 struct Cuts<'a> {
     block: &'a [u32],
-    /// First place of the window.
+    /// First position of the window.
     base: usize,
-    /// Bit i: a cut before place `base + i`.
+    /// Bit i: a cut before position `base + i`.
     window: u64,
 }
 
@@ -447,18 +480,18 @@ impl<'a> Cuts<'a> {
             base: 0,
             window: 0,
         };
-        cuts.look(0);
+        cuts.move_window(0);
         cuts
     }
 
     /// The end of the piece that begins at `at`.
     #[inline]
     fn after(&mut self, at: usize) -> usize {
-        let limit = (at + LONGEST).min(self.block.len());
+        let limit = (at + MAX_PIECE).min(self.block.len());
         let mut from = at + 1;
         loop {
             if from < self.base || from >= self.base + WINDOW {
-                self.look(from);
+                self.move_window(from);
             }
             let ahead = self.window >> (from - self.base);
             if ahead != 0 {
@@ -472,22 +505,22 @@ impl<'a> Cuts<'a> {
     }
 
     /// Moves the window to `base`.
-    fn look(&mut self, base: usize) {
+    fn move_window(&mut self, base: usize) {
         self.base = base;
         self.window = 0;
         if base == 0 || base + WINDOW + 1 > self.block.len() {
-            let places = (0..WINDOW).take_while(|i| base + i + 1 < self.block.len());
-            for i in places.filter(|i| base + i > 0) {
-                let [before, here, behind] =
+            let positions = (0..WINDOW).take_while(|i| base + i + 1 < self.block.len());
+            for i in positions.filter(|i| base + i > 0) {
+                let [left, middle, right] =
                     [base + i - 1, base + i, base + i + 1].map(|at| rank(self.block[at]));
-                self.window |= u64::from(here < before && here <= behind) << i;
+                self.window |= u64::from(middle < left && middle <= right) << i;
             }
             return;
         }
-        let seen: &[u32; WINDOW + 2] = self.block[base - 1..base + WINDOW + 1]
+        let symbols: &[u32; WINDOW + 2] = self.block[base - 1..base + WINDOW + 1]
             .try_into()
             .expect("a window and its neighbours");
-        let ranks = seen.map(rank);
+        let ranks = symbols.map(rank);
         for i in 0..WINDOW {
             let cut = (ranks[i + 1] < ranks[i]) & (ranks[i + 1] <= ranks[i + 2]);
             self.window |= u64::from(cut) << i;

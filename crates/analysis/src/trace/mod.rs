@@ -1,7 +1,10 @@
-//! Whole program paths (Larus 1999): all paths that a thread ran in an image, in order, as a grammar.
+//! Whole program paths (Larus 1999): a grammar of all paths that a thread ran in an image, in
+//! order.
 //!
-//! [`grammar`] is the form in which a trace is kept and asked. Questions are answered on the grammar, rule by rule: [`stats`], [`hot`], [`loops`], [`context`], [`before`],
-//! [`query`] (with [`pattern`]) and, of two traces, [`diff`]. They take the grammar and what its terminals do ([`code`]), nothing else.
+//! A trace is stored and analyzed as a [`grammar`]. The analyses work rule by rule: [`stats`],
+//! [`hot`], [`loops`], [`context`], [`before`], [`query`] (with [`pattern`]) and, for two traces,
+//! [`diff`]. Their only inputs are the grammar and the events that its terminals stand for
+//! ([`code`]).
 
 pub mod assemble;
 mod automaton;

@@ -3,20 +3,23 @@
 //! ```text
 //! pattern  = sequence ("|" sequence)*
 //! sequence = item+
-//! item     = one ("*" | "+" | "?")*
-//! one      = "(" pattern ")" | "!" one | event
+//! item     = primary ("*" | "+" | "?")*
+//! primary  = "(" pattern ")" | "!" primary | event
 //! event    = "."                 any event
 //!          | name                any path of this function
-//!          | name ":" number     this path of it
-//!          | "enter" which       a path that starts at the function's entry
-//!          | "leave" which       a path that ends at its exit; "return" is "leave ."
+//!          | name ":" number     the path of this function with this number
+//!          | "enter" target      a path that starts at the function's entry
+//!          | "leave" target      a path that ends at its exit; "return" is "leave ."
 //!          | "left"              frames were left without a path to their exit
-//! which    = name | "."
-//! name     = letters, digits, "_", "$", "::" between, or anything in "double quotes" (":" number too), or a known name as it is printed
+//! target   = name | "."
+//! name     = letters, digits, "_", "$", "::" between them,
+//!          | anything in "double quotes" (a ":" and a number may stand inside the quotes),
+//!          | a known name as it is printed
 //! ```
-//! An event is one symbol of the trace, so `enter f` and `leave f` may be the same one. `!` stands before one event or a choice of them.
+//! An event is one symbol of the trace, so `enter f` and `leave f` may be the same event. `!`
+//! stands before one event or a choice of events.
 //!
-//! What a name means is the caller's to say ([`Pattern::resolve`]).
+//! The caller looks up names ([`Pattern::resolve`]).
 
 mod parse;
 mod syntax;
@@ -34,48 +37,44 @@ pub struct Pattern {
     choices: Vec<Choice>,
 }
 
-/// A pattern whose names are known: for each place, which terminals it stands for.
+/// A pattern with its names looked up: each position has the set of terminals that match there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Resolved {
     pub(super) node: Node,
     pub(super) sets: Vec<Vec<bool>>,
 }
 
-/// Looks up a name: gives the numbers of the functions that have it, and that have the path if one is
-/// named.
+/// Looks up a name. Returns the numbers of the functions with this name and, if a path number is
+/// given, with this path.
 pub type Lookup<'a> = dyn Fn(&str, Option<u32>) -> Result<Vec<u32>, NameError> + 'a;
 
 impl Pattern {
-    /// Reads a pattern.
-    ///
-    /// # Errors
-    /// Says where it is none, and what would be.
+    /// The text is not a pattern. The error names the position and the expected text.
     pub fn parse(text: &str) -> Result<Pattern, PatternError> {
         Pattern::parse_with(text, &|_| 0)
     }
 
-    /// The same where names are known that need no quotes, whatever is in them: `known` gives how many bytes of the longest that a text begins with.
-    ///
-    /// # Errors
-    /// As [`parse`](Self::parse).
+    /// Reads a pattern in which known names need no quotes, whatever characters they have. `known`
+    /// returns the length in bytes of the longest known name at the start of a text, or 0.
     pub fn parse_with(text: &str, known: &dyn Fn(&str) -> usize) -> Result<Pattern, PatternError> {
         let (node, choices) = parse::parse(text, known)?;
         Ok(Pattern { node, choices })
     }
 
-    /// Whether it is one event, any path of a function or of some: as a question, one about calls.
+    /// Whether the pattern is a single event: any path of one function, or of one of several
+    /// functions. Such a question is about calls.
     pub fn is_function(&self) -> bool {
-        let of_functions = |choice: &Choice| {
+        let is_function = |choice: &Choice| {
             let mut atoms = choice.atoms.iter();
-            !choice.others && atoms.all(|atom| matches!(atom, Atom::Function(_)))
+            !choice.is_negated && atoms.all(|atom| matches!(atom, Atom::Function(_)))
         };
-        matches!(self.node, Node::One(_)) && self.choices.iter().all(of_functions)
+        matches!(self.node, Node::Event(_)) && self.choices.iter().all(is_function)
     }
 
-    /// Finds out which terminals each place stands for.
+    /// Finds the terminals that match at each position.
     ///
     /// # Errors
-    /// Where a name means nothing.
+    /// A name means nothing.
     pub fn resolve(
         &self,
         terminals: &[Terminal],
@@ -87,14 +86,17 @@ impl Pattern {
             let mut set = vec![false; terminals.len()];
             for atom in &choice.atoms {
                 let functions = functions(atom, lookup)?;
-                let of =
-                    |function: u32| functions.as_ref().is_none_or(|all| all.contains(&function));
-                for ((one, &terminal), &event) in set.iter_mut().zip(terminals).zip(events) {
-                    *one |= matches(atom, terminal, event, &of);
+                let in_functions = |function: u32| {
+                    functions
+                        .as_ref()
+                        .is_none_or(|functions| functions.contains(&function))
+                };
+                for ((is_in, &terminal), &event) in set.iter_mut().zip(terminals).zip(events) {
+                    *is_in |= matches(atom, terminal, event, &in_functions);
                 }
             }
-            if choice.others {
-                set.iter_mut().for_each(|one| *one = !*one);
+            if choice.is_negated {
+                set.iter_mut().for_each(|is_in| *is_in = !*is_in);
             }
             sets.push(set);
         }
@@ -106,38 +108,38 @@ impl Pattern {
 }
 
 impl Resolved {
-    /// The same with only those events of which `keep` holds.
+    /// This pattern, limited to the events for which `keep` holds.
     pub fn limited(&self, events: &[Event], keep: impl Fn(Event) -> bool) -> Resolved {
-        let limited = |set: &Vec<bool>| {
-            let both = set.iter().zip(events);
-            both.map(|(&one, &event)| one && keep(event)).collect()
+        let limit = |set: &Vec<bool>| {
+            let pairs = set.iter().zip(events);
+            pairs.map(|(&is_in, &event)| is_in && keep(event)).collect()
         };
         Resolved {
             node: self.node.clone(),
-            sets: self.sets.iter().map(limited).collect(),
+            sets: self.sets.iter().map(limit).collect(),
         }
     }
 
     /// The sets of a pattern that is a plain sequence of events.
     ///
     /// # Errors
-    /// If it is none.
+    /// The pattern is not a plain sequence.
     pub fn sequence(&self) -> Result<Vec<&[bool]>, PatternError> {
-        let one = |node: &Node| match node {
-            Node::One(set) => Ok(&*self.sets[*set]),
+        let single_set = |node: &Node| match node {
+            Node::Event(set) => Ok(&*self.sets[*set]),
             _ => Err(error(0, PatternFault::NoSequence)),
         };
         match &self.node {
-            Node::Sequence(nodes) => nodes.iter().map(one).collect(),
-            node => Ok(vec![one(node)?]),
+            Node::Sequence(nodes) => nodes.iter().map(single_set).collect(),
+            node => Ok(vec![single_set(node)?]),
         }
     }
 
-    /// The set of a pattern that is one event.
+    /// The set of a pattern that is a single event.
     ///
     /// # Errors
-    /// If it is not.
-    pub fn one(&self) -> Result<&[bool], PatternError> {
+    /// The pattern is not a single event.
+    pub fn single_event(&self) -> Result<&[bool], PatternError> {
         match self.sequence()?[..] {
             [set] => Ok(set),
             _ => Err(error(0, PatternFault::NotOneEvent)),
@@ -145,18 +147,23 @@ impl Resolved {
     }
 }
 
-/// The functions that an atom is limited to.
+/// The functions that an atom is limited to; `None` if it is not limited to functions.
 fn functions(atom: &Atom, lookup: &Lookup<'_>) -> Result<Option<Vec<u32>>, PatternError> {
     let (name, path) = match atom {
         Atom::Any | Atom::Left | Atom::Enter(None) | Atom::Leave(None) => return Ok(None),
         Atom::Path(name, path) => (name, Some(*path)),
         Atom::Function(name) | Atom::Enter(Some(name)) | Atom::Leave(Some(name)) => (name, None),
     };
-    let found = lookup(&name.text, path).map_err(|why| error(name.at, why.into()))?;
+    let found = lookup(&name.text, path).map_err(|fault| error(name.at, fault.into()))?;
     Ok(Some(found))
 }
 
-fn matches(atom: &Atom, terminal: Terminal, event: Event, of: &dyn Fn(u32) -> bool) -> bool {
+fn matches(
+    atom: &Atom,
+    terminal: Terminal,
+    event: Event,
+    in_functions: &dyn Fn(u32) -> bool,
+) -> bool {
     let Terminal::Path { function, path } = terminal else {
         let left = matches!(terminal, Terminal::Left(_));
         return matches!(atom, Atom::Any) || matches!(atom, Atom::Left) && left;
@@ -164,9 +171,9 @@ fn matches(atom: &Atom, terminal: Terminal, event: Event, of: &dyn Fn(u32) -> bo
     match atom {
         Atom::Any => true,
         Atom::Left => false,
-        Atom::Function(_) => of(function),
-        Atom::Path(_, number) => path == *number && of(function),
-        Atom::Enter(_) => event.enters() && of(function),
-        Atom::Leave(_) => event.leaves() && of(function),
+        Atom::Function(_) => in_functions(function),
+        Atom::Path(_, number) => path == *number && in_functions(function),
+        Atom::Enter(_) => event.enters() && in_functions(function),
+        Atom::Leave(_) => event.leaves() && in_functions(function),
     }
 }

@@ -1,51 +1,55 @@
-//! Where a pattern matches in a trace, and how often sequences occur (Larus 1999, sections 3.3 and 7: errors found by control flow).
+//! Finds the matches of a pattern in a trace, and counts sequences of events (Larus 1999, sections
+//! 3.3 and 7: errors found by control flow).
 //!
-//! Matches are counted from the left, apart from one another: the one that ends first; then on behind it. The first match is given whole: of those
-//! that end there, the one that begins first, found by reading backwards.
+//! Matches are counted from the left and share no event: the match that ends first, then the first
+//! match after it, and so on. The first match is returned with its beginning and end. Several
+//! matches may end at this position; the earliest beginning is returned. The automaton finds it by
+//! reading backwards.
 //!
-//! Cost: as for `sweep`: symbols of the grammar × states met.
+//! Cost: as for `sweep`: symbols of the grammar × states reached.
 
 use super::Grammar;
 use super::automaton::{Automaton, BEGIN, Hits};
 use super::pattern::{PatternError, PatternFault, Resolved};
-use super::sweep::Sweep;
+use super::sweep::{BACKWARD, FORWARD, Sweep};
 
-/// Where a pattern matches.
+/// The matches of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Matches {
     /// Matches that share no event.
     pub count: u64,
-    /// Position of the first event of the first match, and of its last.
+    /// Positions of the first and the last event of the first match.
     pub first: Option<(u64, u64)>,
     /// Position of the last event of the last match.
     pub last_end: Option<u64>,
 }
 
-/// How often a sequence of events runs, overlaps counted.
+/// The executions of a sequence of events; overlapping executions all count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Frequency {
-    /// Times it runs.
+    /// Number of executions.
     pub count: u64,
-    /// Positions of its first event, the first time and the last.
+    /// Positions at which the first and the last execution begin.
     pub ends: Option<(u64, u64)>,
 }
 
-/// Finds a pattern.
+/// Finds the matches of a pattern.
 ///
 /// # Errors
-/// If it matches the empty sequence, or is so entangled that its automaton gets too large.
+/// The pattern matches the empty sequence, or its automaton needs too many states.
 pub fn query(grammar: &Grammar, pattern: &Resolved) -> Result<Matches, PatternError> {
-    let mut sweep: Sweep<'_, _, false> = Sweep::new(grammar, Automaton::new(pattern, Hits::Apart));
+    let mut sweep: Sweep<'_, _, FORWARD> =
+        Sweep::new(grammar, Automaton::new(pattern, Hits::Disjoint));
     if sweep.machine.is_nullable() {
         return Err(PatternError {
             at: 0,
             fault: PatternFault::MatchesNothing,
         });
     }
-    let found = sweep.whole(BEGIN);
-    check(&sweep.machine)?;
+    let found = sweep.read_all(BEGIN);
+    check_states(&sweep.machine)?;
     let first = match found.ends {
-        Some((end, _)) => Some((begin(grammar, pattern, end)?, end)),
+        Some((end, _)) => Some((longest_match_start(grammar, pattern, end)?, end)),
         None => None,
     };
     Ok(Matches {
@@ -55,34 +59,39 @@ pub fn query(grammar: &Grammar, pattern: &Resolved) -> Result<Matches, PatternEr
     })
 }
 
-/// Where the longest match begins that ends at `end`.
-fn begin(grammar: &Grammar, pattern: &Resolved, end: u64) -> Result<u64, PatternError> {
+/// Position where the longest match that ends at `end` begins.
+fn longest_match_start(
+    grammar: &Grammar,
+    pattern: &Resolved,
+    end: u64,
+) -> Result<u64, PatternError> {
     let automaton = Automaton::backwards(pattern, Hits::Anchored);
-    let mut sweep: Sweep<'_, _, true> = Sweep::new(grammar, automaton);
-    let found = sweep.before(end + 1, BEGIN);
-    check(&sweep.machine)?;
+    let mut sweep: Sweep<'_, _, BACKWARD> = Sweep::new(grammar, automaton);
+    let found = sweep.read_prefix(end + 1, BEGIN);
+    check_states(&sweep.machine)?;
     let (_, furthest) = found.ends.expect("a match ends there");
     Ok(end - furthest)
 }
 
-/// Counts a sequence of events, each given by the terminals it stands for.
+/// Counts a sequence of events. Each event of the sequence is a set of terminals.
 ///
 /// # Errors
-/// If the pattern is no sequence, or its automaton gets too large.
+/// The pattern is not a plain sequence, or its automaton needs too many states.
 pub fn freq(grammar: &Grammar, pattern: &Resolved) -> Result<Frequency, PatternError> {
     let length = pattern.sequence()?.len() as u64;
-    let mut sweep: Sweep<'_, _, false> = Sweep::new(grammar, Automaton::new(pattern, Hits::Ends));
-    let found = sweep.whole(BEGIN);
-    check(&sweep.machine)?;
-    let begin = |end: u64| end + 1 - length;
+    let mut sweep: Sweep<'_, _, FORWARD> =
+        Sweep::new(grammar, Automaton::new(pattern, Hits::EveryEnd));
+    let found = sweep.read_all(BEGIN);
+    check_states(&sweep.machine)?;
+    let start = |end: u64| end + 1 - length;
     Ok(Frequency {
         count: found.hits,
-        ends: found.ends.map(|(first, last)| (begin(first), begin(last))),
+        ends: found.ends.map(|(first, last)| (start(first), start(last))),
     })
 }
 
-fn check(automaton: &Automaton) -> Result<(), PatternError> {
-    if automaton.is_overflown() {
+fn check_states(automaton: &Automaton) -> Result<(), PatternError> {
+    if automaton.has_too_many_states() {
         return Err(PatternError {
             at: 0,
             fault: PatternFault::TooManyStates,

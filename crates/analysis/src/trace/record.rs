@@ -1,13 +1,20 @@
-//! A thread's stream of words made into blocks of its trace, while it comes.
+//! Turns a thread's stream of words into blocks of its trace while the words arrive.
 //!
-//! Terminals are numbered when they are first in a piece: a path of a function, so many frames left at once, or a gap. Another owner
-//! of the ring is another thread, whose trace begins with it.
+//! A terminal gets its number when a piece first contains it. A terminal is a path of a function, a
+//! number of frames left at once, or a gap. When another thread takes over the ring, that thread's
+//! trace begins.
 //!
-//! What repeats is read once: words go into the block as they are. When it is full and cut into pieces, each that is new is looked up, and what it does
-//! to the open activations; then the pieces' effects are applied one after the other. Words that are more than paths, and
-//! those behind a piece that doesn't fit what is open, and all that wait to be read before them, are read one by one ([`Activations::feed`]).
+//! Repeated words are read only once. Words go into the block unread. When the block is full, it is
+//! cut into pieces. For each new piece, the builder looks up its terminals and its effect on the
+//! open activations. Then it applies the effects of the block's pieces in order. Some words are
+//! read one by one instead ([`Activations::feed`]):
 //!
-//! Cost: 8 bytes for each word the image can have (untouched where no path ran), 20 to 90 a piece, and what [`super::builder`] costs.
+//! - batches with words that are not paths
+//! - the words after a piece that does not fit the open activations
+//! - all words that still wait to be read before these
+//!
+//! Cost: 8 bytes for each word that the image can have (never touched for paths that did not run),
+//! 20 to 90 bytes for each piece, and the cost of [`super::builder`].
 
 use std::collections::HashMap;
 use std::mem;
@@ -15,11 +22,11 @@ use std::mem;
 use holloway_format::trace::{Block, Terminal};
 
 use super::builder::{Depth, GrammarBuilder, Limits};
-use super::symbols::{Others, Symbols};
-use super::walk::Known;
+use super::symbols::{OtherSymbols, Symbols};
+use super::walk::KnownEffects;
 use crate::stream::{Activations, Ended, Listener, Met, Words};
 
-/// What a trace's file gets next.
+/// The next entry of a trace file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Recorded {
     /// The next block of the thread's trace.
@@ -28,33 +35,35 @@ pub enum Recorded {
     Owner(u32),
 }
 
-/// Makes a trace of a thread's words.
+/// Builds a trace from a thread's words.
 pub struct TraceBuilder {
     symbols: Symbols,
     activations: Activations<()>,
-    /// Where the next word must stand in the stream.
+    /// Expected position of the next word in the stream.
     next: Option<u64>,
-    /// Symbols of the open block whose effects were applied; those behind them are words that stand side by side in the stream.
+    /// Number of symbols of the open block whose effects were applied. The symbols after them are
+    /// words that are adjacent in the stream.
     read: usize,
-    known: Known,
-    /// Blocks in which words are read one by one, for the last one was cut in vain.
-    wary: u32,
+    effects: KnownEffects,
+    /// Number of coming blocks to read word by word, because the pieces of the last block did not
+    /// fit.
+    blocks_word_by_word: u32,
     grammar: GrammarBuilder,
     limits: Limits,
-    /// Times that paths ran before, by function and number.
-    ran: HashMap<(u32, u32), u64>,
-    done: Vec<Recorded>,
+    /// Executions of paths that are not reported yet, by function and path number.
+    path_counts: HashMap<(u32, u32), u64>,
+    completed: Vec<Recorded>,
 }
 
-/// The symbols of words that are read one by one.
-struct OneByOne<'a> {
-    others: &'a mut Others,
+/// Collects the symbols of words that are read one by one.
+struct WordReader<'a> {
+    others: &'a mut OtherSymbols,
     symbols: Vec<u32>,
-    /// Threads, and how many of the symbols are before each.
+    /// New owners of the ring, each after the number of symbols before it.
     owners: Vec<(usize, u32)>,
 }
 
-impl Listener for OneByOne<'_> {
+impl Listener for WordReader<'_> {
     type State = ();
 
     #[inline]
@@ -79,49 +88,50 @@ impl Listener for OneByOne<'_> {
     }
 }
 
-/// Words read one by one at a time; so many with one that is no path are.
+/// Batch size for reading word by word, used when a batch contains a word that is not a path.
 const BATCH: usize = 1 << 8;
-/// Blocks read one by one after one that was cut in vain.
-const WARY: u32 = 8;
+/// Number of blocks to read word by word after a block whose pieces did not fit.
+const WORD_BY_WORD_BLOCKS: u32 = 8;
 
 impl TraceBuilder {
-    /// The builder of a stream of an image that `words` knows.
+    /// Creates the builder for a stream of the image that `words` describes.
     pub fn new(words: Words, limits: Limits) -> Self {
         Self {
             symbols: Symbols::new(words),
             activations: Activations::default(),
             next: None,
             read: 0,
-            known: Known::default(),
-            wary: 0,
+            effects: KnownEffects::default(),
+            blocks_word_by_word: 0,
             grammar: GrammarBuilder::new(limits, Depth::Quick),
             limits,
-            ran: HashMap::new(),
-            done: Vec::new(),
+            path_counts: HashMap::new(),
+            completed: Vec::new(),
         }
     }
 
-    /// Bounds it anew, from the next block on: pieces that are more than fit are forgotten when it is cut.
+    /// Changes the limits from the next block on. If the known pieces exceed the new limits, they
+    /// are forgotten when that block is cut.
     pub fn limit(&mut self, limits: Limits) {
         self.limits = limits;
         self.grammar.limit(limits);
     }
 
-    /// Reads a batch of words, the first of which stands at position `at` (in bytes) of the stream. One that doesn't begin where
-    /// the last one ended comes after a gap.
+    /// Reads a batch of words. `at` is the position of the first word in the stream, in bytes. If
+    /// the batch does not begin where the previous batch ended, a gap comes before it.
     pub fn feed(&mut self, mut at: u64, mut batch: &[u32]) {
         let mut follows = self.next.is_none_or(|next| next == at);
         while !batch.is_empty() {
-            let plain = match follows && self.wary == 0 {
-                true => self.plain(&batch[..batch.len().min(self.grammar.room())]),
+            let leading_paths = match follows && self.blocks_word_by_word == 0 {
+                true => self.leading_paths(&batch[..batch.len().min(self.grammar.room())]),
                 false => 0,
             };
-            let taken = if plain > 0 {
-                self.grammar.append(&batch[..plain])
+            let taken = if leading_paths > 0 {
+                self.grammar.append(&batch[..leading_paths])
             } else {
                 self.catch_up();
                 let count = batch.len().min(BATCH);
-                self.read_each(at, &batch[..count]);
+                self.read_word_by_word(at, &batch[..count]);
                 count
             };
             at = at.wrapping_add(4 * taken as u64);
@@ -134,30 +144,33 @@ impl TraceBuilder {
         }
     }
 
-    /// What was made of the words so far, as far as it fills blocks; each thing is given once.
+    /// Returns the blocks completed since the last call.
     pub fn take(&mut self) -> Vec<Recorded> {
-        mem::take(&mut self.done)
+        mem::take(&mut self.completed)
     }
 
-    /// How often each path ran since this was asked last, as far as it was given in blocks, in all threads that owned the ring, by place of its function in the map and number.
+    /// Returns the executions of each path since the last call, by the index of its function in the
+    /// map and its path number. Only words in completed blocks count, from all threads that owned
+    /// the ring.
     pub fn counts(&mut self) -> HashMap<(u32, u32), u64> {
         self.add_up();
-        mem::take(&mut self.ran)
+        mem::take(&mut self.path_counts)
     }
 
-    /// What was met in the stream besides paths, in what was given in blocks and perhaps a little behind.
+    /// Returns what the stream contained besides paths, up to the end of the completed blocks or a
+    /// little further.
     pub fn met(&self) -> Met {
         self.activations.met()
     }
 
-    /// The rest, which fills no block. More words may follow.
+    /// Returns the completed blocks and the incomplete last block. More words may follow.
     pub fn flush(&mut self) -> Vec<Recorded> {
-        self.end();
+        self.close_rest();
         self.take()
     }
 
     /// Closes the open block, whatever its length.
-    fn end(&mut self) {
+    fn close_rest(&mut self) {
         if self.grammar.length() > 0 {
             self.fill();
         }
@@ -166,18 +179,19 @@ impl TraceBuilder {
         }
     }
 
-    /// Closes the open block, if all of it fits what is open; else it is not what it was, and may have been closed on the way.
+    /// Closes the open block if all its pieces fit the open activations. Otherwise reads the rest
+    /// word by word. This changes the block, and may close it on the way.
     fn fill(&mut self) {
         if self.cut() {
             self.close();
         } else {
             self.catch_up();
-            self.wary = WARY;
+            self.blocks_word_by_word = WORD_BY_WORD_BLOCKS;
         }
     }
 
-    /// Number of words in front that may be paths, and are nothing else.
-    fn plain(&self, words: &[u32]) -> usize {
+    /// Number of words at the front of a batch that may be paths and have no other meaning.
+    fn leading_paths(&self, words: &[u32]) -> usize {
         const STEP: usize = 16;
         let last = self.symbols.words.end().saturating_sub(1);
         let is_path = |word: &u32| word.wrapping_sub(1) < last;
@@ -188,58 +202,58 @@ impl TraceBuilder {
         count + rest.take_while(|word| is_path(word)).count()
     }
 
-    /// Cuts the open block and reads its pieces; whether all fit.
+    /// Cuts the open block and applies the effects of its pieces. Returns whether all pieces fit.
     fn cut(&mut self) -> bool {
-        self.cut_only();
+        self.cut_pieces();
         if let Some(end) = self.next
             && self.read < self.grammar.length()
         {
             let (symbols, activations) = (&mut self.symbols, &mut self.activations);
-            let known = &self.known;
-            self.read = known.read(&self.grammar, symbols, activations, self.read, end);
+            let effects = &self.effects;
+            self.read = effects.read(&self.grammar, symbols, activations, self.read, end);
         }
         self.read == self.grammar.length()
     }
 
-    fn cut_only(&mut self) {
+    fn cut_pieces(&mut self) {
         if self.grammar.cut(&mut self.symbols) {
-            self.known.clear();
+            self.effects.clear();
         }
-        self.known.learn(&self.grammar, &mut self.symbols);
+        self.effects.learn(&self.grammar, &mut self.symbols);
     }
 
-    /// Reads one by one the words of the open block that weren't read.
+    /// Reads the unread words of the open block one by one.
     fn catch_up(&mut self) {
         if let Some(next) = self.next
             && self.read < self.grammar.length()
         {
             let words = self.grammar.take_back(self.read);
-            self.read_each(next.wrapping_sub(4 * words.len() as u64), &words);
+            self.read_word_by_word(next.wrapping_sub(4 * words.len() as u64), &words);
         }
     }
 
-    /// Reads words one by one; all before them were read.
-    fn read_each(&mut self, at: u64, words: &[u32]) {
-        let mut each = OneByOne {
+    /// Reads words one by one. All words before them must be read.
+    fn read_word_by_word(&mut self, at: u64, words: &[u32]) {
+        let mut reader = WordReader {
             others: &mut self.symbols.others,
             symbols: Vec::with_capacity(words.len() + 1),
             owners: Vec::new(),
         };
         self.activations
-            .feed(&mut self.symbols.words, &mut each, at, words);
-        let OneByOne {
+            .feed(&mut self.symbols.words, &mut reader, at, words);
+        let WordReader {
             symbols, owners, ..
-        } = each;
-        let mut done = 0;
-        for (before, thread) in owners {
-            self.append_read(&symbols[done..before]);
-            self.begin_thread(thread);
-            done = before;
+        } = reader;
+        let mut appended = 0;
+        for (position, thread) in owners {
+            self.append_read(&symbols[appended..position]);
+            self.start_thread(thread);
+            appended = position;
         }
-        self.append_read(&symbols[done..]);
+        self.append_read(&symbols[appended..]);
     }
 
-    /// Appends symbols that were read.
+    /// Appends symbols whose effects are applied.
     fn append_read(&mut self, mut symbols: &[u32]) {
         while !symbols.is_empty() {
             symbols = &symbols[self.grammar.append(symbols)..];
@@ -250,36 +264,36 @@ impl TraceBuilder {
         }
     }
 
-    /// Another thread goes on. All was read.
-    fn begin_thread(&mut self, thread: u32) {
+    /// Begins the trace of another thread. All words before must be read.
+    fn start_thread(&mut self, thread: u32) {
         if self.grammar.length() > 0 {
             self.close();
         }
-        self.done.push(Recorded::Owner(thread));
+        self.completed.push(Recorded::Owner(thread));
         self.add_up();
         self.symbols.clear();
         self.grammar = GrammarBuilder::new(self.limits, Depth::Quick);
-        self.known.clear();
+        self.effects.clear();
     }
 
-    /// Closes the open block, of which all was read.
+    /// Closes the open block. All its words must be read.
     fn close(&mut self) {
-        self.cut_only();
+        self.cut_pieces();
         let mut block = self.grammar.close(&mut self.symbols);
-        block.terminals = self.symbols.give();
-        self.done.push(Recorded::Block(block));
+        block.terminals = self.symbols.take_new_terminals();
+        self.completed.push(Recorded::Block(block));
         self.read = 0;
-        self.wary = self.wary.saturating_sub(1);
+        self.blocks_word_by_word = self.blocks_word_by_word.saturating_sub(1);
     }
 
-    /// Adds up what ran, as far as it is in blocks.
+    /// Adds up the executions of paths in completed blocks.
     fn add_up(&mut self) {
         let counts = self.grammar.counts(&self.symbols);
         for (terminal, count) in self.symbols.terminals.iter().zip(counts) {
             if let Terminal::Path { function, path } = *terminal
                 && count > 0
             {
-                *self.ran.entry((function, path)).or_default() += count;
+                *self.path_counts.entry((function, path)).or_default() += count;
             }
         }
     }

@@ -1,8 +1,13 @@
 //! SEQUITUR and SEQUITUR(1) (Nevill-Manning, Witten 1997; Larus 1999, sections 3.1 and 3.2).
 //!
-//! Symbols are appended to the start rule one by one; after each, two properties hold again. *Digram uniqueness*: no two neighbours stand twice
-//! in the grammar, overlaps apart; the second time they are replaced by a rule, a new one or one whose whole right side they are. *Rule
-//! utility*: every rule but the start is used twice or more; one that is used once is put back into its user.
+//! Symbols are appended to the start rule one by one. After each symbol, the algorithm restores two
+//! properties:
+//!
+//! - *Digram uniqueness*: no pair of adjacent symbols occurs twice in the grammar, except where the
+//!   two occurrences overlap. The second occurrence of a pair is replaced by a rule: an existing
+//!   rule whose right side is this pair, or a new one.
+//! - *Rule utility*: every rule except the start rule is used at least twice. A rule that is used
+//!   once is replaced by its right side.
 //!
 //! ```text
 //! abcab  S → A c A          abcabdabcab  S → A d A           abcabcabcabc  S → A A
@@ -10,24 +15,29 @@
 //!                                        B → a b                           B → a b c
 //! ```
 //!
-//! SEQUITUR(1) looks at the next symbol l before it makes a rule for a double digram x y at the end of the start: if y l is the whole
-//! right side of a rule, it takes l and applies that rule instead. Until then x y stays double. At the end of the input there is no l.
+//! SEQUITUR(1) looks at the next symbol l before it makes a rule for a repeated digram x y at the
+//! end of the start rule. If y l is the right side of an existing rule, SEQUITUR(1) appends l and
+//! applies that rule instead. Until then, x y stays repeated. At the end of the input, there is no
+//! l.
 //!
 //! ```text
 //! 11111211111   SEQUITUR  S → A B 2 B A          SEQUITUR(1)  S → C 2 C
 //!                         A → 1 1, B → A 1                    A → 1 1, C → A A 1
 //! ```
 //!
-//! The order of steps is that of the algorithm's authors: of three equal neighbours only one pair is in the table, and taking it out puts the
-//! other one in. Some descendants get that wrong and lose uniqueness, or input, on strings like 52225222.
+//! The order of steps follows the algorithm's authors. Of three equal adjacent symbols, only one
+//! pair is in the table of digrams. When this pair is removed, the other pair enters the table.
+//! Some other implementations get this wrong, and lose uniqueness or input on strings like
+//! 52225222.
 //!
-//! Cost: linear in the input; 12 bytes a symbol of the grammar and up to 64 a digram. 5-20 million symbols a second: the builder of real traces
-//! ([`super::builder`]) gives it a string that was shortened before.
+//! Cost: linear in the input; 12 bytes for each symbol of the grammar and up to 64 for each digram.
+//! It processes 5-20 million symbols a second. So the builder of real traces ([`super::builder`])
+//! shortens the string first.
 
 use super::digrams::Digrams;
 use super::grammar::{Grammar, Part, Symbol};
 
-/// Which algorithm makes the grammar.
+/// The algorithm that builds the grammar.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum LookAhead {
     /// SEQUITUR.
@@ -37,49 +47,51 @@ pub enum LookAhead {
     One,
 }
 
-/// Number of a symbol's place in a right side.
-type Place = u32;
+/// Index of a symbol in the array of nodes.
+type NodeIndex = u32;
 
-/// A symbol in a right side: a ring with the rule's guard between its last and its first.
+/// A symbol in a right side. The symbols of a rule form a ring, with the rule's guard between the
+/// last and the first symbol.
 #[derive(Clone, Copy)]
 struct Node {
     /// Bits of a [`Symbol`], or [`GUARD`] and the rule's number.
     value: u32,
-    previous: Place,
-    next: Place,
+    previous: NodeIndex,
+    next: NodeIndex,
 }
 
 /// Set in the value of guards.
 const GUARD: u32 = 1 << 30;
 /// The start's guard is the first node.
-const START: Place = 0;
+const START: NodeIndex = 0;
 
 #[derive(Clone, Copy)]
 struct Rule {
-    guard: Place,
+    guard: NodeIndex,
     uses: u32,
 }
 
-/// Makes a grammar of a string while it comes.
+/// Builds a grammar of a string while the string arrives.
 pub struct Sequitur {
     nodes: Vec<Node>,
-    free_nodes: Vec<Place>,
+    free_nodes: Vec<NodeIndex>,
     rules: Vec<Rule>,
     free_rules: Vec<u32>,
     digrams: Digrams,
     look_ahead: LookAhead,
-    /// The symbol that came last, held back to be looked at: SEQUITUR(1) only.
+    /// The last symbol, which waits until the next symbol is known: SEQUITUR(1) only.
     held: Option<Symbol>,
-    /// What follows the symbol that is being appended.
+    /// The symbol after the one that is being appended.
     next: Option<Symbol>,
-    /// The digram at the end of the start is double, since a rule for its second symbol and the next one was seen.
+    /// Whether the last digram of the start rule stays repeated for now, because a rule exists for
+    /// its second symbol and the next one.
     postponed: bool,
 }
 
 impl Sequitur {
-    /// An empty string's grammar.
+    /// Creates the grammar of the empty string.
     pub fn new(look_ahead: LookAhead) -> Self {
-        let mut made = Self {
+        let mut sequitur = Self {
             nodes: Vec::new(),
             free_nodes: Vec::new(),
             rules: Vec::new(),
@@ -90,11 +102,11 @@ impl Sequitur {
             next: None,
             postponed: false,
         };
-        made.new_rule();
-        made
+        sequitur.new_rule();
+        sequitur
     }
 
-    /// Forgets everything but its memory.
+    /// Removes everything and keeps the memory.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.free_nodes.clear();
@@ -120,13 +132,13 @@ impl Sequitur {
         }
     }
 
-    /// The grammar of what was pushed.
+    /// Returns the grammar of the pushed terminals.
     pub fn finish(&mut self) -> Grammar {
         let (symbols, starts) = self.finish_parts();
         Grammar::from_parts(symbols, starts).expect("SEQUITUR's rules have no cycle")
     }
 
-    /// Right sides one after the other, and where each begins; a rule uses later ones only.
+    /// All right sides, one after the other, and the start of each. A rule uses only later rules.
     pub(super) fn finish_parts(&mut self) -> (Vec<Symbol>, Vec<u64>) {
         self.next = None;
         if let Some(held) = self.held.take() {
@@ -148,16 +160,16 @@ impl Sequitur {
         (symbols, starts)
     }
 
-    /// All rules, each after those that use it.
+    /// All rules. A rule comes after the rules that use it.
     fn users_first(&self) -> Vec<u32> {
-        let mut unseen: Vec<u32> = self.rules.iter().map(|rule| rule.uses).collect();
+        let mut unseen_uses: Vec<u32> = self.rules.iter().map(|rule| rule.uses).collect();
         let (mut order, mut ready) = (Vec::new(), vec![0]);
         while let Some(rule) = ready.pop() {
             order.push(rule);
             for symbol in self.right_side(rule) {
                 if let Part::Rule(used) = symbol.part() {
-                    unseen[used as usize] -= 1;
-                    if unseen[used as usize] == 0 {
+                    unseen_uses[used as usize] -= 1;
+                    if unseen_uses[used as usize] == 0 {
                         ready.push(used);
                     }
                 }
@@ -180,33 +192,34 @@ impl Sequitur {
     fn append(&mut self, symbol: Symbol) {
         if std::mem::take(&mut self.postponed) {
             let last = self.previous_of(START);
-            if let Some(rule) = self.whole_rule(self.value(last), symbol.bits()) {
+            if let Some(rule) = self.rule_for_digram(self.value(last), symbol.bits()) {
                 self.insert_after(last, symbol);
                 self.substitute(last, rule);
                 return;
             }
-            // The rule has gone since.
-            self.check(self.previous_of(last));
+            // The rule no longer exists.
+            self.check_digram(self.previous_of(last));
         }
         self.insert_after(self.previous_of(START), symbol);
-        self.check(self.previous_of(self.previous_of(START)));
+        self.check_digram(self.previous_of(self.previous_of(START)));
     }
 
-    /// The rule whose whole right side the digram is.
-    fn whole_rule(&self, first: u32, second: u32) -> Option<u32> {
+    /// The rule whose right side is exactly this digram.
+    fn rule_for_digram(&self, first: u32, second: u32) -> Option<u32> {
         let at = self.digrams.find(first, second)?;
         self.rule_around(at)
     }
 
-    /// The rule whose whole right side is the digram at `at`.
-    fn rule_around(&self, at: Place) -> Option<u32> {
+    /// The rule whose right side is exactly the digram at `at`.
+    fn rule_around(&self, at: NodeIndex) -> Option<u32> {
         let before = self.value(self.previous_of(at));
         let after = self.value(self.next_of(self.next_of(at)));
         (before & GUARD != 0 && after & GUARD != 0 && before != GUARD).then_some(before & !GUARD)
     }
 
-    /// Enters the digram at `first`, or replaces it when it is there already; whether it was.
-    fn check(&mut self, first: Place) -> bool {
+    /// Enters the digram at `first` into the table, or replaces it if the table has an equal
+    /// digram. Returns whether the table had one.
+    fn check_digram(&mut self, first: NodeIndex) -> bool {
         let (left, right) = (self.value(first), self.value(self.next_of(first)));
         if (left | right) & GUARD != 0 {
             return false;
@@ -222,37 +235,38 @@ impl Sequitur {
         }
     }
 
-    /// Replaces the double digram at `first` and `found`.
-    fn replace(&mut self, first: Place, found: Place) {
+    /// Replaces the equal digrams at `first` and `found` by a rule.
+    fn replace(&mut self, first: NodeIndex, found: NodeIndex) {
         let rule = match self.rule_around(found) {
             Some(rule) => {
                 self.substitute(first, rule);
                 rule
             }
-            None if self.looks_ahead(first) => {
+            None if self.waits_for_next(first) => {
                 self.postponed = true;
                 return;
             }
-            None => self.make_rule(first, found),
+            None => self.add_rule(first, found),
         };
-        // Only the first symbol can have lost its second last use.
+        // Only the first symbol can be a rule that is now used once.
         let head = self.next_of(self.rules[rule as usize].guard);
         if let Part::Rule(used) = Symbol::from_bits(self.value(head)).part()
             && self.rules[used as usize].uses == 1
         {
-            self.put_back(head, used);
+            self.inline_rule(head, used);
         }
     }
 
-    fn looks_ahead(&self, first: Place) -> bool {
+    fn waits_for_next(&self, first: NodeIndex) -> bool {
         let second = self.next_of(first);
         self.next_of(second) == START
-            && self
-                .next
-                .is_some_and(|next| self.whole_rule(self.value(second), next.bits()).is_some())
+            && self.next.is_some_and(|next| {
+                self.rule_for_digram(self.value(second), next.bits())
+                    .is_some()
+            })
     }
 
-    fn make_rule(&mut self, first: Place, found: Place) -> u32 {
+    fn add_rule(&mut self, first: NodeIndex, found: NodeIndex) -> u32 {
         let rule = self.new_rule();
         let guard = self.rules[rule as usize].guard;
         let (left, right) = (self.value(first), self.value(self.next_of(first)));
@@ -261,30 +275,30 @@ impl Sequitur {
         self.substitute(found, rule);
         self.substitute(first, rule);
         let head = self.next_of(guard);
-        self.enter(head);
+        self.enter_digram(head);
         rule
     }
 
-    /// Puts `rule` in the place of the digram at `first`.
-    fn substitute(&mut self, first: Place, rule: u32) {
+    /// Replaces the digram at `first` by `rule`.
+    fn substitute(&mut self, first: NodeIndex, rule: u32) {
         let before = self.previous_of(first);
         self.remove(first);
         self.remove(self.next_of(before));
         self.insert_after(before, Symbol::rule(rule));
-        if !self.check(before) {
-            self.check(self.next_of(before));
+        if !self.check_digram(before) {
+            self.check_digram(self.next_of(before));
         }
     }
 
-    /// The symbol at `at` is the last use of `rule`, whose right side takes its place.
-    fn put_back(&mut self, at: Place, rule: u32) {
+    /// Replaces the symbol at `at`, the only use of `rule`, by the right side of `rule`.
+    fn inline_rule(&mut self, at: NodeIndex, rule: u32) {
         let guard = self.rules[rule as usize].guard;
         let (left, right) = (self.previous_of(at), self.next_of(at));
         let (head, tail) = (self.next_of(guard), self.previous_of(guard));
-        self.forget(at);
+        self.remove_digram(at);
         self.join(left, head);
         self.join(tail, right);
-        self.enter(tail);
+        self.enter_digram(tail);
         self.free_nodes.extend([at, guard]);
         self.free_rules.push(rule);
     }
@@ -297,19 +311,19 @@ impl Sequitur {
             self.nodes[guard as usize].previous,
             self.nodes[guard as usize].next,
         ) = (guard, guard);
-        let made = Rule { guard, uses: 0 };
+        let new_rule = Rule { guard, uses: 0 };
         match self.rules.get_mut(rule as usize) {
-            Some(place) => *place = made,
-            None => self.rules.push(made),
+            Some(slot) => *slot = new_rule,
+            None => self.rules.push(new_rule),
         }
         rule
     }
 
-    fn new_node(&mut self, value: u32) -> Place {
+    fn new_node(&mut self, value: u32) -> NodeIndex {
         let node = Node {
             value,
-            previous: NOWHERE,
-            next: NOWHERE,
+            previous: NO_NODE,
+            next: NO_NODE,
         };
         match self.free_nodes.pop() {
             Some(at) => {
@@ -318,12 +332,12 @@ impl Sequitur {
             }
             None => {
                 self.nodes.push(node);
-                (self.nodes.len() - 1) as Place
+                (self.nodes.len() - 1) as NodeIndex
             }
         }
     }
 
-    fn insert_after(&mut self, at: Place, symbol: Symbol) {
+    fn insert_after(&mut self, at: NodeIndex, symbol: Symbol) {
         if let Part::Rule(rule) = symbol.part() {
             self.rules[rule as usize].uses += 1;
         }
@@ -333,55 +347,55 @@ impl Sequitur {
         self.join(at, node);
     }
 
-    fn remove(&mut self, at: Place) {
+    fn remove(&mut self, at: NodeIndex) {
         self.join(self.previous_of(at), self.next_of(at));
-        self.forget(at);
+        self.remove_digram(at);
         if let Part::Rule(rule) = Symbol::from_bits(self.value(at)).part() {
             self.rules[rule as usize].uses -= 1;
         }
         self.free_nodes.push(at);
     }
 
-    /// Makes neighbours of two symbols. The digram that began at `left` goes; if one of three equal symbols goes with it, the pair
-    /// that it hid comes into the table.
-    fn join(&mut self, left: Place, right: Place) {
-        if self.next_of(left) != NOWHERE {
-            self.forget(left);
-            if self.in_three(right) {
-                self.enter(right);
+    /// Makes two symbols adjacent. The digram that began at `left` leaves the table. If this digram
+    /// belonged to three equal symbols, the other pair of the three enters the table.
+    fn join(&mut self, left: NodeIndex, right: NodeIndex) {
+        if self.next_of(left) != NO_NODE {
+            self.remove_digram(left);
+            if self.is_middle_of_three(right) {
+                self.enter_digram(right);
             }
-            if self.in_three(left) {
-                self.enter(self.previous_of(left));
+            if self.is_middle_of_three(left) {
+                self.enter_digram(self.previous_of(left));
             }
         }
         self.nodes[left as usize].next = right;
         self.nodes[right as usize].previous = left;
     }
 
-    /// Whether both neighbours of a symbol equal it.
-    fn in_three(&self, at: Place) -> bool {
+    /// Whether both neighbors of a symbol equal it.
+    fn is_middle_of_three(&self, at: NodeIndex) -> bool {
         let Node {
             value,
             previous,
             next,
         } = self.nodes[at as usize];
         value & GUARD == 0
-            && previous != NOWHERE
-            && next != NOWHERE
+            && previous != NO_NODE
+            && next != NO_NODE
             && self.value(previous) == value
             && self.value(next) == value
     }
 
     /// Makes the digram at `first` the one in the table.
-    fn enter(&mut self, first: Place) {
+    fn enter_digram(&mut self, first: NodeIndex) {
         let (left, right) = (self.value(first), self.value(self.next_of(first)));
         if (left | right) & GUARD == 0 {
             self.digrams.set(left, right, first);
         }
     }
 
-    /// Takes the digram at `first` out of the table if it is the one in there.
-    fn forget(&mut self, first: Place) {
+    /// Removes the digram at `first` from the table, if the table holds this occurrence.
+    fn remove_digram(&mut self, first: NodeIndex) {
         let (left, right) = (self.value(first), self.value(self.next_of(first)));
         if (left | right) & GUARD == 0 {
             self.digrams.remove(left, right, first);
@@ -389,20 +403,20 @@ impl Sequitur {
     }
 
     #[inline]
-    fn value(&self, at: Place) -> u32 {
+    fn value(&self, at: NodeIndex) -> u32 {
         self.nodes[at as usize].value
     }
 
     #[inline]
-    fn next_of(&self, at: Place) -> Place {
+    fn next_of(&self, at: NodeIndex) -> NodeIndex {
         self.nodes[at as usize].next
     }
 
     #[inline]
-    fn previous_of(&self, at: Place) -> Place {
+    fn previous_of(&self, at: NodeIndex) -> NodeIndex {
         self.nodes[at as usize].previous
     }
 }
 
-/// No neighbour yet.
-const NOWHERE: Place = Place::MAX;
+/// No neighbor yet.
+const NO_NODE: NodeIndex = NodeIndex::MAX;

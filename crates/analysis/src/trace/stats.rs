@@ -1,48 +1,49 @@
-//! What a trace and its grammar amount to (Larus 1999, Table 1), and how deep calls are nested at a place of it.
+//! The numbers of a trace and its grammar (Larus 1999, Table 1), and the depth of calls at a
+//! position.
 //!
 //! Cost: linear in the symbols of the grammar.
 
 use super::code::Event;
-use super::sweep::pieces;
+use super::sweep::prefixes;
 use super::{Checked, Grammar, Part};
 
-/// Bytes that a path takes in the stream of its thread: one word.
+/// Bytes of one path in the stream of its thread: one word.
 pub const WORD_BYTES: u64 = 4;
 
-/// A trace in numbers.
+/// The numbers of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// Events: paths, and places where frames were left or something is missing.
+    /// Events: paths, frames that were left, and gaps.
     pub events: u64,
     /// Paths run.
     pub paths: u64,
-    /// Different ones.
+    /// Different paths.
     pub distinct_paths: u64,
-    /// Functions they are of.
+    /// Functions of these paths.
     pub functions: u64,
-    /// Instructions run: those on paths, and calls that did not come back.
+    /// Instructions run: instructions on paths, and calls that did not return.
     pub instructions: u64,
     /// Activations that began with a path from a function's entry.
     pub enters: u64,
     /// Activations that ended with a path to the exit.
     pub leaves: u64,
-    /// Activations that ended without.
+    /// Activations that ended without a path to the exit.
     pub left: u64,
-    /// Places where something is missing.
+    /// Gaps: places where events are missing.
     pub gaps: u64,
     /// Rules of the grammar.
     pub rules: u64,
-    /// Symbols on their right sides.
+    /// Symbols on the right sides of these rules.
     pub symbols: u64,
 }
 
 impl Stats {
-    /// Bytes of the paths as the thread appended them.
+    /// Bytes of the paths in the stream that the thread appended.
     pub fn trace_bytes(&self) -> u64 {
         self.paths.saturating_mul(WORD_BYTES)
     }
 
-    /// Adds up several traces: what they have in common is counted in each.
+    /// Adds the numbers of another trace. A path, function, or rule in both traces counts twice.
     pub fn add(&mut self, other: &Stats) {
         let sums = [
             (&mut self.events, other.events),
@@ -86,7 +87,7 @@ pub fn stats(grammar: &Grammar, events: &[Event]) -> Stats {
         symbols: grammar.size() as u64,
         ..Stats::default()
     };
-    of_counts(sizes, &counts(grammar, events.len()), events)
+    sum_counts(sizes, &counts(grammar, events.len()), events)
 }
 
 /// The numbers of a trace in a file.
@@ -97,10 +98,11 @@ pub fn stats_of_checked(checked: &Checked, events: &[Event]) -> Stats {
         symbols: checked.symbols,
         ..Stats::default()
     };
-    of_counts(sizes, &checked.counts, events)
+    sum_counts(sizes, &checked.counts, events)
 }
 
-fn of_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
+/// Adds the numbers that follow from the counts of terminals.
+fn sum_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
     let mut functions = Vec::new();
     let mut open_calls = 0i64;
     let events = events.iter().zip(counts);
@@ -117,11 +119,11 @@ fn of_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
                 functions.push(function);
                 let instructions = event.instructions().saturating_mul(count);
                 stats.instructions = stats.instructions.saturating_add(instructions);
-                let times = |happens| if happens { count } else { 0 };
-                stats.enters = stats.enters.saturating_add(times(event.enters()));
-                stats.leaves = stats.leaves.saturating_add(times(event.leaves()));
-                open_calls = open_calls.saturating_add_unsigned(times(calls));
-                open_calls = open_calls.saturating_sub_unsigned(times(resumes));
+                let count_if = |condition| if condition { count } else { 0 };
+                stats.enters = stats.enters.saturating_add(count_if(event.enters()));
+                stats.leaves = stats.leaves.saturating_add(count_if(event.leaves()));
+                open_calls = open_calls.saturating_add_unsigned(count_if(calls));
+                open_calls = open_calls.saturating_sub_unsigned(count_if(resumes));
             }
             Event::Left(frames) => {
                 let left = count.saturating_mul(frames.into());
@@ -130,25 +132,27 @@ fn of_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
             Event::Gap => stats.gaps = stats.gaps.saturating_add(count),
         }
     }
-    let not_back = u64::try_from(open_calls).unwrap_or(0);
-    stats.instructions = stats.instructions.saturating_add(not_back);
+    let unreturned_calls = u64::try_from(open_calls).unwrap_or(0);
+    stats.instructions = stats.instructions.saturating_add(unreturned_calls);
     functions.sort_unstable();
     functions.dedup();
     stats.functions = functions.len() as u64;
     stats
 }
 
-/// Activations open before the event at `position`: those that began less those that ended since the grammar's string began. More may have ended.
+/// Change in the number of open activations from the start of the trace to the event at `position`:
+/// activations begun minus activations ended. It is negative if more activations ended than began.
 pub fn depth(grammar: &Grammar, events: &[Event], position: u64) -> i64 {
     let mut nets = vec![0i64; grammar.rules() as usize];
     for rule in (0..grammar.rules()).rev() {
         nets[rule as usize] = net(grammar.rule(rule), events, &nets);
     }
-    let pieces = pieces(grammar, position);
-    let nets = pieces.iter().map(|piece| net(piece, events, &nets));
+    let prefixes = prefixes(grammar, position);
+    let nets = prefixes.iter().map(|prefix| net(prefix, events, &nets));
     nets.fold(0, i64::saturating_add)
 }
 
+/// The change of a string to the number of open activations. `rules` holds the changes of rules.
 fn net(symbols: &[super::Symbol], events: &[Event], rules: &[i64]) -> i64 {
     let nets = symbols.iter().map(|symbol| match symbol.part() {
         Part::Terminal(id) => change(events[id as usize]),
@@ -157,7 +161,7 @@ fn net(symbols: &[super::Symbol], events: &[Event], rules: &[i64]) -> i64 {
     nets.fold(0, i64::saturating_add)
 }
 
-/// By how much an event changes the number of open activations.
+/// The change that an event makes to the number of open activations.
 pub fn change(event: Event) -> i64 {
     match event {
         Event::Path { enters, leaves, .. } => i64::from(enters) - i64::from(leaves),

@@ -1,9 +1,12 @@
-//! A finite automaton over a trace, without expanding it: what it does in a rule depends on the state it comes in with only.
+//! Runs a finite automaton over a trace without expanding the grammar. The automaton's behavior in
+//! a rule depends only on its state at the start of the rule.
 //!
-//! For each rule and each state it is met in, a [`Passage`] is kept: the state it leaves in, how many hits there were, the first and the last. Right sides are
-//! walked in order, or from their end (`BACK`) for automata that read backwards.
+//! A [`Passage`] is stored for each rule and each state in which the automaton starts that rule. It
+//! holds the final state, the number of hits, and the positions of the first and last hit. Right
+//! sides are read in order, or from their end (`BACK`) by automata that read backwards.
 //!
-//! Cost: symbols of the grammar × states that its rules are met in, mostly few; the depth of the grammar costs memory, not stack.
+//! Cost: symbols of the grammar × start states of each rule, mostly few. A deep grammar costs
+//! memory, not stack.
 
 use rustc_hash::FxHashMap;
 
@@ -11,24 +14,24 @@ use super::{Grammar, Part, Symbol};
 
 /// A deterministic automaton that reads terminals.
 pub(super) trait Machine {
-    /// The state after a terminal, and whether that is a hit.
+    /// The state after a terminal, and whether that terminal is a hit.
     fn step(&mut self, state: u32, terminal: u32) -> (u32, bool);
-    /// Whether nothing can be hit from a state, which is never left.
+    /// Whether the automaton can neither hit anything from this state nor leave it.
     fn is_dead(&self, _state: u32) -> bool {
         false
     }
 }
 
-/// What an automaton did on a string.
+/// The result of running an automaton on a string.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Passage {
-    /// The state it is in.
+    /// The state at the end of the string.
     pub(super) state: u32,
-    /// Terminals read.
+    /// Number of terminals read.
     pub(super) length: u64,
-    /// Hits.
+    /// Number of hits.
     pub(super) hits: u64,
-    /// The place of the first and of the last hit, in the order of reading, from 0.
+    /// Positions of the first and the last hit, in reading order, from 0.
     pub(super) ends: Option<(u64, u64)>,
 }
 
@@ -42,6 +45,7 @@ impl Passage {
         }
     }
 
+    /// Appends the passage through the next string.
     fn then(&mut self, next: &Passage) {
         if let Some((first, last)) = next.ends {
             let first = self.ends.map_or(self.length + first, |ends| ends.0);
@@ -53,11 +57,17 @@ impl Passage {
     }
 }
 
-/// An automaton on a grammar, with what is known of its rules. `BACK`: it reads from the end.
+/// Direction of a [`Sweep`]: from the start of the string.
+pub(super) const FORWARD: bool = false;
+/// Direction of a [`Sweep`]: from the end of the string.
+pub(super) const BACKWARD: bool = true;
+
+/// An automaton on a grammar, with the passages computed so far. With `BACK`, it reads from the
+/// end.
 pub(super) struct Sweep<'g, M, const BACK: bool> {
     grammar: &'g Grammar,
     pub(super) machine: M,
-    known: FxHashMap<u64, Passage>,
+    passages: FxHashMap<u64, Passage>,
 }
 
 impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
@@ -65,37 +75,38 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
         Sweep {
             grammar,
             machine,
-            known: FxHashMap::default(),
+            passages: FxHashMap::default(),
         }
     }
 
     /// Reads the whole string.
-    pub(super) fn whole(&mut self, state: u32) -> Passage {
+    pub(super) fn read_all(&mut self, state: u32) -> Passage {
         self.rule(0, state)
     }
 
-    /// Reads the first `end` terminals of the string; backwards, from the one at `end - 1` to the first.
-    pub(super) fn before(&mut self, end: u64, state: u32) -> Passage {
-        let pieces = pieces(self.grammar, end);
+    /// Reads the first `end` terminals of the string. With `BACK`, it reads them from position
+    /// `end - 1` down to 0.
+    pub(super) fn read_prefix(&mut self, end: u64, state: u32) -> Passage {
+        let prefixes = prefixes(self.grammar, end);
         let mut passage = Passage::new(state);
         if BACK {
-            for piece in pieces.iter().rev() {
-                self.symbols(piece, &mut passage);
+            for prefix in prefixes.iter().rev() {
+                self.read_symbols(prefix, &mut passage);
             }
         } else {
-            for piece in pieces {
-                self.symbols(piece, &mut passage);
+            for prefix in prefixes {
+                self.read_symbols(prefix, &mut passage);
             }
         }
         passage
     }
 
-    fn symbols(&mut self, symbols: &[Symbol], passage: &mut Passage) {
+    fn read_symbols(&mut self, symbols: &[Symbol], passage: &mut Passage) {
         for at in 0..symbols.len() {
             if self.machine.is_dead(passage.state) {
                 return;
             }
-            let next = match order::<BACK>(symbols, at).part() {
+            let next = match symbol_in_reading_order::<BACK>(symbols, at).part() {
                 Part::Terminal(id) => self.terminal(id, passage.state),
                 Part::Rule(rule) => self.rule(rule, passage.state),
             };
@@ -113,8 +124,9 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
         }
     }
 
-    /// A passage that needs no look into the rule: known, or without hope.
-    fn at_once(&self, rule: u32, state: u32) -> Option<Passage> {
+    /// The passage through a rule if the rule need not be read: the passage is stored, or the state
+    /// is dead.
+    fn passage_without_reading(&self, rule: u32, state: u32) -> Option<Passage> {
         if self.machine.is_dead(state) {
             let length = self.grammar.length(rule);
             return Some(Passage {
@@ -122,61 +134,63 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
                 ..Passage::new(state)
             });
         }
-        self.known.get(&key(rule, state)).copied()
+        self.passages.get(&key(rule, state)).copied()
     }
 
+    /// Reads the expansion of a rule, without recursion.
     fn rule(&mut self, rule: u32, state: u32) -> Passage {
-        if let Some(known) = self.at_once(rule, state) {
-            return known;
+        if let Some(passage) = self.passage_without_reading(rule, state) {
+            return passage;
         }
-        let mut stack = vec![Walk::new(rule, state)];
+        let mut stack = vec![OpenRule::new(rule, state)];
         loop {
-            let walk = stack.last_mut().expect("the rule asked for is on it");
-            let symbols = self.grammar.rule(walk.rule);
-            if walk.next == symbols.len() {
-                let done = stack.pop().expect("it was just there");
-                self.known.insert(key(done.rule, done.begin), done.passage);
+            let open = stack.last_mut().expect("the rule asked for is on it");
+            let symbols = self.grammar.rule(open.rule);
+            if open.next == symbols.len() {
+                let finished = stack.pop().expect("it was just there");
+                self.passages
+                    .insert(key(finished.rule, finished.start_state), finished.passage);
                 match stack.last_mut() {
-                    Some(user) => user.passage.then(&done.passage),
-                    None => return done.passage,
+                    Some(user) => user.passage.then(&finished.passage),
+                    None => return finished.passage,
                 }
                 continue;
             }
-            let symbol = order::<BACK>(symbols, walk.next);
-            walk.next += 1;
-            let state = walk.passage.state;
+            let symbol = symbol_in_reading_order::<BACK>(symbols, open.next);
+            open.next += 1;
+            let state = open.passage.state;
             let next = match symbol.part() {
                 Part::Terminal(id) => Some(self.terminal(id, state)),
                 Part::Rule(rule) => {
-                    let known = self.at_once(rule, state);
-                    if known.is_none() {
-                        stack.push(Walk::new(rule, state));
+                    let passage = self.passage_without_reading(rule, state);
+                    if passage.is_none() {
+                        stack.push(OpenRule::new(rule, state));
                     }
-                    known
+                    passage
                 }
             };
-            if let (Some(next), Some(walk)) = (next, stack.last_mut()) {
-                walk.passage.then(&next);
+            if let (Some(next), Some(open)) = (next, stack.last_mut()) {
+                open.passage.then(&next);
             }
         }
     }
 }
 
-/// A rule on the way down.
-struct Walk {
+/// A rule whose right side is being read.
+struct OpenRule {
     rule: u32,
-    begin: u32,
+    start_state: u32,
     next: usize,
     passage: Passage,
 }
 
-impl Walk {
-    fn new(rule: u32, begin: u32) -> Walk {
-        Walk {
+impl OpenRule {
+    fn new(rule: u32, start_state: u32) -> OpenRule {
+        OpenRule {
             rule,
-            begin,
+            start_state,
             next: 0,
-            passage: Passage::new(begin),
+            passage: Passage::new(start_state),
         }
     }
 }
@@ -185,7 +199,7 @@ fn key(rule: u32, state: u32) -> u64 {
     u64::from(rule) << 32 | u64::from(state)
 }
 
-fn order<const BACK: bool>(symbols: &[Symbol], at: usize) -> Symbol {
+fn symbol_in_reading_order<const BACK: bool>(symbols: &[Symbol], at: usize) -> Symbol {
     if BACK {
         symbols[symbols.len() - 1 - at]
     } else {
@@ -193,22 +207,22 @@ fn order<const BACK: bool>(symbols: &[Symbol], at: usize) -> Symbol {
     }
 }
 
-/// The first `end` terminals of the string as beginnings of right sides, in order.
-pub(super) fn pieces(grammar: &Grammar, end: u64) -> Vec<&[Symbol]> {
-    let (mut pieces, mut rule, mut rest) = (Vec::new(), 0, end.min(grammar.len()));
+/// The first `end` terminals of the string, as prefixes of right sides, in order.
+pub(super) fn prefixes(grammar: &Grammar, end: u64) -> Vec<&[Symbol]> {
+    let (mut prefixes, mut rule, mut rest) = (Vec::new(), 0, end.min(grammar.len()));
     while rest > 0 {
         let symbols = grammar.rule(rule);
-        let mut whole = 0;
-        while rest > 0 && whole < symbols.len() && grammar.length_of(symbols[whole]) <= rest {
-            rest -= grammar.length_of(symbols[whole]);
-            whole += 1;
+        let mut fitting = 0;
+        while rest > 0 && fitting < symbols.len() && grammar.length_of(symbols[fitting]) <= rest {
+            rest -= grammar.length_of(symbols[fitting]);
+            fitting += 1;
         }
-        pieces.push(&symbols[..whole]);
-        match symbols.get(whole).map(|symbol| symbol.part()) {
+        prefixes.push(&symbols[..fitting]);
+        match symbols.get(fitting).map(|symbol| symbol.part()) {
             Some(Part::Rule(next)) => rule = next,
-            // A terminal is longer than the rest only if that is 0.
+            // A terminal (length 1) does not fit only if `rest` is 0.
             Some(Part::Terminal(_)) | None => break,
         }
     }
-    pieces
+    prefixes
 }

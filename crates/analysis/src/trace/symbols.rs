@@ -1,4 +1,4 @@
-//! Symbols of a trace's string, and the terminals that they stand for.
+//! The symbols of a trace's string, and the terminals that they stand for.
 
 use std::collections::HashMap;
 use std::mem;
@@ -8,55 +8,56 @@ use holloway_format::trace::Terminal;
 use super::builder::Alphabet;
 use crate::stream::Words;
 
-/// Symbols of the grammar: a path's is its word, below [`OTHERS`].
+/// The symbols of the grammar. The symbol of a path is its word, below [`FIRST_OTHER`].
 pub(super) struct Symbols {
     pub(super) words: Words,
-    /// By function: the word of its path 0, and its place among all functions of the image's map.
+    /// By function: the word of its path 0, and its index among all functions of the image's map.
     functions: Vec<(u32, u32)>,
-    /// By word: number of its terminal + 1.
+    /// By word: the number of its terminal + 1; 0 if it has none yet.
     by_word: Vec<u32>,
-    pub(super) others: Others,
-    /// By number: the thread's terminals.
+    pub(super) others: OtherSymbols,
+    /// By number: the terminals of the thread.
     pub(super) terminals: Vec<Terminal>,
-    /// Terminals that blocks have.
-    given: usize,
+    /// Number of terminals that completed blocks contain.
+    taken: usize,
 }
 
-/// Symbols of what is no path.
+/// The symbols of terminals that are not paths.
 #[derive(Default)]
-pub(super) struct Others {
+pub(super) struct OtherSymbols {
     symbols: HashMap<Terminal, u32>,
-    /// By symbol, from [`OTHERS`] on: what it stands for, and that terminal's number + 1.
-    list: Vec<(Terminal, u32)>,
+    /// By symbol, from [`FIRST_OTHER`] on: its terminal, and the terminal's number + 1.
+    terminals_by_symbol: Vec<(Terminal, u32)>,
 }
 
-impl Others {
-    /// The symbol of what is no path.
+impl OtherSymbols {
+    /// The symbol of a terminal that is not a path.
     pub(super) fn symbol(&mut self, terminal: Terminal) -> u32 {
         *self.symbols.entry(terminal).or_insert_with(|| {
-            self.list.push((terminal, 0));
-            OTHERS + self.list.len() as u32 - 1
+            self.terminals_by_symbol.push((terminal, 0));
+            FIRST_OTHER + self.terminals_by_symbol.len() as u32 - 1
         })
     }
 }
 
-/// The first symbol that is no word: an image has at most 2^28.
-const OTHERS: u32 = 1 << 29;
+/// The first symbol that is not a word: an image has at most 2^28 words.
+const FIRST_OTHER: u32 = 1 << 29;
 
 impl Alphabet for Symbols {
-    fn meet(&mut self, symbol: u32) -> (u32, i64) {
+    fn introduce(&mut self, symbol: u32) -> (u32, i64) {
         let next = u32::try_from(self.terminals.len());
         let next = next.expect("there are fewer kinds of events than words");
-        let (terminal, number, change) = match symbol.checked_sub(OTHERS) {
+        let (terminal, number, change) = match symbol.checked_sub(FIRST_OTHER) {
             Some(other) => {
-                let (terminal, number) = &mut self.others.list[other as usize];
+                let (terminal, number) = &mut self.others.terminals_by_symbol[other as usize];
                 let change = match *terminal {
                     Terminal::Left(count) => -i64::from(count),
                     Terminal::Path { .. } | Terminal::Gap => 0,
                 };
                 (*terminal, number, change)
             }
-            // Nobody's word: read one by one, it won't be here any more.
+            // The word belongs to no function. Reading word by word later removes it from the
+            // block.
             None => {
                 let Some(word) = self.words.word(symbol) else {
                     return (0, 0);
@@ -77,8 +78,8 @@ impl Alphabet for Symbols {
 
     #[inline]
     fn number(&self, symbol: u32) -> u32 {
-        let number = match symbol.checked_sub(OTHERS) {
-            Some(other) => self.others.list[other as usize].1,
+        let number = match symbol.checked_sub(FIRST_OTHER) {
+            Some(other) => self.others.terminals_by_symbol[other as usize].1,
             None => self.by_word[symbol as usize],
         };
         number - 1
@@ -88,44 +89,54 @@ impl Alphabet for Symbols {
 impl Symbols {
     pub(super) fn new(words: Words) -> Self {
         Self {
-            functions: places(&words),
+            functions: function_words(&words),
             by_word: vec![0; words.end() as usize],
             words,
-            others: Others::default(),
+            others: OtherSymbols::default(),
             terminals: Vec::new(),
-            given: 0,
+            taken: 0,
         }
     }
 
-    /// The terminals that no block has.
-    pub(super) fn give(&mut self) -> Vec<Terminal> {
-        let given = mem::replace(&mut self.given, self.terminals.len());
-        self.terminals[given..].to_vec()
+    /// Returns the terminals that no block contains yet.
+    pub(super) fn take_new_terminals(&mut self) -> Vec<Terminal> {
+        let taken = mem::replace(&mut self.taken, self.terminals.len());
+        self.terminals[taken..].to_vec()
     }
 
-    /// Another thread's terminals begin.
+    /// Starts the terminals of another thread.
     pub(super) fn clear(&mut self) {
-        // Fresh memory: filled with zeros the old one would take room for words that never come.
+        // Allocate fresh memory. Filling the old memory with zeros would touch the pages of words
+        // that never occur.
         self.by_word = vec![0; self.by_word.len()];
-        self.others.list.iter_mut().for_each(|other| other.1 = 0);
+        self.others
+            .terminals_by_symbol
+            .iter_mut()
+            .for_each(|other| other.1 = 0);
         self.terminals.clear();
-        self.given = 0;
+        self.taken = 0;
     }
 }
 
-/// By function that has words: the word of its path 0, and its place among all functions of the image's map.
-fn places(words: &Words) -> Vec<(u32, u32)> {
+/// By function with words: the word of its path 0, and its index among all functions of the image's
+/// map.
+fn function_words(words: &Words) -> Vec<(u32, u32)> {
     let mut next = 0;
     let modules = words.image().modules.iter();
-    let begins: Vec<u32> = modules
+    let first_functions: Vec<u32> = modules
         .map(|placed| {
-            let begin = next;
+            let first = next;
             next += placed.module.functions.len() as u32;
-            begin
+            first
         })
         .collect();
-    let places = words.functions();
-    places
-        .map(|one| (one.first, begins[one.module as usize] + one.function))
+    let functions = words.functions();
+    functions
+        .map(|function| {
+            (
+                function.first,
+                first_functions[function.module as usize] + function.function,
+            )
+        })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! The trace of one thread in one image, read from its file.
+//! The trace of one thread in one image, as read from a file.
 
 use std::sync::mpsc;
 use std::thread;
@@ -10,20 +10,20 @@ use holloway_format::trace::{Block, Terminal, TraceStream};
 use super::assemble::Assembler;
 use super::grammar::Grammar;
 
-/// Blocks that are decoded ahead of those that are put together.
-const WAITING: usize = 4;
+/// Number of decoded blocks that may wait to be assembled.
+const MAX_WAITING: usize = 4;
 
-/// What one thread did in one image.
+/// All events of one thread in one image.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trace {
-    /// What the grammar's terminals stand for, in order of first appearance.
+    /// The events that the grammar's terminals stand for, in order of first appearance.
     pub terminals: Vec<Terminal>,
-    /// Generates the numbers of the terminals.
+    /// The grammar that generates the numbers of the terminals.
     pub grammar: Grammar,
 }
 
 impl Default for Trace {
-    /// No events.
+    /// A trace without events.
     fn default() -> Self {
         let grammar = Grammar::from_parts(Vec::new(), vec![0, 0]);
         Self {
@@ -34,15 +34,16 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// The trace of a stream of a file. Where a block is damaged, the trace up to there, and why it ends. Blocks are decoded in a thread beside
-    /// this one, which puts them together: each takes about half of the time.
+    /// Reads the trace of a stream of a file. If a block is damaged, the trace ends before it, and
+    /// the damage is returned too. A second thread decodes the blocks, and this thread assembles
+    /// them: each takes about half of the time.
     ///
     /// # Errors
     /// The blocks do not make a grammar.
     pub fn read(stream: &TraceStream<'_>) -> Result<(Self, Option<FormatError>), AssembleError> {
         let mut assembler = Assembler::default();
         let mut damage = None;
-        let put = |block: Result<Block, FormatError>| match block {
+        let assemble = |block: Result<Block, FormatError>| match block {
             Ok(block) => assembler.push(&block),
             Err(error) => {
                 damage = Some(error);
@@ -50,8 +51,8 @@ impl Trace {
             }
         };
         thread::scope(|scope| {
-            let (sender, blocks) = mpsc::sync_channel(WAITING);
-            // Nobody takes them any more where they make no grammar.
+            let (sender, blocks) = mpsc::sync_channel(MAX_WAITING);
+            // The receiver is gone if the blocks do not make a grammar.
             let decode = move || {
                 stream
                     .blocks()
@@ -59,8 +60,8 @@ impl Trace {
                     .ok()
             };
             match thread::Builder::new().spawn_scoped(scope, decode) {
-                Ok(_) => blocks.into_iter().try_for_each(put),
-                Err(_) => stream.blocks().try_for_each(put),
+                Ok(_) => blocks.into_iter().try_for_each(assemble),
+                Err(_) => stream.blocks().try_for_each(assemble),
             }
         })?;
         let trace = Self {

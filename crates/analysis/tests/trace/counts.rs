@@ -1,10 +1,10 @@
-//! Sequences and hot subpaths.
+//! Tests of sequence counts and hot subpaths.
 
 use std::collections::BTreeMap;
 
 use holloway_analysis::trace::Grammar;
 use holloway_analysis::trace::grams::{Grams, grams};
-use holloway_analysis::trace::hot::{Bounds, Hot, as_printed, exact};
+use holloway_analysis::trace::hot::{Bounds, HotSubpath, as_printed, exact};
 use proptest::prelude::*;
 
 use super::{any_grammar, grammar, grammars, letters, sequitur, string, word};
@@ -62,9 +62,9 @@ fn unit(count: usize) -> Vec<Option<u64>> {
     vec![Some(1); count]
 }
 
-fn shown(hot: &[Hot]) -> Vec<(String, u64, u64)> {
+fn shown(hot: &[HotSubpath]) -> Vec<(String, u64, u64)> {
     hot.iter()
-        .map(|one| (word(&one.terminals), one.count, one.cost))
+        .map(|sequence| (word(&sequence.terminals), sequence.count, sequence.cost))
         .collect()
 }
 
@@ -97,14 +97,17 @@ fn the_exact_way_finds_all_of_figure_5() {
         entry("cab", 2, 6),
     ];
     assert_eq!(shown(&hot), expect);
-    let minimal: Vec<_> = hot.into_iter().filter(|one| one.minimal).collect();
-    let minimal = shown(&minimal).into_iter().map(|one| one.0);
+    let minimal: Vec<_> = hot
+        .into_iter()
+        .filter(|sequence| sequence.minimal)
+        .collect();
+    let minimal = shown(&minimal).into_iter().map(|entry| entry.0);
     assert_eq!(minimal.collect::<Vec<_>>(), ["ab", "bb", "bc", "cab"]);
 }
 
-/// As printed, Fig. 7 would take "cba" and "cbacc" for neighbours.
+/// The printed Fig. 7 would take "cba" and "cbacc" as adjacent.
 #[test]
-fn figure_7_does_not_report_what_never_ran() {
+fn figure_7_does_not_report_sequences_that_never_ran() {
     let bounds = Bounds {
         min_len: 1,
         max_len: 6,
@@ -115,20 +118,25 @@ fn figure_7_does_not_report_what_never_ran() {
 }
 
 #[test]
-fn no_sequence_reaches_over_what_has_no_cost() {
+fn no_sequence_contains_an_event_without_cost() {
     let costs = [Some(1), None];
     let bounds = Bounds {
         min_len: 1,
         max_len: 3,
         min_cost: 1,
     };
-    let of = |hot: Vec<Hot>| shown(&hot).into_iter().map(|one| one.0).collect::<Vec<_>>();
+    let sequences = |hot: Vec<HotSubpath>| {
+        shown(&hot)
+            .into_iter()
+            .map(|entry| entry.0)
+            .collect::<Vec<_>>()
+    };
     let grammar = grammar(&["aab1", "a"]);
     assert_eq!(
-        of(exact(&grammar, &costs, &bounds, LIMIT).unwrap()),
+        sequences(exact(&grammar, &costs, &bounds, LIMIT).unwrap()),
         ["a", "aa"]
     );
-    assert_eq!(of(as_printed(&grammar, &costs, &bounds)), ["a"]);
+    assert_eq!(sequences(as_printed(&grammar, &costs, &bounds)), ["a"]);
 }
 
 #[test]
@@ -150,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_passed_over_is_not_there(grammar in grammars(5), k in 1usize..5) {
+    fn skipped_terminals_do_not_count(grammar in grammars(5), k in 1usize..5) {
         let symbols = [Some(0), None, Some(1), None, Some(0)];
         let expansion: Vec<u32> = grammar.expand().filter_map(|id| symbols[id as usize]).collect();
         let grams = grams(&grammar, &symbols, k, LIMIT).unwrap();
@@ -158,10 +166,10 @@ proptest! {
     }
 
     #[test]
-    fn hot_is_what_costs_enough(
-        grammar in grammars(3), min_len in 1usize..4, more in 0usize..4, min_cost in 0u64..60,
+    fn exact_reports_all_hot_sequences(
+        grammar in grammars(3), min_len in 1usize..4, length_range in 0usize..4, min_cost in 0u64..60,
     ) {
-        let bounds = Bounds { min_len, max_len: min_len + more, min_cost };
+        let bounds = Bounds { min_len, max_len: min_len + length_range, min_cost };
         let costs = [Some(1), Some(5), Some(0)];
         let expansion: Vec<u32> = grammar.expand().collect();
         let cost = |sequence: &[u32]| sequence.iter().map(|&id| costs[id as usize].unwrap()).sum::<u64>();
@@ -172,7 +180,7 @@ proptest! {
         let mut expect = Vec::new();
         for (sequence, &count) in counts.iter().filter(|(sequence, _)| is_hot(sequence)) {
             let minimal = !(1..sequence.len()).any(|end| is_hot(&sequence[..end]));
-            expect.push(Hot { terminals: sequence.clone(), count, cost: count * cost(sequence), minimal });
+            expect.push(HotSubpath { terminals: sequence.clone(), count, cost: count * cost(sequence), minimal });
         }
         let mut found = exact(&grammar, &costs, &bounds, LIMIT).unwrap();
         prop_assert!(found.is_sorted_by(|a, b| a.cost >= b.cost));
@@ -180,13 +188,13 @@ proptest! {
         prop_assert_eq!(found, expect);
     }
 
-    /// Fig. 7 finds nothing that isn't hot, and counts nothing more often than it runs.
+    /// Fig. 7 reports only hot sequences, and never a higher count than the true one.
     #[test]
     fn figure_7_reports_hot_subpaths_only(
         grammar in prop_oneof![any_grammar(3), string(3).prop_map(|string| sequitur(&string))],
-        min_len in 1usize..4, more in 0usize..6, min_cost in 1u64..40,
+        min_len in 1usize..4, length_range in 0usize..6, min_cost in 1u64..40,
     ) {
-        let bounds = Bounds { min_len, max_len: min_len + more, min_cost };
+        let bounds = Bounds { min_len, max_len: min_len + length_range, min_cost };
         let costs = [Some(1), Some(3), Some(2)];
         let expansion: Vec<u32> = grammar.expand().collect();
         let counts = naive(&expansion, bounds.max_len);

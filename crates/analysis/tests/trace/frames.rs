@@ -1,4 +1,4 @@
-//! Activations: sequences of up to k paths of each, and who called them.
+//! Tests of activations: sequences of up to k paths, and callers.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ use super::{grammars, path, sequitur};
 
 const LIMIT: usize = 1 << 20;
 
-/// What terminals 0 to 11 do: two functions' paths of all kinds, frames left, a gap.
+/// Events of terminals 0 to 11: two functions' paths of all kinds, frames left, a third function's
+/// entry, and a gap.
 fn events() -> Vec<Event> {
     let mut events = Vec::new();
     for function in 0..2 {
@@ -30,7 +31,7 @@ fn events() -> Vec<Event> {
     events
 }
 
-/// An activation as it is: its function, its paths, the function below.
+/// An activation: its function, its paths, and the function below.
 struct Activation {
     function: u32,
     paths: Vec<u32>,
@@ -110,13 +111,13 @@ fn naive_context(string: &[u32], events: &[Event], wanted: &[bool]) -> Context {
 
 fn ranked<K: Ord>(counts: BTreeMap<K, u64>) -> Vec<(K, u64)> {
     let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.sort_by_key(|one| std::cmp::Reverse(one.1));
+    counts.sort_by_key(|entry| std::cmp::Reverse(entry.1));
     counts
 }
 
 #[test]
 fn a_loop_that_calls_is_one_string() {
-    // f: in, round, round, out, with g called in each round, twice over.
+    // Twice: f enters, goes around twice, and leaves. It calls g in each round.
     let string = [1, 4, 2, 4, 2, 4, 3].repeat(2);
     let grams = loops(&sequitur(&string), &events(), 4, LIMIT).unwrap();
     assert_eq!(grams.count(&[1, 2, 2, 3]), 2);
@@ -126,7 +127,7 @@ fn a_loop_that_calls_is_one_string() {
     assert_eq!(grams.count(&[4, 4]), 0);
 }
 
-/// As only a damaged file can say.
+/// Only a damaged file can contain such calls.
 #[test]
 fn calls_too_deep_are_refused() {
     let rules = (0..40).map(|rule| match rule {
@@ -164,7 +165,7 @@ proptest! {
         let string: Vec<u32> = grammar.expand().collect();
         let events = events();
         let stats = stats(&grammar, &events);
-        let count = |is: &dyn Fn(Event) -> u64| string.iter().map(|&id| is(events[id as usize])).sum::<u64>();
+        let count = |in_event: &dyn Fn(Event) -> u64| string.iter().map(|&id| in_event(events[id as usize])).sum::<u64>();
         prop_assert_eq!(stats.events, string.len() as u64);
         prop_assert_eq!(stats.paths, count(&|event| event.function().is_some().into()));
         prop_assert_eq!(stats.enters, count(&|event| event.enters().into()));

@@ -1,4 +1,4 @@
-//! Questions on traces, against naive twins that look at every event.
+//! Tests of the trace analyses against naive versions that look at every event.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod counts;
@@ -24,7 +24,7 @@ fn word(terminals: &[u32]) -> String {
     letters.collect()
 }
 
-/// Right sides of letters for terminals and digits for rules, the start first.
+/// A grammar of right sides, start rule first: letters are terminals, digits are rules.
 fn grammar(rules: &[&str]) -> Grammar {
     let symbol = |c: u8| match c {
         b'0'..=b'9' => Symbol::rule(u32::from(c - b'0')),
@@ -50,15 +50,15 @@ fn string(count: u32) -> impl Strategy<Value = Vec<u32>> {
     })
 }
 
-/// Any grammars, with rules that are empty, used once or never.
+/// Arbitrary grammars, with rules that are empty, used once, or never used.
 fn any_grammar(count: u32) -> impl Strategy<Value = Grammar> {
     let right_side = prop::collection::vec((any::<bool>(), any::<u32>()), 0..5);
     let rules = prop::collection::vec(right_side, 1..8);
     rules.prop_map(move |rules| {
         let last = rules.len() as u32 - 1;
         let rules = (0u32..).zip(rules).map(|(rule, right_side)| {
-            let symbol = |(of_rule, number): (bool, u32)| {
-                if of_rule && rule < last {
+            let symbol = |(is_rule, number): (bool, u32)| {
+                if is_rule && rule < last {
                     Symbol::rule(rule + 1 + number % (last - rule))
                 } else {
                     Symbol::terminal(number % count)
@@ -70,7 +70,7 @@ fn any_grammar(count: u32) -> impl Strategy<Value = Grammar> {
     })
 }
 
-/// Grammars of all kinds.
+/// Grammars from SEQUITUR and arbitrary grammars.
 fn grammars(count: u32) -> impl Strategy<Value = Grammar> {
     prop_oneof![
         string(count).prop_map(|string| sequitur(&string)),

@@ -1,4 +1,4 @@
-//! The forest of a trace is the one built online from the same words, for any k.
+//! The forest computed from a trace equals the forest built online from the same words, for any k.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use holloway_abi::Kind;
 
 use super::streams::{Simulator, program};
 
-/// Pieces of a stream with their positions.
-type Pieces<'a> = [(u64, &'a [u32])];
+/// Parts of a stream with their positions.
+type Parts<'a> = [(u64, &'a [u32])];
 
-/// The trace of a stream, made of small blocks.
-fn record(image: &Arc<ImageMap>, pieces: &Pieces<'_>) -> Trace {
+/// The trace of a stream, recorded in small blocks.
+fn record(image: &Arc<ImageMap>, parts: &Parts<'_>) -> Trace {
     let limits = Limits {
         block: 50,
         pieces: 200,
     };
     let mut builder = TraceBuilder::new(Words::new(image), limits);
-    for &(at, words) in pieces {
+    for &(at, words) in parts {
         builder.feed(at, words);
     }
     let (mut assembler, mut terminals) = (Assembler::default(), Vec::new());
@@ -41,9 +41,9 @@ fn record(image: &Arc<ImageMap>, pieces: &Pieces<'_>) -> Trace {
     Trace { terminals, grammar }
 }
 
-fn online(image: &Arc<ImageMap>, pieces: &Pieces<'_>, k: u32) -> BTreeMap<Vec<u32>, u64> {
+fn online(image: &Arc<ImageMap>, parts: &Parts<'_>, k: u32) -> BTreeMap<Vec<u32>, u64> {
     let mut builder = LoopsBuilder::new(Words::new(image), k, Nodes::default());
-    for &(at, words) in pieces {
+    for &(at, words) in parts {
         builder.feed(at, words);
     }
     let kipf = builder.finish().k_ipf(k);
@@ -67,13 +67,13 @@ proptest! {
         };
         let mut simulator = Simulator::new(Kind::Trace, 0, fuel, &mut choices);
         simulator.run();
-        // Half of the time some words are missing.
+        // In half of the cases, some words are missing.
         let third = simulator.stream.len() / 3;
         let from = if gap { 2 * third } else { third };
-        let pieces = [(0, &simulator.stream[..third]), (4 * from as u64, &simulator.stream[from..])];
+        let parts = [(0, &simulator.stream[..third]), (4 * from as u64, &simulator.stream[from..])];
 
         let image = program(Kind::Trace);
-        let trace = record(&image, &pieces);
+        let trace = record(&image, &parts);
         let code = Code::new(&image);
         let events = code.events(&trace.terminals);
         let functions: Vec<_> = Words::new(&image).functions().collect();
@@ -85,7 +85,7 @@ proptest! {
         let found = found.nodes().map(|(id, node)| {
             (found.symbols(id).into_iter().map(word).collect(), node.count)
         });
-        prop_assert_eq!(found.collect::<BTreeMap<Vec<u32>, u64>>(), online(&image, &pieces, k));
+        prop_assert_eq!(found.collect::<BTreeMap<Vec<u32>, u64>>(), online(&image, &parts, k));
 
         // Enters and leaves balance.
         let stats = stats(&trace.grammar, &events);

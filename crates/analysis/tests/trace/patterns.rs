@@ -1,4 +1,4 @@
-//! Patterns, sequences and orders.
+//! Tests of patterns, sequences of events, and orders.
 
 use holloway_analysis::trace::Terminal;
 use holloway_analysis::trace::before::{Order, Runs, before};
@@ -10,17 +10,18 @@ use regex::Regex;
 
 use super::{grammar, grammars, letters, path, sequitur, word};
 
-/// Terminals a to d are paths 0 of functions a to d, e is frames left, f and g are paths 1 (the entry) and 2 (the exit) of function a.
+/// The terminals a to d are the paths 0 of the functions a to d; e is a left frame; f and g are the
+/// paths 1 (from the entry) and 2 (to the exit) of function a.
 fn terminals() -> (Vec<Terminal>, Vec<Event>) {
-    let of = |function, path| Terminal::Path { function, path };
+    let path_of = |function, path| Terminal::Path { function, path };
     let terminals = vec![
-        of(0, 0),
-        of(1, 0),
-        of(2, 0),
-        of(3, 0),
+        path_of(0, 0),
+        path_of(1, 0),
+        path_of(2, 0),
+        path_of(3, 0),
         Terminal::Left(1),
-        of(0, 1),
-        of(0, 2),
+        path_of(0, 1),
+        path_of(0, 2),
     ];
     let mut events: Vec<Event> = (0..4)
         .map(|function| path(function, false, false, 1))
@@ -57,7 +58,7 @@ fn found(text: &str, pattern: &str) -> (u64, Option<(u64, u64)>) {
 
 #[test]
 fn patterns_match() {
-    // The lock (b) that is not released (c) before the function returns (g).
+    // A lock (b) that is not released (c) before the function returns (g).
     assert_eq!(found("fabcagfabag", "b (!c)* return"), (1, Some((8, 10))));
     assert_eq!(found("fabcagfabag", "b (!c)* leave a"), (1, Some((8, 10))));
     assert_eq!(found("fabcag", "b (!c)* return"), (0, None));
@@ -155,11 +156,11 @@ fn deep_patterns_are_refused() {
     let deep = "(".repeat(10_000) + "a" + &")".repeat(10_000);
     assert!(refused(&deep).contains("100 parentheses"));
     assert!(refused(&("!".repeat(10_000) + "a")).contains("100 `!`"));
-    // Repeats of repeats are no deeper than one.
+    // Repeated operators are no deeper than one operator.
     let repeated = "f".to_owned() + &"+?*".repeat(100_000);
     assert_eq!(resolve(&repeated), resolve("f*"));
     assert!(refused(&"a ".repeat(2000)).contains("1,000 events"));
-    // Two to the power of 30 sets of places.
+    // 2^30 sets of positions.
     let entangled = "(a|b)* a".to_owned() + &" (a|b)".repeat(30) + " c";
     let mut random = 1u64;
     let string = std::iter::repeat_with(|| {
@@ -171,7 +172,7 @@ fn deep_patterns_are_refused() {
     assert!(error.to_string().contains("too many ways"), "{error}");
 }
 
-/// Larus's Fig. 5: frequencies of sequences, those that arise from repetition too.
+/// Frequencies of sequences in Larus's Fig. 5, including sequences across repetitions.
 #[test]
 fn sequences_of_figure_5_have_their_frequencies() {
     let figure_5 = grammar(&["111", "abbc"]);
@@ -196,13 +197,13 @@ fn sequences_of_figure_5_have_their_frequencies() {
 }
 
 #[test]
-fn order_is_told() {
+fn order_is_found() {
     let order = |text: &str| {
         let (p, q) = (resolve("a:0").unwrap(), resolve("b").unwrap());
         before(
             &sequitur(&letters(text)),
-            p.one().unwrap(),
-            q.one().unwrap(),
+            p.single_event().unwrap(),
+            q.single_event().unwrap(),
         )
     };
     let found = order("caabcbca");
@@ -230,50 +231,59 @@ fn order_is_told() {
 }
 
 fn naive_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
-    let places = |set: &[bool]| -> Vec<usize> {
+    let positions = |set: &[bool]| -> Vec<usize> {
         (0..string.len())
             .filter(|&at| set[string[at] as usize])
             .collect()
     };
-    let (of_p, of_q) = (places(p), places(q));
-    let runs = |places: &[usize]| Runs {
-        count: places.len() as u64,
-        ends: places
+    let (p_positions, q_positions) = (positions(p), positions(q));
+    let runs = |positions: &[usize]| Runs {
+        count: positions.len() as u64,
+        ends: positions
             .first()
-            .zip(places.last())
+            .zip(positions.last())
             .map(|(&first, &last)| (first as u64, last as u64)),
     };
-    let count = |holds: &dyn Fn(usize) -> bool| of_p.iter().filter(|&&at| holds(at)).count() as u64;
+    let count =
+        |holds: &dyn Fn(usize) -> bool| p_positions.iter().filter(|&&at| holds(at)).count() as u64;
     let next = |at: usize| {
-        let q = of_q.iter().find(|&&q| q > at);
-        let p = of_p.iter().find(|&&p| p > at);
+        let q = q_positions.iter().find(|&&q| q > at);
+        let p = p_positions.iter().find(|&&p| p > at);
         q.is_some_and(|q| p.is_none_or(|p| p >= q))
     };
-    let unprepared = |&at: &usize| {
-        let last = of_q.iter().rfind(|&&q| q < at);
-        // A place in both is Q first, then P.
-        !of_p
+    let is_without_p = |&at: &usize| {
+        let last = q_positions.iter().rfind(|&&q| q < at);
+        // A position in both sets counts as Q first, then P.
+        !p_positions
             .iter()
             .any(|&p| p < at && last.is_none_or(|&last| p >= last))
     };
-    let unanswered: Vec<usize> = of_p.iter().copied().filter(|&at| !next(at)).collect();
-    let alone: Vec<usize> = of_q.iter().copied().filter(|at| unprepared(at)).collect();
+    let unanswered: Vec<usize> = p_positions
+        .iter()
+        .copied()
+        .filter(|&at| !next(at))
+        .collect();
+    let alone: Vec<usize> = q_positions
+        .iter()
+        .copied()
+        .filter(|at| is_without_p(at))
+        .collect();
     Order {
-        p: runs(&of_p),
-        q: runs(&of_q),
-        at_once: count(&|at| of_q.contains(&(at + 1))),
+        p: runs(&p_positions),
+        q: runs(&q_positions),
+        at_once: count(&|at| q_positions.contains(&(at + 1))),
         next: count(&next),
-        later: count(&|at| of_q.iter().any(|&q| q > at)),
+        later: count(&|at| q_positions.iter().any(|&q| q > at)),
         without: runs(&alone),
         unanswered: runs(&unanswered),
-        preceded: of_q
+        preceded: q_positions
             .iter()
-            .filter(|&&at| of_p.iter().any(|&p| p < at))
+            .filter(|&&at| p_positions.iter().any(|&p| p < at))
             .count() as u64,
     }
 }
 
-/// A pattern, and the same as a regular expression over letters a to d.
+/// A pattern, and the equivalent regular expression over the letters a to d.
 fn pattern() -> impl Strategy<Value = (String, String)> {
     let leaf = prop_oneof![
         (0usize..4).prop_map(|at| {
@@ -289,20 +299,22 @@ fn pattern() -> impl Strategy<Value = (String, String)> {
     ];
     leaf.prop_recursive(4, 12, 3, |inner| {
         prop_oneof![
-            (inner.clone(), prop_oneof!["\\*", "\\+", "\\?"]).prop_map(|((ours, regex), mark)| {
-                (format!("({ours}){mark}"), format!("(?:{regex}){mark}"))
-            }),
+            (inner.clone(), prop_oneof!["\\*", "\\+", "\\?"]).prop_map(
+                |((pattern, regex), mark)| {
+                    (format!("({pattern}){mark}"), format!("(?:{regex}){mark}"))
+                }
+            ),
             prop::collection::vec(inner.clone(), 1..4).prop_map(|all| {
-                let (ours, regex): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+                let (pattern, regex): (Vec<_>, Vec<_>) = all.into_iter().unzip();
                 (
-                    format!("({})", ours.join(" ")),
+                    format!("({})", pattern.join(" ")),
                     format!("(?:{})", regex.concat()),
                 )
             }),
             prop::collection::vec(inner, 1..3).prop_map(|all| {
-                let (ours, regex): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+                let (pattern, regex): (Vec<_>, Vec<_>) = all.into_iter().unzip();
                 (
-                    format!("({})", ours.join("|")),
+                    format!("({})", pattern.join("|")),
                     format!("(?:{})", regex.join("|")),
                 )
             }),
@@ -310,7 +322,7 @@ fn pattern() -> impl Strategy<Value = (String, String)> {
     })
 }
 
-/// Matches apart, the one that ends first each time.
+/// Matches that share no event: each time the match that ends first.
 fn naive_matches(text: &str, regex: &Regex) -> Matches {
     let (mut from, mut end) = (0, 0);
     let (mut count, mut first, mut last_end) = (0, None, None);
@@ -332,15 +344,15 @@ fn naive_matches(text: &str, regex: &Regex) -> Matches {
 
 proptest! {
     #[test]
-    fn patterns_match_as_regular_expressions_do(grammar in grammars(4), (ours, regex) in pattern()) {
+    fn patterns_match_as_regular_expressions_do(grammar in grammars(4), (pattern, regex) in pattern()) {
         let text = word(&grammar.expand().take(100).collect::<Vec<_>>());
         prop_assume!(grammar.len() <= 100);
-        let whole = Regex::new(&format!("^(?:{regex})$")).unwrap();
-        let found = query(&grammar, &resolve(&ours).unwrap());
-        if whole.is_match("") {
+        let full_regex = Regex::new(&format!("^(?:{regex})$")).unwrap();
+        let found = query(&grammar, &resolve(&pattern).unwrap());
+        if full_regex.is_match("") {
             prop_assert!(found.is_err());
         } else {
-            prop_assert_eq!(found.unwrap(), naive_matches(&text, &whole), "{} in {}", ours, text);
+            prop_assert_eq!(found.unwrap(), naive_matches(&text, &full_regex), "{} in {}", pattern, text);
         }
     }
 
@@ -349,8 +361,8 @@ proptest! {
         let string: Vec<u32> = grammar.expand().collect();
         let pattern: Vec<String> = sequence.iter().map(|&id| format!("{}:0", word(&[id]))).collect();
         let found = freq(&grammar, &resolve(&pattern.join(" ")).unwrap()).unwrap();
-        let places: Vec<u64> = (0u64..).zip(string.windows(sequence.len())).filter(|(_, window)| *window == sequence).map(|(at, _)| at).collect();
-        prop_assert_eq!(found, Frequency { count: places.len() as u64, ends: places.first().copied().zip(places.last().copied()) });
+        let positions: Vec<u64> = (0u64..).zip(string.windows(sequence.len())).filter(|(_, window)| *window == sequence).map(|(at, _)| at).collect();
+        prop_assert_eq!(found, Frequency { count: positions.len() as u64, ends: positions.first().copied().zip(positions.last().copied()) });
     }
 
     #[test]

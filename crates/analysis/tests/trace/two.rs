@@ -1,4 +1,4 @@
-//! Two traces compared.
+//! Tests of comparing two traces.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::{grammars, path, sequitur, string};
 
 const LIMIT: usize = 1 << 20;
 
-/// An image of functions that are known by names only.
+/// An image whose functions have only names.
 fn image(build: u8, names: &[&str]) -> ImageMap {
     let function = |name: &&str| FunctionMap {
         linkage_name: (*name).into(),
@@ -35,7 +35,7 @@ fn name(map: &FunctionMap) -> Rc<str> {
     map.linkage_name.split('#').next().unwrap_or("").into()
 }
 
-/// One terminal a function: path 0.
+/// One terminal for each function: its path 0.
 fn terminals(functions: u32) -> Vec<Terminal> {
     (0..functions)
         .map(|function| Terminal::Path { function, path: 0 })
@@ -103,7 +103,7 @@ fn the_place_where_they_part_is_found() {
     let only = |side: usize| {
         found.only[side]
             .iter()
-            .map(|one| one.symbols.clone())
+            .map(|sequence| sequence.symbols.clone())
             .collect::<Vec<_>>()
     };
     assert_eq!(only(0), [vec![3]]);
@@ -112,7 +112,7 @@ fn the_place_where_they_part_is_found() {
     assert_eq!((found.common, found.parted), (5, [Some(2), None]));
 }
 
-/// Sequences of one that the other has not, though it has all parts of them.
+/// Sequences of `a` that `b` does not contain, although it contains all their parts.
 fn naive_only(a: &[u32], b: &[u32], length: usize) -> BTreeSet<Vec<u32>> {
     let has = |string: &[u32], part: &[u32]| {
         part.is_empty() || string.windows(part.len()).any(|window| window == part)
@@ -133,7 +133,7 @@ proptest! {
     fn differences_are_those_of_the_expansions(
         a in grammars(4), mut b in string(4), keep in any::<prop::sample::Index>(), length in 1usize..5,
     ) {
-        // Most often they begin alike.
+        // Most of the pairs begin alike.
         let expanded: Vec<u32> = a.expand().collect();
         let mut other = expanded[..keep.index(expanded.len() + 1)].to_vec();
         other.append(&mut b);
@@ -143,14 +143,14 @@ proptest! {
         prop_assert_eq!(found.common, common as u64);
         prop_assert_eq!(found.parted, [expanded.get(common).copied(), other.get(common).copied()]);
         for (side, strings) in [(0, [&expanded, &other]), (1, [&other, &expanded])] {
-            let only: BTreeSet<_> = found.only[side].iter().map(|one| one.symbols.clone()).collect();
+            let only: BTreeSet<_> = found.only[side].iter().map(|sequence| sequence.symbols.clone()).collect();
             prop_assert_eq!(only, naive_only(strings[0], strings[1], length));
         }
         let symbols = alphabet.symbols(0, &events(4), Unit::Events);
-        for one in &found.only[0] {
-            let place = expanded.windows(one.symbols.len()).position(|window| *window == *one.symbols).unwrap() as u64;
-            let end = place + one.symbols.len() as u64 - 1;
-            prop_assert_eq!(first(&a.grammar, &symbols, &one.symbols), Some((place, end)));
+        for sequence in &found.only[0] {
+            let place = expanded.windows(sequence.symbols.len()).position(|window| *window == *sequence.symbols).unwrap() as u64;
+            let end = place + sequence.symbols.len() as u64 - 1;
+            prop_assert_eq!(first(&a.grammar, &symbols, &sequence.symbols), Some((place, end)));
         }
     }
 }

@@ -80,7 +80,7 @@ pub(crate) struct HotSequences {
     pub(crate) total: u64,
     /// How they were counted: exactly only where that is possible.
     pub(crate) method: Method,
-    pub(crate) hot: Vec<hot::Hot>,
+    pub(crate) hot: Vec<hot::HotSubpath>,
 }
 
 /// Sequences are counted exactly up to this product of the grammar's symbols and the square of the
@@ -116,11 +116,14 @@ fn answer(
         Question::Before(p, q) => {
             let asked = [sight.pattern(p)?, sight.pattern(q)?];
             let [of_p, of_q] = asked.each_ref().map(|one| one.begins(&sight.events));
-            let (of_p, of_q) = (of_p.one().map_err(wrong(p))?, of_q.one().map_err(wrong(q))?);
+            let (of_p, of_q) = (
+                of_p.single_event().map_err(wrong(p))?,
+                of_q.single_event().map_err(wrong(q))?,
+            );
             let mut order = before(grammar, of_p, of_q);
             if asked[0].is_function {
                 let ends = asked[0].ends(&sight.events);
-                let ends = ends.one().map_err(wrong(p))?;
+                let ends = ends.single_event().map_err(wrong(p))?;
                 order.at_once = before(grammar, ends, of_q).at_once;
             }
             Answer::Before(order, asked.each_ref().map(CountedAs::of))
@@ -128,10 +131,10 @@ fn answer(
         Question::Context(text) => {
             let asked = sight.pattern(text)?;
             let [begins, ends] = [asked.begins(&sight.events), asked.ends(&sight.events)];
-            let begins = begins.one().map_err(wrong(text))?;
+            let begins = begins.single_event().map_err(wrong(text))?;
             let mut found = context(grammar, &sight.events, begins)?;
             if asked.is_function {
-                let ends = ends.one().map_err(wrong(text))?;
+                let ends = ends.single_event().map_err(wrong(text))?;
                 found.after = context(grammar, &sight.events, ends)?.after;
             }
             Answer::Context(found, CountedAs::of(&asked))

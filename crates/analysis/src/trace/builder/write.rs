@@ -1,26 +1,26 @@
-//! A block, cut into pieces, written down as tokens.
+//! Writes a block that is cut into pieces as tokens.
 
 use holloway_format::trace::{Symbol, Token};
 
 use super::super::grammar::Part;
 use super::GrammarBuilder;
-use super::uses::{NEVER, ONCE};
+use super::uses::{UNWRITTEN, WRITTEN_INLINE};
 
 impl GrammarBuilder {
-    /// Counts the uses of each piece on right sides that this block writes.
+    /// Counts the uses of each piece on the right sides that this block writes.
     pub(super) fn count(&mut self, levels: usize, symbols: &[Symbol]) {
         for symbol in symbols {
             if let Part::Terminal(piece) = symbol.part() {
                 self.uses[levels - 1].count(piece, 1);
             }
         }
-        for at in (1..levels).rev() {
-            let (below, here) = self.uses.split_at_mut(at);
-            let (below, here) = (&mut below[at - 1], &here[0]);
-            for &piece in &here.counted {
-                if here.rules[piece as usize] >= ONCE {
-                    match self.levels[at].piece(piece) {
-                        &[only] => below.count(only, here.counts[piece as usize]),
+        for level in (1..levels).rev() {
+            let (below, current) = self.uses.split_at_mut(level);
+            let (below, current) = (&mut below[level - 1], &current[0]);
+            for &piece in &current.counted {
+                if current.rules[piece as usize] >= WRITTEN_INLINE {
+                    match self.levels[level].piece(piece) {
+                        &[only] => below.count(only, current.counts[piece as usize]),
                         side => side.iter().for_each(|&part| below.count(part, 1)),
                     }
                 }
@@ -28,7 +28,7 @@ impl GrammarBuilder {
         }
     }
 
-    /// Writes the block down, from the start of SEQUITUR's grammar.
+    /// Writes the block, beginning with the start rule of SEQUITUR's grammar.
     pub(super) fn write(
         &mut self,
         levels: usize,
@@ -38,7 +38,7 @@ impl GrammarBuilder {
         out: &mut Vec<Token>,
     ) {
         let span = |rule: usize| starts[rule] as usize..starts[rule + 1] as usize;
-        let mut numbers = vec![NEVER; starts.len() - 1];
+        let mut numbers = vec![UNWRITTEN; starts.len() - 1];
         let mut open = vec![(0, span(0))];
         while let Some((rule, rest)) = open.last_mut() {
             let Some(at) = rest.next() else {
@@ -52,7 +52,7 @@ impl GrammarBuilder {
             };
             match symbols[at].part() {
                 Part::Terminal(piece) => self.write_piece(levels - 1, piece, number, out),
-                Part::Rule(used) if numbers[used as usize] == NEVER => {
+                Part::Rule(used) if numbers[used as usize] == UNWRITTEN => {
                     out.push(Token::open());
                     open.push((used as usize, span(used as usize)));
                 }
@@ -63,6 +63,7 @@ impl GrammarBuilder {
         }
     }
 
+    /// Writes a piece: its rule if it has one, else its right side.
     fn write_piece(
         &mut self,
         level: usize,
@@ -71,12 +72,13 @@ impl GrammarBuilder {
         out: &mut Vec<Token>,
     ) {
         let rule = self.uses[level].rules[piece as usize];
-        if rule < ONCE {
+        if rule < WRITTEN_INLINE {
             out.push(Token::symbol(Symbol::rule(rule)));
             return;
         }
         let length = self.levels[level].piece(piece).len();
-        let is_rule = length > 1 && (rule == ONCE || self.uses[level].counts[piece as usize] > 1);
+        let is_rule =
+            length > 1 && (rule == WRITTEN_INLINE || self.uses[level].counts[piece as usize] > 1);
         if is_rule {
             out.push(Token::open());
         }

@@ -1,11 +1,11 @@
-//! Patterns read from text: tokens, then descent.
+//! Parser of patterns: splits the text into tokens, then parses them by recursive descent.
 
 use super::syntax::{Atom, Choice, Name, Node, PatternError, PatternFault, error};
 
-/// Gives how many bytes of the longest known name a text begins with.
+/// Returns the length in bytes of the longest known name at the start of a text, or 0.
 type Known<'a> = dyn Fn(&str) -> usize + 'a;
 
-/// Reads a pattern: its shape, and which events each of its places stands for.
+/// Parses a pattern into its syntax tree and the events that match at each position.
 pub(super) fn parse(text: &str, known: &Known<'_>) -> Result<(Node, Vec<Choice>), PatternError> {
     let mut parser = Parser::new(text, known)?;
     let node = parser.pattern()?;
@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str, known: &Known<'_>) -> Result<(Node, Vec<Choice>)
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum What {
+enum TokenKind {
     Mark(char),
     Name(String),
     Word(String),
@@ -25,7 +25,7 @@ enum What {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Token {
-    what: What,
+    kind: TokenKind,
     at: usize,
 }
 
@@ -37,10 +37,10 @@ struct Parser {
     depth: usize,
 }
 
-/// Parentheses within one another.
-const DEPTH: usize = 100;
-/// Events that a pattern may name.
-const PLACES: usize = 1000;
+/// Maximum nesting depth of parentheses.
+const MAX_DEPTH: usize = 100;
+/// Maximum number of events in a pattern.
+const MAX_EVENTS: usize = 1000;
 
 impl Parser {
     fn new(text: &str, known: &Known<'_>) -> Result<Parser, PatternError> {
@@ -53,8 +53,8 @@ impl Parser {
         })
     }
 
-    fn peek(&self) -> Option<&What> {
-        self.tokens.get(self.next).map(|token| &token.what)
+    fn peek(&self) -> Option<&TokenKind> {
+        self.tokens.get(self.next).map(|token| &token.kind)
     }
 
     fn at(&self) -> usize {
@@ -63,29 +63,29 @@ impl Parser {
             .map_or(self.end, |token| token.at)
     }
 
-    fn takes(&mut self, mark: char) -> bool {
-        let found = self.peek() == Some(&What::Mark(mark));
+    fn accept(&mut self, mark: char) -> bool {
+        let found = self.peek() == Some(&TokenKind::Mark(mark));
         self.next += usize::from(found);
         found
     }
 
     fn pattern(&mut self) -> Result<Node, PatternError> {
         self.depth += 1;
-        if self.depth > DEPTH {
+        if self.depth > MAX_DEPTH {
             return Err(error(self.at(), PatternFault::NestedTooDeep));
         }
         let (at, first) = (self.at(), self.choices.len());
         let mut nodes = vec![self.sequence()?];
-        while self.takes('|') {
+        while self.accept('|') {
             nodes.push(self.sequence()?);
         }
         self.depth -= 1;
-        let node = only(nodes, Node::Either);
+        let node = single_or(nodes, Node::Alternatives);
         match self.choice(&node) {
-            // A choice of events is one event.
+            // A choice between single events is a single event.
             Some(choice) => {
                 self.choices.truncate(first);
-                self.place(at, choice)
+                self.push_choice(at, choice)
             }
             None => Ok(node),
         }
@@ -95,118 +95,118 @@ impl Parser {
         let mut nodes = Vec::new();
         while self
             .peek()
-            .is_some_and(|what| !matches!(what, What::Mark('|' | ')')))
+            .is_some_and(|kind| !matches!(kind, TokenKind::Mark('|' | ')')))
         {
             nodes.push(self.item()?);
         }
         if nodes.is_empty() {
             return Err(error(self.at(), PatternFault::NoEvent));
         }
-        Ok(only(nodes, Node::Sequence))
+        Ok(single_or(nodes, Node::Sequence))
     }
 
     fn item(&mut self) -> Result<Node, PatternError> {
-        let node = self.one()?;
-        // However many there are, they come to one.
-        let (mut least, mut is_repeated) = (1, false);
+        let node = self.primary()?;
+        // Repeated operators have the effect of one operator.
+        let (mut min_count, mut is_repeated) = (1, false);
         loop {
-            if self.takes('*') {
-                (least, is_repeated) = (0, true);
-            } else if self.takes('+') {
+            if self.accept('*') {
+                (min_count, is_repeated) = (0, true);
+            } else if self.accept('+') {
                 is_repeated = true;
-            } else if self.takes('?') {
-                least = 0;
+            } else if self.accept('?') {
+                min_count = 0;
             } else {
                 break;
             }
         }
-        Ok(match (is_repeated, least) {
+        Ok(match (is_repeated, min_count) {
             (false, 1) => node,
-            (false, _) => Node::Perhaps(Box::new(node)),
-            (true, least) => Node::Repeat {
+            (false, _) => Node::Optional(Box::new(node)),
+            (true, min_count) => Node::Repeat {
                 node: Box::new(node),
-                least,
+                min_count,
             },
         })
     }
 
-    fn one(&mut self) -> Result<Node, PatternError> {
+    fn primary(&mut self) -> Result<Node, PatternError> {
         let at = self.at();
-        if self.takes('(') {
+        if self.accept('(') {
             let node = self.pattern()?;
-            if !self.takes(')') {
+            if !self.accept(')') {
                 return Err(error(at, PatternFault::Unclosed));
             }
             return Ok(node);
         }
-        if self.takes('!') {
+        if self.accept('!') {
             let first = self.choices.len();
             self.depth += 1;
-            if self.depth > DEPTH {
+            if self.depth > MAX_DEPTH {
                 return Err(error(at, PatternFault::NegatedTooOften));
             }
-            let node = self.one()?;
+            let node = self.primary()?;
             self.depth -= 1;
             let mut choice = self
                 .choice(&node)
                 .ok_or_else(|| error(at, PatternFault::NegatedSequence))?;
-            choice.others = !choice.others;
+            choice.is_negated = !choice.is_negated;
             self.choices.truncate(first);
-            return self.place(at, choice);
+            return self.push_choice(at, choice);
         }
         let atom = self.atom()?;
-        self.place(
+        self.push_choice(
             at,
             Choice {
                 atoms: vec![atom],
-                others: false,
+                is_negated: false,
             },
         )
     }
 
-    fn place(&mut self, at: usize, choice: Choice) -> Result<Node, PatternError> {
-        if self.choices.len() == PLACES {
+    fn push_choice(&mut self, at: usize, choice: Choice) -> Result<Node, PatternError> {
+        if self.choices.len() == MAX_EVENTS {
             return Err(error(at, PatternFault::TooManyEvents));
         }
         self.choices.push(choice);
-        Ok(Node::One(self.choices.len() - 1))
+        Ok(Node::Event(self.choices.len() - 1))
     }
 
-    /// The set that a node is, if it stands for one event.
+    /// The set of a node that matches a single event.
     fn choice(&self, node: &Node) -> Option<Choice> {
         match node {
-            Node::One(place) => Some(self.choices[*place].clone()),
-            Node::Either(nodes) => {
+            Node::Event(index) => Some(self.choices[*index].clone()),
+            Node::Alternatives(nodes) => {
                 let mut all = Choice {
                     atoms: Vec::new(),
-                    others: false,
+                    is_negated: false,
                 };
                 for node in nodes {
-                    let choice = self.choice(node).filter(|choice| !choice.others)?;
+                    let choice = self.choice(node).filter(|choice| !choice.is_negated)?;
                     all.atoms.extend(choice.atoms);
                 }
                 Some(all)
             }
-            Node::Sequence(_) | Node::Repeat { .. } | Node::Perhaps(_) => None,
+            Node::Sequence(_) | Node::Repeat { .. } | Node::Optional(_) => None,
         }
     }
 
     fn atom(&mut self) -> Result<Atom, PatternError> {
         let at = self.at();
-        let Some(what) = self.peek().cloned() else {
+        let Some(kind) = self.peek().cloned() else {
             return Err(error(at, PatternFault::End));
         };
         self.next += 1;
-        Ok(match what {
-            What::Mark('.') => Atom::Any,
-            What::Mark(mark) => {
+        Ok(match kind {
+            TokenKind::Mark('.') => Atom::Any,
+            TokenKind::Mark(mark) => {
                 return Err(error(at, PatternFault::Operator(mark)));
             }
-            What::Path(text, path) => Atom::Path(Name { text, at }, path),
-            What::Name(text) => Atom::Function(Name { text, at }),
-            What::Word(word) => match &*word {
-                "enter" => Atom::Enter(self.which("enter")?),
-                "leave" => Atom::Leave(self.which("leave")?),
+            TokenKind::Path(text, path) => Atom::Path(Name { text, at }, path),
+            TokenKind::Name(text) => Atom::Function(Name { text, at }),
+            TokenKind::Word(word) => match &*word {
+                "enter" => Atom::Enter(self.target("enter")?),
+                "leave" => Atom::Leave(self.target("leave")?),
                 "return" => Atom::Leave(None),
                 "left" => Atom::Left,
                 _ => Atom::Function(Name { text: word, at }),
@@ -214,13 +214,13 @@ impl Parser {
         })
     }
 
-    fn which(&mut self, word: &str) -> Result<Option<Name>, PatternError> {
+    fn target(&mut self, word: &str) -> Result<Option<Name>, PatternError> {
         let at = self.at();
-        if self.takes('.') {
+        if self.accept('.') {
             return Ok(None);
         }
         match self.peek().cloned() {
-            Some(What::Name(text) | What::Word(text)) => {
+            Some(TokenKind::Name(text) | TokenKind::Word(text)) => {
                 self.next += 1;
                 Ok(Some(Name { text, at }))
             }
@@ -229,8 +229,8 @@ impl Parser {
     }
 }
 
-/// The only one, or all.
-fn only(mut nodes: Vec<Node>, all: impl FnOnce(Vec<Node>) -> Node) -> Node {
+/// The only node, or `all` of several nodes.
+fn single_or(mut nodes: Vec<Node>, all: impl FnOnce(Vec<Node>) -> Node) -> Node {
     match nodes.pop() {
         Some(node) if nodes.is_empty() => node,
         last => {
@@ -245,37 +245,37 @@ fn tokens(text: &str, known: &Known<'_>) -> Result<Vec<Token>, PatternError> {
     let mut rest = text;
     let mut tokens = Vec::new();
     let mut next = 0;
-    let mut passed = 0;
+    let mut skipped_to = 0;
     while next < chars.len() {
-        let skipped: usize = chars[passed..next].iter().map(|c| c.len_utf8()).sum();
-        (rest, passed) = (&rest[skipped..], next);
+        let skipped: usize = chars[skipped_to..next].iter().map(|c| c.len_utf8()).sum();
+        (rest, skipped_to) = (&rest[skipped..], next);
         if chars[next].is_whitespace() {
             next += 1;
             continue;
         }
         let at = next;
-        let what = match known_name(rest, known) {
+        let kind = match known_name(rest, known) {
             Some(name) if at + name.chars().count() > end_of_name(&chars, at) => {
                 next += name.chars().count();
-                What::Name(name.to_owned())
+                TokenKind::Name(name.to_owned())
             }
-            _ => plain_token(&chars, &mut next)?,
+            _ => read_token(&chars, &mut next)?,
         };
-        let what = with_path(what, &chars, &mut next)?;
-        tokens.push(Token { what, at });
+        let kind = with_path(kind, &chars, &mut next)?;
+        tokens.push(Token { kind, at });
     }
     Ok(tokens)
 }
 
-/// The known name that a text begins with, if it ends there.
+/// The known name at the start of a text, unless more characters of a name follow.
 fn known_name<'a>(text: &'a str, known: &Known<'_>) -> Option<&'a str> {
-    let (name, behind) = text.split_at_checked(known(text))?;
-    let goes_on = behind.starts_with("::") || behind.starts_with(is_of_name);
-    (!name.is_empty() && !goes_on).then_some(name)
+    let (name, after) = text.split_at_checked(known(text))?;
+    let continues = after.starts_with("::") || after.starts_with(is_name_char);
+    (!name.is_empty() && !continues).then_some(name)
 }
 
-/// What is quoted, a word, or a mark.
-fn plain_token(chars: &[char], next: &mut usize) -> Result<What, PatternError> {
+/// Reads a quoted name, a word, or a mark.
+fn read_token(chars: &[char], next: &mut usize) -> Result<TokenKind, PatternError> {
     let at = *next;
     let c = chars[at];
     if c == '"' {
@@ -283,34 +283,34 @@ fn plain_token(chars: &[char], next: &mut usize) -> Result<What, PatternError> {
         let length = length.ok_or_else(|| error(at, PatternFault::Unquoted))?;
         *next = at + length + 2;
         Ok(quoted(chars[at + 1..*next - 1].iter().collect()))
-    } else if is_of_name(c) {
+    } else if is_name_char(c) {
         *next = end_of_name(chars, at);
-        Ok(What::Word(chars[at..*next].iter().collect()))
+        Ok(TokenKind::Word(chars[at..*next].iter().collect()))
     } else if "()|!*+?.".contains(c) {
         *next += 1;
-        Ok(What::Mark(c))
+        Ok(TokenKind::Mark(c))
     } else {
         Err(error(at, PatternFault::Character(c)))
     }
 }
 
-/// What is in quotes: a name, or one with a path's number.
-fn quoted(text: String) -> What {
+/// The token of a quoted text: a name, or a name with a path number.
+fn quoted(text: String) -> TokenKind {
     let path = text.rsplit_once(':').and_then(|(name, number)| {
         let is_name = !name.is_empty() && !name.ends_with(':');
         let number = number.parse().ok()?;
-        is_name.then(|| What::Path(name.to_owned(), number))
+        is_name.then(|| TokenKind::Path(name.to_owned(), number))
     });
-    path.unwrap_or(What::Name(text))
+    path.unwrap_or(TokenKind::Name(text))
 }
 
-/// The name with the number behind it, if there is a `:`.
-fn with_path(what: What, chars: &[char], next: &mut usize) -> Result<What, PatternError> {
-    let (What::Name(name) | What::Word(name)) = &what else {
-        return Ok(what);
+/// Adds the path number to a name that a `:` follows.
+fn with_path(kind: TokenKind, chars: &[char], next: &mut usize) -> Result<TokenKind, PatternError> {
+    let (TokenKind::Name(name) | TokenKind::Word(name)) = &kind else {
+        return Ok(kind);
     };
     if chars.get(*next) != Some(&':') {
-        return Ok(what);
+        return Ok(kind);
     }
     let digits = chars[*next + 1..].iter().take_while(|c| c.is_ascii_digit());
     let digits: String = digits.collect();
@@ -318,23 +318,23 @@ fn with_path(what: What, chars: &[char], next: &mut usize) -> Result<What, Patte
         .parse()
         .map_err(|_| error(*next, PatternFault::NoPathNumber))?;
     *next += 1 + digits.len();
-    Ok(What::Path(name.clone(), number))
+    Ok(TokenKind::Path(name.clone(), number))
 }
 
-fn is_of_name(c: char) -> bool {
+fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// Where a name that begins at `at` ends: `::` goes on where a name follows.
+/// End of the name that begins at `at`. A `::` is part of the name if more of the name follows it.
 fn end_of_name(chars: &[char], at: usize) -> usize {
     let mut next = at;
     loop {
-        while chars.get(next).is_some_and(|&c| is_of_name(c)) {
+        while chars.get(next).is_some_and(|&c| is_name_char(c)) {
             next += 1;
         }
-        let goes_on = chars.get(next..next + 2) == Some(&[':', ':'])
-            && chars.get(next + 2).is_some_and(|&c| is_of_name(c));
-        if !goes_on {
+        let continues = chars.get(next..next + 2) == Some(&[':', ':'])
+            && chars.get(next + 2).is_some_and(|&c| is_name_char(c));
+        if !continues {
             return next;
         }
         next += 2;

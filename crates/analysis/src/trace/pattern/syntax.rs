@@ -1,18 +1,18 @@
-//! What a pattern is made of, and what can be wrong with one.
+//! The syntax tree of a pattern, and the errors in patterns.
 
 use holloway_format::words::plural;
 
-/// A pattern that could not be understood, or not be asked.
+/// A text that is not a pattern, or a pattern that a question cannot use.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("at character {}: {fault}", at + 1)]
 pub struct PatternError {
-    /// The character, from 0.
+    /// Position of the character, from 0.
     pub at: usize,
-    /// What is wrong there.
+    /// The fault at this position.
     pub fault: PatternFault,
 }
 
-/// What is wrong with a pattern. The sentence of each says what to write instead.
+/// A fault in a pattern. Its message says what to write instead.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PatternFault {
     /// A parenthesis closes that did not open.
@@ -55,15 +55,15 @@ pub enum PatternFault {
     /// A character that has no meaning in patterns.
     #[error("`{0}` means nothing here: a name that has it must be in double quotes")]
     Character(char),
-    /// No path number behind `:`, or one that is too large.
+    /// No path number after `:`, or one that is too large.
     #[error("`:` is followed by a path's number, as in `f:12`")]
     NoPathNumber,
-    /// The question takes a sequence of events only.
+    /// The question takes only a plain sequence of events.
     #[error(
         "a sequence of single events is asked for: without `*`, `+` and `?` (`holloway trace query` takes them)"
     )]
     NoSequence,
-    /// The question takes one event only.
+    /// The question takes only a single event.
     #[error("one event is asked for: quote a name with spaces in it")]
     NotOneEvent,
     /// The pattern matches the empty sequence.
@@ -89,7 +89,7 @@ pub enum NameError {
     NoSuchPath {
         /// The name, or the start of a long one.
         name: String,
-        /// Paths of the function that has the most.
+        /// Number of paths of the function that has the most.
         paths: u64,
     },
     /// No function of that name was recorded.
@@ -97,7 +97,7 @@ pub enum NameError {
     NoFunction {
         /// The name, or the start of a long one.
         name: String,
-        /// Names of functions that may have been meant.
+        /// Names of similar functions.
         similar: Vec<String>,
     },
 }
@@ -111,7 +111,7 @@ fn suggestion(similar: &[String]) -> String {
     format!("{}?", quoted.join(", "))
 }
 
-/// Which events one place of a pattern stands for.
+/// The events that one position of a pattern matches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Atom {
     Any,
@@ -128,26 +128,26 @@ pub(super) struct Name {
     pub(super) at: usize,
 }
 
-/// A set of events: those of any of the atoms, or all others.
+/// A set of events: all events of the atoms or, if negated, all other events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Choice {
     pub(super) atoms: Vec<Atom>,
-    pub(super) others: bool,
+    pub(super) is_negated: bool,
 }
 
 /// A regular expression over sets of events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::trace) enum Node {
-    /// One event of this set, by its place in the list of sets.
-    One(usize),
-    /// One after the other.
+    /// One event of a set. The number is the index of the set.
+    Event(usize),
+    /// All nodes, in order.
     Sequence(Vec<Node>),
-    /// Any of them.
-    Either(Vec<Node>),
-    /// As often as one likes, but at least `least` times (0 or 1).
-    Repeat { node: Box<Node>, least: u8 },
-    /// Or nothing.
-    Perhaps(Box<Node>),
+    /// Any one of the nodes.
+    Alternatives(Vec<Node>),
+    /// The node, repeated at least `min_count` times (0 or 1).
+    Repeat { node: Box<Node>, min_count: u8 },
+    /// The node or nothing.
+    Optional(Box<Node>),
 }
 
 pub(super) fn error(at: usize, fault: PatternFault) -> PatternError {

@@ -229,7 +229,7 @@ fn verify<'a>(sight: &LabeledStream<'_>, found: &Verified) -> AnswerRecord<'a> {
 }
 
 fn hot(table: &Table<'_>, question: &Question<'_>, found: &HotSequences, top: usize) -> HotRecord {
-    let sequence = |one: &holloway_analysis::trace::hot::Hot| HotSequence {
+    let sequence = |one: &holloway_analysis::trace::hot::HotSubpath| HotSequence {
         terminals: table.numbers(&one.terminals),
         count: one.count,
         cost: one.cost,

@@ -1,4 +1,5 @@
-//! A stream of samples in which any bit is turned over gives the samples that are whole, and says how many are not; never other times.
+//! Flips any bit in a stream of samples. The reader returns the intact samples and counts the
+//! damaged ones. It never returns wrong times.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::function;
@@ -10,7 +11,7 @@ use samples::{Sample, clock, names, owner, read, sealed, timed};
 
 const BIAS: u64 = 26;
 
-/// Samples and clocks that are said not to be whole.
+/// Number of records that the reader reports as damaged.
 fn said(timings: &Timings) -> u64 {
     let stats = &timings.stats;
     stats.damaged + stats.cut_samples + stats.strangers + stats.holes
@@ -48,13 +49,13 @@ fn every_bit_counts() {
         let paths = profile.functions.iter().flat_map(|one| &one.paths);
         paths.map(|path| path.calm.whole.largest()).max()
     };
-    // Without the first clock, the probe's bias isn't known.
+    // Without the first clock, the probe's bias is unknown.
     let most = largest(&whole).map(|cycles| cycles + BIAS);
     for bit in 0..32 * stream.len() {
         let (word, mask) = (bit / 32, 1 << (bit % 32));
         stream[word] ^= mask;
         let read = read(&image, &stream);
-        // The owner's id says nothing of times.
+        // The owner's id does not affect times.
         if word >= 2 {
             assert!(said(&read) > 0, "word {word}, bit {}", bit % 32);
             assert!(read.stats.samples >= 2, "word {word}, bit {}", bit % 32);

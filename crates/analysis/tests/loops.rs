@@ -1,4 +1,5 @@
-//! Slab forests and path forests: the paper's figures, naive twins, pruning (D'Elia, Demetrescu, Finocchi 2013).
+//! Slab forests and path forests: the paper's figures, naive twins, pruning (D'Elia, Demetrescu,
+//! Finocchi 2013).
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod iterations;
@@ -17,7 +18,8 @@ use holloway_format::{FunctionMap, ImageMap, LoopsHead, Outcome, ProcessImage};
 use proptest::prelude::*;
 use streams::{Simulator, placed, program};
 
-/// Figure 3's graph, A to F as blocks 0 to 5; numbers: 0 BDE, 1 BDEF, 2 BCE, 3 BCEF, 4 ABDE, 5 ABDEF, 6 ABCE, 7 ABCEF.
+/// The graph of Figure 3, with A to F as blocks 0 to 5. The paper's path numbers: 0 BDE, 1 BDEF, 2
+/// BCE, 3 BCEF, 4 ABDE, 5 ABDEF, 6 ABCE, 7 ABCEF.
 fn figure_3() -> FunctionMap {
     let mut build = function("figure", "figure.c", 1);
     for line in 1..=6 {
@@ -38,7 +40,7 @@ fn figure_3() -> FunctionMap {
 
 const STREAM: [u32; 14] = [6, 2, 0, 0, 2, 2, 0, 0, 2, 2, 0, 0, 2, 3];
 
-/// The words of the paper's numbers, whatever numbers the paths have here.
+/// The words of the paper's path numbers, whatever numbers the paths have here.
 fn figure_words() -> (Arc<ImageMap>, Vec<u32>) {
     let map = figure_3();
     let numbering = number(&map);
@@ -75,7 +77,7 @@ fn figure_forest(k: u32) -> (SlabForest, Vec<u32>) {
     (builder.finish(), words)
 }
 
-/// A forest by sequences, as text: `label:count(children)`, children by label.
+/// A forest of sequences as text: `label:count(children)`, with children ordered by label.
 fn text(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32]) -> String {
     fn below(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32], prefix: &[u32]) -> Vec<String> {
         let level = sequences.keys().filter(|one| one.len() == prefix.len() + 1);
@@ -168,7 +170,7 @@ fn naive(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     counts
 }
 
-/// Definition 3, read literally: the slab forest of whole activations.
+/// Definition 3, implemented literally: the slab forest of complete activations.
 fn naive_slabs(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     let mut counts = BTreeMap::new();
     for words in activations {
@@ -179,7 +181,7 @@ fn naive_slabs(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
             for n in before.len() + 1..=pair.len() {
                 *counts.entry(pair[..n].to_vec()).or_insert(0) += 1;
             }
-            // What the counts stand below, and the nodes that the last slab leaves.
+            // The ancestors of the counted nodes, and the nodes of the last slab.
             for n in 1..=pair.len() {
                 counts.entry(pair[..n].to_vec()).or_insert(0);
             }
@@ -191,7 +193,8 @@ fn naive_slabs(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     counts
 }
 
-/// Activations of the figure's function over few paths, one after the other; of each, the words.
+/// Random consecutive activations of the figure's function over few paths. Each is a list of the
+/// paper's path numbers.
 fn activations() -> impl Strategy<Value = Vec<Vec<usize>>> {
     let inside = prop_oneof![
         prop::collection::vec(prop_oneof![Just(0usize), Just(2)], 0..60),
@@ -380,7 +383,7 @@ fn what_pruning_loses_is_bounded() {
     for seed in 1..3u64 {
         let activations = noisy(&names, seed * 0x9E37_79B9, 130_000);
         let k = 8 + 4 * seed as u32;
-        // Batches end within activations, so some are open when nodes go.
+        // Batches end within activations, so some activations are open when nodes are dropped.
         let mut builder = LoopsBuilder::new(Words::new(&image), k, Limits { nodes: 4500 });
         for (batch, words) in activations.concat().chunks(777).enumerate() {
             builder.feed(4 * 777 * batch as u64, words);
@@ -388,7 +391,7 @@ fn what_pruning_loses_is_bounded() {
         let forest = builder.finish();
         assert!(forest.losses().prunings > 1, "{:?}", forest.losses());
         assert!(forest.nodes() <= 4500 + 2 * (1 << 12));
-        // A beginning that was cut off a slab and one that was stepped to are one node.
+        // A prefix that was cut off a slab and the same prefix reached by steps are one node.
         assert_eq!(forest.nodes(), forest.sequences().len() as u64);
         let words: usize = activations.iter().map(Vec::len).sum();
         assert_eq!(forest.words(), words as u64);
@@ -406,7 +409,7 @@ fn what_pruning_loses_is_bounded() {
             exact += u64::from(node.count == count);
         }
         assert!(exact > 0);
-        // What ran very often is there.
+        // The forest contains the hottest sequences.
         let found = sequences(&kipf);
         let hot = real.iter().filter(|(_, count)| **count > 6000);
         assert!(hot.clone().count() > 8);
@@ -420,7 +423,7 @@ fn what_pruning_loses_is_bounded() {
     }
 }
 
-/// A loop over a row of branches: 2 to the power of their number ways around.
+/// A loop over `number` consecutive branches, with 2 to the power of `number` ways around.
 fn branches(number: u32) -> FunctionMap {
     let mut build = function("branches", "branches.c", 1);
     for line in 1..=3 * number + 3 {
@@ -443,7 +446,8 @@ fn branches(number: u32) -> FunctionMap {
         .done()
 }
 
-/// Activations of a function that take its ways at random, in runs and in turns.
+/// Activations of a function that take its ways at random, alternating between repeated and random
+/// ways.
 fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u32>> {
     let mut next = |below: usize| {
         seed ^= seed << 13;

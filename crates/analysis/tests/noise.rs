@@ -1,4 +1,5 @@
-//! What varies is told from noise: samples as a loaded machine makes them, by seeded chance.
+//! Variation is distinguished from noise: samples as on a loaded machine, with seeded random
+//! numbers.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::{build, samples};
@@ -9,13 +10,13 @@ use holloway_analysis::variation::{Certainty, How, Ranking, rank};
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use samples::{Sample, clock, names, run, timed};
 
-/// Runs of each kind.
+/// Number of runs of each sort.
 const TRIALS: u64 = 50;
-/// Cycles between two samples, and in a second.
+/// Cycles between two samples, and cycles in a second.
 const APART: u64 = 1_000_000;
 const FREQUENCY: u64 = 3_000_000_000;
 
-/// A loop: `NAME 12` is its turn.
+/// A function with a loop; `NAME 12` is the loop's turn.
 fn looped(name: &str) -> FunctionMap {
     function(name, "a.c", 1)
         .block(1, &[(0, 1)])
@@ -35,11 +36,11 @@ fn app() -> Arc<ImageMap> {
     timed(["long", "short", "held", "missing"].map(looped).to_vec())
 }
 
-/// Numbers that look like chance.
+/// Pseudorandom numbers.
 struct Chance(u64);
 
 impl Chance {
-    /// From 0 to 1.
+    /// The next number, from 0 to 1.
     fn next(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -51,20 +52,20 @@ impl Chance {
         self.next() < probability
     }
 
-    /// As heavy a tail as there is: once in a hundred times it is a hundred times `least`.
+    /// A time with a very heavy tail: once in a hundred times it is a hundred times `least`.
     fn long(&mut self, least: f64) -> f64 {
         least / self.next().max(1e-5)
     }
 }
 
-/// What others do to the machine.
+/// The load of other programs on the machine.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    /// Interruptions in a second.
+    /// Interruptions per second.
     interruptions: f64,
     /// By how much code is slower while others share the core.
     sharing: f64,
-    /// Which part of the time they do.
+    /// The share of the time in which others share the core.
     shared: f64,
 }
 
@@ -86,11 +87,11 @@ const LOADS: [Load; 3] = [
     },
 ];
 
-/// A path: the function whose turn it is, its samples, and what one takes on a machine of its own.
+/// A path: the name of the function whose turn it is, its number of samples, and the duration of a
+/// sample on an idle machine.
 type Path<'a> = (&'a str, u64, &'a dyn Fn(&mut Chance) -> f64);
 
-/// The ranking of samples of these paths, spread over a run, each of which stands for ten thousand
-/// executions.
+/// Ranks samples of these paths, spread over a run. Each sample stands for ten thousand executions.
 fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
     let image = app();
     let names = names(&image);
@@ -100,7 +101,7 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
     let rounds = paths.iter().map(|path| path.1).max().unwrap();
     let (mut is_shared, mut due) = (false, 0);
     for round in 0..rounds {
-        // Others come and go, each time for many samples.
+        // Other programs come and go; each stays for many samples.
         if due == 0 {
             is_shared = chance.is(load.shared);
             due = 1 + (chance.next() * 40.0) as u32;
@@ -128,7 +129,7 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
     rank(&run(&image, &words), How::default())
 }
 
-/// The places in the image of the functions whose paths vary for certain, in their order.
+/// The indices in the image of the functions whose paths vary for certain, in rank order.
 fn certain(ranking: &Ranking) -> Vec<u32> {
     let paths = ranking.paths[..ranking.certain].iter();
     paths.map(|path| path.function.0).collect()
@@ -153,7 +154,7 @@ fn steady(cycles: f64) -> impl Fn(&mut Chance) -> f64 {
     move |chance| cycles * (1.0 + 0.02 * chance.next())
 }
 
-/// Slow in one turn of 64, as where a lock is taken.
+/// Slow in one turn of 64, as when a lock is taken.
 fn held(chance: &mut Chance) -> f64 {
     match chance.is(1.0 / 64.0) {
         true => chance.long(20_000.0).min(1e6),
@@ -161,7 +162,7 @@ fn held(chance: &mut Chance) -> f64 {
     }
 }
 
-/// Slow in three turns of ten, as where a cache is missed.
+/// Slow in three turns of ten, as when a cache is missed.
 fn missing(chance: &mut Chance) -> f64 {
     match chance.is(0.3) {
         true => 180.0,
@@ -169,8 +170,7 @@ fn missing(chance: &mut Chance) -> f64 {
     }
 }
 
-/// Neither a slow loop nor a quick one varies, beside each other or alone, whatever the machine
-/// does.
+/// Neither a slow loop nor a fast loop varies, together or alone, whatever the machine's load.
 #[test]
 fn nothing_varies_where_only_the_machine_does() {
     let (long, short) = (steady(2_600.0), steady(60.0));
@@ -187,7 +187,7 @@ fn nothing_varies_where_only_the_machine_does() {
                         "{load:?}, seed {seed}: {}",
                         shown(&ranking)
                     );
-                    // No path takes longer than the run, whatever a few samples say.
+                    // No path takes longer than the run, even if few samples suggest it.
                     let longest = ranking.paths[ranking.by_total[0]].total;
                     assert!(longest <= ranking.cycles as f64, "{load:?}, seed {seed}");
                 }
@@ -196,7 +196,7 @@ fn nothing_varies_where_only_the_machine_does() {
     }
 }
 
-/// What varies most is first, and the loops that don't vary are not in the list.
+/// The paths that vary most come first, and steady loops are not in the list.
 #[test]
 fn what_varies_leads() {
     let (long, short) = (steady(2_600.0), steady(60.0));
@@ -215,7 +215,7 @@ fn what_varies_leads() {
     }
 }
 
-/// One turn in a thousand is slow: of ten thousand turns, spread over the run, some ten are.
+/// One turn in a thousand is slow: about ten of ten thousand turns, spread over the run.
 #[test]
 fn what_is_slow_seldom_is_found() {
     let long = steady(2_600.0);
@@ -230,13 +230,13 @@ fn what_is_slow_seldom_is_found() {
         });
         let found = runs.inspect(|certain| assert!(!certain.contains(&0)));
         let found = found.filter(|certain| certain[..] == [2]).count() as u64;
-        // Fewer than five are slow in three runs of a hundred.
+        // In three runs of a hundred, fewer than five turns are slow.
         assert!(found * 10 >= TRIALS * 9, "{load:?}: {found} of {TRIALS}");
     }
 }
 
-/// All samples of a burst are slow where something slowed the burst: those of two bursts bear
-/// nothing out, however many they are.
+/// All samples of a burst are slow if something slowed the burst. The samples of two bursts confirm
+/// nothing, however many they are.
 #[test]
 fn samples_of_few_bursts_are_no_evidence() {
     const BURSTS: u64 = 60;

@@ -1,4 +1,5 @@
-//! Streams as activations: hand-made ones, and random programs against what they really ran.
+//! Streams as activations: handwritten streams, and streams of random programs compared with the
+//! activations that really ran.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::streams;
@@ -10,7 +11,7 @@ use holloway_format::ImageMap;
 use proptest::prelude::*;
 use streams::{JUMP, PADS, PLAIN, Simulator, caught, owner, program};
 
-/// Writes down all it is told.
+/// Records all calls of a listener.
 #[derive(Default)]
 struct Notes {
     activations: Vec<Vec<u32>>,
@@ -52,7 +53,8 @@ impl Listener for Notes {
     }
 }
 
-/// Paths of a function: entry to back edge, loop to back edge, loop to exit, entry to exit.
+/// The words of a function's paths: entry to back edge, loop to back edge, loop to exit, entry to
+/// exit.
 struct Paths {
     path_0: u32,
     enter: u32,
@@ -61,7 +63,7 @@ struct Paths {
     whole: u32,
 }
 
-/// Finds paths by what they are, 0 where there is none; `catches`: with a landing pad that goes on.
+/// Finds paths by their ends, 0 if there is none. With `catches`, the paths must run a landing pad.
 fn paths(image: &Arc<ImageMap>, which: usize, catches: bool) -> Paths {
     let mut words = Words::new(image);
     let function = words.functions().nth(which).unwrap();
@@ -127,12 +129,13 @@ fn what_opened_after_the_catcher_is_left() {
     let image = program(Kind::Loops);
     let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
     let with_pad = paths(&image, PADS, true);
-    // f calls f, which calls g, which throws: the inner f catches. Both f's have ended a path.
+    // f calls f, which calls g, which throws: the inner f catches. Both activations of f have ended
+    // a path.
     let mut stream = vec![f.enter, f.enter, g.enter];
     stream.extend(caught(4, f.path_0));
     stream.extend([with_pad.round, f.leave, f.leave]);
     check(&image, &stream, "+0 +1 +2 left 1 1 1. 0.");
-    // The outer one catches: it entered at 0.
+    // The outer f catches; it was entered at 0.
     let mut stream = vec![f.enter, f.enter, g.enter];
     stream.extend(caught(0, f.path_0));
     stream.extend([with_pad.round, f.leave]);
@@ -143,12 +146,12 @@ fn what_opened_after_the_catcher_is_left() {
 fn a_catcher_that_has_ended_no_path_takes_the_place_of_the_one_kept_in_doubt() {
     let image = program(Kind::Loops);
     let (f, with_pad) = (paths(&image, PADS, false), paths(&image, PADS, true));
-    // f's first path calls f, which goes round and then throws.
+    // f's first path calls f, which goes around its loop and then throws.
     let mut stream = vec![f.enter, f.round];
     stream.extend(caught(0, f.path_0));
     stream.extend([with_pad.enter, f.leave]);
     check(&image, &stream, "+0 0 left 1 +1 1.");
-    // Nothing had ended a path: nobody to doubt.
+    // No activation had ended a path, so no activation is in doubt.
     let mut stream = vec![];
     stream.extend(caught(0, f.path_0));
     stream.extend([with_pad.enter, f.leave]);
@@ -171,7 +174,7 @@ fn where_paths_end_at_calls_the_catcher_is_below_what_it_called() {
 fn a_callee_after_the_catch_is_not_the_catcher() {
     let image = program(Kind::Loops);
     let (f, with_pad) = (paths(&image, PADS, false), paths(&image, PADS, true));
-    // f has ended a path, catches, and calls itself before it ends the next.
+    // f has ended a path, catches, and calls itself before it ends the next path.
     let mut stream = vec![f.enter];
     stream.extend(caught(0, f.path_0));
     stream.extend([f.enter, f.leave, with_pad.round, f.leave]);
@@ -205,7 +208,7 @@ fn a_forked_child_has_frames_it_does_not_know() {
         &[g.enter, g.leave, g.round, g.leave, g.leave, f.leave],
         "+0 0. +1 1. +2. +3.",
     );
-    // An older one comes to light: all others are gone.
+    // A word shows an older activation: all others are gone.
     check(&image, &[g.enter, f.round], "+0 left 1 +1");
 }
 
@@ -292,7 +295,7 @@ fn a_damaged_function_has_no_words() {
     assert_eq!(words.word(u32::MAX), None);
 }
 
-/// Numbers from bytes, round and round.
+/// Random numbers, seeded by bytes.
 fn choices(bytes: &[u8]) -> impl FnMut(u32) -> u32 {
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     for byte in bytes {

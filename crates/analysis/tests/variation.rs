@@ -1,4 +1,5 @@
-//! Timed paths: the paper's example, streams cut anywhere, samples that are not whole, rankings, runs on each other's paths.
+//! Timed paths: the paper's example, streams cut anywhere, incomplete samples, rankings, and runs
+//! evaluated on each other's paths.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::{build, samples};
@@ -22,7 +23,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use samples::{Sample, clock, names, owner, read, resolution, run, sealed, timed};
 
-/// A loop whose turns go one way or the other; 0 is the entry, 1 the head, 4 the return.
+/// A loop whose turns take one of two ways; block 0 is the entry, 1 the head, 4 the return.
 fn forked(name: &str) -> FunctionMap {
     function(name, "a.c", 1)
         .block(1, &[(0, 1)])
@@ -45,7 +46,7 @@ fn app() -> Arc<ImageMap> {
     timed(vec![forked("walk"), forked("scan"), forked("idle")])
 }
 
-/// Samples one after the other, each as long as said.
+/// Consecutive samples with these durations.
 fn stream(samples: &[(u32, u64)]) -> Vec<u32> {
     let mut words = Vec::new();
     let mut now = 1_000_000;
@@ -68,13 +69,14 @@ fn net_variation_is_time_above_the_base() {
     let path = &ranking.paths[0];
     assert_eq!((path.base, path.samples(), path.net), (100, 5, 340.0));
     assert_eq!((path.executions, path.total), (5.0, 840.0));
-    // The root of 30² + 300² + 10², by 340.
+    // The root of 30² + 300² + 10², divided by 340.
     assert!((path.error - 301.66 / 340.0).abs() < 1e-5, "{}", path.error);
     assert_eq!(path.times.quantile(0.5), 110);
     assert_eq!(path.times.largest(), 400);
 }
 
-/// One sample in which something else held the machine is more than all that another path's many slow ones took, but it was met once.
+/// In one sample of a path, something else held the machine. That single sample is longer than all
+/// slow samples of another path together, but it occurred only once.
 #[test]
 fn one_outlier_does_not_lead() {
     let image = app();
@@ -87,12 +89,13 @@ fn one_outlier_does_not_lead() {
     let [first, last] = &ranking.paths[..] else {
         panic!("{ranking:?}")
     };
-    // The odd sample counts as the longest of the others.
+    // The odd sample counts as long as the longest of the others.
     assert_eq!((first.net, last.net), (40_000.0, 0.0));
     assert_eq!((last.interrupted, last.total), (1, 40_100.0));
     assert_eq!((ranking.certain, ranking.certain_net()), (1, 40_000.0));
     assert_eq!(last.certainty, Certainty::FewBursts);
-    // 198 slow samples are left where four are left out, and may lose a twentieth.
+    // 198 slow samples remain after four are left out, and a loss of a twentieth may be the
+    // machine's.
     let sure = 198.0 * 200.0 - 396.0 * 100.0 * 0.05;
     assert!((first.sure - sure).abs() < 0.01 * sure, "{first:?}");
     let name = |function: &holloway_analysis::Function| Rc::from(&*function.map.name);
@@ -100,7 +103,8 @@ fn one_outlier_does_not_lead() {
     assert_eq!((found.paths.len(), found.paths[0].path), (1, first.path));
 }
 
-/// Of many samples each, the second as often slow as the third; of the fourth and fifth there are few; the last doesn't vary.
+/// Paths with many samples: the second is slow as often as the third. The fourth and fifth have few
+/// samples. The last does not vary.
 #[test]
 fn ranks_that_chance_may_have_given_are_ties() {
     let image = app();
@@ -127,7 +131,8 @@ fn ranks_that_chance_may_have_given_are_ties() {
     assert!(ranking.ties(2).is_empty() && ranking.ties(0).is_empty());
 }
 
-/// The worked example of `ties.rs`, by samples of one path each: n that are slow by t are n t ± √n t.
+/// The worked example of `ties.rs`, made from samples of one path each: n samples that are slow by
+/// t give n t ± √n t.
 #[test]
 fn ties_may_overlap() {
     let image = app();
@@ -148,7 +153,8 @@ fn ties_may_overlap() {
     assert_eq!(ranking.ties(4), [0..3, 1..4]);
 }
 
-/// A clock that goes in steps of 26 cycles: what differs by one of them is no variation, nor by two where few samples say what the base time is.
+/// A clock with steps of 26 cycles. A difference of one step is no variation. Neither is a
+/// difference of two steps if few samples determine the base time.
 #[test]
 fn what_the_clock_cannot_tell_does_not_vary() {
     let image = app();
@@ -166,22 +172,22 @@ fn what_the_clock_cannot_tell_does_not_vary() {
         panic!("{ranking:?}")
     };
     assert_eq!((first.samples(), ranking.window), (4, 52));
-    // Base times are one cycle at least.
+    // Base times are at least one cycle.
     assert_eq!((first.base, first.net, first.unresolved), (1, 599.0, 50.0));
     assert_eq!(
         (last.base, last.net, last.unresolved),
         (1, 0.0, 300.0 * 25.0 + 2.0 * 26.0)
     );
     assert!(first.is_resolved() && !last.is_resolved());
-    // One sample by chance, and a base that may be a step too low.
+    // The error of one sample by chance, and of a base time that may be a step too low.
     let error = 1f64.hypot(26.0 / 599.0);
     assert!((first.error - error).abs() < 1e-9, "{}", first.error);
     assert_eq!(ranking.unresolved(), (7_552.0 + 50.0, 1));
-    // A difference of a step between two paths is no choice.
+    // A difference of one step between two paths is no choice.
     assert!(ranking.spreads(&run).iter().all(|one| one.choice == 0.0));
 }
 
-/// Four callees were timed in each call: their probes waver as well.
+/// Four callees were timed in each call, and their probes waver as well.
 #[test]
 fn what_probes_of_callees_make_of_a_time_is_no_variation() {
     let image = app();
@@ -206,7 +212,8 @@ fn what_probes_of_callees_make_of_a_time_is_no_variation() {
     assert_eq!((caller.net, caller.unresolved), (70.0, 50.0));
 }
 
-/// Of three bursts all times are long, of the others all short: ten bursts say as much as ten samples alone.
+/// All times in three bursts are long, and all times in the others are short. So ten bursts prove
+/// as much as ten single samples.
 #[test]
 fn samples_of_a_burst_are_no_strangers() {
     let image = app();
@@ -305,7 +312,7 @@ fn the_probe_is_no_part_of_the_time() {
     let stats = run.stats;
     assert_eq!((stats.least_bias, stats.largest_bias), (20, 22));
     assert_eq!((stats.switches, stats.probes), (2, 500));
-    // From 4,900 to 5,999,999,400 of program time.
+    // From 4,900 to 5,999,999,400 in program time.
     assert_eq!(stats.cycles, 5_999_994_500);
     let frequency = run.frequency().unwrap();
     assert!(
@@ -327,7 +334,7 @@ fn threads_run_side_by_side() {
     }
     let stats = read(&image, &words).stats;
     assert_eq!((stats.cycles, stats.samples), (18_000, 4));
-    // One reading of the clock is no measure of its speed.
+    // One clock reading does not measure the clock's speed.
     assert_eq!(run(&image, &words).frequency(), None);
 }
 
@@ -407,7 +414,7 @@ fn samples_that_are_not_whole_are_left_out() {
     let word = names(&image)["walk 12"];
     let whole = stream(&[(word, 100)]);
     for at in 1..8 {
-        // A place never written: the rest of the sample is passed over.
+        // A place that was never written: the rest of the sample is skipped.
         let mut holed = whole.clone();
         holed[at] = 0;
         holed.extend(&whole);
@@ -450,7 +457,7 @@ fn operands_may_look_like_control_words() {
     };
     let mut words = odd.words().to_vec();
     words.extend(Sample::new(word, 0, 7).words());
-    // One word at a time, too.
+    // Word by word, too.
     for step in [1, words.len()] {
         let mut builder = VariationBuilder::new(Words::new(&image));
         for (at, piece) in (0..).step_by(4 * step).zip(words.chunks(step)) {
@@ -467,7 +474,7 @@ fn other_rankings_show_other_paths() {
     let image = app();
     let names = names(&image);
     let mut list = Vec::new();
-    // Often and steadily, seldom and long, and what varies.
+    // A frequent steady path, a rare long path, and a path that varies.
     list.extend([(names["scan 12"], 10); 50]);
     list.extend([(names["scan 13"], 5_000); 3]);
     for time in [20, 20, 20, 900] {
@@ -492,13 +499,13 @@ fn a_path_that_is_chosen_is_told_from_one_that_varies() {
     let image = app();
     let names = names(&image);
     let mut list = Vec::new();
-    // Two ways, each steady.
+    // Two ways, both steady.
     list.extend([(names["walk 12"], 100); 6]);
     list.extend([(names["walk 13"], 300); 4]);
-    // One way, now so, now so.
+    // One way, sometimes fast and sometimes slow.
     list.extend([(names["scan 12"], 50); 24]);
     list.extend([(names["scan 12"], 150); 8]);
-    // Ways that begin elsewhere are no choice.
+    // Ways that begin elsewhere do not count as a choice.
     list.extend([(names["scan 012"], 5_000); 2]);
     let run = run(&image, &stream(&list));
     let spreads = rank(&run, How::default()).spreads(&run);
@@ -510,7 +517,7 @@ fn a_path_that_is_chosen_is_told_from_one_that_varies() {
     // Means 100 (six times) and 300 (four times) about 180.
     assert_eq!((spreads[0].between, spreads[0].within), (9_600.0, 0.0));
     assert_eq!(spreads[1].between, 0.0);
-    // 32 samples of variance 1,875, two of 0.
+    // 32 samples with variance 1,875, and two with variance 0.
     assert!((spreads[1].within - 32.0 * 1_875.0 / 34.0).abs() < 1e-6);
 }
 
@@ -550,7 +557,7 @@ fn first_paths_of_one_run_are_found_in_the_other() {
     assert_eq!(whole.paths[2].shares, [0.0, 0.005]);
 }
 
-/// Builds of one program number paths alike or not; functions that changed are others.
+/// Builds of one program may number paths differently. A changed function is another function.
 #[test]
 fn functions_with_another_graph_are_others() {
     let changed = function("walk", "a.c", 1)
@@ -599,7 +606,7 @@ fn sample(most: u32) -> impl Strategy<Value = Sample> {
     )
 }
 
-/// Samples, clocks, owners; with words that mean nothing and holes where `wild`.
+/// Samples, clocks, and owners. With `wild`, also words without meaning, and holes.
 fn records(wild: bool) -> impl Strategy<Value = Vec<u32>> {
     let most = Words::new(&app()).end();
     let any_clock = (0u64..1 << 40, 0u64..1 << 40, 0u32..1 << 31, 0u64..1 << 30)
@@ -623,7 +630,7 @@ fn records(wild: bool) -> impl Strategy<Value = Vec<u32>> {
 }
 
 proptest! {
-    /// Wherever a batch ends, and whenever what was read is taken.
+    /// The result does not depend on the ends of batches or on calls of `take`.
     #[test]
     fn batches_may_end_anywhere(words in records(true), cuts in vec(any::<prop::sample::Index>(), 0..6), take in any::<bool>()) {
         let image = app();
@@ -644,7 +651,7 @@ proptest! {
         prop_assert_eq!(sum, whole);
     }
 
-    /// Whatever the order in which streams of threads are put together.
+    /// The result does not depend on the order in which the streams of threads are merged.
     #[test]
     fn threads_merge_in_any_order(threads in vec(records(false), 1..4)) {
         let image = app();
@@ -655,7 +662,7 @@ proptest! {
         };
         let forth = read_all(&mut threads.iter());
         prop_assert_eq!(&forth, &read_all(&mut threads.iter().rev()));
-        // As files of one process, too.
+        // The same holds for files of one process.
         let whole = sealed(&image, &forth, Kind::Times);
         let mut parts = threads.iter().map(|words| sealed(&image, &read(&image, words), Kind::Times));
         let mut joined = parts.next().unwrap();
@@ -663,7 +670,7 @@ proptest! {
         prop_assert_eq!(joined, whole);
     }
 
-    /// All samples are somewhere: read, cut, or of no path.
+    /// Each sample is counted once: as read, as cut, or as a sample of no path.
     #[test]
     fn nothing_is_counted_twice(samples in vec(sample(60), 0..30)) {
         let image = app();

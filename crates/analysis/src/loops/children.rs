@@ -1,18 +1,19 @@
-//! The children of the nodes of the trie of slabs, in one table.
+//! The children of the trie nodes that have several, in one hash table.
 //!
-//! Cost: 18 to 36 bytes a child.
+//! Cost: 18 to 36 bytes for each child.
 
 use super::slab::Slab;
 
-/// The children of nodes that have several: open addressing, at most two thirds full. What is asked stands in the slots: the
-/// nodes are looked at neither in a search nor when the table grows.
+/// The children of nodes that have several: a hash table with open addressing, at most two thirds
+/// full. The slots contain all keys, so neither a search nor the growth of the table reads the
+/// nodes.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Children {
     slots: Vec<Slot>,
     used: usize,
 }
 
-/// A child, or a free slot where `child` is 0.
+/// A child; the slot is free if `child` is 0.
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
     parent: Slab,
@@ -24,12 +25,13 @@ impl Children {
     fn start(&self, parent: Slab, label: u32) -> usize {
         let key = u64::from(parent) << 32 | u64::from(label);
         let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        // Twice: after one product labels at some distances (227) stand in a few long rows, of hundreds of children.
+        // Multiply twice: after one multiplication, labels at some distances (227) form a few long
+        // runs of hundreds of children.
         let hash = (hash ^ hash >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (hash >> 32) as usize & (self.slots.len() - 1)
     }
 
-    /// The child of this label.
+    /// Returns the child with this label.
     #[inline]
     pub(super) fn find(&self, parent: Slab, label: u32) -> Option<Slab> {
         let mut at = self.start(parent, label);
@@ -45,7 +47,7 @@ impl Children {
         }
     }
 
-    /// Adds a child that is not in it.
+    /// Adds a child. The table must not contain it yet.
     pub(super) fn insert(&mut self, parent: Slab, label: u32, child: Slab) {
         if 3 * (self.used + 1) > 2 * self.slots.len() {
             let more = (2 * self.slots.len()).max(64);
@@ -75,7 +77,7 @@ impl Children {
 mod tests {
     use super::{Children, Slab};
 
-    /// Slots looked at until a child is found, or known not to be there.
+    /// Number of slots that a search reads before it finds the child or a free slot.
     fn probes(children: &Children, parent: Slab, label: u32) -> usize {
         let (start, mask) = (children.start(parent, label), children.slots.len() - 1);
         let ends = |probes: &usize| {
@@ -87,8 +89,9 @@ mod tests {
             .expect("a third is free")
     }
 
-    /// The paper's lists were scanned, 58.8 children a step in the worst of its programs with k =
-    /// 2: here a child is found in a few looks, and so is that there is none, whatever the degree.
+    /// The paper scanned lists of children: 58.8 children for each step, in its worst program with
+    /// k = 2. Here a search reads a few slots, whether the child exists or not, and however many
+    /// children the node has.
     fn check(all: &[(Slab, u32)], absent: &[(Slab, u32)]) {
         let mut children = Children::default();
         for (child, &(parent, label)) in (1..).zip(all) {
@@ -119,12 +122,12 @@ mod tests {
         );
     }
 
-    /// As many as the table takes before it grows.
+    /// The number of children that the table holds before it grows.
     const MANY: u32 = 170_000;
 
     #[test]
     fn a_node_of_many_children_is_no_slower() {
-        // Words of paths are numbered densely; those that ran may be any of them.
+        // Path words are dense, but the paths that ran may be any subset of them.
         for step in [1, 2, 7, 16, 64, 227, 1 << 12] {
             let of = |from: u32| (0..MANY).map(move |at| (7, from + step * at));
             let (all, absent): (Vec<_>, Vec<_>) = (of(1).collect(), of(1 + step * MANY).collect());

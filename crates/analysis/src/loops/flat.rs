@@ -1,28 +1,30 @@
-//! Whole slabs by their words: each slab's lie in one piece, and are found by a hash of them.
+//! Complete slabs, found by a hash of their words. The words of each slab are contiguous.
 //!
-//! A trie costs a look-up for each path of a slab that is new, and a miss in the cache for each of its nodes; here both are one for the slab. Those met lately
-//! are [`Remembered`] in a table that fits a core's own cache. Several slabs are looked up at a time: what will be asked is loaded first (`touch`), so that
-//! misses overlap in place of following one another.
+//! A trie costs a lookup for each path of a new slab, and a cache miss for each of its nodes. Here
+//! a slab costs one lookup and one cache miss. Recent slabs are in [`RecentSlabs`], a table that
+//! fits into a core's own cache. Several slabs are looked up at a time: `touch` first loads the
+//! memory that the lookups will read, so that cache misses overlap instead of following one
+//! another.
 //!
-//! Cost: the words, 20 bytes for the node and 32 to 64 bytes of table for a slab.
+//! Cost: the words, 20 bytes for the node, and 32 to 64 bytes of table for each slab.
 
 use std::hint::black_box;
 
 use super::slab::Slab;
 
-/// Words of the whole slabs that are remembered: 512 KiB of them, half of a core's own cache.
+/// Number of words in the table of recent slabs: 512 KiB of them, half of a core's own cache.
 const REMEMBERED: usize = 1 << 17;
 
-/// The slabs.
+/// Complete slabs by their words.
 #[derive(Debug, Default)]
 pub(super) struct Flat {
     words: Vec<u32>,
-    /// Open addressing, at most half full.
+    /// A hash table with open addressing, at most half full.
     slots: Vec<Slot>,
     used: usize,
 }
 
-/// A slab, or a free slot where it is 0.
+/// A slab; the slot is free if `slab` is 0.
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
     hash: u32,
@@ -31,7 +33,7 @@ struct Slot {
     len: u32,
 }
 
-/// A hash of words.
+/// Hashes words.
 #[inline]
 pub(super) fn hash(words: &[u32]) -> u32 {
     let mut hash = 0u64;
@@ -43,12 +45,12 @@ pub(super) fn hash(words: &[u32]) -> u32 {
 }
 
 impl Flat {
-    /// How many slabs there are.
+    /// Number of slabs.
     pub(super) fn len(&self) -> usize {
         self.used
     }
 
-    /// How many words they have in all.
+    /// Number of words of all slabs.
     pub(super) fn sum(&self) -> usize {
         self.words.len()
     }
@@ -59,7 +61,7 @@ impl Flat {
         &self.words[start as usize..][..len]
     }
 
-    /// Loads what a search for each of these will ask first.
+    /// Loads the memory that a search for each of these hashes reads first.
     #[inline]
     pub(super) fn touch(&self, hashes: impl Iterator<Item = u32> + Clone) {
         let Some(mask) = self.slots.len().checked_sub(1) else {
@@ -72,7 +74,7 @@ impl Flat {
         black_box(words.fold(0, |touched, word| touched ^ word));
     }
 
-    /// The slab of these words, or 0.
+    /// Returns the slab of these words, or 0.
     #[inline]
     pub(super) fn find(&self, hash: u32, words: &[u32]) -> Slab {
         let Some(mask) = self.slots.len().checked_sub(1) else {
@@ -89,7 +91,7 @@ impl Flat {
         }
     }
 
-    /// Adds a slab that is not in it; where its words begin.
+    /// Adds a slab and returns the start of its words. The table must not contain the slab yet.
     pub(super) fn add(&mut self, hash: u32, words: &[u32], slab: Slab) -> u32 {
         let start = u32::try_from(self.words.len()).expect("fewer than 2^32 words");
         self.words.extend_from_slice(words);
@@ -120,7 +122,7 @@ impl Flat {
     }
 }
 
-/// Whole slabs that were looked up, one a place: the next one of the same place takes it.
+/// Recently used complete slabs, one for each place. A new slab replaces the slab at its place.
 #[derive(Debug)]
 pub(super) struct Remembered {
     most: usize,
@@ -129,7 +131,7 @@ pub(super) struct Remembered {
 }
 
 impl Remembered {
-    /// Slabs of so many words.
+    /// Creates a table for slabs of `most` words.
     pub(super) fn new(most: usize) -> Remembered {
         Remembered {
             most,
@@ -138,7 +140,7 @@ impl Remembered {
         }
     }
 
-    /// Loads what a look-up of these will ask.
+    /// Loads the memory that lookups of these hashes will read.
     #[inline]
     pub(super) fn touch(&mut self, hashes: &[u32]) {
         if self.slabs.is_empty() {
@@ -154,13 +156,14 @@ impl Remembered {
         black_box(touched);
     }
 
-    /// Where a slab of this hash is.
+    /// The place of slabs with this hash.
     #[inline]
     fn place(&self, hash: u32) -> usize {
         hash as usize & (self.slabs.len() - 1)
     }
 
-    /// The slab of these words, if it is there; or 0. After a [`touch`](Self::touch).
+    /// Returns the slab of these words if the table contains it, or 0. Call [`touch`](Self::touch)
+    /// first.
     #[inline]
     pub(super) fn slab(&self, hash: u32, words: &[u32]) -> Slab {
         let place = self.place(hash);
@@ -173,7 +176,7 @@ impl Remembered {
         if differs == 0 { slab } else { 0 }
     }
 
-    /// Puts a slab there. After a [`touch`](Self::touch).
+    /// Stores a slab. Call [`touch`](Self::touch) first.
     pub(super) fn put(&mut self, hash: u32, words: &[u32], slab: Slab) {
         let place = self.place(hash);
         self.slabs[place] = slab;

@@ -1,8 +1,13 @@
-//! Paths over several loop iterations (D'Elia, Demetrescu, Finocchi 2013): how often each sequence of up to k paths ran.
+//! Counts of path sequences over several loop iterations (D'Elia, Demetrescu, Finocchi 2013).
 //!
-//! [`LoopsBuilder`] reads a thread's stream and grows its [`SlabForest`]; those of several threads are [merged](SlabForest::merge).
-//! [`Kipf`], made of forests when asked for, is the answer: the prefix forest of all sequences with their counts. [`seal`] makes of a forest
-//! what is kept in a file, [`LoopsRun`] joins the files of a run, and [`shape`] finds what stands out in its loops.
+//! The modules answer how often each sequence of up to k paths ran:
+//! - [`LoopsBuilder`] reads a thread's stream and builds its [`SlabForest`].
+//! - [`SlabForest::merge`] adds the forests of several threads.
+//! - [`Kipf`] is computed from forests on request. It is the prefix forest of all sequences, with
+//!   their counts.
+//! - [`seal`] converts a forest to the form that a file stores.
+//! - [`LoopsRun`] joins the files of a run.
+//! - [`shape`] finds striking patterns in the run's loops.
 
 mod children;
 mod condition;
@@ -36,14 +41,15 @@ use slabs::TOGETHER;
 use tables::{Position, Tables};
 use two::Successors;
 
-/// Words read between two looks at the limit.
+/// Number of words between two checks of the memory limit.
 const PIECE: usize = 1 << 12;
-/// Steps go another way than last time too often where they are more than one in so many.
+/// The builder looks up complete slabs if more than one step in this many is a miss: it does not
+/// lead to the same slab as last time.
 const OFTEN: u64 = 16;
-/// Pieces whose whole slabs are looked up before steps are tried again.
+/// Number of pieces that are counted by slab lookup before the builder tries single steps again.
 const LOOKED_UP: u32 = 32;
 
-/// Builds the slab forest of one stream, or of several one after the other.
+/// Builds the slab forest of one stream, or of several streams one after the other.
 pub struct LoopsBuilder {
     words: Words,
     counting: Counting,
@@ -51,18 +57,18 @@ pub struct LoopsBuilder {
 }
 
 enum Counting {
-    /// k = 2.
+    /// For k = 2.
     Two(Activations<u32>, Successors),
     More(Activations<Position>, Box<Growing>),
 }
 
 struct Growing {
     tables: Tables,
-    /// Paths of a slab.
+    /// Number of paths in a complete slab.
     slab: usize,
-    /// Whole slabs are looked up.
+    /// Whether complete slabs are looked up, instead of stepping path by path.
     whole: bool,
-    /// Pieces until the next look at whether they ought to be.
+    /// Number of pieces until the next decision between lookups and steps.
     pieces: u32,
 }
 
@@ -117,7 +123,7 @@ impl Listener for Growing {
 }
 
 impl Growing {
-    /// Looks how the steps of a piece went.
+    /// Chooses between steps and lookups, from the number of misses in the last piece.
     fn adapt(&mut self, words: usize) {
         let misses = std::mem::take(&mut self.tables.slabs.misses);
         if self.pieces > 0 {
@@ -130,7 +136,8 @@ impl Growing {
 }
 
 impl LoopsBuilder {
-    /// A builder for the streams of an image. A `k` out of [`K_RANGE`] is brought into it.
+    /// Creates a builder for the streams of an image. A `k` outside [`K_RANGE`] is clamped to the
+    /// range.
     pub fn new(words: Words, k: u32, limits: Limits) -> LoopsBuilder {
         let k = k.clamp(*K_RANGE.start(), *K_RANGE.end());
         let counting = if k == 2 {
@@ -151,8 +158,8 @@ impl LoopsBuilder {
         }
     }
 
-    /// Reads a batch of words; `at` is the stream position of the first, in bytes. A batch that doesn't begin where the last one ended
-    /// comes after a gap.
+    /// Reads a batch of words; `at` is the stream position of the first word, in bytes. If the
+    /// batch does not begin where the last batch ended, words are missing in between.
     pub fn feed(&mut self, at: u64, words: &[u32]) {
         let mut at = at;
         for piece in words.chunks(PIECE) {
@@ -172,12 +179,12 @@ impl LoopsBuilder {
         }
     }
 
-    /// Bounds the forest anew; it is kept from the next batch on.
+    /// Sets new limits. They apply from the next batch on.
     pub fn limit(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// Activations of which paths were seen that have not ended.
+    /// Number of open activations that have run at least one path of the stream.
     pub fn open(&self) -> u64 {
         match &self.counting {
             Counting::Two(activations, _) => activations.open(),
@@ -185,7 +192,7 @@ impl LoopsBuilder {
         }
     }
 
-    /// What was met in the streams besides paths.
+    /// Numbers of paths, gaps, and other events in the streams so far.
     pub fn met(&self) -> Met {
         match &self.counting {
             Counting::Two(activations, _) => activations.met(),
@@ -193,7 +200,7 @@ impl LoopsBuilder {
         }
     }
 
-    /// The forest.
+    /// Returns the finished forest.
     pub fn finish(self) -> SlabForest {
         match self.counting {
             Counting::Two(_, successors) => successors.forest(self.limits),

@@ -1,38 +1,40 @@
-//! How often each slab came after which.
+//! How often each slab followed each other slab.
 //!
-//! The pairs met lately have counters in a small table, one a place; another pair of the same place puts the counter into a *log*. A full log is sorted and
-//! joined with the pairs that were logged before. So a pair that comes again and again costs an increment in the cache, and one that never comes
-//! again no miss: the log and what it is joined with are gone through from beginning to end.
+//! Recent pairs have counters in a small table, one for each place. If another pair needs the
+//! place, the old counter moves to a *log*. A full log is sorted and merged with the pairs logged
+//! earlier. So a pair that recurs often costs an increment in the cache. A pair that never recurs
+//! causes no random access: the log and the sorted pairs are read from beginning to end.
 //!
-//! Cost: 16 bytes a pair.
+//! Cost: 16 bytes for each pair.
 
 use super::prune::nth;
 use super::slab::Slab;
 
-/// Places of the small table: 128 KiB.
+/// Number of places in the small table: 128 KiB.
 const PLACES: usize = 1 << 13;
-/// Shortest log.
+/// Minimum length of a full log.
 const LOG: usize = 1 << 16;
 
-/// Counts by pair. A pair is a number: the slab before (0: none), shifted, and the slab.
+/// Counts by pair. A pair is a number: the first slab (0: none), shifted by 32 bits, and the second
+/// slab.
 #[derive(Debug)]
 pub(super) struct Pairs {
-    /// A free place has the pair 0.
+    /// A place is free if its pair is 0.
     places: Vec<(u64, u64)>,
     log: Vec<(u64, u64)>,
-    /// Ascending, each pair once.
+    /// Ascending; each pair once.
     sorted: Vec<(u64, u64)>,
     /// Length of a full log.
     most: usize,
 }
 
-/// The pair of a slab and the one before.
+/// Packs two consecutive slabs into a pair.
 #[inline(always)]
 pub(super) fn pair(before: Slab, slab: Slab) -> u64 {
     u64::from(before) << 32 | u64::from(slab)
 }
 
-/// The slab before, and the slab.
+/// Unpacks a pair: the first slab and the second slab.
 #[inline(always)]
 pub(super) fn slabs(pair: u64) -> (Slab, Slab) {
     ((pair >> 32) as Slab, pair as Slab)
@@ -66,12 +68,12 @@ impl Pairs {
         *place = (pair, 1);
     }
 
-    /// Whether the log ought to be joined; `most` is the longest that fits.
+    /// Whether the log should be merged. `most` is the maximum length that fits into the memory.
     pub(super) fn is_full(&self, most: usize) -> bool {
         self.log.len() >= self.most.min(most)
     }
 
-    /// All pairs, ascending, with their counts.
+    /// Merges all counters. Returns all pairs in ascending order, with their counts.
     pub(super) fn settle(&mut self) -> &[(u64, u64)] {
         let counted = self.places.iter_mut().filter(|place| place.0 != 0);
         self.log.extend(counted.map(std::mem::take));
@@ -90,13 +92,13 @@ impl Pairs {
         &self.sorted
     }
 
-    /// The count that half of the pairs reach at most.
+    /// The median of the counts: half of the pairs have at most this count.
     pub(super) fn middle(&mut self) -> u64 {
         let pairs = self.settle();
         nth(pairs.iter().map(|(_, count)| *count), pairs.len() / 2)
     }
 
-    /// These, in any order.
+    /// Creates a table from counts, which may be in any order.
     pub(super) fn of(mut pairs: Vec<(u64, u64)>) -> Pairs {
         let len = sum_up(&mut pairs);
         pairs.truncate(len);
@@ -106,7 +108,8 @@ impl Pairs {
         }
     }
 
-    /// Puts another slab in the place of each pair's second, as `after` says of it and the pair's count; where it says 0 the pair goes.
+    /// Replaces the second slab of each pair by the result of `after`, which receives the slab and
+    /// the pair's count. The pair is removed if the result is 0.
     pub(super) fn change(&mut self, mut after: impl FnMut(Slab, u64) -> Slab) {
         self.settle();
         let (mut read, mut len) = (0, 0);
@@ -126,7 +129,7 @@ impl Pairs {
         self.most = LOG.max(len / 2);
     }
 
-    /// Gives all slabs other names, of which the order is the same.
+    /// Renumbers all slabs. The new numbers must have the same order.
     pub(super) fn rename(&mut self, name: impl Fn(Slab) -> Slab) {
         self.settle();
         for (both, _) in &mut self.sorted {
@@ -136,7 +139,7 @@ impl Pairs {
     }
 }
 
-/// Sorts pairs and counts equal ones together; how many there are then.
+/// Sorts pairs and adds the counts of equal pairs. Returns the number of distinct pairs.
 fn sum_up(pairs: &mut [(u64, u64)]) -> usize {
     if pairs.len() < 2 {
         return pairs.len();
@@ -155,14 +158,14 @@ fn sum_up(pairs: &mut [(u64, u64)]) -> usize {
     last + 1
 }
 
-/// Adds pairs to others, from the last to the first: so it needs no third list.
+/// Merges sorted pairs into others, from the last to the first, so that no third list is necessary.
 fn join(all: &mut Vec<(u64, u64)>, more: &[(u64, u64)]) {
     let (mut one, mut other) = (all.len(), more.len());
     all.resize(one + other, (0, 0));
     let mut to = all.len();
     while one > 0 && other > 0 {
         let (first, second) = (all[one - 1], more[other - 1]);
-        // Without branches: which is next can't be foreseen.
+        // Without branches, because a branch on the next pair would be unpredictable.
         let (is_first, is_second) = (first.0 >= second.0, second.0 >= first.0);
         let counts = (u64::from(is_first) * first.1) + (u64::from(is_second) * second.1);
         to -= 1;
@@ -171,7 +174,7 @@ fn join(all: &mut Vec<(u64, u64)>, more: &[(u64, u64)]) {
         other -= usize::from(is_second);
     }
     all[to - other..to].copy_from_slice(&more[..other]);
-    // As many places are free as pairs are in both.
+    // The number of free places equals the number of pairs that both lists contain.
     all.drain(one..to - other);
 }
 
@@ -180,7 +183,7 @@ mod tests {
     use super::{LOG, Pairs, slabs};
     use std::collections::BTreeMap;
 
-    /// Counts by slab before and slab, as they come.
+    /// Counts by first and second slab, added one by one.
     type Naive = BTreeMap<(u32, u32), u64>;
 
     fn check(pairs: &mut Pairs, naive: &Naive) {

@@ -1,31 +1,34 @@
-//! Periods: sequences of paths that follow themselves in a loop.
+//! Periods: sequences of paths that repeat in a loop.
 //!
-//! A *period* u, one path or several: of all turns, so many begin with u twice in a row. Each turn
-//! that starts one of u's rotations is counted once; where u repeats n times, all turns but the
-//! last two periods' do. The smallest period is taken of those that hold most often.
+//! A *period* u consists of one or more paths. Its figure is the number of turns that begin two
+//! repetitions of u. Each turn that starts a rotation of u counts once. If u repeats n times, all
+//! turns except those of the last two repetitions count. Among the periods with the highest figure,
+//! the shortest wins.
 //!
-//! Sequences of up to K paths are counted, so how often u came twice in a row is known of periods
-//! up to K/2. Of longer ones, up to K, follows a number that it is *at least*. Let W be K paths of
-//! u's repetition and V the K−1 paths behind the first of them. Wherever W ran, V ran; then u goes
-//! on if the next path is the one that u says. V ran c(V) times, and c(W') of these went on so,
-//! where W' is the window that begins with V. So all but c(V) − c(W') of W's runs went on by one
-//! path. The 2p − K paths that a window of K lacks of u twice in a row cost a subtraction each:
+//! Sequences of up to K paths are counted. So for a period of up to K/2 paths, the number of double
+//! repetitions is known. For a longer period of p ≤ K paths, the counts give a *lower bound*. Let W
+//! be K paths of u's repetition, and V the last K−1 of them. Wherever W ran, V ran. Then u
+//! continues if the next path is the path that u predicts. V ran c(V) times, and c(W') of these
+//! runs continued in this way, where W' is the window that begins with V. So all but c(V) − c(W')
+//! of W's runs continued by one path. A window of K paths is 2p − K paths shorter than two
+//! repetitions of u. Each of these paths costs one subtraction:
 //!
 //! > runs of u u ≥ c(W₀) − Σ (c(Vⱼ) − c(Wⱼ)), j from 1 to 2p − K
 //!
-//! with the windows numbered by where in u they begin. Where nothing but u's repetition contains
-//! the Vⱼ that is exact; in streams without order the subtractions leave nothing, so no period is
-//! found that isn't there. One is missed whose windows of K−1 paths also run often elsewhere.
+//! The windows are numbered by where in u they begin. If the Vⱼ occur only in u's repetition, the
+//! bound is exact. In streams without order the subtractions leave nothing, so the search never
+//! finds a period that does not exist. It misses a period whose windows of K−1 paths also run often
+//! elsewhere.
 //!
 //! Example, K = 2, a b a b a b c: W₀ = a b (3 times), W₁ = b a (2); V₁ = b (3), V₂ = a (3). a b a b
-//! ran at least 3 − (3−2) − (3−3) = 2 times, as it did.
+//! ran at least 3 − (3−2) − (3−3) = 2 times, which is the true number.
 //!
-//! Limit: a window that ran less often than the report looks at (`LoopCount::least`) counts as
-//! never. It looks at less the longer sequences may be, so with a K of hundreds a long period takes
-//! seconds to be found.
+//! Limit: a window that ran less often than the report requires (`LoopCount::least`) counts as 0.
+//! The longer the sequences may be, the lower this requirement is, so with a K of hundreds the
+//! search for a long period takes seconds.
 //!
-//! Cost: a few steps for each sequence that ran often enough to make a period worth a word, and a
-//! look-up for each path of each period.
+//! Cost: a few steps for each sequence that ran often enough for a period worth reporting, and a
+//! lookup for each path of each period.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -36,7 +39,7 @@ use super::counts::LoopCount;
 use super::finding::{Finding, OFTEN, share};
 use super::kipf::{Kipf, KipfNode};
 
-/// The period that holds for most turns, if it holds often.
+/// Returns the period that holds for the most turns, if its share is large enough to report.
 pub(super) fn period(one: &LoopCount, kipf: &Kipf) -> Option<Finding> {
     let starts = one.starts();
     let longest = kipf.nodes().last().map_or(0, |node| node.level as usize);
@@ -57,16 +60,17 @@ pub(super) fn period(one: &LoopCount, kipf: &Kipf) -> Option<Finding> {
     })
 }
 
-/// A unit that repeats.
+/// A repeating sequence.
 struct Repeated {
-    /// Turns that begin a rotation of it twice.
+    /// Number of turns that begin two repetitions of a rotation of the sequence.
     all: u64,
     /// The rotation that does so most often.
     unit: Vec<u32>,
 }
 
-/// The units of which a sequence is a window, of those sequences that ran so often that the period
-/// would be worth a word; of the rotations of each, the least.
+/// Returns the candidate periods: units whose repetition contains a frequent sequence. A sequence
+/// is frequent if its period would be worth reporting. Each unit is represented by the smallest of
+/// its rotations.
 fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
     let often = |count: u64, period: usize| {
         u128::from(count) * period as u128 * 1000 >= u128::from(starts) * u128::from(OFTEN)
@@ -76,7 +80,7 @@ fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
     let mut open = kipf.roots().to_vec();
     while let Some(place) = open.pop() {
         let node = &kipf.nodes()[place as usize];
-        // No longer sequence runs more often.
+        // Longer sequences run at most as often.
         if !often(node.count, longest) {
             continue;
         }
@@ -102,13 +106,13 @@ fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
 #[derive(Default)]
 struct Sequence {
     paths: Vec<u32>,
-    /// For each beginning but the empty one: the length of the longest proper one that it also ends
-    /// with (Knuth, Morris, Pratt).
+    /// For each nonempty prefix: the length of its longest border, a proper prefix that is also its
+    /// suffix (Knuth, Morris, Pratt).
     borders: Vec<usize>,
 }
 
 impl Sequence {
-    /// Keeps so many paths and puts one behind them.
+    /// Keeps the first `kept` paths and appends a path.
     fn go_on(&mut self, kept: usize, path: u32) {
         self.paths.truncate(kept);
         self.borders.truncate(kept);
@@ -121,7 +125,8 @@ impl Sequence {
         self.borders.push(border + usize::from(goes_on));
     }
 
-    /// How far it can be shifted so that it covers itself, from the least on; its length is one.
+    /// The periods of the sequence, smallest first: the shifts at which it matches itself. The
+    /// largest is the sequence's length.
     fn periods(&self) -> impl Iterator<Item = usize> {
         let longest = self.borders.last().copied();
         let borders = std::iter::successors(longest, |&border| {
@@ -130,21 +135,21 @@ impl Sequence {
         borders.map(|border| self.paths.len() - border)
     }
 
-    /// The least of these.
+    /// The smallest period.
     fn period(&self) -> usize {
         self.periods().next().unwrap_or(0)
     }
 }
 
-/// Whether a sequence is no smaller one repeated.
+/// Whether a sequence is not a repetition of a shorter sequence.
 fn is_primitive(unit: &[u32]) -> bool {
     (1..unit.len())
         .filter(|size| unit.len().is_multiple_of(*size))
         .all(|size| unit[size..] != unit[..unit.len() - size])
 }
 
-/// The least of its rotations: of two that begin alike, the one with the greater next path is
-/// passed over as far as they are alike.
+/// Returns the smallest rotation. Compares two rotations at a time: the larger one is discarded,
+/// with all rotations that start in the part where both are equal.
 fn rotated(unit: &[u32]) -> Vec<u32> {
     let (mut one, mut other, mut alike) = (0, 1, 0);
     let at = |start: usize, step: usize| unit[(start + step) % unit.len()];
@@ -164,11 +169,11 @@ fn rotated(unit: &[u32]) -> Vec<u32> {
     [&unit[first..], &unit[..first]].concat()
 }
 
-/// Sequences by their first paths and the next one.
+/// Finds sequences, by their prefix and last path.
 struct Windows<'a> {
     kipf: &'a Kipf,
     below: FxHashMap<(Option<u32>, u32), u32>,
-    /// By node: that of its sequence without the first path.
+    /// By node: the node of its sequence without the first path.
     rest: Vec<Option<u32>>,
     turns: FxHashSet<u64>,
 }
@@ -207,8 +212,8 @@ impl<'a> Windows<'a> {
             .flatten()
     }
 
-    /// How many turns begin a rotation of a unit twice, at least; exactly, where sequences of that
-    /// length were counted.
+    /// Returns how many turns begin two repetitions of a rotation of the unit: a lower bound, or
+    /// the exact number if sequences of that length were counted.
     fn repeated(&self, unit: &[u32], longest: usize) -> Repeated {
         let period = unit.len();
         let length = longest.min(2 * period);
@@ -221,7 +226,8 @@ impl<'a> Windows<'a> {
         let parted: Vec<u64> = (0..period)
             .map(|at| self.parted(windows[at], counts[(at + 1) % period]))
             .collect();
-        // Of the windows of K paths from each rotation's first on; in u128 no sum overflows.
+        // The lost runs of the windows of K paths, for each rotation's start; no sum overflows in
+        // u128.
         let parted = |at: usize| u128::from(parted[at % period]);
         let steps = 2 * period - length;
         let mut lost: u128 = (0..steps).map(parted).sum();
@@ -243,8 +249,8 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// How often the paths behind a window's first did not go on to the next window, which ran so
-    /// often.
+    /// How often the last K−1 paths of a window did not continue to the next window; `next` is the
+    /// count of the next window.
     fn parted(&self, window: Option<u32>, next: u64) -> u64 {
         let rest = window.and_then(|place| self.rest[place as usize]);
         let ran = rest.map_or(u64::MAX, |rest| {
@@ -254,8 +260,8 @@ impl<'a> Windows<'a> {
         ran.saturating_sub(next)
     }
 
-    /// The windows of a unit's repetition, by where in the unit they begin; of a long unit none, if
-    /// one of them is missing.
+    /// Returns the windows of a unit's repetition, by their start in the unit. If the unit is
+    /// longer than half a window and one window is missing, returns no window at all.
     fn around(&self, unit: &[u32], length: usize) -> Vec<Option<u32>> {
         let mut windows: Vec<Option<u32>> = Vec::with_capacity(unit.len());
         for at in 0..unit.len() {
@@ -285,7 +291,7 @@ mod tests {
         let check = |paths: &[u32], expect: &[usize]| {
             let mut sequence = Sequence::default();
             for (kept, &path) in paths.iter().enumerate() {
-                // What was put there before goes.
+                // The next call removes this path again.
                 sequence.go_on(kept, 9);
                 sequence.go_on(kept, path);
             }

@@ -1,22 +1,27 @@
-//! Keeps slab forests within a limit: cold nodes go on the fly (left open in the paper, section 4, discussion 2).
+//! Keeps slab forests within a limit by dropping cold nodes while the program runs (left open in
+//! the paper, section 4, discussion 2).
 //!
-//! Every path is counted in one node, under all its sequences at once. Of a node that goes, its count is added to its label's. So for a
-//! sequence of paths that ends with the path r, the forest's count is too small by at most what was dropped of r: exact where nothing of r was
-//! dropped, and sequences of one path are always exact. A node that comes back after it was dropped needs no mark: the bound is its label's.
+//! Each execution of a path is counted in one node, which stands for all its sequences at once. If
+//! a node is dropped, its count is added to the dropped count of its label. So for a sequence that
+//! ends with the path r, the forest's count is too small by at most the dropped count of r. It is
+//! exact if the dropped count of r is 0. Sequences of one path are always exact. A node that comes
+//! back after it was dropped needs no mark, because its label has the bound.
 //!
-//! While it grows, the colder half of the slabs counted lose the second halves of their paths ([`Tables::prune`](super::tables::Tables::prune)): what then is the same
-//! again counts together, and what stays cold is halved again. A forest that is made keeps the nodes that are counted most and their ancestors.
+//! While the forest grows, the colder half of the counted pairs lose the second half of their
+//! second slab's paths ([`Tables::prune`](super::tables::Tables::prune)). Pairs that become equal
+//! are then counted together, and pairs that stay cold are halved again. A finished forest keeps
+//! its hottest nodes and their ancestors.
 //!
 //! Cost: linear.
 
 use super::forest::{Node, SlabForest};
 use super::limits::LEAST;
 
-/// Counts below are small.
+/// Counts below this are counted in an array.
 const SMALL: u64 = 1 << 6;
 
 impl SlabForest {
-    /// Drops the coldest nodes, if there are more than the limit.
+    /// Drops the coldest nodes if there are more than the limit allows.
     pub(super) fn keep_within_limits(&mut self) {
         let limit = self.limits.nodes.max(LEAST);
         if self.nodes.len() <= limit {
@@ -56,9 +61,10 @@ impl SlabForest {
     }
 }
 
-/// What stands at an index below their number among counts in order; of none 0.
+/// Returns the count at this index of the sorted counts. The index must be below the number of
+/// counts; of no counts, the result is 0.
 pub(super) fn nth(counts: impl Iterator<Item = u64> + Clone, index: usize) -> u64 {
-    // Most are small: those are counted, and no other is looked at.
+    // Most counts are small. An array of their frequencies usually gives the answer without a sort.
     let mut small = [0; SMALL as usize];
     let mut below = 0;
     for count in counts.clone().filter(|count| *count < SMALL) {
@@ -78,10 +84,10 @@ pub(super) fn nth(counts: impl Iterator<Item = u64> + Clone, index: usize) -> u6
     count
 }
 
-/// Which nodes stay: those counted more than `least` times, and their ancestors.
+/// Marks the nodes to keep: nodes counted more than `least` times, and their ancestors.
 fn kept(nodes: &[Node], least: u64) -> Vec<bool> {
     let mut keep = vec![false; nodes.len()];
-    // By depth: whether a node that stays was met since the last one of less depth.
+    // By depth: whether a kept node was seen since the last node of smaller depth.
     let deepest = nodes.iter().map(|node| node.depth).max().unwrap_or(0);
     let mut wanted = vec![false; usize::from(deepest) + 2];
     for (keep, node) in keep.iter_mut().zip(nodes).rev() {

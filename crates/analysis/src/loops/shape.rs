@@ -1,5 +1,7 @@
-//! What stands out in the loops of a function: what their sequences of paths suggest, with the share of the turns that
-//! it holds for, never more than the counts say.
+//! Striking patterns in the loops of a function.
+//!
+//! The patterns follow from the function's sequences of paths. Each comes with the share of turns
+//! that it holds for, which is never more than the counts prove.
 //!
 //! Periods are in `period.rs`.
 
@@ -16,7 +18,7 @@ pub use super::counts::{LoopCount, count, path_of};
 pub use super::finding::{Finding, Thousandths, share};
 
 impl LoopCount {
-    /// What stands out.
+    /// Returns the patterns of this loop.
     pub fn findings(&self, function: &Function, kipf: &Kipf) -> Vec<Finding> {
         let starts = self.starts();
         let mut found = Vec::new();
@@ -40,7 +42,8 @@ impl LoopCount {
         if self.executions >= ENOUGH {
             found.extend(self.first_turns(function, kipf));
             if let Some(trips) = self.trips(function, kipf) {
-                // Where one turn is left beside the first, its path says nothing that this doesn't.
+                // If each execution has only one turn besides the first, the path of that turn adds
+                // nothing to the trip count.
                 found.retain(|one| !(self.has_two_turns() && is_one_path(one)));
                 found.push(trips);
             }
@@ -48,12 +51,12 @@ impl LoopCount {
         found
     }
 
-    /// Whether there is one turn beside the first in each execution.
+    /// Whether executions have at most one turn besides the first, on average.
     fn has_two_turns(&self) -> bool {
         self.starts() <= self.executions
     }
 
-    /// Whether a path starts at the head and leaves the loop out of its condition.
+    /// Whether a path starts at the head and leaves the loop from its condition.
     fn fails(&self, function: &Function, path: u32) -> bool {
         let Some(path) = path_of(function, path.into()) else {
             return false;
@@ -70,7 +73,7 @@ impl LoopCount {
         self.turns.iter().any(|turn| turn.0 == u64::from(path))
     }
 
-    /// Paths that mostly follow themselves, where they are several and most turns.
+    /// Finds paths that mostly follow themselves, if there are several and they make up most turns.
     fn steady(&self, kipf: &Kipf) -> Option<Finding> {
         let starts = self.starts();
         let again = |path: u64| kipf.find(&[path as u32; 2]).map_or(0, |node| node.count);
@@ -86,7 +89,7 @@ impl LoopCount {
         (paths.len() > 1 && share >= MOST).then_some(Finding::Steady { paths, share })
     }
 
-    /// Whether the first turns of most executions go another way than most turns.
+    /// Finds out whether the first turns of most executions take other paths than most turns.
     fn first_turns(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
         let (usual, count) = *self.turns.first()?;
         let again = kipf.find(&[usual as u32; 2]).map_or(0, |node| node.count);
@@ -108,7 +111,8 @@ impl LoopCount {
         for (turn, node) in (2..).zip(others) {
             (turns, last) = (turn, node);
         }
-        // What comes next must be the usual way, or the chain says nothing of it.
+        // The next path must be the usual one; otherwise the chain does not show where the first
+        // turns end.
         let next = chain.get(last.level as usize);
         let goes_on = next.is_some_and(|node| u64::from(node.label) == usual);
         let entered = sum(self.entering.iter().map(|one| one.1));
@@ -118,10 +122,10 @@ impl LoopCount {
         })
     }
 
-    /// Whether most executions end after the same number of turns.
+    /// Finds out whether most executions end after the same number of turns.
     fn trips(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
         let chain = self.chain(kipf)?;
-        // A path that goes round an inner loop is still in this one.
+        // A path that goes around an inner loop does not leave this loop.
         let leaves = |node: &KipfNode| {
             let path = path_of(function, node.label.into());
             path.is_some_and(|path| {
@@ -143,7 +147,7 @@ impl LoopCount {
         })
     }
 
-    /// From the path that most executions begin with, on with what mostly follows.
+    /// Follows the most frequent paths, from the path that most executions begin with.
     fn chain<'a>(&self, kipf: &'a Kipf) -> Option<Vec<&'a KipfNode>> {
         let entered = sum(self.entering.iter().map(|one| one.1));
         let &(path, count) = self.entering.first()?;
@@ -168,7 +172,7 @@ impl LoopCount {
 }
 
 impl Sequences {
-    /// The sequences that matter for some of its loops.
+    /// Returns the sequences that are frequent enough to matter for at least one of these loops.
     pub fn for_loops(&self, loops: &[&LoopCount], least: Thousandths) -> Kipf {
         let least = loops.iter().map(|one| one.least(self.k, least)).min();
         self.kipf(self.k, least.unwrap_or(u64::MAX))

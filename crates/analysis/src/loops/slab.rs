@@ -1,4 +1,4 @@
-//! The id of a slab: a path, or several in a row.
+//! The id of a slab: one path, or several consecutive paths.
 
-/// The place of a slab's node. 0 is no slab: the beginning of an activation.
+/// The index of a slab's node. 0 means no slab: the beginning of an activation.
 pub(super) type Slab = u32;

@@ -1,18 +1,27 @@
-//! All slabs met: those that have begun as a trie, whole ones by their words.
+//! The slabs seen so far. Incomplete slabs form a trie; complete slabs are stored as flat word
+//! sequences.
 //!
-//! A step looks at the node that came next last time. If that has another label: a node with one child has no other, so it gets a second one; the
-//! children of a node with several are in one hash table for the whole trie. A whole slab has no children: what
-//! came next there is the first node of the next slab. Where paths follow one another at random, a step is too often wrong; there whole
-//! slabs are looked up by a hash of their words. Whole slabs are no nodes of the trie but [`Flat`]: most are met once or twice, and a node for each of
-//! their paths costs a miss in the cache each.
+//! A step first tries the node that came next last time. If that node has another label, the step
+//! searches the other children:
+//! - A node with one child has no other child, so it gets a second one.
+//! - The children of nodes with several children are in one hash table for the whole trie.
 //!
-//! Cost: a step that is as last time reads one node of 20 bytes; 18 to 36 bytes more for each child of a node that has several.
+//! A complete slab has no children. The first node of the activation's next slab follows it.
+//!
+//! Where paths follow each other at random, a step is too often a miss. There, complete slabs are
+//! looked up by a hash of their words. Complete slabs are not nodes of the trie but entries of
+//! [`Flat`]: most of them occur once or twice, and one trie node for each of their paths would cost
+//! one cache miss each.
+//!
+//! Cost: a step that leads to the same node as last time reads one node of 20 bytes. Each child of
+//! a node with several children takes 18 to 36 bytes more.
 
 use super::children::Children;
 use super::flat::{self, Flat, Remembered};
 use super::slab::Slab;
 
-/// What a node of the trie weighs, what a flat one without its words, and how many words weigh 1.
+/// Weight of a trie node, weight of a flat slab without its words, and number of words that weigh
+/// 1.
 const NODE: usize = 4;
 const FLAT: usize = 3;
 const WORDS: usize = 3;
@@ -20,50 +29,50 @@ const WORDS: usize = 3;
 #[derive(Clone, Copy, Debug)]
 struct Node {
     label: u32,
-    /// What came next last time; of a node with one child: that.
+    /// The node that came next last time. In a node with one child, this is the child.
     next: Slab,
-    /// The label of that: whether a step goes there is known without a look at it.
+    /// The label of `next`. A step compares this label without reading the node `next`.
     next_label: u32,
-    /// Of a flat one: where its words begin.
+    /// The parent in the trie; for a flat slab, the position of its words in [`Flat`].
     parent: Slab,
     depth: u16,
     kind: Kind,
-    /// It is as long as a slab can be.
+    /// Whether the slab has the maximum length.
     whole: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// Has one child at most.
+    /// Has at most one child.
     Single,
-    /// Its children are in the table.
+    /// Has several children, which are in the hash table.
     Several,
-    /// Not a node of the trie: its words lie in one piece.
+    /// Not a node of the trie: the slab's words are contiguous in [`Flat`].
     Flat,
 }
 
-/// Whole slabs looked up at a time.
+/// Maximum number of complete slabs that are looked up at a time.
 pub(super) const TOGETHER: usize = 16;
 
-/// The trie.
+/// All slabs, with their words.
 #[derive(Debug)]
 pub(super) struct Slabs {
-    /// Longest slab.
+    /// Length of a complete slab.
     most: usize,
     nodes: Vec<Node>,
-    /// By word.
+    /// The slab of one path, indexed by word.
     roots: Vec<Slab>,
     children: Children,
     flat: Flat,
-    /// Steps that were not as last time.
+    /// Number of steps that led to another node than last time.
     pub(super) misses: u64,
     remembered: Remembered,
-    /// Room for a slab's words.
+    /// Buffer for a slab's words.
     spelt: Vec<u32>,
 }
 
 impl Slabs {
-    /// Slabs of at most `most` words below `end`.
+    /// Creates a table for slabs of at most `most` words, all of them below `end`.
     pub(super) fn new(most: usize, end: u32) -> Slabs {
         let none = Node {
             label: u32::MAX,
@@ -86,17 +95,17 @@ impl Slabs {
         }
     }
 
-    /// How many there are.
+    /// Number of slabs.
     pub(super) fn len(&self) -> usize {
         self.nodes.len() - 1
     }
 
-    /// What they take, in units of 13 bytes or so.
+    /// Memory that the slabs take, in units of about 13 bytes.
     pub(super) fn weight(&self) -> usize {
         NODE * (self.len() - self.flat.len()) + FLAT * self.flat.len() + self.flat.sum() / WORDS
     }
 
-    /// What those to be kept take.
+    /// Memory that the slabs marked in `keep` take, in the same units.
     pub(super) fn weight_of(&self, keep: &[bool]) -> usize {
         let nodes = self.nodes.iter().zip(keep).skip(1);
         let weights = nodes
@@ -108,7 +117,7 @@ impl Slabs {
         weights.sum()
     }
 
-    /// The slab of one path.
+    /// Returns the slab of one path.
     #[inline(always)]
     pub(super) fn first(&mut self, label: u32) -> Slab {
         match self.roots.get(label as usize) {
@@ -117,7 +126,8 @@ impl Slabs {
         }
     }
 
-    /// The slab with one path more, and whether it is whole; after a whole one the next slab's first.
+    /// Appends a path to a slab. Returns the new slab, and whether it is complete. After a complete
+    /// slab, the path starts the next slab.
     #[inline(always)]
     pub(super) fn step(&mut self, slab: Slab, label: u32) -> (Slab, bool) {
         let node = &self.nodes[slab as usize];
@@ -140,18 +150,19 @@ impl Slabs {
         next
     }
 
-    /// Whether it is as long as a slab can be.
+    /// Whether the slab has the maximum length.
     #[inline(always)]
     pub(super) fn is_whole(&self, slab: Slab) -> bool {
         self.nodes[slab as usize].whole
     }
 
-    /// Number of its paths.
+    /// Number of the slab's paths.
     pub(super) fn paths(&self, slab: Slab) -> usize {
         usize::from(self.nodes[slab as usize].depth.wrapping_add(1))
     }
 
-    /// The whole slabs of these words, [`TOGETHER`] at most. What is looked at is loaded for all of them before it is asked of any.
+    /// Returns the complete slabs of these words, at most [`LOOKUP_BATCH`]. Loads the memory of all
+    /// lookups before it reads any of them, so that cache misses overlap.
     #[inline]
     pub(super) fn wholes<'a>(
         &mut self,
@@ -183,7 +194,7 @@ impl Slabs {
         &slabs[..count]
     }
 
-    /// The flat slab of these words.
+    /// Returns the flat slab of these words; adds it if it is new.
     fn intern(&mut self, hash: u32, words: &[u32]) -> Slab {
         let known = self.flat.find(hash, words);
         if known != 0 {
@@ -231,7 +242,7 @@ impl Slabs {
         })
     }
 
-    /// The whole slab that ends with this label.
+    /// Returns the complete slab that consists of `from` and this label.
     fn spell(&mut self, from: Slab, label: u32) -> Slab {
         let mut words = std::mem::take(&mut self.spelt);
         words.clear();
@@ -282,7 +293,8 @@ impl Slabs {
         (node.next, node.next_label) = (next, label);
     }
 
-    /// The first so many paths of a slab, and what `each` is told of the others.
+    /// Returns the slab of the first `paths` paths of a slab, and passes each of its other paths to
+    /// `each`.
     pub(super) fn cut(&mut self, slab: Slab, paths: usize, mut each: impl FnMut(u32)) -> Slab {
         let Node { parent, kind, .. } = self.nodes[slab as usize];
         if kind == Kind::Flat {
@@ -305,7 +317,7 @@ impl Slabs {
         slab
     }
 
-    /// What comes before a node that is to be kept is kept, too.
+    /// Marks the ancestors of all kept nodes as kept, too.
     pub(super) fn keep_beginnings(&self, keep: &mut [bool]) {
         keep[0] = true;
         for slab in (1..keep.len()).rev() {
@@ -316,7 +328,8 @@ impl Slabs {
         }
     }
 
-    /// Forgets the nodes that are not to be kept; gives the new place of each. The order stays.
+    /// Removes the slabs that are not marked in `keep`. Returns the new index of each slab; the
+    /// order stays the same.
     pub(super) fn compact(&mut self, keep: &[bool]) -> Vec<Slab> {
         let mut places: Vec<Slab> = vec![0; keep.len()];
         let nodes = std::mem::take(&mut self.nodes);
@@ -346,7 +359,7 @@ impl Slabs {
         places
     }
 
-    /// Adds the words of a slab.
+    /// Appends the words of a slab to `words`.
     pub(super) fn words(&self, slab: Slab, words: &mut Vec<u32>) {
         let node = &self.nodes[slab as usize];
         if node.kind == Kind::Flat {

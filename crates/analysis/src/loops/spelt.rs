@@ -1,23 +1,23 @@
-//! The slabs that were counted, sorted by their words.
+//! The counted slabs, sorted by their words.
 //!
-//! Cost: the words, and a sort.
+//! Cost: a copy of the words, and a sort.
 
 use super::pairs::slabs;
 use super::slab::Slab;
 use super::slabs::Slabs;
 
-/// The slabs, by rank from 1 on. Those of the same words have one rank.
+/// The slabs by rank, from 1 on. Slabs with the same words have the same rank.
 #[derive(Debug)]
 pub(super) struct Spelt {
     words: Vec<u32>,
-    /// Where a slab's words begin, and how many they are.
+    /// By rank: start and length of a slab's words.
     pub(super) order: Vec<(usize, usize)>,
-    /// By slab; 0: not counted.
+    /// The rank of each slab; 0: not counted.
     ranks: Vec<u32>,
 }
 
 impl Spelt {
-    /// The slabs of these pairs, and those of activations of one path.
+    /// Sorts the slabs of these pairs, and the slabs of activations of one path.
     pub(super) fn new(all: &Slabs, pairs: &[(u64, u64)], alone: &[(Slab, u64)]) -> Spelt {
         let mut is_counted = vec![false; all.len() + 1];
         for (before, slab) in pairs.iter().map(|(both, _)| slabs(*both)) {
@@ -61,12 +61,12 @@ impl Spelt {
         }
     }
 
-    /// Place of a slab among all; of nothing 0.
+    /// The rank of a slab; 0 for no slab.
     pub(super) fn rank(&self, slab: Slab) -> u32 {
         self.ranks[slab as usize]
     }
 
-    /// The words of the slab of this rank.
+    /// The words of the slab with this rank.
     pub(super) fn words(&self, rank: u32) -> &[u32] {
         let (start, len) = self.order[rank as usize - 1];
         &self.words[start..][..len]

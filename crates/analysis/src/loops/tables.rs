@@ -1,12 +1,18 @@
-//! What is counted while a stream is read: pairs of neighbouring slabs, not nodes of the forest.
+//! The counts that are kept while a stream is read: pairs of neighboring slabs, not nodes of the
+//! forest.
 //!
-//! All prefixes of a slab are counted as often as the slab is under the one before it, so the paper's k-1 steps with counts in the forest
-//! (Figure 6) are one count here: of the pair. What an activation's last, shorter slab holds is a slab like others. The forest
-//! is only made at the end ([`Tables::forest`]): slabs are sorted by their words ([`Spelt`]), pairs by slabs, and a pass over both lists it.
+//! All prefixes of a slab run as often as the slab itself below the slab before it. So the k-1
+//! steps of the paper (Figure 6), each with a count in the forest, become one count of a pair here.
+//! The last, shorter slab of an activation is a slab like the others.
 //!
-//! Example, k = 3, stream a b a b a: slabs ab, ab, a; counted are (none, ab), (ab, ab), (ab, a), once each.
+//! The forest is made only at the end ([`Tables::forest`]): slabs are sorted by their words
+//! ([`SortedSlabs`]), pairs are sorted by their slabs, and one pass over both produces the forest.
 //!
-//! Cost: a step in the trie of slabs for a path (or a look-up for a whole slab), a count for a slab.
+//! Example, k = 3, stream a b a b a: the slabs are ab, ab, a. The counted pairs are (none, ab),
+//! (ab, ab), (ab, a), once each.
+//!
+//! Cost: a step in the trie of slabs for each path (or a lookup for each complete slab), and a
+//! count for each slab.
 
 use super::forest::{Losses, Node, SlabForest};
 use super::limits::{LEAST, Limits};
@@ -15,55 +21,58 @@ use super::slab::Slab;
 use super::slabs::{Slabs, TOGETHER};
 use super::spelt::Spelt;
 
-/// Nodes that may come of what is counted for each that the limit lets be: they have prefixes in common. With twice as many, bzip2 at k = 8 loses
-/// 21 % of its paths in place of 34 in about the same time, and takes 112 bytes a node in place of 64.
+/// The counted slabs and pairs may produce this many times as many nodes as the limit allows,
+/// because nodes share prefixes. With twice as many as allowed (2), bzip2 at k = 8 loses 21 % of
+/// its paths instead of 34 % in about the same time, and takes 112 bytes per node instead of 64.
 const NODES: usize = 2;
 
-/// What may be counted whatever the limit, so that places of nodes and of their words fit 32 bits.
+/// Maximum weight of the counts, whatever the limit, so that indices of nodes and of their words
+/// fit into 32 bits.
 const MOST: usize = 1 << 30;
 
-/// Slabs, and how often each came after which.
+/// Slabs, and how often each slab followed each other slab.
 #[derive(Debug)]
 pub(super) struct Tables {
     k: u32,
     pub(super) slabs: Slabs,
     pairs: Pairs,
-    /// Activations of one path, by word.
+    /// Number of activations of just one path, by word.
     alone: Vec<u64>,
     dropped: Vec<u64>,
     losses: Losses,
 }
 
-/// What was counted where a slab is a word.
+/// The counts for k = 2, where each slab is one word.
 pub(super) struct Counted<'a> {
-    /// Pairs of words, the one before 0 where there is none.
+    /// Pairs of words with their counts. The first word is 0 at the beginning of an activation.
     pub(super) pairs: &'a [(u64, u64)],
     pub(super) alone: Vec<u64>,
     pub(super) dropped: Vec<u64>,
     pub(super) losses: Losses,
 }
 
-/// What becomes of the cold pairs whose second slab is the same one.
+/// The cold pairs that have the same second slab, and the shorter slab that replaces it.
 #[derive(Clone, Copy, Default, Debug)]
 struct Half {
     pairs: u32,
-    /// The sum of their counts.
+    /// The sum of the pairs' counts.
     count: u64,
-    /// The first half of its paths.
+    /// The first half of the second slab's paths.
     slab: Slab,
 }
 
-/// Where an activation is.
+/// The position of an activation in its slabs.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Position {
-    /// The last whole slab.
+    /// The last complete slab.
     before: Slab,
-    /// The slab that has begun; a whole one is counted and the one before, too.
+    /// The slab in progress. If it is complete, it is already counted, and `before` is the same
+    /// slab.
     slab: Slab,
 }
 
 impl Tables {
-    /// Of words below `end`.
+    /// Creates tables for words below `end`.
     pub(super) fn new(k: u32, end: u32) -> Tables {
         Tables {
             k,
@@ -75,7 +84,7 @@ impl Tables {
         }
     }
 
-    /// The same as if they had been counted here, with k = 2.
+    /// Returns the tables that counting the same stream with k = 2 would have produced.
     pub(super) fn of_words(counted: Counted<'_>) -> Tables {
         let mut tables = Tables {
             dropped: counted.dropped,
@@ -94,28 +103,29 @@ impl Tables {
         tables
     }
 
-    /// Counts an activation of one path.
+    /// Counts an activation of just one path.
     #[inline(always)]
     pub(super) fn alone(&mut self, word: u32) {
         self.alone[word as usize] += 1;
     }
 
-    /// An activation's first path.
+    /// Counts the first path of an activation.
     #[inline(always)]
     pub(super) fn first(&mut self, word: u32) -> Position {
         let slab = self.slabs.first(word);
-        // A slab has two paths at least.
+        // With k > 2, a complete slab has at least two paths, so this slab is incomplete.
         Position { before: 0, slab }
     }
 
-    /// Its next one.
+    /// Counts the next path of an activation.
     #[inline(always)]
     pub(super) fn step(&mut self, at: Position, word: u32) -> Position {
         let (slab, is_whole) = self.slabs.step(at.slab, word);
         self.at(at.before, slab, is_whole)
     }
 
-    /// Its next whole slabs, [`TOGETHER`] at most, where one is at its end.
+    /// Counts the next complete slabs of an activation, at most [`LOOKUP_BATCH`]. The activation
+    /// must be at the end of a slab.
     #[inline]
     pub(super) fn wholes(&mut self, at: Position, words: &[u32]) -> Position {
         let mut slabs = [0; TOGETHER];
@@ -139,13 +149,13 @@ impl Tables {
         Position { before: slab, slab }
     }
 
-    /// Whether a slab begins with the next path.
+    /// Whether the next path begins a slab.
     #[inline(always)]
     pub(super) fn begins(&self, at: Position) -> bool {
         at.before == at.slab
     }
 
-    /// The activation is over.
+    /// Ends an activation: counts its last slab.
     #[inline(always)]
     pub(super) fn end(&mut self, at: Position) {
         if at.before != at.slab {
@@ -153,7 +163,8 @@ impl Tables {
         }
     }
 
-    /// Counts together what may be more than the limit's memory holds, and then drops what is cold. `open` are the positions of activations that go on.
+    /// Merges the counts when they may exceed the limit's memory, and then drops cold counts.
+    /// `open` contains the positions of the open activations.
     pub(super) fn keep_within<'a>(
         &mut self,
         limits: Limits,
@@ -168,7 +179,7 @@ impl Tables {
         }
     }
 
-    /// Nodes that the forest may have.
+    /// Maximum number of forest nodes that the pairs produce.
     fn nodes_below(&mut self) -> usize {
         let pairs = self.pairs.settle().iter();
         let paths = pairs.map(|(pair, _)| self.slabs.paths(slabs(*pair).1));
@@ -189,7 +200,7 @@ impl Tables {
         self.losses.prunings += 1;
     }
 
-    /// Of pairs counted `least` times or less, the second half of the second slab goes.
+    /// Drops the second half of the second slab, in all pairs with a count of at most `least`.
     fn halve(&mut self, least: u64) {
         let mut halves = vec![Half::default(); self.slabs.len() + 1];
         for &(both, count) in self.pairs.settle() {
@@ -214,7 +225,8 @@ impl Tables {
         });
     }
 
-    /// By slab, whether there is a pair of it or of one that it begins.
+    /// By slab: whether a pair or an open activation contains the slab, or a slab that begins with
+    /// it.
     fn in_use(&mut self, open: &[&mut Position]) -> Vec<bool> {
         let mut keep = vec![false; self.slabs.len() + 1];
         let pairs = self.pairs.settle().iter().map(|(pair, _)| slabs(*pair));
@@ -227,7 +239,7 @@ impl Tables {
         keep
     }
 
-    /// Forgets the slabs that are not to be kept.
+    /// Removes the slabs that are not marked in `keep`.
     fn forget(&mut self, keep: &[bool], open: &mut [&mut Position]) {
         let places = self.slabs.compact(keep);
         let place = |slab: Slab| places[slab as usize];
@@ -237,7 +249,7 @@ impl Tables {
         }
     }
 
-    /// The forest.
+    /// Returns the forest.
     pub(super) fn forest(mut self, limits: Limits) -> SlabForest {
         let nodes = self.nodes();
         let mut forest = SlabForest {
@@ -251,7 +263,7 @@ impl Tables {
         forest
     }
 
-    /// All slabs in order, and below each whole one those that came after it.
+    /// Lists all slabs in order, and below each complete slab the slabs that followed it.
     fn nodes(&mut self) -> Vec<Node> {
         let alone = self.single();
         let counted = self.pairs.settle();
@@ -292,7 +304,7 @@ impl Tables {
         listing
     }
 
-    /// The slabs of activations of one path.
+    /// Returns the slabs of activations of just one path, with their counts.
     fn single(&mut self) -> Vec<(Slab, u64)> {
         let alone = std::mem::take(&mut self.alone);
         let alone = (0u32..).zip(alone).filter(|(_, count)| *count > 0);
@@ -303,7 +315,8 @@ impl Tables {
     }
 }
 
-/// Counts all prefixes of a sequence below what is `depth` deep. `places` are the nodes of the one listed before, which comes first.
+/// Counts all prefixes of a sequence below a node at depth `depth - 1`. `places` contains the nodes
+/// of the previously listed sequence, which precedes this one in order.
 fn list(nodes: &mut Vec<Node>, places: &mut Vec<usize>, depth: usize, words: &[u32], count: u64) {
     let pairs = places.iter().zip(words);
     let same = pairs.take_while(|(place, word)| nodes[**place].label == **word);

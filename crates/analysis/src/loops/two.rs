@@ -1,11 +1,11 @@
-//! What is counted where k is 2: how often each path came after which.
+//! The counts for k = 2: how often each path followed each other path.
 //!
-//! A slab is one path then, so it is called by its word, and there is nothing to look up or to step on: an activation is where its last
-//! path is. Only when the forest is made are words put into a trie ([`Tables`]).
+//! A slab is one path then, so its id is its word and no lookup or trie is necessary. The position
+//! of an activation is its last path. Words enter a trie ([`Tables`]) only when the forest is made.
 //!
-//! Example, stream a b a: counted are (none, a), (a, b), (b, a), once each.
+//! Example, stream a b a: the counted pairs are (none, a), (a, b), (b, a), once each.
 //!
-//! Cost: a count in a table that fits the cache for a path; 16 bytes a pair.
+//! Cost: an increment in a table that fits into the cache for each path; 16 bytes for each pair.
 
 use super::forest::{Losses, SlabForest};
 use super::limits::{LEAST, Limits};
@@ -13,18 +13,18 @@ use super::pairs::Pairs;
 use super::tables::{Counted, Tables};
 use crate::stream::{Ended, Listener};
 
-/// Which path came after which.
+/// How often each path followed each other path.
 #[derive(Debug)]
 pub(super) struct Successors {
     pairs: Pairs,
-    /// Activations of one path, by word.
+    /// Number of activations of just one path, by word.
     alone: Vec<u64>,
     dropped: Vec<u64>,
     losses: Losses,
 }
 
 impl Listener for Successors {
-    /// The last path; 0: none.
+    /// The word of the last path; 0: none.
     type State = u32;
 
     #[inline(always)]
@@ -55,7 +55,7 @@ impl Listener for Successors {
 }
 
 impl Successors {
-    /// Of words below `end`.
+    /// Creates a table for words below `end`.
     pub(super) fn new(end: u32) -> Successors {
         Successors {
             pairs: Pairs::default(),
@@ -65,7 +65,8 @@ impl Successors {
         }
     }
 
-    /// Counts together what may be more than the limit's memory holds, and then drops the colder half.
+    /// Merges the counts when they may exceed the limit's memory. If there are still too many
+    /// pairs, drops the colder half.
     pub(super) fn keep_within(&mut self, limits: Limits) {
         let most = limits.nodes.max(LEAST);
         if self.pairs.is_full(most) && self.pairs.settle().len() > most {
@@ -89,7 +90,7 @@ impl Successors {
         self.losses.prunings += 1;
     }
 
-    /// The forest.
+    /// Returns the forest.
     pub(super) fn forest(mut self, limits: Limits) -> SlabForest {
         let counted = Counted {
             pairs: self.pairs.settle(),

@@ -1,13 +1,16 @@
-//! A thread's samples, read off its stream.
+//! Reads the samples in a thread's stream.
 //!
-//! A record is a word and its operands, which stand together: a sample has 7, a reading of the clock 10, a new owner 1. All their places were taken
-//! at once, so where one of them was never written (0) the others are passed over, and the next record begins behind them. One whose check is wrong is
-//! damaged, and left out. A batch may end anywhere.
+//! A record is a word followed by its operands. A sample has 7 operands, a clock reading 10, and a
+//! new owner 1. All places of a record were reserved at once. If one of them was never written (0),
+//! the rest of the record is skipped and the next record begins after it. A record with a wrong
+//! check is damaged and left out. A batch may end anywhere.
 //!
-//! Times are the sample's duration less the bias of the probe as the thread's clock told it; own times are that less the time of paths that were
-//! timed in between. A burst begins with a sample that stands for more paths than one. A thread's run reaches from its first clock or sample to its last, in program time (without what probes took).
+//! A path's time is the sample's duration minus the probe's bias, which the thread's clock reading
+//! contains. Its own time is this time minus the time of paths that were timed inside it. A burst
+//! begins with a sample that stands for more than one path. A thread's run extends from its first
+//! clock or sample to its last, in program time (without the time of probes).
 //!
-//! Cost: a look-up and one or two histograms a sample, two look-ups in a burst.
+//! Cost: for each sample a lookup and one or two histogram entries; in a burst, two lookups.
 
 use holloway_abi::{
     CLOCK_WORDS, OPERAND, SAMPLE_CALLED, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
@@ -19,27 +22,28 @@ use std::collections::hash_map::Entry;
 
 use crate::stream::Words;
 
-/// Most words of a record.
+/// Maximum number of words in a record.
 const LONGEST: usize = CLOCK_WORDS;
-/// Samples of which is known when they began, at most; the older half is then taken for one.
+/// Maximum number of samples whose start is remembered. When it is reached, the older half is
+/// merged into one entry.
 const OPEN: usize = 512;
 
-/// What was read of one stream, or of several.
+/// The timings read from one or more streams.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Timings {
-    /// By word.
+    /// Timings of paths, by word.
     pub(super) paths: FxHashMap<u32, PathTimings>,
-    /// What they come to.
+    /// Sums over all samples and clocks.
     pub stats: VariationStats,
 }
 
 impl Timings {
-    /// Whether nothing was met.
+    /// Whether no record was read.
     pub fn is_empty(&self) -> bool {
         *self == Timings::default()
     }
 
-    /// Adds another's.
+    /// Adds another stream's timings.
     pub fn merge(&mut self, other: &Timings) {
         self.stats.add(&other.stats);
         for (word, more) in &other.paths {
@@ -48,7 +52,7 @@ impl Timings {
     }
 }
 
-/// Reads one stream, or several one after the other.
+/// Reads the samples of one stream, or of several streams one after the other.
 pub struct VariationBuilder {
     words: Words,
     timings: Timings,
@@ -57,19 +61,20 @@ pub struct VariationBuilder {
     next: Option<u64>,
     bias: u64,
     thread: Thread,
-    /// The burst that goes on; empty where every path is timed.
+    /// The current burst; `None` if every path is timed.
     burst: Option<FxHashMap<u32, Together>>,
     nest: Nest,
 }
 
-/// Samples that ended, each with when it began and how many others ended in it: those of one that began earlier and ends now are its callees'.
+/// The samples that ended, each with its start and the number of samples inside it. If a sample
+/// began earlier and ends now, the samples since then are its callees'.
 #[derive(Default)]
 struct Nest {
     ended: Vec<(u64, u64)>,
 }
 
 impl Nest {
-    /// A sample that began then; how many ended in it.
+    /// Ends a sample that began at `start`. Returns the number of samples inside it.
     fn ends(&mut self, start: u64) -> u64 {
         let mut inside = 0;
         while let Some((_, more)) = self.ended.pop_if(|(began, _)| *began >= start) {
@@ -85,32 +90,32 @@ impl Nest {
     }
 }
 
-/// Calm samples of a path in one burst, and what they took.
+/// Undisturbed samples of a path in one burst, and their time.
 #[derive(Clone, Copy, Default)]
 struct Together {
     samples: u64,
     time: u64,
 }
 
-/// The words of a record that have come.
+/// The words of the current record that have been read.
 #[derive(Clone, Copy, Default)]
 struct Record {
     words: [u32; LONGEST],
     have: usize,
     /// 0: no record has begun.
     needs: usize,
-    /// A place of it was never written.
+    /// Whether a place of the record was never written.
     is_holed: bool,
 }
 
-/// When a thread was seen first and last, in program time, and its last clock.
+/// The first and the last program time of a thread, and its last clock reading.
 #[derive(Clone, Copy, Default)]
 struct Thread {
     seen: Option<(u64, u64)>,
     clock: Option<Clock>,
 }
 
-/// A reading of the clock: program time, switches, cycles of probes.
+/// A clock reading: program time, context switches, cycles of probes.
 #[derive(Clone, Copy)]
 struct Clock {
     now: u64,
@@ -119,7 +124,8 @@ struct Clock {
 }
 
 impl Thread {
-    /// It was seen from `start` to `end`; gives the cycles that it was not known to run before.
+    /// Records that the thread ran from `start` to `end`. Returns the number of cycles by which
+    /// this extends its known run.
     fn sees(&mut self, start: u64, end: u64) -> u64 {
         let (first, last) = self.seen.unwrap_or((start, start));
         let (earlier, later) = (first.min(start), last.max(end));
@@ -129,7 +135,7 @@ impl Thread {
 }
 
 impl VariationBuilder {
-    /// A builder for the streams of an image.
+    /// Creates a builder for the streams of an image.
     pub fn new(words: Words) -> VariationBuilder {
         VariationBuilder {
             words,
@@ -143,15 +149,16 @@ impl VariationBuilder {
         }
     }
 
-    /// Bias of the probe, in cycles, until the stream tells it: for a stream whose beginning was read by another.
+    /// Sets the probe's bias, in cycles, until the stream contains it. Use this for a stream whose
+    /// beginning another builder read.
     #[must_use]
     pub fn with_bias(mut self, cycles: u64) -> VariationBuilder {
         self.bias = cycles;
         self
     }
 
-    /// Reads a batch of words; `at` is the stream position of the first, in bytes. A batch that doesn't begin where the last one ended comes
-    /// after a gap.
+    /// Reads a batch of words; `at` is the stream position of the first word, in bytes. If the
+    /// batch does not begin where the last batch ended, words are missing in between.
     pub fn feed(&mut self, at: u64, batch: &[u32]) {
         if self.next.is_some_and(|next| next != at) {
             self.timings.stats.gaps += 1;
@@ -173,13 +180,13 @@ impl VariationBuilder {
         }
     }
 
-    /// What was read since the last time. The stream may go on.
+    /// Returns the timings since the last call. The stream may continue.
     pub fn take(&mut self) -> Timings {
         self.end_burst();
         std::mem::take(&mut self.timings)
     }
 
-    /// What was read since the last time; a sample that is not whole yet is counted as cut.
+    /// Returns the timings since the last call of `take`. An incomplete sample counts as cut.
     pub fn finish(mut self) -> Timings {
         self.cut();
         self.take()
@@ -204,7 +211,7 @@ impl VariationBuilder {
         self.begin(word);
     }
 
-    /// A word that is no operand of what stands before.
+    /// Reads a word that is not an operand of an earlier word.
     fn begin(&mut self, word: u32) {
         let needs = match word {
             0 => 0,
@@ -225,7 +232,7 @@ impl VariationBuilder {
         };
     }
 
-    /// The record that has begun has no end.
+    /// Discards the current record, whose end is missing.
     fn cut(&mut self) {
         if self.record.needs > 0 && self.record.words[0] & OPERAND == 0 {
             self.timings.stats.cut_samples += 1;
@@ -281,7 +288,7 @@ impl VariationBuilder {
         }
     }
 
-    /// No sample of the burst comes any more.
+    /// Ends the burst: no further sample belongs to it.
     fn end_burst(&mut self) {
         let Some(burst) = &mut self.burst else { return };
         for (word, Together { samples, time }) in burst.drain() {
@@ -291,7 +298,7 @@ impl VariationBuilder {
         }
     }
 
-    /// A whole sample: its word and the bits of its operands.
+    /// Reads a complete sample: its word and the bits of its operands.
     fn sample(&mut self, words: [u32; SAMPLE_WORDS]) {
         if digits(words) != 0 {
             self.timings.stats.damaged += 1;
@@ -348,7 +355,7 @@ impl VariationBuilder {
     }
 }
 
-/// Whether a word of a path and all its operands stand here.
+/// Whether these words are a path's word and all its operands.
 fn is_whole(words: &[u32; SAMPLE_WORDS]) -> bool {
     let [word, operands @ ..] = words;
     *word != 0 && word & OPERAND == 0 && operands.iter().all(|word| word & OPERAND != 0)

@@ -1,46 +1,47 @@
-//! What other programs on the machine cost all code alike, by sharing its cores, caches, and clock
-//! with it; and which paths vary more than that.
+//! The cost of sharing cores, caches, and clock with other programs on the machine, and the paths
+//! that vary more than sharing explains.
 //!
-//! Sharing slows a loop whose turns are all alike, too. What it costs is a *loss*: time above the
-//! base, as a part of the base time. The other paths of the same run measure it, by the loss that a
-//! quarter of their time stays below. They are weighted by the base time of their samples, so
-//! steady paths that hold a quarter of the time are enough, and no single path decides. Sharing may
-//! cost one path [twice](TIMES) what it costs another. The loss that it may explain is taken to be
-//! [`LEAST`] at least, and [`LARGEST`] at most, which is also taken where no other path can tell:
-//! sharing slows code, it hardly halves its speed.
+//! Sharing slows even a loop whose turns are all alike. Its cost is a *loss*: time above the base,
+//! relative to the base time. The other paths of the same run measure this cost. It is the loss
+//! that a quarter of their time stays below. Paths are weighted by the base time of their samples,
+//! so steady paths that take a quarter of the time are enough, and no single path decides. Sharing
+//! may cost one path [twice](TIMES) as much as another. The loss that sharing may explain is at
+//! least [`LEAST`] and at most [`LARGEST`], because sharing slows code but hardly halves its speed.
+//! If no other path is available for the comparison, it is [`LARGEST`].
 //!
-//! So it doesn't explain samples beyond twice the base time. Interruptions may; as many samples as
-//! they are sure to explain are left out of the [`Evidence`], and what others lose by such samples
-//! says what more they cost, by the same rule, but [`LEAST`] where no other path can tell. A path
-//! varies for certain if it loses more than one or the other explains.
+//! So sharing does not explain samples beyond twice the base time. Interruptions may. The
+//! [`Evidence`] leaves out as many samples as interruptions surely explain. The loss of other paths
+//! in such long samples shows how much more interruptions cost, by the same rule; if no other path
+//! is available, this loss is [`LEAST`]. A path varies for certain if it loses more than either
+//! cause explains.
 //!
-//! Cost: sorting the paths, and a binary search for each.
+//! Cost: sorting the paths, and a binary search for each path.
 
 use super::above::Evidence;
 use super::path::{Certainty, Rank};
 
-/// Smallest loss that may be the path's own.
+/// The smallest loss that may be the path's own.
 const LEAST: f64 = 0.05;
-/// Largest loss that sharing may explain.
+/// The largest loss that sharing may explain.
 const LARGEST: f64 = 0.5;
 /// How many times more the machine may cost one path than another.
 const TIMES: f64 = 2.0;
-/// Part of the others' time that loses less.
+/// The share of the other paths' time that stays below the machine's loss.
 const QUARTER: f64 = 0.25;
-/// Samples that a path needs to tell what the machine costs.
+/// Number of samples that a path needs to measure the machine.
 const ENOUGH: u64 = 20;
-/// Windows of the clock that its base time needs to be long.
+/// The base time of such a path must be at least this many windows of the clock.
 const WINDOWS: u64 = 4;
 
-/// What the paths of a run lose that can tell what the machine costs.
+/// The losses of the paths that can measure the machine.
 pub(super) struct Machine {
     all: Losses,
-    /// By samples beyond twice the base time.
+    /// The losses in samples beyond twice the base time.
     long: Losses,
 }
 
 impl Machine {
-    /// Of paths and their evidence.
+    /// Computes the losses of paths from their evidence.
     pub(super) fn of<'a>(
         paths: impl Iterator<Item = (&'a Rank, Option<Evidence>)> + Clone,
     ) -> Machine {
@@ -60,8 +61,8 @@ impl Machine {
         }
     }
 
-    /// Whether a path varies, by its evidence and what the others lose; and what of its net
-    /// variation is certain, in cycles of the samples.
+    /// Decides whether a path varies, by its evidence and the other paths' losses. Returns also the
+    /// certain part of its net variation, in cycles of the samples.
     pub(super) fn judge(&self, place: usize, evidence: Option<Evidence>) -> (Certainty, f64) {
         let Some(evidence) = evidence else {
             return (Certainty::FewSamples, 0.0);
@@ -87,16 +88,17 @@ impl Machine {
     }
 }
 
-/// Losses of paths, each weighted by a time.
+/// The losses of paths, each weighted by a time.
 struct Losses {
-    /// Smallest first: loss, time of its path and all before.
+    /// Smallest loss first: the loss, and the summed time of its path and all paths before it.
     sorted: Vec<(f64, f64)>,
-    /// By path: where it is in that order, and its time.
+    /// By path: its index in `sorted`, and its time.
     places: Vec<Option<(usize, f64)>>,
 }
 
 impl Losses {
-    /// Loss and time by path, where it can tell.
+    /// Sorts the paths' losses. The items are loss and time, or `None` if the path cannot measure
+    /// the machine.
     fn of(paths: impl Iterator<Item = Option<(f64, f64)>>) -> Losses {
         let mut places = Vec::new();
         let mut known = Vec::new();
@@ -120,8 +122,8 @@ impl Losses {
         }
     }
 
-    /// The loss that a quarter of the time of all paths but one stays below; nothing where there is
-    /// no other.
+    /// The loss that a quarter of the other paths' time stays below; `None` if there is no other
+    /// path.
     fn of_others(&self, path: usize) -> Option<f64> {
         let (_, all) = self.sorted.last()?;
         let (order, own) = self.places[path].unwrap_or((usize::MAX, 0.0));
@@ -132,7 +134,7 @@ impl Losses {
         let up_to = |time: f64| self.sorted.partition_point(|(_, sum)| *sum < time);
         let mut found = up_to(wanted);
         if found >= order {
-            // Those behind it have its own time in their sums.
+            // The sums after this path include its own time.
             found = up_to(wanted + own).max(order + 1);
         }
         self.sorted
@@ -146,7 +148,7 @@ impl Losses {
 mod tests {
     use super::Losses;
 
-    /// Against a walk over the others, in order.
+    /// Compares with a walk over the other paths, in order.
     #[test]
     fn a_quarter_of_the_others_time_loses_less() {
         let told = [

@@ -1,4 +1,5 @@
-//! A run whose paths were timed: its functions with their timings, beside the profile of paths that follows from them.
+//! A run whose paths were timed: the timings of its functions, and the path profile that follows
+//! from them.
 
 use rustc_hash::FxHashMap;
 
@@ -8,13 +9,15 @@ use holloway_format::{ImageMap, PathTimings, VariationProfile, VariationStats};
 use super::sealed::{executions, paths};
 use crate::run::{FunctionId, ModuleId, RunProfile};
 
-/// Clocks this close together say little of the cycles in a second.
+/// If two clock readings are closer than this, in nanoseconds, they do not give the cycles in a
+/// second.
 const SHORT: u64 = 1_000_000;
 
-/// A run of programs built for timing paths.
+/// A run of programs built to time paths.
 #[derive(Debug)]
 pub struct VariationRun {
-    /// What paths ran, as every other view takes it; counts are estimates but where all paths were timed.
+    /// The profile of paths, in the form that all other views use. The counts are estimates unless
+    /// all paths were timed.
     pub run: RunProfile,
     /// The functions with samples, by id.
     pub functions: Vec<Timed>,
@@ -29,23 +32,24 @@ pub struct VariationRun {
 pub struct Timed {
     /// The function.
     pub id: FunctionId,
-    /// Its paths with samples, by number.
+    /// The function's paths with samples, by number.
     pub paths: Vec<TimedPath>,
 }
 
 /// The timings of a path in all processes.
 #[derive(Clone, Debug, Default)]
 pub struct TimedPath {
-    /// How long it took; its number.
+    /// The path's number and its times.
     pub timings: PathTimings,
-    /// How often it ran, as estimated.
+    /// Estimated number of executions.
     pub executions: f64,
 }
 
 type ByPath = FxHashMap<u64, TimedPath>;
 
 impl VariationRun {
-    /// Joins images, each with its path map and what the processes that ran it left.
+    /// Joins images. Each image comes with its path map and the profiles of the processes that ran
+    /// it.
     pub fn new(images: Vec<(ImageMap, Vec<VariationProfile>)>) -> VariationRun {
         let mut stats = VariationStats::default();
         let mut timed: FxHashMap<(ModuleId, u64), ByPath> = FxHashMap::default();
@@ -89,7 +93,7 @@ impl VariationRun {
         }
     }
 
-    /// Cycles in a second, where the clock was read at two times apart enough.
+    /// Cycles in a second, if two clock readings are far enough apart.
     pub fn frequency(&self) -> Option<f64> {
         let stats = &self.stats;
         let cycles = stats.last_stamp.saturating_sub(stats.first_stamp);

@@ -1,4 +1,4 @@
-//! Between timings as they are read and as they are kept in files, by function and path instead of words.
+//! Conversion between timings as they are read, by word, and stored timings, by function and path.
 
 use holloway_format::{
     FunctionCounts, FunctionTimings, PathTimings, Profile, VariationHead, VariationProfile,
@@ -8,7 +8,8 @@ use holloway_format::{
 use super::builder::Timings;
 use crate::stream::{WordFunction, Words};
 
-/// Puts a process's timings into the form of its file. `head` says whose they are; its numbers are added to those of the timings.
+/// Converts a process's timings to the form of its file. `head` identifies the process; its
+/// statistics are added to the statistics of the timings.
 pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> VariationProfile {
     head.stats.add(&timings.stats);
     let mut by_word: Vec<(u32, &PathTimings)> = timings
@@ -51,7 +52,7 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
     }
 }
 
-/// Adds timings of the same process.
+/// Adds later timings of the same process.
 pub fn join(sum: &mut VariationProfile, more: VariationProfile) {
     sum.head.stats.add(&more.head.stats);
     sum.head.process.threads = sum.head.process.threads.max(more.head.process.threads);
@@ -75,7 +76,7 @@ fn join_paths(sum: &mut Vec<PathTimings>, more: Vec<PathTimings>) {
     }
 }
 
-/// How often each path ran, as estimated: the profile that counting paths would have given.
+/// Returns the profile that counting paths would have produced, with estimated counts.
 pub fn paths(profile: &VariationProfile) -> Profile {
     let head = &profile.head;
     let functions = profile.functions.iter().map(|one| FunctionCounts {
@@ -98,7 +99,8 @@ pub fn paths(profile: &VariationProfile) -> Profile {
     }
 }
 
-/// How often a path with so many samples ran: every sample stands for as many paths as began for each.
+/// Estimates the executions of a path with this number of samples. Each sample stands for the same
+/// number of executions: paths begun, divided by all samples.
 pub(super) fn executions(stats: &VariationStats, samples: u64) -> f64 {
     match stats.samples {
         0 => 0.0,

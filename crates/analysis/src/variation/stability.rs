@@ -1,7 +1,9 @@
-//! Whether other runs vary on the same paths (Perelman, Chilimbi, Calder 2005, section 5.3): the first paths of each run, evaluated on all.
+//! Whether other runs vary on the same paths (Perelman, Chilimbi, Calder 2005, section 5.3): the
+//! first paths of each run are evaluated on all runs.
 //!
-//! Functions are the same if they have the same name, as shown, the same file name and the same graph; their paths may be numbered
-//! differently (`overlap::same`). Copies of a function are added up.
+//! Two functions are the same if they have the same displayed name, the same file name, and the
+//! same graph. Their paths may be numbered differently (`overlap::same`). The figures of copies of
+//! a function are summed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,33 +17,36 @@ use super::run::VariationRun;
 use crate::overlap::same::{Number, numbering};
 use crate::run::{Function, FunctionId};
 
-/// How runs vary on each other's first paths.
+/// How much runs vary on each other's first paths.
 #[derive(Clone, Debug, Default)]
 pub struct Stability {
-    /// By run: share of its cycles that is the net variation of all paths of which it is certain.
+    /// By run: certain net variation of all paths, as a share of the run's cycles.
     pub all: Vec<f64>,
-    /// By the run whose first paths are taken, then by the run that they are evaluated on: share of that one's cycles that is their net variation.
+    /// By the run whose first paths are evaluated, and then by the run that they are evaluated on:
+    /// net variation of these paths, as a share of the second run's cycles.
     pub shares: Vec<Vec<f64>>,
-    /// All that are among the first of any run: by their best rank, then by the run that has it.
+    /// All paths that are among the first of any run: by their best rank, then by the run with this
+    /// rank.
     pub paths: Vec<Stable>,
 }
 
-/// A path that is among the first of a run.
+/// A path that is among the first paths of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stable {
-    /// The run with its best rank.
+    /// The run in which the path has its best rank.
     pub run: usize,
-    /// Its function there.
+    /// The path's function in that run.
     pub function: FunctionId,
-    /// Its number there.
+    /// The path's number in that run.
     pub path: PathId,
-    /// By run: its rank from 0 on, where it was ranked.
+    /// By run: the path's rank from 0 on, if it was ranked.
     pub ranks: Vec<Option<usize>>,
-    /// By run: the share of the cycles that is its net variation, 0 where it was not ranked.
+    /// By run: the path's net variation as a share of the cycles, or 0 if it was not ranked.
     pub shares: Vec<f64>,
 }
 
-/// A path by the function that stands for all of its name and graph (by run and id), and its number there.
+/// A path that is comparable between runs: the function that represents all functions with the same
+/// name and graph (by run and id), and the path's number in it.
 type Key = (usize, FunctionId, Number);
 
 /// A path in one run.
@@ -50,11 +55,12 @@ struct Known {
     function: FunctionId,
     path: PathId,
     net: f64,
-    /// Whether it is certain, of one of them.
+    /// Whether the net variation of at least one copy of the path is certain.
     is_certain: bool,
 }
 
-/// Evaluates the first `top` paths of each run, as far as their net variation is certain, on every other. `name` gives a function's name as a reader knows it.
+/// Evaluates the first `top` paths of each run, as far as their net variation is certain, on all
+/// runs. `name` returns a function's displayed name.
 pub fn stability(
     runs: &[&VariationRun],
     how: How,
@@ -119,7 +125,7 @@ pub fn stability(
     }
 }
 
-/// The paths in their order: by net variation, first those of which it is certain.
+/// The paths by net variation, those with certain net variation first.
 fn ordered(paths: &BTreeMap<Key, Known>) -> Vec<Key> {
     let mut keys: Vec<(&Key, &Known)> = paths.iter().collect();
     keys.sort_by(|(_, a), (_, b)| {
@@ -130,7 +136,7 @@ fn ordered(paths: &BTreeMap<Key, Known>) -> Vec<Key> {
     keys.into_iter().map(|(key, _)| *key).collect()
 }
 
-/// Functions that stand for all of their name and graph.
+/// The functions that represent all functions with the same name and graph.
 struct Common<'a> {
     runs: &'a [&'a VariationRun],
     name: &'a dyn Fn(&Function) -> Rc<str>,
@@ -138,7 +144,7 @@ struct Common<'a> {
 }
 
 impl Common<'_> {
-    /// The paths of a run by what they are in all.
+    /// The paths of a run, by their comparable keys.
     fn ranked<'b>(
         &mut self,
         run: usize,

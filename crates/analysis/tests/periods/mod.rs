@@ -30,7 +30,7 @@ fn ways(image: &ImageMap) -> [Vec<u32>; 3] {
     kinds
 }
 
-/// A period: its paths, and the share of turns that begin them twice in a row.
+/// A period: its paths, and the share of turns that begin two repetitions of them.
 type Period = (Vec<u64>, u64);
 
 /// The period found in activations of these turns, and the turns as paths.
@@ -78,7 +78,7 @@ fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>)
     (found, paths)
 }
 
-/// The share, in thousandths, of turns that begin a rotation of `unit` twice in a row.
+/// The share, in thousandths, of turns that begin two repetitions of a rotation of `unit`.
 fn naive(unit: &[u64], activations: &[Vec<u64>]) -> u64 {
     let rotations: std::collections::BTreeSet<Vec<u64>> = (0..unit.len())
         .map(|at| [&unit[at..], &unit[..at]].concat().repeat(2))
@@ -90,7 +90,7 @@ fn naive(unit: &[u64], activations: &[Vec<u64>]) -> u64 {
     1000 * twice as u64 / activations.iter().map(Vec::len).sum::<usize>() as u64
 }
 
-/// Whether the unit is no repetition of a smaller unit.
+/// Whether the unit is not a repetition of a shorter unit.
 fn is_primitive(unit: &[usize]) -> bool {
     (1..unit.len()).all(|size| {
         !unit.len().is_multiple_of(size) || unit[..size].repeat(unit.len() / size) != unit
@@ -110,7 +110,7 @@ proptest! {
         let (found, paths) = period(&activations, k);
         let (found, share) = found.unwrap();
         prop_assert_eq!(found.len(), unit.len(), "{:?} for {:?}", found, unit);
-        // The stream has nothing else, so the certain share is the whole share.
+        // The stream contains nothing else, so the certain share is the complete share.
         prop_assert_eq!(share, naive(&found, &paths));
     }
 
@@ -152,7 +152,7 @@ proptest! {
     }
 }
 
-/// Three ways take turns, and at most four paths in a row are kept.
+/// Three ways alternate, and sequences have at most four paths.
 #[test]
 fn three_ways_in_turn_are_found_with_k_4() {
     let activations = vec![[0, 1, 2].repeat(10); 5];

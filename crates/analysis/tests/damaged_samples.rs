@@ -12,7 +12,7 @@ use samples::{Sample, clock, names, owner, read, sealed, timed};
 const BIAS: u64 = 26;
 
 /// Number of records that the reader reports as damaged.
-fn said(timings: &Timings) -> u64 {
+fn damaged_records(timings: &Timings) -> u64 {
     let stats = &timings.stats;
     stats.damaged + stats.cut_samples + stats.strangers + stats.holes
 }
@@ -43,7 +43,7 @@ fn every_bit_counts() {
         1800,
     ));
     let whole = read(&image, &stream);
-    assert_eq!((whole.stats.samples, said(&whole)), (4, 0));
+    assert_eq!((whole.stats.samples, damaged_records(&whole)), (4, 0));
     let largest = |timings: &Timings| {
         let profile = sealed(&image, timings, Kind::Variation);
         let paths = profile.functions.iter().flat_map(|one| &one.paths);
@@ -57,7 +57,7 @@ fn every_bit_counts() {
         let read = read(&image, &stream);
         // The owner's id does not affect times.
         if word >= 2 {
-            assert!(said(&read) > 0, "word {word}, bit {}", bit % 32);
+            assert!(damaged_records(&read) > 0, "word {word}, bit {}", bit % 32);
             assert!(read.stats.samples >= 2, "word {word}, bit {}", bit % 32);
         }
         assert!(largest(&read) <= most, "word {word}, bit {}", bit % 32);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use build::{function, number};
 use holloway_abi::Kind;
 use holloway_analysis::loops::{Kipf, Limits, LoopsBuilder, LoopsRun, SlabForest, paths, seal};
-use holloway_analysis::stream::{Met, Words};
+use holloway_analysis::stream::{StreamCounts, Words};
 use holloway_flow::PathId;
 use holloway_format::{FunctionMap, ImageMap, LoopsHead, Outcome, ProcessImage};
 use proptest::prelude::*;
@@ -316,7 +316,7 @@ fn figures_of_a_run_are_those_of_its_forests() {
             },
             ..LoopsHead::default()
         };
-        let sealed = seal(head, &words, &forest, Met::default());
+        let sealed = seal(head, &words, &forest, StreamCounts::default());
         let counted = paths(&sealed).functions;
         let expect = naive(&activations, 1);
         let first = words.function(0).first;
@@ -458,8 +458,8 @@ fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u3
     let mut table = Words::new(image);
     let mut kinds: [Vec<u32>; 4] = Default::default();
     for word in 1..table.end() {
-        if let Some(says) = table.word(word) {
-            kinds[usize::from(says.starts_at_entry) + 2 * usize::from(says.ends_at_exit)]
+        if let Some(meaning) = table.word(word) {
+            kinds[usize::from(meaning.starts_at_entry) + 2 * usize::from(meaning.ends_at_exit)]
                 .push(word);
         }
     }
@@ -555,7 +555,7 @@ fn gaps_only_part_what_they_part() {
     builder.feed(0, &[a, b, a]);
     builder.feed(1000, &[b, b]);
     let expect = naive(&[vec![a, b, a], vec![b, b]], 4);
-    assert_eq!(builder.met().gaps, 1);
+    assert_eq!(builder.stream_counts().gaps, 1);
     assert_eq!(sequences(&builder.finish().k_ipf(4)), expect);
 }
 

@@ -6,7 +6,7 @@ use holloway_testkit::{build, samples};
 use std::sync::Arc;
 
 use build::function;
-use holloway_analysis::variation::{Certainty, How, Ranking, rank};
+use holloway_analysis::variation::{Certainty, RankOptions, Ranking, rank};
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use samples::{Sample, clock, names, run, timed};
 
@@ -126,7 +126,7 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
     }
     let nanoseconds = 1_000 + (u128::from(now) * 1_000_000_000 / u128::from(FREQUENCY)) as u64;
     words.extend(clock(now, nanoseconds, 0, 0, 0));
-    rank(&run(&image, &words), How::default())
+    rank(&run(&image, &words), RankOptions::default())
 }
 
 /// The indices in the image of the functions whose paths vary for certain, in rank order.
@@ -254,7 +254,7 @@ fn samples_of_few_bursts_are_no_evidence() {
                 words.extend(Sample { begun, ..sample }.words());
             }
         }
-        rank(&run(&image, &words), How::default()).paths[0].certainty
+        rank(&run(&image, &words), RankOptions::default()).paths[0].certainty
     };
     assert_eq!(
         [1, 2, 6].map(of),

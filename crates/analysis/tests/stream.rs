@@ -6,7 +6,7 @@ use holloway_testkit::streams;
 use std::sync::Arc;
 
 use holloway_abi::Kind;
-use holloway_analysis::stream::{Activations, Ended, Listener, Met, Words};
+use holloway_analysis::stream::{Activations, EndedPath, Listener, StreamCounts, Words};
 use holloway_format::ImageMap;
 use proptest::prelude::*;
 use streams::{JUMP, PADS, PLAIN, Simulator, caught, owner, program};
@@ -24,7 +24,7 @@ struct Notes {
 impl Listener for Notes {
     type State = usize;
 
-    fn path(&mut self, path: Ended, state: &mut usize) {
+    fn path(&mut self, path: EndedPath, state: &mut usize) {
         if path.is_first {
             self.activations.push(Vec::new());
             *state = self.activations.len() - 1;
@@ -84,19 +84,19 @@ fn paths(image: &Arc<ImageMap>, which: usize, catches: bool) -> Paths {
     }
 }
 
-fn read(image: &Arc<ImageMap>, batches: &[(u64, &[u32])]) -> (Notes, Met) {
+fn read(image: &Arc<ImageMap>, batches: &[(u64, &[u32])]) -> (Notes, StreamCounts) {
     let (mut words, mut activations, mut notes) =
         (Words::new(image), Activations::default(), Notes::default());
     for (at, batch) in batches {
         activations.feed(&mut words, &mut notes, *at, batch);
     }
-    (notes, activations.met())
+    (notes, activations.stream_counts())
 }
 
 fn check(image: &Arc<ImageMap>, stream: &[u32], expect: &str) {
-    let (notes, met) = read(image, &[(0, stream)]);
+    let (notes, counts) = read(image, &[(0, stream)]);
     assert_eq!(notes.text.join(" "), expect);
-    assert_eq!(met.strangers, 0);
+    assert_eq!(counts.strangers, 0);
 }
 
 #[test]
@@ -237,9 +237,9 @@ fn operands_may_come_in_any_number_of_batches() {
         let batches: Vec<(u64, &[u32])> = batches
             .map(|(index, batch)| (far + 4 * (index * size) as u64, batch))
             .collect();
-        let (notes, met) = read(&image, &batches);
+        let (notes, counts) = read(&image, &batches);
         assert_eq!(notes.text.join(" "), "+0 +1 1 owner 9 2");
-        assert_eq!((met.gaps, met.strangers, met.caught), (0, 0, 1));
+        assert_eq!((counts.gaps, counts.strangers, counts.caught), (0, 0, 1));
     }
 }
 
@@ -247,7 +247,7 @@ fn operands_may_come_in_any_number_of_batches() {
 fn gaps_and_holes_and_strangers_are_told() {
     let image = program(Kind::Trace);
     let f = paths(&image, PLAIN, false);
-    let (notes, met) = read(
+    let (notes, counts) = read(
         &image,
         &[
             (0, &[f.enter, 0, 0, f.round]),
@@ -256,14 +256,14 @@ fn gaps_and_holes_and_strangers_are_told() {
         ],
     );
     assert_eq!(notes.text.join(" "), "+0 0 +1 gap 2 +2");
-    let expect = Met {
+    let expect = StreamCounts {
         paths: 4,
         holes: 2,
         strangers: 3,
         gaps: 1,
         caught: 0,
     };
-    assert_eq!(met, expect);
+    assert_eq!(counts, expect);
     assert_eq!(notes.opened, notes.closed + notes.left + 1);
 }
 
@@ -273,9 +273,9 @@ fn an_operand_out_of_place_is_a_stranger() {
     let f = paths(&image, PLAIN, false);
     let record = caught(0, f.path_0);
     let stream = [record[0], record[1], f.enter, record[2], record[3], f.round];
-    let (notes, met) = read(&image, &[(0, &stream)]);
+    let (notes, counts) = read(&image, &[(0, &stream)]);
     assert_eq!(notes.text.join(" "), "+0 0");
-    assert_eq!((met.caught, met.strangers), (0, 2));
+    assert_eq!((counts.caught, counts.strangers), (0, 2));
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn matches_what_ran(kind: Kind, seed: &[u8], batch: usize) {
     assert_eq!(notes.activations, simulator.truth.activations);
     assert_eq!(notes.opened, notes.closed + notes.left + activations.open());
     assert_eq!(simulator.truth.left, notes.left + activations.open());
-    assert_eq!(activations.met().strangers, 0);
+    assert_eq!(activations.stream_counts().strangers, 0);
 }
 
 proptest! {
@@ -341,8 +341,8 @@ proptest! {
     ], 0..300), batch in 1usize..50) {
         let image = program(Kind::Trace);
         let batches = stream.chunks(batch).enumerate().map(|(index, words)| (4 * (index * batch) as u64, words));
-        let (notes, met) = read(&image, &batches.collect::<Vec<_>>());
+        let (notes, counts) = read(&image, &batches.collect::<Vec<_>>());
         prop_assert!(notes.opened >= notes.closed + notes.left);
-        prop_assert!(met.paths + met.holes + met.strangers + 4 * met.caught <= 2 * stream.len() as u64);
+        prop_assert!(counts.paths + counts.holes + counts.strangers + 4 * counts.caught <= 2 * stream.len() as u64);
     }
 }

@@ -4,7 +4,7 @@ use holloway_testkit::streams;
 use std::collections::HashMap;
 
 use holloway_abi::Kind;
-use holloway_analysis::stream::{Activations, Ended, Listener, Words};
+use holloway_analysis::stream::{Activations, EndedPath, Listener, Words};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::stats::change;
 use holloway_analysis::trace::{
@@ -100,7 +100,7 @@ struct Deaf;
 impl Listener for Deaf {
     type State = ();
 
-    fn path(&mut self, _path: Ended, (): &mut ()) {}
+    fn path(&mut self, _path: EndedPath, (): &mut ()) {}
 }
 
 /// Writes down what a stream says, word by word.
@@ -124,7 +124,7 @@ impl Scribe {
 impl Listener for Scribe {
     type State = ();
 
-    fn path(&mut self, path: Ended, (): &mut ()) {
+    fn path(&mut self, path: EndedPath, (): &mut ()) {
         self.push(Terminal::Path {
             function: path.function,
             path: path.word - self.firsts[path.function as usize],
@@ -179,7 +179,7 @@ fn what_is_missing_is_an_event() {
         traces(&builder.flush()),
         [(None, vec![path, Terminal::Gap, path])]
     );
-    assert_eq!(builder.met().gaps, 1);
+    assert_eq!(builder.stream_counts().gaps, 1);
 }
 
 #[test]
@@ -336,7 +336,7 @@ proptest! {
         }
         prop_assert_eq!(builder.counts(), counts);
         prop_assert_eq!(traces(&recorded), scribe.traces);
-        prop_assert_eq!(builder.met(), activations.met());
+        prop_assert_eq!(builder.stream_counts(), activations.stream_counts());
     }
 
     /// The same where stretches are of stretches: calls in phrases, and those in longer ones, many times.
@@ -379,7 +379,7 @@ proptest! {
         let mut builder = TraceBuilder::new(words, Limits { block: 12_000, pieces: 100_000 });
         builder.feed(0, &stream);
         prop_assert_eq!(traces(&builder.flush()), scribe.traces);
-        prop_assert_eq!(builder.met(), activations.met());
+        prop_assert_eq!(builder.stream_counts(), activations.stream_counts());
     }
 
     /// Read alone, events are those of the whole trace, as deep as they are there.

@@ -16,7 +16,7 @@ use holloway_analysis::variation::Rank;
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::stability::stability;
 use holloway_analysis::variation::{
-    Certainty, How, Timings, VariationBuilder, VariationRun, join, rank,
+    Certainty, RankOptions, Timings, VariationBuilder, VariationRun, join, rank,
 };
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use proptest::collection::vec;
@@ -64,7 +64,7 @@ fn net_variation_is_time_above_the_base() {
     let word = names(&image)["walk 12"];
     let words = stream(&[100, 130, 100, 400, 110].map(|time| (word, time)));
     let run = run(&image, &words);
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     assert_eq!(ranking.paths.len(), 1);
     let path = &ranking.paths[0];
     assert_eq!((path.base, path.samples(), path.net), (100, 5, 340.0));
@@ -85,7 +85,7 @@ fn one_outlier_does_not_lead() {
     let odd = [(once, 100); 400].into_iter().chain([(once, 100_000)]);
     let slow = [(often, 100), (often, 300)].repeat(200);
     let run = run(&image, &stream(&odd.chain(slow).collect::<Vec<_>>()));
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     let [first, last] = &ranking.paths[..] else {
         panic!("{ranking:?}")
     };
@@ -97,9 +97,9 @@ fn one_outlier_does_not_lead() {
     // 198 slow samples remain after four are left out, and a loss of a twentieth may be the
     // machine's.
     let sure = 198.0 * 200.0 - 396.0 * 100.0 * 0.05;
-    assert!((first.sure - sure).abs() < 0.01 * sure, "{first:?}");
+    assert!((first.certain_net - sure).abs() < 0.01 * sure, "{first:?}");
     let name = |function: &holloway_analysis::Function| Rc::from(&*function.map.name);
-    let found = stability(&[&run, &run], How::default(), 10, &name);
+    let found = stability(&[&run, &run], RankOptions::default(), 10, &name);
     assert_eq!((found.paths.len(), found.paths[0].path), (1, first.path));
 }
 
@@ -121,10 +121,10 @@ fn ranks_that_chance_may_have_given_are_ties() {
     path("idle 12", 20, 4, 7_500);
     path("idle 13", 900, 0, 0);
     let run = run(&image, &stream(&samples));
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     let nets: Vec<f64> = ranking.paths.iter().map(|one| one.net).collect();
-    let due = [900_000.0, 400_000.0, 390_000.0, 40_000.0, 30_000.0, 0.0];
-    assert_eq!(nets, due);
+    let expect = [900_000.0, 400_000.0, 390_000.0, 40_000.0, 30_000.0, 0.0];
+    assert_eq!(nets, expect);
     assert_eq!(ranking.ties(10), [1..3, 3..5]);
     let fewer = ranking.ties(3);
     assert_eq!((fewer.len(), &fewer[0]), (1, &(1..3)));
@@ -147,7 +147,7 @@ fn ties_may_overlap() {
         samples.extend([(names[name], 100), (names[name], 100 + by)].repeat(slow));
     }
     let run = run(&image, &stream(&samples));
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     let nets: Vec<f64> = ranking.paths.iter().map(|one| one.net).collect();
     assert_eq!(nets, [10_000.0, 8_000.0, 5_880.0, 4_800.0]);
     assert_eq!(ranking.ties(4), [0..3, 1..4]);
@@ -167,7 +167,7 @@ fn what_the_clock_cannot_tell_does_not_vary() {
     let seldom = [(slow, 0), (slow, 26), (slow, 26), (slow, 600)];
     words.extend(stream(&times.chain(seldom).collect::<Vec<_>>()));
     let run = run(&image, &words);
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     let [first, last] = &ranking.paths[..] else {
         panic!("{ranking:?}")
     };
@@ -202,7 +202,7 @@ fn what_probes_of_callees_make_of_a_time_is_no_variation() {
         }
         words.extend(Sample::new(caller, since, time).words());
     }
-    let ranking = rank(&run(&image, &words), How::default());
+    let ranking = rank(&run(&image, &words), RankOptions::default());
     let caller = &ranking.paths[0];
     assert_eq!(
         (caller.nested, caller.window, ranking.window),
@@ -218,7 +218,7 @@ fn what_probes_of_callees_make_of_a_time_is_no_variation() {
 fn samples_of_a_burst_are_no_strangers() {
     let image = app();
     let word = names(&image)["walk 12"];
-    let of = |most: u32| {
+    let rank_of = |most: u32| {
         let mut words = Vec::new();
         for burst in 0..10 {
             for sample in 0..most {
@@ -234,9 +234,9 @@ fn samples_of_a_burst_are_no_strangers() {
                 );
             }
         }
-        rank(&run(&image, &words), How::default()).paths[0].clone()
+        rank(&run(&image, &words), RankOptions::default()).paths[0].clone()
     };
-    let (alone, together) = (of(1), of(8));
+    let (alone, together) = (rank_of(1), rank_of(8));
     assert_eq!(together.samples(), 80);
     let error = 3f64.sqrt().recip();
     assert!((alone.error - error).abs() < 1e-9, "{}", alone.error);
@@ -262,9 +262,9 @@ fn a_time_that_cannot_be_told_only_counts() {
     );
     let run = run(&image, &words);
     for disturbed in [Disturbed::LeftOut, Disturbed::Included] {
-        let how = How {
+        let how = RankOptions {
             disturbed,
-            ..How::default()
+            ..RankOptions::default()
         };
         let path = &rank(&run, how).paths[0];
         assert_eq!((path.samples(), path.unknown, path.executions), (2, 1, 3.0));
@@ -284,7 +284,7 @@ fn a_sample_stands_for_the_paths_that_began_for_it() {
         })
         .collect();
     let run = run(&image, &words);
-    let path = &rank(&run, How::default()).paths[0];
+    let path = &rank(&run, RankOptions::default()).paths[0];
     assert_eq!((path.executions, path.net), (20_000.0, 15.0 * 20_000.0));
     assert_eq!(run.run.functions[0].executions(), 20_000);
 }
@@ -301,11 +301,11 @@ fn the_probe_is_no_part_of_the_time() {
     }
     words.extend(clock(6_000_000_000, 2_000_001_000, 22, 5, 600));
     let run = run(&image, &words);
-    let whole = rank(&run, How::default()).paths[0].times.clone();
+    let whole = rank(&run, RankOptions::default()).paths[0].times.clone();
     assert_eq!((whole.least(), whole.largest(), whole.sum()), (0, 300, 400));
-    let how = How {
+    let how = RankOptions {
         time: Time::Exclusive,
-        ..How::default()
+        ..RankOptions::default()
     };
     let own = rank(&run, how).paths[0].times.clone();
     assert_eq!((own.least(), own.largest(), own.sum()), (0, 150, 250));
@@ -351,16 +351,16 @@ fn what_disturbed_a_thread_is_no_variation_of_its_code() {
     let flags = SAMPLE_UNWATCHED;
     words.extend(Sample { flags, ..sample }.words());
     let run = run(&image, &words);
-    let apart = rank(&run, How::default());
+    let apart = rank(&run, RankOptions::default());
     let path = &apart.paths[0];
     assert_eq!(
         (path.samples(), path.disturbed, path.executions),
         (3, 2, 5.0)
     );
     assert_eq!(path.net, 10.0);
-    let how = How {
+    let how = RankOptions {
         disturbed: Disturbed::Included,
-        ..How::default()
+        ..RankOptions::default()
     };
     let with = rank(&run, how);
     assert_eq!(with.paths[0].samples(), 5);
@@ -396,9 +396,9 @@ fn own_time_is_known_where_callees_were_timed() {
         );
     }
     let run = run(&image, &words);
-    let how = How {
+    let how = RankOptions {
         time: Time::Exclusive,
-        ..How::default()
+        ..RankOptions::default()
     };
     let ranking = rank(&run, how);
     assert_eq!(ranking.paths.len(), 1);
@@ -482,7 +482,7 @@ fn other_rankings_show_other_paths() {
     }
     list.push((names["idle 12"], 700));
     let run = run(&image, &stream(&list));
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     let path = |place: usize| ranking.paths[place].path.0 as u32 + 1;
     assert_eq!(path(0), names["walk 12"]);
     assert_eq!(ranking.paths[ranking.by_count[0]].executions, 50.0);
@@ -508,7 +508,7 @@ fn a_path_that_is_chosen_is_told_from_one_that_varies() {
     // Ways that begin elsewhere do not count as a choice.
     list.extend([(names["scan 012"], 5_000); 2]);
     let run = run(&image, &stream(&list));
-    let spreads = rank(&run, How::default()).spreads(&run);
+    let spreads = rank(&run, RankOptions::default()).spreads(&run);
     let found: Vec<_> = spreads
         .iter()
         .map(|one| (one.choice, one.same, one.by_choice(), one.paths))
@@ -540,7 +540,7 @@ fn first_paths_of_one_run_are_found_in_the_other() {
         ("idle 12", [1, 51]),
     ]);
     let name = |function: &holloway_analysis::Function| Rc::from(&*function.map.name);
-    let found = stability(&[&a, &b], How::default(), 1, &name);
+    let found = stability(&[&a, &b], RankOptions::default(), 1, &name);
     assert_eq!(found.all, [0.07, 0.101]);
     assert_eq!(found.shares, [[0.05, 0.016], [0.02, 0.08]]);
     let ranks: Vec<_> = found
@@ -551,7 +551,7 @@ fn first_paths_of_one_run_are_found_in_the_other() {
     let expect: [(usize, &[Option<usize>]); 2] =
         [(0, &[Some(0), Some(1)]), (1, &[Some(1), Some(0)])];
     assert_eq!(ranks, expect);
-    let whole = stability(&[&a, &b], How::default(), 10, &name);
+    let whole = stability(&[&a, &b], RankOptions::default(), 10, &name);
     assert_eq!(whole.paths.len(), 3);
     assert_eq!(whole.paths[2].ranks, [None, Some(2)]);
     assert_eq!(whole.paths[2].shares, [0.0, 0.005]);
@@ -580,7 +580,7 @@ fn functions_with_another_graph_are_others() {
         of(&new, &["walk 01", "scan 12"]),
     );
     let name = |function: &holloway_analysis::Function| Rc::from(&*function.map.name);
-    let found = stability(&[&a, &b], How::default(), 10, &name);
+    let found = stability(&[&a, &b], RankOptions::default(), 10, &name);
     let ranks = found.paths.iter().map(|one| one.ranks.clone());
     assert_eq!(
         ranks.collect::<Vec<_>>(),
@@ -684,7 +684,7 @@ proptest! {
         prop_assert_eq!(timings.stats.begun, begun);
         let profile = sealed(&image, &timings, Kind::Variation);
         let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
-        let how = How { disturbed: Disturbed::Included, ..How::default() };
+        let how = RankOptions { disturbed: Disturbed::Included, ..RankOptions::default() };
         let ranking = rank(&run, how);
         let ranked: u64 = ranking.paths.iter().map(Rank::samples).sum();
         prop_assert_eq!(ranked + ranking.seldom, timings.stats.samples);
@@ -702,7 +702,7 @@ proptest! {
         let timings = builder.finish();
         let profile = sealed(&image, &timings, Kind::Variation);
         let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
-        let ranking = rank(&run, How::default());
+        let ranking = rank(&run, RankOptions::default());
         ranking.spreads(&run);
         prop_assert!(ranking.paths.iter().all(|path| path.net.is_finite() && path.net >= 0.0));
     }

@@ -2,7 +2,7 @@
 //!
 //! Cost: 18 to 36 bytes for each child.
 
-use super::slab::Slab;
+use super::slab::SlabId;
 
 /// The children of nodes that have several: a hash table with open addressing, at most two thirds
 /// full. The slots contain all keys, so neither a search nor the growth of the table reads the
@@ -16,13 +16,13 @@ pub(super) struct Children {
 /// A child; the slot is free if `child` is 0.
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
-    parent: Slab,
+    parent: SlabId,
     label: u32,
-    child: Slab,
+    child: SlabId,
 }
 
 impl Children {
-    fn start(&self, parent: Slab, label: u32) -> usize {
+    fn start(&self, parent: SlabId, label: u32) -> usize {
         let key = u64::from(parent) << 32 | u64::from(label);
         let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         // Multiply twice: after one multiplication, labels at some distances (227) form a few long
@@ -33,7 +33,7 @@ impl Children {
 
     /// Returns the child with this label.
     #[inline]
-    pub(super) fn find(&self, parent: Slab, label: u32) -> Option<Slab> {
+    pub(super) fn find(&self, parent: SlabId, label: u32) -> Option<SlabId> {
         let mut at = self.start(parent, label);
         loop {
             let slot = self.slots[at];
@@ -48,10 +48,10 @@ impl Children {
     }
 
     /// Adds a child. The table must not contain it yet.
-    pub(super) fn insert(&mut self, parent: Slab, label: u32, child: Slab) {
+    pub(super) fn insert(&mut self, parent: SlabId, label: u32, child: SlabId) {
         if 3 * (self.used + 1) > 2 * self.slots.len() {
-            let more = (2 * self.slots.len()).max(64);
-            let old = std::mem::replace(&mut self.slots, vec![Slot::default(); more]);
+            let new_len = (2 * self.slots.len()).max(64);
+            let old = std::mem::replace(&mut self.slots, vec![Slot::default(); new_len]);
             for slot in old.into_iter().filter(|slot| slot.child != 0) {
                 self.place(slot);
             }
@@ -75,10 +75,10 @@ impl Children {
 
 #[cfg(test)]
 mod tests {
-    use super::{Children, Slab};
+    use super::{Children, SlabId};
 
     /// Number of slots that a search reads before it finds the child or a free slot.
-    fn probes(children: &Children, parent: Slab, label: u32) -> usize {
+    fn probes(children: &Children, parent: SlabId, label: u32) -> usize {
         let (start, mask) = (children.start(parent, label), children.slots.len() - 1);
         let ends = |probes: &usize| {
             let slot = children.slots[(start + probes) & mask];
@@ -92,7 +92,7 @@ mod tests {
     /// The paper scanned lists of children: 58.8 children for each step, in its worst program with
     /// k = 2. Here a search reads a few slots, whether the child exists or not, and however many
     /// children the node has.
-    fn check(all: &[(Slab, u32)], absent: &[(Slab, u32)]) {
+    fn check(all: &[(SlabId, u32)], absent: &[(SlabId, u32)]) {
         let mut children = Children::default();
         for (child, &(parent, label)) in (1..).zip(all) {
             children.insert(parent, label, child);
@@ -103,8 +103,8 @@ mod tests {
         for &(parent, label) in absent {
             assert_eq!(children.find(parent, label), None);
         }
-        let sum = |asked: &[(Slab, u32)]| -> usize {
-            let probes = asked
+        let sum = |keys: &[(SlabId, u32)]| -> usize {
+            let probes = keys
                 .iter()
                 .map(|&(parent, label)| probes(&children, parent, label));
             probes.sum()
@@ -129,8 +129,9 @@ mod tests {
     fn a_node_of_many_children_is_no_slower() {
         // Path words are dense, but the paths that ran may be any subset of them.
         for step in [1, 2, 7, 16, 64, 227, 1 << 12] {
-            let of = |from: u32| (0..MANY).map(move |at| (7, from + step * at));
-            let (all, absent): (Vec<_>, Vec<_>) = (of(1).collect(), of(1 + step * MANY).collect());
+            let keys = |from: u32| (0..MANY).map(move |at| (7, from + step * at));
+            let (all, absent): (Vec<_>, Vec<_>) =
+                (keys(1).collect(), keys(1 + step * MANY).collect());
             check(&all, &absent);
         }
     }
@@ -138,9 +139,9 @@ mod tests {
     #[test]
     fn many_nodes_of_many_children_do_not_meet() {
         for (nodes, step) in [(10, 1), (300, 1), (300, 1 << 8), (10_000, 3)] {
-            let of =
+            let keys =
                 |from: u32| (0..MANY).map(move |at| (step * (1 + at % nodes), from + at / nodes));
-            let (all, absent): (Vec<_>, Vec<_>) = (of(1).collect(), of(1 + MANY).collect());
+            let (all, absent): (Vec<_>, Vec<_>) = (keys(1).collect(), keys(1 + MANY).collect());
             check(&all, &absent);
         }
     }

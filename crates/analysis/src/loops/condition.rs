@@ -99,7 +99,7 @@ impl<'a> Loops<'a> {
         }
         let loop_of = |(head, back)| (head, loops.blocks_of(head, back));
         loops.all = heads.into_iter().map(loop_of).collect();
-        loops.returns = loops.that_return();
+        loops.returns = loops.returning_blocks();
         loops
     }
 
@@ -122,17 +122,19 @@ impl<'a> Loops<'a> {
         if let Some(described) = self.described.get(&head)
             && let Some(start) = described.start
         {
-            let own = tests.iter().filter(|test| is_own(test.edge, start));
+            let own = tests
+                .iter()
+                .filter(|test| has_keyword_place(test.edge, start));
             let own: Vec<Test<'_>> = own.copied().collect();
             if !own.is_empty() {
-                return self.before(head, blocks, &own);
+                return self.blocks_before(head, blocks, &own);
             }
             if described.must_progress && tests.iter().any(|test| test.is_bottom) {
                 return BTreeSet::new();
             }
         }
-        let first = self.first(head, blocks, &tests);
-        self.before(head, blocks, &first)
+        let first = self.first_line_tests(head, blocks, &tests);
+        self.blocks_before(head, blocks, &first)
     }
 
     /// Looks up the edges with these ids.
@@ -143,7 +145,10 @@ impl<'a> Loops<'a> {
 
     /// The blocks of the loop with this head.
     fn blocks(&self, head: u32) -> Option<&BTreeSet<u32>> {
-        let place = self.all.binary_search_by_key(&head, |one| one.0).ok()?;
+        let place = self
+            .all
+            .binary_search_by_key(&head, |(head, _)| *head)
+            .ok()?;
         Some(&self.all[place].1)
     }
 
@@ -173,7 +178,7 @@ impl<'a> Loops<'a> {
     }
 
     /// By block: whether the function may return from there.
-    fn that_return(&self) -> Vec<bool> {
+    fn returning_blocks(&self) -> Vec<bool> {
         let returns = self.map.edges.iter();
         let returns = returns
             .filter(|edge| matches!(edge.outcome, Outcome::Return | Outcome::TailCall))
@@ -197,7 +202,7 @@ impl<'a> Loops<'a> {
     /// Returns the branches out of a loop after which the function may return. If there are none,
     /// returns all branches out of the loop.
     fn tests(&self, head: u32, blocks: &BTreeSet<u32>) -> Vec<Test<'a>> {
-        let straight = self.straight(head, blocks);
+        let straight = self.jumps_to_head(head, blocks);
         let mut all: Vec<Test<'_>> = Vec::new();
         for &block in blocks {
             let (inside, outside): (Vec<&EdgeMap>, Vec<&EdgeMap>) = self
@@ -215,7 +220,7 @@ impl<'a> Loops<'a> {
     }
 
     /// The head, and the blocks of its loop from which only jumps lead to the head.
-    fn straight(&self, head: u32, blocks: &BTreeSet<u32>) -> BTreeSet<u32> {
+    fn jumps_to_head(&self, head: u32, blocks: &BTreeSet<u32>) -> BTreeSet<u32> {
         self.reach(vec![head], BTreeSet::new(), |block| {
             let before = self.edges(&self.into[block as usize]);
             let before = before
@@ -226,14 +231,19 @@ impl<'a> Loops<'a> {
     }
 
     /// The tests of the first line that has any. Tests of inner loops do not count.
-    fn first(&self, head: u32, blocks: &BTreeSet<u32>, tests: &[Test<'a>]) -> Vec<Test<'a>> {
+    fn first_line_tests(
+        &self,
+        head: u32,
+        blocks: &BTreeSet<u32>,
+        tests: &[Test<'a>],
+    ) -> Vec<Test<'a>> {
         let others = blocks.iter().filter(|&&other| other != head);
         let inner = others.filter_map(|&other| self.blocks(other));
         let inner = inner.filter(|inside| !inside.contains(&head));
         let inner: BTreeSet<u32> = inner.flatten().copied().collect();
         let tests = tests.iter().filter(|test| !inner.contains(&test.edge.from));
         let tests: Vec<Test<'_>> = tests.copied().collect();
-        let frame = self.frame(blocks);
+        let frame = self.common_frame(blocks);
         let line = |test: &Test<'_>| {
             let line = self.line(frame, test.edge.place?)?;
             (line > 0).then_some(line)
@@ -250,8 +260,8 @@ impl<'a> Loops<'a> {
             };
             return bottom.or_else(nearest).copied().into_iter().collect();
         };
-        let of_line = tests.iter().filter(|test| line(test) == Some(first));
-        of_line.copied().collect()
+        let line_tests = tests.iter().filter(|test| line(test) == Some(first));
+        line_tests.copied().collect()
     }
 
     /// The distance of each block of a loop from its head, in edges.
@@ -270,7 +280,7 @@ impl<'a> Loops<'a> {
     }
 
     /// The innermost frame that contains all places of a loop.
-    fn frame(&self, blocks: &BTreeSet<u32>) -> u32 {
+    fn common_frame(&self, blocks: &BTreeSet<u32>) -> u32 {
         let places = blocks.iter().flat_map(|&block| {
             let branches = self.edges(&self.out[block as usize]);
             let branches = branches.filter_map(|edge| edge.place);
@@ -280,16 +290,18 @@ impl<'a> Loops<'a> {
         let common = places
             .collect::<BTreeSet<u32>>()
             .into_iter()
-            .reduce(|one, other| {
-                let around: BTreeSet<u32> = self.around(one).collect();
-                let common = self.around(other).find(|scope| around.contains(scope));
+            .reduce(|scope, other_scope| {
+                let around: BTreeSet<u32> = self.enclosing_frames(scope).collect();
+                let common = self
+                    .enclosing_frames(other_scope)
+                    .find(|frame| around.contains(frame));
                 common.unwrap_or(0)
             });
         common.unwrap_or(0)
     }
 
     /// A frame and the frames that it is inlined into, from the innermost outward.
-    fn around(&self, scope: u32) -> impl Iterator<Item = u32> {
+    fn enclosing_frames(&self, scope: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(scope), |&scope| {
             self.map.scopes.get(scope as usize)?.parent
         })
@@ -302,14 +314,19 @@ impl<'a> Loops<'a> {
             return Some(place.line);
         }
         let called = self
-            .around(place.scope)
+            .enclosing_frames(place.scope)
             .map(|scope| &self.map.scopes[scope as usize])
             .find(|scope| scope.parent == Some(frame))?;
         Some(called.call_line)
     }
 
     /// The blocks on all ways from the head to the tests that are not bottom tests.
-    fn before(&self, head: u32, blocks: &BTreeSet<u32>, tests: &[Test<'a>]) -> BTreeSet<u32> {
+    fn blocks_before(
+        &self,
+        head: u32,
+        blocks: &BTreeSet<u32>,
+        tests: &[Test<'a>],
+    ) -> BTreeSet<u32> {
         let top = tests.iter().filter(|test| !test.is_bottom);
         let top: Vec<u32> = top.map(|test| test.edge.from).collect();
         let within = |edge: &&EdgeMap| {
@@ -329,7 +346,7 @@ impl<'a> Loops<'a> {
 
 /// Whether a branch belongs to a loop's keyword. A branch without a column counts if its line is
 /// the same: the optimizer removes the column when it merges two branches of a line.
-fn is_own(edge: &EdgeMap, start: Place) -> bool {
+fn has_keyword_place(edge: &EdgeMap, start: Place) -> bool {
     edge.place.is_some_and(|place| {
         let column = place.column == start.column || place.column == 0;
         (place.scope, place.line) == (start.scope, start.line) && column
@@ -454,7 +471,7 @@ mod tests {
         edges.push((10_001, 10_002, Outcome::Return));
         let map = map(&edges);
         let loops = Loops::new(&map);
-        let heads = loops.all().iter().map(|one| one.0);
+        let heads = loops.all().iter().map(|(head, _)| *head);
         assert!(heads.eq(1..=10_000));
         for (head, blocks) in loops.all() {
             assert_eq!(*blocks, BTreeSet::from([*head]));

@@ -52,62 +52,65 @@ pub fn count(function: &Function) -> Vec<LoopCount> {
             (*head, LoopCount::new(function, *head, blocks, condition))
         })
         .collect();
-    let mut deciding: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for one in loops.values() {
-        for &block in &one.condition {
-            deciding.entry(block).or_default().push(one.head);
+    let mut condition_loops: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for loop_count in loops.values() {
+        for &block in &loop_count.condition {
+            condition_loops
+                .entry(block)
+                .or_default()
+                .push(loop_count.head);
         }
     }
-    let mut passed: BTreeMap<u32, Passed> = BTreeMap::new();
+    let mut head_counts: BTreeMap<u32, HeadCounts> = BTreeMap::new();
     for &(number, count) in &function.counts {
         let Some(path) = path_of(function, number) else {
             continue;
         };
         let starts_at = |head: u32| matches!(path.start, PathStart::Loop(block) if block.0 == head);
         let back = back_to(function, &path);
-        let failed = failed(function, &path, &loops, &deciding);
+        let failed = failed(function, &path, &loops, &condition_loops);
         for block in &path.blocks {
-            let Some(one) = loops.get_mut(&block.0) else {
+            let Some(loop_count) = loops.get_mut(&block.0) else {
                 continue;
             };
-            let passed = passed.entry(block.0).or_default();
+            let head_counts = head_counts.entry(block.0).or_default();
             let is_final = failed.contains(&block.0);
             if starts_at(block.0) {
-                add(&mut passed.starts, count);
+                add(&mut head_counts.starts, count);
                 if !is_final {
-                    one.turns.push((number, count));
+                    loop_count.turns.push((number, count));
                 }
             } else {
-                add(&mut passed.entered, count);
+                add(&mut head_counts.entered, count);
                 if is_final {
-                    add(&mut passed.empty, count);
+                    add(&mut head_counts.empty, count);
                 } else if back == Some(block.0) {
-                    one.entering.push((number, count));
+                    loop_count.entering.push((number, count));
                 }
             }
         }
         for head in failed {
-            add(&mut passed.entry(head).or_default().failed, count);
+            add(&mut head_counts.entry(head).or_default().failed, count);
         }
         if let Some(head) = back {
-            add(&mut passed.entry(head).or_default().back, count);
+            add(&mut head_counts.entry(head).or_default().back, count);
         }
     }
     let mut loops: Vec<LoopCount> = loops.into_values().collect();
-    for one in &mut loops {
-        let passed = passed.remove(&one.head).unwrap_or_default();
+    for loop_count in &mut loops {
+        let head_counts = head_counts.remove(&loop_count.head).unwrap_or_default();
         // Paths that start at the head without a back edge come over a cut edge.
-        let from_cuts = passed.starts.saturating_sub(passed.back);
-        let entered = passed.entered.saturating_add(from_cuts);
-        one.executions = entered.saturating_sub(passed.empty);
-        one.iterations = entered
-            .saturating_add(passed.back)
-            .saturating_sub(passed.failed);
-        for list in [&mut one.turns, &mut one.entering] {
+        let from_cuts = head_counts.starts.saturating_sub(head_counts.back);
+        let entered = head_counts.entered.saturating_add(from_cuts);
+        loop_count.executions = entered.saturating_sub(head_counts.empty);
+        loop_count.iterations = entered
+            .saturating_add(head_counts.back)
+            .saturating_sub(head_counts.failed);
+        for list in [&mut loop_count.turns, &mut loop_count.entering] {
             list.sort_by_key(|&(path, count)| (std::cmp::Reverse(count), path));
         }
     }
-    loops.retain(|one| one.iterations > 0);
+    loops.retain(|loop_count| loop_count.iterations > 0);
     loops
 }
 
@@ -118,7 +121,7 @@ pub(super) fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
 
 /// How often paths passed the head of a loop, by the way they came and went.
 #[derive(Default)]
-struct Passed {
+struct HeadCounts {
     /// Paths that came from before the loop.
     entered: u64,
     /// Among `entered`: paths on which the condition failed at once.
@@ -137,7 +140,7 @@ fn failed(
     function: &Function,
     path: &Path,
     loops: &BTreeMap<u32, LoopCount>,
-    deciding: &BTreeMap<u32, Vec<u32>>,
+    condition_loops: &BTreeMap<u32, Vec<u32>>,
 ) -> Vec<u32> {
     let last = match path.end {
         PathEnd::Back(edge) | PathEnd::Cut(edge) | PathEnd::Exit(edge) => {
@@ -147,7 +150,7 @@ fn failed(
     let behind = path.blocks.iter().skip(1).map(|block| block.0);
     let steps = path.blocks.iter().zip(behind.chain([last]));
     let failed = steps.flat_map(|(block, next)| {
-        let heads = deciding.get(&block.0).into_iter().flatten().copied();
+        let heads = condition_loops.get(&block.0).into_iter().flatten().copied();
         heads.filter(move |head| !loops[head].blocks.contains(&next))
     });
     failed.collect()
@@ -164,7 +167,11 @@ impl LoopCount {
         LoopCount {
             head,
             place: first_place(&map.blocks[head as usize].places),
-            described: map.loops.iter().find(|one| one.head == head).copied(),
+            described: map
+                .loops
+                .iter()
+                .find(|described| described.head == head)
+                .copied(),
             executions: 0,
             iterations: 0,
             turns: Vec::new(),
@@ -199,18 +206,19 @@ impl LoopCount {
     /// Returns the smallest count that a sequence needs in order to matter. Reports hide children
     /// below a share of `least` of their root, and sequences have up to `k` paths.
     pub fn least(&self, k: u32, least: Thousandths) -> u64 {
-        let part = |of: u64, share: Thousandths| (u128::from(of) * u128::from(share) / 1000) as u64;
-        let root = part(self.starts(), least);
-        let shown = part(root, least);
+        let fraction =
+            |total: u64, share: Thousandths| (u128::from(total) * u128::from(share) / 1000) as u64;
+        let root = fraction(self.starts(), least);
+        let shown = fraction(root, least);
         // First and last turns matter only if executions are short.
-        let entering = self.entering.first().map_or(0, |one| one.1);
+        let entering = self.entering.first().map_or(0, |path| path.1);
         let entering = if share(entering, self.starts()) > 0 {
-            part(entering, MOST)
+            fraction(entering, MOST)
         } else {
             u64::MAX
         };
         // A period of k paths contains each of its paths once.
-        let period = part(self.starts(), OFTEN) / u64::from(k);
+        let period = fraction(self.starts(), OFTEN) / u64::from(k);
         shown.min(entering).min(period).max(1)
     }
 }

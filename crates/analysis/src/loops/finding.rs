@@ -4,13 +4,13 @@
 pub type Thousandths = u64;
 
 /// If one path makes up this share of the turns, it describes the loop completely.
-pub(super) const ALL: Thousandths = 950;
+pub(super) const NEARLY_ALL: Thousandths = 950;
 /// The share that counts as "most turns".
 pub(super) const MOST: Thousandths = 800;
 /// The smallest share at which a period is worth reporting.
 pub(super) const OFTEN: Thousandths = 250;
 /// From this many executions on, a common beginning or end of most executions is no accident.
-pub(super) const ENOUGH: u64 = 16;
+pub(super) const MIN_EXECUTIONS: u64 = 16;
 
 /// A pattern in a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,9 +54,9 @@ pub enum Finding {
 }
 
 /// The share of a part in a total, rounded down.
-pub fn share(part: u64, of: u64) -> Thousandths {
+pub fn share(part: u64, total: u64) -> Thousandths {
     (u128::from(part) * 1000)
-        .checked_div(u128::from(of))
+        .checked_div(u128::from(total))
         .map_or(0, |share| share as u64)
 }
 

@@ -10,10 +10,10 @@
 
 use std::hint::black_box;
 
-use super::slab::Slab;
+use super::slab::SlabId;
 
 /// Number of words in the table of recent slabs: 512 KiB of them, half of a core's own cache.
-const REMEMBERED: usize = 1 << 17;
+const RECENT_WORDS: usize = 1 << 17;
 
 /// Complete slabs by their words.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(super) struct Flat {
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
     hash: u32,
-    slab: Slab,
+    slab: SlabId,
     start: u32,
     len: u32,
 }
@@ -51,7 +51,7 @@ impl Flat {
     }
 
     /// Number of words of all slabs.
-    pub(super) fn sum(&self) -> usize {
+    pub(super) fn word_count(&self) -> usize {
         self.words.len()
     }
 
@@ -76,15 +76,15 @@ impl Flat {
 
     /// Returns the slab of these words, or 0.
     #[inline]
-    pub(super) fn find(&self, hash: u32, words: &[u32]) -> Slab {
+    pub(super) fn find(&self, hash: u32, words: &[u32]) -> SlabId {
         let Some(mask) = self.slots.len().checked_sub(1) else {
             return 0;
         };
         let mut at = hash as usize & mask;
         loop {
             let slot = self.slots[at];
-            let is_like = slot.hash == hash && slot.len as usize == words.len();
-            if slot.slab == 0 || is_like && self.words(slot.start, words.len()) == words {
+            let may_match = slot.hash == hash && slot.len as usize == words.len();
+            if slot.slab == 0 || may_match && self.words(slot.start, words.len()) == words {
                 return slot.slab;
             }
             at = (at + 1) & mask;
@@ -92,12 +92,12 @@ impl Flat {
     }
 
     /// Adds a slab and returns the start of its words. The table must not contain the slab yet.
-    pub(super) fn add(&mut self, hash: u32, words: &[u32], slab: Slab) -> u32 {
+    pub(super) fn add(&mut self, hash: u32, words: &[u32], slab: SlabId) -> u32 {
         let start = u32::try_from(self.words.len()).expect("fewer than 2^32 words");
         self.words.extend_from_slice(words);
         if 2 * (self.used + 1) > self.slots.len() {
-            let more = (2 * self.slots.len()).max(64);
-            let old = std::mem::replace(&mut self.slots, vec![Slot::default(); more]);
+            let new_len = (2 * self.slots.len()).max(64);
+            let old = std::mem::replace(&mut self.slots, vec![Slot::default(); new_len]);
             for slot in old.into_iter().filter(|slot| slot.slab != 0) {
                 self.place(slot);
             }
@@ -124,17 +124,17 @@ impl Flat {
 
 /// Recently used complete slabs, one for each place. A new slab replaces the slab at its place.
 #[derive(Debug)]
-pub(super) struct Remembered {
-    most: usize,
-    slabs: Vec<Slab>,
+pub(super) struct RecentSlabs {
+    slab_len: usize,
+    slabs: Vec<SlabId>,
     words: Vec<u32>,
 }
 
-impl Remembered {
+impl RecentSlabs {
     /// Creates a table for slabs of `most` words.
-    pub(super) fn new(most: usize) -> Remembered {
-        Remembered {
-            most,
+    pub(super) fn new(slab_len: usize) -> RecentSlabs {
+        RecentSlabs {
+            slab_len,
             slabs: Vec::new(),
             words: Vec::new(),
         }
@@ -144,14 +144,16 @@ impl Remembered {
     #[inline]
     pub(super) fn touch(&mut self, hashes: &[u32]) {
         if self.slabs.is_empty() {
-            let places = (REMEMBERED / self.most).max(1 << 6).next_power_of_two();
+            let places = (RECENT_WORDS / self.slab_len)
+                .max(1 << 6)
+                .next_power_of_two();
             self.slabs = vec![0; places];
-            self.words = vec![0; places * self.most];
+            self.words = vec![0; places * self.slab_len];
         }
         let mut touched = 0;
         for &hash in hashes {
             let place = self.place(hash);
-            touched ^= self.slabs[place] ^ self.words[place * self.most];
+            touched ^= self.slabs[place] ^ self.words[place * self.slab_len];
         }
         black_box(touched);
     }
@@ -165,21 +167,21 @@ impl Remembered {
     /// Returns the slab of these words if the table contains it, or 0. Call [`touch`](Self::touch)
     /// first.
     #[inline]
-    pub(super) fn slab(&self, hash: u32, words: &[u32]) -> Slab {
+    pub(super) fn slab(&self, hash: u32, words: &[u32]) -> SlabId {
         let place = self.place(hash);
-        let held = &self.words[place * self.most..][..self.most];
+        let held = &self.words[place * self.slab_len..][..self.slab_len];
         let mut differs = 0;
-        for (one, other) in held.iter().zip(words) {
-            differs |= one ^ other;
+        for (stored, word) in held.iter().zip(words) {
+            differs |= stored ^ word;
         }
         let slab = self.slabs[place];
         if differs == 0 { slab } else { 0 }
     }
 
     /// Stores a slab. Call [`touch`](Self::touch) first.
-    pub(super) fn put(&mut self, hash: u32, words: &[u32], slab: Slab) {
+    pub(super) fn put(&mut self, hash: u32, words: &[u32], slab: SlabId) {
         let place = self.place(hash);
         self.slabs[place] = slab;
-        self.words[place * self.most..][..self.most].copy_from_slice(words);
+        self.words[place * self.slab_len..][..self.slab_len].copy_from_slice(words);
     }
 }

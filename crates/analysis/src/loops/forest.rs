@@ -146,30 +146,30 @@ impl SlabForest {
 /// Merges two lists of nodes. The two next nodes have the same parent, or the deeper node is below
 /// a sibling that precedes the other node. So the deeper node comes first, and otherwise the
 /// smaller label.
-fn merged(one: &[Node], other: &[Node]) -> Vec<Node> {
-    let mut nodes = Vec::with_capacity(one.len().max(other.len()));
-    let (mut one, mut other) = (one, other);
+fn merged(left: &[Node], right: &[Node]) -> Vec<Node> {
+    let mut nodes = Vec::with_capacity(left.len().max(right.len()));
+    let (mut left, mut right) = (left, right);
     while let (Some((first, rest)), Some((second, remainder))) =
-        (one.split_first(), other.split_first())
+        (left.split_first(), right.split_first())
     {
         let depths = second.depth.cmp(&first.depth);
         match depths.then(first.label.cmp(&second.label)) {
             Ordering::Less => {
                 nodes.push(*first);
-                one = rest;
+                left = rest;
             }
             Ordering::Greater => {
                 nodes.push(*second);
-                other = remainder;
+                right = remainder;
             }
             Ordering::Equal => {
                 let count = first.count + second.count;
                 nodes.push(Node { count, ..*first });
-                (one, other) = (rest, remainder);
+                (left, right) = (rest, remainder);
             }
         }
     }
-    nodes.extend_from_slice(one);
-    nodes.extend_from_slice(other);
+    nodes.extend_from_slice(left);
+    nodes.extend_from_slice(right);
     nodes
 }

@@ -76,11 +76,11 @@ impl Stats {
     }
 }
 
-fn ratio(part: u64, of: u64) -> f64 {
-    if of == 0 {
+fn ratio(part: u64, total: u64) -> f64 {
+    if total == 0 {
         0.0
     } else {
-        part as f64 / of as f64
+        part as f64 / total as f64
     }
 }
 
@@ -117,25 +117,25 @@ impl Source {
     /// Returns the figures of the path forest. It keeps only two levels in memory at a time,
     /// because the path forest may be k times as large as the slab forest.
     pub(super) fn stats(&self, k: u32) -> Stats {
-        let mut making = Making::new(self);
+        let mut builder = KipfBuilder::new(self);
         let mut stats = Stats::default();
         for level in 1..=k {
-            let above = making.nodes.len();
-            let more = level < k && making.level(level + 1, 1);
+            let above = builder.nodes.len();
+            let more = level < k && builder.add_level(level + 1, 1);
             let mut forks = vec![false; above];
-            for node in &making.nodes[above..] {
+            for node in &builder.nodes[above..] {
                 forks[node.parent.expect("of a level below the first") as usize] = true;
             }
             let leaves = forks.iter().filter(|forks| !**forks).count() as u64;
             stats.nodes += above as u64;
             stats.leaves += leaves;
             stats.leaf_levels += leaves * u64::from(level);
-            stats.edges += (making.nodes.len() - above) as u64;
+            stats.edges += (builder.nodes.len() - above) as u64;
             if !more {
                 break;
             }
-            making.nodes.drain(..above);
-            for end in making.ends.iter_mut().flatten() {
+            builder.nodes.drain(..above);
+            for end in builder.ends.iter_mut().flatten() {
                 *end -= above as u32;
             }
         }
@@ -147,15 +147,15 @@ impl Kipf {
     /// Returns the sequences of up to `k` paths that ran at least `least` times, as far as is
     /// known. Sequences of one path are complete.
     pub(super) fn new(source: &Source, k: u32, least: u64) -> Kipf {
-        let mut making = Making::new(source);
+        let mut builder = KipfBuilder::new(source);
         for level in 2..=k {
-            if !making.level(level, least.max(1)) {
+            if !builder.add_level(level, least.max(1)) {
                 break;
             }
         }
-        let (first, order) = sorted(&making.nodes);
+        let (first, order) = sorted(&builder.nodes);
         Kipf {
-            nodes: making.nodes,
+            nodes: builder.nodes,
             order,
             first,
         }
@@ -168,28 +168,28 @@ impl Kipf {
 
     /// The sequences of one path, most frequent first.
     pub fn roots(&self) -> &[u32] {
-        self.list(self.nodes.len())
+        self.children_at(self.nodes.len())
     }
 
     /// The sequences that are one path longer, most frequent first.
     pub fn children(&self, node: u32) -> &[u32] {
-        self.list(node as usize)
+        self.children_at(node as usize)
     }
 
-    fn list(&self, place: usize) -> &[u32] {
+    fn children_at(&self, place: usize) -> &[u32] {
         let bounds = self.first.get(place).zip(self.first.get(place + 1));
         bounds.map_or(&[], |(&from, &to)| &self.order[from as usize..to as usize])
     }
 
     /// The node of a sequence.
     pub fn find(&self, sequence: &[u32]) -> Option<&KipfNode> {
-        let mut found = None;
+        let mut last = None;
         for label in sequence {
-            let below = found.map_or_else(|| self.roots(), |node| self.children(node));
+            let below = last.map_or_else(|| self.roots(), |node| self.children(node));
             let labelled = |node: &&u32| self.nodes[**node as usize].label == *label;
-            found = Some(*below.iter().find(labelled)?);
+            last = Some(*below.iter().find(labelled)?);
         }
-        found.map(|node| &self.nodes[node as usize])
+        last.map(|node| &self.nodes[node as usize])
     }
 
     /// The paths of a node's sequence.
@@ -222,7 +222,7 @@ impl Kipf {
     }
 }
 
-struct Making<'a> {
+struct KipfBuilder<'a> {
     source: &'a Source,
     nodes: Vec<KipfNode>,
     /// By node of the source: the sequence of the current length that ends with it, if the forest
@@ -230,16 +230,16 @@ struct Making<'a> {
     ends: Vec<Option<u32>>,
 }
 
-impl Making<'_> {
+impl KipfBuilder<'_> {
     /// Starts with the first level.
-    fn new(source: &Source) -> Making<'_> {
-        let mut making = Making {
+    fn new(source: &Source) -> KipfBuilder<'_> {
+        let mut builder = KipfBuilder {
             source,
             nodes: Vec::new(),
             ends: vec![None; source.nodes.len()],
         };
-        making.first_level();
-        making
+        builder.first_level();
+        builder
     }
 
     fn first_level(&mut self) {
@@ -264,14 +264,14 @@ impl Making<'_> {
             .map(|(&label, &count)| (label, count))
             .collect();
         dropped.sort_unstable();
-        let whole: Vec<(u32, u64)> = dropped
+        let dropped_nodes: Vec<(u32, u64)> = dropped
             .into_iter()
             .map(|(label, count)| (place(label), count))
             .collect();
         for (end, &(_, label, _)) in self.ends.iter_mut().zip(&self.source.nodes) {
             *end = Some(place(label));
         }
-        for (node, count) in whole {
+        for (node, count) in dropped_nodes {
             add(&mut self.nodes[node as usize].count, count);
         }
         for (end, &(_, _, count)) in self.ends.iter().zip(&self.source.nodes) {
@@ -281,7 +281,7 @@ impl Making<'_> {
     }
 
     /// Adds the sequences that are one path longer. Returns whether there are any.
-    fn level(&mut self, level: u32, least: u64) -> bool {
+    fn add_level(&mut self, level: u32, least: u64) -> bool {
         let begin = self.nodes.len();
         let mut places: FxHashMap<(u32, u32), u32> = FxHashMap::default();
         // Children before parents, so that the parent's entry is still the shorter sequence.
@@ -307,12 +307,12 @@ impl Making<'_> {
                 node
             });
         }
-        self.settle(begin, least);
+        self.drop_rare(begin, least);
         self.nodes.len() > begin
     }
 
     /// Drops the level's rare sequences, and computes for the others how many runs they may miss.
-    fn settle(&mut self, begin: usize, least: u64) {
+    fn drop_rare(&mut self, begin: usize, least: u64) {
         let mut new_place: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len() - begin);
         let mut end = begin;
         for place in begin..self.nodes.len() {

@@ -57,7 +57,7 @@ pub(super) fn net(function: &Function, forests: &mut Vec<FunctionForest>) {
         forest.nodes.retain(|node| !is_left(graph, node));
     }
     let left = function.counts.iter().copied();
-    let left: Vec<(u64, u64)> = left.filter(|one| graph.is_left(PathId(one.0))).collect();
+    let left: Vec<(u64, u64)> = left.filter(|path| graph.is_left(PathId(path.0))).collect();
     if let Some(first) = forests.first_mut() {
         first.nodes.extend(roots(&left));
     }
@@ -150,11 +150,11 @@ mod tests {
     #[test]
     fn the_processes_of_an_image_share_its_graphs() {
         let words = Words::new(&image());
-        let [one, other] = [words.clone(), words.clone()];
-        let [one, other] = [&one, &other].map(|words| super::graph_with_exits(words, 0, 0));
+        let [first, second] = [words.clone(), words.clone()];
+        let [first, second] = [&first, &second].map(|words| super::graph_with_exits(words, 0, 0));
         assert!(std::ptr::eq(
-            one.expect("left paths"),
-            other.expect("the same")
+            first.expect("left paths"),
+            second.expect("the same")
         ));
     }
 }

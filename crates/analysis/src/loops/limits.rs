@@ -1,7 +1,7 @@
 //! Limits on the size of a slab forest.
 
 /// A forest may always have this many nodes, whatever its limit.
-pub(super) const LEAST: usize = 1 << 12;
+pub(super) const MIN_NODES: usize = 1 << 12;
 
 /// The limits on the size of a slab forest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

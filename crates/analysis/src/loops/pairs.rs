@@ -7,13 +7,13 @@
 //!
 //! Cost: 16 bytes for each pair.
 
-use super::prune::nth;
-use super::slab::Slab;
+use super::prune::nth_smallest;
+use super::slab::SlabId;
 
 /// Number of places in the small table: 128 KiB.
 const PLACES: usize = 1 << 13;
 /// Minimum length of a full log.
-const LOG: usize = 1 << 16;
+const MIN_LOG: usize = 1 << 16;
 
 /// Counts by pair. A pair is a number: the first slab (0: none), shifted by 32 bits, and the second
 /// slab.
@@ -25,19 +25,19 @@ pub(super) struct Pairs {
     /// Ascending; each pair once.
     sorted: Vec<(u64, u64)>,
     /// Length of a full log.
-    most: usize,
+    full_len: usize,
 }
 
 /// Packs two consecutive slabs into a pair.
 #[inline(always)]
-pub(super) fn pair(before: Slab, slab: Slab) -> u64 {
+pub(super) fn pair(before: SlabId, slab: SlabId) -> u64 {
     u64::from(before) << 32 | u64::from(slab)
 }
 
 /// Unpacks a pair: the first slab and the second slab.
 #[inline(always)]
-pub(super) fn slabs(pair: u64) -> (Slab, Slab) {
-    ((pair >> 32) as Slab, pair as Slab)
+pub(super) fn slabs(pair: u64) -> (SlabId, SlabId) {
+    ((pair >> 32) as SlabId, pair as SlabId)
 }
 
 impl Default for Pairs {
@@ -46,7 +46,7 @@ impl Default for Pairs {
             places: vec![(0, 0); PLACES],
             log: Vec::new(),
             sorted: Vec::new(),
-            most: LOG,
+            full_len: MIN_LOG,
         }
     }
 }
@@ -54,7 +54,7 @@ impl Default for Pairs {
 impl Pairs {
     /// Counts a pair.
     #[inline(always)]
-    pub(super) fn add(&mut self, before: Slab, slab: Slab) {
+    pub(super) fn add(&mut self, before: SlabId, slab: SlabId) {
         let pair = pair(before, slab);
         let hash = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let place = &mut self.places[(hash >> 40) as usize & (PLACES - 1)];
@@ -69,38 +69,38 @@ impl Pairs {
     }
 
     /// Whether the log should be merged. `most` is the maximum length that fits into the memory.
-    pub(super) fn is_full(&self, most: usize) -> bool {
-        self.log.len() >= self.most.min(most)
+    pub(super) fn is_full(&self, max: usize) -> bool {
+        self.log.len() >= self.full_len.min(max)
     }
 
     /// Merges all counters. Returns all pairs in ascending order, with their counts.
-    pub(super) fn settle(&mut self) -> &[(u64, u64)] {
+    pub(super) fn merge_log(&mut self) -> &[(u64, u64)] {
         let counted = self.places.iter_mut().filter(|place| place.0 != 0);
         self.log.extend(counted.map(std::mem::take));
         if self.log.is_empty() {
             return &self.sorted;
         }
-        let logged = sum_up(&mut self.log);
+        let logged = sum_equal(&mut self.log);
         self.log.truncate(logged);
         if self.sorted.is_empty() {
             std::mem::swap(&mut self.sorted, &mut self.log);
         } else {
-            join(&mut self.sorted, &self.log);
+            merge_sorted(&mut self.sorted, &self.log);
             self.log.clear();
         }
-        self.most = LOG.max(self.sorted.len() / 2);
+        self.full_len = MIN_LOG.max(self.sorted.len() / 2);
         &self.sorted
     }
 
     /// The median of the counts: half of the pairs have at most this count.
-    pub(super) fn middle(&mut self) -> u64 {
-        let pairs = self.settle();
-        nth(pairs.iter().map(|(_, count)| *count), pairs.len() / 2)
+    pub(super) fn median(&mut self) -> u64 {
+        let pairs = self.merge_log();
+        nth_smallest(pairs.iter().map(|(_, count)| *count), pairs.len() / 2)
     }
 
     /// Creates a table from counts, which may be in any order.
-    pub(super) fn of(mut pairs: Vec<(u64, u64)>) -> Pairs {
-        let len = sum_up(&mut pairs);
+    pub(super) fn from_counts(mut pairs: Vec<(u64, u64)>) -> Pairs {
+        let len = sum_equal(&mut pairs);
         pairs.truncate(len);
         Pairs {
             sorted: pairs,
@@ -110,37 +110,37 @@ impl Pairs {
 
     /// Replaces the second slab of each pair by the result of `after`, which receives the slab and
     /// the pair's count. The pair is removed if the result is 0.
-    pub(super) fn change(&mut self, mut after: impl FnMut(Slab, u64) -> Slab) {
-        self.settle();
+    pub(super) fn replace_slabs(&mut self, mut after: impl FnMut(SlabId, u64) -> SlabId) {
+        self.merge_log();
         let (mut read, mut len) = (0, 0);
         while let Some(&(first, _)) = self.sorted.get(read) {
             let (before, begin) = (slabs(first).0, len);
-            while let Some(&(both, count)) = self.sorted.get(read)
-                && slabs(both).0 == before
+            while let Some(&(key, count)) = self.sorted.get(read)
+                && slabs(key).0 == before
             {
-                let slab = after(slabs(both).1, count);
+                let slab = after(slabs(key).1, count);
                 self.sorted[len] = (pair(before, slab), count);
                 len += usize::from(slab != 0);
                 read += 1;
             }
-            len = begin + sum_up(&mut self.sorted[begin..len]);
+            len = begin + sum_equal(&mut self.sorted[begin..len]);
         }
         self.sorted.truncate(len);
-        self.most = LOG.max(len / 2);
+        self.full_len = MIN_LOG.max(len / 2);
     }
 
     /// Renumbers all slabs. The new numbers must have the same order.
-    pub(super) fn rename(&mut self, name: impl Fn(Slab) -> Slab) {
-        self.settle();
-        for (both, _) in &mut self.sorted {
-            let (before, slab) = slabs(*both);
-            *both = pair(name(before), name(slab));
+    pub(super) fn renumber(&mut self, new_id: impl Fn(SlabId) -> SlabId) {
+        self.merge_log();
+        for (key, _) in &mut self.sorted {
+            let (before, slab) = slabs(*key);
+            *key = pair(new_id(before), new_id(slab));
         }
     }
 }
 
 /// Sorts pairs and adds the counts of equal pairs. Returns the number of distinct pairs.
-fn sum_up(pairs: &mut [(u64, u64)]) -> usize {
+fn sum_equal(pairs: &mut [(u64, u64)]) -> usize {
     if pairs.len() < 2 {
         return pairs.len();
     }
@@ -159,44 +159,42 @@ fn sum_up(pairs: &mut [(u64, u64)]) -> usize {
 }
 
 /// Merges sorted pairs into others, from the last to the first, so that no third list is necessary.
-fn join(all: &mut Vec<(u64, u64)>, more: &[(u64, u64)]) {
-    let (mut one, mut other) = (all.len(), more.len());
-    all.resize(one + other, (0, 0));
+fn merge_sorted(all: &mut Vec<(u64, u64)>, logged: &[(u64, u64)]) {
+    let (mut old_len, mut new_len) = (all.len(), logged.len());
+    all.resize(old_len + new_len, (0, 0));
     let mut to = all.len();
-    while one > 0 && other > 0 {
-        let (first, second) = (all[one - 1], more[other - 1]);
+    while old_len > 0 && new_len > 0 {
+        let (first, second) = (all[old_len - 1], logged[new_len - 1]);
         // Without branches, because a branch on the next pair would be unpredictable.
         let (is_first, is_second) = (first.0 >= second.0, second.0 >= first.0);
         let counts = (u64::from(is_first) * first.1) + (u64::from(is_second) * second.1);
         to -= 1;
         all[to] = (first.0.max(second.0), counts);
-        one -= usize::from(is_first);
-        other -= usize::from(is_second);
+        old_len -= usize::from(is_first);
+        new_len -= usize::from(is_second);
     }
-    all[to - other..to].copy_from_slice(&more[..other]);
+    all[to - new_len..to].copy_from_slice(&logged[..new_len]);
     // The number of free places equals the number of pairs that both lists contain.
-    all.drain(one..to - other);
+    all.drain(old_len..to - new_len);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LOG, Pairs, slabs};
+    use super::{MIN_LOG, Pairs, slabs};
     use std::collections::BTreeMap;
 
     /// Counts by first and second slab, added one by one.
     type Naive = BTreeMap<(u32, u32), u64>;
 
     fn check(pairs: &mut Pairs, naive: &Naive) {
-        let settled = pairs.settle().iter();
-        let settled: Vec<_> = settled
-            .map(|(both, count)| (slabs(*both), *count))
-            .collect();
-        let all: Vec<_> = naive.iter().map(|(both, count)| (*both, *count)).collect();
-        assert_eq!(settled, all);
+        let merged = pairs.merge_log().iter();
+        let merged: Vec<_> = merged.map(|(key, count)| (slabs(*key), *count)).collect();
+        let all: Vec<_> = naive.iter().map(|(key, count)| (*key, *count)).collect();
+        assert_eq!(merged, all);
         let mut counts: Vec<u64> = naive.values().copied().collect();
         counts.sort_unstable();
         let middle = counts.get(counts.len() / 2).copied().unwrap_or(0);
-        assert_eq!(pairs.middle(), middle);
+        assert_eq!(pairs.median(), middle);
     }
 
     #[test]
@@ -204,7 +202,7 @@ mod tests {
         let (mut pairs, mut naive, mut seed) = (Pairs::default(), Naive::new(), 0x9E37_79B9u32);
         check(&mut pairs, &naive);
         for round in 1..6 {
-            for _ in 0..LOG {
+            for _ in 0..MIN_LOG {
                 seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let (before, slab) = (seed >> 16 & 0xFF, 1 + (seed >> 24));
                 for (before, slab) in [(before, slab), (7, 9)] {
@@ -213,15 +211,15 @@ mod tests {
                 }
             }
             check(&mut pairs, &naive);
-            let least = pairs.middle();
+            let threshold = pairs.median();
             let after = |slab, count| {
-                if count > least {
+                if count > threshold {
                     slab
                 } else {
                     slab / round % 40
                 }
             };
-            pairs.change(after);
+            pairs.replace_slabs(after);
             let mut changed = Naive::new();
             for ((before, slab), count) in naive {
                 let slab = after(slab, count);
@@ -232,7 +230,7 @@ mod tests {
             naive = changed;
             check(&mut pairs, &naive);
         }
-        pairs.rename(|slab| 2 * slab);
+        pairs.renumber(|slab| 2 * slab);
         let doubled = naive
             .iter()
             .map(|((before, slab), count)| ((2 * before, 2 * slab), *count));

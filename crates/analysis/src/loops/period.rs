@@ -40,20 +40,24 @@ use super::finding::{Finding, OFTEN, share};
 use super::kipf::{Kipf, KipfNode};
 
 /// Returns the period that holds for the most turns, if its share is large enough to report.
-pub(super) fn period(one: &LoopCount, kipf: &Kipf) -> Option<Finding> {
-    let starts = one.starts();
+pub(super) fn period(loop_count: &LoopCount, kipf: &Kipf) -> Option<Finding> {
+    let starts = loop_count.starts();
     let longest = kipf.nodes().last().map_or(0, |node| node.level as usize);
-    let windows = Windows::new(kipf, one);
-    let mut best: Option<Repeated> = None;
+    let windows = Windows::new(kipf, loop_count);
+    let mut best: Option<Repetition> = None;
     for unit in units(kipf, longest, starts) {
-        let repeated = windows.repeated(&unit, longest);
-        let key = |one: &Repeated| (one.all, std::cmp::Reverse(one.unit.len()));
-        if best.as_ref().is_none_or(|best| key(&repeated) > key(best)) {
-            best = Some(repeated);
+        let repetition = windows.repetition(&unit, longest);
+        let key =
+            |repetition: &Repetition| (repetition.total, std::cmp::Reverse(repetition.unit.len()));
+        if best
+            .as_ref()
+            .is_none_or(|best| key(&repetition) > key(best))
+        {
+            best = Some(repetition);
         }
     }
     let best = best?;
-    let share = share(best.all.min(starts), starts);
+    let share = share(best.total.min(starts), starts);
     (share >= OFTEN).then(|| Finding::Period {
         paths: best.unit.into_iter().map(u64::from).collect(),
         share,
@@ -61,9 +65,9 @@ pub(super) fn period(one: &LoopCount, kipf: &Kipf) -> Option<Finding> {
 }
 
 /// A repeating sequence.
-struct Repeated {
+struct Repetition {
     /// Number of turns that begin two repetitions of a rotation of the sequence.
-    all: u64,
+    total: u64,
     /// The rotation that does so most often.
     unit: Vec<u32>,
 }
@@ -86,7 +90,7 @@ fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
         }
         open.extend(kipf.children(place));
         let length = node.level as usize;
-        sequence.go_on(length - 1, node.label);
+        sequence.push_after(length - 1, node.label);
         let doubled = Some(sequence.period()).filter(|period| 2 * period == length);
         let periods = sequence.periods();
         let long = periods
@@ -95,7 +99,7 @@ fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
         for period in doubled.into_iter().chain(long) {
             let unit = &sequence.paths[..period];
             if often(node.count, period) && is_primitive(unit) {
-                found.insert(rotated(unit));
+                found.insert(smallest_rotation(unit));
             }
         }
     }
@@ -113,16 +117,16 @@ struct Sequence {
 
 impl Sequence {
     /// Keeps the first `kept` paths and appends a path.
-    fn go_on(&mut self, kept: usize, path: u32) {
+    fn push_after(&mut self, kept: usize, path: u32) {
         self.paths.truncate(kept);
         self.borders.truncate(kept);
         let mut border = self.borders.last().copied().unwrap_or(0);
         while border > 0 && self.paths[border] != path {
             border = self.borders[border - 1];
         }
-        let goes_on = kept > 0 && self.paths[border] == path;
+        let continues = kept > 0 && self.paths[border] == path;
         self.paths.push(path);
-        self.borders.push(border + usize::from(goes_on));
+        self.borders.push(border + usize::from(continues));
     }
 
     /// The periods of the sequence, smallest first: the shifts at which it matches itself. The
@@ -150,22 +154,22 @@ fn is_primitive(unit: &[u32]) -> bool {
 
 /// Returns the smallest rotation. Compares two rotations at a time: the larger one is discarded,
 /// with all rotations that start in the part where both are equal.
-fn rotated(unit: &[u32]) -> Vec<u32> {
-    let (mut one, mut other, mut alike) = (0, 1, 0);
+fn smallest_rotation(unit: &[u32]) -> Vec<u32> {
+    let (mut first, mut second, mut equal) = (0, 1, 0);
     let at = |start: usize, step: usize| unit[(start + step) % unit.len()];
-    while one.max(other) < unit.len() && alike < unit.len() {
-        match at(one, alike).cmp(&at(other, alike)) {
+    while first.max(second) < unit.len() && equal < unit.len() {
+        match at(first, equal).cmp(&at(second, equal)) {
             Ordering::Equal => {
-                alike += 1;
+                equal += 1;
                 continue;
             }
-            Ordering::Greater => one += alike + 1,
-            Ordering::Less => other += alike + 1,
+            Ordering::Greater => first += equal + 1,
+            Ordering::Less => second += equal + 1,
         }
-        other += usize::from(one == other);
-        alike = 0;
+        second += usize::from(first == second);
+        equal = 0;
     }
-    let first = one.min(other);
+    let first = first.min(second);
     [&unit[first..], &unit[..first]].concat()
 }
 
@@ -179,7 +183,7 @@ struct Windows<'a> {
 }
 
 impl<'a> Windows<'a> {
-    fn new(kipf: &'a Kipf, one: &LoopCount) -> Windows<'a> {
+    fn new(kipf: &'a Kipf, loop_count: &LoopCount) -> Windows<'a> {
         let nodes = (0u32..).zip(kipf.nodes());
         let mut windows = Windows {
             kipf,
@@ -187,7 +191,7 @@ impl<'a> Windows<'a> {
                 .map(|(place, node)| ((node.parent, node.label), place))
                 .collect(),
             rest: Vec::with_capacity(kipf.nodes().len()),
-            turns: one.turns.iter().map(|turn| turn.0).collect(),
+            turns: loop_count.turns.iter().map(|turn| turn.0).collect(),
         };
         // Parents before children.
         for node in kipf.nodes() {
@@ -214,44 +218,44 @@ impl<'a> Windows<'a> {
 
     /// Returns how many turns begin two repetitions of a rotation of the unit: a lower bound, or
     /// the exact number if sequences of that length were counted.
-    fn repeated(&self, unit: &[u32], longest: usize) -> Repeated {
+    fn repetition(&self, unit: &[u32], longest: usize) -> Repetition {
         let period = unit.len();
         let length = longest.min(2 * period);
-        let windows = self.around(unit, length);
+        let windows = self.unit_windows(unit, length);
         let counts = windows.iter().map(|window| {
             let node = window.map(|place| self.node(place));
             node.map_or(0, |node| node.count)
         });
         let counts: Vec<u64> = counts.collect();
-        let parted: Vec<u64> = (0..period)
-            .map(|at| self.parted(windows[at], counts[(at + 1) % period]))
+        let departures: Vec<u64> = (0..period)
+            .map(|at| self.departures(windows[at], counts[(at + 1) % period]))
             .collect();
         // The lost runs of the windows of K paths, for each rotation's start; no sum overflows in
         // u128.
-        let parted = |at: usize| u128::from(parted[at % period]);
+        let departures = |at: usize| u128::from(departures[at % period]);
         let steps = 2 * period - length;
-        let mut lost: u128 = (0..steps).map(parted).sum();
-        let (mut all, mut most) = (0u64, (0, 0));
+        let mut lost: u128 = (0..steps).map(departures).sum();
+        let (mut total, mut most) = (0u64, (0, 0));
         for at in 0..period {
             if self.turns.contains(&u64::from(unit[at])) {
                 let lost = u64::try_from(lost).unwrap_or(u64::MAX);
-                let sure = counts[at].saturating_sub(lost);
-                all = all.saturating_add(sure);
-                if sure > most.0 {
-                    most = (sure, at);
+                let certain = counts[at].saturating_sub(lost);
+                total = total.saturating_add(certain);
+                if certain > most.0 {
+                    most = (certain, at);
                 }
             }
-            lost = lost + parted(at + steps) - parted(at);
+            lost = lost + departures(at + steps) - departures(at);
         }
-        Repeated {
-            all,
+        Repetition {
+            total,
             unit: [&unit[most.1..], &unit[..most.1]].concat(),
         }
     }
 
     /// How often the last K−1 paths of a window did not continue to the next window; `next` is the
     /// count of the next window.
-    fn parted(&self, window: Option<u32>, next: u64) -> u64 {
+    fn departures(&self, window: Option<u32>, next: u64) -> u64 {
         let rest = window.and_then(|place| self.rest[place as usize]);
         let ran = rest.map_or(u64::MAX, |rest| {
             let rest = self.node(rest);
@@ -262,7 +266,7 @@ impl<'a> Windows<'a> {
 
     /// Returns the windows of a unit's repetition, by their start in the unit. If the unit is
     /// longer than half a window and one window is missing, returns no window at all.
-    fn around(&self, unit: &[u32], length: usize) -> Vec<Option<u32>> {
+    fn unit_windows(&self, unit: &[u32], length: usize) -> Vec<Option<u32>> {
         let mut windows: Vec<Option<u32>> = Vec::with_capacity(unit.len());
         for at in 0..unit.len() {
             let before = windows.last().copied().flatten();
@@ -284,7 +288,7 @@ impl<'a> Windows<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sequence, is_primitive, rotated};
+    use super::{Sequence, is_primitive, smallest_rotation};
 
     #[test]
     fn periods_of_a_sequence() {
@@ -292,8 +296,8 @@ mod tests {
             let mut sequence = Sequence::default();
             for (kept, &path) in paths.iter().enumerate() {
                 // The next call removes this path again.
-                sequence.go_on(kept, 9);
-                sequence.go_on(kept, path);
+                sequence.push_after(kept, 9);
+                sequence.push_after(kept, path);
             }
             assert_eq!(sequence.periods().collect::<Vec<_>>(), expect);
             assert_eq!(sequence.period(), expect[0]);
@@ -316,8 +320,8 @@ mod tests {
             let digit = |at: u32| number / 3u32.pow(at) % 3;
             let unit: Vec<u32> = (0..5).map(digit).collect();
             let rotations = (0..5).map(|at| [&unit[at..], &unit[..at]].concat());
-            assert_eq!(Some(rotated(&unit)), rotations.min());
+            assert_eq!(Some(smallest_rotation(&unit)), rotations.min());
         }
-        assert_eq!(rotated(&[4]), [4]);
+        assert_eq!(smallest_rotation(&[4]), [4]);
     }
 }

@@ -15,28 +15,28 @@
 //! Cost: linear.
 
 use super::forest::{Node, SlabForest};
-use super::limits::LEAST;
+use super::limits::MIN_NODES;
 
 /// Counts below this are counted in an array.
-const SMALL: u64 = 1 << 6;
+const SMALL_COUNTS: u64 = 1 << 6;
 
 impl SlabForest {
     /// Drops the coldest nodes if there are more than the limit allows.
     pub(super) fn keep_within_limits(&mut self) {
-        let limit = self.limits.nodes.max(LEAST);
+        let limit = self.limits.nodes.max(MIN_NODES);
         if self.nodes.len() <= limit {
             return;
         }
         let counts = self.nodes.iter().map(|node| node.count);
-        let mut most = limit;
+        let mut target = limit;
         let keep = loop {
-            let least = nth(counts.clone(), self.nodes.len() - 1 - most);
-            let keep = kept(&self.nodes, least);
+            let threshold = nth_smallest(counts.clone(), self.nodes.len() - 1 - target);
+            let keep = nodes_to_keep(&self.nodes, threshold);
             let stay = keep.iter().filter(|keep| **keep).count();
             if stay <= limit {
                 break keep;
             }
-            most /= 2;
+            target /= 2;
         };
         self.compact(&keep);
         self.losses.prunings += 1;
@@ -63,20 +63,20 @@ impl SlabForest {
 
 /// Returns the count at this index of the sorted counts. The index must be below the number of
 /// counts; of no counts, the result is 0.
-pub(super) fn nth(counts: impl Iterator<Item = u64> + Clone, index: usize) -> u64 {
+pub(super) fn nth_smallest(counts: impl Iterator<Item = u64> + Clone, index: usize) -> u64 {
     // Most counts are small. An array of their frequencies usually gives the answer without a sort.
-    let mut small = [0; SMALL as usize];
+    let mut small = [0; SMALL_COUNTS as usize];
     let mut below = 0;
-    for count in counts.clone().filter(|count| *count < SMALL) {
+    for count in counts.clone().filter(|count| *count < SMALL_COUNTS) {
         small[count as usize] += 1;
     }
-    for (count, many) in (0..).zip(small) {
-        below += many;
+    for (count, frequency) in (0..).zip(small) {
+        below += frequency;
         if below > index {
             return count;
         }
     }
-    let mut large: Vec<u64> = counts.filter(|count| *count >= SMALL).collect();
+    let mut large: Vec<u64> = counts.filter(|count| *count >= SMALL_COUNTS).collect();
     if large.is_empty() {
         return 0;
     }
@@ -85,22 +85,22 @@ pub(super) fn nth(counts: impl Iterator<Item = u64> + Clone, index: usize) -> u6
 }
 
 /// Marks the nodes to keep: nodes counted more than `least` times, and their ancestors.
-fn kept(nodes: &[Node], least: u64) -> Vec<bool> {
+fn nodes_to_keep(nodes: &[Node], threshold: u64) -> Vec<bool> {
     let mut keep = vec![false; nodes.len()];
     // By depth: whether a kept node was seen since the last node of smaller depth.
     let deepest = nodes.iter().map(|node| node.depth).max().unwrap_or(0);
-    let mut wanted = vec![false; usize::from(deepest) + 2];
+    let mut has_kept_child = vec![false; usize::from(deepest) + 2];
     for (keep, node) in keep.iter_mut().zip(nodes).rev() {
         let depth = usize::from(node.depth);
-        *keep = std::mem::take(&mut wanted[depth + 1]) || node.count > least;
-        wanted[depth] |= *keep;
+        *keep = std::mem::take(&mut has_kept_child[depth + 1]) || node.count > threshold;
+        has_kept_child[depth] |= *keep;
     }
     keep
 }
 
 #[cfg(test)]
 mod tests {
-    use super::nth;
+    use super::nth_smallest;
 
     #[test]
     fn the_nth_of_counts_small_and_large() {
@@ -108,8 +108,8 @@ mod tests {
         let mut sorted = counts;
         sorted.sort_unstable();
         for (index, count) in sorted.into_iter().enumerate() {
-            assert_eq!(nth(counts.into_iter(), index), count);
+            assert_eq!(nth_smallest(counts.into_iter(), index), count);
         }
-        assert_eq!(nth([].into_iter(), 0), 0);
+        assert_eq!(nth_smallest([].into_iter(), 0), 0);
     }
 }

@@ -10,20 +10,25 @@ use rustc_hash::FxHashMap;
 
 use super::forest::{Node, SlabForest};
 use super::kipf::Source;
-use crate::stream::{Met, WordFunction, Words};
+use crate::stream::{StreamCounts, WordFunction, Words};
 
 /// Converts a process's forest to the form of its file. `head` identifies the process. This
 /// function fills in k and the statistics of the forest and the stream.
-pub fn seal(head: LoopsHead, words: &Words, forest: &SlabForest, met: Met) -> LoopsProfile {
+pub fn seal(
+    head: LoopsHead,
+    words: &Words,
+    forest: &SlabForest,
+    counts: StreamCounts,
+) -> LoopsProfile {
     let losses = forest.losses();
     let stats = LoopsStats {
         words: forest.words(),
         slabs: forest.slabs(),
         nodes: forest.nodes(),
-        holes: met.holes,
-        strangers: met.strangers,
-        gaps: met.gaps,
-        caught: met.caught,
+        holes: counts.holes,
+        strangers: counts.strangers,
+        gaps: counts.gaps,
+        caught: counts.caught,
         prunings: losses.prunings,
         dropped_nodes: losses.nodes,
         dropped_words: losses.words,
@@ -65,7 +70,7 @@ pub(super) fn path_counts(forest: &FunctionForest) -> Vec<(u64, u64)> {
         let sum = counts.entry(path).or_default();
         *sum = sum.saturating_add(count);
     }
-    let mut counts: Vec<(u64, u64)> = counts.into_iter().filter(|one| one.1 > 0).collect();
+    let mut counts: Vec<(u64, u64)> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
     counts.sort_unstable();
     counts
 }

@@ -8,7 +8,7 @@
 use holloway_flow::PathStart;
 
 use super::counts::{back_to, sum};
-use super::finding::{ALL, ENOUGH, MOST};
+use super::finding::{MIN_EXECUTIONS, MOST, NEARLY_ALL};
 use super::kipf::{Kipf, KipfNode};
 use super::period::period;
 use super::run::Sequences;
@@ -21,34 +21,34 @@ impl LoopCount {
     /// Returns the patterns of this loop.
     pub fn findings(&self, function: &Function, kipf: &Kipf) -> Vec<Finding> {
         let starts = self.starts();
-        let mut found = Vec::new();
-        let one = self
+        let mut findings = Vec::new();
+        let dominant = self
             .turns
             .first()
-            .filter(|turn| share(turn.1, starts) >= ALL);
-        if let Some(&(path, count)) = one {
+            .filter(|turn| share(turn.1, starts) >= NEARLY_ALL);
+        if let Some(&(path, count)) = dominant {
             let share = share(count, starts);
-            found.push(Finding::OnePath { path, share });
+            findings.push(Finding::OnePath { path, share });
         } else {
             let period = period(self, kipf);
             let steady = self.steady(kipf);
-            let by_itself =
+            let repeats_one_path =
                 matches!(&period, Some(Finding::Period { paths, .. }) if paths.len() == 1);
-            if !(by_itself && steady.is_some()) {
-                found.extend(period);
+            if !(repeats_one_path && steady.is_some()) {
+                findings.extend(period);
             }
-            found.extend(steady);
+            findings.extend(steady);
         }
-        if self.executions >= ENOUGH {
-            found.extend(self.first_turns(function, kipf));
+        if self.executions >= MIN_EXECUTIONS {
+            findings.extend(self.first_turns(function, kipf));
             if let Some(trips) = self.trips(function, kipf) {
                 // If each execution has only one turn besides the first, the path of that turn adds
                 // nothing to the trip count.
-                found.retain(|one| !(self.has_two_turns() && is_one_path(one)));
-                found.push(trips);
+                findings.retain(|finding| !(self.has_two_turns() && is_one_path(finding)));
+                findings.push(trips);
             }
         }
-        found
+        findings
     }
 
     /// Whether executions have at most one turn besides the first, on average.
@@ -76,13 +76,13 @@ impl LoopCount {
     /// Finds paths that mostly follow themselves, if there are several and they make up most turns.
     fn steady(&self, kipf: &Kipf) -> Option<Finding> {
         let starts = self.starts();
-        let again = |path: u64| kipf.find(&[path as u32; 2]).map_or(0, |node| node.count);
+        let repeats = |path: u64| kipf.find(&[path as u32; 2]).map_or(0, |node| node.count);
         let steady = self
             .turns
             .iter()
-            .filter(|&&(path, count)| share(again(path), count) >= MOST + 100);
+            .filter(|&&(path, count)| share(repeats(path), count) >= MOST + 100);
         let (paths, counts): (Vec<u64>, Vec<u64>) = steady
-            .filter(|one| share(one.1, starts) >= 100)
+            .filter(|path| share(path.1, starts) >= 100)
             .copied()
             .unzip();
         let share = share(sum(counts), starts);
@@ -92,8 +92,8 @@ impl LoopCount {
     /// Finds out whether the first turns of most executions take other paths than most turns.
     fn first_turns(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
         let (usual, count) = *self.turns.first()?;
-        let again = kipf.find(&[usual as u32; 2]).map_or(0, |node| node.count);
-        if share(count, self.starts()) < 500 || share(again, count) < MOST {
+        let repeats = kipf.find(&[usual as u32; 2]).map_or(0, |node| node.count);
+        if share(count, self.starts()) < 500 || share(repeats, count) < MOST {
             return None;
         }
         let usual_path = path_of(function, usual)?;
@@ -115,7 +115,7 @@ impl LoopCount {
         // turns end.
         let next = chain.get(last.level as usize);
         let goes_on = next.is_some_and(|node| u64::from(node.label) == usual);
-        let entered = sum(self.entering.iter().map(|one| one.1));
+        let entered = sum(self.entering.iter().map(|path| path.1));
         (turns > 0 && goes_on).then(|| Finding::FirstTurns {
             turns,
             share: share(next.map_or(0, |node| node.count), entered),
@@ -149,7 +149,7 @@ impl LoopCount {
 
     /// Follows the most frequent paths, from the path that most executions begin with.
     fn chain<'a>(&self, kipf: &'a Kipf) -> Option<Vec<&'a KipfNode>> {
-        let entered = sum(self.entering.iter().map(|one| one.1));
+        let entered = sum(self.entering.iter().map(|path| path.1));
         let &(path, count) = self.entering.first()?;
         if share(count, entered) < MOST {
             return None;
@@ -174,7 +174,7 @@ impl LoopCount {
 impl Sequences {
     /// Returns the sequences that are frequent enough to matter for at least one of these loops.
     pub fn for_loops(&self, loops: &[&LoopCount], least: Thousandths) -> Kipf {
-        let least = loops.iter().map(|one| one.least(self.k, least)).min();
+        let least = loops.iter().map(|count| count.least(self.k, least)).min();
         self.kipf(self.k, least.unwrap_or(u64::MAX))
     }
 }

@@ -17,28 +17,28 @@
 //! a node with several children takes 18 to 36 bytes more.
 
 use super::children::Children;
-use super::flat::{self, Flat, Remembered};
-use super::slab::Slab;
+use super::flat::{self, Flat, RecentSlabs};
+use super::slab::SlabId;
 
 /// Weight of a trie node, weight of a flat slab without its words, and number of words that weigh
 /// 1.
-const NODE: usize = 4;
-const FLAT: usize = 3;
-const WORDS: usize = 3;
+const NODE_WEIGHT: usize = 4;
+const FLAT_WEIGHT: usize = 3;
+const WORDS_PER_WEIGHT: usize = 3;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
     label: u32,
     /// The node that came next last time. In a node with one child, this is the child.
-    next: Slab,
+    next: SlabId,
     /// The label of `next`. A step compares this label without reading the node `next`.
     next_label: u32,
     /// The parent in the trie; for a flat slab, the position of its words in [`Flat`].
-    parent: Slab,
+    parent: SlabId,
     depth: u16,
     kind: Kind,
     /// Whether the slab has the maximum length.
-    whole: bool,
+    is_complete: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,46 +52,46 @@ enum Kind {
 }
 
 /// Maximum number of complete slabs that are looked up at a time.
-pub(super) const TOGETHER: usize = 16;
+pub(super) const LOOKUP_BATCH: usize = 16;
 
 /// All slabs, with their words.
 #[derive(Debug)]
 pub(super) struct Slabs {
     /// Length of a complete slab.
-    most: usize,
+    max_paths: usize,
     nodes: Vec<Node>,
     /// The slab of one path, indexed by word.
-    roots: Vec<Slab>,
+    roots: Vec<SlabId>,
     children: Children,
     flat: Flat,
     /// Number of steps that led to another node than last time.
     pub(super) misses: u64,
-    remembered: Remembered,
+    recent: RecentSlabs,
     /// Buffer for a slab's words.
-    spelt: Vec<u32>,
+    buffer: Vec<u32>,
 }
 
 impl Slabs {
     /// Creates a table for slabs of at most `most` words, all of them below `end`.
-    pub(super) fn new(most: usize, end: u32) -> Slabs {
-        let none = Node {
+    pub(super) fn new(max_paths: usize, end: u32) -> Slabs {
+        let root = Node {
             label: u32::MAX,
             next: 0,
             next_label: u32::MAX,
             parent: 0,
             depth: u16::MAX,
             kind: Kind::Single,
-            whole: false,
+            is_complete: false,
         };
         Slabs {
-            most,
-            nodes: vec![none],
+            max_paths,
+            nodes: vec![root],
             roots: vec![0; end as usize],
             children: Children::default(),
             flat: Flat::default(),
             misses: 0,
-            remembered: Remembered::new(most),
-            spelt: Vec::new(),
+            recent: RecentSlabs::new(max_paths),
+            buffer: Vec::new(),
         }
     }
 
@@ -102,24 +102,26 @@ impl Slabs {
 
     /// Memory that the slabs take, in units of about 13 bytes.
     pub(super) fn weight(&self) -> usize {
-        NODE * (self.len() - self.flat.len()) + FLAT * self.flat.len() + self.flat.sum() / WORDS
+        NODE_WEIGHT * (self.len() - self.flat.len())
+            + FLAT_WEIGHT * self.flat.len()
+            + self.flat.word_count() / WORDS_PER_WEIGHT
     }
 
     /// Memory that the slabs marked in `keep` take, in the same units.
-    pub(super) fn weight_of(&self, keep: &[bool]) -> usize {
+    pub(super) fn kept_weight(&self, keep: &[bool]) -> usize {
         let nodes = self.nodes.iter().zip(keep).skip(1);
         let weights = nodes
             .filter(|(_, keep)| **keep)
             .map(|(node, _)| match node.kind {
-                Kind::Flat => FLAT + usize::from(node.depth) / WORDS,
-                _ => NODE,
+                Kind::Flat => FLAT_WEIGHT + usize::from(node.depth) / WORDS_PER_WEIGHT,
+                _ => NODE_WEIGHT,
             });
         weights.sum()
     }
 
     /// Returns the slab of one path.
     #[inline(always)]
-    pub(super) fn first(&mut self, label: u32) -> Slab {
+    pub(super) fn path_slab(&mut self, label: u32) -> SlabId {
         match self.roots.get(label as usize) {
             Some(&root) if root != 0 => root,
             _ => self.root(label),
@@ -129,57 +131,57 @@ impl Slabs {
     /// Appends a path to a slab. Returns the new slab, and whether it is complete. After a complete
     /// slab, the path starts the next slab.
     #[inline(always)]
-    pub(super) fn step(&mut self, slab: Slab, label: u32) -> (Slab, bool) {
+    pub(super) fn step(&mut self, slab: SlabId, label: u32) -> (SlabId, bool) {
         let node = &self.nodes[slab as usize];
         if node.next_label == label {
-            return (node.next, self.is_whole(node.next));
+            return (node.next, self.is_complete(node.next));
         }
         let next = self.step_elsewhere(slab, label);
-        (next, self.is_whole(next))
+        (next, self.is_complete(next))
     }
 
     #[inline(never)]
-    fn step_elsewhere(&mut self, slab: Slab, label: u32) -> Slab {
+    fn step_elsewhere(&mut self, slab: SlabId, label: u32) -> SlabId {
         self.misses += 1;
-        let next = if self.is_whole(slab) {
-            self.first(label)
+        let next = if self.is_complete(slab) {
+            self.path_slab(label)
         } else {
             self.child(slab, label)
         };
-        self.comes_next(slab, next, label);
+        self.set_next(slab, next, label);
         next
     }
 
     /// Whether the slab has the maximum length.
     #[inline(always)]
-    pub(super) fn is_whole(&self, slab: Slab) -> bool {
-        self.nodes[slab as usize].whole
+    pub(super) fn is_complete(&self, slab: SlabId) -> bool {
+        self.nodes[slab as usize].is_complete
     }
 
     /// Number of the slab's paths.
-    pub(super) fn paths(&self, slab: Slab) -> usize {
+    pub(super) fn paths(&self, slab: SlabId) -> usize {
         usize::from(self.nodes[slab as usize].depth.wrapping_add(1))
     }
 
     /// Returns the complete slabs of these words, at most [`LOOKUP_BATCH`]. Loads the memory of all
     /// lookups before it reads any of them, so that cache misses overlap.
     #[inline]
-    pub(super) fn wholes<'a>(
+    pub(super) fn complete_slabs<'a>(
         &mut self,
         words: &[u32],
-        slabs: &'a mut [Slab; TOGETHER],
-    ) -> &'a [Slab] {
-        let mut hashes = [0; TOGETHER];
-        let each = || words.chunks_exact(self.most).take(TOGETHER);
-        let count = each().len();
-        for (hash, words) in hashes.iter_mut().zip(each()) {
+        slabs: &'a mut [SlabId; LOOKUP_BATCH],
+    ) -> &'a [SlabId] {
+        let mut hashes = [0; LOOKUP_BATCH];
+        let chunks = || words.chunks_exact(self.max_paths).take(LOOKUP_BATCH);
+        let count = chunks().len();
+        for (hash, words) in hashes.iter_mut().zip(chunks()) {
             *hash = flat::hash(words);
         }
-        self.remembered.touch(&hashes[..count]);
-        let mut unknown = [0; TOGETHER];
+        self.recent.touch(&hashes[..count]);
+        let mut unknown = [0; LOOKUP_BATCH];
         let mut misses = 0;
-        for (index, words) in each().enumerate() {
-            let slab = self.remembered.slab(hashes[index], words);
+        for (index, words) in chunks().enumerate() {
+            let slab = self.recent.slab(hashes[index], words);
             slabs[index] = slab;
             unknown[misses] = index;
             misses += usize::from(slab == 0);
@@ -187,20 +189,20 @@ impl Slabs {
         let unknown = &unknown[..misses];
         self.flat.touch(unknown.iter().map(|&index| hashes[index]));
         for &index in unknown {
-            let words = &words[index * self.most..][..self.most];
+            let words = &words[index * self.max_paths..][..self.max_paths];
             slabs[index] = self.intern(hashes[index], words);
-            self.remembered.put(hashes[index], words, slabs[index]);
+            self.recent.put(hashes[index], words, slabs[index]);
         }
         &slabs[..count]
     }
 
     /// Returns the flat slab of these words; adds it if it is new.
-    fn intern(&mut self, hash: u32, words: &[u32]) -> Slab {
+    fn intern(&mut self, hash: u32, words: &[u32]) -> SlabId {
         let known = self.flat.find(hash, words);
         if known != 0 {
             return known;
         }
-        let slab = self.next();
+        let slab = self.next_id();
         let start = self.flat.add(hash, words, slab);
         self.nodes.push(Node {
             label: words[words.len() - 1],
@@ -209,13 +211,13 @@ impl Slabs {
             parent: start,
             depth: words.len() as u16 - 1,
             kind: Kind::Flat,
-            whole: words.len() == self.most,
+            is_complete: words.len() == self.max_paths,
         });
         slab
     }
 
     #[cold]
-    fn root(&mut self, label: u32) -> Slab {
+    fn root(&mut self, label: u32) -> SlabId {
         let index = label as usize;
         if index >= self.roots.len() {
             self.roots.resize(index + 1, 0);
@@ -224,7 +226,7 @@ impl Slabs {
         self.roots[index]
     }
 
-    fn child(&mut self, from: Slab, label: u32) -> Slab {
+    fn child(&mut self, from: SlabId, label: u32) -> SlabId {
         let node = self.nodes[from as usize];
         let known = if node.kind == Kind::Several {
             self.children.find(from, label)
@@ -232,8 +234,8 @@ impl Slabs {
             (node.next_label == label).then_some(node.next)
         };
         known.unwrap_or_else(|| {
-            let child = if usize::from(node.depth) + 2 == self.most {
-                self.spell(from, label)
+            let child = if usize::from(node.depth) + 2 == self.max_paths {
+                self.complete(from, label)
             } else {
                 self.push(from, label, node.depth + 1)
             };
@@ -243,22 +245,22 @@ impl Slabs {
     }
 
     /// Returns the complete slab that consists of `from` and this label.
-    fn spell(&mut self, from: Slab, label: u32) -> Slab {
-        let mut words = std::mem::take(&mut self.spelt);
+    fn complete(&mut self, from: SlabId, label: u32) -> SlabId {
+        let mut words = std::mem::take(&mut self.buffer);
         words.clear();
         self.words(from, &mut words);
         words.push(label);
         let slab = self.intern(flat::hash(&words), &words);
-        self.spelt = words;
+        self.buffer = words;
         slab
     }
 
-    fn next(&self) -> Slab {
-        Slab::try_from(self.nodes.len()).expect("fewer than 2^32 slabs")
+    fn next_id(&self) -> SlabId {
+        SlabId::try_from(self.nodes.len()).expect("fewer than 2^32 slabs")
     }
 
-    fn push(&mut self, parent: Slab, label: u32, depth: u16) -> Slab {
-        let slab = self.next();
+    fn push(&mut self, parent: SlabId, label: u32, depth: u16) -> SlabId {
+        let slab = self.next_id();
         self.nodes.push(Node {
             label,
             next: 0,
@@ -266,12 +268,12 @@ impl Slabs {
             parent,
             depth,
             kind: Kind::Single,
-            whole: usize::from(depth) + 1 == self.most,
+            is_complete: usize::from(depth) + 1 == self.max_paths,
         });
         slab
     }
 
-    fn attach(&mut self, from: Slab, child: Slab, label: u32) {
+    fn attach(&mut self, from: SlabId, child: SlabId, label: u32) {
         let Node {
             next: only,
             next_label,
@@ -285,40 +287,45 @@ impl Slabs {
         if kind == Kind::Several || only != 0 {
             self.children.insert(from, label, child);
         }
-        self.comes_next(from, child, label);
+        self.set_next(from, child, label);
     }
 
-    fn comes_next(&mut self, from: Slab, next: Slab, label: u32) {
+    fn set_next(&mut self, from: SlabId, next: SlabId, label: u32) {
         let node = &mut self.nodes[from as usize];
         (node.next, node.next_label) = (next, label);
     }
 
     /// Returns the slab of the first `paths` paths of a slab, and passes each of its other paths to
     /// `each`.
-    pub(super) fn cut(&mut self, slab: Slab, paths: usize, mut each: impl FnMut(u32)) -> Slab {
+    pub(super) fn shorten(
+        &mut self,
+        slab: SlabId,
+        paths: usize,
+        mut drop_path: impl FnMut(u32),
+    ) -> SlabId {
         let Node { parent, kind, .. } = self.nodes[slab as usize];
         if kind == Kind::Flat {
-            let mut words = std::mem::take(&mut self.spelt);
+            let mut words = std::mem::take(&mut self.buffer);
             words.clear();
             words.extend_from_slice(self.flat.words(parent, self.paths(slab)));
-            words.drain(paths..).for_each(each);
+            words.drain(paths..).for_each(drop_path);
             let slab = match paths {
                 0 => 0,
                 _ => self.intern(flat::hash(&words), &words),
             };
-            self.spelt = words;
+            self.buffer = words;
             return slab;
         }
         let mut slab = slab;
         while self.paths(slab) > paths {
-            each(self.nodes[slab as usize].label);
+            drop_path(self.nodes[slab as usize].label);
             slab = self.nodes[slab as usize].parent;
         }
         slab
     }
 
     /// Marks the ancestors of all kept nodes as kept, too.
-    pub(super) fn keep_beginnings(&self, keep: &mut [bool]) {
+    pub(super) fn keep_ancestors(&self, keep: &mut [bool]) {
         keep[0] = true;
         for slab in (1..keep.len()).rev() {
             let Node { parent, kind, .. } = self.nodes[slab];
@@ -330,13 +337,13 @@ impl Slabs {
 
     /// Removes the slabs that are not marked in `keep`. Returns the new index of each slab; the
     /// order stays the same.
-    pub(super) fn compact(&mut self, keep: &[bool]) -> Vec<Slab> {
-        let mut places: Vec<Slab> = vec![0; keep.len()];
+    pub(super) fn compact(&mut self, keep: &[bool]) -> Vec<SlabId> {
+        let mut new_ids: Vec<SlabId> = vec![0; keep.len()];
         let nodes = std::mem::take(&mut self.nodes);
         let flat = std::mem::take(&mut self.flat);
         self.nodes.push(nodes[0]);
         self.children = Children::default();
-        self.remembered = Remembered::new(self.most);
+        self.recent = RecentSlabs::new(self.max_paths);
         for (slab, node) in nodes.iter().enumerate().skip(1) {
             if node.kind != Kind::Flat && node.parent == 0 {
                 self.roots[node.label as usize] = 0;
@@ -344,23 +351,23 @@ impl Slabs {
             if !keep[slab] {
                 continue;
             }
-            places[slab] = if node.kind == Kind::Flat {
+            new_ids[slab] = if node.kind == Kind::Flat {
                 let words = flat.words(node.parent, usize::from(node.depth) + 1);
                 self.intern(flat::hash(words), words)
             } else if node.parent == 0 {
                 self.root(node.label)
             } else {
-                let parent = places[node.parent as usize];
+                let parent = new_ids[node.parent as usize];
                 let child = self.push(parent, node.label, node.depth);
                 self.attach(parent, child, node.label);
                 child
             };
         }
-        places
+        new_ids
     }
 
     /// Appends the words of a slab to `words`.
-    pub(super) fn words(&self, slab: Slab, words: &mut Vec<u32>) {
+    pub(super) fn words(&self, slab: SlabId, words: &mut Vec<u32>) {
         let node = &self.nodes[slab as usize];
         if node.kind == Kind::Flat {
             words.extend_from_slice(self.flat.words(node.parent, self.paths(slab)));

@@ -38,7 +38,7 @@ use super::words::{CATCHES, CLOSES, FLAGS, OPENS, Words};
 
 /// A path that ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ended {
+pub struct EndedPath {
     /// Its word.
     pub word: u32,
     /// The function, as an index into [`Words::functions`].
@@ -58,7 +58,7 @@ pub trait Listener {
     type State: Copy + Default;
 
     /// A path ended. `state` is the state of its activation.
-    fn path(&mut self, path: Ended, state: &mut Self::State);
+    fn path(&mut self, path: EndedPath, state: &mut Self::State);
 
     /// Offers the words after a path of an open activation. `is_next` tells whether a word
     /// continues that activation. The listener may consume as many such words as it likes, and
@@ -91,7 +91,7 @@ pub trait Listener {
 
 /// Numbers of paths and of other events in a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Met {
+pub struct StreamCounts {
     /// Words that ended a path.
     pub paths: u64,
     /// Places that were never written, by threads that are dead.
@@ -105,10 +105,10 @@ pub struct Met {
 }
 
 /// Mark of an activation in doubt: it may or may not be the catcher's.
-const DOUBT: u32 = 1 << 31;
+const IN_DOUBT: u32 = 1 << 31;
 /// Mark of an activation made up for a catcher: no path of it is in the stream.
 const UNSEEN: u32 = 1 << 30;
-const WHICH: u32 = UNSEEN - 1;
+const FUNCTION: u32 = UNSEEN - 1;
 
 #[derive(Clone, Copy, Debug)]
 struct Activation<S> {
@@ -138,7 +138,7 @@ pub struct Activations<S> {
     /// Position after the last word.
     next: Option<u64>,
     control: Control,
-    met: Met,
+    counts: StreamCounts,
 }
 
 impl<S: Copy + Default> Default for Activations<S> {
@@ -148,7 +148,7 @@ impl<S: Copy + Default> Default for Activations<S> {
             below: Vec::new(),
             next: None,
             control: Control::default(),
-            met: Met::default(),
+            counts: StreamCounts::default(),
         }
     }
 }
@@ -163,13 +163,13 @@ fn bottom<S: Default>() -> Activation<S> {
 
 impl<S: Copy + Default> Activations<S> {
     /// Numbers of paths and of other events so far.
-    pub fn met(&self) -> Met {
-        self.met
+    pub fn stream_counts(&self) -> StreamCounts {
+        self.counts
     }
 
     /// Number of open activations with a path in the stream.
     pub fn open(&self) -> u64 {
-        self.all().filter(|one| one.is_seen()).count() as u64
+        self.all().filter(|activation| activation.is_seen()).count() as u64
     }
 
     /// The states of all open activations, in no particular order.
@@ -199,20 +199,20 @@ impl<S: Copy + Default> Activations<S> {
         let mut top = self.top;
         let mut index = 0;
         while let Some(&word) = batch.get(index) {
-            let mut entry = words.known(word);
+            let mut entry = words.cached_entry(word);
             let place = index as u64;
             let position = || at.wrapping_add(4 * place);
             index += 1;
             if entry >> FLAGS == 0 {
                 self.top = top;
-                entry = self.unusual(words, listener, position(), word);
+                entry = self.special_word(words, listener, position(), word);
                 top = self.top;
                 if entry >> FLAGS == 0 {
                     continue;
                 }
             }
             let function = entry >> FLAGS;
-            let mut path = Ended {
+            let mut path = EndedPath {
                 word,
                 function: function - 1,
                 is_first: entry & OPENS != 0,
@@ -221,8 +221,8 @@ impl<S: Copy + Default> Activations<S> {
             };
             paths += 1;
             if entry & OPENS != 0 {
-                if top.function & DOUBT != 0 && entry & CATCHES != 0 {
-                    top = self.resolve(listener, top, function);
+                if top.function & IN_DOUBT != 0 && entry & CATCHES != 0 {
+                    top = self.resolve_doubt(listener, top, function);
                 }
                 if entry & CLOSES != 0 {
                     listener.path(path, &mut S::default());
@@ -236,7 +236,7 @@ impl<S: Copy + Default> Activations<S> {
                 };
             } else if function != top.function {
                 self.top = top;
-                path.is_first = self.surface(listener, position(), function);
+                path.is_first = self.bring_to_top(listener, position(), function);
                 top = self.top;
             }
             listener.path(path, &mut top.state);
@@ -244,19 +244,19 @@ impl<S: Copy + Default> Activations<S> {
                 top = self.below.pop().unwrap_or_else(bottom);
             } else {
                 let goes_on = function << FLAGS;
-                let is_next = |word| words.known(word) == goes_on;
+                let is_next = |word| words.cached_entry(word) == goes_on;
                 let more = listener.run(&batch[index..], is_next, &mut top.state);
                 index += more;
                 paths += more as u64;
             }
         }
         self.top = top;
-        self.met.paths += paths;
+        self.counts.paths += paths;
     }
 
     /// Words are missing: discards all activations.
     pub fn gap<L: Listener<State = S>>(&mut self, listener: &mut L) {
-        self.met.gaps += 1;
+        self.counts.gaps += 1;
         listener.gap(self.open());
         self.forget(listener);
     }
@@ -274,7 +274,7 @@ impl<S: Copy + Default> Activations<S> {
     /// Handles a word that is not in the table: looks it up, or treats it as a hole, a control
     /// word, or an operand. Returns the word's entry if it ends a path.
     #[cold]
-    fn unusual<L: Listener<State = S>>(
+    fn special_word<L: Listener<State = S>>(
         &mut self,
         words: &mut Words,
         listener: &mut L,
@@ -283,10 +283,10 @@ impl<S: Copy + Default> Activations<S> {
     ) -> u32 {
         let awaited = self.control.word != 0 && self.control.next == at;
         if word == 0 {
-            self.met.holes += 1;
+            self.counts.holes += 1;
         } else if word & OPERAND == 0 {
             let entry = words.entry(word);
-            self.met.strangers += u64::from(entry >> FLAGS == 0);
+            self.counts.strangers += u64::from(entry >> FLAGS == 0);
             return entry;
         } else if awaited {
             self.operand(words, listener, word & !OPERAND);
@@ -297,7 +297,7 @@ impl<S: Copy + Default> Activations<S> {
                 ..Control::default()
             };
         } else {
-            self.met.strangers += 1;
+            self.counts.strangers += 1;
         }
         0
     }
@@ -340,11 +340,11 @@ impl<S: Copy + Default> Activations<S> {
         function: u32,
         is_lowest: bool,
     ) {
-        self.met.caught += 1;
+        self.counts.caught += 1;
         let (mut left, mut own) = (0, None);
         while self.top.function != 0 && self.top.at >= position {
             left += u64::from(self.top.is_seen());
-            let gone = if self.top.function & WHICH == function {
+            let gone = if self.top.function & FUNCTION == function {
                 own.replace(self.top)
             } else if is_lowest {
                 listener.gone(&mut self.top.state);
@@ -369,7 +369,7 @@ impl<S: Copy + Default> Activations<S> {
                 function: function | UNSEEN,
                 state: S::default(),
             });
-            own.function |= DOUBT;
+            own.function |= IN_DOUBT;
             self.top = own;
         }
     }
@@ -377,13 +377,13 @@ impl<S: Copy + Default> Activations<S> {
     /// Handles the catcher's first word. If the activation on top is the one in doubt, it belonged
     /// to another call, and is removed.
     #[cold]
-    fn resolve<L: Listener<State = S>>(
+    fn resolve_doubt<L: Listener<State = S>>(
         &mut self,
         listener: &mut L,
         top: Activation<S>,
         function: u32,
     ) -> Activation<S> {
-        if top.function & WHICH != function {
+        if top.function & FUNCTION != function {
             return top;
         }
         listener.gone(&mut { top.state });
@@ -396,14 +396,14 @@ impl<S: Copy + Default> Activations<S> {
     /// Brings the innermost activation of a function to the top, or creates one. Returns whether
     /// none of its paths is in the stream yet.
     #[cold]
-    fn surface<L: Listener<State = S>>(
+    fn bring_to_top<L: Listener<State = S>>(
         &mut self,
         listener: &mut L,
         at: u64,
         function: u32,
     ) -> bool {
         let mut left = 0;
-        while self.top.function != 0 && self.top.function & WHICH != function {
+        while self.top.function != 0 && self.top.function & FUNCTION != function {
             left += u64::from(self.top.is_seen());
             listener.gone(&mut self.top.state);
             self.top = self.below.pop().unwrap_or_else(bottom);
@@ -423,6 +423,6 @@ impl<S: Copy + Default> Activations<S> {
 
 impl<S> Activation<S> {
     fn is_seen(&self) -> bool {
-        self.function & WHICH != 0 && self.function & UNSEEN == 0
+        self.function & FUNCTION != 0 && self.function & UNSEEN == 0
     }
 }

@@ -17,7 +17,7 @@ use holloway_format::{Counters, FunctionMap, ImageMap, Outcome};
 use crate::graph::{Graph, check_indices};
 
 /// Larger words are unknown: 2 GiB of counters for each thread.
-const MOST: u64 = 1 << 28;
+const MAX_WORD: u64 = 1 << 28;
 
 pub(super) const OPENS: u32 = 1;
 pub(super) const CLOSES: u32 = 2;
@@ -26,7 +26,7 @@ pub(super) const CATCHES: u32 = 4;
 pub(super) const FLAGS: u32 = 3;
 /// Entry of a word that was looked up and belongs to no function. Before the lookup, the entry is
 /// 0.
-const NOBODYS: u32 = CLOSES;
+const UNKNOWN_WORD: u32 = CLOSES;
 
 /// The words of an image. Clones share the functions' graphs, but each clone has its own table;
 /// each thread uses one clone.
@@ -88,7 +88,7 @@ impl Words {
         let mut list = Vec::new();
         for (module, placed) in (0u32..).zip(&map.modules) {
             for (function, map) in (0u32..).zip(&placed.module.functions) {
-                let ranged = range(placed.base, map).map(|(first, paths)| WordFunction {
+                let ranged = word_range(placed.base, map).map(|(first, paths)| WordFunction {
                     first,
                     paths,
                     module,
@@ -180,17 +180,17 @@ impl Words {
 
     /// The table's entry of a word; 0 before its lookup.
     #[inline]
-    pub(super) fn known(&self, word: u32) -> u32 {
+    pub(super) fn cached_entry(&self, word: u32) -> u32 {
         self.table.get(word as usize).copied().unwrap_or(0)
     }
 
     /// The table's entry of a word; looks the word up if necessary.
     pub(super) fn entry(&mut self, word: u32) -> u32 {
         let Some(entry) = self.table.get_mut(word as usize) else {
-            return NOBODYS;
+            return UNKNOWN_WORD;
         };
         if *entry == 0 {
-            *entry = self.functions.look_up(word).unwrap_or(NOBODYS);
+            *entry = self.functions.look_up(word).unwrap_or(UNKNOWN_WORD);
         }
         *entry
     }
@@ -229,7 +229,7 @@ impl Functions {
 }
 
 /// The first word and the number of paths of a function that has an array of path counters.
-fn range(base: u64, map: &FunctionMap) -> Option<(u32, u32)> {
+fn word_range(base: u64, map: &FunctionMap) -> Option<(u32, u32)> {
     let Counters::Array { offset, len } = map.counters else {
         return None;
     };
@@ -238,7 +238,7 @@ fn range(base: u64, map: &FunctionMap) -> Option<(u32, u32)> {
         return None;
     }
     let first = base.checked_add(offset)? / 8 + 1;
-    let end = first.checked_add(paths).filter(|&end| end <= MOST)?;
+    let end = first.checked_add(paths).filter(|&end| end <= MAX_WORD)?;
     Some((first as u32, (end - first) as u32))
 }
 

@@ -17,7 +17,7 @@ use holloway_format::trace::{Block, Terminal};
 use super::builder::{Depth, GrammarBuilder, Limits};
 use super::symbols::{Others, Symbols};
 use super::walk::Known;
-use crate::stream::{Activations, Ended, Listener, Met, Words};
+use crate::stream::{Activations, EndedPath, Listener, StreamCounts, Words};
 
 /// What a trace's file gets next.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,7 +58,7 @@ impl Listener for OneByOne<'_> {
     type State = ();
 
     #[inline]
-    fn path(&mut self, path: Ended, (): &mut ()) {
+    fn path(&mut self, path: EndedPath, (): &mut ()) {
         self.symbols.push(path.word);
     }
 
@@ -146,8 +146,8 @@ impl TraceBuilder {
     }
 
     /// What was met in the stream besides paths, in what was given in blocks and perhaps a little behind.
-    pub fn met(&self) -> Met {
-        self.activations.met()
+    pub fn stream_counts(&self) -> StreamCounts {
+        self.activations.stream_counts()
     }
 
     /// The rest, which fills no block. More words may follow.

@@ -58,7 +58,7 @@ impl Known {
         pieces.iter().all(|&piece| walk.step(top, piece));
         let paths = (walk.read - read) as u64;
         let next = end.wrapping_sub(4 * (length - walk.read) as u64);
-        walk.activations.go_on(paths, next);
+        walk.activations.advance(paths, next);
         walk.read
     }
 }

@@ -21,13 +21,13 @@ use holloway_format::Distribution;
 use super::run::TimedPath;
 
 /// The quantile of the base time: the share of samples that take no longer.
-const LOW: f64 = 0.05;
+const BASE_QUANTILE: f64 = 0.05;
 /// The number of bursts at either end that confirm nothing by themselves.
-const FEW: u64 = 2;
+const FEW_BURSTS: u64 = 2;
 
 /// The 5 % quantile of the times, but at least one cycle.
 pub(super) fn base(times: &Distribution) -> u64 {
-    let low = times.quantile(LOW);
+    let low = times.quantile(BASE_QUANTILE);
     // Exact if the quantile is in the bucket of the shortest time.
     let first = times.buckets().next();
     let low = match first.is_some_and(|first| low <= first.high) {
@@ -46,7 +46,7 @@ pub(super) fn window(times: &Distribution, base: u64, window: u64) -> u64 {
         .buckets()
         .take_while(|bucket| time(times, bucket.middle()) <= base);
     let low: u64 = low.map(|bucket| bucket.count).sum();
-    match low > FEW {
+    match low > FEW_BURSTS {
         true => window.div_ceil(2),
         false => window,
     }
@@ -58,7 +58,7 @@ fn time(times: &Distribution, middle: u64) -> u64 {
 }
 
 /// The time of samples above the base time.
-pub(super) struct Above {
+pub(super) struct TimeAbove {
     /// Number of samples that the clock can distinguish from the base time.
     samples: f64,
     /// Their time above the base time.
@@ -71,13 +71,13 @@ pub(super) struct Above {
     pub(super) total: f64,
 }
 
-impl Above {
+impl TimeAbove {
     /// Computes the time above `base`. The longest `interrupted` samples count only as long as the
     /// longest of the others.
-    pub(super) fn of(times: &Distribution, base: u64, window: u64, interrupted: u64) -> Above {
-        let cut = longest_but(times, interrupted);
+    pub(super) fn new(times: &Distribution, base: u64, window: u64, interrupted: u64) -> TimeAbove {
+        let cut = longest_without(times, interrupted);
         let over = |time: u64| time.min(cut) as f64 - base as f64;
-        let mut above = Above::whole(times, base, cut);
+        let mut above = TimeAbove::of_all(times, base, cut);
         let mut below = 0.0;
         let limit = base.saturating_add(window);
         for bucket in times.buckets() {
@@ -104,9 +104,9 @@ impl Above {
     }
 
     /// Sums over all samples. The sums are exact if no sample is shortened to `cut`.
-    fn whole(times: &Distribution, base: u64, cut: u64) -> Above {
+    fn of_all(times: &Distribution, base: u64, cut: u64) -> TimeAbove {
         let (count, base) = (times.count() as f64, base as f64);
-        let mut above = Above {
+        let mut above = TimeAbove {
             samples: count,
             sum: 0.0,
             squares: 0.0,
@@ -136,26 +136,26 @@ impl Above {
 
     /// The standard error of the sum, relative to the sum. `burst_factor` is the factor of the
     /// squared error for samples that come in bursts; `None` if all executions were timed.
-    pub(super) fn error(&self, window: u64, together: Option<f64>) -> f64 {
+    pub(super) fn error(&self, window: u64, burst_factor: Option<f64>) -> f64 {
         if self.sum <= 0.0 {
             return 0.0;
         }
-        let chance = together.map_or(0.0, |together| self.squares.max(0.0) * together);
+        let chance = burst_factor.map_or(0.0, |burst_factor| self.squares.max(0.0) * burst_factor);
         let clock = self.samples * window as f64 / 2.0;
         chance.sqrt().hypot(clock) / self.sum
     }
 }
 
 /// The longest time after the `left_out` longest samples are left out.
-fn longest_but(times: &Distribution, left_out: u64) -> u64 {
+fn longest_without(times: &Distribution, left_out: u64) -> u64 {
     let last = times.count().saturating_sub(left_out).max(1);
     let mut seen = 0;
-    let found = times.buckets().find(|bucket| {
+    let bucket = times.buckets().find(|bucket| {
         seen += bucket.count;
         seen >= last
     });
     // Exact if it is in the last bucket.
-    match found.filter(|bucket| bucket.high < times.largest()) {
+    match bucket.filter(|bucket| bucket.high < times.largest()) {
         Some(bucket) => time(times, bucket.middle()),
         None => times.largest(),
     }
@@ -163,13 +163,13 @@ fn longest_but(times: &Distribution, left_out: u64) -> u64 {
 
 /// Returns the factor by which the squared error grows because the samples of a burst are not
 /// independent.
-pub(super) fn together(path: &TimedPath, base: u64) -> f64 {
+pub(super) fn burst_factor(path: &TimedPath, base: u64) -> f64 {
     let times = &path.timings.calm.whole;
     let over = times.mean() - base as f64;
-    let alone = (times.variance() + over * over) * times.count() as f64;
+    let independent = (times.variance() + over * over) * times.count() as f64;
     let bursts = path.timings.bursts.squares_over(base);
-    if alone > 0.0 {
-        (bursts / alone).max(1.0)
+    if independent > 0.0 {
+        (bursts / independent).max(1.0)
     } else {
         1.0
     }
@@ -191,15 +191,15 @@ pub(super) struct Evidence {
 
 impl Evidence {
     /// Computes the evidence. The clock cannot distinguish times up to `floor` from 0.
-    /// `burst_factor` is the same as for [`Above::error`]. The result is `None` if too few samples
-    /// remain for any evidence.
-    pub(super) fn of(
+    /// `burst_factor` is the same as for [`TimeAbove::error`]. The result is `None` if too few
+    /// samples remain for any evidence.
+    pub(super) fn new(
         times: &Distribution,
         (base, window, floor): (u64, u64, u64),
-        (interrupted, together): (u64, f64),
+        (interrupted, burst_factor): (u64, f64),
     ) -> Option<Evidence> {
-        let low = of_bursts(FEW, together);
-        let high = of_bursts(FEW.max(interrupted), together);
+        let low = samples_of_bursts(FEW_BURSTS, burst_factor);
+        let high = samples_of_bursts(FEW_BURSTS.max(interrupted), burst_factor);
         let last = times.count().checked_sub(high)?;
         let base = time_at(times, low)?.max(base);
         let mut evidence = Evidence::default();
@@ -210,13 +210,13 @@ impl Evidence {
             seen += bucket.count;
             let samples = seen.clamp(low, last.max(low)) - begin;
             let time = time(times, bucket.middle());
-            let of_all = |cycles: u64| samples as f64 * cycles as f64;
-            evidence.base += of_all(base.max(floor));
+            let weighted = |cycles: u64| samples as f64 * cycles as f64;
+            evidence.base += weighted(base.max(floor));
             if time > base.saturating_add(window) {
                 let others = (bucket.count - samples) as f64;
-                evidence.sum += of_all(time - base);
+                evidence.sum += weighted(time - base);
                 evidence.left_out += others * (time - base) as f64;
-                evidence.long += of_all((time - base).saturating_sub(base.max(floor)));
+                evidence.long += weighted((time - base).saturating_sub(base.max(floor)));
             }
         }
         (evidence.base > 0.0).then_some(evidence)
@@ -224,9 +224,9 @@ impl Evidence {
 }
 
 /// The maximum number of samples in this many bursts.
-pub(super) fn of_bursts(bursts: u64, together: f64) -> u64 {
+pub(super) fn samples_of_bursts(bursts: u64, burst_factor: f64) -> u64 {
     // The factor is a ratio of sums, so it may be slightly too large.
-    (bursts as f64 * together - 1e-3).ceil() as u64
+    (bursts as f64 * burst_factor - 1e-3).ceil() as u64
 }
 
 /// The time of the sample that has `before` shorter ones.

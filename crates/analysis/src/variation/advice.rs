@@ -28,49 +28,49 @@ pub const LINE: u64 = 64;
 /// function and shape, and one for the list of each frame. Empty if the path does not vary as
 /// memory does.
 pub fn loads(function: &Function, rank: &Rank) -> Vec<Load> {
-    if !misses(rank) {
+    if !varies_by_misses(rank) {
         return Vec::new();
     }
-    on_path(function, rank.path)
+    predictable_loads(function, rank.path)
 }
 
 /// The loads of a path whose next addresses are predictable.
-fn on_path(function: &Function, path: PathId) -> Vec<Load> {
+fn predictable_loads(function: &Function, path: PathId) -> Vec<Load> {
     let Some(path) = function.graph().and_then(|graph| graph.path(path)) else {
         return Vec::new();
     };
-    let on_it = |load: &&Load| path.blocks.iter().any(|block| block.0 == load.block);
+    let is_on_path = |load: &&Load| path.blocks.iter().any(|block| block.0 == load.block);
     let leaves_its_line = |load: &&Load| match load.shape {
         LoadShape::Induction { stride } => 4 * stride.unsigned_abs() >= LINE,
         LoadShape::Chain { .. } | LoadShape::Through { .. } => true,
     };
-    let loads = function.map.loads.iter().filter(on_it);
+    let loads = function.map.loads.iter().filter(is_on_path);
     let mut loads: Vec<Load> = loads.filter(leaves_its_line).copied().collect();
     // A stable sort: of equal loads, the first one in the code comes first.
-    loads.sort_by_key(|load| promise(load.shape));
-    let mut known = Vec::new();
+    loads.sort_by_key(|load| priority(load.shape));
+    let mut seen = Vec::new();
     loads.retain(|load| {
         // A list node is fetched completely, so the position of the loads in it does not matter.
-        let what = match load.shape {
+        let key = match load.shape {
             LoadShape::Chain { .. } => (0, Some(load.place.scope), 0),
             LoadShape::Through { .. } | LoadShape::Induction { .. } => {
                 let own = frames(&function.map, &load.place).last();
                 (
-                    promise(load.shape).0,
+                    priority(load.shape).0,
                     None,
                     own.map_or(0, |frame| frame.line),
                 )
             }
         };
-        let is_new = !known.contains(&what);
-        known.push(what);
+        let is_new = !seen.contains(&key);
+        seen.push(key);
         is_new
     });
     loads
 }
 
 /// The order of loads: by shape, and then longer steps first.
-fn promise(shape: LoadShape) -> (u8, i64) {
+fn priority(shape: LoadShape) -> (u8, i64) {
     match shape {
         LoadShape::Chain { .. } => (0, 0),
         LoadShape::Through { .. } => (1, 0),
@@ -79,7 +79,7 @@ fn promise(shape: LoadShape) -> (u8, i64) {
 }
 
 /// Whether most of a path's net variation is in samples that may have missed a cache.
-fn misses(rank: &Rank) -> bool {
+fn varies_by_misses(rank: &Rank) -> bool {
     let base = rank.base;
     let (mut all, mut long) = (0.0, 0.0);
     for bucket in rank.times.buckets() {

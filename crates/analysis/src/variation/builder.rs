@@ -23,10 +23,10 @@ use std::collections::hash_map::Entry;
 use crate::stream::Words;
 
 /// Maximum number of words in a record.
-const LONGEST: usize = CLOCK_WORDS;
+const MAX_RECORD_WORDS: usize = CLOCK_WORDS;
 /// Maximum number of samples whose start is remembered. When it is reached, the older half is
 /// merged into one entry.
-const OPEN: usize = 512;
+const MAX_ENDED: usize = 512;
 
 /// The timings read from one or more streams.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -62,26 +62,26 @@ pub struct VariationBuilder {
     bias: u64,
     thread: Thread,
     /// The current burst; `None` if every path is timed.
-    burst: Option<FxHashMap<u32, Together>>,
-    nest: Nest,
+    burst: Option<FxHashMap<u32, BurstTime>>,
+    nest: NestedSamples,
 }
 
 /// The samples that ended, each with its start and the number of samples inside it. If a sample
 /// began earlier and ends now, the samples since then are its callees'.
 #[derive(Default)]
-struct Nest {
+struct NestedSamples {
     ended: Vec<(u64, u64)>,
 }
 
-impl Nest {
+impl NestedSamples {
     /// Ends a sample that began at `start`. Returns the number of samples inside it.
-    fn ends(&mut self, start: u64) -> u64 {
+    fn end_sample(&mut self, start: u64) -> u64 {
         let mut inside = 0;
         while let Some((_, more)) = self.ended.pop_if(|(began, _)| *began >= start) {
             inside += more + 1;
         }
-        if self.ended.len() == OPEN {
-            let older = self.ended.drain(1..OPEN / 2);
+        if self.ended.len() == MAX_ENDED {
+            let older = self.ended.drain(1..MAX_ENDED / 2);
             let more: u64 = older.map(|(_, more)| more + 1).sum();
             self.ended[0].1 += more;
         }
@@ -92,7 +92,7 @@ impl Nest {
 
 /// Undisturbed samples of a path in one burst, and their time.
 #[derive(Clone, Copy, Default)]
-struct Together {
+struct BurstTime {
     samples: u64,
     time: u64,
 }
@@ -100,12 +100,12 @@ struct Together {
 /// The words of the current record that have been read.
 #[derive(Clone, Copy, Default)]
 struct Record {
-    words: [u32; LONGEST],
-    have: usize,
+    words: [u32; MAX_RECORD_WORDS],
+    word_count: usize,
     /// 0: no record has begun.
-    needs: usize,
+    expected_words: usize,
     /// Whether a place of the record was never written.
-    is_holed: bool,
+    has_hole: bool,
 }
 
 /// The first and the last program time of a thread, and its last clock reading.
@@ -126,7 +126,7 @@ struct Clock {
 impl Thread {
     /// Records that the thread ran from `start` to `end`. Returns the number of cycles by which
     /// this extends its known run.
-    fn sees(&mut self, start: u64, end: u64) -> u64 {
+    fn extend_run(&mut self, start: u64, end: u64) -> u64 {
         let (first, last) = self.seen.unwrap_or((start, start));
         let (earlier, later) = (first.min(start), last.max(end));
         self.seen = Some((earlier, later));
@@ -145,7 +145,7 @@ impl VariationBuilder {
             bias: 0,
             thread: Thread::default(),
             burst: None,
-            nest: Nest::default(),
+            nest: NestedSamples::default(),
         }
     }
 
@@ -162,13 +162,15 @@ impl VariationBuilder {
     pub fn feed(&mut self, at: u64, batch: &[u32]) {
         if self.next.is_some_and(|next| next != at) {
             self.timings.stats.gaps += 1;
-            self.cut();
+            self.cut_record();
         }
         self.next = Some(at.wrapping_add(4 * batch.len() as u64));
         let mut rest = batch;
         while let Some((&word, after)) = rest.split_first() {
             rest = match rest.split_first_chunk() {
-                Some((sample, after)) if self.record.needs == 0 && is_whole(sample) => {
+                Some((sample, after))
+                    if self.record.expected_words == 0 && is_complete_sample(sample) =>
+                {
                     self.sample(sample.map(|word| word & !OPERAND));
                     after
                 }
@@ -188,32 +190,32 @@ impl VariationBuilder {
 
     /// Returns the timings since the last call of `take`. An incomplete sample counts as cut.
     pub fn finish(mut self) -> Timings {
-        self.cut();
+        self.cut_record();
         self.take()
     }
 
     fn word(&mut self, word: u32) {
         self.timings.stats.holes += u64::from(word == 0);
-        if self.record.needs > 0 {
+        if self.record.expected_words > 0 {
             if word != 0 && word & OPERAND == 0 {
                 // The operands are missing: another record begins here.
-                self.cut();
+                self.cut_record();
             } else {
-                self.record.is_holed |= word == 0;
-                self.record.words[self.record.have] = word & !OPERAND;
-                self.record.have += 1;
-                if self.record.have == self.record.needs {
-                    self.whole();
+                self.record.has_hole |= word == 0;
+                self.record.words[self.record.word_count] = word & !OPERAND;
+                self.record.word_count += 1;
+                if self.record.word_count == self.record.expected_words {
+                    self.complete_record();
                 }
                 return;
             }
         }
-        self.begin(word);
+        self.begin_record(word);
     }
 
     /// Reads a word that is not an operand of an earlier word.
-    fn begin(&mut self, word: u32) {
-        let needs = match word {
+    fn begin_record(&mut self, word: u32) {
+        let expected_words = match word {
             0 => 0,
             WORD_CLOCK => CLOCK_WORDS,
             WORD_OWNER => 2,
@@ -226,26 +228,26 @@ impl VariationBuilder {
         };
         self.record = Record {
             words: [word, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-            have: 1,
-            needs,
-            is_holed: false,
+            word_count: 1,
+            expected_words,
+            has_hole: false,
         };
     }
 
     /// Discards the current record, whose end is missing.
-    fn cut(&mut self) {
-        if self.record.needs > 0 && self.record.words[0] & OPERAND == 0 {
+    fn cut_record(&mut self) {
+        if self.record.expected_words > 0 && self.record.words[0] & OPERAND == 0 {
             self.timings.stats.cut_samples += 1;
         }
         self.record = Record::default();
     }
 
-    fn whole(&mut self) {
+    fn complete_record(&mut self) {
         let Record {
-            words, is_holed, ..
+            words, has_hole, ..
         } = self.record;
-        if is_holed {
-            return self.cut();
+        if has_hole {
+            return self.cut_record();
         }
         self.record = Record::default();
         let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 31;
@@ -264,7 +266,7 @@ impl VariationBuilder {
             ),
             WORD_OWNER => {
                 self.end_burst();
-                self.nest = Nest::default();
+                self.nest = NestedSamples::default();
                 self.thread = Thread::default();
             }
             WORD_CAUGHT => {}
@@ -275,7 +277,7 @@ impl VariationBuilder {
     fn clock(&mut self, [stamp, nanoseconds]: [u64; 2], bias: u64, resolution: u64, clock: Clock) {
         let stats = &mut self.timings.stats;
         stats.clock(stamp, nanoseconds, bias, resolution);
-        let ran = self.thread.sees(clock.now, clock.now);
+        let ran = self.thread.extend_run(clock.now, clock.now);
         stats.cycles = stats.cycles.saturating_add(ran);
         self.bias = bias;
         if let Some(last) = self.thread.clock.replace(clock) {
@@ -291,7 +293,7 @@ impl VariationBuilder {
     /// Ends the burst: no further sample belongs to it.
     fn end_burst(&mut self) {
         let Some(burst) = &mut self.burst else { return };
-        for (word, Together { samples, time }) in burst.drain() {
+        for (word, BurstTime { samples, time }) in burst.drain() {
             if let Some(path) = self.timings.paths.get_mut(&word) {
                 path.bursts.record(samples, time);
             }
@@ -315,7 +317,7 @@ impl VariationBuilder {
             self.end_burst();
             self.burst.get_or_insert_default();
         }
-        let nested = self.nest.ends(start);
+        let nested = self.nest.end_sample(start);
         let stats = &mut self.timings.stats;
         let path = match self.timings.paths.entry(words[0]) {
             Entry::Occupied(known) => known.into_mut(),
@@ -329,7 +331,9 @@ impl VariationBuilder {
         };
         stats.samples += 1;
         stats.begun += u64::from(words[7]);
-        let ran = self.thread.sees(start, start.saturating_add(duration));
+        let ran = self
+            .thread
+            .extend_run(start, start.saturating_add(duration));
         stats.cycles = stats.cycles.saturating_add(ran);
         let has = |flag: u32| flags & flag != 0;
         stats.preempted += u64::from(has(SAMPLE_PREEMPTED));
@@ -337,26 +341,26 @@ impl VariationBuilder {
         stats.called += u64::from(has(SAMPLE_CALLED));
         stats.unwatched += u64::from(has(SAMPLE_UNWATCHED));
         stats.unknown += u64::from(has(SAMPLE_UNKNOWN));
-        let whole = duration.saturating_sub(self.bias);
-        let own = (!has(SAMPLE_CALLED)).then(|| whole.saturating_sub(inner));
+        let inclusive = duration.saturating_sub(self.bias);
+        let own = (!has(SAMPLE_CALLED)).then(|| inclusive.saturating_sub(inner));
         path.nested = path.nested.saturating_add(nested);
         if has(SAMPLE_UNKNOWN) {
             path.unknown += 1;
         } else if has(SAMPLE_PREEMPTED | SAMPLE_MIGRATED) {
-            path.disturbed.record(whole, own);
+            path.disturbed.record(inclusive, own);
         } else {
-            path.calm.record(whole, own);
+            path.calm.record(inclusive, own);
             if let Some(burst) = &mut self.burst {
-                let together = burst.entry(words[0]).or_default();
-                together.samples += 1;
-                together.time = together.time.saturating_add(whole);
+                let burst_time = burst.entry(words[0]).or_default();
+                burst_time.samples += 1;
+                burst_time.time = burst_time.time.saturating_add(inclusive);
             }
         }
     }
 }
 
 /// Whether these words are a path's word and all its operands.
-fn is_whole(words: &[u32; SAMPLE_WORDS]) -> bool {
+fn is_complete_sample(words: &[u32; SAMPLE_WORDS]) -> bool {
     let [word, operands @ ..] = words;
     *word != 0 && word & OPERAND == 0 && operands.iter().all(|word| word & OPERAND != 0)
 }

@@ -23,7 +23,7 @@ const FREQUENCY: f64 = 3e9;
 const CHANCE: f64 = 1e-3;
 /// Maximum number of samples left out. With more interruptions, their sum hardly depends on chance,
 /// and is compared with the sum of other paths ([`super::machine`]).
-const MOST: u64 = 16;
+const MAX_LEFT_OUT: u64 = 16;
 
 /// Maximum number of interruptions in a cycle of a run.
 pub(super) fn rate(run: &VariationRun) -> f64 {
@@ -31,26 +31,26 @@ pub(super) fn rate(run: &VariationRun) -> f64 {
 }
 
 /// The number of interruptions that a path may have met if it meets `mean` of them on average.
-pub(super) fn most(mean: f64) -> u64 {
+pub(super) fn max_interruptions(mean: f64) -> u64 {
     let mut exactly = (-mean).exp();
     let mut more = 1.0 - exactly;
-    for number in 0..MOST {
+    for number in 0..MAX_LEFT_OUT {
         if more <= CHANCE {
             return number;
         }
         exactly *= mean / (number + 1) as f64;
         more -= exactly;
     }
-    MOST
+    MAX_LEFT_OUT
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, most};
+    use super::{MAX_LEFT_OUT, max_interruptions};
 
     #[test]
     fn as_many_as_one_path_in_a_thousand_exceeds() {
-        let numbers = [0.0, 0.0003, 0.0011, 0.04, 0.05, 0.25, 1.0, 1e3, 1e9].map(most);
-        assert_eq!(numbers, [0, 0, 1, 1, 2, 3, 5, MOST, MOST]);
+        let numbers = [0.0, 0.0003, 0.0011, 0.04, 0.05, 0.25, 1.0, 1e3, 1e9].map(max_interruptions);
+        assert_eq!(numbers, [0, 0, 1, 1, 2, 3, 5, MAX_LEFT_OUT, MAX_LEFT_OUT]);
     }
 }

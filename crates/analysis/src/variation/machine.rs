@@ -5,14 +5,14 @@
 //! relative to the base time. The other paths of the same run measure this cost. It is the loss
 //! that a quarter of their time stays below. Paths are weighted by the base time of their samples,
 //! so steady paths that take a quarter of the time are enough, and no single path decides. Sharing
-//! may cost one path [twice](TIMES) as much as another. The loss that sharing may explain is at
-//! least [`LEAST`] and at most [`LARGEST`], because sharing slows code but hardly halves its speed.
-//! If no other path is available for the comparison, it is [`LARGEST`].
+//! may cost one path [twice](LOSS_RATIO) as much as another. The loss that sharing may explain is
+//! at least [`MIN_LOSS`] and at most [`MAX_LOSS`], because sharing slows code but hardly halves its
+//! speed. If no other path is available for the comparison, it is [`MAX_LOSS`].
 //!
 //! So sharing does not explain samples beyond twice the base time. Interruptions may. The
 //! [`Evidence`] leaves out as many samples as interruptions surely explain. The loss of other paths
 //! in such long samples shows how much more interruptions cost, by the same rule; if no other path
-//! is available, this loss is [`LEAST`]. A path varies for certain if it loses more than either
+//! is available, this loss is [`MIN_LOSS`]. A path varies for certain if it loses more than either
 //! cause explains.
 //!
 //! Cost: sorting the paths, and a binary search for each path.
@@ -21,17 +21,17 @@ use super::above::Evidence;
 use super::path::{Certainty, Rank};
 
 /// The smallest loss that may be the path's own.
-const LEAST: f64 = 0.05;
+const MIN_LOSS: f64 = 0.05;
 /// The largest loss that sharing may explain.
-const LARGEST: f64 = 0.5;
+const MAX_LOSS: f64 = 0.5;
 /// How many times more the machine may cost one path than another.
-const TIMES: f64 = 2.0;
+const LOSS_RATIO: f64 = 2.0;
 /// The share of the other paths' time that stays below the machine's loss.
 const QUARTER: f64 = 0.25;
 /// Number of samples that a path needs to measure the machine.
-const ENOUGH: u64 = 20;
+const MIN_SAMPLES: u64 = 20;
 /// The base time of such a path must be at least this many windows of the clock.
-const WINDOWS: u64 = 4;
+const MIN_WINDOWS: u64 = 4;
 
 /// The losses of the paths that can measure the machine.
 pub(super) struct Machine {
@@ -42,22 +42,22 @@ pub(super) struct Machine {
 
 impl Machine {
     /// Computes the losses of paths from their evidence.
-    pub(super) fn of<'a>(
+    pub(super) fn new<'a>(
         paths: impl Iterator<Item = (&'a Rank, Option<Evidence>)> + Clone,
     ) -> Machine {
-        let told = paths.map(|(path, evidence)| {
-            let is_long = path.base >= WINDOWS.saturating_mul(path.window);
-            let evidence = evidence.filter(|_| is_long && path.samples() >= ENOUGH)?;
+        let measured = paths.map(|(path, evidence)| {
+            let is_long = path.base >= MIN_WINDOWS.saturating_mul(path.window);
+            let evidence = evidence.filter(|_| is_long && path.samples() >= MIN_SAMPLES)?;
             let time = path.base as f64 * path.samples() as f64;
             Some((path.loss, evidence.long / evidence.base, time))
         });
-        let all = told
+        let all = measured
             .clone()
-            .map(|told| told.map(|(loss, _, time)| (loss, time)));
-        let long = told.map(|told| told.map(|(_, loss, time)| (loss, time)));
+            .map(|measured| measured.map(|(loss, _, time)| (loss, time)));
+        let long = measured.map(|measured| measured.map(|(_, loss, time)| (loss, time)));
         Machine {
-            all: Losses::of(all),
-            long: Losses::of(long),
+            all: Losses::new(all),
+            long: Losses::new(long),
         }
     }
 
@@ -70,21 +70,21 @@ impl Machine {
         let Evidence {
             base, sum, long, ..
         } = evidence;
-        let explained = |losses: &Losses, unknown: f64| match losses.of_others(place) {
-            Some(loss) => (TIMES * loss).clamp(LEAST, LARGEST),
+        let explained = |losses: &Losses, unknown: f64| match losses.without(place) {
+            Some(loss) => (LOSS_RATIO * loss).clamp(MIN_LOSS, MAX_LOSS),
             None => unknown,
         };
-        let shared = explained(&self.all, LARGEST);
-        let interrupted = explained(&self.long, LEAST);
-        let sure = (sum - shared * base).max(long - interrupted * base);
-        let why = if sure > 0.0 {
+        let shared = explained(&self.all, MAX_LOSS);
+        let interrupted = explained(&self.long, MIN_LOSS);
+        let certain = (sum - shared * base).max(long - interrupted * base);
+        let certainty = if certain > 0.0 {
             Certainty::Certain
-        } else if sum <= LEAST * base && sum + evidence.left_out > LEAST * base {
+        } else if sum <= MIN_LOSS * base && sum + evidence.left_out > MIN_LOSS * base {
             Certainty::FewBursts
         } else {
             Certainty::Machine
         };
-        (why, sure.max(0.0))
+        (certainty, certain.max(0.0))
     }
 }
 
@@ -99,16 +99,16 @@ struct Losses {
 impl Losses {
     /// Sorts the paths' losses. The items are loss and time, or `None` if the path cannot measure
     /// the machine.
-    fn of(paths: impl Iterator<Item = Option<(f64, f64)>>) -> Losses {
+    fn new(paths: impl Iterator<Item = Option<(f64, f64)>>) -> Losses {
         let mut places = Vec::new();
-        let mut known = Vec::new();
-        for (place, told) in paths.enumerate() {
+        let mut losses = Vec::new();
+        for (place, measured) in paths.enumerate() {
             places.push(None);
-            known.extend(told.map(|(loss, time)| (loss, time, place)));
+            losses.extend(measured.map(|(loss, time)| (loss, time, place)));
         }
-        known.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
+        losses.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
         let mut sum = 0.0;
-        let sorted = known
+        let sorted = losses
             .into_iter()
             .enumerate()
             .map(|(order, (loss, time, place))| {
@@ -124,7 +124,7 @@ impl Losses {
 
     /// The loss that a quarter of the other paths' time stays below; `None` if there is no other
     /// path.
-    fn of_others(&self, path: usize) -> Option<f64> {
+    fn without(&self, path: usize) -> Option<f64> {
         let (_, all) = self.sorted.last()?;
         let (order, own) = self.places[path].unwrap_or((usize::MAX, 0.0));
         if self.sorted.len() == 1 && order == 0 {
@@ -132,13 +132,13 @@ impl Losses {
         }
         let wanted = QUARTER * (all - own);
         let up_to = |time: f64| self.sorted.partition_point(|(_, sum)| *sum < time);
-        let mut found = up_to(wanted);
-        if found >= order {
+        let mut index = up_to(wanted);
+        if index >= order {
             // The sums after this path include its own time.
-            found = up_to(wanted + own).max(order + 1);
+            index = up_to(wanted + own).max(order + 1);
         }
         self.sorted
-            .get(found)
+            .get(index)
             .or(self.sorted.last())
             .map(|(loss, _)| *loss)
     }
@@ -151,7 +151,7 @@ mod tests {
     /// Compares with a walk over the other paths, in order.
     #[test]
     fn a_quarter_of_the_others_time_loses_less() {
-        let told = [
+        let measured = [
             Some((0.3, 10.0)),
             None,
             Some((0.1, 4.0)),
@@ -159,10 +159,13 @@ mod tests {
             Some((2.0, 30.0)),
             Some((0.1, 2.0)),
         ];
-        let losses = Losses::of(told.into_iter());
-        for path in 0..told.len() {
-            let others = told.iter().enumerate().filter(|(place, _)| *place != path);
-            let mut others: Vec<_> = others.filter_map(|(_, told)| *told).collect();
+        let losses = Losses::new(measured.into_iter());
+        for path in 0..measured.len() {
+            let others = measured
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| *place != path);
+            let mut others: Vec<_> = others.filter_map(|(_, measured)| *measured).collect();
             others.sort_by(|a, b| a.0.total_cmp(&b.0));
             let all: f64 = others.iter().map(|(_, time)| time).sum();
             let mut sum = 0.0;
@@ -170,18 +173,11 @@ mod tests {
                 sum += time;
                 sum >= all / 4.0
             });
-            assert_eq!(
-                losses.of_others(path),
-                naive.map(|(loss, _)| *loss),
-                "{path}"
-            );
+            assert_eq!(losses.without(path), naive.map(|(loss, _)| *loss), "{path}");
         }
+        assert_eq!(Losses::new([Some((0.5, 1.0))].into_iter()).without(0), None);
         assert_eq!(
-            Losses::of([Some((0.5, 1.0))].into_iter()).of_others(0),
-            None
-        );
-        assert_eq!(
-            Losses::of([None, Some((0.5, 1.0))].into_iter()).of_others(0),
+            Losses::new([None, Some((0.5, 1.0))].into_iter()).without(0),
             Some(0.5)
         );
     }

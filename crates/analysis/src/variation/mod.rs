@@ -26,6 +26,6 @@ mod ties;
 
 pub use builder::{Timings, VariationBuilder};
 pub use path::{Certainty, Rank};
-pub use rank::{How, Ranking, rank};
-pub use run::{Timed, TimedPath, VariationRun};
+pub use rank::{RankOptions, Ranking, rank};
+pub use run::{TimedFunction, TimedPath, VariationRun};
 pub use sealed::{join, paths, seal};

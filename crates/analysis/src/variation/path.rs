@@ -45,7 +45,7 @@ pub struct Rank {
     pub certainty: Certainty,
     /// The certain part of the net variation, in cycles: the part that neither interruptions nor
     /// sharing the machine explain.
-    pub sure: f64,
+    pub certain_net: f64,
     /// Time above the base, relative to the base time.
     pub loss: f64,
     /// Number of longest samples that may have been interrupted from outside. They count only as

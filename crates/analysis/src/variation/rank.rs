@@ -45,7 +45,7 @@ use std::cmp::Ordering;
 use holloway_flow::PathId;
 use holloway_format::Distribution;
 
-use super::above::{self, Above, Evidence, of_bursts, together};
+use super::above::{self, Evidence, TimeAbove, burst_factor, samples_of_bursts};
 use super::interruptions;
 use super::machine::Machine;
 pub use super::path::{Certainty, Rank};
@@ -53,7 +53,7 @@ use super::run::{TimedPath, VariationRun};
 use crate::run::FunctionId;
 
 /// Minimum number of samples that can show variation.
-const LEAST: u64 = 2;
+const MIN_SAMPLES: u64 = 2;
 
 /// Which time of a path is ranked.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -78,7 +78,7 @@ pub enum Disturbed {
 
 /// The options of a ranking.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct How {
+pub struct RankOptions {
     /// Which time is ranked.
     pub time: Time,
     /// Whether disturbed samples are used.
@@ -116,7 +116,7 @@ pub struct Ranking {
 }
 
 /// Ranks the paths of a run.
-pub fn rank(run: &VariationRun, how: How) -> Ranking {
+pub fn rank(run: &VariationRun, options: RankOptions) -> Ranking {
     let mut ranking = Ranking {
         cycles: run.stats.cycles,
         window: run.stats.resolution.saturating_mul(2),
@@ -124,7 +124,7 @@ pub fn rank(run: &VariationRun, how: How) -> Ranking {
         ..Ranking::default()
     };
     let weights = Weights {
-        how,
+        options,
         window: ranking.window,
         floor: ranking.floor,
         cycles: ranking.cycles,
@@ -144,7 +144,7 @@ pub fn rank(run: &VariationRun, how: How) -> Ranking {
 
 /// The parameters for weighting samples.
 struct Weights {
-    how: How,
+    options: RankOptions,
     window: u64,
     floor: u64,
     /// Cycles of the run.
@@ -156,7 +156,7 @@ struct Weights {
 
 /// A path's evidence, and the factor from the cycles of its samples to the cycles of all its
 /// executions.
-type Found = (Option<Evidence>, f64);
+type PathEvidence = (Option<Evidence>, f64);
 
 impl Ranking {
     fn add(
@@ -164,35 +164,37 @@ impl Ranking {
         function: FunctionId,
         path: &TimedPath,
         weights: &Weights,
-        evidence: &mut Vec<Found>,
+        evidence: &mut Vec<PathEvidence>,
     ) {
-        let (rank, found) = rank_of(function, path, weights);
+        let (rank, path_evidence) = rank_of(function, path, weights);
         self.disturbed += rank.disturbed;
-        if rank.samples() >= LEAST {
+        if rank.samples() >= MIN_SAMPLES {
             self.paths.push(rank);
-            evidence.push(found);
+            evidence.push(path_evidence);
             return;
         }
         self.seldom += 1;
         self.seldom_executions += path.executions;
-        let whole = How {
+        let inclusive = RankOptions {
             time: Time::Inclusive,
-            ..weights.how
+            ..weights.options
         };
-        self.without_own += u64::from(times(path, whole).count() >= LEAST);
+        self.without_own += u64::from(times(path, inclusive).count() >= MIN_SAMPLES);
     }
 
     /// Decides for each path whether its net variation is certain.
-    fn judge(&mut self, evidence: &[Found]) {
-        let known = self.paths.iter().zip(evidence);
-        let machine = Machine::of(known.map(|(rank, (found, _))| (rank, *found)));
-        for (place, (rank, (found, each))) in self.paths.iter_mut().zip(evidence).enumerate() {
+    fn judge(&mut self, evidence: &[PathEvidence]) {
+        let ranks = self.paths.iter().zip(evidence);
+        let machine = Machine::new(ranks.map(|(rank, (path_evidence, _))| (rank, *path_evidence)));
+        for (place, (rank, (path_evidence, scale))) in
+            self.paths.iter_mut().zip(evidence).enumerate()
+        {
             let (certainty, sure) = match rank.is_steady() {
-                false => machine.judge(place, *found),
+                false => machine.judge(place, *path_evidence),
                 true => (Certainty::Steady, 0.0),
             };
             rank.certainty = certainty;
-            rank.sure = (sure * each).min(rank.net);
+            rank.certain_net = (sure * scale).min(rank.net);
             self.certain += usize::from(rank.is_certain());
         }
     }
@@ -206,19 +208,19 @@ impl Ranking {
         });
         let order = |weight: &dyn Fn(&Rank) -> f64| {
             let mut order: Vec<usize> = (0..self.paths.len()).collect();
-            let of = |place: usize| weight(&self.paths[place]);
+            let weight_of = |place: usize| weight(&self.paths[place]);
             // A stable sort: of equal paths, the path with more variation comes first.
-            order.sort_by(|&a, &b| larger(of(a), of(b)));
+            order.sort_by(|&a, &b| larger(weight_of(a), weight_of(b)));
             order
         };
-        let (by_count, by_total) = (order(&|one| one.executions), order(&|one| one.total));
+        let (by_count, by_total) = (order(&|rank| rank.executions), order(&|rank| rank.total));
         (self.by_count, self.by_total) = (by_count, by_total);
     }
 
     /// Net variation of the first paths, in cycles.
     pub fn net(&self, first: usize) -> f64 {
         // Not `sum`: the sum of no numbers is -0.
-        let nets = self.paths.iter().take(first).map(|one| one.net);
+        let nets = self.paths.iter().take(first).map(|rank| rank.net);
         nets.fold(0.0, |sum, net| sum + net)
     }
 
@@ -230,8 +232,8 @@ impl Ranking {
     /// Cycles above the base times that the clock cannot resolve, and the number of paths that vary
     /// only by such cycles.
     pub fn unresolved(&self) -> (f64, usize) {
-        let cycles = self.paths.iter().map(|one| one.unresolved).sum();
-        let paths = self.paths.iter().filter(|one| !one.is_resolved());
+        let cycles = self.paths.iter().map(|rank| rank.unresolved).sum();
+        let paths = self.paths.iter().filter(|rank| !rank.is_resolved());
         (cycles, paths.count())
     }
 
@@ -251,70 +253,74 @@ impl Ranking {
     }
 }
 
-fn rank_of(function: FunctionId, path: &TimedPath, weights: &Weights) -> (Rank, Found) {
-    let times = times(path, weights.how);
-    let of = &path.timings;
-    let whole = of.calm.whole.count() + of.disturbed.whole.count();
-    let known = of.calm.own().count() + of.disturbed.own().count();
-    let nested = of.nested as f64 / of.samples().max(1) as f64;
+fn rank_of(function: FunctionId, path: &TimedPath, weights: &Weights) -> (Rank, PathEvidence) {
+    let times = times(path, weights.options);
+    let timings = &path.timings;
+    let all_samples = timings.calm.whole.count() + timings.disturbed.whole.count();
+    let with_own_time = timings.calm.own().count() + timings.disturbed.own().count();
+    let nested = timings.nested as f64 / timings.samples().max(1) as f64;
     let base = above::base(&times);
     let widest = (weights.window as f64 * (1.0 + nested.sqrt())) as u64;
     let window = above::window(&times, base, widest);
-    let together = match weights.is_exact {
+    let burst_factor = match weights.is_exact {
         true => 1.0,
-        false => together(path, base),
+        false => burst_factor(path, base),
     };
-    let alike = times.quantile(0.5).max(weights.floor) as f64 * times.count() as f64;
-    let bursts = interruptions::most(alike * weights.interruptions);
-    let interrupted = of_bursts(bursts, together);
-    let above = Above::of(&times, base, window, interrupted);
+    let typical = times.quantile(0.5).max(weights.floor) as f64 * times.count() as f64;
+    let bursts = interruptions::max_interruptions(typical * weights.interruptions);
+    let interrupted = samples_of_bursts(bursts, burst_factor);
+    let above = TimeAbove::new(&times, base, window, interrupted);
     let samples = times.count().max(1) as f64;
-    let each = each(path, samples, above.total, weights.cycles);
-    let evidence = Evidence::of(&times, (base, window, weights.floor), (bursts, together));
+    let scale = scale(path, samples, above.total, weights.cycles);
+    let evidence = Evidence::new(
+        &times,
+        (base, window, weights.floor),
+        (bursts, burst_factor),
+    );
     let rank = Rank {
         function,
-        path: PathId(of.path),
-        disturbed: of.disturbed.whole.count(),
-        called: whole.saturating_sub(known),
+        path: PathId(timings.path),
+        disturbed: timings.disturbed.whole.count(),
+        called: all_samples.saturating_sub(with_own_time),
         executions: path.executions,
-        unknown: of.unknown,
+        unknown: timings.unknown,
         base,
-        net: each * above.sum,
+        net: scale * above.sum,
         certainty: Certainty::Steady,
-        sure: 0.0,
+        certain_net: 0.0,
         loss: (above.sum + above.unresolved) / (base.max(weights.floor) as f64 * samples),
         interrupted,
-        error: above.error(widest, (!weights.is_exact).then_some(together)),
-        unresolved: each * above.unresolved,
+        error: above.error(widest, (!weights.is_exact).then_some(burst_factor)),
+        unresolved: scale * above.unresolved,
         window,
         nested,
-        has_callees: weights.how.time == Time::Inclusive
-            && (of.calm.own.is_some() || of.disturbed.own.is_some()),
-        total: (each * above.total).min(weights.cycles as f64),
+        has_callees: weights.options.time == Time::Inclusive
+            && (timings.calm.own.is_some() || timings.disturbed.own.is_some()),
+        total: (scale * above.total).min(weights.cycles as f64),
         times,
     };
-    (rank, (evidence, each))
+    (rank, (evidence, scale))
 }
 
 /// Returns the factor from the cycles of samples, which took `total`, to the cycles of all
 /// executions. All executions of a path take no longer than the run. A few samples scaled to all
 /// executions may, and so may the overlapping activations of a recursive function.
-fn each(path: &TimedPath, samples: f64, total: f64, cycles: u64) -> f64 {
-    let each = path.executions / samples;
-    match each * total > cycles as f64 {
+fn scale(path: &TimedPath, samples: f64, total: f64, cycles: u64) -> f64 {
+    let scale = path.executions / samples;
+    match scale * total > cycles as f64 {
         true => cycles as f64 / total,
-        false => each,
+        false => scale,
     }
 }
 
 /// The times to rank.
-fn times(path: &TimedPath, how: How) -> Distribution {
-    let pick = |timing: &holloway_format::Timing| match how.time {
+fn times(path: &TimedPath, options: RankOptions) -> Distribution {
+    let pick = |timing: &holloway_format::Timing| match options.time {
         Time::Inclusive => timing.whole.clone(),
         Time::Exclusive => timing.own().clone(),
     };
     let mut times = pick(&path.timings.calm);
-    if how.disturbed == Disturbed::Included {
+    if options.disturbed == Disturbed::Included {
         times.merge(&pick(&path.timings.disturbed));
     }
     times

@@ -11,7 +11,7 @@ use crate::run::{FunctionId, ModuleId, RunProfile};
 
 /// If two clock readings are closer than this, in nanoseconds, they do not give the cycles in a
 /// second.
-const SHORT: u64 = 1_000_000;
+const MIN_NANOSECONDS: u64 = 1_000_000;
 
 /// A run of programs built to time paths.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct VariationRun {
     /// all paths were timed.
     pub run: RunProfile,
     /// The functions with samples, by id.
-    pub functions: Vec<Timed>,
+    pub functions: Vec<TimedFunction>,
     /// Sums over all processes.
     pub stats: VariationStats,
     /// Whether every path was timed, in all processes.
@@ -29,7 +29,7 @@ pub struct VariationRun {
 
 /// The timings of a function.
 #[derive(Clone, Debug)]
-pub struct Timed {
+pub struct TimedFunction {
     /// The function.
     pub id: FunctionId,
     /// The function's paths with samples, by number.
@@ -60,14 +60,16 @@ impl VariationRun {
                 let own = profile.head.stats;
                 stats.add(&own);
                 is_exact &= profile.head.kind == Kind::Times;
-                for one in profile.functions {
-                    let Some(function) = map.function(one.module, one.function) else {
+                for function_timings in profile.functions {
+                    let Some(function) =
+                        map.function(function_timings.module, function_timings.function)
+                    else {
                         continue;
                     };
-                    let module = ModuleId(modules + one.module);
+                    let module = ModuleId(modules + function_timings.module);
                     let key = (module, function.counters.offset());
                     let sums = timed.entry(key).or_default();
-                    for path in one.paths {
+                    for path in function_timings.paths {
                         let sum = sums.entry(path.path).or_default();
                         sum.executions += executions(&own, path.samples());
                         sum.timings.path = path.path;
@@ -83,7 +85,7 @@ impl VariationRun {
             let key = (function.module, function.map.counters.offset());
             let mut paths: Vec<TimedPath> = timed.remove(&key)?.into_values().collect();
             paths.sort_by_key(|path| path.timings.path);
-            Some(Timed { id, paths })
+            Some(TimedFunction { id, paths })
         });
         VariationRun {
             functions: functions.collect(),
@@ -100,6 +102,6 @@ impl VariationRun {
         let time = stats
             .last_nanoseconds
             .saturating_sub(stats.first_nanoseconds);
-        (time >= SHORT && cycles > 0).then(|| cycles as f64 / (time as f64 / 1e9))
+        (time >= MIN_NANOSECONDS && cycles > 0).then(|| cycles as f64 / (time as f64 / 1e9))
     }
 }

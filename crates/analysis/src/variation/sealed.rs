@@ -15,18 +15,18 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
     let mut by_word: Vec<(u32, &PathTimings)> = timings
         .paths
         .iter()
-        .map(|(word, one)| (*word, one))
+        .map(|(word, timings)| (*word, timings))
         .collect();
     by_word.sort_unstable_by_key(|(word, _)| *word);
     let mut rest = &by_word[..];
     let mut functions = Vec::new();
-    for of in words.functions() {
+    for word_function in words.functions() {
         let WordFunction {
             first,
             paths,
             module,
             function,
-        } = of;
+        } = word_function;
         let end = rest.partition_point(|(word, _)| *word < first + paths);
         let (own, others) = rest.split_at(end);
         rest = others;
@@ -44,7 +44,7 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
             });
         }
     }
-    functions.sort_by_key(|one| (one.module, one.function));
+    functions.sort_by_key(|function| (function.module, function.function));
     VariationProfile {
         head,
         functions,
@@ -57,21 +57,21 @@ pub fn join(sum: &mut VariationProfile, more: VariationProfile) {
     sum.head.stats.add(&more.head.stats);
     sum.head.process.threads = sum.head.process.threads.max(more.head.process.threads);
     sum.damage.extend(more.damage);
-    for one in more.functions {
-        let key = (one.module, one.function);
-        let known = &mut sum.functions;
-        match known.binary_search_by_key(&key, |known| (known.module, known.function)) {
-            Err(place) => known.insert(place, one),
-            Ok(place) => join_paths(&mut known[place].paths, one.paths),
+    for function in more.functions {
+        let key = (function.module, function.function);
+        let functions = &mut sum.functions;
+        match functions.binary_search_by_key(&key, |known| (known.module, known.function)) {
+            Err(place) => functions.insert(place, function),
+            Ok(place) => join_paths(&mut functions[place].paths, function.paths),
         }
     }
 }
 
 fn join_paths(sum: &mut Vec<PathTimings>, more: Vec<PathTimings>) {
-    for one in more {
-        match sum.binary_search_by_key(&one.path, |known| known.path) {
-            Err(place) => sum.insert(place, one),
-            Ok(place) => sum[place].merge(&one),
+    for path in more {
+        match sum.binary_search_by_key(&path.path, |known| known.path) {
+            Err(place) => sum.insert(place, path),
+            Ok(place) => sum[place].merge(&path),
         }
     }
 }
@@ -79,11 +79,11 @@ fn join_paths(sum: &mut Vec<PathTimings>, more: Vec<PathTimings>) {
 /// Returns the profile that counting paths would have produced, with estimated counts.
 pub fn paths(profile: &VariationProfile) -> Profile {
     let head = &profile.head;
-    let functions = profile.functions.iter().map(|one| FunctionCounts {
-        module: one.module,
-        function: one.function,
-        hash: one.hash,
-        counts: one
+    let functions = profile.functions.iter().map(|function| FunctionCounts {
+        module: function.module,
+        function: function.function,
+        hash: function.hash,
+        counts: function
             .paths
             .iter()
             .map(|path| {

@@ -32,7 +32,7 @@ impl Ranking {
         for ((function, _), ranks) in groups {
             let spread = spreads
                 .entry(function)
-                .or_insert_with(|| Spread::of(function));
+                .or_insert_with(|| Spread::new(function));
             spread.add(&ranks);
         }
         let mut spreads: Vec<Spread> = spreads.into_values().collect();
@@ -64,7 +64,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    fn of(function: FunctionId) -> Spread {
+    fn new(function: FunctionId) -> Spread {
         Spread {
             function,
             paths: 0,

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use holloway_flow::PathId;
 use rustc_hash::FxHashMap;
 
-use super::rank::{How, larger, rank};
+use super::rank::{RankOptions, larger, rank};
 use super::run::VariationRun;
 use crate::overlap::same::{Number, numbering};
 use crate::run::{Function, FunctionId};
@@ -27,12 +27,12 @@ pub struct Stability {
     pub shares: Vec<Vec<f64>>,
     /// All paths that are among the first of any run: by their best rank, then by the run with this
     /// rank.
-    pub paths: Vec<Stable>,
+    pub paths: Vec<StablePath>,
 }
 
 /// A path that is among the first paths of a run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Stable {
+pub struct StablePath {
     /// The run in which the path has its best rank.
     pub run: usize,
     /// The path's function in that run.
@@ -50,7 +50,7 @@ pub struct Stable {
 type Key = (usize, FunctionId, Number);
 
 /// A path in one run.
-struct Known {
+struct RankedPath {
     place: usize,
     function: FunctionId,
     path: PathId,
@@ -63,38 +63,38 @@ struct Known {
 /// runs. `name` returns a function's displayed name.
 pub fn stability(
     runs: &[&VariationRun],
-    how: How,
+    options: RankOptions,
     top: usize,
     name: &dyn Fn(&Function) -> Rc<str>,
 ) -> Stability {
-    let mut common = Common {
+    let mut common = CommonFunctions {
         runs,
         name,
         functions: FxHashMap::default(),
     };
     let mut all = Vec::new();
-    let mut known: Vec<BTreeMap<Key, Known>> = Vec::new();
+    let mut ranked_paths: Vec<BTreeMap<Key, RankedPath>> = Vec::new();
     for (place, run) in runs.iter().enumerate() {
-        let ranking = rank(run, how);
+        let ranking = rank(run, options);
         all.push(ranking.share(ranking.certain_net()));
-        known.push(common.ranked(place, ranking.paths.iter()));
+        ranked_paths.push(common.ranked(place, ranking.paths.iter()));
     }
-    let orders: Vec<Vec<Key>> = known.iter().map(ordered).collect();
-    let firsts: Vec<Vec<Key>> = (known.iter().zip(&orders))
+    let orders: Vec<Vec<Key>> = ranked_paths.iter().map(ordered).collect();
+    let firsts: Vec<Vec<Key>> = (ranked_paths.iter().zip(&orders))
         .map(|(paths, order)| {
             let certain = order.iter().filter(|key| paths[key].is_certain);
             certain.take(top).copied().collect()
         })
         .collect();
     let share = |run: usize, key: &Key| -> f64 {
-        let net = known[run].get(key).map_or(0.0, |one| one.net);
+        let net = ranked_paths[run].get(key).map_or(0.0, |path| path.net);
         net / (runs[run].stats.cycles.max(1) as f64)
     };
     let shares = firsts.iter().map(|keys| {
         let on = |run: usize| {
             keys.iter()
                 .map(|key| share(run, key))
-                .fold(0.0, |sum, one| sum + one)
+                .fold(0.0, |sum, share| sum + share)
         };
         (0..runs.len()).map(on).collect()
     });
@@ -108,10 +108,10 @@ pub fn stability(
     union.sort_unstable();
     let mut seen = std::collections::BTreeSet::new();
     union.retain(|(_, _, key)| seen.insert(*key));
-    let paths = union.into_iter().map(|(_, run, key)| Stable {
+    let paths = union.into_iter().map(|(_, run, key)| StablePath {
         run,
-        function: known[run][&key].function,
-        path: known[run][&key].path,
+        function: ranked_paths[run][&key].function,
+        path: ranked_paths[run][&key].path,
         ranks: orders
             .iter()
             .map(|order| order.get(&key).copied())
@@ -126,8 +126,8 @@ pub fn stability(
 }
 
 /// The paths by net variation, those with certain net variation first.
-fn ordered(paths: &BTreeMap<Key, Known>) -> Vec<Key> {
-    let mut keys: Vec<(&Key, &Known)> = paths.iter().collect();
+fn ordered(paths: &BTreeMap<Key, RankedPath>) -> Vec<Key> {
+    let mut keys: Vec<(&Key, &RankedPath)> = paths.iter().collect();
     keys.sort_by(|(_, a), (_, b)| {
         (b.is_certain.cmp(&a.is_certain))
             .then_with(|| larger(a.net, b.net))
@@ -137,44 +137,49 @@ fn ordered(paths: &BTreeMap<Key, Known>) -> Vec<Key> {
 }
 
 /// The functions that represent all functions with the same name and graph.
-struct Common<'a> {
+struct CommonFunctions<'a> {
     runs: &'a [&'a VariationRun],
     name: &'a dyn Fn(&Function) -> Rc<str>,
     functions: FxHashMap<(Rc<str>, String, u64), (usize, FunctionId)>,
 }
 
-impl Common<'_> {
+impl CommonFunctions<'_> {
     /// The paths of a run, by their comparable keys.
     fn ranked<'b>(
         &mut self,
         run: usize,
         paths: impl Iterator<Item = &'b super::path::Rank>,
-    ) -> BTreeMap<Key, Known> {
-        let mut known: BTreeMap<Key, Known> = BTreeMap::new();
+    ) -> BTreeMap<Key, RankedPath> {
+        let mut ranked_paths: BTreeMap<Key, RankedPath> = BTreeMap::new();
         let mut numberings = FxHashMap::default();
-        for (place, one) in paths.enumerate() {
-            let id = one.function;
-            let (stands, number) = numberings.entry(id).or_insert_with(|| {
+        for (place, rank) in paths.enumerate() {
+            let id = rank.function;
+            let (representative, number) = numberings.entry(id).or_insert_with(|| {
                 let function = self.runs[run].run.function(id);
-                let stands = self.of(run, id, function);
-                let common = self.runs[stands.0].run.function(stands.1);
-                (stands, numbering(function, common))
+                let representative = self.representative(run, id, function);
+                let common = self.runs[representative.0].run.function(representative.1);
+                (representative, numbering(function, common))
             });
-            let key = (stands.0, stands.1, number(one.path));
-            let known = known.entry(key).or_insert(Known {
+            let key = (representative.0, representative.1, number(rank.path));
+            let ranked_path = ranked_paths.entry(key).or_insert(RankedPath {
                 place,
                 function: id,
-                path: one.path,
+                path: rank.path,
                 net: 0.0,
                 is_certain: false,
             });
-            known.net += one.net;
-            known.is_certain |= one.is_certain();
+            ranked_path.net += rank.net;
+            ranked_path.is_certain |= rank.is_certain();
         }
-        known
+        ranked_paths
     }
 
-    fn of(&mut self, run: usize, id: FunctionId, function: &Function) -> (usize, FunctionId) {
+    fn representative(
+        &mut self,
+        run: usize,
+        id: FunctionId,
+        function: &Function,
+    ) -> (usize, FunctionId) {
         let file = Path::new(&*function.map.file).file_name();
         let file = file.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let key = ((self.name)(function), file, function.map.graph_hash());

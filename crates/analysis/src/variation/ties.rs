@@ -18,9 +18,9 @@ use super::path::Rank;
 use super::rank::Ranking;
 
 /// The number of standard errors that a difference must exceed.
-const ERRORS: f64 = 2.0;
+const MAX_ERRORS: f64 = 2.0;
 /// Maximum length of a tie.
-const LONGEST: usize = 1000;
+const MAX_TIE: usize = 1000;
 
 impl Ranking {
     /// Returns the longest sequences of neighbors among the first paths in which no two paths are
@@ -32,7 +32,7 @@ impl Ranking {
         let mut end = 0;
         for begin in 0..paths.len() {
             // A tie without its first path is still a tie.
-            end = end_of(paths, begin, end);
+            end = tie_end(paths, begin, end);
             let is_within = ties.last().is_some_and(|last| last.end >= end);
             if end - begin > 1 && !is_within {
                 ties.push(begin..end);
@@ -44,17 +44,21 @@ impl Ranking {
 
 /// The end of the tie that starts at `begin`: the index after the last path that is
 /// indistinguishable from all paths since `begin`. It is at least `known`.
-fn end_of(paths: &[Rank], begin: usize, known: usize) -> usize {
-    let most = paths.len().min(begin + LONGEST);
+fn tie_end(paths: &[Rank], begin: usize, known: usize) -> usize {
+    let last = paths.len().min(begin + MAX_TIE);
     let mut end = known.max(begin + 1);
-    while end < most && paths[begin..end].iter().all(|one| is_tie(one, &paths[end])) {
+    while end < last
+        && paths[begin..end]
+            .iter()
+            .all(|rank| is_tie(rank, &paths[end]))
+    {
         end += 1;
     }
     end
 }
 
 /// Whether two net variations are indistinguishable.
-fn is_tie(one: &Rank, other: &Rank) -> bool {
-    let error = (one.net * one.error).hypot(other.net * other.error);
-    one.net > 0.0 && other.net > 0.0 && (one.net - other.net).abs() <= ERRORS * error
+fn is_tie(a: &Rank, b: &Rank) -> bool {
+    let error = (a.net * a.error).hypot(b.net * b.error);
+    a.net > 0.0 && b.net > 0.0 && (a.net - b.net).abs() <= MAX_ERRORS * error
 }

@@ -127,8 +127,8 @@ fn run(map: &FunctionMap, walks: &[Vec<u32>]) -> LoopsRun {
         },
         ..LoopsHead::default()
     };
-    let met = builder.met();
-    let sealed = seal(head, &Words::new(&image), &builder.finish(), met);
+    let counts = builder.stream_counts();
+    let sealed = seal(head, &Words::new(&image), &builder.finish(), counts);
     LoopsRun::new(vec![((*image).clone(), vec![sealed])])
 }
 

@@ -17,10 +17,10 @@ fn ways(image: &ImageMap) -> [Vec<u32>; 3] {
     let mut words = Words::new(&image.clone().into());
     let mut kinds: [Vec<u32>; 3] = Default::default();
     for word in 1..words.end() {
-        let Some(says) = words.word(word) else {
+        let Some(meaning) = words.word(word) else {
             continue;
         };
-        match (says.starts_at_entry, says.ends_at_exit) {
+        match (meaning.starts_at_entry, meaning.ends_at_exit) {
             (false, false) => kinds[0].push(word),
             (true, false) => kinds[1].push(word),
             (false, true) => kinds[2].push(word),
@@ -54,8 +54,8 @@ fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>)
         k,
         ..LoopsHead::default()
     };
-    let met = builder.met();
-    let sealed = seal(head, &Words::new(&image), &builder.finish(), met);
+    let counts = builder.stream_counts();
+    let sealed = seal(head, &Words::new(&image), &builder.finish(), counts);
     let run = LoopsRun::new(vec![((*image).clone(), vec![sealed])]);
     let function = &run.run.functions[0];
     let one = &shape::count(function)[0];

@@ -31,7 +31,7 @@ pub(crate) struct Effects {
 const NEVER: u32 = u32::MAX;
 /// The maximum number of activations that a stretch may open and close. A stretch that opens and
 /// closes more is read part by part, so that effects take little memory.
-const MOST: usize = 16;
+const MAX_ACTIVATIONS: usize = 16;
 
 /// The effect of a stretch.
 #[derive(Clone, Copy, Debug)]
@@ -80,22 +80,22 @@ impl Effects {
                 (false, true) => effect.closed = &function,
                 (false, false) => effect.kept = function[0],
             }
-            self.then(effect);
+            self.append(effect);
         }
-        self.push();
+        self.finish();
     }
 
     /// Adds a stretch that consists of other stretches.
     pub(crate) fn push_stretches(&mut self, others: &Effects, stretch: &[u32]) {
-        for &one in stretch {
-            self.then(others.get(one));
+        for &part in stretch {
+            self.append(others.get(part));
         }
-        self.push();
+        self.finish();
     }
 
     /// Appends another effect to the effect under construction.
     #[inline]
-    fn then(&mut self, next: Effect<'_>) {
+    fn append(&mut self, next: Effect<'_>) {
         let mut fits = self.kept != NEVER;
         for &function in next.closed {
             if let [.., top, _] = self.opened[..] {
@@ -113,8 +113,8 @@ impl Effects {
             _ if self.kept == 0 => self.kept = next.kept,
             _ => fits &= self.kept == next.kept,
         }
-        for one in next.opened.chunks_exact(2) {
-            self.opened.extend([one[0], self.length + one[1]]);
+        for opening in next.opened.chunks_exact(2) {
+            self.opened.extend([opening[0], self.length + opening[1]]);
         }
         self.length += next.length;
         if !fits {
@@ -122,8 +122,8 @@ impl Effects {
         }
     }
 
-    fn push(&mut self) {
-        if self.closed.len() + self.opened.len() / 2 > MOST {
+    fn finish(&mut self) {
+        if self.closed.len() + self.opened.len() / 2 > MAX_ACTIVATIONS {
             self.kept = NEVER;
         }
         if self.kept == NEVER {
@@ -176,11 +176,11 @@ impl<S: Copy + Default> Activations<S> {
         } else if !self.close(kept, closed) {
             return false;
         }
-        for one in opened.chunks_exact(2) {
+        for opening in opened.chunks_exact(2) {
             self.below.push(self.top);
             self.top = Activation {
-                at: at.wrapping_add(4 * u64::from(one[1])),
-                function: one[0],
+                at: at.wrapping_add(4 * u64::from(opening[1])),
+                function: opening[0],
                 state: S::default(),
             };
         }
@@ -209,8 +209,8 @@ impl<S: Copy + Default> Activations<S> {
     }
 
     /// Records that stretches with this many paths were read; the next word is at position `next`.
-    pub(crate) fn go_on(&mut self, paths: u64, next: u64) {
-        self.met.paths += paths;
+    pub(crate) fn advance(&mut self, paths: u64, next: u64) {
+        self.counts.paths += paths;
         self.next = Some(next);
     }
 }

@@ -3,12 +3,12 @@
 //! Cost: a copy of the words, and a sort.
 
 use super::pairs::slabs;
-use super::slab::Slab;
+use super::slab::SlabId;
 use super::slabs::Slabs;
 
 /// The slabs by rank, from 1 on. Slabs with the same words have the same rank.
 #[derive(Debug)]
-pub(super) struct Spelt {
+pub(super) struct SortedSlabs {
     words: Vec<u32>,
     /// By rank: start and length of a slab's words.
     pub(super) order: Vec<(usize, usize)>,
@@ -16,21 +16,21 @@ pub(super) struct Spelt {
     ranks: Vec<u32>,
 }
 
-impl Spelt {
+impl SortedSlabs {
     /// Sorts the slabs of these pairs, and the slabs of activations of one path.
-    pub(super) fn new(all: &Slabs, pairs: &[(u64, u64)], alone: &[(Slab, u64)]) -> Spelt {
+    pub(super) fn new(all: &Slabs, pairs: &[(u64, u64)], singles: &[(SlabId, u64)]) -> SortedSlabs {
         let mut is_counted = vec![false; all.len() + 1];
-        for (before, slab) in pairs.iter().map(|(both, _)| slabs(*both)) {
+        for (before, slab) in pairs.iter().map(|(key, _)| slabs(*key)) {
             is_counted[before as usize] = true;
             is_counted[slab as usize] = true;
         }
-        alone
+        singles
             .iter()
             .for_each(|(slab, _)| is_counted[*slab as usize] = true);
         let (mut words, mut keys) = (Vec::new(), Vec::new());
         for slab in (1..)
             .zip(&is_counted[1..])
-            .filter(|(_, is)| **is)
+            .filter(|(_, counted)| **counted)
             .map(|(slab, _)| slab)
         {
             let start = words.len();
@@ -38,23 +38,23 @@ impl Spelt {
             let first = |index: usize| u64::from(words.get(start + index).copied().unwrap_or(0));
             keys.push((first(0) << 32 | first(1), start, words.len() - start, slab));
         }
-        let of = |start: usize, len: usize| &words[start..][..len];
-        keys.sort_unstable_by(|one, other| {
-            let rest = || of(one.1, one.2).cmp(of(other.1, other.2));
-            one.0.cmp(&other.0).then_with(rest)
+        let words_of = |start: usize, len: usize| &words[start..][..len];
+        keys.sort_unstable_by(|a, b| {
+            let rest = || words_of(a.1, a.2).cmp(words_of(b.1, b.2));
+            a.0.cmp(&b.0).then_with(rest)
         });
         let mut order: Vec<(usize, usize)> = Vec::with_capacity(keys.len());
         let mut ranks = vec![0; all.len() + 1];
         for (_, start, len, slab) in keys {
             let is_new = order
                 .last()
-                .is_none_or(|last| of(last.0, last.1) != of(start, len));
+                .is_none_or(|last| words_of(last.0, last.1) != words_of(start, len));
             if is_new {
                 order.push((start, len));
             }
             ranks[slab as usize] = order.len() as u32;
         }
-        Spelt {
+        SortedSlabs {
             words,
             order,
             ranks,
@@ -62,7 +62,7 @@ impl Spelt {
     }
 
     /// The rank of a slab; 0 for no slab.
-    pub(super) fn rank(&self, slab: Slab) -> u32 {
+    pub(super) fn rank(&self, slab: SlabId) -> u32 {
         self.ranks[slab as usize]
     }
 

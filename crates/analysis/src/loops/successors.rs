@@ -8,17 +8,17 @@
 //! Cost: an increment in a table that fits into the cache for each path; 16 bytes for each pair.
 
 use super::forest::{Losses, SlabForest};
-use super::limits::{LEAST, Limits};
+use super::limits::{Limits, MIN_NODES};
 use super::pairs::Pairs;
-use super::tables::{Counted, Tables};
-use crate::stream::{Ended, Listener};
+use super::tables::{SuccessorCounts, Tables};
+use crate::stream::{EndedPath, Listener};
 
 /// How often each path followed each other path.
 #[derive(Debug)]
 pub(super) struct Successors {
     pairs: Pairs,
     /// Number of activations of just one path, by word.
-    alone: Vec<u64>,
+    singles: Vec<u64>,
     dropped: Vec<u64>,
     losses: Losses,
 }
@@ -28,9 +28,9 @@ impl Listener for Successors {
     type State = u32;
 
     #[inline(always)]
-    fn path(&mut self, path: Ended, last: &mut u32) {
+    fn path(&mut self, path: EndedPath, last: &mut u32) {
         if path.is_first && path.closes {
-            self.alone[path.word as usize] += 1;
+            self.singles[path.word as usize] += 1;
             return;
         }
         let before = if path.is_first { 0 } else { *last };
@@ -59,7 +59,7 @@ impl Successors {
     pub(super) fn new(end: u32) -> Successors {
         Successors {
             pairs: Pairs::default(),
-            alone: vec![0; end as usize],
+            singles: vec![0; end as usize],
             dropped: Vec::new(),
             losses: Losses::default(),
         }
@@ -68,17 +68,17 @@ impl Successors {
     /// Merges the counts when they may exceed the limit's memory. If there are still too many
     /// pairs, drops the colder half.
     pub(super) fn keep_within(&mut self, limits: Limits) {
-        let most = limits.nodes.max(LEAST);
-        if self.pairs.is_full(most) && self.pairs.settle().len() > most {
+        let max = limits.nodes.max(MIN_NODES);
+        if self.pairs.is_full(max) && self.pairs.merge_log().len() > max {
             self.halve();
         }
     }
 
     fn halve(&mut self) {
-        let least = self.pairs.middle();
-        self.dropped.resize(self.alone.len(), 0);
-        self.pairs.change(|word, count| {
-            if count > least {
+        let threshold = self.pairs.median();
+        self.dropped.resize(self.singles.len(), 0);
+        self.pairs.replace_slabs(|word, count| {
+            if count > threshold {
                 return word;
             }
             self.dropped[word as usize] += count;
@@ -92,12 +92,12 @@ impl Successors {
 
     /// Returns the forest.
     pub(super) fn forest(mut self, limits: Limits) -> SlabForest {
-        let counted = Counted {
-            pairs: self.pairs.settle(),
-            alone: self.alone,
+        let counted = SuccessorCounts {
+            pairs: self.pairs.merge_log(),
+            singles: self.singles,
             dropped: self.dropped,
             losses: self.losses,
         };
-        Tables::of_words(counted).forest(limits)
+        Tables::from_successors(counted).forest(limits)
     }
 }

@@ -18,7 +18,7 @@ fn damaged_records(timings: &Timings) -> u64 {
 }
 
 #[test]
-fn every_bit_counts() {
+fn every_flipped_bit_is_reported() {
     let step = function("step", "a.c", 1)
         .block(1, &[(0, 1)])
         .block(0, &[])
@@ -42,15 +42,18 @@ fn every_bit_counts() {
         3,
         1800,
     ));
-    let whole = read(&image, &stream);
-    assert_eq!((whole.stats.samples, damaged_records(&whole)), (4, 0));
+    let intact = read(&image, &stream);
+    assert_eq!((intact.stats.samples, damaged_records(&intact)), (4, 0));
     let largest = |timings: &Timings| {
         let profile = sealed(&image, timings, Kind::Variation);
-        let paths = profile.functions.iter().flat_map(|one| &one.paths);
+        let paths = profile
+            .functions
+            .iter()
+            .flat_map(|function| &function.paths);
         paths.map(|path| path.calm.whole.largest()).max()
     };
     // Without the first clock, the probe's bias is unknown.
-    let most = largest(&whole).map(|cycles| cycles + BIAS);
+    let longest = largest(&intact).map(|cycles| cycles + BIAS);
     for bit in 0..32 * stream.len() {
         let (word, mask) = (bit / 32, 1 << (bit % 32));
         stream[word] ^= mask;
@@ -60,7 +63,7 @@ fn every_bit_counts() {
             assert!(damaged_records(&read) > 0, "word {word}, bit {}", bit % 32);
             assert!(read.stats.samples >= 2, "word {word}, bit {}", bit % 32);
         }
-        assert!(largest(&read) <= most, "word {word}, bit {}", bit % 32);
+        assert!(largest(&read) <= longest, "word {word}, bit {}", bit % 32);
         stream[word] ^= mask;
     }
 }

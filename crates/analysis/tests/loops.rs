@@ -303,7 +303,7 @@ proptest! {
 }
 
 #[test]
-fn figures_of_a_run_are_those_of_its_forests() {
+fn a_run_has_the_figures_of_its_forests() {
     let (image, names) = figure_words();
     let activations = noisy(&names, 0x9E37_79B9, 3000);
     for k in [2, 3, 7, 40] {
@@ -378,7 +378,7 @@ fn noisy(names: &[u32], mut seed: u64, words: usize) -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn what_pruning_loses_is_bounded() {
+fn the_losses_of_pruning_are_bounded() {
     let (image, names) = figure_words();
     for seed in 1..3u64 {
         let activations = noisy(&names, seed * 0x9E37_79B9, 130_000);
@@ -486,7 +486,7 @@ fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u3
 }
 
 #[test]
-fn many_ways_round_are_counted_and_pruned_with_small_k() {
+fn many_ways_around_are_counted_and_pruned_with_small_k() {
     let image = placed(vec![branches(7)], Kind::Loops);
     let activations = random_ways(&image, 60_000, 0x9E37_79B9);
     for k in 2..5 {
@@ -516,7 +516,7 @@ fn many_ways_round_are_counted_and_pruned_with_small_k() {
 }
 
 #[test]
-fn slabs_looked_up_together_are_those_of_the_stream() {
+fn slabs_looked_up_in_batches_match_the_stream() {
     let image = placed(vec![branches(7)], Kind::Loops);
     let activations = random_ways(&image, 60_000, 0x9E37_79B9);
     for k in [6, 8, 16] {
@@ -548,7 +548,7 @@ fn merged_forests_keep_within_the_limit() {
 }
 
 #[test]
-fn gaps_only_part_what_they_part() {
+fn gaps_divide_only_the_activations_around_them() {
     let (image, names) = figure_words();
     let [a, b] = [names[0], names[2]];
     let mut builder = LoopsBuilder::new(Words::new(&image), 4, Limits::default());
@@ -560,7 +560,7 @@ fn gaps_only_part_what_they_part() {
 }
 
 #[test]
-fn k_is_brought_into_its_range() {
+fn k_is_clamped_to_its_range() {
     let ks = [0, 1, 2, 1024, u32::MAX].map(|k| SlabForest::new(k, Limits::default()).k());
     assert_eq!(ks, [2, 2, 2, 1024, 1024]);
     let (forest, words) = figure_forest(1024);

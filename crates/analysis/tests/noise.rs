@@ -17,7 +17,7 @@ const APART: u64 = 1_000_000;
 const FREQUENCY: u64 = 3_000_000_000;
 
 /// A function with a loop; `NAME 12` is the loop's turn.
-fn looped(name: &str) -> FunctionMap {
+fn loop_function(name: &str) -> FunctionMap {
     function(name, "a.c", 1)
         .block(1, &[(0, 1)])
         .block(1, &[(0, 2)])
@@ -33,7 +33,11 @@ fn looped(name: &str) -> FunctionMap {
 }
 
 fn app() -> Arc<ImageMap> {
-    timed(["long", "short", "held", "missing"].map(looped).to_vec())
+    timed(
+        ["long", "short", "held", "missing"]
+            .map(loop_function)
+            .to_vec(),
+    )
 }
 
 /// Pseudorandom numbers.
@@ -48,7 +52,7 @@ impl Chance {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn is(&mut self, probability: f64) -> bool {
+    fn happens(&mut self, probability: f64) -> bool {
         self.next() < probability
     }
 
@@ -99,14 +103,14 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
     let mut words = clock(1_000, 1_000, 0, 0, 0);
     let mut now = 10_000;
     let rounds = paths.iter().map(|path| path.1).max().unwrap();
-    let (mut is_shared, mut due) = (false, 0);
+    let (mut is_shared, mut rounds_left) = (false, 0);
     for round in 0..rounds {
         // Other programs come and go; each stays for many samples.
-        if due == 0 {
-            is_shared = chance.is(load.shared);
-            due = 1 + (chance.next() * 40.0) as u32;
+        if rounds_left == 0 {
+            is_shared = chance.happens(load.shared);
+            rounds_left = 1 + (chance.next() * 40.0) as u32;
         }
-        due -= 1;
+        rounds_left -= 1;
         for (name, samples, time) in paths {
             if round * samples / rounds == (round + 1) * samples / rounds {
                 continue;
@@ -115,7 +119,7 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
             if is_shared {
                 time *= 1.0 + load.sharing;
             }
-            if chance.is(time * load.interruptions / FREQUENCY as f64) {
+            if chance.happens(time * load.interruptions / FREQUENCY as f64) {
                 time += chance.long(6_000.0);
             }
             let sample = Sample::new(names[&format!("{name} 12")], now, time as u64);
@@ -135,7 +139,7 @@ fn certain(ranking: &Ranking) -> Vec<u32> {
     paths.map(|path| path.function.0).collect()
 }
 
-fn shown(ranking: &Ranking) -> String {
+fn describe(ranking: &Ranking) -> String {
     let paths = ranking.paths.iter().map(|path| {
         format!(
             "\n{} {:?}: base {}, net {:.3}, loss {:.3}, {} interrupted",
@@ -156,7 +160,7 @@ fn steady(cycles: f64) -> impl Fn(&mut Chance) -> f64 {
 
 /// Slow in one turn of 64, as when a lock is taken.
 fn held(chance: &mut Chance) -> f64 {
-    match chance.is(1.0 / 64.0) {
+    match chance.happens(1.0 / 64.0) {
         true => chance.long(20_000.0).min(1e6),
         false => 90.0 + 10.0 * chance.next(),
     }
@@ -164,7 +168,7 @@ fn held(chance: &mut Chance) -> f64 {
 
 /// Slow in three turns of ten, as when a cache is missed.
 fn missing(chance: &mut Chance) -> f64 {
-    match chance.is(0.3) {
+    match chance.happens(0.3) {
         true => 180.0,
         false => 80.0,
     }
@@ -172,7 +176,7 @@ fn missing(chance: &mut Chance) -> f64 {
 
 /// Neither a slow loop nor a fast loop varies, together or alone, whatever the machine's load.
 #[test]
-fn nothing_varies_where_only_the_machine_does() {
+fn load_on_the_machine_is_no_variation() {
     let (long, short) = (steady(2_600.0), steady(60.0));
     for load in LOADS {
         for seed in 0..TRIALS {
@@ -185,7 +189,7 @@ fn nothing_varies_where_only_the_machine_does() {
                         ranking.certain,
                         0,
                         "{load:?}, seed {seed}: {}",
-                        shown(&ranking)
+                        describe(&ranking)
                     );
                     // No path takes longer than the run, even if few samples suggest it.
                     let longest = ranking.paths[ranking.by_total[0]].total;
@@ -198,7 +202,7 @@ fn nothing_varies_where_only_the_machine_does() {
 
 /// The paths that vary most come first, and steady loops are not in the list.
 #[test]
-fn what_varies_leads() {
+fn paths_that_vary_come_first() {
     let (long, short) = (steady(2_600.0), steady(60.0));
     for load in LOADS {
         for seed in 0..TRIALS {
@@ -209,7 +213,7 @@ fn what_varies_leads() {
                 ("missing", 2_000, &missing),
             ];
             let ranking = ranked(seed, load, &paths);
-            let all = shown(&ranking);
+            let all = describe(&ranking);
             assert_eq!(certain(&ranking), [2, 3], "{load:?}, seed {seed}: {all}");
         }
     }
@@ -217,9 +221,9 @@ fn what_varies_leads() {
 
 /// One turn in a thousand is slow: about ten of ten thousand turns, spread over the run.
 #[test]
-fn what_is_slow_seldom_is_found() {
+fn rarely_slow_paths_are_found() {
     let long = steady(2_600.0);
-    let seldom = |chance: &mut Chance| match chance.is(1e-3) {
+    let seldom = |chance: &mut Chance| match chance.happens(1e-3) {
         true => 50_000.0,
         false => 100.0,
     };
@@ -242,7 +246,7 @@ fn samples_of_few_bursts_are_no_evidence() {
     const BURSTS: u64 = 60;
     let image = app();
     let word = names(&image)["long 12"];
-    let of = |slow: u64| {
+    let certainty_of = |slow: u64| {
         let mut words = Vec::new();
         for burst in 0..BURSTS {
             for sample in 0..8 {
@@ -257,7 +261,7 @@ fn samples_of_few_bursts_are_no_evidence() {
         rank(&run(&image, &words), RankOptions::default()).paths[0].certainty
     };
     assert_eq!(
-        [1, 2, 6].map(of),
+        [1, 2, 6].map(certainty_of),
         [
             Certainty::FewBursts,
             Certainty::FewBursts,

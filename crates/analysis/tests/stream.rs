@@ -64,9 +64,9 @@ struct Paths {
 }
 
 /// Finds paths by their ends, 0 if there is none. With `catches`, the paths must run a landing pad.
-fn paths(image: &Arc<ImageMap>, which: usize, catches: bool) -> Paths {
+fn paths(image: &Arc<ImageMap>, function_index: usize, catches: bool) -> Paths {
     let mut words = Words::new(image);
-    let function = words.functions().nth(which).unwrap();
+    let function = words.functions().nth(function_index).unwrap();
     let mut find = |starts: bool, ends: bool| {
         let mut all = function.first..function.first + function.paths;
         all.find(|&word| {
@@ -125,7 +125,7 @@ fn frames_left_past_unwoven_code_are_seen_when_the_caller_goes_on() {
 }
 
 #[test]
-fn what_opened_after_the_catcher_is_left() {
+fn activations_opened_after_the_catcher_are_left() {
     let image = program(Kind::Loops);
     let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
     let with_pad = paths(&image, PADS, true);
@@ -143,7 +143,7 @@ fn what_opened_after_the_catcher_is_left() {
 }
 
 #[test]
-fn a_catcher_that_has_ended_no_path_takes_the_place_of_the_one_kept_in_doubt() {
+fn a_catcher_without_a_path_replaces_the_activation_in_doubt() {
     let image = program(Kind::Loops);
     let (f, with_pad) = (paths(&image, PADS, false), paths(&image, PADS, true));
     // f's first path calls f, which goes around its loop and then throws.
@@ -159,7 +159,7 @@ fn a_catcher_that_has_ended_no_path_takes_the_place_of_the_one_kept_in_doubt() {
 }
 
 #[test]
-fn where_paths_end_at_calls_the_catcher_is_below_what_it_called() {
+fn if_paths_end_at_calls_the_catcher_is_below_its_callees() {
     let image = program(Kind::Trace);
     let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
     let with_pad = paths(&image, PADS, true);
@@ -244,7 +244,7 @@ fn operands_may_come_in_any_number_of_batches() {
 }
 
 #[test]
-fn gaps_and_holes_and_strangers_are_told() {
+fn gaps_holes_and_strangers_are_counted() {
     let image = program(Kind::Trace);
     let f = paths(&image, PLAIN, false);
     let (notes, counts) = read(
@@ -268,7 +268,7 @@ fn gaps_and_holes_and_strangers_are_told() {
 }
 
 #[test]
-fn an_operand_out_of_place_is_a_stranger() {
+fn a_misplaced_operand_is_a_stranger() {
     let image = program(Kind::Loops);
     let f = paths(&image, PLAIN, false);
     let record = caught(0, f.path_0);
@@ -330,7 +330,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn streams_of_random_programs_say_what_ran(seed in prop::array::uniform8(0u8..), batch in 1usize..50) {
+    fn streams_of_random_programs_match_their_runs(seed in prop::array::uniform8(0u8..), batch in 1usize..50) {
         matches_what_ran(Kind::Loops, &seed, batch);
         matches_what_ran(Kind::Trace, &seed, batch);
     }

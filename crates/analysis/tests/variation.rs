@@ -156,7 +156,7 @@ fn ties_may_overlap() {
 /// A clock with steps of 26 cycles. A difference of one step is no variation. Neither is a
 /// difference of two steps if few samples determine the base time.
 #[test]
-fn what_the_clock_cannot_tell_does_not_vary() {
+fn differences_below_the_resolution_are_no_variation() {
     let image = app();
     let names = names(&image);
     let (tiny, slow) = (names["walk 12"], names["scan 12"]);
@@ -189,7 +189,7 @@ fn what_the_clock_cannot_tell_does_not_vary() {
 
 /// Four callees were timed in each call, and their probes waver as well.
 #[test]
-fn what_probes_of_callees_make_of_a_time_is_no_variation() {
+fn noise_of_callees_probes_is_no_variation() {
     let image = app();
     let names = names(&image);
     let (leaf, caller) = (names["walk 12"], names["scan 12"]);
@@ -215,7 +215,7 @@ fn what_probes_of_callees_make_of_a_time_is_no_variation() {
 /// All times in three bursts are long, and all times in the others are short. So ten bursts prove
 /// as much as ten single samples.
 #[test]
-fn samples_of_a_burst_are_no_strangers() {
+fn samples_of_a_burst_are_not_independent() {
     let image = app();
     let word = names(&image)["walk 12"];
     let rank_of = |most: u32| {
@@ -236,19 +236,15 @@ fn samples_of_a_burst_are_no_strangers() {
         }
         rank(&run(&image, &words), RankOptions::default()).paths[0].clone()
     };
-    let (alone, together) = (rank_of(1), rank_of(8));
-    assert_eq!(together.samples(), 80);
+    let (single, burst) = (rank_of(1), rank_of(8));
+    assert_eq!(burst.samples(), 80);
     let error = 3f64.sqrt().recip();
-    assert!((alone.error - error).abs() < 1e-9, "{}", alone.error);
-    assert!(
-        (together.error - alone.error).abs() < 1e-9,
-        "{}",
-        together.error
-    );
+    assert!((single.error - error).abs() < 1e-9, "{}", single.error);
+    assert!((burst.error - single.error).abs() < 1e-9, "{}", burst.error);
 }
 
 #[test]
-fn a_time_that_cannot_be_told_only_counts() {
+fn samples_with_unknown_time_only_count() {
     let image = app();
     let word = names(&image)["walk 12"];
     let mut words = stream(&[(word, 100), (word, 104)]);
@@ -290,7 +286,7 @@ fn a_sample_stands_for_the_paths_that_began_for_it() {
 }
 
 #[test]
-fn the_probe_is_no_part_of_the_time() {
+fn the_bias_of_the_probe_is_subtracted() {
     let image = app();
     let word = names(&image)["walk 12"];
     let mut words = owner(7).to_vec();
@@ -339,7 +335,7 @@ fn threads_run_side_by_side() {
 }
 
 #[test]
-fn what_disturbed_a_thread_is_no_variation_of_its_code() {
+fn disturbed_samples_are_no_variation_of_the_code() {
     let image = app();
     let word = names(&image)["walk 12"];
     let mut words = stream(&[(word, 100), (word, 104)]);
@@ -409,7 +405,7 @@ fn own_time_is_known_where_callees_were_timed() {
 }
 
 #[test]
-fn samples_that_are_not_whole_are_left_out() {
+fn incomplete_samples_are_left_out() {
     let image = app();
     let word = names(&image)["walk 12"];
     let whole = stream(&[(word, 100)]);
@@ -419,26 +415,26 @@ fn samples_that_are_not_whole_are_left_out() {
         holed[at] = 0;
         holed.extend(&whole);
         let stats = read(&image, &holed).stats;
-        let met = (
+        let counts = (
             stats.samples,
             stats.cut_samples,
             stats.holes,
             stats.strangers,
         );
-        assert_eq!(met, (1, 1, 1, 0), "hole at {at}");
+        assert_eq!(counts, (1, 1, 1, 0), "hole at {at}");
         // The end is missing, and another sample begins.
         let mut cut = whole[..at].to_vec();
         cut.extend(&whole);
         let stats = read(&image, &cut).stats;
-        let met = (stats.samples, stats.cut_samples, stats.strangers);
-        assert_eq!(met, (1, 1, 0), "cut at {at}");
+        let counts = (stats.samples, stats.cut_samples, stats.strangers);
+        assert_eq!(counts, (1, 1, 0), "cut at {at}");
         // Words are missing.
         let mut builder = VariationBuilder::new(Words::new(&image));
         builder.feed(0, &whole[..at]);
         builder.feed(400, &whole);
         let stats = builder.finish().stats;
-        let met = (stats.samples, stats.cut_samples, stats.gaps);
-        assert_eq!(met, (1, 1, 1), "gap at {at}");
+        let counts = (stats.samples, stats.cut_samples, stats.gaps);
+        assert_eq!(counts, (1, 1, 1), "gap at {at}");
         // The stream ends.
         assert_eq!(read(&image, &whole[..at]).stats.cut_samples, 1);
     }
@@ -495,7 +491,7 @@ fn other_rankings_show_other_paths() {
 }
 
 #[test]
-fn a_path_that_is_chosen_is_told_from_one_that_varies() {
+fn choice_is_distinguished_from_variation() {
     let image = app();
     let names = names(&image);
     let mut list = Vec::new();
@@ -559,7 +555,7 @@ fn first_paths_of_one_run_are_found_in_the_other() {
 
 /// Builds of one program may number paths differently. A changed function is another function.
 #[test]
-fn functions_with_another_graph_are_others() {
+fn functions_with_different_graphs_are_different() {
     let changed = function("walk", "a.c", 1)
         .block(1, &[(0, 1)])
         .block(1, &[(0, 2)])
@@ -568,7 +564,7 @@ fn functions_with_another_graph_are_others() {
         .edge(1, 2, Outcome::Return)
         .done();
     let (old, new) = (app(), timed(vec![changed, forked("scan")]));
-    let of = |image: &Arc<ImageMap>, paths: &[&str]| {
+    let run_of = |image: &Arc<ImageMap>, paths: &[&str]| {
         let names = names(image);
         let list = paths
             .iter()
@@ -576,8 +572,8 @@ fn functions_with_another_graph_are_others() {
         run(image, &stream(&list.collect::<Vec<_>>()))
     };
     let (a, b) = (
-        of(&old, &["walk 12", "scan 12"]),
-        of(&new, &["walk 01", "scan 12"]),
+        run_of(&old, &["walk 12", "scan 12"]),
+        run_of(&new, &["walk 01", "scan 12"]),
     );
     let name = |function: &holloway_analysis::Function| Rc::from(&*function.map.name);
     let found = stability(&[&a, &b], RankOptions::default(), 10, &name);
@@ -694,7 +690,7 @@ proptest! {
     }
 
     #[test]
-    fn any_words_are_survived(words in vec(any::<u32>(), 0..200), more in records(true)) {
+    fn any_words_can_be_read(words in vec(any::<u32>(), 0..200), more in records(true)) {
         let image = app();
         let mut builder = VariationBuilder::new(Words::new(&image)).with_bias(30);
         builder.feed(u64::MAX - 3, &words);

@@ -13,7 +13,7 @@ pub(super) struct Children {
     used: usize,
 }
 
-/// A child; the slot is free if `child` is 0.
+/// A child; the slot is free if `child` is [`SlabId::NONE`].
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
     parent: SlabId,
@@ -23,7 +23,7 @@ struct Slot {
 
 impl Children {
     fn start(&self, parent: SlabId, label: u32) -> usize {
-        let key = u64::from(parent) << 32 | u64::from(label);
+        let key = u64::from(parent.0) << 32 | u64::from(label);
         let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         // Multiply twice: after one multiplication, labels at some distances (227) form a few long
         // runs of hundreds of children.
@@ -37,7 +37,7 @@ impl Children {
         let mut at = self.start(parent, label);
         loop {
             let slot = self.slots[at];
-            if slot.child == 0 {
+            if slot.child == SlabId::NONE {
                 return None;
             }
             if (slot.parent, slot.label) == (parent, label) {
@@ -52,7 +52,7 @@ impl Children {
         if 3 * (self.used + 1) > 2 * self.slots.len() {
             let new_len = (2 * self.slots.len()).max(64);
             let old = std::mem::replace(&mut self.slots, vec![Slot::default(); new_len]);
-            for slot in old.into_iter().filter(|slot| slot.child != 0) {
+            for slot in old.into_iter().filter(|slot| slot.child != SlabId::NONE) {
                 self.place(slot);
             }
         }
@@ -66,7 +66,7 @@ impl Children {
 
     fn place(&mut self, slot: Slot) {
         let mut at = self.start(slot.parent, slot.label);
-        while self.slots[at].child != 0 {
+        while self.slots[at].child != SlabId::NONE {
             at = (at + 1) & (self.slots.len() - 1);
         }
         self.slots[at] = slot;
@@ -82,7 +82,7 @@ mod tests {
         let (start, mask) = (children.start(parent, label), children.slots.len() - 1);
         let ends = |probes: &usize| {
             let slot = children.slots[(start + probes) & mask];
-            slot.child == 0 || (slot.parent, slot.label) == (parent, label)
+            slot.child == SlabId::NONE || (slot.parent, slot.label) == (parent, label)
         };
         1 + (0..children.slots.len())
             .find(ends)
@@ -95,10 +95,10 @@ mod tests {
     fn check(all: &[(SlabId, u32)], absent: &[(SlabId, u32)]) {
         let mut children = Children::default();
         for (child, &(parent, label)) in (1..).zip(all) {
-            children.insert(parent, label, child);
+            children.insert(parent, label, SlabId(child));
         }
         for (child, &(parent, label)) in (1..).zip(all) {
-            assert_eq!(children.find(parent, label), Some(child));
+            assert_eq!(children.find(parent, label), Some(SlabId(child)));
         }
         for &(parent, label) in absent {
             assert_eq!(children.find(parent, label), None);
@@ -129,7 +129,7 @@ mod tests {
     fn a_node_of_many_children_is_no_slower() {
         // Path words are dense, but the paths that ran may be any subset of them.
         for step in [1, 2, 7, 16, 64, 227, 1 << 12] {
-            let keys = |from: u32| (0..MANY).map(move |at| (7, from + step * at));
+            let keys = |from: u32| (0..MANY).map(move |at| (SlabId(7), from + step * at));
             let (all, absent): (Vec<_>, Vec<_>) =
                 (keys(1).collect(), keys(1 + step * MANY).collect());
             check(&all, &absent);
@@ -137,10 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn many_nodes_of_many_children_do_not_meet() {
+    fn many_nodes_of_many_children_do_not_collide() {
         for (nodes, step) in [(10, 1), (300, 1), (300, 1 << 8), (10_000, 3)] {
-            let keys =
-                |from: u32| (0..MANY).map(move |at| (step * (1 + at % nodes), from + at / nodes));
+            let keys = |from: u32| {
+                (0..MANY).map(move |at| (SlabId(step * (1 + at % nodes)), from + at / nodes))
+            };
             let (all, absent): (Vec<_>, Vec<_>) = (keys(1).collect(), keys(1 + MANY).collect());
             check(&all, &absent);
         }

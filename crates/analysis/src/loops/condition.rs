@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_are_told_apart_by_their_heads() {
+    fn loops_are_distinguished_by_their_heads() {
         // Ten thousand consecutive loops: b1, b2, …; each loop exits to the next.
         let mut edges = vec![(0, 1, Outcome::Jump)];
         for head in 1..=10_000 {

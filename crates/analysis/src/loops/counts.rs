@@ -241,7 +241,7 @@ mod tests {
     use super::sum;
 
     #[test]
-    fn sums_stay_at_the_largest() {
+    fn sums_stay_at_the_maximum() {
         assert_eq!(sum([u64::MAX, 1]), u64::MAX);
         assert_eq!(sum([]), 0);
     }

@@ -24,7 +24,7 @@ pub(super) struct Flat {
     used: usize,
 }
 
-/// A slab; the slot is free if `slab` is 0.
+/// A slab; the slot is free if `slab` is [`SlabId::NONE`].
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
     hash: u32,
@@ -74,17 +74,19 @@ impl Flat {
         black_box(words.fold(0, |touched, word| touched ^ word));
     }
 
-    /// Returns the slab of these words, or 0.
+    /// Returns the slab of these words, or [`SlabId::NONE`].
     #[inline]
     pub(super) fn find(&self, hash: u32, words: &[u32]) -> SlabId {
         let Some(mask) = self.slots.len().checked_sub(1) else {
-            return 0;
+            return SlabId::NONE;
         };
         let mut at = hash as usize & mask;
         loop {
             let slot = self.slots[at];
             let may_match = slot.hash == hash && slot.len as usize == words.len();
-            if slot.slab == 0 || may_match && self.words(slot.start, words.len()) == words {
+            if slot.slab == SlabId::NONE
+                || may_match && self.words(slot.start, words.len()) == words
+            {
                 return slot.slab;
             }
             at = (at + 1) & mask;
@@ -98,7 +100,7 @@ impl Flat {
         if 2 * (self.used + 1) > self.slots.len() {
             let new_len = (2 * self.slots.len()).max(64);
             let old = std::mem::replace(&mut self.slots, vec![Slot::default(); new_len]);
-            for slot in old.into_iter().filter(|slot| slot.slab != 0) {
+            for slot in old.into_iter().filter(|slot| slot.slab != SlabId::NONE) {
                 self.place(slot);
             }
         }
@@ -115,7 +117,7 @@ impl Flat {
     fn place(&mut self, slot: Slot) {
         let mask = self.slots.len() - 1;
         let mut at = slot.hash as usize & mask;
-        while self.slots[at].slab != 0 {
+        while self.slots[at].slab != SlabId::NONE {
             at = (at + 1) & mask;
         }
         self.slots[at] = slot;
@@ -147,13 +149,13 @@ impl RecentSlabs {
             let places = (RECENT_WORDS / self.slab_len)
                 .max(1 << 6)
                 .next_power_of_two();
-            self.slabs = vec![0; places];
+            self.slabs = vec![SlabId::NONE; places];
             self.words = vec![0; places * self.slab_len];
         }
         let mut touched = 0;
         for &hash in hashes {
             let place = self.place(hash);
-            touched ^= self.slabs[place] ^ self.words[place * self.slab_len];
+            touched ^= self.slabs[place].0 ^ self.words[place * self.slab_len];
         }
         black_box(touched);
     }
@@ -164,8 +166,8 @@ impl RecentSlabs {
         hash as usize & (self.slabs.len() - 1)
     }
 
-    /// Returns the slab of these words if the table contains it, or 0. Call [`touch`](Self::touch)
-    /// first.
+    /// Returns the slab of these words if the table contains it, or [`SlabId::NONE`]. Call
+    /// [`touch`](Self::touch) first.
     #[inline]
     pub(super) fn slab(&self, hash: u32, words: &[u32]) -> SlabId {
         let place = self.place(hash);
@@ -175,7 +177,7 @@ impl RecentSlabs {
             differs |= stored ^ word;
         }
         let slab = self.slabs[place];
-        if differs == 0 { slab } else { 0 }
+        if differs == 0 { slab } else { SlabId::NONE }
     }
 
     /// Stores a slab. Call [`touch`](Self::touch) first.

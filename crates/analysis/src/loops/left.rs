@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_were_reached_are_no_words() {
+    fn reached_calls_are_not_counted_as_words() {
         let node = |path, count| ForestNode {
             depth: 0,
             path,

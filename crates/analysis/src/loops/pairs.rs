@@ -31,13 +31,13 @@ pub(super) struct Pairs {
 /// Packs two consecutive slabs into a pair.
 #[inline(always)]
 pub(super) fn pair(before: SlabId, slab: SlabId) -> u64 {
-    u64::from(before) << 32 | u64::from(slab)
+    u64::from(before.0) << 32 | u64::from(slab.0)
 }
 
 /// Unpacks a pair: the first slab and the second slab.
 #[inline(always)]
 pub(super) fn slabs(pair: u64) -> (SlabId, SlabId) {
-    ((pair >> 32) as SlabId, pair as SlabId)
+    (SlabId((pair >> 32) as u32), SlabId(pair as u32))
 }
 
 impl Default for Pairs {
@@ -109,7 +109,8 @@ impl Pairs {
     }
 
     /// Replaces the second slab of each pair by the result of `after`, which receives the slab and
-    /// the pair's count. The pair is removed if the result is 0.
+    /// the pair's count. The pair is removed if the result is
+    /// [`SlabId::NONE`].
     pub(super) fn replace_slabs(&mut self, mut after: impl FnMut(SlabId, u64) -> SlabId) {
         self.merge_log();
         let (mut read, mut len) = (0, 0);
@@ -120,7 +121,7 @@ impl Pairs {
             {
                 let slab = after(slabs(key).1, count);
                 self.sorted[len] = (pair(before, slab), count);
-                len += usize::from(slab != 0);
+                len += usize::from(slab != SlabId::NONE);
                 read += 1;
             }
             len = begin + sum_equal(&mut self.sorted[begin..len]);
@@ -180,7 +181,7 @@ fn merge_sorted(all: &mut Vec<(u64, u64)>, logged: &[(u64, u64)]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{MIN_LOG, Pairs, slabs};
+    use super::{MIN_LOG, Pairs, SlabId, slabs};
     use std::collections::BTreeMap;
 
     /// Counts by first and second slab, added one by one.
@@ -188,7 +189,12 @@ mod tests {
 
     fn check(pairs: &mut Pairs, naive: &Naive) {
         let merged = pairs.merge_log().iter();
-        let merged: Vec<_> = merged.map(|(key, count)| (slabs(*key), *count)).collect();
+        let merged: Vec<_> = merged
+            .map(|(key, count)| {
+                let (before, slab) = slabs(*key);
+                ((before.0, slab.0), *count)
+            })
+            .collect();
         let all: Vec<_> = naive.iter().map(|(key, count)| (*key, *count)).collect();
         assert_eq!(merged, all);
         let mut counts: Vec<u64> = naive.values().copied().collect();
@@ -206,7 +212,7 @@ mod tests {
                 seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let (before, slab) = (seed >> 16 & 0xFF, 1 + (seed >> 24));
                 for (before, slab) in [(before, slab), (7, 9)] {
-                    pairs.add(before, slab);
+                    pairs.add(SlabId(before), SlabId(slab));
                     *naive.entry((before, slab)).or_default() += 1;
                 }
             }
@@ -219,7 +225,7 @@ mod tests {
                     slab / round % 40
                 }
             };
-            pairs.replace_slabs(after);
+            pairs.replace_slabs(|slab, count| SlabId(after(slab.0, count)));
             let mut changed = Naive::new();
             for ((before, slab), count) in naive {
                 let slab = after(slab, count);
@@ -230,7 +236,7 @@ mod tests {
             naive = changed;
             check(&mut pairs, &naive);
         }
-        pairs.renumber(|slab| 2 * slab);
+        pairs.renumber(|slab| SlabId(2 * slab.0));
         let doubled = naive
             .iter()
             .map(|((before, slab), count)| ((2 * before, 2 * slab), *count));

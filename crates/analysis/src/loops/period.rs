@@ -309,13 +309,13 @@ mod tests {
     }
 
     #[test]
-    fn units_are_no_repetitions() {
+    fn units_are_not_repetitions() {
         assert!(is_primitive(&[1]) && is_primitive(&[1, 2, 1]) && is_primitive(&[1, 1, 2]));
         assert!(!is_primitive(&[1, 1]) && !is_primitive(&[1, 2, 1, 2]));
     }
 
     #[test]
-    fn of_rotations_the_least_is_taken() {
+    fn the_smallest_rotation_is_found() {
         for number in 0..243 {
             let digit = |at: u32| number / 3u32.pow(at) % 3;
             let unit: Vec<u32> = (0..5).map(digit).collect();

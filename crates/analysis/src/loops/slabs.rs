@@ -33,8 +33,8 @@ struct Node {
     next: SlabId,
     /// The label of `next`. A step compares this label without reading the node `next`.
     next_label: u32,
-    /// The parent in the trie; for a flat slab, the position of its words in [`Flat`].
-    parent: SlabId,
+    /// The index of the parent in the trie; for a flat slab, the position of its words in [`Flat`].
+    parent_or_start: u32,
     depth: u16,
     kind: Kind,
     /// Whether the slab has the maximum length.
@@ -76,9 +76,9 @@ impl Slabs {
     pub(super) fn new(max_paths: usize, end: u32) -> Slabs {
         let root = Node {
             label: u32::MAX,
-            next: 0,
+            next: SlabId::NONE,
             next_label: u32::MAX,
-            parent: 0,
+            parent_or_start: 0,
             depth: u16::MAX,
             kind: Kind::Single,
             is_complete: false,
@@ -86,7 +86,7 @@ impl Slabs {
         Slabs {
             max_paths,
             nodes: vec![root],
-            roots: vec![0; end as usize],
+            roots: vec![SlabId::NONE; end as usize],
             children: Children::default(),
             flat: Flat::default(),
             misses: 0,
@@ -123,7 +123,7 @@ impl Slabs {
     #[inline(always)]
     pub(super) fn path_slab(&mut self, label: u32) -> SlabId {
         match self.roots.get(label as usize) {
-            Some(&root) if root != 0 => root,
+            Some(&root) if root != SlabId::NONE => root,
             _ => self.root(label),
         }
     }
@@ -132,7 +132,7 @@ impl Slabs {
     /// slab, the path starts the next slab.
     #[inline(always)]
     pub(super) fn step(&mut self, slab: SlabId, label: u32) -> (SlabId, bool) {
-        let node = &self.nodes[slab as usize];
+        let node = &self.nodes[slab.index()];
         if node.next_label == label {
             return (node.next, self.is_complete(node.next));
         }
@@ -155,12 +155,12 @@ impl Slabs {
     /// Whether the slab has the maximum length.
     #[inline(always)]
     pub(super) fn is_complete(&self, slab: SlabId) -> bool {
-        self.nodes[slab as usize].is_complete
+        self.nodes[slab.index()].is_complete
     }
 
     /// Number of the slab's paths.
     pub(super) fn paths(&self, slab: SlabId) -> usize {
-        usize::from(self.nodes[slab as usize].depth.wrapping_add(1))
+        usize::from(self.nodes[slab.index()].depth.wrapping_add(1))
     }
 
     /// Returns the complete slabs of these words, at most [`LOOKUP_BATCH`]. Loads the memory of all
@@ -184,7 +184,7 @@ impl Slabs {
             let slab = self.recent.slab(hashes[index], words);
             slabs[index] = slab;
             unknown[misses] = index;
-            misses += usize::from(slab == 0);
+            misses += usize::from(slab == SlabId::NONE);
         }
         let unknown = &unknown[..misses];
         self.flat.touch(unknown.iter().map(|&index| hashes[index]));
@@ -199,16 +199,16 @@ impl Slabs {
     /// Returns the flat slab of these words; adds it if it is new.
     fn intern(&mut self, hash: u32, words: &[u32]) -> SlabId {
         let known = self.flat.find(hash, words);
-        if known != 0 {
+        if known != SlabId::NONE {
             return known;
         }
         let slab = self.next_id();
         let start = self.flat.add(hash, words, slab);
         self.nodes.push(Node {
             label: words[words.len() - 1],
-            next: 0,
+            next: SlabId::NONE,
             next_label: u32::MAX,
-            parent: start,
+            parent_or_start: start,
             depth: words.len() as u16 - 1,
             kind: Kind::Flat,
             is_complete: words.len() == self.max_paths,
@@ -220,14 +220,14 @@ impl Slabs {
     fn root(&mut self, label: u32) -> SlabId {
         let index = label as usize;
         if index >= self.roots.len() {
-            self.roots.resize(index + 1, 0);
+            self.roots.resize(index + 1, SlabId::NONE);
         }
-        self.roots[index] = self.push(0, label, 0);
+        self.roots[index] = self.push(SlabId::NONE, label, 0);
         self.roots[index]
     }
 
     fn child(&mut self, from: SlabId, label: u32) -> SlabId {
-        let node = self.nodes[from as usize];
+        let node = self.nodes[from.index()];
         let known = if node.kind == Kind::Several {
             self.children.find(from, label)
         } else {
@@ -256,16 +256,16 @@ impl Slabs {
     }
 
     fn next_id(&self) -> SlabId {
-        SlabId::try_from(self.nodes.len()).expect("fewer than 2^32 slabs")
+        SlabId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 slabs"))
     }
 
     fn push(&mut self, parent: SlabId, label: u32, depth: u16) -> SlabId {
         let slab = self.next_id();
         self.nodes.push(Node {
             label,
-            next: 0,
+            next: SlabId::NONE,
             next_label: u32::MAX,
-            parent,
+            parent_or_start: parent.0,
             depth,
             kind: Kind::Single,
             is_complete: usize::from(depth) + 1 == self.max_paths,
@@ -279,19 +279,19 @@ impl Slabs {
             next_label,
             kind,
             ..
-        } = self.nodes[from as usize];
-        if kind == Kind::Single && only != 0 {
-            self.nodes[from as usize].kind = Kind::Several;
+        } = self.nodes[from.index()];
+        if kind == Kind::Single && only != SlabId::NONE {
+            self.nodes[from.index()].kind = Kind::Several;
             self.children.insert(from, next_label, only);
         }
-        if kind == Kind::Several || only != 0 {
+        if kind == Kind::Several || only != SlabId::NONE {
             self.children.insert(from, label, child);
         }
         self.set_next(from, child, label);
     }
 
     fn set_next(&mut self, from: SlabId, next: SlabId, label: u32) {
-        let node = &mut self.nodes[from as usize];
+        let node = &mut self.nodes[from.index()];
         (node.next, node.next_label) = (next, label);
     }
 
@@ -303,14 +303,18 @@ impl Slabs {
         paths: usize,
         mut drop_path: impl FnMut(u32),
     ) -> SlabId {
-        let Node { parent, kind, .. } = self.nodes[slab as usize];
+        let Node {
+            parent_or_start,
+            kind,
+            ..
+        } = self.nodes[slab.index()];
         if kind == Kind::Flat {
             let mut words = std::mem::take(&mut self.buffer);
             words.clear();
-            words.extend_from_slice(self.flat.words(parent, self.paths(slab)));
+            words.extend_from_slice(self.flat.words(parent_or_start, self.paths(slab)));
             words.drain(paths..).for_each(drop_path);
             let slab = match paths {
-                0 => 0,
+                0 => SlabId::NONE,
                 _ => self.intern(flat::hash(&words), &words),
             };
             self.buffer = words;
@@ -318,8 +322,8 @@ impl Slabs {
         }
         let mut slab = slab;
         while self.paths(slab) > paths {
-            drop_path(self.nodes[slab as usize].label);
-            slab = self.nodes[slab as usize].parent;
+            drop_path(self.nodes[slab.index()].label);
+            slab = SlabId(self.nodes[slab.index()].parent_or_start);
         }
         slab
     }
@@ -328,9 +332,13 @@ impl Slabs {
     pub(super) fn keep_ancestors(&self, keep: &mut [bool]) {
         keep[0] = true;
         for slab in (1..keep.len()).rev() {
-            let Node { parent, kind, .. } = self.nodes[slab];
+            let Node {
+                parent_or_start,
+                kind,
+                ..
+            } = self.nodes[slab];
             if keep[slab] && kind != Kind::Flat {
-                keep[parent as usize] = true;
+                keep[parent_or_start as usize] = true;
             }
         }
     }
@@ -338,26 +346,26 @@ impl Slabs {
     /// Removes the slabs that are not marked in `keep`. Returns the new index of each slab; the
     /// order stays the same.
     pub(super) fn compact(&mut self, keep: &[bool]) -> Vec<SlabId> {
-        let mut new_ids: Vec<SlabId> = vec![0; keep.len()];
+        let mut new_ids: Vec<SlabId> = vec![SlabId::NONE; keep.len()];
         let nodes = std::mem::take(&mut self.nodes);
         let flat = std::mem::take(&mut self.flat);
         self.nodes.push(nodes[0]);
         self.children = Children::default();
         self.recent = RecentSlabs::new(self.max_paths);
         for (slab, node) in nodes.iter().enumerate().skip(1) {
-            if node.kind != Kind::Flat && node.parent == 0 {
-                self.roots[node.label as usize] = 0;
+            if node.kind != Kind::Flat && node.parent_or_start == 0 {
+                self.roots[node.label as usize] = SlabId::NONE;
             }
             if !keep[slab] {
                 continue;
             }
             new_ids[slab] = if node.kind == Kind::Flat {
-                let words = flat.words(node.parent, usize::from(node.depth) + 1);
+                let words = flat.words(node.parent_or_start, usize::from(node.depth) + 1);
                 self.intern(flat::hash(words), words)
-            } else if node.parent == 0 {
+            } else if node.parent_or_start == 0 {
                 self.root(node.label)
             } else {
-                let parent = new_ids[node.parent as usize];
+                let parent = new_ids[node.parent_or_start as usize];
                 let child = self.push(parent, node.label, node.depth);
                 self.attach(parent, child, node.label);
                 child
@@ -368,16 +376,16 @@ impl Slabs {
 
     /// Appends the words of a slab to `words`.
     pub(super) fn words(&self, slab: SlabId, words: &mut Vec<u32>) {
-        let node = &self.nodes[slab as usize];
+        let node = &self.nodes[slab.index()];
         if node.kind == Kind::Flat {
-            words.extend_from_slice(self.flat.words(node.parent, self.paths(slab)));
+            words.extend_from_slice(self.flat.words(node.parent_or_start, self.paths(slab)));
             return;
         }
         let begin = words.len();
         let mut slab = slab;
-        while slab != 0 {
-            words.push(self.nodes[slab as usize].label);
-            slab = self.nodes[slab as usize].parent;
+        while slab != SlabId::NONE {
+            words.push(self.nodes[slab.index()].label);
+            slab = SlabId(self.nodes[slab.index()].parent_or_start);
         }
         words[begin..].reverse();
     }

@@ -12,7 +12,7 @@ pub(super) struct SortedSlabs {
     words: Vec<u32>,
     /// By rank: start and length of a slab's words.
     pub(super) order: Vec<(usize, usize)>,
-    /// The rank of each slab; 0: not counted.
+    /// The rank of each slab; 0 if the slab is not counted.
     ranks: Vec<u32>,
 }
 
@@ -21,17 +21,17 @@ impl SortedSlabs {
     pub(super) fn new(all: &Slabs, pairs: &[(u64, u64)], singles: &[(SlabId, u64)]) -> SortedSlabs {
         let mut is_counted = vec![false; all.len() + 1];
         for (before, slab) in pairs.iter().map(|(key, _)| slabs(*key)) {
-            is_counted[before as usize] = true;
-            is_counted[slab as usize] = true;
+            is_counted[before.index()] = true;
+            is_counted[slab.index()] = true;
         }
         singles
             .iter()
-            .for_each(|(slab, _)| is_counted[*slab as usize] = true);
+            .for_each(|(slab, _)| is_counted[slab.index()] = true);
         let (mut words, mut keys) = (Vec::new(), Vec::new());
         for slab in (1..)
             .zip(&is_counted[1..])
             .filter(|(_, counted)| **counted)
-            .map(|(slab, _)| slab)
+            .map(|(slab, _)| SlabId(slab))
         {
             let start = words.len();
             all.words(slab, &mut words);
@@ -52,7 +52,7 @@ impl SortedSlabs {
             if is_new {
                 order.push((start, len));
             }
-            ranks[slab as usize] = order.len() as u32;
+            ranks[slab.index()] = order.len() as u32;
         }
         SortedSlabs {
             words,
@@ -63,7 +63,7 @@ impl SortedSlabs {
 
     /// The rank of a slab; 0 for no slab.
     pub(super) fn rank(&self, slab: SlabId) -> u32 {
-        self.ranks[slab as usize]
+        self.ranks[slab.index()]
     }
 
     /// The words of the slab with this rank.

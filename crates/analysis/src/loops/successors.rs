@@ -10,6 +10,7 @@
 use super::forest::{Losses, SlabForest};
 use super::limits::{Limits, MIN_NODES};
 use super::pairs::Pairs;
+use super::slab::SlabId;
 use super::tables::{SuccessorCounts, Tables};
 use crate::stream::{EndedPath, Listener};
 
@@ -34,7 +35,7 @@ impl Listener for Successors {
             return;
         }
         let before = if path.is_first { 0 } else { *last };
-        self.pairs.add(before, path.word);
+        self.pairs.add(SlabId(before), SlabId(path.word));
         *last = path.word;
     }
 
@@ -45,7 +46,7 @@ impl Listener for Successors {
         while let Some(&word) = words.get(done)
             && is_next(word)
         {
-            self.pairs.add(before, word);
+            self.pairs.add(SlabId(before), SlabId(word));
             before = word;
             done += 1;
         }
@@ -81,11 +82,11 @@ impl Successors {
             if count > threshold {
                 return word;
             }
-            self.dropped[word as usize] += count;
+            self.dropped[word.index()] += count;
             self.losses.nodes += 1;
             self.losses.words += count;
             self.losses.slabs += count;
-            0
+            SlabId::NONE
         });
         self.losses.prunings += 1;
     }

@@ -22,7 +22,7 @@ use super::slabs::{LOOKUP_BATCH, Slabs};
 use super::sorted::SortedSlabs;
 
 /// The counted slabs and pairs may produce this many times as many nodes as the limit allows,
-/// because nodes share prefixes. With twice as many as allowed (2), bzip2 at k = 8 loses 21 % of
+/// because nodes share prefixes. With a factor twice as large, bzip2 at k = 8 loses 21 % of
 /// its paths instead of 34 % in about the same time, and takes 112 bytes per node instead of 64.
 const NODE_FACTOR: usize = 2;
 
@@ -93,7 +93,10 @@ impl Tables {
         };
         tables.singles = counted.singles;
         let trie = &mut tables.slabs;
-        let mut slab = |word| if word == 0 { 0 } else { trie.path_slab(word) };
+        let mut slab = |word: SlabId| match word {
+            SlabId::NONE => SlabId::NONE,
+            SlabId(word) => trie.path_slab(word),
+        };
         let pairs = counted.pairs.iter().map(|&(key, count)| {
             let (before, word) = slabs(key);
             (pair(slab(before), slab(word)), count)
@@ -114,7 +117,10 @@ impl Tables {
     pub(super) fn begin(&mut self, word: u32) -> Position {
         let slab = self.slabs.path_slab(word);
         // With k > 2, a complete slab has at least two paths, so this slab is incomplete.
-        Position { before: 0, slab }
+        Position {
+            before: SlabId::NONE,
+            slab,
+        }
     }
 
     /// Counts the next path of an activation.
@@ -128,7 +134,7 @@ impl Tables {
     /// must be at the end of a slab.
     #[inline]
     pub(super) fn count_slabs(&mut self, at: Position, words: &[u32]) -> Position {
-        let mut slabs = [0; LOOKUP_BATCH];
+        let mut slabs = [SlabId::NONE; LOOKUP_BATCH];
         let mut before = at.before;
         for &slab in self.slabs.complete_slabs(words, &mut slabs) {
             self.pairs.add(before, slab);
@@ -209,7 +215,7 @@ impl Tables {
         let mut cold = vec![ColdPairs::default(); self.slabs.len() + 1];
         for &(key, count) in self.pairs.merge_log() {
             let is_cold = count <= threshold;
-            let cold_pairs = &mut cold[slabs(key).1 as usize];
+            let cold_pairs = &mut cold[slabs(key).1.index()];
             cold_pairs.pairs += u32::from(is_cold);
             cold_pairs.count += u64::from(is_cold) * count;
         }
@@ -218,13 +224,13 @@ impl Tables {
             .zip(&mut cold)
             .filter(|(_, cold_pairs)| cold_pairs.pairs > 0)
         {
-            let (paths, losses) = (self.slabs.paths(slab), &mut self.losses);
-            cold_pairs.slab = self.slabs.shorten(slab, paths / 2, |word| {
+            let (paths, losses) = (self.slabs.paths(SlabId(slab)), &mut self.losses);
+            cold_pairs.slab = self.slabs.shorten(SlabId(slab), paths / 2, |word| {
                 self.dropped[word as usize] += cold_pairs.count;
                 losses.nodes += u64::from(cold_pairs.pairs);
                 losses.words += cold_pairs.count;
             });
-            losses.slabs += if cold_pairs.slab == 0 {
+            losses.slabs += if cold_pairs.slab == SlabId::NONE {
                 cold_pairs.count
             } else {
                 0
@@ -232,7 +238,7 @@ impl Tables {
         }
         self.pairs
             .replace_slabs(|slab, count| match count <= threshold {
-                true => cold[slab as usize].slab,
+                true => cold[slab.index()].slab,
                 false => slab,
             });
     }
@@ -244,8 +250,8 @@ impl Tables {
         let pairs = self.pairs.merge_log().iter().map(|(pair, _)| slabs(*pair));
         let open = open.iter().map(|at| (at.before, at.slab));
         for (before, slab) in pairs.chain(open) {
-            keep[before as usize] = true;
-            keep[slab as usize] = true;
+            keep[before.index()] = true;
+            keep[slab.index()] = true;
         }
         self.slabs.keep_ancestors(&mut keep);
         keep
@@ -254,7 +260,7 @@ impl Tables {
     /// Removes the slabs that are not marked in `keep`.
     fn remove_slabs(&mut self, keep: &[bool], open: &mut [&mut Position]) {
         let places = self.slabs.compact(keep);
-        let place = |slab: SlabId| places[slab as usize];
+        let place = |slab: SlabId| places[slab.index()];
         self.pairs.renumber(place);
         for at in open {
             (at.before, at.slab) = (place(at.before), place(at.slab));

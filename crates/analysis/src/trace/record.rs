@@ -145,7 +145,8 @@ impl TraceBuilder {
         mem::take(&mut self.ran)
     }
 
-    /// What was met in the stream besides paths, in what was given in blocks and perhaps a little behind.
+    /// Numbers of paths and of other events in the stream, up to the last block that was given or
+    /// slightly after it.
     pub fn stream_counts(&self) -> StreamCounts {
         self.activations.stream_counts()
     }

@@ -49,7 +49,7 @@ mod tests {
     use super::{MAX_LEFT_OUT, max_interruptions};
 
     #[test]
-    fn as_many_as_one_path_in_a_thousand_exceeds() {
+    fn fewer_than_one_path_in_a_thousand_exceed_the_maximum() {
         let numbers = [0.0, 0.0003, 0.0011, 0.04, 0.05, 0.25, 1.0, 1e3, 1e9].map(max_interruptions);
         assert_eq!(numbers, [0, 0, 1, 1, 2, 3, 5, MAX_LEFT_OUT, MAX_LEFT_OUT]);
     }

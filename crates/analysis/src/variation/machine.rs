@@ -150,7 +150,7 @@ mod tests {
 
     /// Compares with a walk over the other paths, in order.
     #[test]
-    fn a_quarter_of_the_others_time_loses_less() {
+    fn a_quarter_of_the_other_paths_time_loses_less() {
         let measured = [
             Some((0.3, 10.0)),
             None,

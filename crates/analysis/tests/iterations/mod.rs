@@ -203,7 +203,7 @@ fn two_tests(a: u32, b: u32) -> FunctionMap {
 }
 
 #[test]
-fn of_two_tests_the_places_say_which_is_the_condition() {
+fn places_decide_which_of_two_tests_is_the_condition() {
     let (all, passed) = ([(0, 1), (2, 1)], [(1, 2)]);
     // `do { if (x) break; … } while (c);`, the `do` on line 2.
     check(&keyword(two_tests(3, 5), 1, 2), 1, &all);
@@ -221,7 +221,7 @@ fn of_two_tests_the_places_say_which_is_the_condition() {
 }
 
 #[test]
-fn tests_of_one_condition_are_one() {
+fn tests_of_one_condition_belong_together() {
     let blocks: [&[u32]; 6] = [&[1], &[2], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (1, 4), (1, 2), (2, 4), (2, 3), (3, 1), (4, 5)];
     check(&graph(&blocks, &edges), 1, &[(2, 3)]);
@@ -237,7 +237,7 @@ fn tests_of_one_condition_are_one() {
 }
 
 #[test]
-fn what_breaks_out_of_the_body_was_an_iteration() {
+fn a_break_out_of_the_body_ends_an_iteration() {
     let blocks: [&[u32]; 7] = [&[1], &[2], &[3], &[4], &[5], &[9], &[]];
     // A break, and a `continue` from its other side.
     let edges = [
@@ -266,7 +266,7 @@ fn a_panic_is_no_test() {
 }
 
 #[test]
-fn inner_loops_decide_nothing_for_outer_ones() {
+fn inner_loops_do_not_decide_for_outer_loops() {
     // 1 and 2 are heads; 3 leaves both loops.
     let blocks: [&[u32]; 7] = [&[1], &[2], &[3], &[4], &[5], &[9], &[]];
     let edges = [
@@ -312,7 +312,7 @@ fn jumps_alone_are_no_body() {
 }
 
 #[test]
-fn inlined_tests_stand_where_they_are_called() {
+fn inlined_tests_have_the_line_of_their_call() {
     // The test is at a later line of another function, which is called on line 2.
     let mut map = at_the_top();
     map.scopes.push(holloway_format::Scope {
@@ -391,7 +391,7 @@ fn trips_are_iterations() {
 
 /// Counts come from files, and files may be damaged.
 #[test]
-fn counts_that_do_not_fit_stay_at_the_largest() {
+fn counts_that_do_not_fit_stay_at_the_maximum() {
     let map = graph(
         &[&[1], &[2], &[3], &[4], &[5], &[]],
         &[(0, 1), (1, 2), (1, 4), (2, 3), (2, 1), (3, 1), (4, 5)],

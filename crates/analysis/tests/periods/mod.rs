@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn no_more_repeats_than_does(
+    fn figures_of_periods_are_lower_bounds(
         activations in prop::collection::vec(
             prop::collection::vec(
                 prop_oneof![

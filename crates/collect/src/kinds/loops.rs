@@ -70,7 +70,7 @@ impl Forests {
         })
     }
 
-    /// Adds a stream's forest, with what its builder met. All forests together have `limits`.
+    /// Adds a stream's forest and its counts. All forests together have `limits`.
     fn add(&mut self, mut forest: SlabForest, counts: StreamCounts, limits: Limits) {
         forest.limit(limits);
         match &mut self.forest {

@@ -1,6 +1,6 @@
 //! Counts of path sequences over several loop iterations (D'Elia, Demetrescu, Finocchi 2013).
 //!
-//! The modules answer how often each sequence of up to k paths ran:
+//! This module counts how often each sequence of up to k paths ran:
 //! - [`LoopsBuilder`] reads a thread's stream and builds its [`SlabForest`].
 //! - [`SlabForest::merge`] adds the forests of several threads.
 //! - [`Kipf`] is computed from forests on request. It is the prefix forest of all sequences, with

@@ -61,7 +61,7 @@ impl Machine {
         }
     }
 
-    /// Decides whether a path varies, by its evidence and the other paths' losses. Returns also the
+    /// Decides whether a path varies, by its evidence and the other paths' losses. Also returns the
     /// certain part of its net variation, in cycles of the samples.
     pub(super) fn judge(&self, place: usize, evidence: Option<Evidence>) -> (Certainty, f64) {
         let Some(evidence) = evidence else {
